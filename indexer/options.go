@@ -1,0 +1,41 @@
+package indexer
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Options says what to index and when. Zero values mean the defaults.
+type Options struct {
+	// Workspace is the folder with MEMORY.md, USER.md and memory/.
+	Workspace string
+	// ExtraPaths are further files or folders, absolute or relative to the workspace; folders are walked for .md.
+	// The last element may be a glob.
+	ExtraPaths []string
+	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
+	MaxFileBytes int64
+	// Debounce is how long a file must rest before it is indexed; 0 means 1500 ms.
+	Debounce time.Duration
+	// MaxWait is the longest that a file which never rests waits; 0 means 10 s.
+	MaxWait time.Duration
+	// Interval between full scans while watching; 0 means 5 min.
+	Interval time.Duration
+	// PollInterval between scans where the system has no more watches to give; 0 means 5 s.
+	PollInterval time.Duration
+	// Notify is told of every event; it must not block. Nil means nobody.
+	Notify func(Event)
+	// Watcher makes the source of file events; nil means fsnotify.
+	Watcher func() (Watcher, error)
+	// Now is the clock, nil means time.Now.
+	Now func() time.Time
+	// Log receives what no caller can be told; nil discards it.
+	Log *slog.Logger
+}
+
+// SyncOptions changes what a sync does.
+type SyncOptions struct {
+	// Verify reads and hashes every file, also where its size and time are unchanged.
+	Verify bool
+	// Prune forgets the files of roots that cannot be read.
+	Prune bool
+}

@@ -1,0 +1,4 @@
+package indexer
+
+// Watcher is a source of file events.
+type Watcher interface{}

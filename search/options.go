@@ -1,0 +1,48 @@
+package search
+
+import "time"
+
+// Options are the settings of a searcher. [DefaultOptions] returns the defaults; the zero value of a field is a
+// value, not a default.
+type Options struct {
+	// MaxResults where the query does not say.
+	MaxResults int
+	// MinScore where vectors took part, MinKeywordScore where they did not.
+	MinScore        float64
+	MinKeywordScore float64
+	// Hybrid lets vectors take part.
+	Hybrid bool
+	// VectorWeight and TextWeight of a real embedding model; only their ratio counts.
+	VectorWeight, TextWeight float64
+	// WeakVectorWeight and WeakTextWeight of a channel that is no real model (hash).
+	WeakVectorWeight, WeakTextWeight float64
+	// CandidateMultiplier times MaxResults, but at least 24, are taken from the vectors.
+	CandidateMultiplier int
+	// Fusion is "weighted" or "rrf" (reciprocal ranks, k = 60).
+	Fusion string
+	// MMR re-ranks for diversity; MMRLambda is the weight of relevance in [0,1].
+	MMR       bool
+	MMRLambda float64
+	// Decay lets older notes weigh less: half of what lies above DecayFloor is gone after HalfLife.
+	Decay      bool
+	HalfLife   time.Duration
+	DecayFloor float64
+	// Evergreen are globs of paths that do not decay.
+	Evergreen []string
+	// SnippetChars is the most characters of a snippet.
+	SnippetChars int
+	// Now is the clock, nil means time.Now.
+	Now func() time.Time
+}
+
+// DefaultOptions returns the settings that the measurements recommend.
+func DefaultOptions() Options {
+	return Options{
+		MaxResults: 6, MinScore: 0.35, MinKeywordScore: 0.19,
+		Hybrid: true, VectorWeight: 0.7, TextWeight: 0.3, WeakVectorWeight: 0.3, WeakTextWeight: 0.7,
+		CandidateMultiplier: 4, Fusion: "weighted",
+		MMR: true, MMRLambda: 0.7,
+		Decay: true, HalfLife: 30 * 24 * time.Hour, DecayFloor: 0.85,
+		SnippetChars: 700,
+	}
+}

@@ -18,7 +18,9 @@ func (c *Client) Weak() bool { panic("not built") }
 func (c *Client) Space() Space { panic("not built") }
 
 // Documents embeds texts.
-func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) { panic("not built") }
+func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) {
+	panic("not built")
+}
 
 // Query embeds a query.
 func (c *Client) Query(ctx context.Context, text string) ([]float32, error) { panic("not built") }

@@ -1,17 +1,65 @@
 # Kioku. "make demo" shows it at work, "make test" runs every test, "make build" leaves bin/kioku.
+# Go and gcc are all that is needed; everything else comes through the Go module proxy.
 
-GO       ?= go
+GO      ?= go
 # The one place that names the build tags: FTS5 has to be compiled into go-sqlite3.
-TAGS     := sqlite_fts5
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  := -X main.version=$(VERSION)
+TAGS    := sqlite_fts5
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X main.version=$(VERSION)
 
-# sqlite-vec includes <sqlite3.h>. go-sqlite3 ships it as sqlite3-binding.h; internal/sqlite3h holds a one-line
-# sqlite3.h that includes it, so that header and library agree and no -dev package is needed.
-SQLITE   := $(shell $(GO) list -m -f '{{.Dir}}' github.com/mattn/go-sqlite3 2>/dev/null || true)
+# sqlite-vec includes <sqlite3.h>. go-sqlite3 ships it as sqlite3-binding.h, and internal/sqlite3h holds a one-line
+# sqlite3.h that includes that, so that header and library agree and no -dev package is needed.
+SQLITE  := $(shell $(GO) mod download -json github.com/mattn/go-sqlite3 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
 export CGO_ENABLED := 1
 export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
 
-.PHONY: build
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+PROTOS      := $(wildcard proto/kioku/v1/*.proto)
+
+.PHONY: build static test race vet lint bench demo proto docker clean
+
+## build: bin/kioku for this machine
 build:
 	$(GO) build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/kioku ./cmd/kioku
+
+## static: bin/kioku without shared libraries, as the container holds it
+static:
+	$(GO) build -tags '$(TAGS) netgo osusergo sqlite_omit_load_extension' \
+		-ldflags '$(LDFLAGS) -s -w -linkmode external -extldflags "-static"' -o bin/kioku ./cmd/kioku
+
+## test: every test, once
+test:
+	$(GO) test -tags '$(TAGS)' ./...
+
+## race: every test under the race detector
+race:
+	$(GO) test -race -tags '$(TAGS)' ./...
+
+vet:
+	$(GO) vet -tags '$(TAGS)' ./...
+
+## lint: gofmt, go vet, staticcheck
+lint: vet
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
+	$(GO) run $(STATICCHECK) -tags '$(TAGS)' ./...
+
+## bench: the speed table; each figure is a ratio of two things measured in the same run
+bench:
+	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m .
+
+## demo: index the example workspace, serve it, ask five questions over gRPC; offline, without a key
+demo: build
+	@bin/kioku demo --workspace examples/workspace
+
+## proto: generate the Go code again (needs protoc, protoc-gen-go 1.36.12 and protoc-gen-go-grpc 1.6.2)
+proto:
+	protoc -I proto --go_out=proto --go_opt=module=kioku/proto \
+		--go-grpc_out=proto --go-grpc_opt=module=kioku/proto $(PROTOS)
+
+## docker: the container image
+docker:
+	docker build -t kioku:$(VERSION) --build-arg VERSION=$(VERSION) .
+
+clean:
+	rm -rf bin

@@ -3,7 +3,13 @@ package kioku
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 	"time"
 
 	"kioku/chunker"
@@ -155,59 +161,210 @@ type Event struct {
 
 // Memory is one agent's memory: its folder and the index of it. Its methods may be called concurrently.
 type Memory struct {
+	opt       Options
+	workspace string
+	log       *slog.Logger
+	lock      *os.File // nil when read-only
+	store     *store
+	indexer   *indexer.Indexer
+	searcher  *search.Searcher
+	events    events
+	appending sync.Mutex // held while a note is written
+
+	closing    chan struct{} // closed when Close begins
+	calls      sync.WaitGroup
+	mu         sync.Mutex
+	closed     bool          // guarded by mu
+	background chan struct{} // guarded by mu; closed when the sync in the background ends, nil while none runs
+}
+
+// agentID is what an agent may be called: safe as a file name and in every protocol.
+var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// CheckAgent returns a *search.InputError where id cannot be the id of an agent.
+func CheckAgent(id string) error {
+	if agentID.MatchString(id) {
+		return nil
+	}
+	return &search.InputError{Field: "agent",
+		Problem: "must be 1 to 64 of a-z, 0-9, '_' and '-', beginning with a letter or digit"}
 }
 
 // Open opens the memory of an agent and takes its index for this process. It does not sync; call Sync or Watch.
 //
-// A damaged index is set aside as *.corrupt-<time> and made anew; one of an older schema is emptied but for its
-// embedding cache. It returns ErrLocked where another process owns the index, ErrNewerSchema and ErrForeignFile
-// where the file must not be touched.
-func Open(ctx context.Context, opt Options) (*Memory, error) { panic("not built") }
+// A damaged index is set aside as *.corrupt-<time> and made anew; one of an older schema or of another workspace is
+// emptied but for its embedding cache. Open returns ErrLocked where another process owns the index, and ErrNewerSchema
+// and ErrForeignFile where the file must not be touched.
+func Open(ctx context.Context, opt Options) (*Memory, error) {
+	opt = opt.withDefaults()
+	if err := CheckAgent(opt.Agent); err != nil {
+		return nil, err
+	}
+	if opt.State == "" {
+		return nil, &search.InputError{Field: "state", Problem: "must name a folder for the index"}
+	}
+	workspace, err := resolveWorkspace(opt.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	splitter, err := chunker.New(opt.Chunking)
+	if err != nil {
+		return nil, err
+	}
+	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
+	if err := m.openStore(ctx, splitter.Fingerprint()); err != nil {
+		return nil, err
+	}
+	ix := opt.Index
+	ix.Workspace, ix.Notify, ix.Now, ix.Log = workspace, m.notify, opt.Now, m.log
+	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
+	m.searcher = search.New(m.store, opt.Embedder, opt.Search)
+	return m, nil
+}
+
+// withDefaults fills in what is not set.
+func (o Options) withDefaults() Options {
+	if o.Agent == "" {
+		o.Agent = "main"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.CacheEntries == 0 {
+		o.CacheEntries = 50_000
+	}
+	if o.Index.MaxFileBytes == 0 {
+		o.Index.MaxFileBytes = indexer.DefaultMaxFileBytes
+	}
+	if o.Search.MaxResults == 0 {
+		o.Search = search.DefaultOptions()
+	}
+	if o.Search.Now == nil {
+		o.Search.Now = o.Now
+	}
+	if o.Embedder == nil {
+		o.Embedder = embed.None()
+	}
+	return o
+}
+
+// resolveWorkspace returns the folder's own name, so that one folder is one workspace under whatever name it is given.
+func resolveWorkspace(dir string) (string, error) {
+	if dir == "" {
+		return "", &search.InputError{Field: "workspace", Problem: "must name the folder with MEMORY.md and memory/"}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("workspace %s: %w", dir, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("workspace %s: %w; make it with kioku init, or name another with --workspace", dir, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("workspace %s: %w", dir, err)
+	}
+	if !info.IsDir() {
+		return "", &search.InputError{Field: "workspace", Problem: dir + " is a file; name the folder that holds MEMORY.md"}
+	}
+	return real, nil
+}
+
+// openStore takes the lock and opens the index.
+func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
+	path := filepath.Join(m.opt.State, "memory", m.opt.Agent+".sqlite")
+	if !m.opt.ReadOnly {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fmt.Errorf("make state folder: %w", err)
+		}
+		if m.lock, err = lockFile(strings.TrimSuffix(path, ".sqlite") + ".lock"); err != nil {
+			return err
+		}
+		defer func() {
+			if err != nil {
+				m.lock.Close()
+			}
+		}()
+	}
+	db, err := openDatabase(ctx, path, m.opt.ReadOnly, m.log)
+	if err != nil {
+		return err
+	}
+	m.store = &store{db: db, chunking: chunking, cacheEntries: m.opt.CacheEntries, now: m.opt.Now, log: m.log}
+	if m.opt.ReadOnly {
+		err = m.store.readable(ctx, m.workspace)
+	} else {
+		err = m.store.adopt(ctx, m.workspace)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("open index %s: %w", path, err), db.close())
+	}
+	return nil
+}
 
 // Agent returns the agent's id.
-func (m *Memory) Agent() string { panic("not built") }
+func (m *Memory) Agent() string { return m.opt.Agent }
 
 // Workspace returns the folder, absolute and with symbolic links resolved.
-func (m *Memory) Workspace() string { panic("not built") }
+func (m *Memory) Workspace() string { return m.workspace }
 
-// Search answers a query; see search.Searcher.Search for the ranking. Where the index is empty it syncs first, for
-// at most 2 s; where files are known to have changed it starts a sync and does not wait for it.
-func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) { panic("not built") }
-
-// Explain says what became of the passage at a line of a file.
-func (m *Memory) Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error) {
-	panic("not built")
+// enter begins a call; it returns ErrClosed once Close has begun.
+func (m *Memory) enter() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	m.calls.Add(1)
+	return nil
 }
 
-// State returns how far the index is.
-func (m *Memory) State(ctx context.Context) (IndexState, error) { panic("not built") }
+// leave ends a call.
+func (m *Memory) leave() { m.calls.Done() }
 
-// Get returns lines of a file that the index may hold. It returns a *search.InputError for a path that could never
-// be one, and ErrNotFound for one that is missing or lies outside of the memory.
-func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) { panic("not built") }
-
-// Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, and fsyncs it.
-func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) { panic("not built") }
-
-// Sync brings the index in step with the folder. step, where it is not nil, is told of the progress.
-func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
-	panic("not built")
+// untilClose returns a context that ends with ctx and when Close begins.
+func (m *Memory) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-m.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
-// Rebuild makes the whole index anew while the old one answers.
-func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error) {
-	panic("not built")
+// notify passes on an event of the indexer.
+func (m *Memory) notify(ev indexer.Event) {
+	m.events.publish(Event{Event: ev, Generation: m.store.generation.Load()})
 }
 
-// Watch syncs and then keeps the index in step with the folder until ctx is done.
-func (m *Memory) Watch(ctx context.Context) error { panic("not built") }
+// Subscribe returns the events from now on until ctx is done or the memory is closed; then the channel is closed. A
+// subscriber that does not keep up loses events, never holds up the indexer.
+func (m *Memory) Subscribe(ctx context.Context) <-chan Event { return m.events.subscribe(ctx) }
 
-// Status describes the memory.
-func (m *Memory) Status(ctx context.Context) (Status, error) { panic("not built") }
-
-// Subscribe returns the events from now on until ctx is done; then the channel is closed. A subscriber that does
-// not keep up loses events, never holds up the indexer.
-func (m *Memory) Subscribe(ctx context.Context) <-chan Event { panic("not built") }
-
-// Close gives the index back. Running calls end first.
-func (m *Memory) Close() error { panic("not built") }
+// Close gives the index back. Syncs and watches are told to stop; running calls end first. A second Close does nothing.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return nil
+	}
+	m.closed = true
+	close(m.closing)
+	m.mu.Unlock()
+	m.calls.Wait()
+	m.events.close()
+	if m.lock == nil {
+		return m.store.db.close()
+	}
+	return errors.Join(m.store.db.close(), m.lock.Close())
+}

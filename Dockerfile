@@ -1,0 +1,20 @@
+# syntax=docker/dockerfile:1
+FROM golang:1.26-bookworm AS build
+ARG VERSION=dev
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN make static VERSION=$VERSION && mkdir -p /out/data /out/workspace
+
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /src/bin/kioku /usr/local/bin/kioku
+COPY --from=build --chown=nonroot:nonroot /out/data /data
+COPY --from=build --chown=nonroot:nonroot /out/workspace /workspace
+ENV KIOKU_STATE=/data KIOKU_WORKSPACE=/workspace
+VOLUME ["/data", "/workspace"]
+HEALTHCHECK --interval=30s --timeout=3s CMD ["/usr/local/bin/kioku", "status", "--json"]
+# The socket under /data serves this container. To publish a port, mount a token file and add
+#   --listen 0.0.0.0:7600 --token-file /run/secrets/kioku-tokens
+ENTRYPOINT ["/usr/local/bin/kioku"]
+CMD ["serve", "--listen", "none"]

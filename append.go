@@ -1,0 +1,250 @@
+package kioku
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"kioku/chunker"
+	"kioku/search"
+)
+
+const (
+	// maxNoteBytes bounds the text of one note.
+	maxNoteBytes = 32 << 10
+	// maxCategoryChars bounds the category, which becomes part of a heading.
+	maxCategoryChars = 64
+	// maxKeyBytes bounds an idempotency key.
+	maxKeyBytes = 256
+
+	longTermFile = "MEMORY.md"
+	// keyMarkStart begins the comment that a key leaves.
+	keyMarkStart = " <!-- kioku:"
+)
+
+// Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, and fsyncs it. The day is that
+// of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a long-term one a bullet.
+//
+// The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
+// a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index.
+// Append returns a *search.InputError for a note that is blank, too long or no valid text.
+func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
+	if err := m.enter(); err != nil {
+		return Appended{}, err
+	}
+	defer m.leave()
+	if m.opt.ReadOnly {
+		return Appended{}, ErrReadOnly
+	}
+	note, err := checkNote(note)
+	if err != nil {
+		return Appended{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Appended{}, err
+	}
+	m.appending.Lock()
+	defer m.appending.Unlock()
+	root, err := os.OpenRoot(m.workspace)
+	if err != nil {
+		return Appended{}, fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close()
+	now := m.opt.Now().In(m.opt.Location)
+	if note.Target == TargetLongTerm {
+		return appendNote(root, note, longTermFile, []string{longTermFile}, "", bullet(note))
+	}
+	today, yesterday := dayFile(now), dayFile(now.AddDate(0, 0, -1))
+	title := "# " + now.Format(time.DateOnly) + "\n"
+	return appendNote(root, note, today, []string{today, yesterday}, title, section(note, now))
+}
+
+// checkNote refuses a note that cannot be written and fills in what it leaves open.
+func checkNote(n Note) (Note, error) {
+	n.Text = strings.TrimSpace(strings.ReplaceAll(n.Text, "\r\n", "\n"))
+	n.Category = strings.Join(strings.Fields(n.Category), " ")
+	if n.Target == "" {
+		n.Target = TargetDaily
+	}
+	if n.Category == "" {
+		n.Category = "note"
+	}
+	bad := func(field, problem string) (Note, error) {
+		return n, &search.InputError{Field: field, Problem: problem}
+	}
+	switch {
+	case n.Text == "":
+		return bad("text", "must not be blank")
+	case len(n.Text) > maxNoteBytes:
+		return bad("text", fmt.Sprintf("is %d bytes long; the most is %d: split the note", len(n.Text), maxNoteBytes))
+	case !utf8.ValidString(n.Text) || strings.ContainsRune(n.Text, 0):
+		return bad("text", "must be valid UTF-8 without NUL")
+	case n.Target != TargetDaily && n.Target != TargetLongTerm:
+		return bad("target", fmt.Sprintf("is %q; must be %q or %q", n.Target, TargetDaily, TargetLongTerm))
+	case utf8.RuneCountInString(n.Category) > maxCategoryChars:
+		return bad("category", fmt.Sprintf("must have at most %d characters", maxCategoryChars))
+	case !utf8.ValidString(n.Category) || strings.ContainsFunc(n.Category, isControl):
+		return bad("category", "must be valid UTF-8 without control characters")
+	case len(n.Key) > maxKeyBytes:
+		return bad("idempotency_key", fmt.Sprintf("must have at most %d bytes", maxKeyBytes))
+	}
+	return n, nil
+}
+
+// dayFile is the daily file of a day.
+func dayFile(t time.Time) string { return path.Join("memory", t.Format(time.DateOnly)+".md") }
+
+// section is a daily note as Markdown.
+func section(n Note, now time.Time) string {
+	return fmt.Sprintf("## %s - %s\n\n%s%s\n", now.Format("15:04"), n.Category, n.Text, keyMark(n.Key))
+}
+
+// bullet is a long-term note as Markdown; further lines are indented so that they belong to the bullet.
+func bullet(n Note) string { return bulletText(n) + keyMark(n.Key) + "\n" }
+
+// bulletText is a bullet without key and line end.
+func bulletText(n Note) string { return "- " + strings.ReplaceAll(n.Text, "\n", "\n  ") }
+
+// keyMark is the comment by which a key is known again; empty without a key.
+func keyMark(key string) string {
+	if key == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(key))
+	return keyMarkStart + hex.EncodeToString(sum[:8]) + " -->"
+}
+
+// appendNote writes block at the end of a file under the kernel's lock on it, unless the note is in one of the files to
+// look through. title starts a file that is made.
+func appendNote(root *os.Root, n Note, name string, look []string, title, block string) (Appended, error) {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+	}
+	f, err := openForAppend(root, name)
+	if err != nil {
+		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+	}
+	defer f.Close()
+	for _, other := range look {
+		if line, found, err := findNote(root, other, n, other == name); err != nil || found {
+			return Appended{Path: other, StartLine: line, Deduplicated: found}, err
+		}
+	}
+	have, err := io.ReadAll(f)
+	if err != nil {
+		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+	}
+	lead := separator(string(have), title, block)
+	if err := writeAll(f, int64(len(have)), lead+block); err != nil {
+		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+	}
+	return Appended{Path: name, StartLine: 1 + strings.Count(string(have)+lead, "\n")}, nil
+}
+
+// openForAppend opens or makes a regular file and waits for the kernel's lock on it.
+func openForAppend(root *os.Root, name string) (*os.File, error) {
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// separator is what goes between the text of a file and a new block: a title for a new file, an end for an unfinished
+// line, and a blank line before a section.
+func separator(have, title, block string) string {
+	lead := ""
+	switch {
+	case have == "":
+		lead = title
+	case !strings.HasSuffix(have, "\n"):
+		lead = "\n"
+	}
+	if strings.HasPrefix(block, "## ") && !strings.HasSuffix(have+lead, "\n\n") && have+lead != "" {
+		lead += "\n"
+	}
+	return lead
+}
+
+// writeAll appends s in one write and fsyncs; a write that comes to nothing in the middle is taken back.
+func writeAll(f *os.File, size int64, s string) error {
+	_, err := f.WriteString(s)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, f.Truncate(size))
+	}
+	return nil
+}
+
+// findNote looks for a note in a file and returns the line of its heading or bullet: by its key, and where byText is set
+// also by its text, as the whole of a section or bullet.
+func findNote(root *os.Root, name string, n Note, byText bool) (line int, found bool, err error) {
+	src, err := root.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("read %s: %w", name, err)
+	}
+	text := chunker.Normalize(src)
+	at := -1
+	if n.Key != "" {
+		at = strings.Index(text, keyMark(n.Key))
+	}
+	if at < 0 && byText {
+		at = findText(text, n)
+	}
+	if at < 0 {
+		return 0, false, nil
+	}
+	return blockLine(text[:at], n.Target), true, nil
+}
+
+// findText returns an offset in the block that is the note's text and nothing else, -1 where there is none.
+func findText(text string, n Note) int {
+	block, ends := "\n\n"+n.Text, []string{"\n\n## ", keyMarkStart}
+	if n.Target == TargetLongTerm {
+		block, ends = "\n"+bulletText(n), []string{"\n\n", "\n- ", "\n#", keyMarkStart}
+	}
+	// A line break before the first line and a heading after the last one, so that these are no special cases.
+	padded := "\n" + strings.TrimRight(text, "\n") + "\n\n## "
+	for _, end := range ends {
+		if i := strings.Index(padded, block+end); i >= 0 {
+			return min(i+len("\n- "), len(text))
+		}
+	}
+	return -1
+}
+
+// blockLine returns the line of the last heading, or for a long-term note bullet, in a text.
+func blockLine(text, target string) int {
+	prefix := "## "
+	if target == TargetLongTerm {
+		prefix = "- "
+	}
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 1; i > 0; i-- {
+		if strings.HasPrefix(lines[i], prefix) {
+			return i + 1
+		}
+	}
+	return 1
+}

@@ -1,0 +1,171 @@
+package kioku
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/chunker"
+	"kioku/indexer"
+	"kioku/search"
+)
+
+const (
+	// defaultGetLines is how many lines Get returns where the request does not say.
+	defaultGetLines = 120
+	// maxGetChars bounds the text of one excerpt.
+	maxGetChars = 12_000
+	// maxPathBytes bounds the path of a request; Linux allows no longer ones.
+	maxPathBytes = 4096
+)
+
+// Get returns lines of a file that the index may hold. Numbers out of range are brought into it; beyond the end of the
+// file the text is empty. A line longer than 12,000 characters is cut. Get returns a *search.InputError for a path that
+// could never name a memory file, and ErrNotFound for one that is missing or lies outside of the memory.
+func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) {
+	if err := m.enter(); err != nil {
+		return Excerpt{}, err
+	}
+	defer m.leave()
+	if err := checkPath(req.Path); err != nil {
+		return Excerpt{}, err
+	}
+	text, err := m.readFile(req.Path)
+	if err != nil {
+		return Excerpt{}, err
+	}
+	return excerpt(req, text), ctx.Err()
+}
+
+// checkPath refuses what no memory file can be called.
+func checkPath(path string) error {
+	problem := ""
+	switch {
+	case path == "":
+		problem = "must name a memory file, as a search result does"
+	case len(path) > maxPathBytes:
+		problem = "is too long"
+	case !utf8.ValidString(path) || strings.ContainsFunc(path, isControl):
+		problem = "must not hold control characters or invalid UTF-8"
+	case strings.HasSuffix(path, "/"):
+		problem = "names a folder; name a file in it"
+	default:
+		return nil
+	}
+	return &search.InputError{Field: "path", Problem: problem}
+}
+
+// isControl reports whether r is a control character.
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
+
+// readFile reads a memory file as text. Whatever stands in the way of reading it, the caller learns only ErrNotFound,
+// so that nobody can probe for files outside of the memory.
+func (m *Memory) readFile(path string) (string, error) {
+	dir, rel, ok := m.indexer.Owns(path)
+	if !ok {
+		return "", notFound(path)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		m.log.Debug("get: open root", "root", dir, "err", err)
+		return "", notFound(path)
+	}
+	defer root.Close()
+	f, info, err := indexer.OpenRegular(root, rel)
+	if err != nil {
+		m.log.Debug("get: open", "path", path, "err", err)
+		return "", notFound(path)
+	}
+	defer f.Close()
+	limit := m.opt.Index.MaxFileBytes
+	if info.Size() > limit {
+		return "", notFound(path)
+	}
+	src, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return chunker.Normalize(src), nil
+}
+
+// notFound tells what to do, and the same for every reason.
+func notFound(path string) error {
+	return fmt.Errorf("%w: %q; use a path from a search result", ErrNotFound, path)
+}
+
+// excerpt cuts the lines asked for out of a text.
+func excerpt(req GetRequest, text string) Excerpt {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	ex := Excerpt{Path: req.Path, From: max(req.From, 1), TotalLines: len(lines)}
+	want := req.Lines
+	if want <= 0 {
+		want = defaultGetLines
+	}
+	if ex.From > len(lines) {
+		return ex
+	}
+	rest := lines[ex.From-1:]
+	want = min(want, len(rest))
+	taken, n := takeLines(rest[:want])
+	ex.Text, ex.Lines, ex.Truncated = taken, n, n < want
+	if next := ex.From + n; next <= len(lines) {
+		ex.NextFrom = next
+	}
+	return ex
+}
+
+// takeLines joins whole lines up to maxGetChars and returns how many it took; a first line that is longer is cut.
+func takeLines(lines []string) (string, int) {
+	var b strings.Builder
+	chars := 0
+	for i, line := range lines {
+		chars += utf8.RuneCountInString(line)
+		if chars > maxGetChars {
+			if i == 0 {
+				return string([]rune(line)[:maxGetChars]), 1
+			}
+			return b.String(), i
+		}
+		b.WriteString(line)
+	}
+	return b.String(), len(lines)
+}
+
+// Explain says what became of the passage at a line of a file. An empty path explains the hits alone.
+func (m *Memory) Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error) {
+	if err := m.enter(); err != nil {
+		return search.Explanation{}, err
+	}
+	defer m.leave()
+	ex, err := m.searcher.Explain(ctx, q, path, line)
+	if err != nil || ex.Outcome != search.NotIndexed {
+		return ex, err
+	}
+	reason, known, err := m.store.skippedReason(ctx, path)
+	switch {
+	case err != nil:
+		return ex, err
+	case known && reason != "":
+		ex.Outcome, ex.Text = search.Skipped, fmt.Sprintf("%s is skipped: %s", path, reason)
+	case known:
+		ex.Text = fmt.Sprintf("%s is indexed, but line %d is blank or beyond its end", path, line)
+	default:
+		ex.Text = m.whyUnknown(path)
+	}
+	return ex, nil
+}
+
+// whyUnknown says why the index does not know a file.
+func (m *Memory) whyUnknown(path string) string {
+	if _, err := m.readFile(path); errors.Is(err, ErrNotFound) {
+		return path + " is no file of this memory"
+	}
+	return path + " is not indexed yet; it will be with the next sync"
+}

@@ -1,0 +1,94 @@
+package kioku
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// schemaSQL is the whole schema; every statement leaves what is there already alone.
+//
+//go:embed schema.sql
+var schemaSQL string
+
+const (
+	// applicationID marks a database file as Kioku's: "Kiok" in ASCII.
+	applicationID = 0x4b696f6b
+	// schemaVersion goes up with every change of schema.sql or of search.ChunkTerms. An index of an older version is
+	// emptied but for its embedding cache.
+	schemaVersion = 1
+)
+
+// migrate brings the database to the schema of this program. It returns ErrForeignFile for another program's database
+// and ErrNewerSchema for one that a newer Kioku wrote; both are left as they are.
+func migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback()
+	version, err := schemaVersionOf(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if version < schemaVersion {
+		if err := dropIndex(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
+		return schemaError(err)
+	}
+	// Pragmas take no placeholders; both numbers are constants of this file.
+	pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
+	if _, err := tx.ExecContext(ctx, pragmas); err != nil {
+		return fmt.Errorf("mark database: %w", err)
+	}
+	return tx.Commit()
+}
+
+// schemaVersionOf returns the schema version of a database that is Kioku's or empty.
+func schemaVersionOf(ctx context.Context, tx *sql.Tx) (int, error) {
+	var app, version, tables int
+	row := tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)`)
+	if err := row.Scan(&app, &version, &tables); err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	switch {
+	case app != applicationID && tables > 0:
+		return 0, fmt.Errorf("%w: its application id is %#x; move it away or choose another state folder",
+			ErrForeignFile, uint32(app))
+	case version > schemaVersion:
+		return 0, fmt.Errorf("%w: schema %d, this program knows %d; update kioku, or move the file away to build a new index",
+			ErrNewerSchema, version, schemaVersion)
+	}
+	return version, nil
+}
+
+// dropIndex removes every table but the embedding cache.
+func dropIndex(ctx context.Context, tx *sql.Tx) error {
+	for _, stmt := range []string{
+		"DROP TABLE IF EXISTS chunks_vec", "DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
+		"DROP TABLE IF EXISTS chunks", "DROP TABLE IF EXISTS files", "DROP TABLE IF EXISTS meta",
+	} {
+		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+			return fmt.Errorf("drop old index: %w", err)
+		}
+	}
+	return nil
+}
+
+// errNoFTS5 tells how to build with FTS5.
+var errNoFTS5 = errors.New("this binary was built without FTS5; build it with -tags sqlite_fts5 (make build does)")
+
+// schemaError explains the one mistake in building that shows only here.
+func schemaError(err error) error {
+	if strings.Contains(err.Error(), "no such module: fts5") {
+		return errNoFTS5
+	}
+	return fmt.Errorf("create schema: %w", err)
+}

@@ -1,0 +1,114 @@
+package kioku
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"kioku/indexer"
+	"kioku/search"
+)
+
+// State returns how far the index is.
+func (m *Memory) State(ctx context.Context) (IndexState, error) {
+	if err := m.enter(); err != nil {
+		return IndexState{}, err
+	}
+	defer m.leave()
+	meta, err := readMeta(ctx, m.store.db.readers)
+	if err != nil {
+		return IndexState{}, err
+	}
+	st := m.indexState(search.Index{Generation: meta.generation, Files: meta.files, Chunks: meta.chunks}, m.indexer.State())
+	if st.LastSync.Before(meta.lastSync) {
+		st.LastSync = meta.lastSync
+	}
+	return st, nil
+}
+
+// indexState joins what the index and the indexer know.
+func (m *Memory) indexState(ix search.Index, state indexer.State) IndexState {
+	return IndexState{Generation: ix.Generation, Files: ix.Files, Chunks: ix.Chunks,
+		PendingFiles: state.PendingFiles, LastSync: state.LastSync}
+}
+
+// Status describes the memory.
+func (m *Memory) Status(ctx context.Context) (Status, error) {
+	st, err := m.State(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	if err := m.enter(); err != nil {
+		return Status{}, err
+	}
+	defer m.leave()
+	meta, err := readMeta(ctx, m.store.db.readers)
+	if err != nil {
+		return Status{}, err
+	}
+	skipped, err := m.store.skipped(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	cached, err := m.store.cached(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	ix := m.indexer.State()
+	path := m.store.db.path
+	return Status{
+		Agent: m.opt.Agent, Workspace: m.workspace, Database: path, State: st, Skipped: skipped,
+		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
+		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
+		DatabaseBytes: fileSize(path), WALBytes: fileSize(path + "-wal"),
+		Embedded: meta.embedded, Cached: cached,
+		Degraded:    append(m.degradedVectors(meta), degradedIndex(ix)...),
+		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
+	}, nil
+}
+
+// fileSize returns the size of a file, 0 where it is missing.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// degradedVectors says what is wrong with the vector channel, nothing where no provider is set.
+func (m *Memory) degradedVectors(meta meta) []search.Degradation {
+	e := m.opt.Embedder
+	if !e.Enabled() {
+		return nil
+	}
+	var d []search.Degradation
+	if h := e.Health(); !h.Healthy {
+		d = append(d, search.Degradation{Code: search.ProviderDown,
+			Text: fmt.Sprintf("embedding provider %s does not answer: %v", e.Space().Provider, h.Err)})
+	}
+	switch {
+	case meta.embedded > 0 && !meta.space.Matches(e.Space()):
+		d = append(d, search.Degradation{Code: search.SpaceChanged,
+			Text: fmt.Sprintf("the index holds vectors of %s; searches use keywords until it is rebuilt", spaceName(meta.space))})
+	case meta.embedded < meta.chunks:
+		d = append(d, search.Degradation{Code: search.VectorsMissing,
+			Text: fmt.Sprintf("%d of %d chunks have no vector yet", meta.chunks-meta.embedded, meta.chunks)})
+	}
+	return d
+}
+
+// degradedIndex says how far the index lags behind the disk.
+func degradedIndex(st indexer.State) []search.Degradation {
+	var d []search.Degradation
+	if len(st.Unavailable) > 0 {
+		d = append(d, search.Degradation{Code: search.WorkspaceUnavailable,
+			Text: "cannot be read now, answers come from what was indexed before: " + strings.Join(st.Unavailable, ", ")})
+	}
+	if st.PendingFiles > 0 {
+		d = append(d, search.Degradation{Code: search.IndexStale,
+			Text: fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)})
+	}
+	return d
+}

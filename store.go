@@ -1,0 +1,252 @@
+package kioku
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"kioku/embed"
+	"kioku/indexer"
+	"kioku/search"
+)
+
+// store is the index of one agent in one SQLite file. It implements indexer.Store, indexer.Rebuilder and search.Store.
+type store struct {
+	db           *database
+	chunking     string // fingerprint of the chunker in use
+	cacheEntries int
+	now          func() time.Time
+	log          *slog.Logger
+	generation   atomic.Int64 // of the last commit of this process
+}
+
+var (
+	_ indexer.Store     = (*store)(nil)
+	_ indexer.Rebuilder = (*store)(nil)
+	_ search.Store      = (*store)(nil)
+)
+
+// meta is the row of the table meta, in Go.
+type meta struct {
+	workspace, chunking             string
+	space                           embed.Space
+	generation                      int64
+	files, chunks, embedded, nTerms int
+	lastSync                        time.Time
+}
+
+// queryer is what *sql.DB, *sql.Conn and *sql.Tx share.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// readMeta reads the row of the table meta.
+func readMeta(ctx context.Context, q queryer) (meta, error) {
+	var m meta
+	var last int64
+	err := q.QueryRowContext(ctx, `SELECT workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
+			generation, files, chunks, embedded, terms, last_sync FROM meta`).
+		Scan(&m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
+			&m.generation, &m.files, &m.chunks, &m.embedded, &m.nTerms, &last)
+	if err != nil {
+		return meta{}, fmt.Errorf("read meta: %w", err)
+	}
+	if last != 0 {
+		m.lastSync = time.Unix(0, last)
+	}
+	return m, nil
+}
+
+// write runs f in one transaction of the only writer and bumps the generation.
+func (s *store) write(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback()
+	if err := f(tx); err != nil {
+		return err
+	}
+	var generation int64
+	row := tx.QueryRowContext(ctx, "UPDATE meta SET generation = generation + 1 RETURNING generation")
+	if err := row.Scan(&generation); err != nil {
+		return fmt.Errorf("bump generation: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	s.generation.Store(generation)
+	return nil
+}
+
+// adopt makes the index that of a workspace. What it holds of another folder is dropped, so that a search cannot
+// answer from there, and so is an index whose tables do not agree with each other.
+func (s *store) adopt(ctx context.Context, workspace string) error {
+	m, err := readMeta(ctx, s.db.writer)
+	if err != nil {
+		return err
+	}
+	sound, err := s.sound(ctx, m)
+	if err != nil {
+		return err
+	}
+	moved := m.workspace != "" && m.workspace != workspace
+	if !sound || moved {
+		s.log.Warn("index is emptied and will be made anew", "moved", moved, "sound", sound, "was", m.workspace)
+	} else if m.workspace == workspace && (m.chunks > 0 || m.chunking == s.chunking) {
+		return nil
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if !sound || moved {
+			if err := clearIndex(ctx, tx); err != nil {
+				return err
+			}
+			m.chunks = 0
+		}
+		if m.chunks == 0 {
+			m.chunking = s.chunking
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE meta SET workspace = ?, chunking = ?", workspace, m.chunking)
+		return err
+	})
+}
+
+// readable refuses to read an index that was made from another workspace.
+func (s *store) readable(ctx context.Context, workspace string) error {
+	m, err := readMeta(ctx, s.db.readers)
+	if err == nil && m.workspace != workspace {
+		return fmt.Errorf("it was made from %s, not from %s", m.workspace, workspace)
+	}
+	return err
+}
+
+// sound reports whether the tables of the index hold the same chunks.
+func (s *store) sound(ctx context.Context, m meta) (bool, error) {
+	var chunks, fts, files, vecs int
+	err := s.db.writer.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize),
+		(SELECT count(*) FROM files WHERE error = '')`).Scan(&chunks, &fts, &files)
+	if err != nil {
+		return false, fmt.Errorf("count rows: %w", err)
+	}
+	if vecs, err = countVectors(ctx, s.db.writer, m.space); err != nil {
+		return false, err
+	}
+	return chunks == m.chunks && fts == m.chunks && files == m.files && vecs == m.embedded, nil
+}
+
+// clearIndex empties every table but embedding_cache and resets the totals of meta.
+func clearIndex(ctx context.Context, tx *sql.Tx) error {
+	for _, stmt := range []string{
+		"DROP TABLE IF EXISTS chunks_vec",
+		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
+		"DELETE FROM chunks",
+		"DELETE FROM files",
+		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
+			files = 0, chunks = 0, embedded = 0, terms = 0, last_sync = 0`,
+	} {
+		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+			return fmt.Errorf("clear index: %w", err)
+		}
+	}
+	return nil
+}
+
+// Files implements indexer.Store.
+func (s *store) Files(ctx context.Context) (map[string]indexer.Stored, error) {
+	rows, err := s.db.readers.QueryContext(ctx,
+		"SELECT path, source, sha256, mtime, size, error, chunks, chunks - embedded FROM files")
+	if err != nil {
+		return nil, fmt.Errorf("read files: %w", err)
+	}
+	defer rows.Close()
+	files := make(map[string]indexer.Stored)
+	for rows.Next() {
+		var path string
+		var sum []byte
+		var mtime int64
+		var f indexer.Stored
+		if err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Size, &f.Skipped, &f.Chunks, &f.Unembedded); err != nil {
+			return nil, fmt.Errorf("read files: %w", err)
+		}
+		copy(f.SHA256[:], sum)
+		f.ModTime = time.Unix(0, mtime)
+		files[path] = f
+	}
+	return files, rows.Err()
+}
+
+// skipped lists the files that are not indexed, and why.
+func (s *store) skipped(ctx context.Context) ([]SkippedFile, error) {
+	rows, err := s.db.readers.QueryContext(ctx, "SELECT path, error FROM files WHERE error <> '' ORDER BY path")
+	if err != nil {
+		return nil, fmt.Errorf("read skipped files: %w", err)
+	}
+	defer rows.Close()
+	var files []SkippedFile
+	for rows.Next() {
+		var f SkippedFile
+		if err := rows.Scan(&f.Path, &f.Reason); err != nil {
+			return nil, fmt.Errorf("read skipped files: %w", err)
+		}
+		files = append(files, f)
+	}
+	return files, rows.Err()
+}
+
+// skippedReason returns why a file is not indexed; ok is false where the index does not know the file at all.
+func (s *store) skippedReason(ctx context.Context, path string) (reason string, ok bool, err error) {
+	err = s.db.readers.QueryRowContext(ctx, "SELECT error FROM files WHERE path = ?", path).Scan(&reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return reason, err == nil, err
+}
+
+// Stale implements indexer.Rebuilder.
+func (s *store) Stale(ctx context.Context, space embed.Space) (string, error) {
+	m, err := readMeta(ctx, s.db.readers)
+	switch {
+	case err != nil:
+		return "", err
+	case m.chunks > 0 && m.chunking != s.chunking:
+		return fmt.Sprintf("chunking changed from %q to %q", m.chunking, s.chunking), nil
+	case m.embedded > 0 && !space.IsZero() && !m.space.Matches(space):
+		return fmt.Sprintf("embedding model changed from %s to %s", spaceName(m.space), spaceName(space)), nil
+	}
+	return "", nil
+}
+
+// spaceName names a space for people.
+func spaceName(s embed.Space) string {
+	name := s.Provider + "/" + s.Model
+	if s.Dims > 0 {
+		name += fmt.Sprintf(" (%d dimensions)", s.Dims)
+	}
+	return name
+}
+
+// setLastSync records the end of a complete sync. It is no change of the index, so the generation stays.
+func (s *store) setLastSync(ctx context.Context, t time.Time) error {
+	if _, err := s.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
+		return fmt.Errorf("record sync: %w", err)
+	}
+	return nil
+}
+
+// jsonList encodes a list of front matter for a column; nil is "[]".
+func jsonList(list []string) string {
+	if len(list) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(list)
+	if err != nil { // a slice of strings always encodes
+		return "[]"
+	}
+	return string(b)
+}

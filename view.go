@@ -1,0 +1,75 @@
+package kioku
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"kioku/search"
+)
+
+// view is one snapshot of the index. It implements search.Reader.
+type view struct {
+	text, vec *sql.Tx // the same transaction where two would not see the same snapshot
+	meta      meta
+}
+
+// snapshotTries is how often View tries to have two connections see one snapshot before it makes do with one.
+const snapshotTries = 5
+
+// View implements search.Store. Match and Nearest run on a connection each, so that they can run at the same time;
+// both see the same generation of the index.
+func (s *store) View(ctx context.Context, vectors bool, f func(search.Reader) error) error {
+	for try := 1; ; try++ {
+		done, err := s.view(ctx, vectors && try < snapshotTries, f)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// view tries once; done is false where a commit fell between the two transactions.
+func (s *store) view(ctx context.Context, two bool, f func(search.Reader) error) (done bool, err error) {
+	text, m, err := s.snapshot(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer text.Rollback()
+	v := &view{text: text, vec: text, meta: m}
+	if two && !m.space.IsZero() {
+		vec, other, err := s.snapshot(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer vec.Rollback()
+		if other.generation != m.generation {
+			return false, nil
+		}
+		v.vec = vec
+	}
+	return true, f(v)
+}
+
+// snapshot begins a reading transaction; reading meta makes SQLite fix what it sees.
+func (s *store) snapshot(ctx context.Context) (*sql.Tx, meta, error) {
+	tx, err := s.db.readers.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, meta{}, fmt.Errorf("begin: %w", err)
+	}
+	m, err := readMeta(ctx, tx)
+	if err != nil {
+		return nil, meta{}, errors.Join(err, tx.Rollback())
+	}
+	return tx, m, nil
+}
+
+// Index implements search.Reader.
+func (v *view) Index() search.Index {
+	m := v.meta
+	ix := search.Index{Space: m.space, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Generation: m.generation}
+	if m.chunks > 0 {
+		ix.AvgTerms = float64(m.nTerms) / float64(m.chunks)
+	}
+	return ix
+}

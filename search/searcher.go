@@ -1,20 +1,295 @@
 package search
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
-// Searcher answers queries from a store.
-type Searcher struct{}
+// MaxResults is the most hits that a query may ask for.
+const MaxResults = 100
 
-// New returns a searcher; e may be nil.
-func New(s Store, e Embedder, opt Options) *Searcher { panic("not built") }
-
-// Search answers q.
-func (s *Searcher) Search(ctx context.Context, q Query) (Answer, error) { panic("not built") }
-
-// Explain says what became of the chunk that holds a line of a file.
-func (s *Searcher) Explain(ctx context.Context, q Query, path string, line int) (Explanation, error) {
-	panic("not built")
+// Searcher answers queries from a store. Its methods may be called concurrently.
+type Searcher struct {
+	store    Store
+	embedder Embedder
+	opt      Options
+	weights  weights
 }
 
-// Analyze returns the terms of a text in order, as they are indexed and asked for.
-func Analyze(text string) []string { panic("not built") }
+// New returns a searcher; e may be nil, which leaves keywords alone.
+func New(s Store, e Embedder, opt Options) *Searcher {
+	return &Searcher{store: s, embedder: e, opt: opt, weights: measured()}
+}
+
+// Search returns at most q.MaxResults hits, best first.
+//
+// It never returns a bare empty list: an answer without hits says in Degraded that the index is empty or what came
+// nearest. Where the query cannot be embedded or the index has other vectors, it ranks by keywords and says so. A
+// query without a word (only punctuation, an emoji) is answered by vectors, or by no hit at all without them.
+//
+// It returns ErrEmptyQuery for a blank query, an *InputError for one that is longer than MaxQueryBytes or has a
+// limit, a minimum or a filter that means nothing, and the error of ctx or of the store where that is what stops it.
+func (s *Searcher) Search(ctx context.Context, q Query) (Answer, error) {
+	r, err := s.newRun(q)
+	if err != nil {
+		return Answer{}, err
+	}
+	if err := s.walk(ctx, r, nil); err != nil {
+		return Answer{}, fmt.Errorf("search: %w", err)
+	}
+	return s.answer(r), nil
+}
+
+// run is one query on its way.
+type run struct {
+	query Query
+	text  string
+	// k is the most hits.
+	k   int
+	now time.Time
+	// vector of the query, nil where vectors take no part.
+	vector   []float32
+	weak     bool
+	index    Index
+	terms    queryTerms
+	mode     string
+	degraded []Degradation
+	// candidates by score, best first, and those that are returned.
+	candidates, hits []*candidate
+}
+
+func (r *run) degrade(code, format string, args ...any) {
+	r.degraded = append(r.degraded, Degradation{code, fmt.Sprintf(format, args...)})
+}
+
+// newRun checks a query.
+func (s *Searcher) newRun(q Query) (*run, error) {
+	r := &run{query: q, text: strings.TrimSpace(q.Text), k: q.MaxResults, now: q.Now, mode: ModeKeyword}
+	switch {
+	case r.text == "":
+		return nil, ErrEmptyQuery
+	case len(r.text) > MaxQueryBytes:
+		return nil, &InputError{"query", fmt.Sprintf("has %d bytes, more than %d: ask a shorter question", len(r.text), MaxQueryBytes)}
+	case r.k < 0 || r.k > MaxResults:
+		return nil, &InputError{"max_results", fmt.Sprintf("is %d, not within 0 and %d", r.k, MaxResults)}
+	}
+	if m := q.MinScore; m != nil && !inUnit(*m) {
+		return nil, &InputError{"min_score", fmt.Sprintf("is %v, not within 0 and 1", *m)}
+	}
+	if err := q.Filter.check(); err != nil {
+		return nil, err
+	}
+	if r.k == 0 {
+		r.k = min(max(s.opt.MaxResults, 1), MaxResults)
+	}
+	if r.now.IsZero() {
+		r.now = s.clock()
+	}
+	return r, nil
+}
+
+func (s *Searcher) clock() time.Time {
+	if s.opt.Now != nil {
+		return s.opt.Now()
+	}
+	return time.Now()
+}
+
+// walk takes a query through all steps. Before the snapshot is given back, then is called with it, if it is not nil.
+func (s *Searcher) walk(ctx context.Context, r *run, then func(context.Context, Reader, *run) error) error {
+	// Before the view is opened, lest a slow provider hold a snapshot of the index.
+	if err := s.embed(ctx, r); err != nil {
+		return err
+	}
+	return s.store.View(ctx, r.vector != nil, func(rd Reader) error {
+		if err := s.rank(ctx, rd, r); err != nil || then == nil {
+			return err
+		}
+		return then(ctx, rd, r)
+	})
+}
+
+// embed fills in the query's vector. It fails only where ctx is done; otherwise keywords carry on.
+func (s *Searcher) embed(ctx context.Context, r *run) error {
+	if !s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
+		return ctx.Err()
+	}
+	embedCtx := ctx
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		embedCtx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
+	v, err := s.embedder.Query(embedCtx, r.text)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && errors.Is(embedCtx.Err(), context.DeadlineExceeded):
+		r.degrade(DeadlineNear, "Ranked by keywords alone: embedding the query took more than half of the time allowed.")
+	case err != nil:
+		r.degrade(ProviderDown, "Ranked by keywords alone: the query could not be embedded (%v).", err)
+	case !usable(v):
+		r.degrade(ProviderDown, "Ranked by keywords alone: the provider returned a vector of the query that has no direction.")
+	default:
+		r.vector, r.weak = v, s.embedder.Weak()
+	}
+	return nil
+}
+
+// rank finds, scores and chooses the hits within one snapshot.
+func (s *Searcher) rank(ctx context.Context, rd Reader, r *run) error {
+	r.index = rd.Index()
+	if r.index.Chunks <= 0 {
+		r.vector = nil
+		r.degrade(IndexEmpty, "Nothing is indexed yet.")
+		return nil
+	}
+	s.compareSpaces(r)
+	if err := s.prepareTerms(ctx, rd, r); err != nil {
+		return err
+	}
+	if err := s.findCandidates(ctx, rd, r); err != nil {
+		return err
+	}
+	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak), s.opt.Fusion, s.weights)
+	s.opt.decay(r.candidates, r.now)
+	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
+	s.choose(r)
+	if len(r.hits) == 0 {
+		s.explainNothing(r)
+	}
+	return nil
+}
+
+// compareSpaces drops the query's vector where the index has none to compare it with.
+func (s *Searcher) compareSpaces(r *run) {
+	if r.vector == nil {
+		return
+	}
+	have, want := r.index.Space, s.embedder.Space()
+	switch {
+	case r.index.Embedded == 0 || have.IsZero():
+		r.degrade(VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
+		r.vector = nil
+	case !have.Matches(want) || have.Dims != 0 && have.Dims != len(r.vector):
+		r.degrade(SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
+			spaceName(have.Provider, have.Model, have.Dims), spaceName(want.Provider, want.Model, len(r.vector)))
+		r.vector = nil
+	case r.index.Embedded < r.index.Chunks:
+		r.degrade(VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
+			r.index.Chunks-r.index.Embedded, r.index.Chunks)
+	}
+}
+
+func spaceName(provider, model string, dims int) string {
+	return fmt.Sprintf("%s/%s (%d dimensions)", provider, model, dims)
+}
+
+// prepareTerms fills in the query's terms with what the index knows of them. Other spellings would join here.
+func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
+	terms := parseTerms(r.text, s.weights)
+	if len(terms.list) == 0 {
+		return nil
+	}
+	df, err := rd.DocFreq(ctx, terms.strings())
+	if err != nil {
+		return fmt.Errorf("look up terms: %w", err)
+	}
+	r.terms = terms.weigh(df, r.index.Chunks)
+	if r.terms.capped {
+		r.degrade(TermsCapped, "Of %d different terms the %d rarest were looked for.", len(terms.list), MaxTerms)
+	}
+	return nil
+}
+
+// findCandidates gathers and scores the candidates, and sets the mode by what took part.
+func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error {
+	near := max(s.weights.nearPool, min(s.opt.CandidateMultiplier*r.k, maxNearest))
+	out, err := gather(ctx, rd, r.terms.matchable(r.index.Chunks, s.weights), r.vector, r.query.Filter, s.weights.textPool, near)
+	if err != nil {
+		return err
+	}
+	if out.nearErr != nil {
+		r.degrade(VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", out.nearErr)
+		r.vector = nil
+	}
+	r.mode = r.channels()
+	sc := newScorer(r.terms, r.index.AvgTerms, s.weights)
+	defer sc.release()
+	r.candidates, err = out.read(ctx, rd, sc, r.vector)
+	return err
+}
+
+// channels returns the mode. A real model is left alone where the index knows no word of the query, as with a
+// question in another language: an absent channel takes no weight from the other.
+func (r *run) channels() string {
+	known := slices.ContainsFunc(r.terms.list, func(t queryTerm) bool { return t.df > 0 })
+	switch {
+	case r.vector == nil:
+		return ModeKeyword
+	case !known && (!r.weak || len(r.terms.list) == 0):
+		return ModeVector
+	}
+	return ModeHybrid
+}
+
+// choose fills in the hits: those that pass the threshold, then, in slots that stay free, those that keywords back.
+func (s *Searcher) choose(r *run) {
+	passing, backed := s.opt.thresholdFor(r.mode, r.query.MinScore).split(r.candidates)
+	if s.opt.MMR {
+		// The rest of the pool is too far down to be chosen for being different.
+		pool := max(s.weights.nearPool, 4*r.k)
+		d := newDiversifier(s.opt.MMRLambda)
+		d.choose(passing[:min(pool, len(passing))], r.k)
+		d.choose(backed[:min(pool, len(backed))], r.k)
+		r.hits = d.chosen
+	} else {
+		r.hits = append(passing, backed...)
+		r.hits = r.hits[:min(r.k, len(r.hits))]
+	}
+	for _, c := range r.hits {
+		c.outcome = Returned
+	}
+	for _, c := range r.candidates {
+		if c.outcome == "" {
+			c.outcome = BeyondMaxResults
+		}
+	}
+}
+
+// explainNothing says why there is no hit, and what came nearest.
+func (s *Searcher) explainNothing(r *run) {
+	var best *candidate
+	for _, c := range r.candidates {
+		if best == nil || c.confidence > best.confidence {
+			best = c
+		}
+	}
+	switch {
+	case best != nil:
+		r.degrade(NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f.",
+			s.opt.thresholdFor(r.mode, r.query.MinScore).min, best.Path, best.StartLine, best.EndLine, best.confidence)
+	case len(r.terms.list) == 0:
+		r.degrade(NoMatch, "The query holds no word to look for.")
+	default:
+		r.degrade(NoMatch, "No chunk holds a word of the query%s.", r.query.Filter.phrase())
+	}
+}
+
+func (s *Searcher) answer(r *run) Answer {
+	a := Answer{Mode: r.mode, Degraded: r.degraded, Index: r.index}
+	if r.mode != ModeKeyword {
+		a.Space = r.index.Space
+	}
+	for _, c := range r.hits {
+		a.Hits = append(a.Hits, s.hit(c, r.terms, r.query.Explain))
+	}
+	return a
+}
+
+// inUnit reports whether x is a number within [0,1].
+func inUnit(x float64) bool { return x >= 0 && x <= 1 }

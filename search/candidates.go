@@ -1,0 +1,113 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// maxNearest is the most neighbours that a vector index is asked for.
+const maxNearest = 4096
+
+// candidate is a chunk on its way through the ranking. Each step fills in its own fields.
+type candidate struct {
+	Chunk
+	// embedded says that the chunk has a usable vector, and cosine is its similarity to the query, clamped to [0,1].
+	embedded bool
+	cosine   float64
+	text     textScore
+
+	// merge
+	vectorRank, textRank, rank int
+	weight                     channelWeights
+	merged, confidence         float64
+	// decay
+	age, decay float64
+	// threshold
+	backed bool
+	// mmr
+	similarity, mmr float64
+	// outcome is one of the constants of Explanation, once it is known.
+	outcome string
+}
+
+// score orders the candidates: the merged score after decay.
+func (c *candidate) score() float64 { return c.merged * c.decay }
+
+// found are the chunks that the channels propose.
+type found struct {
+	matched []int64
+	near    []Neighbor
+	// nearErr is why the vectors could not be searched.
+	nearErr error
+}
+
+// gather asks both channels at the same time. It fails where the keyword index does; without vectors a search goes on.
+func gather(ctx context.Context, rd Reader, terms []string, vector []float32, f Filter, textPool, nearPool int) (found, error) {
+	var out found
+	group, groupCtx := errgroup.WithContext(ctx)
+	if len(terms) > 0 {
+		group.Go(func() (err error) {
+			if out.matched, err = rd.Match(groupCtx, terms, f, textPool); err != nil {
+				return fmt.Errorf("match %d terms: %w", len(terms), err)
+			}
+			return nil
+		})
+	}
+	if vector != nil {
+		group.Go(func() error {
+			out.near, out.nearErr = rd.Nearest(groupCtx, vector, f, nearPool)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return found{}, err
+	}
+	return out, ctx.Err()
+}
+
+// ids returns the proposed chunks without duplicates. A further list of candidates would join here.
+func (f found) ids() []int64 {
+	ids := make([]int64, 0, len(f.matched)+len(f.near))
+	seen := make(map[int64]bool, cap(ids))
+	add := func(id int64) {
+		if !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range f.matched {
+		add(id)
+	}
+	for _, n := range f.near {
+		add(n.ID)
+	}
+	return ids
+}
+
+// read turns the proposed chunks into candidates with an exact score on each channel, whichever proposed them.
+func (f found) read(ctx context.Context, rd Reader, sc *scorer, vector []float32) ([]*candidate, error) {
+	chunks, err := rd.Chunks(ctx, f.ids(), vector != nil)
+	if err != nil {
+		return nil, fmt.Errorf("read candidates: %w", err)
+	}
+	near := make(map[int64]float64, len(f.near))
+	for _, n := range f.near {
+		near[n.ID] = n.Cosine
+	}
+	list := make([]*candidate, len(chunks))
+	for i, chunk := range chunks {
+		c := &candidate{Chunk: chunk}
+		c.text = sc.score(&c.Chunk)
+		if vector != nil {
+			cos, ok := cosine(vector, c.Vector)
+			if !ok {
+				cos, ok = near[c.ID]
+			}
+			c.cosine, c.embedded = clamp01(cos), ok
+		}
+		list[i] = c
+	}
+	return list, nil
+}

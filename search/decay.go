@@ -1,0 +1,83 @@
+package search
+
+import (
+	"math"
+	"path"
+	"strings"
+	"time"
+)
+
+// decayFactor returns floor + (1-floor) * exp(-ln2 * age/halfLife) in (0,1] for an age in days: the exponential decay
+// with a half-life, of the part that lies above floor. It is 1 for an age of 0 and where there is no half-life.
+func decayFactor(age float64, halfLife time.Duration, floor float64) float64 {
+	if halfLife <= 0 || !(age > 0) {
+		return 1
+	}
+	floor = clamp01(floor)
+	factor := floor + (1-floor)*math.Exp(-math.Ln2*age/(halfLife.Hours()/24))
+	return max(factor, math.SmallestNonzeroFloat64)
+}
+
+// ageDays returns the days from a date (YYYY-MM-DD) to the day of now, never below 0. It returns false for what is no
+// date.
+func ageDays(date string, now time.Time) (float64, bool) {
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return 0, false
+	}
+	y, m, d := now.Date()
+	today := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	// Seconds, because a Duration ends after 292 years.
+	return max(0, float64(today.Unix()-day.Unix())/(24*60*60)), true
+}
+
+// decay fills in the age and the factor of each candidate. Chunks that are evergreen, by themselves or by a glob, and
+// chunks without a valid date keep the factor 1.
+func (o Options) decay(list []*candidate, now time.Time) {
+	for _, c := range list {
+		c.decay = 1
+		age, ok := ageDays(c.Date, now)
+		if !ok {
+			continue
+		}
+		c.age = age
+		if o.Decay && !c.Evergreen && !matchesAny(o.Evergreen, c.Path) {
+			c.decay = decayFactor(age, o.HalfLife, o.DecayFloor)
+		}
+	}
+}
+
+// matchesAny reports whether a path matches one of the globs. A glob has the syntax of path.Match, and "**" stands for
+// any number of folders. One without a slash matches the name of a file in any folder; a malformed one matches nothing.
+func matchesAny(globs []string, file string) bool {
+	for _, g := range globs {
+		if !strings.Contains(g, "/") {
+			g = "**/" + g
+		}
+		if matchSegments(strings.Split(g, "/"), strings.Split(file, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchSegments(glob, file []string) bool {
+	for len(glob) > 0 {
+		if glob[0] == "**" {
+			for i := range len(file) + 1 {
+				if matchSegments(glob[1:], file[i:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if len(file) == 0 {
+			return false
+		}
+		if ok, err := path.Match(glob[0], file[0]); err != nil || !ok {
+			return false
+		}
+		glob, file = glob[1:], file[1:]
+	}
+	return len(file) == 0
+}

@@ -1,0 +1,104 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+)
+
+// FusionRRF is the value of Options.Fusion that merges the channels by ranks instead of scores.
+const FusionRRF = "rrf"
+
+// channelWeights are what the two channels count; they add up to 1, and an absent channel has 0.
+type channelWeights struct {
+	vector, text float64
+}
+
+// normalizeWeights scales two weights to a sum of 1, equal halves where they say nothing.
+func normalizeWeights(vector, text float64) channelWeights {
+	vector, text = clampWeight(vector), clampWeight(text)
+	larger := max(vector, text)
+	if larger == 0 {
+		return channelWeights{0.5, 0.5}
+	}
+	vector, text = vector/larger, text/larger
+	return channelWeights{vector / (vector + text), text / (vector + text)}
+}
+
+func clampWeight(w float64) float64 {
+	if !(w > 0) {
+		return 0
+	}
+	return min(w, 1e9)
+}
+
+// weightsFor returns the channels' weights in a mode.
+func (o Options) weightsFor(mode string, weak bool) channelWeights {
+	switch {
+	case mode == ModeKeyword:
+		return channelWeights{text: 1}
+	case mode == ModeVector:
+		return channelWeights{vector: 1}
+	case weak:
+		return normalizeWeights(o.WeakVectorWeight, o.WeakTextWeight)
+	}
+	return normalizeWeights(o.VectorWeight, o.TextWeight)
+}
+
+// merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.
+//
+// The merged score is the weighted sum of the cosine and of the text score divided by the best of this query; the
+// confidence takes the keyword confidence instead, which is comparable between queries. With FusionRRF the merged
+// score is the weighted sum of (k+1)/(k+rank). A chunk that has no vector yet is judged by keywords alone: its
+// keyword confidence stands in for the cosine.
+func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
+	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
+	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
+	var best float64
+	for _, c := range list {
+		best = max(best, c.text.raw)
+	}
+	for _, c := range list {
+		c.weight = weight
+		vector, text := c.cosine, c.text.confidence
+		if !c.embedded {
+			vector = text
+		}
+		c.confidence = clamp01(weight.vector*vector + weight.text*text)
+		if best > 0 {
+			text = c.text.raw / best
+		}
+		if fusion == FusionRRF {
+			vector, text = w.reciprocal(c.vectorRank), w.reciprocal(c.textRank)
+		}
+		c.merged = clamp01(weight.vector*vector + weight.text*text)
+	}
+	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged, b.merged, a, b) })
+	for i, c := range list {
+		c.rank = i + 1
+	}
+}
+
+// reciprocal is 1 for the first rank and falls towards 0; it is 0 for rank 0, a chunk that the channel did not find.
+func (w weights) reciprocal(rank int) float64 {
+	if rank == 0 {
+		return 0
+	}
+	return (w.rrf + 1) / (w.rrf + float64(rank))
+}
+
+// rankChannel tells each candidate with a score above 0 its rank on one channel, from 1.
+func rankChannel(list []*candidate, score func(*candidate) float64, tell func(*candidate, int)) {
+	order := slices.Clone(list)
+	slices.SortFunc(order, func(a, b *candidate) int { return compare(score(a), score(b), a, b) })
+	for i, c := range order {
+		if score(c) > 0 {
+			tell(c, i+1)
+		}
+	}
+}
+
+// compare orders candidates by a score, higher first; ties by path, line and id, so that the order is always the same.
+func compare(scoreA, scoreB float64, a, b *candidate) int {
+	return cmp.Or(
+		cmp.Compare(scoreB, scoreA), cmp.Compare(a.Path, b.Path), cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.ID, b.ID))
+}

@@ -1,0 +1,137 @@
+package search
+
+import (
+	"slices"
+	"strings"
+)
+
+// diversifier chooses results by maximal marginal relevance (Carbonell and Goldstein, 1998):
+// lambda * relevance - (1-lambda) * similarity to the nearest one chosen before.
+type diversifier struct {
+	lambda float64
+	// chosen so far, best first, and their texts.
+	chosen []*candidate
+	texts  map[string]bool
+	sets   termSets
+}
+
+func newDiversifier(lambda float64) *diversifier {
+	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: newTermSets()}
+}
+
+// choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is used up. Of
+// candidates with identical texts only the best is chosen. Relevance is the candidate's score divided by the pool's
+// best. What would have been among the first k by relevance alone and is not chosen is marked as DroppedByMMR.
+func (d *diversifier) choose(pool []*candidate, k int) {
+	room := k - len(d.chosen)
+	if room <= 0 || len(pool) == 0 {
+		return
+	}
+	best := pool[0].score()
+	rest := slices.Clone(pool)
+	for _, c := range rest {
+		c.similarity = 0
+		for _, other := range d.chosen {
+			c.similarity = max(c.similarity, d.sets.similarity(c, other))
+		}
+	}
+	for len(rest) > 0 && len(d.chosen) < k {
+		i := d.next(rest, best)
+		c := rest[i]
+		rest = slices.Delete(rest, i, i+1)
+		if text := strings.TrimSpace(c.Text); d.texts[text] {
+			c.outcome = DroppedByMMR
+			continue
+		} else {
+			d.texts[text] = true
+		}
+		d.chosen = append(d.chosen, c)
+		for _, other := range rest {
+			other.similarity = max(other.similarity, d.sets.similarity(c, other))
+		}
+	}
+	for i, c := range pool[:min(room, len(pool))] {
+		if slices.Contains(rest, pool[i]) {
+			c.outcome = DroppedByMMR
+		}
+	}
+}
+
+// next returns the place in rest of the candidate to choose now, the first of equals.
+func (d *diversifier) next(rest []*candidate, best float64) int {
+	next := 0
+	for i, c := range rest {
+		relevance := 0.0
+		if best > 0 {
+			relevance = c.score() / best
+		}
+		c.mmr = d.lambda*relevance - (1-d.lambda)*c.similarity
+		if c.mmr > rest[next].mmr {
+			next = i
+		}
+	}
+	return next
+}
+
+// termSets computes how alike candidates are; it remembers the terms of those that have no vector.
+type termSets struct {
+	ids  map[string]int32
+	sets map[*candidate][]int32
+}
+
+func newTermSets() termSets {
+	return termSets{ids: make(map[string]int32), sets: make(map[*candidate][]int32)}
+}
+
+// similarity in [0,1] is the cosine of the stored vectors, or the Jaccard index of the term sets where one lacks a
+// vector.
+func (s termSets) similarity(a, b *candidate) float64 {
+	if cos, ok := cosine(a.Vector, b.Vector); ok {
+		return clamp01(cos)
+	}
+	return jaccard(s.of(a), s.of(b))
+}
+
+// of returns the numbers of a candidate's terms, ascending.
+func (s termSets) of(c *candidate) []int32 {
+	if set, ok := s.sets[c]; ok {
+		return set
+	}
+	a := newAnalyzer()
+	defer a.release()
+	a.add(c.Text)
+	set := make([]int32, 0, len(a.tokens))
+	for _, t := range a.tokens {
+		id, ok := s.ids[t.term]
+		if !ok {
+			id = int32(len(s.ids))
+			s.ids[t.term] = id
+		}
+		set = append(set, id)
+	}
+	slices.Sort(set)
+	set = slices.Compact(set)
+	s.sets[c] = set
+	return set
+}
+
+// jaccard is the size of the intersection of two ascending sets divided by that of their union, 0 for empty sets.
+func jaccard(a, b []int32) float64 {
+	common := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			common++
+			i++
+			j++
+		}
+	}
+	if common == 0 {
+		return 0
+	}
+	return float64(common) / float64(len(a)+len(b)-common)
+}

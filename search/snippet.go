@@ -1,0 +1,207 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// piece is a line with its line break, or a part of a line that is too long for a snippet.
+type piece struct {
+	text  string
+	line  int
+	runes int
+	// counts of the query terms.
+	counts []int
+	any    bool
+}
+
+// snippet returns the window of at most limit characters of a text that holds the query terms best, and its first and
+// last line; first is the line on which the text begins. The window is whole lines where they fit, else whole
+// sentences or words of one long line; it never splits a character. Without any term it is the beginning.
+func snippet(text string, first int, q queryTerms, limit int, w weights) (window string, from, to int) {
+	if limit <= 0 || strings.TrimSpace(text) == "" {
+		return "", first, first
+	}
+	pieces := cutPieces(text, first, limit)
+	countPieces(pieces, q)
+	i, j := bestWindow(pieces, q, limit, w)
+	i, j = center(pieces, i, j, limit)
+	for i < j-1 && strings.TrimSpace(pieces[i].text) == "" {
+		i++
+	}
+	for i < j-1 && strings.TrimSpace(pieces[j-1].text) == "" {
+		j--
+	}
+	var b strings.Builder
+	for _, p := range pieces[i:j] {
+		b.WriteString(p.text)
+	}
+	return strings.TrimRight(b.String(), " \t\r\n"), pieces[i].line, pieces[j-1].line
+}
+
+// cutPieces cuts a text into pieces of at most limit characters each.
+func cutPieces(text string, line, limit int) []piece {
+	var pieces []piece
+	for l := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(l); n <= limit {
+			pieces = append(pieces, piece{text: l, line: line, runes: n})
+			line++
+			continue
+		}
+		for _, s := range sentences(l, limit) {
+			pieces = append(pieces, piece{text: s, line: line, runes: utf8.RuneCountInString(s)})
+		}
+		line++
+	}
+	return pieces
+}
+
+// sentences cuts a long line after the ends of its sentences; a sentence of more than limit characters is cut into
+// eighths of limit, after a space where one is near.
+func sentences(line string, limit int) []string {
+	var out []string
+	for len(line) > 0 {
+		end := sentenceEnd(line)
+		s := line[:end]
+		line = line[end:]
+		for utf8.RuneCountInString(s) > limit {
+			n := wordEnd(s, max(1, limit/8))
+			out = append(out, s[:n])
+			s = s[n:]
+		}
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sentenceEnd returns the offset behind the first sentence of s and the spaces that follow it.
+func sentenceEnd(s string) int {
+	ended := false
+	for i, r := range s {
+		switch {
+		case strings.ContainsRune("。！？｡", r):
+			ended = true
+		case strings.ContainsRune(".!?", r):
+			next := i + 1
+			ended = next >= len(s) || s[next] == ' '
+		case r == '」' || r == '』' || r == '”' || r == '）' || unicode.IsSpace(r):
+			// Closing quotes and spaces belong to the sentence before them.
+		case ended:
+			return i
+		}
+	}
+	return len(s)
+}
+
+// wordEnd returns the offset behind the last space among the first n characters of s, or behind the n-th character
+// where there is none.
+func wordEnd(s string, n int) int {
+	space := 0
+	for i, r := range s {
+		if n == 0 {
+			if space > 0 {
+				return space
+			}
+			return i
+		}
+		n--
+		if unicode.IsSpace(r) {
+			space = i + utf8.RuneLen(r)
+		}
+	}
+	return len(s)
+}
+
+// countPieces counts the query terms in each piece.
+func countPieces(pieces []piece, q queryTerms) {
+	places := make(map[string]int, len(q.list))
+	for i, t := range q.list {
+		places[t.term] = i
+	}
+	a := newAnalyzer()
+	defer a.release()
+	for k := range pieces {
+		p := &pieces[k]
+		p.counts = make([]int, len(q.list))
+		a.reset()
+		a.add(p.text)
+		for _, t := range a.tokens {
+			if i, ok := places[t.term]; ok {
+				p.counts[i]++
+				p.any = true
+			}
+		}
+	}
+}
+
+// bestWindow returns the run of pieces [i,j) within limit whose terms weigh most, the first of equals.
+func bestWindow(pieces []piece, q queryTerms, limit int, w weights) (int, int) {
+	counts := make([]int, len(q.list))
+	bestFrom, bestTo, best := 0, 1, -1.0
+	runes, to := 0, 0
+	for from := range pieces {
+		for to < len(pieces) && runes+pieces[to].runes <= limit {
+			runes += pieces[to].runes
+			addCounts(counts, pieces[to].counts, 1)
+			to++
+		}
+		if sum := windowWeight(counts, q, w); sum > best {
+			bestFrom, bestTo, best = from, to, sum
+		}
+		runes -= pieces[from].runes
+		addCounts(counts, pieces[from].counts, -1)
+	}
+	return bestFrom, bestTo
+}
+
+func addCounts(sum, counts []int, sign int) {
+	for i, n := range counts {
+		sum[i] += sign * n
+	}
+}
+
+// windowWeight is the BM25 of a window, its length left out as all windows have the same.
+func windowWeight(counts []int, q queryTerms, w weights) float64 {
+	var sum float64
+	for i, t := range q.list {
+		if counts[i] > 0 {
+			sum += t.mass() * w.saturate(counts[i], 1)
+		}
+	}
+	return sum
+}
+
+// center shrinks a window to the pieces that hold terms and lets it grow again on both sides, so that what was found
+// does not end up at an edge. A window without terms stays as it is.
+func center(pieces []piece, from, to, limit int) (int, int) {
+	i, j := from, to
+	for i < j && !pieces[i].any {
+		i++
+	}
+	for j > i && !pieces[j-1].any {
+		j--
+	}
+	if i == j {
+		return from, to
+	}
+	for _, p := range pieces[i:j] {
+		limit -= p.runes
+	}
+	for grown := true; grown; {
+		grown = false
+		if j < len(pieces) && pieces[j].runes <= limit {
+			limit -= pieces[j].runes
+			j++
+			grown = true
+		}
+		if i > 0 && pieces[i-1].runes <= limit {
+			i--
+			limit -= pieces[i].runes
+			grown = true
+		}
+	}
+	return i, j
+}

@@ -1,0 +1,179 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of a query.
+const (
+	// MaxQueryBytes is the longest query; a longer one is refused.
+	MaxQueryBytes = 4 << 10
+	// MaxTerms is the most terms of a query that are looked for; the rarest are kept.
+	MaxTerms = 32
+)
+
+// ErrEmptyQuery is the *InputError of a blank query.
+var ErrEmptyQuery error = &InputError{"query", "is empty: say what to look for"}
+
+// queryTerm is a term to look for.
+type queryTerm struct {
+	term string
+	// weight is above 1 for names.
+	weight float64
+	// optional terms ask for nothing of their own where the index lacks them: their parts do.
+	optional bool
+	// df is in how many chunks the term occurs, and idf what an occurrence is worth.
+	df  int
+	idf float64
+}
+
+// mass is what one occurrence counts in a query.
+func (t queryTerm) mass() float64 { return t.weight * t.idf }
+
+// queryTerms are the distinct terms of a query in the order in which they first occur.
+type queryTerms struct {
+	list []queryTerm
+	// pairs are terms side by side in the query, by their places in list.
+	pairs [][2]int
+	// capped says that there were more terms than are looked for.
+	capped bool
+}
+
+// parseTerms analyses a query. Stop words are dropped unless nothing is left.
+func parseTerms(text string, w weights) queryTerms {
+	a := newAnalyzer()
+	defer a.release()
+	a.add(text)
+	keep := func(t token) bool { return !isStopWord(a.low[t.start:t.end], t.kind) }
+	if !slices.ContainsFunc(a.tokens, keep) {
+		keep = func(token) bool { return true }
+	}
+
+	var q queryTerms
+	places := make(map[string]int)
+	last, lastPos := -1, int32(-1)
+	for _, t := range a.tokens {
+		if !keep(t) {
+			continue
+		}
+		i, seen := places[t.term]
+		if !seen {
+			i = len(q.list)
+			places[t.term] = i
+			// The text belongs to the caller; what is left of it lives as long as the answer.
+			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound})
+		}
+		if t.start > a.tokens[0].start && t.kind != part && startsUpper(a.norm[t.start:]) {
+			q.list[i].weight = w.capital
+		}
+		if !t.leaf() {
+			continue
+		}
+		if last >= 0 && t.pos == lastPos+1 && last != i && !slices.Contains(q.pairs, [2]int{last, i}) {
+			q.pairs = append(q.pairs, [2]int{last, i})
+		}
+		last, lastPos = i, t.pos
+	}
+	return q
+}
+
+func startsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
+}
+
+// strings returns the terms.
+func (q queryTerms) strings() []string {
+	terms := make([]string, len(q.list))
+	for i, t := range q.list {
+		terms[i] = t.term
+	}
+	return terms
+}
+
+// weigh returns q with frequencies and idf filled in, cut down to the MaxTerms rarest known terms. Terms that the
+// index lacks are the last to be kept, as they can find nothing.
+func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
+	weighed := queryTerms{list: slices.Clone(q.list), pairs: q.pairs}
+	for i := range weighed.list {
+		t := &weighed.list[i]
+		t.df = df[t.term]
+		t.idf = idf(t.df, chunks)
+	}
+	if len(weighed.list) > MaxTerms {
+		return weighed.rarest(MaxTerms)
+	}
+	return weighed
+}
+
+// rarest returns q with n terms left, in their order.
+func (q queryTerms) rarest(n int) queryTerms {
+	order := make([]int, len(q.list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := q.list[i], q.list[j]
+		if (a.df == 0) != (b.df == 0) {
+			return cmp.Compare(b.df, a.df)
+		}
+		return cmp.Compare(a.df, b.df)
+	})
+	order = order[:n]
+	slices.Sort(order)
+
+	cut := queryTerms{capped: true}
+	for _, i := range order {
+		cut.list = append(cut.list, q.list[i])
+	}
+	for _, p := range q.pairs {
+		i, ok := slices.BinarySearch(order, p[0])
+		j, also := slices.BinarySearch(order, p[1])
+		if ok && also {
+			cut.pairs = append(cut.pairs, [2]int{i, j})
+		}
+	}
+	return cut
+}
+
+// matchable returns the terms for the keyword index: those it knows, without the very common where two others stay.
+func (q queryTerms) matchable(chunks int, w weights) []string {
+	var rare, known []string
+	for _, t := range q.list {
+		if t.df == 0 {
+			continue
+		}
+		known = append(known, t.term)
+		if float64(t.df) <= w.common*float64(chunks) {
+			rare = append(rare, t.term)
+		}
+	}
+	if len(rare) >= 2 {
+		return rare
+	}
+	return known
+}
+
+// MatchExpr returns the FTS5 expression that finds any of the terms: each a string in double quotes, joined by OR.
+// No text in a term can become an operator. It returns "" where no term is left to look for.
+func MatchExpr(terms []string) string {
+	var b strings.Builder
+	for _, t := range terms {
+		// FTS5 reads no further than a NUL, which would leave the string open.
+		t = strings.ReplaceAll(t, "\x00", "")
+		if t == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(" OR ")
+		}
+		b.WriteByte('"')
+		b.WriteString(strings.ReplaceAll(t, `"`, `""`))
+		b.WriteByte('"')
+	}
+	return b.String()
+}

@@ -1,0 +1,199 @@
+package search
+
+import "math"
+
+// idf is what an occurrence of a term is worth that df of n chunks hold: ln(1 + (n-df+0.5)/(df+0.5)), which is
+// positive for every df up to n.
+func idf(df, n int) float64 {
+	n = max(n, df)
+	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
+}
+
+// textScore is what keywords say about a chunk.
+type textScore struct {
+	// raw orders the chunks of one query: BM25 and the bonuses. It is 0 where no term occurs.
+	raw float64
+	// confidence in [0,1] is comparable between queries and indexes: (ideal + coverage) / 2, where ideal is the BM25
+	// divided by what endless repetition of all terms would give, and coverage is the share of the idf asked for
+	// that occurs at all.
+	confidence float64
+	// counts of the terms in the order of the query, and bm25 each one's part of raw.
+	counts []int
+	bm25   []float64
+}
+
+// shares returns each occurring term's part of the score.
+func (s textScore) shares(q queryTerms) []TermShare {
+	var shares []TermShare
+	for i, t := range q.list {
+		if s.counts != nil && s.counts[i] > 0 {
+			shares = append(shares, TermShare{Term: t.term, IDF: t.idf, Count: s.counts[i], Share: s.bm25[i] / s.raw})
+		}
+	}
+	return shares
+}
+
+// scorer computes the text scores of one query's candidates. It is used by one goroutine.
+type scorer struct {
+	q   queryTerms
+	w   weights
+	avg float64
+	// asked is the idf mass of the terms that count, the denominator of the coverage.
+	asked  float64
+	places map[string]int
+	// sieve has a bit for each term's fingerprint: most tokens of a text need no look into places.
+	sieve [256]uint64
+	a     *analyzer
+
+	// parts holds the counts of each term in each half part of the text being scored.
+	parts []int
+	// lastPos is where each term was seen last, paired which pairs were found.
+	lastPos []int32
+	paired  []bool
+}
+
+// newScorer returns a scorer for texts with avg terms in the mean.
+func newScorer(q queryTerms, avg float64, w weights) *scorer {
+	s := &scorer{
+		q: q, w: w, avg: max(avg, 1), places: make(map[string]int, len(q.list)), a: newAnalyzer(),
+		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
+	}
+	for i, t := range q.list {
+		s.places[t.term] = i
+		f := fingerprint(t.term)
+		s.sieve[f>>6] |= 1 << (f & 63)
+		if t.df > 0 || !t.optional {
+			s.asked += t.mass()
+		}
+	}
+	return s
+}
+
+func (s *scorer) release() { s.a.release() }
+
+// fingerprint is a cheap 14-bit hash of a term.
+func fingerprint(t string) uint32 {
+	n := len(t)
+	h := uint32(t[n-1]) + uint32(t[n/2])*131 + uint32(t[0])*1031 + uint32(n)*8209
+	if n > 3 {
+		h += uint32(t[2]) * 521
+	}
+	return h & (1<<14 - 1)
+}
+
+// place returns a term's place in the query, -1 if it was not asked for.
+func (s *scorer) place(term string) int {
+	if f := fingerprint(term); s.sieve[f>>6]&(1<<(f&63)) == 0 {
+		return -1
+	}
+	if i, ok := s.places[term]; ok {
+		return i
+	}
+	return -1
+}
+
+// score scores a chunk.
+func (s *scorer) score(c *Chunk) textScore {
+	s.a.reset()
+	s.a.addChunk(c.Headings, c.Date, c.Text)
+	t := textScore{counts: make([]int, len(s.q.list)), bm25: make([]float64, len(s.q.list))}
+	if !s.count(t.counts) {
+		return t
+	}
+	length := s.w.b*float64(len(s.a.tokens))/s.avg + 1 - s.w.b
+	var matched float64
+	for i, term := range s.q.list {
+		if t.counts[i] == 0 {
+			continue
+		}
+		t.bm25[i] = term.mass() * s.w.saturate(t.counts[i], length)
+		t.raw += t.bm25[i]
+		matched += term.mass()
+	}
+	if s.asked > 0 {
+		ideal := t.raw / (s.asked * (s.w.k1 + 1))
+		t.confidence = clamp01((ideal + matched/s.asked) / 2)
+	}
+	t.raw += s.pairBonus() + s.w.bestPart*s.bestPart()
+	return t
+}
+
+// saturate is the part of BM25 that grows with the count of a term and falls with the length of its text.
+func (w weights) saturate(count int, length float64) float64 {
+	tf := float64(count)
+	return tf * (w.k1 + 1) / (tf + w.k1*length)
+}
+
+// count fills in counts, and the scorer's own parts and pairs, from the tokens of a text; it returns false where no
+// term occurs.
+func (s *scorer) count(counts []int) bool {
+	half := s.w.partTerms / 2
+	n := len(counts)
+	s.parts = append(s.parts[:0], make([]int, n*(len(s.a.tokens)/half+1))...)
+	clear(s.paired)
+	for i := range s.lastPos {
+		s.lastPos[i] = -2
+	}
+	any := false
+	for k, t := range s.a.tokens {
+		i := s.place(t.term)
+		if i < 0 {
+			continue
+		}
+		any = true
+		counts[i]++
+		s.parts[k/half*n+i]++
+		if t.leaf() {
+			s.pairUp(i, t.pos)
+		}
+	}
+	return any
+}
+
+// pairUp notes the term's position and the pairs that it completes.
+func (s *scorer) pairUp(i int, pos int32) {
+	for k, p := range s.q.pairs {
+		if p[1] == i && s.lastPos[p[0]] == pos-1 {
+			s.paired[k] = true
+		}
+	}
+	s.lastPos[i] = pos
+}
+
+func (s *scorer) pairBonus() float64 {
+	var sum float64
+	for k, p := range s.q.pairs {
+		if s.paired[k] {
+			sum += s.w.pair * min(s.q.list[p[0]].idf, s.q.list[p[1]].idf)
+		}
+	}
+	return sum
+}
+
+// bestPart returns the highest BM25 of two neighbouring half parts.
+func (s *scorer) bestPart() float64 {
+	n := len(s.q.list)
+	var best float64
+	for from := 0; from < len(s.parts); from += n {
+		var sum float64
+		for i, t := range s.q.list {
+			count := s.parts[from+i]
+			if next := from + n + i; next < len(s.parts) {
+				count += s.parts[next]
+			}
+			if count > 0 {
+				sum += t.mass() * s.w.saturate(count, 1)
+			}
+		}
+		best = max(best, sum)
+	}
+	return best
+}
+
+// clamp01 returns x within [0,1], and 0 for what is no number.
+func clamp01(x float64) float64 {
+	if !(x > 0) {
+		return 0
+	}
+	return min(x, 1)
+}

@@ -1,0 +1,27 @@
+package search
+
+// trace takes the score of a candidate apart.
+func (c *candidate) trace(q queryTerms) *Trace {
+	return &Trace{
+		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
+		VectorScore: c.cosine, TextScore: c.text.confidence,
+		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
+		Merged: c.merged, Decay: c.decay, AgeDays: c.age,
+		MMRSimilarity: c.similarity, MMRScore: c.mmr,
+		Terms: c.text.shares(q), KeywordBacked: c.backed,
+	}
+}
+
+// hit turns a candidate into a result for query terms q.
+func (s *Searcher) hit(c *candidate, q queryTerms, explain bool) Hit {
+	h := Hit{
+		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
+		Source: c.Source, Headings: c.Headings, Date: c.Date,
+		VectorScore: c.cosine, TextScore: c.text.confidence,
+	}
+	h.Snippet, h.SnippetStart, h.SnippetEnd = snippet(c.Text, c.StartLine, q, s.opt.SnippetChars, s.weights)
+	if explain {
+		h.Trace = c.trace(q)
+	}
+	return h
+}

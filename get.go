@@ -2,7 +2,6 @@ package kioku
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,36 +135,4 @@ func takeLines(lines []string) (string, int) {
 		b.WriteString(line)
 	}
 	return b.String(), len(lines)
-}
-
-// Explain says what became of the passage at a line of a file. An empty path explains the hits alone.
-func (m *Memory) Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error) {
-	if err := m.enter(); err != nil {
-		return search.Explanation{}, err
-	}
-	defer m.leave()
-	ex, err := m.searcher.Explain(ctx, q, path, line)
-	if err != nil || ex.Outcome != search.NotIndexed {
-		return ex, err
-	}
-	reason, known, err := m.store.skippedReason(ctx, path)
-	switch {
-	case err != nil:
-		return ex, err
-	case known && reason != "":
-		ex.Outcome, ex.Text = search.Skipped, fmt.Sprintf("%s is skipped: %s", path, reason)
-	case known:
-		ex.Text = fmt.Sprintf("%s is indexed, but line %d is blank or beyond its end", path, line)
-	default:
-		ex.Text = m.whyUnknown(path)
-	}
-	return ex, nil
-}
-
-// whyUnknown says why the index does not know a file.
-func (m *Memory) whyUnknown(path string) string {
-	if _, err := m.readFile(path); errors.Is(err, ErrNotFound) {
-		return path + " is no file of this memory"
-	}
-	return path + " is not indexed yet; it will be with the next sync"
 }

@@ -150,9 +150,3 @@ func (v *view) attachVectors(ctx context.Context, chunks []search.Chunk) error {
 	}
 	return nil
 }
-
-// chunkAt returns the ids of the chunks that hold a line of a file.
-func (v *view) chunkAt(ctx context.Context, path string, line int) ([]int64, error) {
-	return queryIDs(ctx, v.text, `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
-		WHERE f.path = ? AND c.start_line <= ? AND c.end_line >= ?`, path, line, line)
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -197,15 +196,6 @@ func (s *store) skipped(ctx context.Context) ([]SkippedFile, error) {
 		files = append(files, f)
 	}
 	return files, rows.Err()
-}
-
-// skippedReason returns why a file is not indexed; ok is false where the index does not know the file at all.
-func (s *store) skippedReason(ctx context.Context, path string) (reason string, ok bool, err error) {
-	err = s.db.readers.QueryRowContext(ctx, "SELECT error FROM files WHERE path = ?", path).Scan(&reason)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	return reason, err == nil, err
 }
 
 // Stale implements indexer.Rebuilder.

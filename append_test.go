@@ -1,0 +1,208 @@
+package kioku
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kioku/search"
+)
+
+// clock returns a clock that stands still.
+func clock(value string) func() time.Time {
+	t, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		panic(err)
+	}
+	return func() time.Time { return t }
+}
+
+// appendTo opens a memory whose clock stands at the evening of 2026-01-05 in Tokyo.
+func appendTo(t *testing.T, ws string) *Memory {
+	t.Helper()
+	return openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:40:00Z"), Location: time.FixedZone("JST", 9*3600)})
+}
+
+// note appends or fails the test.
+func note(t *testing.T, m *Memory, n Note) Appended {
+	t.Helper()
+	a, err := m.Append(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// read returns a file of the workspace.
+func read(t *testing.T, ws, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(ws, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestAppendWritesSectionsAndBullets(t *testing.T) {
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n\n- old"})
+	m := appendTo(t, ws)
+	for _, c := range []struct {
+		n    Note
+		path string
+		line int
+	}{
+		{Note{Text: "The ferry was late.\r\nAgain.", Category: "travel"}, "memory/2026-01-05.md", 3},
+		{Note{Text: " 港で会った \n"}, "memory/2026-01-05.md", 8},
+		{Note{Text: "Prefers tea.\nGreen, that is.", Target: TargetLongTerm}, "MEMORY.md", 4},
+	} {
+		if got := note(t, m, c.n); got.Path != c.path || got.StartLine != c.line || got.Deduplicated {
+			t.Errorf("%+v: got %+v", c.n, got)
+		}
+	}
+	want := "# 2026-01-05\n\n## 21:40 - travel\n\nThe ferry was late.\nAgain.\n\n## 21:40 - note\n\n港で会った\n"
+	if got := read(t, ws, "memory/2026-01-05.md"); got != want {
+		t.Errorf("daily file: %q", got)
+	}
+	if got, want := read(t, ws, "MEMORY.md"), "# Memory\n\n- old\n- Prefers tea.\n  Green, that is.\n"; got != want {
+		t.Errorf("MEMORY.md: %q", got)
+	}
+}
+
+func TestTheSameTextIsWrittenOnce(t *testing.T) {
+	for _, target := range []string{TargetDaily, TargetLongTerm} {
+		ws := t.TempDir()
+		m := appendTo(t, ws)
+		first := note(t, m, Note{Text: "one\ntwo", Target: target})
+		note(t, m, Note{Text: "something else", Target: target})
+		again := note(t, m, Note{Text: "one\ntwo", Target: target})
+		if !again.Deduplicated || again.Path != first.Path || again.StartLine != first.StartLine {
+			t.Errorf("%s: first %+v, again %+v", target, first, again)
+		}
+		for _, part := range []string{"one", "one\ntwo\nthree", "two"} {
+			if a := note(t, m, Note{Text: part, Target: target}); a.Deduplicated {
+				t.Errorf("%s: %q is taken for a note that only contains it", target, part)
+			}
+		}
+		if n := strings.Count(read(t, ws, first.Path), "one\n"); n != 3 {
+			t.Errorf("%s: \"one\" stands there %d times, want 3", target, n)
+		}
+	}
+}
+
+func TestTheSameKeyIsWrittenOnceAlsoAfterMidnightAndWithoutTheIndex(t *testing.T) {
+	ws := t.TempDir()
+	m := appendTo(t, ws)
+	first := note(t, m, Note{Text: "one", Key: "k --> 1"})
+	if strings.Contains(read(t, ws, first.Path), "k --> 1") {
+		t.Error("the key itself stands in the file")
+	}
+	later := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-06T09:00:00Z"), Location: time.UTC})
+	again := note(t, later, Note{Text: "one, in other words", Key: "k --> 1"})
+	if !again.Deduplicated || again.Path != first.Path || again.StartLine != first.StartLine {
+		t.Errorf("first %+v, again %+v", first, again)
+	}
+	if a := note(t, later, Note{Text: "one", Key: "k2"}); a.Deduplicated || a.Path != "memory/2026-01-06.md" {
+		t.Errorf("the same text on another day with another key: %+v", a)
+	}
+	for range 2 {
+		note(t, m, Note{Text: "keep", Target: TargetLongTerm, Key: "k3"})
+	}
+	if n := strings.Count(read(t, ws, "MEMORY.md"), "keep"); n != 1 {
+		t.Errorf("MEMORY.md holds it %d times", n)
+	}
+}
+
+func TestAppendRefusesWhatCannotBeANote(t *testing.T) {
+	ws := t.TempDir()
+	m := appendTo(t, ws)
+	for field, n := range map[string]Note{
+		"text":            {Text: " \n "},
+		"target":          {Text: "x", Target: "weekly"},
+		"category":        {Text: "x", Category: strings.Repeat("c", 65)},
+		"idempotency_key": {Text: "x", Key: strings.Repeat("k", 257)},
+	} {
+		var input *search.InputError
+		if _, err := m.Append(t.Context(), n); !errors.As(err, &input) || input.Field != field {
+			t.Errorf("%s: got %v", field, err)
+		}
+	}
+	for _, text := range []string{"\xff", "a\x00b", strings.Repeat("x", maxNoteBytes+1)} {
+		if _, err := m.Append(t.Context(), Note{Text: text}); err == nil {
+			t.Errorf("%.10q was taken", text)
+		}
+	}
+	if entries, err := os.ReadDir(ws); err != nil || len(entries) != 0 {
+		t.Errorf("something was written: %v, %v", entries, err)
+	}
+}
+
+func TestAppendCannotBeLedOutOfTheWorkspace(t *testing.T) {
+	parent := t.TempDir()
+	writeFile(t, parent, "outside/keep.md", "x")
+	ws := filepath.Join(parent, "ws")
+	if err := os.Mkdir(ws, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"memory": "../outside", "MEMORY.md": "../outside/keep.md"} {
+		if err := os.Symlink(target, filepath.Join(ws, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := appendTo(t, ws)
+	for _, target := range []string{TargetDaily, TargetLongTerm} {
+		if a, err := m.Append(t.Context(), Note{Text: "note", Target: target}); err == nil {
+			t.Errorf("%s: written to %+v", target, a)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(parent, "outside")); err != nil || len(entries) != 1 || read(t, parent, "outside/keep.md") != "x" {
+		t.Errorf("something outside changed: %v, %v", entries, err)
+	}
+}
+
+// Hazard F06: two agents append to the same day file at once; every note is whole and none is lost.
+func TestTwoMemoriesAppendToOneFile(t *testing.T) {
+	ws := t.TempDir()
+	var g errgroup.Group
+	for agent := range 2 {
+		m := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC})
+		g.Go(func() error {
+			for i := range 25 {
+				if _, err := m.Append(t.Context(), Note{Text: fmt.Sprintf("agent %d note %d\nits second line", agent, i)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, ws, "memory/2026-01-05.md")
+	for agent := range 2 {
+		for i := range 25 {
+			if want := fmt.Sprintf("## 12:00 - note\n\nagent %d note %d\nits second line\n", agent, i); !strings.Contains(text, want) {
+				t.Errorf("lost or torn: %q", want)
+			}
+		}
+	}
+	if strings.Count(text, "# 2026-01-05\n") != 1 {
+		t.Error("the title stands there more than once")
+	}
+}
+
+func TestAnAppendedNoteIsFoundAfterTheNextSync(t *testing.T) {
+	m := appendTo(t, t.TempDir())
+	note(t, m, Note{Text: "The windmill was painted green."})
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(t, m, "windmill"); len(got) != 1 || got[0] != "memory/2026-01-05.md" {
+		t.Errorf("found %v", got)
+	}
+}

@@ -1,0 +1,159 @@
+package kioku
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kioku/embed"
+	"kioku/indexer"
+	"kioku/search"
+)
+
+// Hazard A16: three writers and a reader that takes its time; nobody sees SQLITE_BUSY, and no commit is lost.
+func TestWritersAndReadersDoNotDisturbEachOther(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/first.md", newRand(), "harbor"))
+	var writers errgroup.Group
+	var done atomic.Bool
+	for w := range 3 {
+		writers.Go(func() error {
+			r := newRand()
+			for i := range 30 {
+				f := testFile(fmt.Sprintf("memory/%d-%d.md", w, i), r, "harbor", "lantern")
+				if err := s.ReplaceFile(t.Context(), testSpace, f); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	var readers errgroup.Group
+	readers.Go(func() error { // one long transaction
+		return s.View(t.Context(), true, func(r search.Reader) error {
+			for !done.Load() {
+				ids, err := r.Match(t.Context(), []string{"harbor"}, search.Filter{}, 500)
+				if err != nil || len(ids) != r.Index().Chunks && r.Index().Chunks == 1 {
+					return fmt.Errorf("the snapshot moved: %d hits, %w", len(ids), err)
+				}
+			}
+			return nil
+		})
+	})
+	for range 4 {
+		readers.Go(func() error {
+			for !done.Load() {
+				if err := s.View(t.Context(), true, func(search.Reader) error { return nil }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := writers.Wait()
+	done.Store(true)
+	if err := errors.Join(err, readers.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if m := checkSound(t, s); m.files != 91 || m.generation != 92 {
+		t.Errorf("a commit is lost: %+v", m)
+	}
+}
+
+// hashClient returns an offline embedder.
+func hashClient(t *testing.T) *embed.Client {
+	t.Helper()
+	c, err := embed.New(embed.Config{Provider: "hash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Hazard D11: searches during a full rebuild are answered, every one, from the old index or from the new one.
+func TestSearchesAreAnsweredThroughARebuild(t *testing.T) {
+	files := map[string]string{"MEMORY.md": "The lighthouse opens at nine."}
+	for i := range 40 {
+		files[fmt.Sprintf("memory/2026-01-%02d.md", i%28+1)] += fmt.Sprintf("# Day\n\nThe ferry number %d was late.\n", i)
+	}
+	m := synced(t, Options{Workspace: workspace(t, files), Embedder: hashClient(t)})
+	stop := make(chan struct{})
+	var asked atomic.Int64
+	var g errgroup.Group
+	for range 2 {
+		g.Go(func() error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+				}
+				a, err := m.Search(t.Context(), search.Query{Text: "When does the lighthouse open?"})
+				if err != nil {
+					return err
+				}
+				if len(a.Hits) == 0 || a.Hits[0].Path != "MEMORY.md" {
+					return fmt.Errorf("generation %d: no answer: %+v", a.State.Generation, a.Degraded)
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	for range 5 {
+		if _, err := m.Rebuild(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+	if asked.Load() == 0 {
+		t.Error("no search ran meanwhile")
+	}
+	checkSound(t, m.store)
+}
+
+func TestAnEditIsFoundWhileWatching(t *testing.T) {
+	ws := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."})
+	m := openMemory(t, Options{Workspace: ws, Index: indexer.Options{Debounce: 20 * time.Millisecond}})
+	events := m.Subscribe(t.Context())
+	var g sync.WaitGroup
+	g.Go(func() {
+		if err := m.Watch(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	waitFor(t, events, indexer.SyncDone, "")
+	writeFile(t, ws, "memory/2026-01-05.md", "The windmill was painted green.")
+	waitFor(t, events, indexer.FileIndexed, "memory/2026-01-05.md")
+	if got := find(t, m, "windmill"); !slices.Equal(got, []string{"memory/2026-01-05.md"}) {
+		t.Errorf("search finds %v", got)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	g.Wait()
+}
+
+// waitFor waits for an event.
+func waitFor(t *testing.T, events <-chan Event, kind, path string) {
+	t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		select {
+		case ev := <-events:
+			if ev.Kind == kind && (path == "" || ev.Path == path) {
+				return
+			}
+		case <-limit:
+			t.Fatalf("no event %s %s", kind, path)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package kioku
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"kioku/chunker"
+	"kioku/embed"
+	"kioku/search"
+)
+
+// notes is a small memory in three languages.
+var notes = map[string]string{
+	"MEMORY.md":            "# Memory\n\n- The lighthouse opens at nine.\n- Commit a828e60 broke the harbor build.\n",
+	"USER.md":              "# User\n\nPrefers tea to coffee.\n",
+	"memory/2026-01-05.md": "# 2026-01-05\n\n## 09:10 - travel\n\nThe ferry to the island was late again.\n",
+	"memory/2026-01-06.md": "# 2026-01-06\n\n## 会議\n\n灯台の塗装は来週の火曜日に決まった。\n",
+	"memory/2026-01-07.md": "# 2026-01-07\n\n## 备忘\n\n码头的租约到三月底为止。\n",
+}
+
+func TestSearchFindsNotesInThreeLanguages(t *testing.T) {
+	m := synced(t, Options{Workspace: workspace(t, notes)})
+	for query, want := range map[string]string{
+		"When does the lighthouse open?": "MEMORY.md",
+		"a828e60":                        "MEMORY.md",
+		"Was the ferry late?":            "memory/2026-01-05.md",
+		"灯台の塗装はいつ？":                      "memory/2026-01-06.md",
+		"码头的租约什么时候到期？":                   "memory/2026-01-07.md",
+	} {
+		a, err := m.Search(t.Context(), search.Query{Text: query})
+		if err != nil || len(a.Hits) == 0 || a.Hits[0].Path != want || a.Mode != search.ModeKeyword {
+			t.Errorf("%s: %+v, %v", query, a, err)
+		}
+	}
+}
+
+// Hazard D10: no search returns a bare empty list; what is missing is said.
+func TestAnEmptyAnswerSaysWhy(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		query string
+		want  string
+	}{
+		"no match":    {notes, "quantum chromodynamics lattice", search.NoMatch},
+		"empty index": {nil, "anything", search.IndexEmpty},
+	} {
+		m := openMemory(t, Options{Workspace: workspace(t, c.files)})
+		a, err := m.Search(t.Context(), search.Query{Text: c.query})
+		if err != nil || len(a.Hits) != 0 || !hasCode(a.Degraded, c.want) {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}
+
+// hasCode reports whether a degradation with the code is among d.
+func hasCode(d []search.Degradation, code string) bool {
+	return slices.ContainsFunc(d, func(d search.Degradation) bool { return d.Code == code && d.Text != "" })
+}
+
+func TestTheFirstSearchOfAnEmptyIndexSyncs(t *testing.T) {
+	m := openMemory(t, Options{Workspace: workspace(t, notes)})
+	if got := find(t, m, "lighthouse"); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+}
+
+// fakeOpenAI speaks the wire format of POST /v1/embeddings with vectors of words; while broken it answers 500.
+type fakeOpenAI struct {
+	broken atomic.Bool
+	texts  atomic.Int64
+}
+
+// ServeHTTP implements http.Handler.
+func (f *fakeOpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var req struct{ Input []string }
+	if err := json.NewDecoder(r.Body).Decode(&req); err != nil || f.broken.Load() || r.URL.Path != "/v1/embeddings" {
+		http.Error(w, "down", http.StatusInternalServerError)
+		return
+	}
+	type item struct {
+		Index     int       `json:"index"`
+		Embedding []float64 `json:"embedding"`
+	}
+	var items []item
+	for i, text := range req.Input {
+		f.texts.Add(1)
+		items = append(items, item{i, wordVector(text)})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(map[string]any{"data": items, "model": "fake"})
+}
+
+// wordVector puts each word on one of 32 axes.
+func wordVector(text string) []float64 {
+	v := make([]float64, 32)
+	v[0] = 0.01
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		h := fnv.New32a()
+		h.Write([]byte(strings.Trim(word, ".?!")))
+		v[h.Sum32()%32]++
+	}
+	return v
+}
+
+// openAI starts a fake server and returns it with a client of it.
+func openAI(t *testing.T) (*fakeOpenAI, *embed.Client) {
+	t.Helper()
+	fake := &fakeOpenAI{}
+	srv := httptest.NewServer(fake)
+	t.Cleanup(srv.Close)
+	c, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: srv.URL + "/v1", MaxTries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake, c
+}
+
+func TestHybridSearchThroughAnOpenAICompatibleServer(t *testing.T) {
+	fake, client := openAI(t)
+	ws := workspace(t, notes)
+	m := synced(t, Options{Workspace: ws, Embedder: client})
+	a, err := m.Search(t.Context(), search.Query{Text: "The ferry to the island was late again."})
+	if err != nil || a.Mode != search.ModeHybrid || len(a.Hits) == 0 || a.Hits[0].Path != "memory/2026-01-05.md" ||
+		a.Hits[0].VectorScore <= 0.5 || a.Hits[0].TextScore <= 0 || len(a.Degraded) != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	before := fake.texts.Load()
+	writeFile(t, ws, "memory/2026-01-05.md", notes["memory/2026-01-05.md"]+"\n## 10:00 - more\n\nA second note.\n")
+	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+	if err != nil || r.Files != 1 || fake.texts.Load()-before > 1 {
+		t.Errorf("an edit embeds %d texts: %+v, %v", fake.texts.Load()-before, r, err)
+	}
+	before = fake.texts.Load()
+	if r, err = m.Rebuild(t.Context(), nil); err != nil || fake.texts.Load() != before || r.Cached == 0 {
+		t.Errorf("a rebuild pays again for %d texts: %+v, %v", fake.texts.Load()-before, r, err)
+	}
+	checkSound(t, m.store)
+}
+
+// Hazard D10: a provider that is down degrades searches to keywords and says so; when it is back, what is missing is
+// embedded.
+func TestADeadProviderDegradesAndHeals(t *testing.T) {
+	fake, client := openAI(t)
+	fake.broken.Store(true)
+	ws, state := workspace(t, notes), t.TempDir()
+	m, err := Open(t.Context(), Options{Workspace: ws, State: state, Embedder: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+	if err != nil || r.EmbedErr == nil || r.Files != len(notes) {
+		t.Errorf("sync without its provider: %+v, %v", r, err)
+	}
+	a, err := m.Search(t.Context(), search.Query{Text: "When does the lighthouse open?"})
+	if err != nil || len(a.Hits) == 0 || a.Mode != search.ModeKeyword || !hasCode(a.Degraded, search.ProviderDown) {
+		t.Errorf("search without its provider: %+v, %v", a, err)
+	}
+	if st, err := m.Status(t.Context()); err != nil || !hasCode(st.Degraded, search.ProviderDown) || st.Health.Healthy {
+		t.Errorf("status: %+v, %v", st, err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fake.broken.Store(false)
+	_, client = openAI(t)
+	m = synced(t, Options{Workspace: ws, State: state, Embedder: client})
+	a, err = m.Search(t.Context(), search.Query{Text: "When does the lighthouse open?"})
+	if err != nil || a.Mode != search.ModeHybrid || len(a.Degraded) != 0 {
+		t.Errorf("after its return: %+v, %v", a, err)
+	}
+}
+
+func TestAChangeOfModelOrChunkingRebuildsTheIndex(t *testing.T) {
+	ws, state := workspace(t, notes), t.TempDir()
+	for _, opt := range []Options{
+		{},
+		{Embedder: hashClient(t)},
+		{Embedder: hashClient(t), Chunking: chunker.Options{Tokens: 64, Overlap: 8}},
+		{Chunking: chunker.Options{Tokens: 64, Overlap: 8}},
+		{Embedder: func() *embed.Client { _, c := openAI(t); return c }(), Chunking: chunker.Options{Tokens: 64, Overlap: 8}},
+	} {
+		opt.Workspace, opt.State = ws, state
+		m, err := Open(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+			t.Error(err)
+		}
+		got := checkSound(t, m.store)
+		if opt.Embedder != nil && (got.embedded != got.chunks || got.space != opt.Embedder.Space()) {
+			t.Errorf("%+v: index is %+v", opt.Chunking, got)
+		}
+		if found := find(t, m, "lighthouse"); len(found) == 0 {
+			t.Error("nothing is found")
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestExplainSaysWhatKeptAPassageOut(t *testing.T) {
+	files := map[string]string{"memory/binary.md": "a\x00b"}
+	for name, text := range notes {
+		files[name] = text
+	}
+	m := synced(t, Options{Workspace: workspace(t, files)})
+	for path, want := range map[string]string{
+		"MEMORY.md": search.Returned, "memory/binary.md": search.Skipped, "memory/none.md": search.NotIndexed,
+		"memory/2026-01-07.md": search.NotACandidate,
+	} {
+		ex, err := m.Explain(t.Context(), search.Query{Text: "When does the lighthouse open?"}, path, 3)
+		if err != nil || ex.Outcome != want || ex.Text == "" {
+			t.Errorf("%s: %q %q, %v; want %s", path, ex.Outcome, ex.Text, err, want)
+		}
+	}
+}
+
+func TestStatusCountsWhatTheIndexHolds(t *testing.T) {
+	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
+	st, err := m.Status(t.Context())
+	if err != nil || st.State.Files != len(notes) || st.State.Chunks < len(notes) || st.Embedded != st.State.Chunks ||
+		st.Cached != st.Embedded || st.State.LastSync.IsZero() || st.DatabaseBytes == 0 || len(st.Degraded) != 0 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}

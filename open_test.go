@@ -1,0 +1,278 @@
+package kioku
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"kioku/search"
+)
+
+// workspace makes a folder with files.
+func workspace(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		writeFile(t, dir, name, text)
+	}
+	return dir
+}
+
+// writeFile writes a file below dir.
+func writeFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openMemory opens a memory, which is closed with the test.
+func openMemory(t *testing.T, opt Options) *Memory {
+	t.Helper()
+	if opt.State == "" {
+		opt.State = t.TempDir()
+	}
+	m, err := Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// synced opens a memory and syncs it.
+func synced(t *testing.T, opt Options) *Memory {
+	t.Helper()
+	m := openMemory(t, opt)
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// find returns the paths of the hits.
+func find(t *testing.T, m *Memory, query string) []string {
+	t.Helper()
+	a, err := m.Search(t.Context(), search.Query{Text: query})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, h := range a.Hits {
+		paths = append(paths, h.Path)
+	}
+	return paths
+}
+
+// Hazard A06: whatever stands in the place of the index, Open makes a new one and keeps the old file, or says clearly
+// why it does not.
+func TestOpenMakesAnUnreadableIndexAnew(t *testing.T) {
+	for name, content := range map[string][]byte{
+		"empty":            {},
+		"garbage":          []byte(strings.Repeat("this is no database\n", 500)),
+		"destroyed header": append(make([]byte, 100), []byte(strings.Repeat("x", 8092))...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
+			writeFile(t, state, "memory/main.sqlite", string(content))
+			m := synced(t, Options{Workspace: ws, State: state})
+			if got := find(t, m, "lighthouse"); len(got) != 1 {
+				t.Errorf("search finds %v", got)
+			}
+			kept, err := filepath.Glob(filepath.Join(state, "memory", "main.sqlite.corrupt-*"))
+			if err != nil || (len(content) > 0) != (len(kept) == 1) {
+				t.Errorf("set aside: %v, %v", kept, err)
+			}
+			for _, k := range kept {
+				if got, err := os.ReadFile(k); err != nil || string(got) != string(content) {
+					t.Errorf("the old file is not kept as it was: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// Hazard A06: a folder in the place of the index is refused, not removed.
+func TestOpenRefusesAFolderInThePlaceOfTheIndex(t *testing.T) {
+	state := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(state, "memory", "main.sqlite", "keep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: state})
+	if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(state, "memory", "main.sqlite", "keep")); err != nil {
+		t.Error(err)
+	}
+}
+
+// setPragma changes the file of a closed index.
+func setPragma(t *testing.T, path, pragma string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(pragma); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		pragma string
+		want   error
+	}{
+		{"PRAGMA application_id = 42", ErrForeignFile},
+		{"PRAGMA user_version = 999", ErrNewerSchema},
+	} {
+		state := t.TempDir()
+		path := filepath.Join(state, "memory", "main.sqlite")
+		opt := Options{Workspace: t.TempDir(), State: state}
+		first, err := Open(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		setPragma(t, path, c.pragma)
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), opt); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v", c.pragma, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+			t.Errorf("%s: the refused file was changed, %v", c.pragma, err)
+		}
+	}
+}
+
+func TestAnOlderSchemaIsMadeAnewAndKeepsTheCache(t *testing.T) {
+	dir := t.TempDir()
+	s := openTestStore(t, dir)
+	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
+	if err := s.db.close(); err != nil {
+		t.Fatal(err)
+	}
+	setPragma(t, s.db.path, "PRAGMA user_version = 0")
+	s = openTestStore(t, dir)
+	if n, err := s.cached(t.Context()); err != nil || n != 2 {
+		t.Errorf("%d cached vectors, %v", n, err)
+	}
+	if m := checkSound(t, s); m.chunks != 0 {
+		t.Errorf("rows of the old schema are left: %+v", m)
+	}
+}
+
+// Hazard C14: folders are 0700 and the database with its companions 0600, whatever the umask.
+func TestTheIndexIsPrivateWhateverTheUmask(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	state := filepath.Join(t.TempDir(), "state")
+	ws := t.TempDir()
+	writeFile(t, ws, "MEMORY.md", "note")
+	synced(t, Options{Workspace: ws, State: state})
+	for name, want := range map[string]os.FileMode{
+		"": 0o700, "memory": 0o700, "memory/main.sqlite": 0o600, "memory/main.sqlite-wal": 0o600,
+		"memory/main.sqlite-shm": 0o600, "memory/main.lock": 0o600,
+	} {
+		info, err := os.Stat(filepath.Join(state, name))
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%q: %v, %v; want %v", name, info.Mode().Perm(), err, want)
+		}
+	}
+}
+
+// Hazard A11: a second owner is refused at once, with the name of the first; reading goes on.
+func TestASecondOwnerIsRefusedByName(t *testing.T) {
+	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
+	synced(t, Options{Workspace: ws, State: state})
+	_, err := Open(t.Context(), Options{Workspace: ws, State: state})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "pid ") {
+		t.Errorf("got %v", err)
+	}
+	reader := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true})
+	if got := find(t, reader, "lighthouse"); len(got) != 1 {
+		t.Errorf("the reader finds %v", got)
+	}
+	if _, err := reader.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("the reader may sync: %v", err)
+	}
+	if _, err := reader.Append(t.Context(), Note{Text: "x"}); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("the reader may append: %v", err)
+	}
+}
+
+// Hazard A10: what a dead process left in the lock file locks nobody out.
+func TestAStaleLockFileIsNoLock(t *testing.T) {
+	for _, left := range []string{"", "kioku serve (pid 1, since 2026-01-01T00:00:00Z)\n"} {
+		state := t.TempDir()
+		writeFile(t, state, "memory/main.lock", left)
+		openMemory(t, Options{Workspace: t.TempDir(), State: state})
+	}
+}
+
+// Hazard C06: an agent's id can be no path and no SQL.
+func TestOpenRefusesStrangeAgentIDs(t *testing.T) {
+	state := t.TempDir()
+	for _, id := range []string{"../b", "a/b", ".", "a\x00", strings.Repeat("a", 10_000), "'; DROP TABLE chunks; --", "Ä", "A", "-a"} {
+		var input *search.InputError
+		if _, err := Open(t.Context(), Options{Agent: id, Workspace: t.TempDir(), State: state}); !errors.As(err, &input) || input.Field != "agent" {
+			t.Errorf("%.20q: got %v", id, err)
+		}
+	}
+	if entries, err := os.ReadDir(state); err != nil || len(entries) != 0 {
+		t.Errorf("something was made: %v, %v", entries, err)
+	}
+}
+
+func TestOpenTellsWhatIsWrongWithTheWorkspace(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir, "file", "x")
+	for ws, want := range map[string]string{"": "must name the folder", dir + "/missing": "kioku init", dir + "/file": "is a file"} {
+		if _, err := Open(t.Context(), Options{Workspace: ws, State: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", ws, err, want)
+		}
+	}
+}
+
+func TestAClosedMemoryAnswersErrClosed(t *testing.T) {
+	m, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := m.Subscribe(t.Context())
+	if err := errors.Join(m.Close(), m.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, open := <-events; open {
+		t.Error("the subscription is still open")
+	}
+	ctx := context.Background()
+	_, err1 := m.Search(ctx, search.Query{Text: "x"})
+	_, err2 := m.Get(ctx, GetRequest{Path: "MEMORY.md"})
+	_, err3 := m.Append(ctx, Note{Text: "x"})
+	for _, err := range []error{err1, err2, err3, m.Watch(ctx)} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -1,0 +1,447 @@
+package kioku
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/chunker"
+	"kioku/embed"
+	"kioku/indexer"
+	"kioku/search"
+)
+
+// testSpace is the vector space of the store tests.
+var testSpace = embed.Space{Provider: "test", Model: "m", Dims: 4}
+
+// openTestStore opens a store of its own in a fresh folder.
+func openTestStore(t *testing.T, dir string) *store {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), false, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &store{db: db, chunking: "test", cacheEntries: 50, now: time.Now, log: log}
+	if err := s.adopt(t.Context(), "/notes"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.close() })
+	return s
+}
+
+// unit returns a random unit vector of n dimensions.
+func unit(r *rand.Rand, n int) []float32 {
+	v := make([]float32, n)
+	var sum float64
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+// testFile is a file of one-line chunks, each with a vector where r is not nil.
+func testFile(path string, r *rand.Rand, lines ...string) indexer.File {
+	f := indexer.File{Path: path, Source: indexer.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
+		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}
+	for i, line := range lines {
+		c := indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1},
+			Hash: sha256.Sum256([]byte(line))}
+		if r != nil {
+			c.Vector = unit(r, testSpace.Dims)
+		}
+		f.Chunks = append(f.Chunks, c)
+	}
+	return f
+}
+
+// numbered returns n different lines.
+func numbered(prefix string, n int) []string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("%s line%d", prefix, i)
+	}
+	return lines
+}
+
+// replace puts files into the store or fails the test.
+func replace(t *testing.T, s *store, files ...indexer.File) {
+	t.Helper()
+	if err := s.ReplaceFile(t.Context(), testSpace, files...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkSound fails the test unless every table tells of the same chunks and the file is intact.
+func checkSound(t *testing.T, s *store) meta {
+	t.Helper()
+	m, err := readMeta(t.Context(), s.db.writer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.sound(t.Context(), m); err != nil || !ok {
+		t.Errorf("index is not sound: %+v, %v", m, err)
+	}
+	var integrity string
+	if err := s.db.writer.QueryRow("PRAGMA integrity_check").Scan(&integrity); err != nil || integrity != "ok" {
+		t.Errorf("integrity_check: %q, %v", integrity, err)
+	}
+	return m
+}
+
+// match returns the paths of the chunks that hold any of the terms.
+func match(t *testing.T, s *store, f search.Filter, terms ...string) []string {
+	t.Helper()
+	var paths []string
+	err := s.View(t.Context(), false, func(r search.Reader) error {
+		ids, err := r.Match(t.Context(), terms, f, 100)
+		if err != nil {
+			return err
+		}
+		chunks, err := r.Chunks(t.Context(), ids, false)
+		for _, c := range chunks {
+			paths = append(paths, fmt.Sprintf("%s:%d", c.Path, c.StartLine))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func TestReplaceFilePutsTheNewChunksInThePlaceOfTheOld(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor opens", "lantern festival"), testFile("memory/b.md", r, "harbor"))
+	replace(t, s, testFile("memory/2026-01-02.md", r, "lantern only"))
+	if got, want := match(t, s, search.Filter{}, "harbor", "lantern"), []string{"memory/2026-01-02.md:1", "memory/b.md:1"}; !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+	if m := checkSound(t, s); m.files != 2 || m.chunks != 2 || m.embedded != 2 || m.generation != 3 {
+		t.Errorf("totals are wrong: %+v", m)
+	}
+}
+
+func TestAGoneFileLeavesNoRows(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), numbered("harbor", 10)...))
+	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true}, indexer.File{Path: "memory/never.md", Gone: true})
+	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 || m.embedded != 0 || m.nTerms != 0 {
+		t.Errorf("something is left: %+v", m)
+	}
+	if got := match(t, s, search.Filter{}, "harbor"); len(got) != 0 {
+		t.Errorf("ghost rows: %v", got)
+	}
+}
+
+func TestASkippedFileIsListedWithItsReason(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/big.md", nil)
+	f.Skipped = "larger than 10 MiB"
+	replace(t, s, f)
+	got, err := s.skipped(t.Context())
+	want := []SkippedFile{{"memory/big.md", "larger than 10 MiB"}}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+	if m := checkSound(t, s); m.files != 0 {
+		t.Errorf("a skipped file counts as indexed: %+v", m)
+	}
+}
+
+func TestFilesTellsWhatTheScanNeeds(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", newRand(), "one", "two")
+	f.Chunks[1].Vector = nil
+	replace(t, s, f)
+	got, err := s.Files(t.Context())
+	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3,
+		Chunks: 2, Unembedded: 1}}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+}
+
+func TestFiltersNarrowMatchAndNearest(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	extra := testFile("/elsewhere/x.md", r, "harbor")
+	extra.Source = indexer.SourceExtra
+	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor"), testFile("memory/2026-01-09.md", r, "harbor"),
+		testFile("MEMORY.md", r, "harbor"), extra)
+	for _, c := range []struct {
+		name string
+		f    search.Filter
+		want []string
+	}{
+		{"source", search.Filter{Sources: []string{"extra"}}, []string{"/elsewhere/x.md:1"}},
+		{"prefix", search.Filter{PathPrefix: "memory/"}, []string{"memory/2026-01-02.md:1", "memory/2026-01-09.md:1"}},
+		{"since", search.Filter{Since: "2026-01-03"}, []string{"memory/2026-01-09.md:1"}},
+		{"until leaves undated out", search.Filter{Until: "2026-01-03"}, []string{"memory/2026-01-02.md:1"}},
+	} {
+		if got := match(t, s, c.f, "harbor"); !cmp.Equal(got, c.want) {
+			t.Errorf("%s: match: %s", c.name, cmp.Diff(c.want, got))
+		}
+		if got := nearest(t, s, c.f, unit(r, 4), 10); !cmp.Equal(got, c.want) {
+			t.Errorf("%s: nearest: %s", c.name, cmp.Diff(c.want, got))
+		}
+	}
+}
+
+// nearest returns the sorted paths of the chunks near a vector.
+func nearest(t *testing.T, s *store, f search.Filter, v []float32, k int) []string {
+	t.Helper()
+	var paths []string
+	err := s.View(t.Context(), true, func(r search.Reader) error {
+		near, err := r.Nearest(t.Context(), v, f, k)
+		if err != nil {
+			return err
+		}
+		for _, n := range near {
+			chunks, err := r.Chunks(t.Context(), []int64{n.ID}, false)
+			if err != nil {
+				return err
+			}
+			paths = append(paths, fmt.Sprintf("%s:%d", chunks[0].Path, chunks[0].StartLine))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// Hazard D06: filters may not make the vector channel return fewer than there are.
+func TestNearestFindsAllOfARareSource(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := rand.New(rand.NewPCG(3, 4))
+	replace(t, s, testFile("memory/many.md", r, numbered("common", 990)...))
+	rare := testFile("/elsewhere/rare.md", r, numbered("rare", 10)...)
+	rare.Source = indexer.SourceExtra
+	replace(t, s, rare)
+	if got := nearest(t, s, search.Filter{Sources: []string{"extra"}}, unit(r, 4), 10); len(got) != 10 {
+		t.Errorf("got %d of 10 neighbours: %v", len(got), got)
+	}
+}
+
+func TestTheCacheSurvivesRemovalAndRebuild(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", newRand(), "one", "two")
+	replace(t, s, f)
+	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+	none := func(func(indexer.File, error) bool) {}
+	if err := s.ReplaceAll(t.Context(), testSpace, none); err != nil {
+		t.Fatal(err)
+	}
+	hashes := []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash, sha256.Sum256([]byte("unknown"))}
+	unknownDims := testSpace
+	unknownDims.Dims = 0
+	got, err := s.CachedVectors(t.Context(), testSpace, hashes)
+	want := map[indexer.Hash][]float32{hashes[0]: f.Chunks[0].Vector, hashes[1]: f.Chunks[1].Vector}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+	replace(t, s, f)
+	if got, err := s.CachedVectors(t.Context(), unknownDims, hashes); err != nil || len(got) != 2 {
+		t.Errorf("a space of unknown dimension does not stand for the index's own: %d, %v", len(got), err)
+	}
+	other := testSpace
+	other.Model = "other"
+	if got, err := s.CachedVectors(t.Context(), other, hashes); err != nil || len(got) != 0 {
+		t.Errorf("another model gets these vectors: %d, %v", len(got), err)
+	}
+}
+
+// Hazard A20: a flipped bit in the cache is noticed, and the vector counts as unknown.
+func TestADamagedCacheRowCountsAsUnknown(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", newRand(), "one", "two")
+	replace(t, s, f)
+	if _, err := s.db.writer.Exec("UPDATE embedding_cache SET vector = zeroblob(16) WHERE sha256 = ?", f.Chunks[0].Hash[:]); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.CachedVectors(t.Context(), testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash})
+	if err != nil || len(got) != 1 || got[f.Chunks[1].Hash] == nil {
+		t.Errorf("got %d vectors, %v", len(got), err)
+	}
+}
+
+func TestTheCacheIsBoundedAndKeepsWhatIsIndexed(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	live := testFile("memory/live.md", r, numbered("live", 40)...)
+	replace(t, s, live)
+	for i := range 20 {
+		replace(t, s, testFile("memory/b.md", r, numbered(fmt.Sprint("round", i), 20)...))
+	}
+	n, err := s.cached(t.Context())
+	if err != nil || n > 40+20+s.cacheEntries {
+		t.Errorf("the cache holds %d rows, %v", n, err)
+	}
+	var hashes []indexer.Hash
+	for _, c := range live.Chunks {
+		hashes = append(hashes, c.Hash)
+	}
+	if got, err := s.CachedVectors(t.Context(), testSpace, hashes); err != nil || len(got) != 40 {
+		t.Errorf("%d of 40 indexed texts are still cached, %v", len(got), err)
+	}
+}
+
+func TestAnotherSpaceGoesToTheCacheUntilTheRebuild(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	f := testFile("memory/a.md", r, "one", "two")
+	replace(t, s, f)
+	next := embed.Space{Provider: "test", Model: "next", Dims: 4}
+	if why, err := s.Stale(t.Context(), next); err != nil || why == "" {
+		t.Errorf("a new model does not make the index stale: %q, %v", why, err)
+	}
+	g := testFile("memory/b.md", r, "three")
+	if err := s.ReplaceFile(t.Context(), next, g); err != nil {
+		t.Fatal(err)
+	}
+	if m := checkSound(t, s); m.embedded != 2 || m.space != testSpace {
+		t.Errorf("vectors of two spaces are mixed: %+v", m)
+	}
+	all := func(yield func(indexer.File, error) bool) { _ = yield(f, nil) && yield(g, nil) }
+	if err := s.ReplaceAll(t.Context(), next, all); err != nil {
+		t.Fatal(err)
+	}
+	if m := checkSound(t, s); m.embedded != 3 || m.space != next {
+		t.Errorf("after the rebuild: %+v", m)
+	}
+	if why, err := s.Stale(t.Context(), next); err != nil || why != "" {
+		t.Errorf("still stale: %q, %v", why, err)
+	}
+}
+
+func TestAFailedRebuildLeavesTheOldIndex(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
+	boom := errors.New("boom")
+	var failing iter.Seq2[indexer.File, error] = func(yield func(indexer.File, error) bool) {
+		_ = yield(testFile("memory/b.md", nil, "harbor"), nil) && yield(indexer.File{}, boom)
+	}
+	if err := s.ReplaceAll(t.Context(), testSpace, failing); !errors.Is(err, boom) {
+		t.Errorf("got %v, want boom", err)
+	}
+	if got, want := match(t, s, search.Filter{}, "harbor"), []string{"memory/a.md:1"}; !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+	checkSound(t, s)
+}
+
+func TestAChangeOfChunkingMakesAnIndexStale(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	s.chunking = "other"
+	if why, err := s.Stale(t.Context(), embed.Space{}); err != nil || why != "" {
+		t.Errorf("an empty index is stale: %q, %v", why, err)
+	}
+	s.chunking = "test"
+	replace(t, s, testFile("memory/a.md", nil, "harbor"))
+	s.chunking = "other"
+	if why, err := s.Stale(t.Context(), embed.Space{}); err != nil || why == "" {
+		t.Errorf("a change of chunking goes unnoticed: %q, %v", why, err)
+	}
+}
+
+func TestAnotherWorkspaceEmptiesTheIndexButNotTheCache(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
+	if err := s.adopt(t.Context(), "/other"); err != nil {
+		t.Fatal(err)
+	}
+	if got := match(t, s, search.Filter{}, "harbor"); len(got) != 0 {
+		t.Errorf("answers come from the other folder: %v", got)
+	}
+	if n, err := s.cached(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d vectors cached, %v", n, err)
+	}
+	checkSound(t, s)
+}
+
+// Hazard A19: tables that drifted apart are noticed when the index is opened, and it is made anew.
+func TestDriftedTablesEmptyTheIndex(t *testing.T) {
+	for _, stmt := range []string{
+		"DELETE FROM chunks WHERE id = 1",
+		"DELETE FROM chunks_fts WHERE rowid = 1",
+		"DELETE FROM chunks_vec WHERE rowid = 1",
+		"DELETE FROM files",
+	} {
+		t.Run(stmt, func(t *testing.T) {
+			s := openTestStore(t, t.TempDir())
+			replace(t, s, testFile("memory/a.md", newRand(), "harbor", "lantern"))
+			for _, q := range []string{"PRAGMA foreign_keys = OFF", stmt, "PRAGMA foreign_keys = ON"} {
+				if _, err := s.db.writer.Exec(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.adopt(t.Context(), "/notes"); err != nil {
+				t.Fatal(err)
+			}
+			if m := checkSound(t, s); m.chunks != 0 {
+				t.Errorf("the drifted index is kept: %+v", m)
+			}
+		})
+	}
+}
+
+func TestDocFreqCountsChunks(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", nil, "harbor harbor", "harbor lantern", "港町の朝"))
+	err := s.View(t.Context(), false, func(r search.Reader) error {
+		terms := append(search.Analyze("harbor lantern nowhere"), search.Analyze("港町")...)
+		got, err := r.DocFreq(t.Context(), terms)
+		want := map[string]int{"harbor": 2, "lantern": 1, "港町": 1}
+		if !cmp.Equal(got, want) {
+			t.Error(cmp.Diff(want, got))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAViewIsOneSnapshot(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	replace(t, s, testFile("memory/a.md", r, "harbor"))
+	err := s.View(t.Context(), true, func(rd search.Reader) error {
+		replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+		ids, err := rd.Match(context.Background(), []string{"harbor"}, search.Filter{}, 5)
+		if len(ids) != 1 {
+			t.Errorf("match sees the later commit: %v", ids)
+		}
+		near, err2 := rd.Nearest(context.Background(), unit(r, 4), search.Filter{}, 5)
+		if len(near) != 1 || rd.Index().Chunks != 1 {
+			t.Errorf("nearest or index sees the later commit: %v %+v", near, rd.Index())
+		}
+		return errors.Join(err, err2)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// newRand returns the same numbers in every run.
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }

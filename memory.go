@@ -211,6 +211,11 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Embedder == nil {
+		if opt.Embedder, err = embed.New(embed.Config{Provider: "none"}); err != nil {
+			return nil, err
+		}
+	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
 	if err := m.openStore(ctx, splitter.Fingerprint()); err != nil {
 		return nil, err
@@ -247,9 +252,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Search.Now == nil {
 		o.Search.Now = o.Now
-	}
-	if o.Embedder == nil {
-		o.Embedder = embed.None()
 	}
 	return o
 }

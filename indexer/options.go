@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// DefaultMaxFileBytes is the size above which a file is skipped where Options do not say.
+const DefaultMaxFileBytes = 10 << 20
+
 // Options says what to index and when. Zero values mean the defaults.
 type Options struct {
 	// Workspace is the folder with MEMORY.md, USER.md and memory/.

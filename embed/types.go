@@ -1,6 +1,9 @@
 package embed
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Config says which provider to use and how. The zero value is the provider "none".
 type Config struct {
@@ -28,6 +31,8 @@ type Config struct {
 	QueryTimeout time.Duration
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
+	// Transport carries the requests, nil means http.DefaultTransport.
+	Transport http.RoundTripper
 }
 
 // Space identifies a vector space: vectors of equal spaces may be compared, others never.

@@ -1,0 +1,210 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"kioku/embed"
+)
+
+func sizes(requests []request) []int {
+	var n []int
+	for _, r := range requests {
+		n = append(n, len(r.Input))
+	}
+	return n
+}
+
+func TestDocumentsAreBatchedByNumber(t *testing.T) {
+	f, c := newFake(t, embed.Config{BatchItems: 10}, good)
+	texts := numbered(25)
+	got, err := c.Documents(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVectors(t, texts, got)
+	if diff := cmp.Diff([]int{10, 10, 5}, sizes(f.seen())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDocumentsAreBatchedByTokens(t *testing.T) {
+	f, c := newFake(t, embed.Config{BatchTokens: 100}, good)
+	texts := []string{
+		strings.Repeat("word ", 40),  // 51
+		strings.Repeat("tea ", 40),   // 41
+		strings.Repeat("記憶", 20),     // 41
+		strings.Repeat("long ", 400), // more than a batch, and still sent
+		"short",
+	}
+	got, err := c.Documents(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVectors(t, texts, got)
+	if diff := cmp.Diff([]int{2, 1, 1, 1}, sizes(f.seen())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEachTextHasItsOwnVectorWhateverTheList(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "bb", "ccc", "茶", "記憶", "d d", " ", ""}), 0, 20).Draw(rt, "texts")
+		f, c := newFake(t, embed.Config{BatchItems: rapid.IntRange(1, 7).Draw(rt, "items")}, good)
+		got, err := c.Documents(t.Context(), texts)
+		if err != nil || len(got) != len(texts) {
+			rt.Fatalf("%d embeddings of %d texts, %v", len(got), len(texts), err)
+		}
+		for i, text := range texts {
+			if strings.TrimSpace(text) == "" {
+				if !errors.Is(got[i].Err, embed.ErrBlank) {
+					rt.Fatalf("blank text: %v", got[i])
+				}
+			} else if !near(got[i].Vector, unitOf(text)) {
+				rt.Fatalf("text %q: %v", text, got[i])
+			}
+		}
+		sent := map[string]bool{}
+		for _, r := range f.seen() {
+			for _, text := range r.Input {
+				if sent[text] {
+					rt.Fatalf("text %q was sent twice", text)
+				}
+				sent[text] = true
+			}
+		}
+	})
+}
+
+// Hazard E04: a server that takes fewer texts at once than configured is found out, and remembered.
+func TestABatchThatIsTooLargeIsHalvedAndTheLimitLearned(t *testing.T) {
+	for _, message := range []string{
+		`{"error":{"message":"batch size is invalid, it should not be larger than 10."}}`,
+		`{"message":"批量大小不能超过10"}`,
+		`too large`,
+	} {
+		refusals := 0
+		f, c := newFake(t, embed.Config{}, func(r request) reply {
+			if len(r.Input) > 10 {
+				refusals++
+				return reply{status: 400, body: message}
+			}
+			return good(r)
+		})
+		for round := range 2 {
+			texts := numbered(64)
+			got, err := c.Documents(t.Context(), texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantVectors(t, texts, got)
+			if round == 0 {
+				refusals = 0
+			}
+		}
+		if refusals > 0 {
+			t.Errorf("the limit was not learned: %d more refusals in %v", refusals, sizes(f.seen()))
+		}
+	}
+}
+
+// Hazard E05: one text that the provider refuses does not keep the others from being embedded.
+func TestOnePoisonTextHasItsOwnError(t *testing.T) {
+	for _, status := range []int{400, 413, 422} {
+		for _, at := range []int{0, 17, 63} {
+			t.Run(fmt.Sprint(status, at), func(t *testing.T) {
+				f, c := newFake(t, embed.Config{}, func(r request) reply {
+					if slices.Contains(r.Input, "poison") {
+						return reply{status: status, body: `{"error":{"message":"input is too long for this model"}}`}
+					}
+					return good(r)
+				})
+				texts := numbered(64)
+				texts[at] = "poison"
+				got, err := c.Documents(t.Context(), texts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got[at].Vector != nil || got[at].Err == nil || !strings.Contains(got[at].Err.Error(), "too long") {
+					t.Errorf("poison: %v", got[at])
+				}
+				wantVectors(t, slices.Delete(slices.Clone(texts), at, at+1), slices.Delete(slices.Clone(got), at, at+1))
+				if n := len(f.seen()); n > 15 {
+					t.Errorf("%d requests to find one of 64", n)
+				}
+				if !c.Health().Healthy {
+					t.Errorf("a refused text made the provider ill: %v", c.Health().Err)
+				}
+			})
+		}
+	}
+}
+
+// Hazard E04: a setting for which everything is refused costs a few requests, not two for each text.
+func TestAProviderThatRefusesEverythingIsDownAndNotEachText(t *testing.T) {
+	f, c := newFake(t, embed.Config{}, func(request) reply {
+		return reply{status: 400, body: `{"error":{"message":"this model does not support embeddings"}}`}
+	})
+	got, err := c.Documents(t.Context(), numbered(1000))
+	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "does not support embeddings") {
+		t.Errorf("got %v", err)
+	}
+	for i, e := range got {
+		if e.Vector != nil || !errors.Is(e.Err, embed.ErrUnavailable) {
+			t.Fatalf("text %d: %v", i, e)
+		}
+	}
+	if n := len(f.seen()); n > 8 {
+		t.Errorf("%d requests", n)
+	}
+	if c.Health().Healthy {
+		t.Error("it passes for healthy")
+	}
+}
+
+func TestWhatWasEmbeddedBeforeAFailureIsReturned(t *testing.T) {
+	_, c := newFake(t, embed.Config{BatchItems: 2}, func(r request) reply {
+		if r.N > 2 {
+			return reply{status: 401}
+		}
+		return good(r)
+	})
+	texts := numbered(10)
+	got, err := c.Documents(t.Context(), texts)
+	if !errors.Is(err, embed.ErrUnavailable) {
+		t.Fatalf("got %v", err)
+	}
+	wantVectors(t, texts[:4], got[:4])
+	for _, e := range got[4:] {
+		if e.Vector != nil || !errors.Is(e.Err, embed.ErrUnavailable) {
+			t.Errorf("after the failure: %v", e)
+		}
+	}
+}
+
+func TestACancelledCallKeepsWhatItGotAndBlamesNobody(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, c := newFake(t, embed.Config{BatchItems: 1}, func(r request) reply {
+		if r.N == 2 {
+			cancel()
+			return reply{err: ctx.Err()}
+		}
+		return good(r)
+	})
+	texts := numbered(3)
+	got, err := c.Documents(ctx, texts)
+	if !errors.Is(err, context.Canceled) || errors.Is(err, embed.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+	wantVectors(t, texts[:1], got[:1])
+	if !errors.Is(got[2].Err, context.Canceled) || !c.Health().Healthy {
+		t.Errorf("rest %v, health %+v", got[2], c.Health())
+	}
+}

@@ -1,0 +1,186 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kioku/embed"
+)
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(t.Context(), d)
+}
+
+// Hazard E02: what only a person can mend is not tried again and again, and the error says where to look.
+func TestATerminalErrorOpensTheCircuitAtOnce(t *testing.T) {
+	for name, test := range map[string]struct {
+		reply reply
+		want  string
+	}{
+		"401":             {reply{status: 401, body: `{"error":{"message":"Incorrect API key provided: sk-test-****cdef"}}`}, "openai: 401: check OPENAI_API_KEY or remote.apiKey"},
+		"403":             {reply{status: 403, body: "key reported as leaked"}, "OPENAI_API_KEY"},
+		"quota":           {reply{status: 429, body: `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`}, "billing"},
+		"402":             {reply{status: 402}, "billing"},
+		"bad key in 400":  {reply{status: 400, body: `{"error":{"message":"API key not valid. Please pass a valid API key."}}`}, "OPENAI_API_KEY"},
+		"no such model":   {reply{status: 404, body: `{"error":{"message":"The model does not exist"}}`}, "model"},
+		"not implemented": {reply{status: 501, body: "start the server with --embeddings"}, "--embeddings"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, c := newFake(t, embed.Config{}, func(r request) reply {
+					if r.N == 1 {
+						return test.reply
+					}
+					return good(r)
+				})
+				for i := range 100 {
+					_, err := c.Query(t.Context(), fmt.Sprint("question ", i))
+					if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), test.want) {
+						t.Fatalf("got %v, want %q", err, test.want)
+					}
+					if strings.Contains(err.Error(), "sk-") || strings.Contains(err.Error(), "cdef") {
+						t.Fatalf("the error shows the key: %v", err)
+					}
+				}
+				if n := len(f.seen()); n != 1 {
+					t.Errorf("%d requests in a row", n)
+				}
+				h := c.Health()
+				if wait := time.Until(h.RetryAt); h.Healthy || h.Err == nil || wait < 10*time.Minute {
+					t.Errorf("healthy %v (%v), tried again in %s", h.Healthy, h.Err, wait)
+				}
+				time.Sleep(time.Until(h.RetryAt))
+				if _, err := c.Query(t.Context(), "mended"); err != nil || !c.Health().Healthy {
+					t.Errorf("after it was mended: %v, %+v", err, c.Health())
+				}
+			})
+		})
+	}
+}
+
+// Hazard E02: a rate limit a minute, which Gemini words like an exhausted quota, is waited for.
+func TestAWordyRateLimitIsNotTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := newFake(t, embed.Config{}, func(r request) reply {
+			if r.N == 1 {
+				return reply{status: 429, body: `[{"error":{"message":"You exceeded your current quota, please check your plan","details":[{"retryDelay":"9s"}]}}]`}
+			}
+			return good(r)
+		})
+		if _, err := c.Documents(t.Context(), []string{"tea"}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestManyWorkersThatFailTogetherAreOneFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := newFake(t, embed.Config{MaxTries: 2}, func(r request) reply {
+			if r.N <= 10 {
+				return reply{status: 500, delay: time.Duration(r.N) * time.Millisecond}
+			}
+			return good(r)
+		})
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				if _, err := c.Documents(t.Context(), []string{fmt.Sprint("note ", i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestTheCircuitOpensAfterRepeatedFailuresAndOneCallerTriesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		f, c := newFake(t, embed.Config{}, func(r request) reply {
+			if down {
+				return reply{status: 500}
+			}
+			a := good(r)
+			a.delay = time.Second
+			return a
+		})
+		for range 3 {
+			if _, err := c.Documents(t.Context(), []string{"tea"}); !errors.Is(err, embed.ErrUnavailable) {
+				t.Fatal(err)
+			}
+		}
+		if n := len(f.seen()); n != 5 {
+			t.Errorf("the circuit opened after %d failures", n)
+		}
+		time.Sleep(time.Until(c.Health().RetryAt))
+		down = false
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		refused := 0
+		for i := range 10 {
+			wg.Go(func() {
+				if _, err := c.Documents(t.Context(), []string{fmt.Sprint("note ", i)}); err != nil {
+					mu.Lock()
+					refused++
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(f.seen()); n != 6 || refused != 9 {
+			t.Errorf("%d requests tried the circuit, %d callers were refused", n-5, refused)
+		}
+		if _, err := c.Documents(t.Context(), []string{"tea"}); err != nil || !c.Health().Healthy {
+			t.Errorf("the circuit did not close: %v", err)
+		}
+	})
+}
+
+func TestACallerWhoGivesUpLeavesTheTrialToAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := newFake(t, embed.Config{}, func(r request) reply {
+			switch r.N {
+			case 1:
+				return reply{status: 401}
+			case 2:
+				return reply{delay: time.Hour}
+			}
+			return good(r)
+		})
+		if _, err := c.Query(t.Context(), "one"); err == nil {
+			t.Fatal("no error")
+		}
+		time.Sleep(time.Until(c.Health().RetryAt))
+		ctx, cancel := contextFor(t, time.Second)
+		defer cancel()
+		if _, err := c.Query(ctx, "two"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if _, err := c.Query(t.Context(), "three"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestADayOfOutageCostsABoundedNumberOfRequests(t *testing.T) {
+	for status, most := range map[int]int{500: 250, 401: 25} {
+		synctest.Test(t, func(t *testing.T) {
+			f, c := newFake(t, embed.Config{}, func(request) reply { return reply{status: status} })
+			for start := time.Now(); time.Since(start) < 24*time.Hour; time.Sleep(10 * time.Second) {
+				if _, err := c.Documents(t.Context(), []string{"tea"}); !errors.Is(err, embed.ErrUnavailable) {
+					t.Fatal(err)
+				}
+			}
+			if n := len(f.seen()); n > most || n < 10 {
+				t.Errorf("%d requests in a day of %d", n, status)
+			}
+		})
+	}
+}

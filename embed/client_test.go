@@ -1,0 +1,150 @@
+package embed_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/embed"
+)
+
+func TestTheProviderNoneIsDisabled(t *testing.T) {
+	for _, name := range []string{"", "none"} {
+		c, err := embed.New(embed.Config{Provider: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Enabled() || c.Weak() || !c.Space().IsZero() || !c.Health().Healthy {
+			t.Errorf("provider %q: enabled %v, weak %v, space %v", name, c.Enabled(), c.Weak(), c.Space())
+		}
+		if _, err := c.Query(t.Context(), "tea"); !errors.Is(err, embed.ErrDisabled) {
+			t.Errorf("Query: %v", err)
+		}
+		got, err := c.Documents(t.Context(), []string{"tea"})
+		if !errors.Is(err, embed.ErrDisabled) || len(got) != 1 || !errors.Is(got[0].Err, embed.ErrDisabled) {
+			t.Errorf("Documents: %v, %v", got, err)
+		}
+	}
+}
+
+func TestAWrongSettingIsRefusedWithAdvice(t *testing.T) {
+	for name, test := range map[string]struct {
+		cfg  embed.Config
+		want string
+	}{
+		"unknown provider": {embed.Config{Provider: "opanai"}, "none, hash, openai"},
+		"no key":           {embed.Config{Provider: "openai"}, "OPENAI_API_KEY"},
+		"no URL":           {embed.Config{Provider: "openai", BaseURL: "localhost:1234"}, "remote.baseUrl"},
+		"odd scheme":       {embed.Config{Provider: "openai", BaseURL: "ftp://example.com"}, "remote.baseUrl"},
+		"negative dims":    {embed.Config{Provider: "hash", Dims: -1}, "Dims is negative"},
+		"negative timeout": {embed.Config{Provider: "hash", TryTimeout: -time.Second}, "TryTimeout is negative"},
+		"broken key":       {embed.Config{Provider: "openai", APIKey: "sk-one\nsk-two"}, "line break"},
+		"broken header":    {embed.Config{Provider: "openai", APIKey: "k", Headers: map[string]string{"X": "a\r\nb"}}, `"X"`},
+		"unknown hash":     {embed.Config{Provider: "hash", Model: "bert"}, "hash-256"},
+		"two dimensions":   {embed.Config{Provider: "hash", Model: "hash-256", Dims: 128}, "hash-128"},
+		"huge hash":        {embed.Config{Provider: "hash", Dims: 1 << 30}, "choose 1 to"},
+	} {
+		c, err := embed.New(test.cfg)
+		if err == nil || !strings.Contains(err.Error(), test.want) || c != nil {
+			t.Errorf("%s: got %v, want an error with %q", name, err, test.want)
+		} else if strings.Contains(err.Error(), "sk-") {
+			t.Errorf("%s: the error shows the key: %v", name, err)
+		}
+	}
+}
+
+func TestALocalServerNeedsNoKey(t *testing.T) {
+	f := &fake{answer: good}
+	c, err := embed.New(embed.Config{Provider: "openai", BaseURL: "http://localhost:1234", Model: "bge-m3", Transport: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Query(t.Context(), "tea"); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.seen()[0]; got.Header.Get("Authorization") != "" || got.Model != "bge-m3" {
+		t.Errorf("sent Authorization %q, model %q", got.Header.Get("Authorization"), got.Model)
+	}
+}
+
+func TestTheSpaceKnowsItsDimensionAfterTheFirstAnswer(t *testing.T) {
+	_, c := newFake(t, embed.Config{}, good)
+	want := embed.Space{Provider: "openai", Model: "text-embedding-3-small"}
+	if c.Space() != want {
+		t.Errorf("before: %+v", c.Space())
+	}
+	if _, err := c.Query(t.Context(), "tea"); err != nil {
+		t.Fatal(err)
+	}
+	want.Dims = 3
+	if c.Space() != want {
+		t.Errorf("after: %+v", c.Space())
+	}
+}
+
+func TestAChangedDimensionIsRefusedNamingBothNumbers(t *testing.T) {
+	f, c := newFake(t, embed.Config{}, func(r request) reply {
+		if r.N == 1 {
+			return good(r)
+		}
+		return reply{body: answerTo(r.Input, func(string) []float64 { return []float64{1, 2, 3, 4, 5} })}
+	})
+	if _, err := c.Query(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Documents(t.Context(), []string{"second"})
+	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "5 dimensions") || !strings.Contains(err.Error(), "had 3") {
+		t.Errorf("got %v", err)
+	}
+	if got[0].Vector != nil || c.Space().Dims != 3 {
+		t.Errorf("a vector of another space came through: %v, %+v", got[0].Vector, c.Space())
+	}
+	if _, err := c.Query(t.Context(), "third"); !errors.Is(err, embed.ErrUnavailable) || len(f.seen()) != 2 {
+		t.Errorf("the circuit is not open: %v after %d requests", err, len(f.seen()))
+	}
+}
+
+func TestAServerThatIgnoresTheConfiguredDimensionIsRefused(t *testing.T) {
+	f, c := newFake(t, embed.Config{Dims: 2}, good)
+	_, err := c.Query(t.Context(), "tea")
+	if err == nil || !strings.Contains(err.Error(), "3 dimensions where 2 are configured") {
+		t.Errorf("got %v", err)
+	}
+	if got := f.seen()[0].Dimensions; got != 2 {
+		t.Errorf("asked for %d dimensions", got)
+	}
+}
+
+// Hazard D05: vectors that no search can use are refused when they come in, and nothing of them is kept.
+func TestAnUnusableVectorIsRefusedAtTheDoor(t *testing.T) {
+	for name, vector := range map[string]string{
+		"zero":     `[0,0,0]`,
+		"denormal": `[1e-42,0,1e-42]`,
+		"huge":     `[1e30,1e30,1]`,
+		"overflow": `[1e60,0,0]`,
+		"null":     `[null,null,null]`,
+		"NaN":      `"AADAfwAAwH8AAMB/"`,
+		"infinite": `"AACAfwAAgD8AAIA/"`,
+	} {
+		_, c := newFake(t, embed.Config{}, func(r request) reply {
+			if len(r.Input) == 1 && r.Input[0] != "odd" {
+				return good(r)
+			}
+			body := `{"data":[{"index":0,"embedding":` + vector + `}`
+			for i := range r.Input[1:] {
+				body += `,{"index":` + string(rune('1'+i)) + `,"embedding":[1,2,3]}`
+			}
+			return reply{body: body + `]}`}
+		})
+		got, err := c.Documents(t.Context(), []string{"odd", "even"})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got[0].Vector != nil || got[0].Err == nil {
+			t.Errorf("%s: came through as %v", name, got[0].Vector)
+		}
+		wantVectors(t, []string{"even"}, got[1:])
+	}
+}

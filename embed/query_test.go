@@ -1,0 +1,196 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kioku/embed"
+)
+
+func TestTheLast512QueriesAreRemembered(t *testing.T) {
+	f, c := newFake(t, embed.Config{}, good)
+	ask := func(i int) {
+		t.Helper()
+		text := fmt.Sprint("question ", i)
+		got, err := c.Query(t.Context(), text)
+		if err != nil || !near(got, unitOf(text)) {
+			t.Fatalf("%s: %v, %v", text, got, err)
+		}
+		got[0] = 99 // must not reach the next caller
+	}
+	for i := range 512 {
+		ask(i)
+	}
+	for i := range 512 {
+		ask(i)
+	}
+	if n := len(f.seen()); n != 512 {
+		t.Fatalf("%d requests for 512 queries asked twice", n)
+	}
+	ask(0)   // used last
+	ask(512) // puts out 1
+	ask(0)
+	ask(1)
+	if n := len(f.seen()); n != 514 {
+		t.Errorf("%d requests, want 514", n)
+	}
+}
+
+func TestARememberedQueryIsAnsweredWhileTheProviderIsDown(t *testing.T) {
+	_, c := newFake(t, embed.Config{}, func(r request) reply {
+		if r.N > 1 {
+			return reply{status: 401}
+		}
+		return good(r)
+	})
+	for range 2 {
+		if _, err := c.Query(t.Context(), "known"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Query(t.Context(), "unknown"); !errors.Is(err, embed.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestABlankQueryIsNotSent(t *testing.T) {
+	f, c := newFake(t, embed.Config{}, good)
+	if _, err := c.Query(t.Context(), " \n"); !errors.Is(err, embed.ErrBlank) || len(f.seen()) != 0 {
+		t.Errorf("got %v, %d requests", err, len(f.seen()))
+	}
+}
+
+func TestARefusedQueryIsNoOutage(t *testing.T) {
+	_, c := newFake(t, embed.Config{}, func(r request) reply {
+		if strings.HasPrefix(r.Input[0], "long") {
+			return reply{status: 400, body: `{"error":{"message":"maximum context length is 512 tokens"}}`}
+		}
+		return good(r)
+	})
+	_, err := c.Query(t.Context(), "long question")
+	if err == nil || errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "512 tokens") || !c.Health().Healthy {
+		t.Errorf("got %v, health %+v", err, c.Health())
+	}
+}
+
+// Hazard E09: a thousand callers with the same query make one request.
+func TestEqualQueriesInFlightMakeOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{}, slow)
+		var wg sync.WaitGroup
+		for range 1000 {
+			wg.Go(func() {
+				if got, err := c.Query(t.Context(), "same"); err != nil || !near(got, unitOf("same")) {
+					t.Error(got, err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(f.seen()); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// Hazard E09: a thousand equal texts, in one call or in many at a time, are embedded once.
+func TestEqualDocumentsInFlightAreEmbeddedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{}, slow)
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() {
+				own := fmt.Sprint("own ", i%10)
+				got, err := c.Documents(t.Context(), []string{"same", own, "same"})
+				if err != nil {
+					t.Error(err)
+				}
+				wantVectors(t, []string{"same", own, "same"}, got)
+			})
+		}
+		wg.Wait()
+		sent := map[string]int{}
+		for _, r := range f.seen() {
+			for _, text := range r.Input {
+				sent[text]++
+			}
+		}
+		if len(sent) != 11 {
+			t.Errorf("%d different texts were sent", len(sent))
+		}
+		for text, n := range sent {
+			if n != 1 {
+				t.Errorf("%q was sent %d times", text, n)
+			}
+		}
+	})
+}
+
+func slow(r request) reply {
+	a := good(r)
+	a.delay = time.Second
+	return a
+}
+
+func TestAQueryIsNeverAnsweredByADocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{}, slow)
+		var wg sync.WaitGroup
+		wg.Go(func() { c.Documents(t.Context(), []string{"same"}) })
+		wg.Go(func() { c.Query(t.Context(), "same") })
+		wg.Wait()
+		if n := len(f.seen()); n != 2 {
+			t.Errorf("%d requests: some models embed the two differently", n)
+		}
+	})
+}
+
+func TestWhoFollowsACallerThatGivesUpIsServedAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{}, slow)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Query(ctx, "same"); !errors.Is(err, context.Canceled) {
+				t.Errorf("the first caller got %v", err)
+			}
+		})
+		synctest.Wait()
+		var served atomic.Int32
+		for range 5 {
+			wg.Go(func() {
+				if got, err := c.Query(t.Context(), "same"); err == nil && near(got, unitOf("same")) {
+					served.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if served.Load() != 5 || len(f.seen()) != 2 {
+			t.Errorf("%d of 5 served with %d requests", served.Load(), len(f.seen()))
+		}
+	})
+}
+
+func TestWhoFollowsKeepsToItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := newFake(t, embed.Config{}, slow)
+		var wg sync.WaitGroup
+		wg.Go(func() { c.Query(t.Context(), "same") })
+		synctest.Wait()
+		ctx, cancel := contextFor(t, 100*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		if _, err := c.Query(ctx, "same"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("got %v after %s", err, time.Since(start))
+		}
+		wg.Wait()
+	})
+}

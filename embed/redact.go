@@ -1,0 +1,108 @@
+package embed
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxQuotable bounds what is looked at of a server's error.
+	maxQuotable = 1 << 10
+	// As many bytes in a row of a secret or of a text are not shown.
+	secretWindow = 6
+	textWindow   = 12
+)
+
+// quotable returns what a server said in an error, on one line and without any part of secrets and texts: servers
+// like to repeat what they were sent.
+func quotable(body []byte, secrets, texts []string) string {
+	said := shorten(message(body), maxQuotable)
+	hidden := make([]bool, len(said))
+	hide(hidden, said, secrets, secretWindow)
+	hide(hidden, said, texts, textWindow)
+	return reveal(said, hidden)
+}
+
+// message returns the strings in a JSON body, or a body that is no JSON as it is.
+func message(body []byte) string {
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return oneLine(strings.ToValidUTF8(string(body), "?"))
+	}
+	var said []string
+	collect(v, &said)
+	return oneLine(strings.Join(said, ": "))
+}
+
+// collect appends the strings within v, those of an object in the order of their keys.
+func collect(v any, said *[]string) {
+	switch v := v.(type) {
+	case string:
+		*said = append(*said, v)
+	case []any:
+		for _, e := range v {
+			collect(e, said)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			collect(v[key], said)
+		}
+	}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// hide marks the bytes of said that repeat window bytes or more of one of the originals, or a shorter one whole.
+func hide(hidden []bool, said string, originals []string, window int) {
+	places := map[string][]int{}
+	for i := 0; i+window <= len(said); i++ {
+		places[said[i:i+window]] = append(places[said[i:i+window]], i)
+	}
+	mark := func(from, n int) {
+		for i := from; i < from+n; i++ {
+			hidden[i] = true
+		}
+	}
+	for _, original := range originals {
+		original = oneLine(original)
+		for i := 0; i+window <= len(original); i++ {
+			for _, at := range places[original[i:i+window]] {
+				mark(at, window)
+			}
+		}
+		if n := len(original); n > 1 && n < window {
+			for at := range said {
+				if strings.HasPrefix(said[at:], original) {
+					mark(at, n)
+				}
+			}
+		}
+	}
+}
+
+// reveal returns said with "[...]" for each run of hidden characters.
+func reveal(said string, hidden []bool) string {
+	var b strings.Builder
+	inside := false
+	for i, r := range said {
+		now := slices.Contains(hidden[i:i+utf8.RuneLen(r)], true)
+		if now && !inside {
+			b.WriteString("[...]")
+		} else if !now {
+			b.WriteRune(r)
+		}
+		inside = now
+	}
+	return b.String()
+}
+
+// shorten returns at most n characters of s.
+func shorten(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}

@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Options says for whom a client speaks, and how.
+type Options struct {
+	// Agent is the id of the agent whose memory is used. Empty means "main".
+	Agent string
+	// Token sent with every call; empty sends none.
+	Token string
+	// Timeout of each call whose context has no earlier deadline; 0 means 10 s.
+	Timeout time.Duration
+	// TLS settings of the connection; nil means none, for unix sockets and for this machine.
+	TLS *tls.Config
+}
+
+// Client uses the memory of one agent. Its methods may be called concurrently.
+type Client struct {
+	conn    *grpc.ClientConn
+	memory  kiokuv1.MemoryServiceClient
+	target  string
+	agent   string
+	timeout time.Duration
+}
+
+// Dial returns a client of the service at target: "unix:///path/to/kioku.sock" or "host:port". It connects with the
+// first call, so that the service may start later. It returns an error for a target of another form, and for a token
+// that would cross a network unencrypted.
+func Dial(target string, opt Options) (*Client, error) {
+	local, err := checkTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Agent == "" {
+		opt.Agent = "main"
+	}
+	if opt.Timeout == 0 {
+		opt.Timeout = 10 * time.Second
+	}
+	if opt.Token != "" && opt.TLS == nil && !local {
+		return nil, fmt.Errorf("dial %s: the token would be readable on the network; set Options.TLS, or use a tunnel to this machine", target)
+	}
+	conn, err := grpc.NewClient(target, dialOptions(opt)...)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", target, err)
+	}
+	return &Client{
+		conn: conn, memory: kiokuv1.NewMemoryServiceClient(conn), target: target, agent: opt.Agent, timeout: opt.Timeout,
+	}, nil
+}
+
+func dialOptions(opt Options) []grpc.DialOption {
+	secure := insecure.NewCredentials()
+	if opt.TLS != nil {
+		secure = credentials.NewTLS(opt.TLS)
+	}
+	// A proxy meant for the web has no business between an agent and its memory.
+	out := []grpc.DialOption{grpc.WithTransportCredentials(secure), grpc.WithNoProxy()}
+	if opt.Token != "" {
+		out = append(out, grpc.WithPerRPCCredentials(bearer{opt.Token}))
+	}
+	return out
+}
+
+// checkTarget reports whether a target stays on this machine.
+func checkTarget(target string) (local bool, err error) {
+	if path, ok := strings.CutPrefix(target, "unix:"); ok {
+		if strings.TrimLeft(path, "/") == "" {
+			return false, errors.New(`dial "unix:": the path of the socket is missing; use unix:///path/to/kioku.sock`)
+		}
+		return true, nil
+	}
+	host, port, err := net.SplitHostPort(target)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" {
+		return false, fmt.Errorf(`dial %q: must be unix:///path/to/kioku.sock or host:port`, target)
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback(), nil
+}
+
+// Close ends the connection; running calls fail.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Agent returns the id of the agent whose memory the client uses.
+func (c *Client) Agent() string { return c.agent }
+
+// call bounds a call in time.
+func (c *Client) call(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, c.timeout)
+}
+
+// bearer sends a token with every call.
+type bearer struct{ token string }
+
+// GetRequestMetadata returns the header with the token.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + b.token}, nil
+}
+
+// RequireTransportSecurity is false, because Dial has seen to it that the token stays private.
+func (b bearer) RequireTransportSecurity() bool { return false }

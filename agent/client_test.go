@@ -1,0 +1,210 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"kioku/agent"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+func TestASearchCarriesItsQueryAndBringsItsHits(t *testing.T) {
+	f := &fakeService{found: &kiokuv1.MemorySearchResponse{
+		Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: &kiokuv1.IndexState{PendingFiles: 2},
+		Results: []*kiokuv1.SearchResult{{
+			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStartLine: 4, SnippetEndLine: 4,
+			Source: "memory", Citation: "MEMORY.md#L3-L5", Heading: "# 好み", Date: "2026-01-02",
+		}},
+	}}
+	c := connect(t, f, agent.Options{Agent: "ann", Token: "tok"})
+	score := 0.3
+	got, err := c.Search(t.Context(), agent.Query{
+		Text: "お茶", MaxResults: math.MaxInt, MinScore: &score, Sources: []string{"memory"}, PathPrefix: "mem",
+		Since: "2026-01-01", Until: "2026-02-01", Now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := agent.Answer{
+		Mode: "keyword", Degraded: []agent.Degradation{{Code: "provider_down", Text: "no vectors"}}, PendingFiles: 2,
+		Hits: []agent.Hit{{
+			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStart: 4, SnippetEnd: 4,
+			Source: "memory", Citation: "MEMORY.md#L3-L5", Headings: "# 好み", Date: "2026-01-02",
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	wantReq := &kiokuv1.MemorySearchRequest{
+		Agent: "ann", Query: "お茶", MaxResults: math.MaxInt32, MinScore: &score, Sources: []string{"memory"}, PathPrefix: "mem",
+		Since: "2026-01-01", Until: "2026-02-01", Now: "2026-03-01T10:00:00Z",
+	}
+	if diff := cmp.Diff(wantReq, f.searched, protocmp.Transform()); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Bearer tok"}, f.header.Get("authorization")); diff != "" {
+		t.Errorf("authorization (-want +got):\n%s", diff)
+	}
+}
+
+func TestGetAndAppendCarryEveryField(t *testing.T) {
+	f := &fakeService{
+		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", From: 3, Lines: 1, TotalLines: 9, Truncated: true, NextFrom: 4},
+		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 7, Deduplicated: true},
+	}
+	c := connect(t, f, agent.Options{})
+	got, err := c.Get(t.Context(), agent.GetRequest{Path: "MEMORY.md", From: 3, Lines: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := agent.Excerpt{Path: "MEMORY.md", Text: "a\n", From: 3, Lines: 1, TotalLines: 9, Truncated: true, NextFrom: 4}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("excerpt (-want +got):\n%s", diff)
+	}
+	wantGet := &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: 3, Lines: 1}
+	if diff := cmp.Diff(wantGet, f.got, protocmp.Transform()); diff != "" {
+		t.Errorf("get request (-want +got):\n%s", diff)
+	}
+	added, err := c.Append(t.Context(), agent.Note{Text: "x", Target: agent.LongTerm, Category: "fact", Key: "k"})
+	if err != nil || added != (agent.Appended{Path: "MEMORY.md", StartLine: 7, Deduplicated: true}) {
+		t.Errorf("appended = %+v, %v", added, err)
+	}
+	wantAppend := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x", Target: "long_term", Category: "fact", IdempotencyKey: "k"}
+	if diff := cmp.Diff(wantAppend, f.appended, protocmp.Transform()); diff != "" {
+		t.Errorf("append request (-want +got):\n%s", diff)
+	}
+}
+
+func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
+	cases := []struct {
+		code codes.Code
+		want error
+	}{
+		{codes.NotFound, agent.ErrNotFound}, {codes.PermissionDenied, agent.ErrDenied}, {codes.Unauthenticated, agent.ErrDenied},
+		{codes.ResourceExhausted, agent.ErrBusy}, {codes.Unavailable, agent.ErrUnavailable},
+		{codes.DeadlineExceeded, context.DeadlineExceeded}, {codes.Canceled, context.Canceled},
+	}
+	for _, c := range cases {
+		client := connect(t, &fakeService{err: status.Error(c.code, "details")}, agent.Options{})
+		if _, err := client.Search(t.Context(), agent.Query{Text: "x"}); !errors.Is(err, c.want) {
+			t.Errorf("search, %v: %v is not %v", c.code, err, c.want)
+		}
+		if _, err := client.Get(t.Context(), agent.GetRequest{Path: "x"}); !errors.Is(err, c.want) {
+			t.Errorf("get, %v: %v is not %v", c.code, err, c.want)
+		}
+		if _, err := client.Append(t.Context(), agent.Note{Text: "x"}); !errors.Is(err, c.want) {
+			t.Errorf("append, %v: %v is not %v", c.code, err, c.want)
+		}
+	}
+	client := connect(t, &fakeService{err: status.Error(codes.Internal, "internal error (id 1)")}, agent.Options{})
+	if _, err := client.Search(t.Context(), agent.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "id 1") {
+		t.Errorf("internal: %v", err)
+	}
+}
+
+func TestABadFieldIsAnInputError(t *testing.T) {
+	st, err := status.New(codes.InvalidArgument, "since: is no day").WithDetails(&errdetails.BadRequest{
+		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "since", Description: "is no day"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		err  error
+		want agent.InputError
+	}{
+		{st.Err(), agent.InputError{Field: "since", Problem: "is no day"}},
+		{status.Error(codes.InvalidArgument, "no details"), agent.InputError{Field: "request", Problem: "no details"}},
+	} {
+		_, err := connect(t, &fakeService{err: c.err}, agent.Options{}).Search(t.Context(), agent.Query{Text: "x"})
+		var input *agent.InputError
+		if !errors.As(err, &input) || *input != c.want {
+			t.Errorf("err = %v, want %+v", err, c.want)
+		}
+	}
+}
+
+func TestADeadServiceIsUnavailableAndNamed(t *testing.T) {
+	target := "unix://" + filepath.Join(t.TempDir(), "none.sock")
+	_, err := dial(t, target, agent.Options{}).Search(t.Context(), agent.Query{Text: "x"})
+	if !errors.Is(err, agent.ErrUnavailable) || !strings.Contains(err.Error(), target) || !strings.Contains(err.Error(), "kioku serve") {
+		t.Errorf("err = %v; want ErrUnavailable, the target and what to do", err)
+	}
+}
+
+func TestACallEndsAfterTheTimeout(t *testing.T) {
+	c := connect(t, &fakeService{hang: true}, agent.Options{Timeout: 20 * time.Millisecond})
+	if _, err := c.Search(t.Context(), agent.Query{Text: "x"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("err = %v, want DeadlineExceeded", err)
+	}
+}
+
+func TestATargetIsASocketOrAnAddress(t *testing.T) {
+	for _, bad := range []string{"", "unix:", "unix://", "localhost", ":7600", "http://localhost:7600/x", "dns:///x", "localhost:"} {
+		if c, err := agent.Dial(bad, agent.Options{}); err == nil {
+			c.Close()
+			t.Errorf("Dial(%q) returned no error", bad)
+		}
+	}
+	for _, good := range []string{"unix:///run/kioku.sock", "unix:kioku.sock", "localhost:7600", "[::1]:7600", "memory.example:7600"} {
+		c, err := agent.Dial(good, agent.Options{})
+		if err != nil {
+			t.Errorf("Dial(%q): %v", good, err)
+			continue
+		}
+		c.Close()
+	}
+}
+
+func TestATokenDoesNotCrossANetworkInTheClear(t *testing.T) {
+	for target, want := range map[string]bool{
+		"memory.example:7600": false, "192.0.2.1:7600": false, "127.0.0.1:7600": true, "[::1]:7600": true, "localhost:7600": true, "unix:///s": true,
+	} {
+		c, err := agent.Dial(target, agent.Options{Token: "tok-secret"})
+		if (err == nil) != want {
+			t.Errorf("Dial(%s) with a token: %v", target, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "tok-secret") {
+			t.Errorf("the error tells the token: %v", err)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+func TestAProxyIsNotAsked(t *testing.T) {
+	proxy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	t.Setenv("HTTPS_PROXY", "http://"+proxy.Addr().String())
+	// A name that cannot be resolved: with a proxy it would be the proxy's to resolve.
+	c := dial(t, "memory.invalid:7600", agent.Options{Timeout: 5 * time.Second})
+	asked := make(chan struct{}, 1)
+	go func() {
+		if conn, err := proxy.Accept(); err == nil {
+			asked <- struct{}{}
+			conn.Close()
+		}
+	}()
+	c.Search(t.Context(), agent.Query{Text: "x"})
+	select {
+	case <-asked:
+		t.Error("the proxy was asked")
+	default:
+	}
+}

@@ -1,0 +1,68 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+
+	"kioku/agent"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// startMemory stands for "kioku serve", with one note in its memory.
+func startMemory() (target string, stop func()) {
+	dir, err := os.MkdirTemp("", "k")
+	if err != nil {
+		log.Fatal(err)
+	}
+	target, stopService, err := start(dir, &fakeService{found: &kiokuv1.MemorySearchResponse{
+		Mode: "keyword",
+		Results: []*kiokuv1.SearchResult{{
+			Path: "MEMORY.md", StartLine: 4, EndLine: 4, Score: 0.62, Snippet: "- Prefers green tea.", Citation: "MEMORY.md#L4-L4",
+		}},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return target, func() { stopService(); os.RemoveAll(dir) }
+}
+
+// Ask a memory from a program.
+func ExampleClient_Search() {
+	target, stop := startMemory()
+	defer stop()
+	memory, err := agent.Dial(target, agent.Options{Agent: "main"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer memory.Close()
+
+	answer, err := memory.Search(context.Background(), agent.Query{Text: "what does she drink?", MaxResults: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, hit := range answer.Hits {
+		fmt.Println(hit.Citation, hit.Snippet)
+	}
+	// Output: MEMORY.md#L4-L4 - Prefers green tea.
+}
+
+// Run the tool that a model asked for.
+func ExampleClient_Call() {
+	target, stop := startMemory()
+	defer stop()
+	memory, err := agent.Dial(target, agent.Options{Agent: "main"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer memory.Close()
+
+	output, err := memory.Call(context.Background(), "memory_search", json.RawMessage(`{"query": "tea", "limit": 3}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(output))
+	// Output: {"results":[{"path":"MEMORY.md","start_line":4,"end_line":4,"score":0.62,"snippet":"- Prefers green tea.","citation":"MEMORY.md#L4-L4"}],"mode":"keyword"}
+}

@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Other names that models use for parameters.
+var (
+	searchAliases = map[string]string{
+		"limit": "max_results", "top_k": "max_results", "maxResults": "max_results", "minScore": "min_score",
+	}
+	getAliases    = map[string]string{"start_line": "from", "startLine": "from"}
+	appendAliases = map[string]string{"content": "text"}
+)
+
+// whole is an integer that may be written as 5.0.
+type whole int
+
+// UnmarshalJSON reads a number without a fraction.
+func (w *whole) UnmarshalJSON(data []byte) error {
+	var f float64
+	if err := json.Unmarshal(data, &f); err != nil {
+		return errors.New("must be a whole number")
+	}
+	if f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+		return errors.New("must be a whole number")
+	}
+	*w = whole(f)
+	return nil
+}
+
+// decode reads a JSON object into the struct at in. A parameter that is null counts as left out.
+func decode(input json.RawMessage, aliases map[string]string, in any) error {
+	fields := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(input)) > 0 {
+		if err := json.Unmarshal(input, &fields); err != nil {
+			return &InputError{Field: "input", Problem: "must be a JSON object"}
+		}
+	}
+	target := fieldsOf(in)
+	given := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		name := key
+		if to, ok := aliases[key]; ok {
+			name = to
+		}
+		field, ok := target[name]
+		if !ok {
+			return &InputError{Field: key, Problem: unknown("parameter", key, slices.Sorted(maps.Keys(target)))}
+		}
+		if first, twice := given[name]; twice {
+			return &InputError{Field: key, Problem: fmt.Sprintf("means the same as %s; give one of them", first)}
+		}
+		given[name] = key
+		if err := json.Unmarshal(fields[key], field); err != nil {
+			return &InputError{Field: key, Problem: wrongType(err)}
+		}
+	}
+	return nil
+}
+
+// fieldsOf returns pointers to the fields of the struct at in by their JSON names.
+func fieldsOf(in any) map[string]any {
+	v := reflect.ValueOf(in).Elem()
+	out := map[string]any{}
+	for i := range v.NumField() {
+		out[v.Type().Field(i).Tag.Get("json")] = v.Field(i).Addr().Interface()
+	}
+	return out
+}
+
+func wrongType(err error) string {
+	var typeErr *json.UnmarshalTypeError
+	if !errors.As(err, &typeErr) {
+		return err.Error()
+	}
+	want := "a text"
+	if typeErr.Type.Kind() == reflect.Float64 {
+		want = "a number"
+	}
+	return fmt.Sprintf("must be %s, not %s", want, typeErr.Value)
+}
+
+// unknown says that there is no such thing, and which one may have been meant.
+func unknown(kind, name string, known []string) string {
+	if near := nearest(name, known); near != "" {
+		return fmt.Sprintf("unknown %s; did you mean %s?", kind, near)
+	}
+	return fmt.Sprintf("unknown %s; there are: %s", kind, strings.Join(known, ", "))
+}
+
+// nearest returns the known name that is at most a third of its letters away from name, empty if none is.
+func nearest(name string, known []string) string {
+	best, distance := "", math.MaxInt
+	for _, k := range known {
+		if d := edits(fold(name), fold(k)); d < distance && d*3 <= len(k) {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// fold makes maxResults, max-results and max_results alike.
+func fold(s string) string {
+	if len(s) > 64 {
+		s = s[:64]
+	}
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
+}
+
+// edits returns how many bytes must be put in, taken out or replaced to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

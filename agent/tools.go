@@ -1,0 +1,78 @@
+package agent
+
+import "encoding/json"
+
+// Tool describes one tool to a model. InputSchema is a JSON Schema object.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// Names of the tools.
+const (
+	ToolSearch = "memory_search"
+	ToolGet    = "memory_get"
+	ToolAppend = "memory_append"
+)
+
+// Tools returns the definitions of the tools that [Client.Call] runs, in a form that the APIs of model providers take.
+func Tools() []Tool {
+	return []Tool{
+		{
+			Name: ToolSearch,
+			Description: "Search your long-term memory (notes in Markdown) by meaning and keywords. Use it before you answer anything " +
+				"about earlier work, decisions, dates, people, preferences or plans. Returns passages with path and lines; " +
+				"read more around one with memory_get. \"degraded\" says what a search had to do without.",
+			InputSchema: json.RawMessage(searchSchema),
+		},
+		{
+			Name: ToolGet,
+			Description: "Read lines of a memory file, by the path that memory_search gave. " +
+				"Where \"next_from\" is not 0 the file goes on there.",
+			InputSchema: json.RawMessage(getSchema),
+		},
+		{
+			Name: ToolAppend,
+			Description: "Remember something for later conversations: a fact, decision, preference or open task, in a sentence or two " +
+				"that can be understood without this conversation. Nothing is ever overwritten; the same text is stored once.",
+			InputSchema: json.RawMessage(appendSchema),
+		},
+	}
+}
+
+const searchSchema = `{
+  "type": "object",
+  "properties": {
+    "query": {"type": "string", "description": "What to look for, in any language. Names, dates and exact words help."},
+    "max_results": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Default 6."},
+    "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave it out unless results are missing or off topic."},
+    "path_prefix": {"type": "string", "description": "Only files whose path begins so, such as memory/2026-01."},
+    "since": {"type": "string", "description": "Only notes dated on or after this day, YYYY-MM-DD."},
+    "until": {"type": "string", "description": "Only notes dated on or before this day, YYYY-MM-DD."}
+  },
+  "required": ["query"],
+  "additionalProperties": false
+}`
+
+const getSchema = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string"},
+    "from": {"type": "integer", "minimum": 1, "description": "First line. Default 1."},
+    "lines": {"type": "integer", "minimum": 1, "description": "How many lines. Default 120."}
+  },
+  "required": ["path"],
+  "additionalProperties": false
+}`
+
+const appendSchema = `{
+  "type": "object",
+  "properties": {
+    "text": {"type": "string"},
+    "target": {"type": "string", "enum": ["daily", "long_term"], "description": "daily: today's notes (default). long_term: what stays true."},
+    "category": {"type": "string", "description": "One word, such as decision, preference, fact or todo."}
+  },
+  "required": ["text"],
+  "additionalProperties": false
+}`

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku"
+	"kioku/embed"
+	"kioku/search"
+)
+
+// status turns the error of a call into what the caller is told. The cause of an unforeseen one goes to the log, under
+// an id that the caller is told too.
+func (s *Server) status(ctx context.Context, method string, err error) error {
+	var input *search.InputError
+	switch {
+	case isStatus(err):
+		return err
+	case errors.As(err, &input):
+		return errInput(input)
+	case errors.Is(err, kioku.ErrNotFound):
+		return status.Error(codes.NotFound, kioku.ErrNotFound.Error()+"; use a path as a search result gives it")
+	case errors.Is(err, kioku.ErrReadOnly):
+		return status.Error(codes.FailedPrecondition, kioku.ErrReadOnly.Error())
+	case errors.Is(err, kioku.ErrClosed):
+		return status.Error(codes.Unavailable, kioku.ErrClosed.Error())
+	case errors.Is(err, embed.ErrUnavailable):
+		return status.Error(codes.Unavailable, embed.ErrUnavailable.Error())
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, "the deadline passed before the answer was ready")
+	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
+		return status.Error(codes.Canceled, "the call was canceled")
+	}
+	id := newIncident()
+	s.opt.Log.Error("call failed", "method", method, "id", id, "err", clip(err.Error(), 1000))
+	return errInternal(id)
+}
+
+// isStatus reports whether a handler chose the status itself. Statuses further down a chain are of other services.
+func isStatus(err error) bool {
+	_, ok := err.(interface{ GRPCStatus() *status.Status })
+	return ok
+}
+
+// errInput names the field at fault, for people in the message and for programs in the details.
+func errInput(e *search.InputError) error {
+	field, problem := clip(e.Field, 100), clip(e.Problem, 500)
+	st := status.New(codes.InvalidArgument, field+": "+problem)
+	detailed, err := st.WithDetails(&errdetails.BadRequest{
+		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}},
+	})
+	if err != nil {
+		return st.Err()
+	}
+	return detailed.Err()
+}
+
+func errInternal(id string) error {
+	return status.Errorf(codes.Internal, "internal error (the log has the cause under id %s)", id)
+}
+
+// newIncident returns a short id that joins an answer with a line of the log.
+func newIncident() string {
+	var b [4]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

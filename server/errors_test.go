@@ -1,0 +1,154 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku"
+	"kioku/embed"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
+)
+
+// buffer is a bytes.Buffer for several goroutines.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
+	cases := []struct {
+		err  error
+		want codes.Code
+	}{
+		{&search.InputError{Field: "query", Problem: "is blank"}, codes.InvalidArgument},
+		{fmt.Errorf("get x: %w", &search.InputError{Field: "path", Problem: "is absolute"}), codes.InvalidArgument},
+		{fmt.Errorf("get x: %w", kioku.ErrNotFound), codes.NotFound},
+		{fmt.Errorf("append: %w", kioku.ErrReadOnly), codes.FailedPrecondition},
+		{kioku.ErrClosed, codes.Unavailable},
+		{fmt.Errorf("embed: %w", embed.ErrUnavailable), codes.Unavailable},
+		{fmt.Errorf("read: %w", context.DeadlineExceeded), codes.DeadlineExceeded},
+		{fmt.Errorf("read: %w", context.Canceled), codes.Canceled},
+		{errBoom, codes.Internal},
+		{io.EOF, codes.Internal},
+		{fmt.Errorf("ask provider: %w", status.Error(codes.PermissionDenied, "of another service")), codes.Internal},
+	}
+	for _, c := range cases {
+		client := local(t, agents(&fakeMemory{get: func(context.Context, kioku.GetRequest) (kioku.Excerpt, error) {
+			return kioku.Excerpt{}, c.err
+		}}))
+		_, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md"})
+		if got := status.Code(err); got != c.want {
+			t.Errorf("%v: code %v, want %v", c.err, got, c.want)
+		}
+	}
+}
+
+func TestAnUnforeseenErrorIsToldByIdAndLoggedWithItsCause(t *testing.T) {
+	var log buffer
+	opt := agents(&fakeMemory{search: func(context.Context, search.Query) (kioku.Answer, error) { return kioku.Answer{}, errBoom }})
+	opt.Log = logTo(&log)
+	_, err := local(t, opt).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "private words"})
+	message := status.Convert(err).Message()
+	id := regexp.MustCompile(`id ([0-9a-f]{8})`).FindStringSubmatch(message)
+	if !strings.HasPrefix(message, "internal error") || strings.Contains(message, "disk") || id == nil {
+		t.Fatalf("message %q tells the cause, or no id", message)
+	}
+	if !strings.Contains(log.String(), id[1]) || !strings.Contains(log.String(), "disk on fire") {
+		t.Errorf("the log has not the cause of %s:\n%s", id[1], log.String())
+	}
+	if strings.Contains(log.String(), "private words") {
+		t.Errorf("the log holds the query:\n%s", log.String())
+	}
+}
+
+func TestAnInputErrorIsBoundedAndValid(t *testing.T) {
+	client := local(t, agents(&fakeMemory{get: func(_ context.Context, req kioku.GetRequest) (kioku.Excerpt, error) {
+		return kioku.Excerpt{}, &search.InputError{Field: "path", Problem: "\xff is no path: " + req.Path}
+	}}))
+	_, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: strings.Repeat("記", 500_000)})
+	wantViolation(t, err, "path")
+	if n := len(status.Convert(err).Message()); n > 600 {
+		t.Errorf("message of %d bytes", n)
+	}
+}
+
+// Hazard D14: a panic in a handler is an Internal error with its stack in the log, and the server lives on.
+func TestAPanicIsInternalAndTheServerLivesOn(t *testing.T) {
+	var log buffer
+	fake := &fakeMemory{
+		search: func(context.Context, search.Query) (kioku.Answer, error) { panic("index out of everything") },
+		events: make(chan kioku.Event),
+	}
+	opt := agents(fake)
+	opt.Log = logTo(&log)
+	s := newServer(t, opt)
+	client, stop := s.Local()
+	defer stop()
+	for range 3 {
+		_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
+		wantCode(t, err, codes.Internal)
+		if strings.Contains(err.Error(), "everything") {
+			t.Errorf("the caller is told the panic: %v", err)
+		}
+	}
+	if s.Panics() != 3 {
+		t.Errorf("panics = %d, want 3", s.Panics())
+	}
+	if !strings.Contains(log.String(), "index out of everything") || !strings.Contains(log.String(), "service.MemorySearch") {
+		t.Errorf("the log has no stack:\n%s", log.String())
+	}
+	if _, err := client.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {
+		t.Errorf("after the panics: %v", err)
+	}
+}
+
+func TestACallWithoutADeadlineGetsOne(t *testing.T) {
+	opt := agents(&fakeMemory{search: func(ctx context.Context, _ search.Query) (kioku.Answer, error) {
+		<-ctx.Done()
+		return kioku.Answer{}, fmt.Errorf("sqlite: interrupted")
+	}})
+	opt.SearchTimeout = 30 * time.Millisecond
+	_, err := local(t, opt).MemorySearch(context.Background(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
+	wantCode(t, err, codes.DeadlineExceeded)
+}
+
+func TestADeadlineOfTheCallerIsKept(t *testing.T) {
+	got := make(chan time.Duration, 1)
+	opt := agents(&fakeMemory{search: func(ctx context.Context, _ search.Query) (kioku.Answer, error) {
+		deadline, _ := ctx.Deadline()
+		got <- time.Until(deadline)
+		return kioku.Answer{}, nil
+	}})
+	opt.SearchTimeout = time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if _, err := local(t, opt).MemorySearch(ctx, &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"}); err != nil {
+		t.Fatal(err)
+	}
+	if left := <-got; left < 59*time.Minute {
+		t.Errorf("the handler had %v left, want nearly an hour", left)
+	}
+}

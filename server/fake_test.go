@@ -1,0 +1,209 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"kioku"
+	"kioku/indexer"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
+	"kioku/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var _ server.Memory = (*kioku.Memory)(nil)
+
+// fakeMemory answers with what its fields say, and with zero values where they say nothing.
+type fakeMemory struct {
+	workspace string
+	search    func(context.Context, search.Query) (kioku.Answer, error)
+	explain   func(context.Context, search.Query, string, int) (search.Explanation, error)
+	state     func(context.Context) (kioku.IndexState, error)
+	get       func(context.Context, kioku.GetRequest) (kioku.Excerpt, error)
+	append    func(context.Context, kioku.Note) (kioku.Appended, error)
+	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error)
+	status    func(context.Context) (kioku.Status, error)
+	events    chan kioku.Event
+}
+
+func (f *fakeMemory) Workspace() string { return f.workspace }
+
+func (f *fakeMemory) Search(ctx context.Context, q search.Query) (kioku.Answer, error) {
+	if f.search == nil {
+		return kioku.Answer{}, nil
+	}
+	return f.search(ctx, q)
+}
+
+func (f *fakeMemory) Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error) {
+	if f.explain == nil {
+		return search.Explanation{}, nil
+	}
+	return f.explain(ctx, q, path, line)
+}
+
+func (f *fakeMemory) State(ctx context.Context) (kioku.IndexState, error) {
+	if f.state == nil {
+		return kioku.IndexState{}, nil
+	}
+	return f.state(ctx)
+}
+
+func (f *fakeMemory) Get(ctx context.Context, req kioku.GetRequest) (kioku.Excerpt, error) {
+	if f.get == nil {
+		return kioku.Excerpt{}, kioku.ErrNotFound
+	}
+	return f.get(ctx, req)
+}
+
+func (f *fakeMemory) Append(ctx context.Context, note kioku.Note) (kioku.Appended, error) {
+	if f.append == nil {
+		return kioku.Appended{Path: "memory/2026-03-01.md", StartLine: 1}, nil
+	}
+	return f.append(ctx, note)
+}
+
+func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+	if f.sync == nil {
+		return indexer.Report{}, nil
+	}
+	return f.sync(ctx, opt, step)
+}
+
+func (f *fakeMemory) Rebuild(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error) {
+	return f.Sync(ctx, kioku.SyncOptions{Verify: true}, step)
+}
+
+func (f *fakeMemory) Status(ctx context.Context) (kioku.Status, error) {
+	if f.status == nil {
+		return kioku.Status{}, nil
+	}
+	return f.status(ctx)
+}
+
+func (f *fakeMemory) Subscribe(ctx context.Context) <-chan kioku.Event {
+	out := make(chan kioku.Event)
+	go func() {
+		defer close(out)
+		for {
+			select {
+			case e, ok := <-f.events:
+				if !ok {
+					return
+				}
+				select {
+				case out <- e:
+				case <-ctx.Done():
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// agents makes options that serve one memory as "main".
+func agents(m server.Memory) server.Options {
+	return server.Options{Agents: map[string]server.Memory{"main": m}}
+}
+
+func newServer(t *testing.T, opt server.Options) *server.Server {
+	t.Helper()
+	s, err := server.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// local returns a client of a server in this process.
+func local(t *testing.T, opt server.Options) kiokuv1.MemoryServiceClient {
+	t.Helper()
+	client, stop := newServer(t, opt).Local()
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return client
+}
+
+// serve runs a server until the test ends or stop is called, which returns what Serve did.
+func serve(t *testing.T, s *server.Server, listeners ...server.Listener) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	var err error
+	go func() {
+		defer close(done)
+		err = s.Serve(ctx, listeners...)
+	}()
+	stop = func() error { cancel(); <-done; return err }
+	t.Cleanup(func() { stop() })
+	return stop
+}
+
+func dial(t *testing.T, target string, opts ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	opts = append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy())
+	conn, err := grpc.NewClient(target, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// onSocket serves on a unix socket and returns a connection to it.
+func onSocket(t *testing.T, opt server.Options) *grpc.ClientConn {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s", "kioku.sock")
+	l, err := server.ListenUnix(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, newServer(t, opt), l)
+	return dial(t, "unix://"+path)
+}
+
+// onTCP serves on a loopback port and returns its address.
+func onTCP(t *testing.T, opt server.Options) string {
+	t.Helper()
+	l, err := server.ListenTCP("127.0.0.1:0", opt.Tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, newServer(t, opt), l)
+	return l.Addr().String()
+}
+
+func wantCode(t *testing.T, err error, want codes.Code) {
+	t.Helper()
+	if got := status.Code(err); got != want {
+		t.Errorf("code = %v (%v), want %v", got, err, want)
+	}
+}
+
+// logTo returns a logger that writes to w, from debug on.
+func logTo(w interface{ Write([]byte) (int, error) }) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+var errBoom = errors.New("disk on fire at /var/secret")
+
+// soon is long enough for anything that does not hang.
+const soon = 20 * time.Second

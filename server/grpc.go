@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// maxMessage is the most bytes of a message, in either direction.
+const maxMessage = 4 << 20
+
+// newGRPC returns a gRPC server for the calls that come in through l.
+func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
+	var auth authenticator
+	if !l.trusted {
+		auth.tokens = s.opt.Tokens
+	}
+	opts := append([]grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(s.recoverUnary, s.deadlineUnary, s.logUnary, auth.unary, validUnary),
+		grpc.ChainStreamInterceptor(s.recoverStream, s.stoppingStream, s.logStream, auth.stream, validStream),
+		grpc.MaxConcurrentStreams(s.opt.MaxStreams),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxSendMsgSize(maxMessage),
+		grpc.MaxHeaderListSize(64 << 10),
+		grpc.ConnectionTimeout(20 * time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
+	}, more...)
+	g := grpc.NewServer(opts...)
+	kiokuv1.RegisterMemoryServiceServer(g, service{Server: s})
+	healthpb.RegisterHealthServer(g, s.health)
+	if !l.open {
+		reflection.Register(g)
+	}
+	return g
+}
+
+// contextStream is a stream with a context of its own.
+type contextStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context returns the stream's context.
+func (s contextStream) Context() context.Context { return s.ctx }

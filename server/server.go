@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"kioku"
+	"kioku/indexer"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
+)
+
+// Memory is one agent's memory as the server needs it; *kioku.Memory is one.
+type Memory interface {
+	Workspace() string
+	Search(ctx context.Context, q search.Query) (kioku.Answer, error)
+	Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error)
+	State(ctx context.Context) (kioku.IndexState, error)
+	Get(ctx context.Context, req kioku.GetRequest) (kioku.Excerpt, error)
+	Append(ctx context.Context, note kioku.Note) (kioku.Appended, error)
+	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error)
+	Rebuild(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error)
+	Status(ctx context.Context) (kioku.Status, error)
+	Subscribe(ctx context.Context) <-chan kioku.Event
+}
+
+// Options says what to serve and within which bounds.
+type Options struct {
+	// Agents are the memories by agent id; at least one. The server does not close them.
+	Agents map[string]Memory
+	// Tokens that calls over TCP must carry; nil lets every process of this machine in, and ListenTCP keeps
+	// the others out.
+	Tokens *Tokens
+	// Version of the program, as Status tells it.
+	Version string
+
+	// SearchTimeout is the deadline of a unary call whose caller sets none; 0 means 10 s.
+	SearchTimeout time.Duration
+	// Grace is how long running calls may go on after Serve was told to end; 0 means 10 s.
+	Grace time.Duration
+	// MaxStreams is the most calls at a time on one connection; 0 means 128.
+	MaxStreams uint32
+
+	// Log receives what no caller is told; nil discards it. Texts of notes and tokens are never logged.
+	Log *slog.Logger
+}
+
+// Server serves the memories of some agents.
+type Server struct {
+	opt    Options
+	ids    []string
+	health *health.Server
+	panics atomic.Int64
+
+	// stopping is closed, once, when the server begins to end.
+	stopping chan struct{}
+	stopOnce sync.Once
+}
+
+// New returns a server. It returns an error where opt names no agent, or one whose id is none.
+func New(opt Options) (*Server, error) {
+	if len(opt.Agents) == 0 {
+		return nil, errors.New("nothing to serve: no agent is configured")
+	}
+	for id := range opt.Agents {
+		if !validAgent(id) {
+			return nil, fmt.Errorf("agent id %q: %s", id, agentIDRule)
+		}
+	}
+	if opt.SearchTimeout == 0 {
+		opt.SearchTimeout = 10 * time.Second
+	}
+	if opt.Grace == 0 {
+		opt.Grace = 10 * time.Second
+	}
+	if opt.MaxStreams == 0 {
+		opt.MaxStreams = 128
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		opt:      opt,
+		ids:      slices.Sorted(maps.Keys(opt.Agents)),
+		health:   health.NewServer(),
+		stopping: make(chan struct{}),
+	}
+	s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	return s, nil
+}
+
+// Panics returns how many calls have ended in a panic.
+func (s *Server) Panics() int64 { return s.panics.Load() }
+
+// Serve answers on the listeners until ctx is done, and closes them. Then health tells NOT_SERVING, streams end,
+// and running calls may go on for Options.Grace before they are cut off. It returns nil after such an end, and an
+// error where a listener fails or must not be served. A server that has ended does not serve again.
+func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
+	defer func() {
+		for _, l := range listeners {
+			l.Close()
+		}
+	}()
+	if len(listeners) == 0 {
+		return errors.New("nowhere to listen: no listener is configured")
+	}
+	for _, l := range listeners {
+		if l.open && s.opt.Tokens == nil {
+			return errOpenAddress(l.Addr().String())
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, l := range listeners {
+		g := s.newGRPC(l)
+		group.Go(func() error {
+			if err := g.Serve(l.accepting(s.opt.Log)); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("serve %s: %w", l.Addr(), err)
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			s.stop()
+			s.drain(g)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// stop tells health checks and streams that the end has come.
+func (s *Server) stop() {
+	s.stopOnce.Do(func() {
+		s.health.Shutdown()
+		close(s.stopping)
+	})
+}
+
+// drain lets the running calls of g end, for the time of grace.
+func (s *Server) drain(g *grpc.Server) {
+	drained := make(chan struct{})
+	go func() {
+		g.GracefulStop()
+		close(drained)
+	}()
+	timer := time.NewTimer(s.opt.Grace)
+	defer timer.Stop()
+	select {
+	case <-drained:
+	case <-timer.C:
+		s.opt.Log.Warn("cutting off calls that outlasted the grace", "grace", s.opt.Grace)
+		g.Stop()
+	}
+}

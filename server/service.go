@@ -1,0 +1,140 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"kioku"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
+)
+
+// service implements kioku.v1.MemoryService.
+type service struct {
+	kiokuv1.UnimplementedMemoryServiceServer
+	*Server
+}
+
+// MemorySearch answers a query.
+func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest) (*kiokuv1.MemorySearchResponse, error) {
+	m, err := s.memory(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	q, err := queryOf(req)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := m.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	resp := searchResponse(answer.Answer, answer.State)
+	resp.Took = durationpb.New(answer.Took)
+	fit(resp)
+	return resp, nil
+}
+
+// Explain says what became of a passage.
+func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kiokuv1.ExplainResponse, error) {
+	if req.GetSearch() == nil {
+		return nil, &search.InputError{Field: "search", Problem: "is required"}
+	}
+	m, err := s.memory(ctx, req.Search.GetAgent())
+	if err != nil {
+		return nil, inSearch(err)
+	}
+	q, err := queryOf(req.Search)
+	if err != nil {
+		return nil, inSearch(err)
+	}
+	q.Explain = true
+	explained, err := m.Explain(ctx, q, req.GetPath(), int(req.GetLine()))
+	if err != nil {
+		return nil, inSearch(err)
+	}
+	state, err := m.State(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the index: %w", err)
+	}
+	resp := explainResponse(explained, state)
+	fit(resp.Answer)
+	return resp, nil
+}
+
+// inSearch says that a field at fault lies in the search to explain.
+func inSearch(err error) error {
+	var input *search.InputError
+	if !errors.As(err, &input) || input.Field == "path" || input.Field == "line" {
+		return err
+	}
+	return &search.InputError{Field: "search." + input.Field, Problem: input.Problem}
+}
+
+// MemoryGet returns lines of a file.
+func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (*kiokuv1.MemoryGetResponse, error) {
+	m, err := s.memory(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	got, err := m.Get(ctx, kioku.GetRequest{Path: req.GetPath(), From: int(req.GetFrom()), Lines: int(req.GetLines())})
+	if err != nil {
+		return nil, err
+	}
+	return getResponse(got), nil
+}
+
+// MemoryAppend adds a note.
+func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequest) (*kiokuv1.MemoryAppendResponse, error) {
+	m, err := s.writable(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	added, err := m.Append(ctx, kioku.Note{
+		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &kiokuv1.MemoryAppendResponse{
+		Path: added.Path, StartLine: int32Of(added.StartLine), Deduplicated: added.Deduplicated,
+	}, nil
+}
+
+// Status describes the index of an agent.
+func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kiokuv1.StatusResponse, error) {
+	m, err := s.memory(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	st, err := m.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp := statusResponse(st)
+	resp.Agent, resp.Version = req.GetAgent(), s.opt.Version
+	return resp, nil
+}
+
+// ListAgents lists the agents that the caller may reach. One whose index cannot tell its state is listed without.
+func (s service) ListAgents(ctx context.Context, _ *kiokuv1.ListAgentsRequest) (*kiokuv1.ListAgentsResponse, error) {
+	resp := &kiokuv1.ListAgentsResponse{}
+	for _, id := range s.reachable(ctx) {
+		m := s.opt.Agents[id]
+		agent := &kiokuv1.Agent{Id: id, Workspace: m.Workspace()}
+		state, err := m.State(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			s.opt.Log.Warn("cannot read the state of an index", "agent", id, "err", err)
+		default:
+			agent.Index = indexState(state)
+		}
+		resp.Agents = append(resp.Agents, agent)
+	}
+	return resp, nil
+}

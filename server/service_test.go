@@ -1,0 +1,341 @@
+package server_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"kioku"
+	"kioku/embed"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
+	"kioku/server"
+)
+
+func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
+	synced := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	client := local(t, agents(&fakeMemory{search: func(context.Context, search.Query) (kioku.Answer, error) {
+		return kioku.Answer{
+			Answer: search.Answer{
+				Mode: search.ModeHybrid, Space: embed.Space{Provider: "openai", Model: "small", Dims: 3},
+				Degraded: []search.Degradation{{Code: search.IndexStale, Text: "2 files wait"}},
+				Hits: []search.Hit{{
+					Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStart: 4, SnippetEnd: 5,
+					Source: "memory", Headings: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6,
+					Trace: &search.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
+						TextWeight: 0.3, Merged: 0.67, Decay: 0.9, AgeDays: 28, MMRSimilarity: 0.1, MMRScore: 0.5, KeywordBacked: true,
+						Terms: []search.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 1}}},
+				}},
+			},
+			State: kioku.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: synced},
+			Took:  3 * time.Millisecond,
+		}, nil
+	}}))
+	got, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "会議", Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.MemorySearchResponse{
+		Provider: "openai", Model: "small", Mode: "hybrid", Took: durationpb.New(3 * time.Millisecond),
+		Degraded: []*kiokuv1.Degradation{{Code: "index_stale", Text: "2 files wait"}},
+		Index:    &kiokuv1.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: timestamppb.New(synced)},
+		Results: []*kiokuv1.SearchResult{{
+			Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStartLine: 4, SnippetEndLine: 5,
+			Source: "memory", Heading: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6,
+			Citation: "memory/2026-02-01.md#L3-L9",
+			Trace: &kiokuv1.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
+				TextWeight: 0.3, Merged: 0.67, Decay: 0.9, AgeDays: 28, MmrSimilarity: 0.1, MmrScore: 0.5, KeywordBacked: true,
+				Terms: []*kiokuv1.TermShare{{Term: "会議", Idf: 2.5, Count: 1, Share: 1}}},
+		}},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnIndexWithoutVectorsNamesTheProviderNone(t *testing.T) {
+	resp, err := local(t, agents(&fakeMemory{})).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.GetProvider() != "none" || resp.GetIndex().GetLastSync() != nil {
+		t.Errorf("provider = %q, last sync = %v; want none and nil", resp.GetProvider(), resp.GetIndex().GetLastSync())
+	}
+}
+
+func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
+	var got search.Query
+	client := local(t, agents(&fakeMemory{search: func(_ context.Context, q search.Query) (kioku.Answer, error) {
+		got = q
+		return kioku.Answer{}, nil
+	}}))
+	score := 0.5
+	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{
+		Agent: "main", Query: "茶", MaxResults: 9, MinScore: &score, Sources: []string{"memory", "extra"}, PathPrefix: "memory/2026",
+		Since: "2026-01-02", Until: "2026-02-03T23:30:00-05:00", Explain: true, Now: "2026-03-01T10:00:00+09:00", Granularity: "chunk",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := search.Query{
+		Text: "茶", MaxResults: 9, MinScore: &score, Explain: true,
+		Filter: search.Filter{Sources: []string{"memory", "extra"}, PathPrefix: "memory/2026", Since: "2026-01-02", Until: "2026-02-03"},
+		Now:    time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("query (-want +got):\n%s", diff)
+	}
+}
+
+func TestADayAsNowStaysTheSameDay(t *testing.T) {
+	var got time.Time
+	client := local(t, agents(&fakeMemory{search: func(_ context.Context, q search.Query) (kioku.Answer, error) {
+		got = q.Now
+		return kioku.Answer{}, nil
+	}}))
+	if _, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "x", Now: "2026-01-20"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, zone := range []*time.Location{time.Local, time.UTC} {
+		if day := got.In(zone).Format(time.DateOnly); day != "2026-01-20" {
+			t.Errorf("in %v the day is %s, want 2026-01-20", zone, day)
+		}
+	}
+}
+
+func TestABadFieldIsNamedInTheStatus(t *testing.T) {
+	client := local(t, agents(&fakeMemory{}))
+	cases := []struct {
+		field string
+		req   *kiokuv1.MemorySearchRequest
+	}{
+		{"since", &kiokuv1.MemorySearchRequest{Since: "yesterday"}},
+		{"since", &kiokuv1.MemorySearchRequest{Since: "2026-02-30"}},
+		{"until", &kiokuv1.MemorySearchRequest{Until: "2026-1-2"}},
+		{"now", &kiokuv1.MemorySearchRequest{Now: "12:00"}},
+		{"granularity", &kiokuv1.MemorySearchRequest{Granularity: "passage"}},
+		{"sources", &kiokuv1.MemorySearchRequest{Sources: []string{"memory", "web"}}},
+	}
+	for _, c := range cases {
+		c.req.Agent, c.req.Query = "main", "tea"
+		_, err := client.MemorySearch(t.Context(), c.req)
+		wantViolation(t, err, c.field)
+	}
+}
+
+func wantViolation(t *testing.T, err error, field string) {
+	t.Helper()
+	st := status.Convert(err)
+	if st.Code() != codes.InvalidArgument || len(st.Details()) != 1 {
+		t.Errorf("%s: got %v, want InvalidArgument with one detail", field, err)
+		return
+	}
+	bad, ok := st.Details()[0].(*errdetails.BadRequest)
+	if !ok || len(bad.GetFieldViolations()) != 1 || bad.GetFieldViolations()[0].GetField() != field {
+		t.Errorf("details = %v, want a violation of %q", st.Details(), field)
+	}
+}
+
+func TestExplainNamesFieldsOfItsSearchAsSuch(t *testing.T) {
+	client := local(t, agents(&fakeMemory{explain: func(_ context.Context, q search.Query, path string, _ int) (search.Explanation, error) {
+		if path == "" {
+			return search.Explanation{}, &search.InputError{Field: "query", Problem: "is blank"}
+		}
+		return search.Explanation{}, &search.InputError{Field: "path", Problem: "is no path"}
+	}}))
+	_, err := client.Explain(t.Context(), &kiokuv1.ExplainRequest{})
+	wantViolation(t, err, "search")
+	_, err = client.Explain(t.Context(), &kiokuv1.ExplainRequest{Search: &kiokuv1.MemorySearchRequest{}})
+	wantViolation(t, err, "search.agent")
+	_, err = client.Explain(t.Context(), &kiokuv1.ExplainRequest{Search: &kiokuv1.MemorySearchRequest{Agent: "main"}})
+	wantViolation(t, err, "search.query")
+	_, err = client.Explain(t.Context(), &kiokuv1.ExplainRequest{Search: &kiokuv1.MemorySearchRequest{Agent: "main"}, Path: "\x01"})
+	wantViolation(t, err, "path")
+}
+
+func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
+	client := local(t, agents(&fakeMemory{
+		state: func(context.Context) (kioku.IndexState, error) {
+			return kioku.IndexState{Generation: 3, PendingFiles: 1}, nil
+		},
+		explain: func(_ context.Context, q search.Query, path string, line int) (search.Explanation, error) {
+			if !q.Explain || path != "MEMORY.md" || line != 4 {
+				t.Errorf("engine was asked for %v %q %d", q.Explain, path, line)
+			}
+			return search.Explanation{
+				Answer: search.Answer{Mode: search.ModeKeyword}, Outcome: search.BelowThreshold, Text: "0.12 < 0.19",
+				Passage: &search.Hit{Path: path, StartLine: 4, EndLine: 4, Score: 0.12}, Terms: []string{"tea"},
+			}, nil
+		},
+	}))
+	got, err := client.Explain(t.Context(), &kiokuv1.ExplainRequest{
+		Search: &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"}, Path: "MEMORY.md", Line: 4,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.ExplainResponse{
+		Answer:  &kiokuv1.MemorySearchResponse{Provider: "none", Mode: "keyword", Index: &kiokuv1.IndexState{Generation: 3, PendingFiles: 1}},
+		Outcome: "below_threshold", Text: "0.12 < 0.19", Terms: []string{"tea"},
+		Passage: &kiokuv1.SearchResult{Path: "MEMORY.md", StartLine: 4, EndLine: 4, Score: 0.12, Citation: "MEMORY.md#L4-L4"},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("explanation (-want +got):\n%s", diff)
+	}
+}
+
+func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
+	client := local(t, agents(&fakeMemory{
+		get: func(_ context.Context, req kioku.GetRequest) (kioku.Excerpt, error) {
+			return kioku.Excerpt{Path: req.Path, Text: "a\nb", From: req.From, Lines: 2, TotalLines: math.MaxInt, Truncated: true, NextFrom: req.From + 2}, nil
+		},
+		append: func(_ context.Context, n kioku.Note) (kioku.Appended, error) {
+			want := kioku.Note{Text: "お茶が好き", Target: "long_term", Category: "taste", Key: "k1"}
+			if diff := cmp.Diff(want, n); diff != "" {
+				t.Errorf("note (-want +got):\n%s", diff)
+			}
+			return kioku.Appended{Path: "MEMORY.md", StartLine: 12, Deduplicated: true}, nil
+		},
+	}))
+	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: 5, Lines: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\nb", From: 5, Lines: 2, TotalLines: math.MaxInt32, Truncated: true, NextFrom: 7}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("excerpt (-want +got):\n%s", diff)
+	}
+	added, err := client.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{
+		Agent: "main", Text: "お茶が好き", Target: "long_term", Category: "taste", IdempotencyKey: "k1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAdded := &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 12, Deduplicated: true}
+	if diff := cmp.Diff(wantAdded, added, protocmp.Transform()); diff != "" {
+		t.Errorf("appended (-want +got):\n%s", diff)
+	}
+}
+
+func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
+	retry := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) {
+		return kioku.Status{
+			Workspace: "/w", Database: "/s/main.sqlite", WatchMode: "polling", WatchNote: "no watches left", Embedded: 4, Cached: 5,
+			Space: embed.Space{Provider: "openai", Model: "small", Dims: 3}, Health: embed.Health{Err: errBoom, RetryAt: retry},
+			DatabaseBytes: 10, WALBytes: 20, Unavailable: []string{"/gone"}, Syncing: true,
+			Skipped:  []kioku.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
+			Degraded: []search.Degradation{{Code: search.ProviderDown, Text: "down"}},
+		}, nil
+	}})
+	opt.Version = "v1.2.3"
+	got, err := local(t, opt).Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.StatusResponse{
+		Agent: "main", Workspace: "/w", Database: "/s/main.sqlite", Index: &kiokuv1.IndexState{}, WatchMode: "polling", WatchNote: "no watches left",
+		Provider:      &kiokuv1.Provider{Provider: "openai", Model: "small", Dims: 3, Error: errBoom.Error(), RetryAt: timestamppb.New(retry)},
+		DatabaseBytes: 10, WalBytes: 20, EmbeddedChunks: 4, CachedEmbeddings: 5, Unavailable: []string{"/gone"}, Syncing: true, Version: "v1.2.3",
+		Skipped:  []*kiokuv1.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
+		Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "down"}},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
+	broken := &fakeMemory{workspace: "/b", state: func(context.Context) (kioku.IndexState, error) { return kioku.IndexState{}, errBoom }}
+	fine := &fakeMemory{workspace: "/a", state: func(context.Context) (kioku.IndexState, error) { return kioku.IndexState{Files: 3}, nil }}
+	client := local(t, server.Options{Agents: map[string]server.Memory{"zoe": fine, "bob": broken}})
+	got, err := client.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.ListAgentsResponse{Agents: []*kiokuv1.Agent{
+		{Id: "bob", Workspace: "/b"}, {Id: "zoe", Workspace: "/a", Index: &kiokuv1.IndexState{Files: 3}},
+	}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
+	}
+}
+
+// Hazard D13: a response that would not fit into a message is cut and says so; a request that does not is refused.
+func TestMessagesStayWithinTheirLimit(t *testing.T) {
+	huge := kioku.Answer{}
+	for range 100 {
+		huge.Hits = append(huge.Hits, search.Hit{Path: "memory/a.md", Snippet: strings.Repeat("字\xff", 30_000)})
+	}
+	many := make([]kioku.SkippedFile, 200_000)
+	for i := range many {
+		many[i] = kioku.SkippedFile{Path: "memory/" + strings.Repeat("x", 200) + ".md", Reason: "binary"}
+	}
+	client := local(t, agents(&fakeMemory{
+		search: func(context.Context, search.Query) (kioku.Answer, error) { return huge, nil },
+		explain: func(context.Context, search.Query, string, int) (search.Explanation, error) {
+			return search.Explanation{Answer: huge.Answer}, nil
+		},
+		status: func(context.Context) (kioku.Status, error) { return kioku.Status{Skipped: many}, nil },
+	}))
+	found, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	degraded := found.GetDegraded()
+	if n := len(found.GetResults()); n == 0 || n == 100 || len(degraded) != 1 || degraded[0].GetCode() != "truncated" {
+		t.Errorf("%d results, degraded %v; want some results and the code truncated", n, degraded)
+	}
+	explained, err := client.Explain(t.Context(), &kiokuv1.ExplainRequest{Search: &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"}})
+	if err != nil || len(explained.GetAnswer().GetResults()) == 0 {
+		t.Errorf("explain: %d results, err %v", len(explained.GetAnswer().GetResults()), err)
+	}
+	st, err := client.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := st.GetSkipped()[len(st.GetSkipped())-1]; last.GetReason() != "and 199500 more files" || proto.Size(st) > 4<<20 {
+		t.Errorf("last skipped = %v in %d bytes", last, proto.Size(st))
+	}
+	_, err = onSocketClient(t, &fakeMemory{}).MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: strings.Repeat("x", 5<<20)})
+	wantCode(t, err, codes.ResourceExhausted)
+	if !strings.Contains(status.Convert(err).Message(), "larger than max") {
+		t.Errorf("message %q does not tell the limit", status.Convert(err).Message())
+	}
+}
+
+func onSocketClient(t *testing.T, m server.Memory) kiokuv1.MemoryServiceClient {
+	t.Helper()
+	return kiokuv1.NewMemoryServiceClient(onSocket(t, agents(m)))
+}
+
+// Hazard D10: what an answer had to do without reaches the caller, with results and without.
+func TestAnEmptyAnswerSaysWhy(t *testing.T) {
+	client := local(t, agents(&fakeMemory{search: func(context.Context, search.Query) (kioku.Answer, error) {
+		return kioku.Answer{Answer: search.Answer{Mode: search.ModeKeyword, Degraded: []search.Degradation{
+			{Code: search.ProviderDown, Text: "no embeddings"}, {Code: search.NoMatch, Text: "no term matches"},
+		}}}, nil
+	}}))
+	resp, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range resp.GetDegraded() {
+		got = append(got, d.GetCode())
+	}
+	if diff := cmp.Diff([]string{"provider_down", "no_match"}, got); diff != "" || resp.GetMode() != "keyword" {
+		t.Errorf("mode %q, codes (-want +got):\n%s", resp.GetMode(), diff)
+	}
+}

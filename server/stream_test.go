@@ -1,0 +1,214 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"kioku"
+	"kioku/indexer"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+// all reads a stream to its end.
+func all[T any](stream grpc.ServerStreamingClient[T], err error) ([]*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	var out []*T
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, m)
+	}
+}
+
+// last returns the last message of a stream.
+func last[T any](stream grpc.ServerStreamingClient[T], err error) (*T, error) {
+	messages, err := all(stream, err)
+	if err != nil || len(messages) == 0 {
+		return nil, err
+	}
+	return messages[len(messages)-1], nil
+}
+
+func TestASyncStreamsItsProgressAndEndsWithTheTotals(t *testing.T) {
+	var got kioku.SyncOptions
+	client := local(t, agents(&fakeMemory{
+		sync: func(_ context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+			got = opt
+			step(indexer.Progress{Phase: indexer.PhaseScan, FilesTotal: 2})
+			step(indexer.Progress{Phase: indexer.PhaseIndex, FilesDone: 1, FilesTotal: 2, Chunks: 3, Embedded: 1, Skipped: 1, Path: "MEMORY.md"})
+			return indexer.Report{Files: 2, Chunks: 6, Embedded: 4, Skipped: 1, EmbedErr: errBoom, Unavailable: []string{"/gone"}}, nil
+		},
+		state: func(context.Context) (kioku.IndexState, error) { return kioku.IndexState{Generation: 9, Files: 5}, nil },
+	}))
+	messages, err := all(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main", Verify: true, Prune: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (kioku.SyncOptions{Verify: true, Prune: true}); got != want {
+		t.Errorf("options = %+v, want %+v", got, want)
+	}
+	want := []*kiokuv1.Progress{
+		{Phase: "scan", FilesTotal: 2},
+		{Phase: "index", FilesDone: 1, FilesTotal: 2, Chunks: 3, Embedded: 1, Skipped: 1, Path: "MEMORY.md"},
+		{Phase: "done", FilesDone: 2, FilesTotal: 5, Chunks: 6, Embedded: 4, Skipped: 1, Generation: 9, Degraded: []*kiokuv1.Degradation{
+			{Code: "provider_down", Text: "some texts have no vectors: " + errBoom.Error()},
+			{Code: "workspace_unavailable", Text: "cannot be read now, its notes are kept: /gone"},
+		}},
+	}
+	if diff := cmp.Diff(want, messages, protocmp.Transform(), protocmp.IgnoreFields(&kiokuv1.Progress{}, "took")); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+	if messages[len(messages)-1].GetTook() == nil {
+		t.Error("the last message does not tell how long it took")
+	}
+}
+
+func TestARebuildEndsWithDone(t *testing.T) {
+	m, err := last(local(t, agents(&fakeMemory{})).Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"}))
+	if err != nil || m.GetPhase() != "done" {
+		t.Errorf("last = %v, %v", m, err)
+	}
+}
+
+func TestAFailedSyncIsAnError(t *testing.T) {
+	client := local(t, agents(&fakeMemory{
+		sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error) {
+			return indexer.Report{}, kioku.ErrReadOnly
+		},
+	}))
+	_, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
+	wantCode(t, err, codes.FailedPrecondition)
+}
+
+// Hazard D14: a panic in the work of a stream ends that stream alone.
+func TestAPanicInASyncEndsItsStreamAlone(t *testing.T) {
+	client := local(t, agents(&fakeMemory{
+		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+			step(indexer.Progress{Phase: indexer.PhaseScan})
+			panic("no more")
+		},
+	}))
+	_, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
+	wantCode(t, err, codes.Internal)
+	if _, err := client.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {
+		t.Errorf("after the panic: %v", err)
+	}
+}
+
+func TestACallerThatDoesNotReadDoesNotHoldUpTheSync(t *testing.T) {
+	synced := make(chan struct{})
+	client := local(t, agents(&fakeMemory{
+		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+			defer close(synced)
+			path := string(make([]byte, 4096))
+			for range 10_000 {
+				step(indexer.Progress{Phase: indexer.PhaseIndex, Path: path})
+			}
+			return indexer.Report{}, nil
+		},
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := client.Sync(ctx, &kiokuv1.SyncRequest{Agent: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-synced:
+	case <-time.After(soon):
+		t.Fatal("the sync waits for a caller that does not read")
+	}
+}
+
+func TestASyncEndsWithItsCaller(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan struct{})
+	client := local(t, agents(&fakeMemory{
+		sync: func(ctx context.Context, _ kioku.SyncOptions, _ func(indexer.Progress)) (indexer.Report, error) {
+			close(began)
+			<-ctx.Done()
+			close(ended)
+			return indexer.Report{}, ctx.Err()
+		},
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := client.Sync(ctx, &kiokuv1.SyncRequest{Agent: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(soon):
+		t.Fatal("the sync goes on without its caller")
+	}
+}
+
+func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	fake := &fakeMemory{events: make(chan kioku.Event)}
+	stream, err := local(t, agents(fake)).WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Header(); err != nil {
+		t.Fatal(err)
+	}
+	fake.events <- kioku.Event{Event: indexer.Event{Kind: indexer.FileIndexed, Path: "MEMORY.md", Text: "t\xff", Chunks: 2, Time: at}, Generation: 4}
+	got, err := stream.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.Event{Kind: "file_indexed", Path: "MEMORY.md", Text: "t\uFFFD", Chunks: 2, Generation: 4, Time: timestamppb.New(at)}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
+	}
+	close(fake.events)
+	_, err = stream.Recv()
+	wantCode(t, err, codes.Unavailable)
+}
+
+func TestClosingALocalClientEndsItsStreams(t *testing.T) {
+	s := newServer(t, agents(&fakeMemory{events: make(chan kioku.Event)}))
+	client, stop := s.Local()
+	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Header(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	}
+	if _, err := stream.Recv(); err == nil {
+		t.Error("the stream goes on")
+	}
+}
+
+func TestALocalClientMayBeClosedUnused(t *testing.T) {
+	for range 20 {
+		_, stop := newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}).Local()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxTokenFile is the most bytes of a token file.
+const maxTokenFile = 1 << 20
+
+// Tokens are the callers that a file names. The file is YAML, readable by its owner alone:
+//
+//	tokens:
+//	  - name: laptop
+//	    sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
+//	    agents: [main, work]   # or "*" for all
+//	    write: true            # false where it is left out
+//
+// The hash is that of [HashToken]. A change of the file counts within a second; while the file cannot be used, the
+// tokens of before stay. To revoke all, write "tokens: []".
+type Tokens struct {
+	path string
+	log  *slog.Logger
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	entries []tokenEntry
+	// seen is the file as it was last looked into, good or bad, and checked when it was last looked at.
+	seen    fs.FileInfo
+	checked time.Time
+}
+
+type tokenEntry struct {
+	hash   [sha256.Size]byte
+	caller caller
+}
+
+// OpenTokens reads a token file. It returns an error where the file is missing, can be read or written by others,
+// or is not as [Tokens] says. log receives what is wrong with the file later on; nil discards it.
+func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	t := &Tokens{path: path, log: log, checked: time.Now()}
+	var err error
+	if t.entries, t.seen, err = readTokens(path); err != nil {
+		return nil, fmt.Errorf("token file %s: %w", path, err)
+	}
+	return t, nil
+}
+
+// HashToken returns the sha256 of a token in hexadecimal, as a token file holds it. Tokens are long and random, so
+// that a plain hash gives nothing away.
+func HashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// caller returns whose token it is. It takes the same time wherever in the file that is, and if it is nowhere.
+func (t *Tokens) caller(token string) (found caller, ok bool) {
+	sum := sha256.Sum256([]byte(token))
+	for _, e := range t.current() {
+		if subtle.ConstantTimeCompare(sum[:], e.hash[:]) == 1 {
+			found, ok = e.caller, true
+		}
+	}
+	return found, ok
+}
+
+// current returns the entries of the file, which it reads again where it has changed.
+func (t *Tokens) current() []tokenEntry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.checked) < time.Second {
+		return t.entries
+	}
+	t.checked = time.Now()
+	info, err := os.Stat(t.path)
+	if err == nil && t.seen != nil && sameFile(info, t.seen) {
+		return t.entries
+	}
+	entries, seen, err := readTokens(t.path)
+	switch {
+	case err == nil:
+		t.entries = entries
+	case seen != nil || t.seen != nil:
+		t.log.Error("keeping the old tokens: the token file cannot be used", "path", t.path, "err", err)
+	}
+	t.seen = seen
+	return t.entries
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	return a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode() && os.SameFile(a, b)
+}
+
+// readTokens reads a token file. The FileInfo is nil only where there is no such file to look at.
+func readTokens(path string) ([]tokenEntry, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if perm := info.Mode().Perm(); !info.Mode().IsRegular() || perm&0o077 != 0 {
+		return nil, info, fmt.Errorf("must be a file that only its owner can use (it has mode %04o); run: chmod 600 %s", perm, path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	if err != nil {
+		return nil, info, err
+	}
+	entries, err := parseTokens(data)
+	return entries, info, err
+}
+
+// tokenFile is what a token file says.
+type tokenFile struct {
+	Tokens []struct {
+		Name   string     `yaml:"name"`
+		SHA256 string     `yaml:"sha256"`
+		Agents agentNames `yaml:"agents"`
+		Write  bool       `yaml:"write"`
+	} `yaml:"tokens"`
+}
+
+// agentNames is a list of agent ids, or one alone.
+type agentNames []string
+
+// UnmarshalYAML accepts a text as a list of one.
+func (a *agentNames) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		*a = agentNames{node.Value}
+		return nil
+	}
+	return node.Decode((*[]string)(a))
+}
+
+func parseTokens(data []byte) ([]tokenEntry, error) {
+	if len(data) > maxTokenFile {
+		return nil, fmt.Errorf("is larger than %d bytes", maxTokenFile)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	var file tokenFile
+	if err := dec.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if file.Tokens == nil {
+		return nil, errors.New(`has no list "tokens"; to let nobody in, write "tokens: []"`)
+	}
+	var entries []tokenEntry
+	for i, t := range file.Tokens {
+		entry := tokenEntry{caller: caller{name: t.Name, agents: t.Agents, write: t.Write}}
+		if err := entry.complete(t.SHA256); err != nil {
+			return nil, fmt.Errorf("token %d (%q): %w", i+1, t.Name, err)
+		}
+		if slices.ContainsFunc(entries, func(e tokenEntry) bool { return e.caller.name == t.Name || e.hash == entry.hash }) {
+			return nil, fmt.Errorf("token %d (%q): name or sha256 is there twice", i+1, t.Name)
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// complete checks an entry and gives it its hash.
+func (e *tokenEntry) complete(hexSum string) error {
+	sum, err := hex.DecodeString(hexSum)
+	if err != nil || len(sum) != sha256.Size {
+		// The text is not quoted: it may be the token itself, put there by mistake.
+		return fmt.Errorf("sha256 must be the %d hexadecimal digits of the token's hash", 2*sha256.Size)
+	}
+	e.hash = [sha256.Size]byte(sum)
+	c := &e.caller
+	if c.name == "" {
+		return errors.New("name is required")
+	}
+	if len(c.agents) == 0 {
+		return errors.New(`agents is required: a list of agent ids, or "*" for all`)
+	}
+	for _, id := range c.agents {
+		switch {
+		case id == "*":
+			c.everyone = true
+		case !validAgent(id):
+			return fmt.Errorf("agent %q: %s", id, agentIDRule)
+		}
+	}
+	return nil
+}

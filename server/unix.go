@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// maxSocketPath is the longest path of a unix socket in bytes, the final NUL not counted.
+const maxSocketPath = 107
+
+// SocketPath returns the path of the socket of the server whose state is in a folder: kioku.sock in it or, where
+// that is too long for a socket, a short path of this user's under the folder for temporary files.
+func SocketPath(state string) string {
+	abs, err := filepath.Abs(state)
+	if err != nil {
+		abs = state
+	}
+	path := filepath.Join(abs, "kioku.sock")
+	if len(path) <= maxSocketPath {
+		return path
+	}
+	sum := sha256.Sum256([]byte(abs))
+	return filepath.Join(os.TempDir(), "kioku-"+strconv.Itoa(os.Geteuid()), hex.EncodeToString(sum[:8])+".sock")
+}
+
+// ListenUnix listens on a unix socket that only this user, and root, can use: its mode is 0600 whatever the umask, and
+// connections of other users are closed. A missing folder is made, 0700. It returns an error for a folder that belongs
+// to somebody else or that others may write to, and where something else than a socket that nobody answers on
+// is at path.
+func ListenUnix(path string) (Listener, error) {
+	if len(path) > maxSocketPath {
+		return Listener{}, fmt.Errorf("listen on %s: the path has %d bytes and a unix socket may have %d; choose a shorter one",
+			path, len(path), maxSocketPath)
+	}
+	dir, err := lockFolder(filepath.Dir(path))
+	if err != nil {
+		return Listener{}, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	defer dir.Close()
+	if err := removeStale(path); err != nil {
+		return Listener{}, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	lis, err := bindPrivate(path)
+	if err != nil {
+		return Listener{}, err
+	}
+	return Listener{lis: lis, trusted: true}, nil
+}
+
+// lockFolder opens a folder that is this user's own, for one process at a time until it is closed.
+func lockFolder(name string) (*os.File, error) {
+	if err := os.MkdirAll(name, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFolder(dir); err != nil {
+		dir.Close()
+		return nil, err
+	}
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		dir.Close()
+		return nil, fmt.Errorf("lock %s: another kioku is starting there: %w", name, err)
+	}
+	return dir, nil
+}
+
+func checkFolder(dir *os.File) error {
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user; choose a folder of your own", dir.Name())
+	}
+	if perm := info.Mode().Perm(); perm&0o022 != 0 {
+		return fmt.Errorf("other users may write to %s (mode %04o); run: chmod go-w %s", dir.Name(), perm, dir.Name())
+	}
+	return nil
+}
+
+// removeStale removes a socket that nobody answers on any more.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return errors.New("a file that is no socket is in the way; move it or choose another path")
+	}
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		conn.Close()
+		return errors.New("another server answers there already; stop it or choose another path")
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("cannot tell whether another server uses it: %w", err)
+	}
+	return os.Remove(path)
+}
+
+// bindPrivate makes a socket of mode 0600.
+func bindPrivate(path string) (net.Listener, error) {
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+		// On Linux a socket's own mode is what bind gives to the file, so that it is never wider, not for a moment.
+		// Other systems refuse, and there the chmod below has to do.
+		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) })
+	}}
+	lis, err := lc.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		lis.Close()
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	return lis, nil
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kioku"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// maxNoteBytes is more than any note may have; the service knows the limit, this one keeps a stream from filling
+// the memory.
+const maxNoteBytes = 1 << 20
+
+func (a *app) appendCmd() *cobra.Command {
+	req := &kiokuv1.MemoryAppendRequest{}
+	cmd := &cobra.Command{
+		Use: "append TEXT|-", Short: "Add a note to today's file or to MEMORY.md",
+		Long:    "Add a note to today's file or to MEMORY.md; - reads it from standard input. Nothing is ever overwritten.",
+		Example: "  kioku append \"Ines prefers mail\"\n  git log -1 | kioku append --category release -",
+		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.noteText(args)
+			if err != nil {
+				return err
+			}
+			req.Text = text
+			return a.with(cmd.Context(), toWrite, func(c *client) error { return a.append(cmd.Context(), c, req) })
+		},
+	}
+	cmd.Flags().StringVar(&req.Target, "target", kioku.TargetDaily, "`where` it goes: daily or long_term")
+	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note")
+	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` under which the note is written once only")
+	return cmd
+}
+
+// noteText is the text of the arguments, or of standard input.
+func (a *app) noteText(args []string) (string, error) {
+	if len(args) != 1 || args[0] != "-" {
+		return strings.Join(args, " "), nil
+	}
+	text, err := io.ReadAll(io.LimitReader(a.stdin, maxNoteBytes))
+	if err != nil {
+		return "", fmt.Errorf("read the note: %w", err)
+	}
+	return string(text), nil
+}
+
+func (a *app) append(ctx context.Context, c *client, req *kiokuv1.MemoryAppendRequest) error {
+	req.Agent = c.agent
+	resp, err := c.MemoryAppend(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.writeProto(resp)
+	}
+	p := a.page()
+	p.linef("%s:%d", resp.GetPath(), resp.GetStartLine())
+	if resp.GetDeduplicated() {
+		a.notice("it was there already; nothing was written")
+	}
+	return a.show(p)
+}

@@ -1,0 +1,234 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/chunker"
+	"kioku/embed"
+	"kioku/indexer"
+	"kioku/search"
+)
+
+// Config is the settings of one run, checked.
+type Config struct {
+	// File is the config file that was read, empty where there was none.
+	File string
+	// Notices are sentences for people about settings that have no effect.
+	Notices []string
+
+	// Agent that a command asks about, and that Workspace belongs to.
+	Agent     string
+	Workspace string
+	// Agents that have a folder of their own, by id.
+	Agents    map[string]Agent
+	State     string
+	Socket    string
+	Listen    string
+	TokenFile string
+	Location  *time.Location
+	LogLevel  slog.Level
+
+	Fallback     string
+	Chunking     chunker.Options
+	Embed        embed.Config
+	Index        indexer.Options
+	Search       search.Options
+	CacheEntries int
+
+	// apiKey and headers as they were written, perhaps references to secrets; Embed holds what they stand for.
+	apiKey  string
+	headers map[string]string
+	// origins says where each setting that is no default came from.
+	origins map[string]origin
+	// fileAgent is the agent that the file's own workspace belongs to.
+	fileAgent string
+	// dir is the working directory, home the user's, which may be empty.
+	dir, home string
+}
+
+// Agent is the folder of one agent.
+type Agent struct {
+	Workspace string
+	// ExtraPaths replace the common ones where they are not nil.
+	ExtraPaths []string
+}
+
+// layer is one of the places that settings come from; a later one wins.
+type layer int
+
+const (
+	byDefault layer = iota
+	byFile
+	byEnv
+	byFlag
+)
+
+// origin is where one value came from.
+type origin struct {
+	layer layer
+	// where is "config.yaml:3:5", "KIOKU_MODEL" or "--model".
+	where string
+}
+
+// Default returns the settings of a run that nobody configured.
+func Default() *Config {
+	return &Config{
+		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
+		Location: time.Local, LogLevel: slog.LevelInfo, Fallback: "none",
+		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
+		Embed:    embed.Config{Provider: "none"},
+		Index: indexer.Options{
+			MaxFileBytes: 10 << 20, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
+		},
+		Search: search.DefaultOptions(), CacheEntries: 50_000,
+		headers: map[string]string{}, origins: map[string]origin{},
+	}
+}
+
+// Error is a setting that cannot be used.
+type Error struct {
+	// Where it stands: "config.yaml:3:5", "KIOKU_MODEL", "--model".
+	Where string
+	// Key of the setting; empty where the fault is not in one.
+	Key     string
+	Problem string
+}
+
+// Error returns "where: key: problem" without what is empty.
+func (e *Error) Error() string {
+	text := e.Problem
+	if e.Key != "" {
+		text = e.Key + ": " + text
+	}
+	if e.Where != "" {
+		text = e.Where + ": " + text
+	}
+	return text
+}
+
+// Sources says where the settings of a run come from.
+type Sources struct {
+	// File to read. Empty means KIOKU_CONFIG, else kioku/config.yaml in $XDG_CONFIG_HOME or ~/.config, which
+	// need not exist.
+	File string
+	// Env is the environment as os.Environ gives it.
+	Env []string
+	// Flags of the command line, in order.
+	Flags []Flag
+	// Dir is the working directory.
+	Dir string
+}
+
+// Flag is a setting on the command line.
+type Flag struct {
+	// Name as it was written: "--model", "--set".
+	Name       string
+	Key, Value string
+}
+
+// Load reads and checks all settings. Its error joins one *[Error] for each fault; a file that cannot be read is
+// one too.
+func Load(src Sources) (*Config, error) {
+	l := newLoader(src)
+	l.readFile(src)
+	l.conf.fileAgent = l.conf.Agent
+	l.readEnv()
+	for _, f := range src.Flags {
+		l.setText(byFlag, f.Name, f.Key, f.Value)
+	}
+	l.finish()
+	if len(l.errs) > 0 {
+		return nil, errors.Join(l.errs...)
+	}
+	return l.conf, nil
+}
+
+// Explicit reports whether somebody chose the value of a setting.
+func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDefault }
+
+// ByFlagOrEnv reports whether the value of a setting was chosen for this run or shell rather than in the file.
+func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
+
+// Value is a setting as people read it.
+type Value struct {
+	Field
+	// Text is the value; secrets are hidden unless they are references.
+	Text string
+	// Origin is where it came from: "default", "config.yaml:3:5", "KIOKU_MODEL", "--model".
+	Origin string
+}
+
+// Values returns all settings in the order of [Fields], with those of each agent in the place of "agents".
+func (c *Config) Values() []Value {
+	var all []Value
+	for _, f := range Fields() {
+		if f.Key != "agents" || len(c.Agents) == 0 {
+			all = append(all, c.value(f))
+			continue
+		}
+		for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
+			for _, name := range []string{"workspace", "extraPaths"} {
+				own, _ := agentField(id, name)
+				all = append(all, c.value(own))
+			}
+		}
+	}
+	return all
+}
+
+// Value returns one setting, or an *[Error] that names the nearest key.
+func (c *Config) Value(key string) (Value, error) {
+	f, ok := lookup(key)
+	if !ok {
+		return Value{}, unknown("", key)
+	}
+	return c.value(f), nil
+}
+
+func (c *Config) value(f Field) Value {
+	v := Value{Field: f, Text: f.get(c), Origin: "default"}
+	o, ok := c.origins[f.Key]
+	if !ok && strings.HasPrefix(f.Key, "agents.") && v.Text != "" {
+		o, ok = c.origins["agents"]
+	}
+	if ok {
+		v.Origin = o.where
+	}
+	return v
+}
+
+// Changed returns the keys whose values differ between two configurations, sorted.
+func Changed(old, new *Config) []string {
+	before, after := old.secretTexts(), new.secretTexts()
+	var keys []string
+	for key := range before {
+		if after[key] != before[key] {
+			keys = append(keys, key)
+		}
+	}
+	for key := range after {
+		if _, ok := before[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// secretTexts returns all values by key with secrets in the clear: for comparing, never for showing.
+func (c *Config) secretTexts() map[string]string {
+	texts := map[string]string{}
+	for _, v := range c.Values() {
+		texts[v.Key] = v.Text
+	}
+	delete(texts, "agents")
+	texts["remote.apiKey"] = c.Embed.APIKey
+	texts["remote.headers"] = fmt.Sprint(c.Embed.Headers)
+	return texts
+}

@@ -1,0 +1,168 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Edit sets one key in a config file, which it makes (0600, its folder 0700) where it is missing. Comments and the
+// order of the file stay. The new file is checked before it takes the place of the old one, at once; a value or
+// file that would not load is an *[Error], and nothing is written.
+func Edit(src Sources, key, value string) (path string, err error) {
+	path, _ = FilePath(src)
+	if path == "" {
+		return "", errors.New("no place for the config file: HOME is not set; name one with --config")
+	}
+	f, ok := lookup(key)
+	if !ok {
+		return "", unknown("", key)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	data, err := readBounded(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the config file: %w", err)
+	}
+	if data, err = edited(path, data, f, value); err != nil {
+		return "", err
+	}
+	check := newLoader(src)
+	check.parse(path, data)
+	if len(check.errs) > 0 {
+		return "", errors.Join(check.errs...)
+	}
+	return path, replaceFile(path, data)
+}
+
+// edited returns the text of a file with one key set.
+func edited(path string, data []byte, f Field, value string) ([]byte, error) {
+	var doc yaml.Node
+	root, err := parseYAML(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if root == nil {
+		doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}, HeadComment: strings.TrimSpace(string(data))}
+	} else if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, err
+	}
+	top := resolve(doc.Content[0])
+	if block := child(top, openClaw); f.memory && block != nil && find(block, f.Key) {
+		top = block
+	}
+	assign(top, strings.Split(f.Key, "."), valueNode(f, value))
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(&doc); err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// child returns the value of a key of a block, nil where it has none.
+func child(block *yaml.Node, name string) *yaml.Node {
+	for i := 0; block.Kind == yaml.MappingNode && i+1 < len(block.Content); i += 2 {
+		if block.Content[i].Value == name {
+			return resolve(block.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// find reports whether a block gives a setting.
+func find(block *yaml.Node, key string) bool {
+	for name := range strings.SplitSeq(key, ".") {
+		if block = child(block, name); block == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// assign puts a value under a path of keys, and makes the blocks that it needs.
+func assign(block *yaml.Node, path []string, value *yaml.Node) {
+	at := child(block, path[0])
+	if at == nil {
+		at = &yaml.Node{Kind: yaml.MappingNode}
+		block.Content = append(block.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: path[0]}, at)
+	}
+	if len(path) > 1 {
+		if at.Kind != yaml.MappingNode {
+			*at = yaml.Node{Kind: yaml.MappingNode}
+		}
+		assign(at, path[1:], value)
+		return
+	}
+	value.LineComment, value.HeadComment, value.FootComment = at.LineComment, at.HeadComment, at.FootComment
+	*at = *value
+}
+
+// valueNode is a value of one line as YAML writes it.
+func valueNode(f Field, value string) *yaml.Node {
+	scalar := func(tag, text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text} }
+	switch f.kind {
+	case anInteger:
+		return scalar("!!int", value)
+	case aNumber:
+		return scalar("", value)
+	case aToggle:
+		return scalar("!!bool", value)
+	case aList:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range split(aList, value) {
+			n.Content = append(n.Content, scalar("!!str", item))
+		}
+		return n
+	case aMap:
+		return pairsNode(f, value)
+	}
+	return scalar("!!str", value)
+}
+
+// pairsNode is name=value,... as a block; of agents, a block with the workspace each.
+func pairsNode(f Field, value string) *yaml.Node {
+	block := &yaml.Node{Kind: yaml.MappingNode}
+	for _, item := range split(aMap, value) {
+		name, text, _ := strings.Cut(item, "=")
+		path := []string{name}
+		if f.Key == "agents" {
+			path = append(path, "workspace")
+		}
+		assign(block, path, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text})
+	}
+	return block
+}
+
+// replaceFile puts data in the place of a file, whole or not at all.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of the config file: %w", err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*.yaml")
+	if err != nil {
+		return fmt.Errorf("write the config file: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the config file: %w", err)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

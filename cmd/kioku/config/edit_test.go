@@ -1,0 +1,103 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kioku/cmd/kioku/config"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestEditKeepsCommentsAndOrder(t *testing.T) {
+	src := write(t, "# mine\nquery:\n  maxResults: 3 # few\nprovider: hash\n")
+	for _, kv := range [][2]string{
+		{"query.maxResults", "8"}, {"query.minScore", "0.5"}, {"extraPaths", "a, b"}, {"model", "123"},
+		{"agents.nova.workspace", "/n"}, {"remote.headers", "X-A=1"},
+	} {
+		if _, err := config.Edit(src, kv[0], kv[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `# mine
+query:
+  maxResults: 8 # few
+  minScore: 0.5
+provider: hash
+extraPaths:
+  - a
+  - b
+model: "123"
+agents:
+  nova:
+    workspace: /n
+remote:
+  headers:
+    X-A: "1"
+`
+	if got := read(t, src.File); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	load(t, src)
+}
+
+func TestEditStaysInsideAPastedBlock(t *testing.T) {
+	src := write(t, "memorySearch:\n  provider: none\n")
+	if _, err := config.Edit(src, "provider", "hash"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, src.File); got != "memorySearch:\n  provider: hash\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Hazard C14: the config file may hold a key.
+func TestEditMakesAPrivateFile(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "fresh")
+	src := config.Sources{Env: []string{"XDG_CONFIG_HOME=" + base}, Dir: t.TempDir()}
+	path, err := config.Edit(src, "remote.apiKey", "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
+		if info, err := os.Stat(name); err != nil || info.Mode() != want {
+			t.Errorf("%s has mode %v, %v; want %v", name, info.Mode(), err, want)
+		}
+	}
+	if c := load(t, src); c.Embed.APIKey != "k" {
+		t.Errorf("the key comes back as %q", c.Embed.APIKey)
+	}
+}
+
+func TestEditWritesNothingThatWouldNotLoad(t *testing.T) {
+	const text = "provider: hash\n"
+	for _, kv := range [][2]string{{"query.maxResults", "many"}, {"query.minScore", "2"}, {"no.such", "1"}, {"provider", "x"}} {
+		src := write(t, text)
+		if _, err := config.Edit(src, kv[0], kv[1]); err == nil || read(t, src.File) != text {
+			t.Errorf("%s=%s: got %v, and the file is %q", kv[0], kv[1], err, read(t, src.File))
+		}
+	}
+}
+
+func TestEditFollowsALink(t *testing.T) {
+	src := write(t, "dims: 1\n")
+	link := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.Symlink(src.File, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Edit(config.Sources{File: link}, "dims", "2"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, src.File); !strings.Contains(got, "dims: 2") {
+		t.Errorf("the file behind the link is %q", got)
+	}
+}

@@ -1,0 +1,256 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFileBytes bounds a config file.
+const maxFileBytes = 1 << 20
+
+// openClaw is the block under which OpenClaw keeps its memory settings.
+const openClaw = "memorySearch"
+
+// readFile reads the config file into the settings, where there is one.
+func (l *loader) readFile(src Sources) {
+	path, named := FilePath(src)
+	if path == "" {
+		return
+	}
+	data, err := readBounded(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return
+	}
+	if err != nil {
+		l.fail("", "", fmt.Errorf("read the config file: %w", err))
+		return
+	}
+	l.conf.File = path
+	l.parse(path, data)
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(data) > maxFileBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxFileBytes)
+	}
+	return data, err
+}
+
+// parse reads the text of a config file.
+func (l *loader) parse(path string, data []byte) {
+	root, err := parseYAML(path, data)
+	if err != nil {
+		l.errs = append(l.errs, err)
+		return
+	}
+	if root == nil {
+		return
+	}
+	p := fileParser{loader: l, path: path, seen: map[string]string{}}
+	p.block(root, "", false)
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+
+// parseYAML returns the top block of a file, nil for a file without any.
+func parseYAML(path string, data []byte) (*yaml.Node, error) {
+	dec := yaml.NewDecoder(strings.NewReader(string(data)))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
+		if m == nil {
+			return nil, &Error{Where: path, Problem: err.Error()}
+		}
+		return nil, &Error{Where: strings.TrimSuffix(path+":"+m[1], ":"), Problem: m[2]}
+	}
+	root := resolve(doc.Content[0])
+	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return nil, nil
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, &Error{Where: position(path, root), Problem: "not a block of settings (key: value)"}
+	}
+	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, &Error{Where: path, Problem: "more than one document; keep one"}
+	}
+	return root, nil
+}
+
+func position(path string, n *yaml.Node) string {
+	return fmt.Sprintf("%s:%d:%d", path, n.Line, n.Column)
+}
+
+func resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// fileParser walks the blocks of a file.
+type fileParser struct {
+	*loader
+	path string
+	// seen tells where each setting was given.
+	seen map[string]string
+}
+
+// block reads the settings of a mapping whose keys continue prefix; pasted says that it is OpenClaw's.
+func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], resolve(n.Content[i+1])
+		key := prefix + name.Value
+		where := position(p.path, name)
+		f, known := lookup(key)
+		switch {
+		case key == openClaw && !pasted:
+			p.nested(value, where, key, "", true)
+		case pasted && ignored()[key] != "":
+			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s has no effect: %s", where, openClaw, key, ignored()[key]))
+		case prefix == "agents." && CheckAgent(name.Value) != nil:
+			p.fail(where, "agents", CheckAgent(name.Value))
+		case prefix == "agents.", key == "agents", key == "remote.headers", isBlock(key):
+			p.nested(value, where, key, key+".", pasted)
+		case strings.HasPrefix(key, "remote.headers."):
+			p.header(key, where, value)
+		case !known, pasted && !f.memory:
+			p.errs = append(p.errs, unknown(where, key))
+		default:
+			p.setting(f, where, value)
+		}
+	}
+}
+
+// isBlock reports whether key holds settings rather than being one.
+func isBlock(key string) bool {
+	return slices.ContainsFunc(keys(), func(k string) bool { return strings.HasPrefix(k, key+".") })
+}
+
+// nested reads a block; one that is empty says nothing.
+func (p *fileParser) nested(value *yaml.Node, where, key, prefix string, pasted bool) {
+	if isNull(value) {
+		return
+	}
+	if value.Kind != yaml.MappingNode {
+		p.fail(where, key, fmt.Errorf("not a block of settings"))
+		return
+	}
+	p.block(value, prefix, pasted)
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// header reads one header: its name is not ours to know, so that it is no setting of the table.
+func (p *fileParser) header(key, where string, value *yaml.Node) {
+	f, _ := lookup("remote.headers")
+	if value.Kind != yaml.ScalarNode || isNull(value) {
+		p.fail(where, key, fmt.Errorf("not a text"))
+		return
+	}
+	if p.again(key, where) {
+		return
+	}
+	name := strings.TrimPrefix(key, "remote.headers.")
+	p.put(byFile, where, f, p.input(name+"="+value.Value))
+}
+
+// again reports, as an error, a setting that was given before.
+func (p *fileParser) again(key, where string) bool {
+	before, ok := p.seen[key]
+	if ok {
+		p.fail(where, key, fmt.Errorf("given twice, first at %s", strings.TrimPrefix(before, p.path+":")))
+	}
+	p.seen[key] = where
+	return ok
+}
+
+func (p *fileParser) input(items ...string) input {
+	return input{items: items, base: filepath.Dir(p.path), home: p.conf.home}
+}
+
+// setting reads a value. One that is left empty says nothing.
+func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
+	if p.again(f.Key, where) || isNull(value) {
+		return
+	}
+	items, err := itemsOf(f, value)
+	if err != nil {
+		p.fail(position(p.path, value), f.Key, err)
+		return
+	}
+	before := len(p.errs)
+	p.put(byFile, where, f, p.input(items...))
+	if len(p.errs) > before {
+		p.errs[before].(*Error).Where = position(p.path, value)
+	}
+}
+
+// itemsOf returns the items of a value, or what is wrong with its type.
+func itemsOf(f Field, value *yaml.Node) ([]string, error) {
+	if f.kind == aList {
+		return listOf(value)
+	}
+	tags := map[kind][]string{
+		aText: {"!!str"}, anInteger: {"!!int"}, aNumber: {"!!int", "!!float"}, aToggle: {"!!bool"},
+	}[f.kind]
+	if value.Kind != yaml.ScalarNode || !slices.Contains(tags, value.Tag) {
+		return nil, fmt.Errorf("%s is not %s", describe(value), wanted(f.kind))
+	}
+	return []string{value.Value}, nil
+}
+
+func listOf(value *yaml.Node) ([]string, error) {
+	if value.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("%s is not %s", describe(value), wanted(aList))
+	}
+	items := []string{}
+	for _, n := range value.Content {
+		if n = resolve(n); n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
+			return nil, fmt.Errorf("%s is not a text", describe(n))
+		}
+		items = append(items, n.Value)
+	}
+	return items, nil
+}
+
+func wanted(k kind) string {
+	switch k {
+	case anInteger:
+		return "a whole number"
+	case aNumber:
+		return "a number"
+	case aToggle:
+		return "true or false"
+	case aList:
+		return "a list of texts ([a, b])"
+	}
+	return "a text; put it in quotes"
+}
+
+// describe names a value of the wrong type.
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a block"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return fmt.Sprintf("%q", shorten(n.Value))
+}

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// Errors of places that nobody named; test for them with errors.Is.
+var (
+	// ErrNoWorkspace: nothing says which folder is the memory.
+	ErrNoWorkspace = errors.New("no workspace: name one with --workspace, or make one with kioku init")
+	// ErrNoState: there is no home to keep the index in.
+	ErrNoState = errors.New("no place for the index: HOME is not set; name a folder with --state")
+)
+
+// Place is the folder of an agent.
+type Place struct {
+	Agent, Workspace string
+	ExtraPaths       []string
+	// Assumed says that the workspace is the working directory, which looks like one, and that nobody named it.
+	Assumed bool
+}
+
+// StateDir returns the folder of the index, or ErrNoState.
+func (c *Config) StateDir() (string, error) {
+	if c.State == "" {
+		return "", ErrNoState
+	}
+	return c.State, nil
+}
+
+// Place returns the folder of an agent: the workspace of a flag or the environment, the agent's own in the file,
+// the file's common one where it belongs to this agent, else the working directory where it holds MEMORY.md or
+// memory/. It returns ErrNoWorkspace where there is none.
+func (c *Config) Place(agent string) (Place, error) {
+	if err := CheckAgent(agent); err != nil {
+		return Place{}, &Error{Key: "agent", Problem: err.Error()}
+	}
+	own := c.Agents[agent]
+	p := Place{Agent: agent, ExtraPaths: c.Index.ExtraPaths}
+	if own.ExtraPaths != nil {
+		p.ExtraPaths = own.ExtraPaths
+	}
+	switch {
+	case c.Workspace != "" && c.ByFlagOrEnv("workspace") && agent == c.Agent:
+		p.Workspace = c.Workspace
+	case own.Workspace != "":
+		p.Workspace = own.Workspace
+	case c.Workspace != "" && agent == c.fileAgent:
+		p.Workspace = c.Workspace
+	case agent == c.Agent && looksLikeWorkspace(c.dir):
+		p.Workspace, p.Assumed = c.dir, true
+	default:
+		return Place{}, ErrNoWorkspace
+	}
+	return p, nil
+}
+
+// looksLikeWorkspace reports whether a folder holds MEMORY.md or memory/.
+func looksLikeWorkspace(dir string) bool {
+	return exists(filepath.Join(dir, "MEMORY.md")) || isFolder(filepath.Join(dir, "memory"))
+}
+
+// Places returns the folders that a daemon serves, by id: those of Agents, and that of Agent where a workspace is
+// named or no other agent is.
+func (c *Config) Places() ([]Place, error) {
+	ids := slices.Sorted(maps.Keys(c.Agents))
+	if len(ids) == 0 || c.Workspace != "" {
+		ids = append(ids, c.Agent)
+	}
+	slices.Sort(ids)
+	var places []Place
+	for _, id := range slices.Compact(ids) {
+		p, err := c.Place(id)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", id, err)
+		}
+		places = append(places, p)
+	}
+	return places, nil
+}

@@ -1,0 +1,111 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/cmd/kioku/config"
+)
+
+// looksLikeOne makes a folder with MEMORY.md.
+func looksLikeOne(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "MEMORY.md"), []byte("# Memory\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestTheWorkspaceOfAnAgentIsFoundInOrder(t *testing.T) {
+	here := looksLikeOne(t)
+	flag := func(key, value string) config.Flag { return config.Flag{Name: "--" + key, Key: key, Value: value} }
+	for _, tc := range []struct {
+		name, file, agent string
+		flags             []config.Flag
+		dir, want         string
+	}{
+		{"flag", "workspace: /f\nagents: {main: {workspace: /m}}\n", "main", []config.Flag{flag("workspace", "/w")}, here, "/w"},
+		{"the agent's own", "workspace: /f\nagents: {main: {workspace: /m}}\n", "main", nil, here, "/m"},
+		{"the file's", "workspace: /f\n", "main", nil, here, "/f"},
+		{"the file's for its own agent", "workspace: /f\nagent: nova\n", "nova", nil, here, "/f"},
+		{"the current folder", "", "main", nil, here, here},
+		{"flag for another agent", "workspace: /f\n", "x", []config.Flag{flag("agent", "x"), flag("workspace", "/w")}, "/", "/w"},
+		{"the file's is not another agent's", "workspace: /f\n", "x", []config.Flag{flag("agent", "x")}, "/", ""},
+		{"nowhere", "", "main", nil, "/", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src := write(t, tc.file)
+			src.Flags, src.Dir = tc.flags, tc.dir
+			p, err := load(t, src).Place(tc.agent)
+			if tc.want == "" && !errors.Is(err, config.ErrNoWorkspace) {
+				t.Errorf("got %+v, %v, want ErrNoWorkspace", p, err)
+			}
+			if p.Workspace != tc.want || p.Assumed != (tc.want == here) {
+				t.Errorf("got %+v, want %s", p, tc.want)
+			}
+		})
+	}
+}
+
+func TestADaemonServesAllAgentsThatAreConfigured(t *testing.T) {
+	src := write(t, "extraPaths: [common]\nagents:\n  b: {workspace: /b, extraPaths: [own]}\n  a: {workspace: /a}\n")
+	got, err := load(t, src).Places()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []config.Place{
+		{Agent: "a", Workspace: "/a", ExtraPaths: []string{"common"}}, {Agent: "b", Workspace: "/b", ExtraPaths: []string{"own"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	src.Flags = []config.Flag{{Name: "--workspace", Key: "workspace", Value: "/m"}}
+	if got, err = load(t, src).Places(); err != nil || len(got) != 3 || got[2].Agent != "main" {
+		t.Errorf("with --workspace: %+v, %v", got, err)
+	}
+}
+
+// An agent without a folder must not be served from the folder that the daemon happens to start in.
+func TestAnAgentWithoutAFolderIsRefused(t *testing.T) {
+	src := write(t, "agents: {a: {extraPaths: [x]}}\n")
+	src.Dir = looksLikeOne(t)
+	if got, err := load(t, src).Places(); !errors.Is(err, config.ErrNoWorkspace) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Hazard G03: without HOME everything works as long as the places are named.
+func TestWithoutAHomeTheStateMustBeNamed(t *testing.T) {
+	c := load(t, config.Sources{Dir: t.TempDir()})
+	if dir, err := c.StateDir(); !errors.Is(err, config.ErrNoState) {
+		t.Errorf("got %q, %v", dir, err)
+	}
+	for env, want := range map[string]string{
+		"HOME=/h": "/h/.local/state/kioku", "XDG_STATE_HOME=/s": "/s/kioku", "KIOKU_STATE=/data": "/data",
+	} {
+		c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{env}})
+		if dir, err := c.StateDir(); dir != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %s", env, dir, err, want)
+		}
+	}
+}
+
+// Hazard C06: an agent id is a file name and nothing more.
+func TestHostileAgentIDsAreRefused(t *testing.T) {
+	for _, id := range []string{"", "../b", "a/b", "A", "-a", "a\x00", "'; drop", "a\n", string(make([]byte, 10<<10))} {
+		if err := config.CheckAgent(id); err == nil {
+			t.Errorf("%.20q is accepted", id)
+		}
+		if _, err := load(t, config.Sources{Dir: t.TempDir()}).Place(id); err == nil {
+			t.Errorf("%.20q has a place", id)
+		}
+	}
+	if err := config.CheckAgent("nova-2_b"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// hidden stands for a secret that was written where people can read it.
+const hidden = "(hidden)"
+
+// maxSecretBytes bounds a file with a secret.
+const maxSecretBytes = 64 << 10
+
+func secret(key, doc string, at func(*Config) *string) Field {
+	f := text(key, doc, at)
+	f.Type = "secret"
+	f.set = func(c *Config, in input) error { *at(c) = in.reference(in.text()); return nil }
+	f.get = func(c *Config) string { return shown(*at(c)) }
+	return f
+}
+
+// secrets is a map whose values may be secrets; later entries of one name win.
+func secrets(key, doc string, at func(*Config) map[string]string) Field {
+	return Field{
+		Key: key, Type: "pairs", Doc: doc, kind: aMap,
+		set: func(c *Config, in input) error {
+			for _, item := range in.items {
+				name, value, ok := strings.Cut(item, "=")
+				if !ok || name == "" {
+					return fmt.Errorf("an entry is not name=value")
+				}
+				at(c)[name] = in.reference(value)
+			}
+			return nil
+		},
+		get: func(c *Config) string {
+			var all []string
+			for _, name := range slices.Sorted(maps.Keys(at(c))) {
+				all = append(all, name+"="+shown(at(c)[name]))
+			}
+			return strings.Join(all, ",")
+		},
+	}
+}
+
+// reference makes the path of a file:PATH absolute.
+func (in input) reference(value string) string {
+	if path, ok := strings.CutPrefix(value, "file:"); ok {
+		return "file:" + in.abs(path)
+	}
+	return value
+}
+
+// shown is a secret as people may see it: the reference, but never the value.
+func shown(value string) string {
+	if value == "" || strings.HasPrefix(value, "env:") || strings.HasPrefix(value, "file:") {
+		return value
+	}
+	return hidden
+}
+
+// reveal returns what a reference stands for: env:NAME, file:PATH without white space at its end, else the value.
+func reveal(value string, env map[string]string) (string, error) {
+	if name, ok := strings.CutPrefix(value, "env:"); ok {
+		if env[name] == "" {
+			return "", fmt.Errorf("the environment variable %s is not set", name)
+		}
+		return env[name], nil
+	}
+	path, ok := strings.CutPrefix(value, "file:")
+	if !ok {
+		return value, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("read the secret: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecretBytes))
+	if err != nil {
+		return "", fmt.Errorf("read the secret: %w", err)
+	}
+	if secret := strings.TrimSpace(string(text)); secret != "" {
+		return secret, nil
+	}
+	return "", fmt.Errorf("the file %s is empty", path)
+}

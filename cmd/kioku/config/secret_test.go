@@ -1,0 +1,69 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kioku/cmd/kioku/config"
+)
+
+func TestSecretsAreLookedUpInTheEnvironmentAndInFiles(t *testing.T) {
+	src := write(t, "remote:\n  apiKey: env:MY_KEY\n  headers: {x-extra: \"file:extra.txt\", X-Plain: as it is}\n")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(src.File), "extra.txt"), []byte("from file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src.Env = append(src.Env, "MY_KEY=k-123")
+	c := load(t, src)
+	if c.Embed.APIKey != "k-123" || c.Embed.Headers["X-Extra"] != "from file" || c.Embed.Headers["X-Plain"] != "as it is" {
+		t.Errorf("key %q, headers %q", c.Embed.APIKey, c.Embed.Headers)
+	}
+}
+
+func TestAMissingSecretIsNamed(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for secret, want := range map[string]string{
+		"env:NO_SUCH_KEY":   "remote.apiKey: the environment variable NO_SUCH_KEY is not set",
+		"file:/no/such/key": "/no/such/key",
+		"file:" + empty:     empty + " is empty",
+	} {
+		_, err := config.Load(write(t, "remote: {apiKey: \""+secret+"\"}\n"))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.yaml:1:10: ") {
+			t.Errorf("%s: got %v, want %s", secret, err, want)
+		}
+	}
+}
+
+// Hazard C13: a key that stands in the settings is shown to nobody.
+func TestAListingShowsReferencesButNeverKeys(t *testing.T) {
+	src := write(t, "remote:\n  apiKey: sk-verysecret\n  headers: {Authorization: Bearer verysecret, X-Ref: \"env:MY_REF\"}\n")
+	src.Env = append(src.Env, "MY_REF=alsosecret")
+	c := load(t, src)
+	for _, v := range c.Values() {
+		if strings.Contains(v.Text, "verysecret") || strings.Contains(v.Text, "alsosecret") {
+			t.Errorf("%s shows %q", v.Key, v.Text)
+		}
+	}
+	if text, _ := value(t, c, "remote.headers"); text != "Authorization=(hidden),X-Ref=env:MY_REF" {
+		t.Errorf("headers are shown as %q", text)
+	}
+}
+
+func TestOpenAIsOwnKeyGoesToOpenAIAlone(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"provider: openai\n", "sk-env"},
+		{"provider: openai\nremote: {baseUrl: \"http://127.0.0.1:1\"}\n", ""},
+		{"provider: openai\nremote: {apiKey: mine}\n", "mine"},
+		{"provider: hash\n", ""},
+	} {
+		src := write(t, tc.text)
+		src.Env = append(src.Env, "OPENAI_API_KEY=sk-env")
+		if got := load(t, src).Embed.APIKey; got != tc.want {
+			t.Errorf("%q: the key is %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/config"
+)
+
+func (a *app) configCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Show and change settings", Args: cobra.NoArgs}
+	cmd.AddCommand(a.configGetCmd(), a.configSetCmd(), a.configListCmd())
+	return cmd
+}
+
+// completeKey offers the keys of all settings.
+func completeKey(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var keys []string
+	for _, f := range config.Fields() {
+		keys = append(keys, f.Key+"\t"+f.Doc)
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) configGetCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "get KEY", Short: "Print the value of a setting",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeKey,
+		RunE: func(_ *cobra.Command, args []string) error {
+			conf, err := a.config()
+			if err != nil {
+				return err
+			}
+			v, err := conf.Value(args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.writeJSON(shown(v))
+			}
+			_, err = fmt.Fprintln(a.stdout, clean(v.Text))
+			return err
+		},
+	}
+}
+
+func (a *app) configSetCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "set KEY VALUE", Short: "Write a setting into the config file",
+		Long:    "Write a setting into the config file, whose comments and order stay. A list is separated by commas.",
+		Example: "  kioku config set query.maxResults 10\n  kioku config set remote.apiKey env:MY_KEY",
+		Args:    cobra.ExactArgs(2), ValidArgsFunction: completeKey,
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := config.Edit(a.sources(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			a.notice("%s is set in %s", args[0], path)
+			return nil
+		},
+	}
+}
+
+func (a *app) configListCmd() *cobra.Command {
+	var markdown bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "Print all settings and where each value came from",
+		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			if markdown {
+				_, err := fmt.Fprint(a.stdout, config.Markdown())
+				return err
+			}
+			conf, err := a.config()
+			if err != nil {
+				return err
+			}
+			return a.listSettings(conf)
+		},
+	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of all settings as the README has it")
+	return cmd
+}
+
+// shownSetting is a setting as kioku config --json writes it.
+type shownSetting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+	Env    string `json:"env"`
+	Doc    string `json:"doc"`
+}
+
+func shown(v config.Value) shownSetting { return shownSetting{v.Key, v.Text, v.Origin, v.Env(), v.Doc} }
+
+func (a *app) listSettings(conf *config.Config) error {
+	values := conf.Values()
+	if a.json {
+		var all []shownSetting
+		for _, v := range values {
+			all = append(all, shown(v))
+		}
+		return a.writeJSON(all)
+	}
+	width := 0
+	for _, v := range values {
+		width = max(width, len(v.Key)+1+len(v.Text))
+	}
+	p := a.page()
+	for _, v := range values {
+		setting := v.Key + "=" + v.Text
+		p.linef("%s%s  %s", setting, strings.Repeat(" ", min(width, 60)-min(len(setting), width, 60)), dim(v.Origin))
+	}
+	return a.show(p)
+}

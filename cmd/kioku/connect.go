@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"kioku"
+	"kioku/cmd/kioku/config"
+	"kioku/embed"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+// client talks to the service about one agent, whoever runs it.
+type client struct {
+	kiokuv1.MemoryServiceClient
+	agent string
+	// memory is nil where a daemon answers.
+	memory *kioku.Memory
+	// readOnly says that the index of memory is read as it stands.
+	readOnly bool
+	// cause returns what is behind an error of a call, as far as this process knows.
+	cause func(error) error
+	close func() error
+}
+
+// need is what a command does to an index.
+type need int
+
+const (
+	toRead need = iota
+	toWrite
+)
+
+// connect returns a client of the daemon that serves the agent, else of this process, over an index that it opens. An
+// index that another process owns can still be read.
+func (a *app) connect(ctx context.Context, n need) (*client, error) {
+	conf, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.daemon(ctx, conf)
+	if c != nil || err != nil {
+		return c, err
+	}
+	place, err := conf.Place(conf.Agent)
+	if err != nil {
+		return nil, err
+	}
+	c, err = a.open(ctx, conf, place, a.readOnly)
+	if err == nil || a.readOnly {
+		return c, err
+	}
+	if errors.Is(err, kioku.ErrLocked) {
+		// The owner may be a daemon that listens only now.
+		if c, again := a.daemon(ctx, conf); c != nil || again != nil {
+			return c, again
+		}
+	}
+	if n == toWrite || !readable(err) {
+		return nil, err
+	}
+	c, reading := a.open(ctx, conf, place, true)
+	if reading != nil {
+		return nil, err
+	}
+	a.notice("%v; reading it as it stands", err)
+	return c, nil
+}
+
+// readable reports whether an index that could not be opened for writing may be read still: another process owns it, or
+// this user may not write.
+func readable(err error) bool {
+	return errors.Is(err, kioku.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// open opens the memory in this process.
+func (a *app) open(ctx context.Context, conf *config.Config, place config.Place, readOnly bool) (*client, error) {
+	embedder, err := embed.New(conf.Embed)
+	if err != nil {
+		return nil, err
+	}
+	causes := &causes{Handler: a.log(quietLevel(conf)).Handler()}
+	opt, err := engine(conf, place, embedder, slog.New(causes))
+	if err != nil {
+		return nil, err
+	}
+	opt.ReadOnly = readOnly
+	memory, err := kioku.Open(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := server.New(server.Options{
+		Agents: map[string]server.Memory{place.Agent: memory}, Version: buildVersion(), Log: opt.Log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, memory.Close())
+	}
+	local, end := srv.Local()
+	return &client{
+		MemoryServiceClient: local, agent: place.Agent, memory: memory, readOnly: readOnly,
+		cause: causes.cause,
+		close: func() error { return errors.Join(end(), memory.Close()) },
+	}, nil
+}
+
+// quietLevel is the log level of a command: what people did not ask for stays away unless it is a warning.
+func quietLevel(conf *config.Config) slog.Level {
+	if conf.Explicit("logLevel") {
+		return conf.LogLevel
+	}
+	return slog.LevelWarn
+}
+
+// sameFolder reports whether two paths are one folder.
+func sameFolder(one, other string) bool {
+	a, errA := os.Stat(one)
+	b, errB := os.Stat(other)
+	if errA != nil || errB != nil {
+		return filepath.Clean(one) == filepath.Clean(other)
+	}
+	return os.SameFile(a, b)
+}
+
+// with connects, and closes what f leaves behind.
+func (a *app) with(ctx context.Context, n need, f func(*client) error) error {
+	c, err := a.connect(ctx, n)
+	if err != nil {
+		return err
+	}
+	if err := f(c); err != nil {
+		return errors.Join(c.cause(err), c.close())
+	}
+	if err := c.close(); err != nil {
+		return fmt.Errorf("close the index: %w", err)
+	}
+	return nil
+}

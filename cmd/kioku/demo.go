@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"kioku/cmd/kioku/config"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// demo shows a whole life of the service on a folder of examples.
+type demo struct {
+	app *app
+	// now is when the questions are asked, so that the ages of the example notes stay what they are.
+	now string
+}
+
+func (a *app) demoCmd() *cobra.Command {
+	var questions, now string
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Index a folder of examples, serve it and ask it questions", Hidden: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.demo(cmd.Context(), questions, now)
+		},
+	}
+	cmd.Flags().StringVar(&questions, "questions", "", "Markdown `file` with the questions (default: questions.md beside the workspace)")
+	cmd.Flags().StringVar(&now, "now", "2026-01-26", "the `day` that the questions are asked on")
+	return cmd
+}
+
+// demo runs in a state folder of its own, with the settings of the command line alone.
+func (a *app) demo(ctx context.Context, questions, now string) error {
+	a.configFile = os.DevNull
+	a.env = slices.DeleteFunc(slices.Clone(a.env), func(e string) bool { return strings.HasPrefix(e, "KIOKU_") })
+	state, err := os.MkdirTemp("", "kioku-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the index: %w", err)
+	}
+	defer os.RemoveAll(state)
+	a.flags = append(a.flags, config.Flag{Name: "--state", Key: "state", Value: state})
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
+	place, err := conf.Place(conf.Agent)
+	if err != nil {
+		return err
+	}
+	if questions == "" {
+		questions = filepath.Join(filepath.Dir(place.Workspace), "questions.md")
+	}
+	list, err := readQuestions(questions)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "Indexing %s\n", clean(place.Workspace))
+	if err := a.with(ctx, toWrite, func(c *client) error { return a.index(ctx, c, false, false) }); err != nil {
+		return err
+	}
+	return (&demo{app: a, now: now}).serve(ctx, conf.Agent, list)
+}
+
+// serve starts the daemon, asks it everything and stops it.
+func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (err error) {
+	child, err := d.app.startDaemon(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		start := time.Now()
+		if stopped := child.stop(); err == nil {
+			err = stopped
+		}
+		if err == nil {
+			fmt.Fprintf(d.app.stdout, "\nThe daemon ended gracefully in %s.\n", time.Since(start).Round(time.Millisecond))
+		}
+	}()
+	fmt.Fprintf(d.app.stdout, "Serving gRPC on %s\n", child.address)
+	conn, err := grpc.NewClient(child.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", child.address, err)
+	}
+	defer conn.Close()
+	service := kiokuv1.NewMemoryServiceClient(conn)
+	for _, q := range list {
+		req := &kiokuv1.MemorySearchRequest{Agent: agent, Query: q.text, MaxResults: 3, Now: d.now}
+		if err := d.ask(ctx, service, child.address, q, req); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask asks one question and shows it, its answers, and how to ask it without this program.
+func (d *demo) ask(ctx context.Context, service kiokuv1.MemoryServiceClient, address string, q demoQuestion, req *kiokuv1.MemorySearchRequest) error {
+	start := time.Now()
+	resp, err := service.MemorySearch(ctx, req)
+	if err != nil {
+		return err
+	}
+	trip := time.Since(start)
+	p := d.app.page()
+	p.linef("")
+	p.linef("%s  %s", bold(q.text), dim("("+q.kind+")"))
+	for i, hit := range resp.GetResults() {
+		if i == 0 {
+			p.result(1, hit)
+		} else {
+			p.linef("%2d. %.2f  %s  %s", i+1, hit.GetScore(), bold(oneLine(hit.GetCitation())), dim(oneLine(hit.GetHeading())))
+		}
+	}
+	if len(resp.GetResults()) == 0 {
+		p.linef("    nothing: no note reaches the threshold")
+	}
+	p.linef("    %s, %s in the service, %s with the round trip", channels(resp), took(resp), trip.Round(10*time.Microsecond))
+	command, err := grpcurl(address, req)
+	if err != nil {
+		return err
+	}
+	p.linef("    %s", dim(command))
+	return d.app.show(p)
+}
+
+// grpcurl is the command line that asks the same.
+func grpcurl(address string, req *kiokuv1.MemorySearchRequest) (string, error) {
+	text, err := protojson.Marshal(req)
+	if err != nil {
+		return "", fmt.Errorf("write the request: %w", err)
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return "", fmt.Errorf("write the request: %w", err)
+	}
+	return fmt.Sprintf("grpcurl -plaintext -d %s %s %s", shellQuote(line.String()), address,
+		strings.TrimPrefix(kiokuv1.MemoryService_MemorySearch_FullMethodName, "/")), nil
+}
+
+// demoQuestion is a question of the demonstration.
+type demoQuestion struct{ kind, text string }
+
+// questionRow is a row of the table of questions whose kind says that it is for the demonstration.
+var questionRow = regexp.MustCompile(`(?m)^\| *\d+ *\| *([^|]+), demo *\| *([^|]+?) *\|`)
+
+// readQuestions reads the questions for the demonstration from the table in a Markdown file.
+func readQuestions(path string) ([]demoQuestion, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the questions: %w; name a file with --questions", err)
+	}
+	var list []demoQuestion
+	for _, m := range questionRow.FindAllStringSubmatch(string(text), -1) {
+		list = append(list, demoQuestion{kind: m[1], text: m[2]})
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s holds no row \"| 1 | kind, demo | question | ... |\"", path)
+	}
+	return list, nil
+}

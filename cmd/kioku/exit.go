@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku/cmd/kioku/config"
+)
+
+// Exit codes.
+const (
+	exitOK       = 0
+	exitError    = 1
+	exitUsage    = 2
+	exitDegraded = 3
+	// exitInterrupted is that of a command that SIGINT ended, as shells tell it.
+	exitInterrupted = 130
+)
+
+// errDegraded ends a command whose answer is out already, but which was told to be strict.
+var errDegraded = errors.New("the answer is degraded, and --strict was given")
+
+// usageError is a misuse of the command line.
+type usageError struct{ error }
+
+// Unwrap returns the error without the mark.
+func (e usageError) Unwrap() error { return e.error }
+
+func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// report writes an error for people, a line for each fault, and returns the exit code.
+func (a *app) report(ctx context.Context, err error) int {
+	code := exitCode(err)
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil && code != exitUsage:
+		a.notice("interrupted")
+		return exitInterrupted
+	}
+	for _, fault := range faults(err) {
+		a.notice("%s", message(fault))
+	}
+	return code
+}
+
+func exitCode(err error) int {
+	var usage usageError
+	var setting *config.Error
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errDegraded):
+		return exitDegraded
+	case errors.As(err, &usage), errors.As(err, &setting), status.Code(err) == codes.InvalidArgument,
+		errors.Is(err, config.ErrNoWorkspace), errors.Is(err, config.ErrNoState):
+		return exitUsage
+	}
+	return exitError
+}
+
+// faults are the errors that were joined into one.
+func faults(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// message is an error for people: of a gRPC status what it says, without its code.
+func message(err error) string {
+	var usage usageError
+	if errors.As(err, &usage) {
+		return usage.Error() + " (see kioku --help)"
+	}
+	if st, ok := status.FromError(err); ok {
+		return st.Message() + advice(st.Code())
+	}
+	return err.Error()
+}
+
+func advice(code codes.Code) string {
+	switch code {
+	case codes.Unavailable:
+		return "; the daemon ended or is starting: try again"
+	case codes.DeadlineExceeded:
+		return "; try again, or with --no-daemon"
+	}
+	return ""
+}
+
+// oneLine keeps a message on its line.
+func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }

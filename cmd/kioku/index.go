@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// indexReport is what kioku index --json writes; scripts read it.
+type indexReport struct {
+	// Files and Chunks are all that the index holds now, Skipped the files it leaves out.
+	Files  int32 `json:"files"`
+	Chunks int32 `json:"chunks"`
+	// Embedded counts the texts that a provider embedded in this run.
+	Embedded   int32 `json:"embedded"`
+	Skipped    int32 `json:"skipped"`
+	Generation int64 `json:"generation"`
+	TookMS     int64 `json:"took_ms"`
+}
+
+func (a *app) indexCmd() *cobra.Command {
+	var force, strict bool
+	cmd := &cobra.Command{
+		Use: "index", Short: "Bring the index in step with the folder",
+		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.with(cmd.Context(), toWrite, func(c *client) error { return a.index(cmd.Context(), c, force, strict) })
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "make the whole index anew; embeddings that are known are kept")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 where texts could not be embedded or folders not be read")
+	return cmd
+}
+
+func (a *app) index(ctx context.Context, c *client, force, strict bool) error {
+	start := time.Now()
+	done, err := a.bringInStep(ctx, c, force)
+	if err != nil {
+		return err
+	}
+	st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.agent})
+	if err != nil {
+		return err
+	}
+	r := indexReport{
+		Files: st.GetIndex().GetFiles(), Chunks: st.GetIndex().GetChunks(), Embedded: done.GetEmbedded(),
+		Skipped: done.GetSkipped(), Generation: st.GetIndex().GetGeneration(), TookMS: time.Since(start).Milliseconds(),
+	}
+	if err := a.writeIndexReport(r); err != nil {
+		return err
+	}
+	a.tellDegraded(done.GetDegraded())
+	if strict && len(done.GetDegraded()) > 0 {
+		return errDegraded
+	}
+	return nil
+}
+
+func (a *app) bringInStep(ctx context.Context, c *client, force bool) (*kiokuv1.Progress, error) {
+	if force {
+		return a.follow(c.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: c.agent}))
+	}
+	return a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent}))
+}
+
+func (a *app) writeIndexReport(r indexReport) error {
+	if a.json {
+		return a.writeJSON(r)
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s, %s, %d embedded now, %d skipped, generation %d, %s\n",
+		count(r.Files, "file"), count(r.Chunks, "chunk"), r.Embedded, r.Skipped, r.Generation,
+		time.Duration(r.TookMS)*time.Millisecond)
+	return err
+}

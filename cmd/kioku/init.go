@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/config"
+)
+
+// made is what kioku init writes with --json.
+type made struct {
+	Workspace string   `json:"workspace"`
+	Created   []string `json:"created"`
+}
+
+func (a *app) initCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "init [FOLDER]", Short: "Make a workspace: MEMORY.md, USER.md and memory/",
+		Long: "Make a workspace in a folder, by default the one of --workspace or the current one. What is there stays as it is.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := a.initFolder(args)
+			if err != nil {
+				return err
+			}
+			created, err := makeWorkspace(dir)
+			if err != nil {
+				return err
+			}
+			return a.tellMade(made{dir, created})
+		},
+	}
+}
+
+// initFolder is the folder to make, absolute.
+func (a *app) initFolder(args []string) (string, error) {
+	dir := a.dir
+	if len(args) == 1 {
+		dir = args[0]
+	} else if conf, err := config.Load(a.sources()); err != nil {
+		return "", err
+	} else if conf.ByFlagOrEnv("workspace") {
+		dir = conf.Workspace
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.dir, dir)
+	}
+	return dir, nil
+}
+
+// makeWorkspace makes what is missing, for its owner's eyes, and returns what it made.
+func makeWorkspace(dir string) ([]string, error) {
+	created := []string{}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the workspace: %w", err)
+	}
+	for _, file := range []struct{ name, text string }{{"MEMORY.md", "# Memory\n"}, {"USER.md", "# User\n"}} {
+		ok, err := writeNew(filepath.Join(dir, file.name), file.text)
+		if err != nil {
+			return nil, fmt.Errorf("make the workspace: %w", err)
+		}
+		if ok {
+			created = append(created, file.name)
+		}
+	}
+	switch err := os.Mkdir(filepath.Join(dir, "memory"), 0o700); {
+	case err == nil:
+		created = append(created, "memory/")
+	case !errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("make the workspace: %w", err)
+	}
+	return created, nil
+}
+
+// writeNew writes a file that is not there yet; one that is, it leaves alone and returns false.
+func writeNew(path, text string) (bool, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = f.WriteString(text)
+	return true, errors.Join(err, f.Close())
+}
+
+func (a *app) tellMade(m made) error {
+	if a.json {
+		return a.writeJSON(m)
+	}
+	p := a.page()
+	if len(m.Created) == 0 {
+		p.linef("%s is a workspace already; nothing was changed.", m.Workspace)
+	} else {
+		p.linef("Made %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
+	}
+	p.linef("")
+	p.linef("MEMORY.md is for what should be known without asking, USER.md for whom the agent works for,")
+	p.linef("memory/2026-01-20.md and its like for the days. Next:")
+	p.linef("")
+	dir := shellQuote(m.Workspace)
+	p.linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
+	p.linef("  kioku search --workspace %s \"what was first?\"", dir)
+	p.linef("  kioku serve --workspace %s          # gRPC for agents", dir)
+	p.linef("  kioku config set workspace %s       # to leave --workspace out", dir)
+	return a.show(p)
+}
+
+// shellQuote makes a text one word of a shell's command line.
+func shellQuote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// citation is a place as search results write it, "path#L3-L9"; the lines and the end may be missing.
+var citation = regexp.MustCompile(`^(.+)#L(\d+)(?:-L(\d+))?$`)
+
+// parsePlace reads path, path:from, path:from:count or a citation. What is not given is 0; a colon that no number
+// follows belongs to the path.
+func parsePlace(s string) (path string, from, count int32, err error) {
+	if m := citation.FindStringSubmatch(s); m != nil {
+		from, err = lineNumber(m[2])
+		if err == nil && m[3] != "" {
+			var last int32
+			last, err = lineNumber(m[3])
+			count = max(last-from+1, 1)
+		}
+		return m[1], from, count, err
+	}
+	path, last, ok := cutNumber(s)
+	if !ok {
+		return s, 0, 0, nil
+	}
+	if shorter, first, ok := cutNumber(path); ok {
+		if count, err = lineNumber(last); err != nil {
+			return "", 0, 0, err
+		}
+		path, last = shorter, first
+	}
+	from, err = lineNumber(last)
+	return path, from, count, err
+}
+
+// cutNumber cuts ":123" off the end.
+func cutNumber(s string) (rest, number string, ok bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i <= 0 || i == len(s)-1 || strings.Trim(s[i+1:], "0123456789") != "" {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+func lineNumber(s string) (int32, error) {
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 1 {
+		return 0, misuse("%s is no line number; lines count from 1", s)
+	}
+	return int32(n), nil
+}

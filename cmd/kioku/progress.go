@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"google.golang.org/grpc"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// quietTime is how long work goes on before people are told of it on a terminal, lineTime elsewhere, where each
+	// line stays.
+	quietTime = time.Second
+	lineTime  = 5 * time.Second
+)
+
+// meter tells people how far long work is: a bar on a terminal, a line now and then elsewhere, nothing of work that is
+// done at once.
+type meter struct {
+	w        io.Writer
+	terminal bool
+	now      func() time.Time
+	next     time.Time
+	bar      *progressbar.ProgressBar
+}
+
+func (a *app) meter() *meter {
+	return newMeter(a.stderr, isTerminal(a.stderr), time.Now)
+}
+
+func newMeter(w io.Writer, terminal bool, now func() time.Time) *meter {
+	wait := lineTime
+	if terminal {
+		wait = quietTime
+	}
+	return &meter{w: w, terminal: terminal, now: now, next: now().Add(wait)}
+}
+
+// step tells of one step where it is time to.
+func (m *meter) step(p *kiokuv1.Progress) {
+	if m.bar == nil && m.now().Before(m.next) {
+		return
+	}
+	if m.terminal {
+		m.draw(p)
+		return
+	}
+	m.next = m.now().Add(lineTime)
+	fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks, %d embedded\n",
+		oneLine(p.GetPhase()), p.GetFilesDone(), p.GetFilesTotal(), p.GetChunks(), p.GetEmbedded())
+}
+
+func (m *meter) draw(p *kiokuv1.Progress) {
+	total := int(p.GetFilesTotal())
+	if m.bar == nil {
+		m.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
+	}
+	if total > 0 && total != m.bar.GetMax() {
+		m.bar.ChangeMax(total)
+	}
+	m.bar.Describe(fmt.Sprintf("%-6s", oneLine(p.GetPhase())))
+	// A bar that is full counts as finished and is never drawn again.
+	_ = m.bar.Set(min(int(p.GetFilesDone()), max(total-1, 0)))
+}
+
+// end takes the bar away.
+func (m *meter) end() {
+	if m.bar != nil {
+		_ = m.bar.Finish()
+	}
+}
+
+// follow shows the progress of a stream and returns its last message.
+func (a *app) follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err error) (*kiokuv1.Progress, error) {
+	if err != nil {
+		return nil, err
+	}
+	m := a.meter()
+	defer m.end()
+	var last *kiokuv1.Progress
+	for {
+		p, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && last != nil:
+			return last, nil
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("the service ended without a result")
+		case err != nil:
+			return nil, err
+		}
+		m.step(p)
+		last = p
+	}
+}
+
+// freshen brings the index in step with the folder before a question, unless a daemon does that all the time or the
+// index is read as it stands. An index that cannot be brought up to date still answers.
+func (a *app) freshen(ctx context.Context, c *client) error {
+	if c.memory == nil || c.readOnly {
+		return nil
+	}
+	done, err := a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent}))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		a.notice("the index may lag behind the folder: %s", message(c.cause(err)))
+		return nil
+	}
+	a.tellDegraded(done.GetDegraded())
+	return nil
+}
+
+// tellDegraded tells what an answer had to do without.
+func (a *app) tellDegraded(list []*kiokuv1.Degradation) {
+	for _, d := range list {
+		a.notice("degraded (%s): %s", d.GetCode(), d.GetText())
+	}
+}

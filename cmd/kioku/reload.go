@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"kioku/cmd/kioku/config"
+)
+
+// reloadOn reads the settings again on each signal, until ctx is done.
+func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-signals:
+			d.reload()
+		}
+	}
+}
+
+// reload reads the settings again and takes over the log level, the one that a running daemon can change; a token file
+// counts without a signal. Settings that are wrong change nothing.
+func (d *daemon) reload() {
+	next, err := config.Load(d.app.sources())
+	if err != nil {
+		for _, fault := range faults(err) {
+			d.log.Error("keeping the old settings", "err", fault)
+		}
+		return
+	}
+	changed := config.Changed(d.conf, next)
+	d.conf.LogLevel = next.LogLevel
+	d.level.Set(next.LogLevel)
+	later := slices.DeleteFunc(slices.Clone(changed), func(key string) bool { return key == "logLevel" })
+	d.app.notice("settings are read again, %s changed", count(len(changed), "value"))
+	if len(later) > 0 {
+		d.log.Warn("these settings count after a restart", "keys", later)
+	}
+}

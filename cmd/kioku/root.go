@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/config"
+)
+
+func (a *app) rootCmd() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kioku",
+		Short: "Memory for AI agents: search over a folder of Markdown",
+		Long: "Kioku keeps an index of a folder of Markdown notes and answers searches over it.\n" +
+			"Settings come from flags, else from KIOKU_... variables, else from the config file; kioku config list shows all.",
+		SilenceUsage: true, SilenceErrors: true,
+		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+	}
+	a.addGlobals(root)
+	root.AddCommand(
+		a.initCmd(), a.serveCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
+		a.explainCmd(), a.watchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
+	)
+	return root
+}
+
+// addGlobals adds the flags that every command knows.
+func (a *app) addGlobals(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.configFile, "config", "", "config file `path`")
+	flags.BoolVar(&a.json, "json", false, "write JSON to stdout")
+	flags.BoolVar(&a.noDaemon, "no-daemon", false, "do not ask a daemon, open the index")
+	flags.BoolVar(&a.readOnly, "read-only", false, "open the index as it stands, without bringing it up to date")
+	for _, s := range []struct{ name, key, usage string }{
+		{"workspace", "workspace", "`folder` with MEMORY.md and memory/"},
+		{"state", "state", "`folder` of the index"},
+		{"agent", "agent", "`id` of the agent (default main)"},
+		{"provider", "provider", "embedding `provider`: none, hash or openai"},
+		{"model", "model", "embedding `model`"},
+		{"base-url", "remote.baseUrl", "`URL` of an OpenAI-compatible server"},
+		{"dims", "dims", "`length` of the vectors"},
+		{"log-level", "logLevel", "debug, info, warn or error"},
+		{"socket", "socket", "unix socket `path` of the daemon"},
+	} {
+		flags.Var(&setting{app: a, name: s.name, key: s.key}, s.name, s.usage)
+	}
+	flags.Var(&setting{app: a, name: "set"}, "set", "any setting, `key=value` (repeatable)")
+}
+
+// setting is a flag that gives a setting. One without a key takes key=value.
+type setting struct {
+	app       *app
+	name, key string
+}
+
+// Set remembers the value for when the settings are read.
+func (s *setting) Set(value string) error {
+	key := s.key
+	if key == "" {
+		var ok bool
+		if key, value, ok = strings.Cut(value, "="); !ok {
+			return fmt.Errorf("write it as key=value")
+		}
+	}
+	s.app.flags = append(s.app.flags, config.Flag{Name: "--" + s.name, Key: key, Value: value})
+	return nil
+}
+
+// String is empty: the default is none of the flag's own.
+func (s *setting) String() string { return "" }
+
+// Type is what help calls the value.
+func (s *setting) Type() string { return "value" }

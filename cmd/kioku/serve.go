@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"kioku"
+	"kioku/cmd/kioku/config"
+	"kioku/embed"
+	"kioku/server"
+)
+
+// closeWait bounds giving the indexes back after the last call has ended.
+const closeWait = 10 * time.Second
+
+func (a *app) serveCmd() *cobra.Command {
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in step",
+		Long: "Serve memories over gRPC, on a unix socket in the state folder and on a TCP address, and keep their indexes in step\n" +
+			"with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again.",
+		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), grace) },
+	}
+	f := cmd.Flags()
+	f.Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
+	f.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
+	f.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
+	f.DurationVar(&grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
+	return cmd
+}
+
+// agentFlag is --agent of the daemon: id=folder, or the id alone.
+type agentFlag struct{ setting }
+
+// Set remembers the value for when the settings are read.
+func (f *agentFlag) Set(value string) error {
+	f.key = "agent"
+	if strings.Contains(value, "=") {
+		f.key = "agents"
+	}
+	return f.setting.Set(value)
+}
+
+// daemon is the state of a running kioku serve.
+type daemon struct {
+	app      *app
+	conf     *config.Config
+	level    *slog.LevelVar
+	log      *slog.Logger
+	memories []*kioku.Memory
+}
+
+func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	d, err := a.newDaemon(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.closeMemories()) }()
+	srv, listeners, err := d.listen(grace)
+	if err != nil {
+		return err
+	}
+	for _, l := range listeners {
+		a.notice("listening on %s:%s", l.Addr().Network(), l.Addr())
+	}
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return srv.Serve(running, listeners...) })
+	group.Go(func() error { return d.reloadOn(running, hangups) })
+	d.keepInStep(running, group)
+	err = group.Wait()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// newDaemon reads the settings and opens the memories.
+func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
+	conf, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	level := &slog.LevelVar{}
+	level.Set(conf.LogLevel)
+	d := &daemon{app: a, conf: conf, level: level, log: a.log(level)}
+	if err := d.openMemories(ctx); err != nil {
+		return nil, errors.Join(err, d.closeMemories())
+	}
+	return d, nil
+}
+
+func (d *daemon) openMemories(ctx context.Context) error {
+	places, err := d.conf.Places()
+	if err != nil {
+		return err
+	}
+	embedder, err := embed.New(d.conf.Embed)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		opt, err := engine(d.conf, p, embedder, d.log)
+		if err != nil {
+			return err
+		}
+		m, err := kioku.Open(ctx, opt)
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", p.Agent, err)
+		}
+		d.memories = append(d.memories, m)
+	}
+	return nil
+}
+
+// listen makes the server and everything that it listens on.
+func (d *daemon) listen(grace time.Duration) (*server.Server, []server.Listener, error) {
+	var tokens *server.Tokens
+	var err error
+	if d.conf.TokenFile != "" {
+		if tokens, err = server.OpenTokens(d.conf.TokenFile, d.log); err != nil {
+			return nil, nil, err
+		}
+	}
+	agents := map[string]server.Memory{}
+	for _, m := range d.memories {
+		agents[m.Agent()] = m
+	}
+	srv, err := server.New(server.Options{Agents: agents, Tokens: tokens, Version: buildVersion(), Grace: grace, Log: d.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	socket, err := socketPath(d.conf)
+	if err != nil {
+		return nil, nil, err
+	}
+	local, err := server.ListenUnix(socket)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.conf.Listen == "" || d.conf.Listen == "none" {
+		return srv, []server.Listener{local}, nil
+	}
+	remote, err := server.ListenTCP(d.conf.Listen, tokens)
+	if err != nil {
+		return nil, nil, errors.Join(err, local.Close())
+	}
+	return srv, []server.Listener{local, remote}, nil
+}
+
+// keepInStep brings every index in step, tells when that is done for all, and watches from then on.
+func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
+	var first sync.WaitGroup
+	summaries := make([]string, len(d.memories))
+	for i, m := range d.memories {
+		first.Add(1)
+		group.Go(func() error {
+			summaries[i] = d.firstSync(ctx, m)
+			first.Done()
+			return m.Watch(ctx)
+		})
+	}
+	group.Go(func() error {
+		first.Wait()
+		if ctx.Err() == nil {
+			d.app.notice("ready: %s", strings.Join(summaries, "; "))
+		}
+		return nil
+	})
+}
+
+// firstSync brings one index in step and says what it holds then.
+func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
+	report, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
+	if ctx.Err() != nil {
+		return ""
+	}
+	if err != nil {
+		d.log.Error("first sync", "agent", m.Agent(), "err", err)
+		return m.Agent() + " not in step"
+	}
+	if report.EmbedErr != nil {
+		d.log.Warn("texts are without vectors", "agent", m.Agent(), "err", report.EmbedErr)
+	}
+	state, err := m.State(ctx)
+	if err != nil {
+		return m.Agent()
+	}
+	return fmt.Sprintf("%s %s, %s", m.Agent(), count(state.Files, "file"), count(state.Chunks, "chunk"))
+}
+
+// closeMemories gives all indexes back, within closeWait.
+func (d *daemon) closeMemories() error {
+	done := make(chan error, 1)
+	go func() {
+		var errs []error
+		for _, m := range d.memories {
+			errs = append(errs, m.Close())
+		}
+		done <- errors.Join(errs...)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(closeWait):
+		return fmt.Errorf("an index was not given back within %s", closeWait)
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// buildInfo is what kioku version writes.
+type buildInfo struct {
+	Version string `json:"version"`
+	// Commit that was built, empty where the build does not say.
+	Commit   string `json:"commit"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// buildVersion is what the linker was told, else what the build knows of itself.
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+func currentBuild() buildInfo {
+	b := buildInfo{Version: buildVersion(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
+		return b
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Commit = s.Value
+		}
+	}
+	return b
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version",
+		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			b := currentBuild()
+			if a.json {
+				return a.writeJSON(b)
+			}
+			_, err := fmt.Fprintf(a.stdout, "kioku %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			return err
+		},
+	}
+}

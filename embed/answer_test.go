@@ -76,6 +76,13 @@ func TestAQuoteKeepsWhatTheServerSaid(t *testing.T) {
 	}
 }
 
+func TestALongRunIsHiddenWhole(t *testing.T) {
+	rule := strings.Repeat("-", 100_000)
+	if got := quotable([]byte("near "+rule), nil, []string{rule}); got != "near [...]…" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestTheAddressFollowsFromTheBase(t *testing.T) {
 	for base, want := range map[string]string{
 		"https://api.openai.com":                                  "https://api.openai.com/v1/embeddings",

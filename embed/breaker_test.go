@@ -143,6 +143,25 @@ func TestTheCircuitOpensAfterRepeatedFailuresAndOneCallerTriesIt(t *testing.T) {
 	})
 }
 
+func TestTheCircuitStaysOpenAsLongAsTheServerAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{MaxTries: 1}, func(r request) reply {
+			if r.N == 5 {
+				return reply{status: 503, header: map[string]string{"Retry-After": "600"}}
+			}
+			return reply{status: 500}
+		})
+		for range 6 {
+			if _, err := c.Documents(t.Context(), []string{"tea"}); !errors.Is(err, embed.ErrUnavailable) {
+				t.Fatal(err)
+			}
+		}
+		if wait := time.Until(c.Health().RetryAt); wait != 600*time.Second || len(f.seen()) != 5 {
+			t.Errorf("tried again in %s, after %d requests", wait, len(f.seen()))
+		}
+	})
+}
+
 func TestACallerWhoGivesUpLeavesTheTrialToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{}, func(r request) reply {

@@ -83,6 +83,18 @@ func TestTheSpaceKnowsItsDimensionAfterTheFirstAnswer(t *testing.T) {
 	}
 }
 
+func TestSpacesMatchUnlessTheyAreKnownToDiffer(t *testing.T) {
+	a := embed.Space{Provider: "openai", Model: "m", Dims: 3}
+	unknown, longer, other := a, a, a
+	unknown.Dims, longer.Dims, other.Endpoint = 0, 4, "abc"
+	if !a.Matches(a) || !a.Matches(unknown) || !unknown.Matches(a) {
+		t.Error("a space does not match itself")
+	}
+	if a.Matches(longer) || a.Matches(other) || unknown.Matches(other) {
+		t.Error("different spaces match")
+	}
+}
+
 func TestAChangedDimensionIsRefusedNamingBothNumbers(t *testing.T) {
 	f, c := newFake(t, embed.Config{}, func(r request) reply {
 		if r.N == 1 {

@@ -76,7 +76,7 @@ func TestTextsThatShareWordsAreNearEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, b := dot(q, got[0].Vector), dot(q, got[1].Vector); a < b+0.15 {
+		if a, b := dot(q, got[0].Vector), dot(q, got[1].Vector); a < b+0.1 {
 			t.Errorf("%q: %.2f to %q, %.2f to %q", test.query, a, test.near, b, test.far)
 		}
 	}

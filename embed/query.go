@@ -58,10 +58,8 @@ func (l *lru) get(text string) []float32 {
 	return e.Value.(remembered).vec
 }
 
+// add remembers the vector of a text that is not remembered yet.
 func (l *lru) add(text string, vec []float32) {
-	if e := l.at[text]; e != nil {
-		l.order.Remove(e)
-	}
 	l.at[text] = l.order.PushFront(remembered{text, vec})
 	if l.order.Len() > l.size {
 		last := l.order.Back()

@@ -179,6 +179,25 @@ func TestWhoFollowsACallerThatGivesUpIsServedAllTheSame(t *testing.T) {
 	})
 }
 
+// Hazard E02: callers that share a flight share its failure, and do not each try again.
+func TestWhoFollowsLearnsThatTheProviderIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{}, func(request) reply { return reply{status: 401, delay: time.Second} })
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if _, err := c.Query(t.Context(), "same"); !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "401") {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(f.seen()); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
 func TestWhoFollowsKeepsToItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{}, slow)

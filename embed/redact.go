@@ -72,6 +72,7 @@ func hide(hidden []bool, said string, originals []string, window int) {
 			for _, at := range places[original[i:i+window]] {
 				mark(at, window)
 			}
+			delete(places, original[i:i+window]) // a long run of dashes must not cost its square
 		}
 		if n := len(original); n > 1 && n < window {
 			for at := range said {

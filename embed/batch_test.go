@@ -169,6 +169,25 @@ func TestAProviderThatRefusesEverythingIsDownAndNotEachText(t *testing.T) {
 	}
 }
 
+// Hazard E04: a server that begins to refuse everything is found out in the middle of a list too.
+func TestAProviderThatBeginsToRefuseEverythingIsDown(t *testing.T) {
+	f, c := newFake(t, embed.Config{}, func(r request) reply {
+		if r.N > 1 {
+			return reply{status: 422, body: "no"}
+		}
+		return good(r)
+	})
+	texts := numbered(1000)
+	got, err := c.Documents(t.Context(), texts)
+	if !errors.Is(err, embed.ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+	wantVectors(t, texts[:64], got[:64])
+	if n := len(f.seen()); n > 20 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 func TestWhatWasEmbeddedBeforeAFailureIsReturned(t *testing.T) {
 	_, c := newFake(t, embed.Config{BatchItems: 2}, func(r request) reply {
 		if r.N > 2 {

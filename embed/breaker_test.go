@@ -143,6 +143,32 @@ func TestTheCircuitOpensAfterRepeatedFailuresAndOneCallerTriesIt(t *testing.T) {
 	})
 }
 
+// Hazard E02: who waits to try again does not, once another caller has learned that the key is refused.
+func TestAnOpenCircuitEndsTheTriesOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{}, func(r request) reply {
+			if r.N == 1 {
+				return reply{status: 500}
+			}
+			return reply{status: 401}
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := c.Documents(t.Context(), []string{"one"}); !errors.Is(err, embed.ErrUnavailable) {
+				t.Errorf("got %v", err)
+			}
+		})
+		synctest.Wait()
+		if _, err := c.Query(t.Context(), "two"); !errors.Is(err, embed.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+		wg.Wait()
+		if n := len(f.seen()); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
 func TestTheCircuitStaysOpenAsLongAsTheServerAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{MaxTries: 1}, func(r request) reply {

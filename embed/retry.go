@@ -25,12 +25,9 @@ func (c *Client) ask(ctx context.Context, in input, texts []string) ([][]float32
 	ctx, cancel := context.WithTimeoutCause(ctx, requestBudget, errBudget)
 	defer cancel()
 
-	tries, pauses := uint(c.cfg.MaxTries), pace(2*time.Second, 3, time.Minute)
+	pauses := pace(2*time.Second, 3, time.Minute)
 	if in == forQuery {
 		pauses = pace(200*time.Millisecond, 2, time.Second)
-	}
-	if probe {
-		tries = 1
 	}
 	var last error
 	vecs, err := backoff.Retry(ctx, func() ([][]float32, error) {
@@ -42,11 +39,11 @@ func (c *Client) ask(ctx context.Context, in input, texts []string) ([][]float32
 			return vecs, nil
 		}
 		last = err
-		if !again || c.circuit.isOpen() {
+		if !again || c.circuit.isOpen() { // a trial of an open circuit has one try
 			return nil, backoff.Permanent(err)
 		}
 		return nil, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(tries), backoff.WithMaxElapsedTime(0))
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(uint(c.cfg.MaxTries)), backoff.WithMaxElapsedTime(0))
 
 	switch {
 	case err == nil:

@@ -39,19 +39,19 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 		i := d.next(rest, best)
 		c := rest[i]
 		rest = slices.Delete(rest, i, i+1)
-		if text := strings.TrimSpace(c.Text); d.texts[text] {
+		text := strings.TrimSpace(c.Text)
+		if d.texts[text] {
 			c.outcome = DroppedByMMR
 			continue
-		} else {
-			d.texts[text] = true
 		}
+		d.texts[text] = true
 		d.chosen = append(d.chosen, c)
 		for _, other := range rest {
 			other.similarity = max(other.similarity, d.sets.similarity(c, other))
 		}
 	}
-	for i, c := range pool[:min(room, len(pool))] {
-		if slices.Contains(rest, pool[i]) {
+	for _, c := range pool[:min(room, len(pool))] {
+		if slices.Contains(rest, c) {
 			c.outcome = DroppedByMMR
 		}
 	}

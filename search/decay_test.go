@@ -1,0 +1,114 @@
+package search
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+const month = 30 * 24 * time.Hour
+
+var testNow = time.Date(2026, 3, 1, 23, 30, 0, 0, time.UTC)
+
+func TestHalfIsGoneAfterTheHalfLife(t *testing.T) {
+	tests := []struct{ age, floor, want float64 }{
+		{0, 0.85, 1}, {30, 0, 0.5}, {60, 0, 0.25}, {30, 0.85, 0.925}, {3000, 0.85, 0.85}, {-5, 0, 1}, {30, 7, 1},
+	}
+	for _, test := range tests {
+		if got := decayFactor(test.age, month, test.floor); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("decayFactor(%v, 30 days, %v) = %v, want %v", test.age, test.floor, got, test.want)
+		}
+	}
+	if got := decayFactor(30, 0, 0); got != 1 {
+		t.Errorf("without a half-life the factor is %v", got)
+	}
+}
+
+// Hazard D08: future, ancient and wrong dates.
+func TestAgeCountsCalendarDays(t *testing.T) {
+	tests := []struct {
+		date string
+		want float64
+		ok   bool
+	}{
+		{"2026-03-01", 0, true}, {"2026-02-27", 2, true}, {"2026-03-09", 0, true}, {"0001-01-01", 739675, true},
+		{"2026-02-30", 0, false}, {"2026-2-3", 0, false}, {"", 0, false}, {"yesterday", 0, false},
+	}
+	for _, test := range tests {
+		got, ok := ageDays(test.date, testNow)
+		if got != test.want || ok != test.ok {
+			t.Errorf("ageDays(%q) = %v, %v, want %v, %v", test.date, got, ok, test.want, test.ok)
+		}
+	}
+}
+
+// Hazard D08: evergreen, undated and misdated notes do not decay.
+func TestWhatDecays(t *testing.T) {
+	opt := DefaultOptions()
+	opt.Evergreen = []string{"memory/people/**", "*.ref.md", "[bad"}
+	tests := []struct {
+		name  string
+		chunk Chunk
+		off   bool
+		want  bool
+	}{
+		{"an old note", Chunk{Path: "memory/2025-01-01.md", Date: "2025-01-01"}, false, true},
+		{"a note of today", Chunk{Path: "memory/2026-03-01.md", Date: "2026-03-01"}, false, false},
+		{"a note of tomorrow", Chunk{Path: "memory/2026-03-02.md", Date: "2026-03-02"}, false, false},
+		{"an undated note", Chunk{Path: "memory/tea.md"}, false, false},
+		{"a wrong date", Chunk{Path: "memory/x.md", Date: "2025-02-31"}, false, false},
+		{"an evergreen chunk", Chunk{Path: "memory/x.md", Date: "2025-01-01", Evergreen: true}, false, false},
+		{"an evergreen folder", Chunk{Path: "memory/people/a/2025-01-01.md", Date: "2025-01-01"}, false, false},
+		{"an evergreen name", Chunk{Path: "memory/2025-01-01.ref.md", Date: "2025-01-01"}, false, false},
+		{"decay switched off", Chunk{Path: "memory/2025-01-01.md", Date: "2025-01-01"}, true, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := &candidate{Chunk: test.chunk}
+			opt := opt
+			opt.Decay = !test.off
+			opt.decay([]*candidate{c}, testNow)
+			if got := c.decay < 1; got != test.want || !(c.decay > 0 && c.decay <= 1) {
+				t.Errorf("decay = %v", c.decay)
+			}
+		})
+	}
+}
+
+// Hazard D08: the factor lies in (0,1] and falls with age, whatever the options.
+func TestDecayIsAFactorThatFallsWithAge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		age := rapid.Float64Range(0, 1e6).Draw(t, "age")
+		older := age + rapid.Float64Range(0, 1e6).Draw(t, "more")
+		halfLife := time.Duration(rapid.Int64().Draw(t, "half-life"))
+		floor := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, 0.85, 1, math.NaN()})).Draw(t, "floor")
+		young, old := decayFactor(age, halfLife, floor), decayFactor(older, halfLife, floor)
+		if !(young > 0 && young <= 1 && old > 0 && old <= young) {
+			t.Fatalf("%v at %v days, %v at %v days", young, age, old, older)
+		}
+	})
+}
+
+func TestGlobs(t *testing.T) {
+	tests := []struct {
+		glob, path string
+		want       bool
+	}{
+		{"memory/*.md", "memory/a.md", true},
+		{"memory/*.md", "memory/b/a.md", false},
+		{"memory/**/a.md", "memory/a.md", true},
+		{"memory/**/a.md", "memory/b/c/a.md", true},
+		{"memory/**", "memory/b/c/a.md", true},
+		{"a.md", "memory/b/a.md", true},
+		{"memory", "memory/a.md", false},
+		{"memory/b/*/*.md", "memory/b/a.md", false},
+		{"[", "[", false},
+	}
+	for _, test := range tests {
+		if got := matchesAny([]string{test.glob}, test.path); got != test.want {
+			t.Errorf("%s matches %s: %v", test.glob, test.path, got)
+		}
+	}
+}

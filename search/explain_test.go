@@ -1,0 +1,105 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExplainSaysWhatBecameOfALine(t *testing.T) {
+	s := New(newFakeStore(append(notes(),
+		Chunk{Path: "memory/pot.md", StartLine: 3, EndLine: 9, Text: "green tea green tea"},
+		Chunk{Path: "memory/copy.md", Text: "- Ana prefers green tea to coffee"},
+		Chunk{Path: "memory/far.md", Text: "green " + strings.Repeat("grass grows ", 500)},
+	)...), nil, testOptions())
+	tests := []struct {
+		name, query, path string
+		line              int
+		filter            Filter
+		outcome, text     string
+		passage           bool
+	}{
+		{"returned", "green tea", "memory/pot.md", 5, Filter{}, Returned, "ranked 1 of", true},
+		{"dropped", "green tea", "memory/copy.md", 1, Filter{}, DroppedByMMR, "memory/copy.md:1-1", true},
+		{"beyond", "green tea", "MEMORY.md", 1, Filter{}, BeyondMaxResults, "only 1 results", true},
+		{"below", "green teapot saucer spoon", "memory/far.md", 1, Filter{}, BelowThreshold, "below 0.19", true},
+		{"no word", "green tea", "memory/ideas.md", 1, Filter{}, NotACandidate, "line 1 of memory/ideas.md", false},
+		{"another line", "green tea", "memory/pot.md", 2, Filter{}, NotACandidate, "line 2", false},
+		{"unknown file", "green tea", "memory/none.md", 1, Filter{}, NotACandidate, "memory/none.md", false},
+		{"another folder", "green tea", "MEMORY.md", 1, Filter{PathPrefix: "memory/"}, Filtered, "outside of memory/", false},
+		{"another source", "green tea", "MEMORY.md", 1, Filter{Sources: []string{"extra"}}, Filtered, "the filter leaves it out", false},
+		{"another day", "green tea", "MEMORY.md", 1, Filter{Since: "2026-01-01"}, Filtered, "the filter leaves it out", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			k := 1
+			if test.outcome == DroppedByMMR {
+				k = 6
+			}
+			got, err := s.Explain(t.Context(), Query{Text: test.query, MaxResults: k, Filter: test.filter}, test.path, test.line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Outcome != test.outcome || !strings.Contains(got.Text, test.text) {
+				t.Errorf("%s: %s", got.Outcome, got.Text)
+			}
+			if (got.Passage != nil) != test.passage {
+				t.Fatalf("passage %+v", got.Passage)
+			}
+			if test.passage && (got.Passage.Path != test.path || got.Passage.Trace == nil || got.Passage.Trace.Rank == 0) {
+				t.Errorf("passage %+v", got.Passage)
+			}
+		})
+	}
+}
+
+func TestExplainNamesAChunkBeyondThePool(t *testing.T) {
+	var chunks []Chunk
+	for i := range 150 {
+		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%03d.md", i), Text: fmt.Sprint("green tea ", i)})
+	}
+	chunks = append(chunks, Chunk{Path: "memory/last.md", Text: "tea alone"})
+	got, err := New(newFakeStore(chunks...), nil, testOptions()).Explain(t.Context(), Query{Text: "green tea"}, "memory/last.md", 1)
+	if err != nil || got.Outcome != NotACandidate || !strings.Contains(got.Text, "100 other chunks") {
+		t.Errorf("%s: %s, %v", got.Outcome, got.Text, err)
+	}
+}
+
+func TestExplainWithoutAPathExplainsTheAnswer(t *testing.T) {
+	got, err := New(newFakeStore(notes()...), nil, testOptions()).Explain(t.Context(), Query{Text: "Which green tea?"}, "", 0)
+	if err != nil || got.Outcome != "" || got.Passage != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if diff := cmp.Diff([]string{"green", "tea"}, got.Terms); diff != "" {
+		t.Errorf("terms (-want +got):\n%s", diff)
+	}
+	if len(got.Answer.Hits) == 0 || got.Answer.Hits[0].Trace == nil {
+		t.Fatalf("answer %+v", got.Answer)
+	}
+	for _, share := range got.Answer.Hits[0].Trace.Terms {
+		if share.Count != 1 || !(share.Share > 0) || !(share.IDF > 0) {
+			t.Errorf("share %+v", share)
+		}
+	}
+}
+
+func TestExplainRefusesWhatSearchRefuses(t *testing.T) {
+	s := New(newFakeStore(notes()...), nil, testOptions())
+	if _, err := s.Explain(t.Context(), Query{Text: " "}, "MEMORY.md", 1); !errors.Is(err, ErrEmptyQuery) {
+		t.Errorf("blank query: %v", err)
+	}
+	var input *InputError
+	if _, err := s.Explain(t.Context(), Query{Text: "tea"}, "MEMORY.md", 0); !errors.As(err, &input) || input.Field != "line" {
+		t.Errorf("line 0: %v", err)
+	}
+}
+
+func TestExplainOfAnEmptyIndexFindsNothing(t *testing.T) {
+	got, err := New(newFakeStore(), nil, testOptions()).Explain(t.Context(), Query{Text: "tea"}, "MEMORY.md", 1)
+	if err != nil || got.Outcome != NotACandidate || got.Answer.Degraded[0].Code != IndexEmpty {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,146 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"kioku/embed"
+)
+
+var errBroken = errors.New("disk on fire")
+
+var testSpace = embed.Space{Provider: "openai", Model: "test", Dims: 3}
+
+// fakeStore is a store in memory. Its Match ranks by how many of the terms occur.
+type fakeStore struct {
+	chunks []Chunk
+	terms  []map[string]bool
+	index  Index
+	df     map[string]int
+	// matchErr and nearErr are what Match and Nearest return.
+	matchErr, nearErr error
+	// matched and nearest record the limits of the last calls.
+	matched, nearest atomic.Int64
+	open             atomic.Bool
+}
+
+// newFakeStore numbers the chunks from 1.
+func newFakeStore(chunks ...Chunk) *fakeStore {
+	s := &fakeStore{df: make(map[string]int)}
+	total := 0
+	for i, c := range chunks {
+		c.ID = int64(i + 1)
+		if c.Source == "" {
+			c.Source = "memory"
+		}
+		if c.StartLine == 0 {
+			c.StartLine, c.EndLine = 1, 1
+		}
+		if c.Vector != nil {
+			s.index.Embedded++
+			s.index.Space = testSpace
+		}
+		set := make(map[string]bool)
+		for _, t := range ChunkTerms(c.Headings, c.Date, c.Text) {
+			total++
+			if !set[t] {
+				s.df[t]++
+			}
+			set[t] = true
+		}
+		s.chunks, s.terms = append(s.chunks, c), append(s.terms, set)
+	}
+	s.index.Files, s.index.Chunks = len(chunks), len(chunks)
+	s.index.AvgTerms = float64(total) / float64(max(1, len(chunks)))
+	return s
+}
+
+func (s *fakeStore) View(_ context.Context, _ bool, f func(Reader) error) error {
+	s.open.Store(true)
+	defer s.open.Store(false)
+	return f(s)
+}
+
+func (s *fakeStore) Index() Index { return s.index }
+
+func (s *fakeStore) DocFreq(_ context.Context, terms []string) (map[string]int, error) {
+	df := make(map[string]int)
+	for _, t := range terms {
+		if n := s.df[t]; n > 0 {
+			df[t] = n
+		}
+	}
+	return df, nil
+}
+
+func (s *fakeStore) Match(_ context.Context, terms []string, f Filter, limit int) ([]int64, error) {
+	s.matched.Store(int64(limit))
+	counts := make(map[int64]int)
+	var ids []int64
+	for i, c := range s.chunks {
+		for _, t := range terms {
+			if s.terms[i][t] && f.admits(&c) {
+				counts[c.ID]++
+			}
+		}
+		if counts[c.ID] > 0 {
+			ids = append(ids, c.ID)
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b int64) int { return cmp.Compare(counts[b], counts[a]) })
+	return ids[:min(limit, len(ids))], s.matchErr
+}
+
+func (s *fakeStore) Nearest(_ context.Context, v []float32, f Filter, k int) ([]Neighbor, error) {
+	s.nearest.Store(int64(k))
+	var near []Neighbor
+	for _, c := range s.chunks {
+		if cos, ok := cosine(v, c.Vector); ok && f.admits(&c) {
+			near = append(near, Neighbor{c.ID, cos})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b Neighbor) int { return cmp.Compare(b.Cosine, a.Cosine) })
+	return near[:min(k, len(near))], s.nearErr
+}
+
+func (s *fakeStore) Chunks(_ context.Context, ids []int64, vectors bool) ([]Chunk, error) {
+	var chunks []Chunk
+	// Backwards, as no order is promised.
+	for _, id := range slices.Backward(ids) {
+		c := s.chunks[id-1]
+		if !vectors {
+			c.Vector = nil
+		}
+		chunks = append(chunks, c)
+	}
+	return chunks, nil
+}
+
+// fakeEmbedder returns one vector, or what query does.
+type fakeEmbedder struct {
+	vector []float32
+	space  embed.Space
+	off    bool
+	weak   bool
+	query  func(ctx context.Context) ([]float32, error)
+}
+
+func (e *fakeEmbedder) Enabled() bool { return !e.off }
+func (e *fakeEmbedder) Weak() bool    { return e.weak }
+
+func (e *fakeEmbedder) Space() embed.Space {
+	if e.space.IsZero() {
+		return testSpace
+	}
+	return e.space
+}
+
+func (e *fakeEmbedder) Query(ctx context.Context, _ string) ([]float32, error) {
+	if e.query != nil {
+		return e.query(ctx)
+	}
+	return e.vector, nil
+}

@@ -1,0 +1,139 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// scored returns a candidate with given scores on the two channels; a negative cosine means no vector.
+func scored(id int64, cosine, raw, confidence float64) *candidate {
+	c := &candidate{Chunk: Chunk{ID: id, Path: fmt.Sprintf("%03d.md", id), StartLine: 1, EndLine: 2}}
+	c.text.raw, c.text.confidence = raw, confidence
+	c.embedded, c.cosine = cosine >= 0, max(0, cosine)
+	c.decay = 1
+	return c
+}
+
+func idsOf(list []*candidate) []int64 {
+	ids := []int64{}
+	for _, c := range list {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func TestMergeWeighsBothChannels(t *testing.T) {
+	list := []*candidate{scored(1, 0.2, 4, 0.6), scored(2, 0.9, 1, 0.3), scored(3, 0, 0, 0)}
+	merge(list, channelWeights{0.7, 0.3}, "weighted", measured())
+	if diff := cmp.Diff([]int64{2, 1, 3}, idsOf(list)); diff != "" {
+		t.Fatalf("order (-want +got):\n%s", diff)
+	}
+	second := list[1]
+	if want := 0.7*0.2 + 0.3*1; math.Abs(second.merged-want) > 1e-12 {
+		t.Errorf("merged = %v, want %v", second.merged, want)
+	}
+	if want := 0.7*0.2 + 0.3*0.6; math.Abs(second.confidence-want) > 1e-12 {
+		t.Errorf("confidence = %v, want %v", second.confidence, want)
+	}
+	if second.vectorRank != 2 || second.textRank != 1 || second.rank != 2 {
+		t.Errorf("ranks %d, %d, %d, want 2, 1, 2", second.vectorRank, second.textRank, second.rank)
+	}
+	if last := list[2]; last.vectorRank != 0 || last.textRank != 0 || last.merged != 0 {
+		t.Errorf("a chunk that nothing found: %+v", last)
+	}
+}
+
+func TestAChunkWithoutAVectorIsJudgedByItsWords(t *testing.T) {
+	list := []*candidate{scored(1, -1, 4, 0.8), scored(2, 0.1, 4, 0.8)}
+	merge(list, channelWeights{0.7, 0.3}, "weighted", measured())
+	if list[0].ID != 1 || math.Abs(list[0].confidence-0.8) > 1e-12 {
+		t.Errorf("first is %d with the confidence %v, want 1 with 0.8", list[0].ID, list[0].confidence)
+	}
+}
+
+func TestRRFLooksAtRanksAlone(t *testing.T) {
+	list := []*candidate{scored(1, 0.99, 1, 0.1), scored(2, 0.98, 100, 0.9), scored(3, 0, 99, 0.9)}
+	merge(list, channelWeights{0.5, 0.5}, FusionRRF, measured())
+	if diff := cmp.Diff([]int64{2, 1, 3}, idsOf(list)); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if want := (61.0/62 + 1) / 2; math.Abs(list[0].merged-want) > 1e-12 {
+		t.Errorf("merged = %v, want %v", list[0].merged, want)
+	}
+}
+
+func TestWeightsOfTheModes(t *testing.T) {
+	opt := DefaultOptions()
+	tests := []struct {
+		mode string
+		weak bool
+		want channelWeights
+	}{
+		{ModeHybrid, false, channelWeights{0.7, 0.3}},
+		{ModeHybrid, true, channelWeights{0.3, 0.7}},
+		{ModeKeyword, false, channelWeights{0, 1}},
+		{ModeVector, true, channelWeights{1, 0}},
+	}
+	for _, test := range tests {
+		got := opt.weightsFor(test.mode, test.weak)
+		if math.Abs(got.vector-test.want.vector)+math.Abs(got.text-test.want.text) > 1e-12 {
+			t.Errorf("%s, weak %v: %+v, want %+v", test.mode, test.weak, got, test.want)
+		}
+	}
+}
+
+// anyCandidates draws candidates with scores of all kinds, many of them equal.
+func anyCandidates(t *rapid.T) []*candidate {
+	score := rapid.OneOf(rapid.SampledFrom([]float64{0, 0, 0.5, 1, 1e-300}), rapid.Float64Range(0, 1))
+	var list []*candidate
+	for i := range rapid.IntRange(0, 30).Draw(t, "n") {
+		cos := score.Draw(t, "cosine")
+		if rapid.IntRange(0, 4).Draw(t, "embedded") == 0 {
+			cos = -1
+		}
+		conf := score.Draw(t, "confidence")
+		raw := 0.0
+		if conf > 0 {
+			raw = rapid.Float64Range(1e-9, 1e6).Draw(t, "raw")
+		}
+		c := scored(int64(i), cos, raw, conf)
+		c.Text = rapid.SampledFrom([]string{"tea cup", "green tea", "pot", "東京"}).Draw(t, "text")
+		c.Path = rapid.SampledFrom([]string{"a.md", "b.md"}).Draw(t, "path")
+		list = append(list, c)
+	}
+	return list
+}
+
+// Hazard D07: merged scores and confidences lie in [0,1], whatever the channels and the weights; the order does not
+// depend on the order that the store returns, and ranks count up.
+func TestMergeIsBoundedAndStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := anyCandidates(t)
+		any := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, -1, math.NaN(), math.Inf(1), math.MaxFloat64, 5e-324}))
+		weight := normalizeWeights(any.Draw(t, "vector weight"), any.Draw(t, "text weight"))
+		if sum := weight.vector + weight.text; math.Abs(sum-1) > 1e-9 {
+			t.Fatalf("weights %+v add up to %v", weight, sum)
+		}
+		fusion := rapid.SampledFrom([]string{"weighted", FusionRRF}).Draw(t, "fusion")
+		shuffled := rapid.Permutation(list).Draw(t, "shuffled")
+
+		merge(list, weight, fusion, measured())
+		for i, c := range list {
+			if !inUnit(c.merged) || !inUnit(c.confidence) {
+				t.Fatalf("merged %v, confidence %v", c.merged, c.confidence)
+			}
+			if c.rank != i+1 || i > 0 && c.merged > list[i-1].merged {
+				t.Fatalf("rank %d with %v behind %v", c.rank, c.merged, list[max(0, i-1)].merged)
+			}
+		}
+		merge(shuffled, weight, fusion, measured())
+		if !slices.Equal(idsOf(list), idsOf(shuffled)) {
+			t.Fatalf("%v, but shuffled %v", idsOf(list), idsOf(shuffled))
+		}
+	})
+}

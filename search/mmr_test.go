@@ -1,0 +1,132 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// relevant returns a candidate with a text and a merged score.
+func relevant(id int64, score float64, text string, vector ...float32) *candidate {
+	return &candidate{Chunk: Chunk{ID: id, Text: text, Vector: vector}, merged: score, decay: 1}
+}
+
+func chosen(lambda float64, k int, pool ...*candidate) []int64 {
+	d := newDiversifier(lambda)
+	d.choose(pool, k)
+	return idsOf(d.chosen)
+}
+
+func TestMMRPrefersWhatIsNew(t *testing.T) {
+	pool := func() []*candidate {
+		return []*candidate{
+			relevant(1, 1, "green tea in the morning"),
+			relevant(2, 0.95, "green tea in the evening"),
+			relevant(3, 0.9, "coffee beans from Kenya"),
+		}
+	}
+	if diff := cmp.Diff([]int64{1, 3}, chosen(0.5, 2, pool()...)); diff != "" {
+		t.Errorf("lambda 0.5 (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{1, 2}, chosen(1, 2, pool()...)); diff != "" {
+		t.Errorf("lambda 1 (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int64{1, 3, 2}, chosen(0, 5, pool()...)); diff != "" {
+		t.Errorf("lambda 0 (-want +got):\n%s", diff)
+	}
+}
+
+func TestMMRComparesVectorsWhereThereAreSome(t *testing.T) {
+	got := chosen(0.5, 2,
+		relevant(1, 1, "alpha", 1, 0), relevant(2, 0.9, "beta", 1, 0.01), relevant(3, 0.8, "gamma", 0, 1))
+	if diff := cmp.Diff([]int64{1, 3}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMMRMarksWhatItPushedOut(t *testing.T) {
+	pool := []*candidate{relevant(1, 1, "green tea"), relevant(2, 0.99, "tea green"), relevant(3, 0.9, "coffee"), relevant(4, 0.1, "pot")}
+	d := newDiversifier(0.5)
+	d.choose(pool, 2)
+	if pool[1].outcome != DroppedByMMR || pool[3].outcome != "" {
+		t.Errorf("outcomes %q and %q", pool[1].outcome, pool[3].outcome)
+	}
+	if pool[1].similarity != 1 || pool[2].mmr != 0.45 {
+		t.Errorf("similarity %v, score %v, want 1 and 0.45", pool[1].similarity, pool[2].mmr)
+	}
+}
+
+func TestASecondPoolFillsFreeSlotsAndKnowsTheFirst(t *testing.T) {
+	d := newDiversifier(0.7)
+	d.choose([]*candidate{relevant(1, 1, "green tea")}, 3)
+	d.choose([]*candidate{relevant(2, 0.5, " green tea\n"), relevant(3, 0.4, "coffee"), relevant(4, 0.3, "milk"), relevant(5, 0.2, "rum")}, 3)
+	if diff := cmp.Diff([]int64{1, 3, 4}, idsOf(d.chosen)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestJaccard(t *testing.T) {
+	tests := []struct {
+		a, b []int32
+		want float64
+	}{
+		{nil, nil, 0}, {[]int32{1}, nil, 0}, {[]int32{1, 2}, []int32{1, 2}, 1}, {[]int32{1, 2, 3}, []int32{2, 3, 4}, 0.5},
+	}
+	for _, test := range tests {
+		if got := jaccard(test.a, test.b); got != test.want {
+			t.Errorf("jaccard(%v, %v) = %v, want %v", test.a, test.b, got, test.want)
+		}
+	}
+}
+
+// Hazard D09: MMR terminates, chooses no text twice, begins with the best and always chooses the same, for every
+// lambda and k.
+func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pool := anyCandidates(t)
+		merge(pool, channelWeights{0.5, 0.5}, "weighted", measured())
+		for _, c := range pool {
+			if rapid.Bool().Draw(t, "vector") {
+				c.Vector = rapid.SampledFrom([][]float32{{1, 0}, {0, 1}, {0, 0}, {float32(math.NaN()), 1}}).Draw(t, "v")
+			}
+		}
+		k := rapid.IntRange(0, 50).Draw(t, "k")
+		lambda := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, -3, math.NaN()})).Draw(t, "lambda")
+		d := newDiversifier(lambda)
+		d.choose(pool, k)
+		texts := make(map[string]bool)
+		for _, c := range d.chosen {
+			if texts[c.Text] {
+				t.Fatalf("%q was chosen twice", c.Text)
+			}
+			texts[c.Text] = true
+			if math.IsNaN(c.mmr) || !inUnit(c.similarity) {
+				t.Fatalf("score %v, similarity %v", c.mmr, c.similarity)
+			}
+		}
+		if len(d.chosen) > k || len(pool) > 0 && k > 0 && d.chosen[0] != pool[0] {
+			t.Fatalf("%v of %v for k = %d", idsOf(d.chosen), idsOf(pool), k)
+		}
+		if again := chosen(lambda, k, pool...); !slices.Equal(again, idsOf(d.chosen)) {
+			t.Fatalf("%v, then %v", idsOf(d.chosen), again)
+		}
+	})
+}
+
+// Hazard D05: vectors that are no directions are never compared.
+func TestCosineRefusesWhatIsNoDirection(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, v := range [][]float32{nil, {}, {0, 0}, {nan, 1}, {inf, 1}, {1, 0, 0}} {
+		if cos, ok := cosine(v, []float32{1, 0}); ok {
+			t.Errorf("cosine with %v = %v", v, cos)
+		}
+	}
+	for _, v := range [][]float32{{3, 0}, {math.MaxFloat32, 0}, {1e-40, 0}} {
+		if cos, ok := cosine(v, []float32{1, 0}); !ok || math.Abs(cos-1) > 1e-9 {
+			t.Errorf("cosine with %v = %v, %v, want 1", v, cos, ok)
+		}
+	}
+}

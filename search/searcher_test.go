@@ -1,0 +1,454 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/embed"
+)
+
+// notes are a small memory in three languages; the vectors tell drinks, servers and travel apart.
+func notes() []Chunk {
+	return []Chunk{
+		{Path: "MEMORY.md", Evergreen: true, Text: "- Ana prefers green tea to coffee", Vector: []float32{1, 0, 0}},
+		{Path: "memory/2026-02-27.md", Date: "2026-02-27", Headings: "# Staging", Text: "The migration of the staging database failed twice\n", Vector: []float32{0, 1, 0}},
+		{Path: "memory/2026-02-28.md", Date: "2026-02-28", Text: "来月は東京タワーに登る予定です。", Vector: []float32{0, 0, 1}},
+		{Path: "memory/2025-06-01.md", Date: "2025-06-01", Source: "extra", Text: "数据库迁移已经完成", Vector: []float32{0, 0.9, 0.1}},
+		{Path: "memory/ideas.md", Text: "Plant tomatoes in the garden", Vector: []float32{0.6, 0, 0.8}},
+		{Path: "memory/errors.md", Text: "Job a828e60 ended in memorySearch.query", Vector: []float32{0, 0.8, 0.6}},
+	}
+}
+
+func testOptions() Options {
+	opt := DefaultOptions()
+	opt.Now = func() time.Time { return testNow }
+	return opt
+}
+
+func paths(a Answer) []string {
+	var p []string
+	for _, h := range a.Hits {
+		p = append(p, h.Path)
+	}
+	return p
+}
+
+func codes(a Answer) []string {
+	var c []string
+	for _, d := range a.Degraded {
+		c = append(c, d.Code)
+	}
+	return c
+}
+
+func ask(t *testing.T, s *Searcher, text string) Answer {
+	t.Helper()
+	a, err := s.Search(t.Context(), Query{Text: text})
+	if err != nil {
+		t.Fatalf("Search(%q): %v", text, err)
+	}
+	return a
+}
+
+func TestKeywordSearchFindsTheNoteInAnyLanguage(t *testing.T) {
+	s := New(newFakeStore(notes()...), nil, testOptions())
+	tests := []struct{ query, want string }{
+		{"Which tea does Ana like?", "MEMORY.md"},
+		{"staging migrations", "memory/2026-02-27.md"},
+		{"東京タワーにはいつ登りますか", "memory/2026-02-28.md"},
+		{"数据库迁移完成了吗", "memory/2025-06-01.md"},
+		{"A828E60", "memory/errors.md"},
+		{"memorySearch.query", "memory/errors.md"},
+		{"ＴＯＭＡＴＯＥＳ", "memory/ideas.md"},
+	}
+	for _, test := range tests {
+		a := ask(t, s, test.query)
+		if len(a.Hits) == 0 || a.Hits[0].Path != test.want {
+			t.Errorf("%q found %v, want %s first", test.query, paths(a), test.want)
+			continue
+		}
+		if a.Mode != ModeKeyword || len(a.Degraded) > 0 || !a.Space.IsZero() {
+			t.Errorf("%q: mode %s, degraded %v, space %v", test.query, a.Mode, a.Degraded, a.Space)
+		}
+		if h := a.Hits[0]; h.TextScore != h.Score || h.VectorScore != 0 || h.Snippet == "" || h.Trace != nil {
+			t.Errorf("%q: hit %+v", test.query, h)
+		}
+	}
+}
+
+func TestHybridSearchFindsWhatSharesNoWord(t *testing.T) {
+	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0.1, 0, 1}}, testOptions())
+	a, err := s.Search(t.Context(), Query{Text: "the Tokyo trip, Ana", Explain: true})
+	if err != nil || len(a.Hits) == 0 || a.Hits[0].Path != "memory/2026-02-28.md" {
+		t.Fatalf("found %v, %v", paths(a), err)
+	}
+	if a.Mode != ModeHybrid || a.Space != testSpace {
+		t.Errorf("mode %s, space %v", a.Mode, a.Space)
+	}
+	tr := a.Hits[0].Trace
+	if tr == nil || tr.Rank != 1 || tr.VectorRank != 1 || tr.TextRank != 0 || tr.VectorWeight != 0.7 || tr.AgeDays != 1 || !(tr.Decay < 1) {
+		t.Errorf("trace %+v", tr)
+	}
+	if want := 1 / math.Sqrt(1.01); math.Abs(a.Hits[0].VectorScore-want) > 1e-6 {
+		t.Errorf("vector score %v, want %v", a.Hits[0].VectorScore, want)
+	}
+}
+
+func TestExactWordsFillSlotsBelowTheThreshold(t *testing.T) {
+	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
+	a, err := s.Search(t.Context(), Query{Text: "a828e60", Explain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.Index(paths(a), "memory/errors.md")
+	if i <= 0 || !a.Hits[i].Trace.KeywordBacked || a.Hits[i].Score >= 0.35 || a.Hits[0].Trace.KeywordBacked {
+		t.Errorf("found %v", paths(a))
+	}
+	strict := 0.35
+	a, _ = s.Search(t.Context(), Query{Text: "a828e60", MinScore: &strict})
+	if slices.Contains(paths(a), "memory/errors.md") {
+		t.Error("an explicit minimum is taken as it is")
+	}
+}
+
+func TestAWeakChannelWeighsLess(t *testing.T) {
+	e := &fakeEmbedder{vector: []float32{0.5, 0.5, 0.7}, weak: true}
+	a, err := New(newFakeStore(notes()...), e, testOptions()).Search(t.Context(), Query{Text: "green tea", Explain: true})
+	if err != nil || len(a.Hits) == 0 || a.Hits[0].Trace.VectorWeight != 0.3 || a.Hits[0].Trace.TextWeight != 0.7 {
+		t.Errorf("hits %+v, %v", a.Hits, err)
+	}
+}
+
+func TestAQuestionOfUnknownWordsIsLeftToTheModel(t *testing.T) {
+	e := &fakeEmbedder{vector: []float32{0, 0.5, -0.5}}
+	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "wo ist xyzzy"); a.Mode != ModeVector || len(a.Hits) == 0 {
+		t.Errorf("mode %s, found %v", a.Mode, paths(a))
+	}
+	e.weak = true
+	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "wo ist xyzzy"); a.Mode != ModeHybrid || len(a.Hits) != 0 {
+		t.Errorf("weak: mode %s, found %v", a.Mode, paths(a))
+	}
+}
+
+// Hazard D10: whatever is missing, keywords answer and the answer says what was missing.
+func TestDegradedSearchesAnswerByKeywords(t *testing.T) {
+	down := &fakeEmbedder{query: func(context.Context) ([]float32, error) { return nil, errors.New("connection refused") }}
+	bare := notes()
+	for i := range bare {
+		bare[i].Vector = nil
+	}
+	some := notes()
+	some[0].Vector = nil
+	broken := newFakeStore(notes()...)
+	broken.nearErr = errBroken
+	green := &fakeEmbedder{vector: []float32{1, 0, 0}}
+	tests := []struct {
+		name     string
+		store    *fakeStore
+		embedder *fakeEmbedder
+		mode     string
+		code     string
+	}{
+		{"the provider is down", newFakeStore(notes()...), down, ModeKeyword, ProviderDown},
+		{"another model", newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}, space: embed.Space{Provider: "openai", Model: "other"}}, ModeKeyword, SpaceChanged},
+		{"other dimensions", newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0}, space: embed.Space{Provider: "openai", Model: "test"}}, ModeKeyword, SpaceChanged},
+		{"no vectors", newFakeStore(bare...), green, ModeKeyword, VectorsMissing},
+		{"some vectors missing", newFakeStore(some...), green, ModeHybrid, VectorsMissing},
+		{"the vector table is broken", broken, green, ModeKeyword, VectorsMissing},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a := ask(t, New(test.store, test.embedder, testOptions()), "green tea")
+			if len(a.Hits) == 0 || a.Hits[0].Path != "MEMORY.md" || a.Mode != test.mode {
+				t.Errorf("mode %s, found %v", a.Mode, paths(a))
+			}
+			if diff := cmp.Diff([]string{test.code}, codes(a)); diff != "" {
+				t.Errorf("degraded (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNothingIsDegradedWhereVectorsAreNotWanted(t *testing.T) {
+	opt := testOptions()
+	opt.Hybrid = false
+	e := &fakeEmbedder{query: func(context.Context) ([]float32, error) { return nil, errors.New("called") }}
+	if a := ask(t, New(newFakeStore(notes()...), e, opt), "green tea"); a.Mode != ModeKeyword || len(a.Degraded) > 0 {
+		t.Errorf("not hybrid: mode %s, degraded %v", a.Mode, a.Degraded)
+	}
+	e.off = true
+	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "green tea"); a.Mode != ModeKeyword || len(a.Degraded) > 0 {
+		t.Errorf("no provider: mode %s, degraded %v", a.Mode, a.Degraded)
+	}
+}
+
+// Hazard D10: an answer without hits says why.
+func TestNoAnswerIsSilentlyEmpty(t *testing.T) {
+	full := newFakeStore(notes()...)
+	tests := []struct {
+		name  string
+		store *fakeStore
+		query Query
+		code  string
+		text  string
+	}{
+		{"nothing is indexed", newFakeStore(), Query{Text: "tea"}, IndexEmpty, "Nothing is indexed"},
+		{"no word occurs", full, Query{Text: "submarine"}, NoMatch, "No chunk holds a word of the query."},
+		{"a filter leaves nothing", full, Query{Text: "tea", Filter: Filter{PathPrefix: "x/"}}, NoMatch, "within the filter"},
+		{"the nearest misses", full, Query{Text: "garden gnome submarine periscope torpedo"}, NoMatch, "memory/ideas.md:1-1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, err := New(test.store, nil, testOptions()).Search(t.Context(), test.query)
+			if err != nil || len(a.Hits) > 0 {
+				t.Fatalf("found %v, %v", paths(a), err)
+			}
+			if len(a.Degraded) != 1 || a.Degraded[0].Code != test.code || !strings.Contains(a.Degraded[0].Text, test.text) {
+				t.Errorf("degraded %+v", a.Degraded)
+			}
+		})
+	}
+}
+
+// Hazard D03: odd queries have defined results.
+func TestOddQueriesAreAnswered(t *testing.T) {
+	chunks := append(notes(), Chunk{Path: "memory/dog.md", Text: "犬 を飼う", Vector: []float32{0.5, 0.5, 0.5}})
+	plain := New(newFakeStore(chunks...), nil, testOptions())
+	hybrid := New(newFakeStore(chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
+	for _, q := range []string{"?!…", "🎉", "❤️"} {
+		if a := ask(t, plain, q); len(a.Hits) > 0 || !slices.Equal(codes(a), []string{NoMatch}) {
+			t.Errorf("%q by keywords: %v, %v", q, paths(a), a.Degraded)
+		}
+		if a := ask(t, hybrid, q); len(a.Hits) == 0 || a.Mode != ModeVector || a.Hits[0].Path != "MEMORY.md" {
+			t.Errorf("%q by vectors: mode %s, %v", q, a.Mode, paths(a))
+		}
+	}
+	if a := ask(t, plain, "犬"); !slices.Equal(paths(a), []string{"memory/dog.md"}) {
+		t.Errorf("a single kanji found %v", paths(a))
+	}
+	if a := ask(t, plain, "to the"); len(a.Hits) == 0 {
+		t.Errorf("stop words alone: %v", a.Degraded)
+	}
+}
+
+// Hazard D02, D04: limits are refused, with the field at fault.
+func TestBadRequestsAreInputErrors(t *testing.T) {
+	nan, below, above := math.NaN(), -0.1, 1.1
+	tests := []struct {
+		field string
+		query Query
+	}{
+		{"query", Query{Text: ""}},
+		{"query", Query{Text: strings.Repeat("word ", 100000)}},
+		{"query", Query{Text: strings.Repeat("(", 5000)}},
+		{"query", Query{Text: strings.Repeat("a", 1<<20)}},
+		{"max_results", Query{Text: "tea", MaxResults: -1}},
+		{"max_results", Query{Text: "tea", MaxResults: 101}},
+		{"max_results", Query{Text: "tea", MaxResults: 1e9}},
+		{"min_score", Query{Text: "tea", MinScore: &nan}},
+		{"min_score", Query{Text: "tea", MinScore: &below}},
+		{"min_score", Query{Text: "tea", MinScore: &above}},
+		{"since", Query{Text: "tea", Filter: Filter{Since: "2026-02-30"}}},
+		{"until", Query{Text: "tea", Filter: Filter{Until: "today"}}},
+		{"since", Query{Text: "tea", Filter: Filter{Since: "2026-02-02", Until: "2026-02-01"}}},
+	}
+	s := New(newFakeStore(notes()...), nil, testOptions())
+	for _, test := range tests {
+		_, err := s.Search(t.Context(), test.query)
+		var input *InputError
+		if !errors.As(err, &input) || input.Field != test.field {
+			t.Errorf("%.40q: %v, want an InputError of %s", test.query.Text, err, test.field)
+		}
+	}
+}
+
+// Hazard D02: the longest query is answered, with a word on the terms that were left out.
+func TestALongQueryIsCapped(t *testing.T) {
+	var b strings.Builder
+	for i := 0; b.Len() < MaxQueryBytes-20; i++ {
+		fmt.Fprintf(&b, "w%d ", i)
+	}
+	a := ask(t, New(newFakeStore(notes()...), nil, testOptions()), "tomatoes "+b.String())
+	if !slices.Contains(codes(a), TermsCapped) || !strings.Contains(a.Degraded[len(a.Degraded)-1].Text, "memory/ideas.md") {
+		t.Errorf("degraded %v", a.Degraded)
+	}
+}
+
+// Hazard D05: vectors that are no directions are refused, and scores stay finite.
+func TestOddVectorsNeverReachAScore(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, v := range [][]float32{{}, {0, 0, 0}, {nan, 0, 0}, {inf, 1, 0}} {
+		a := ask(t, New(newFakeStore(notes()...), &fakeEmbedder{vector: v}, testOptions()), "green tea")
+		if len(a.Hits) == 0 || !slices.Equal(codes(a), []string{ProviderDown}) {
+			t.Errorf("query vector %v: found %v, degraded %v", v, paths(a), a.Degraded)
+		}
+	}
+	bad := notes()
+	for i, v := range [][]float32{{nan, 1, 0}, {inf, 1, 0}, {0, 0, 0}, {1e-40, 0, 0}, {math.MaxFloat32, math.MaxFloat32, 0}, {1}} {
+		bad[i].Vector = v
+	}
+	zero := 0.0
+	s := New(newFakeStore(bad...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
+	a, err := s.Search(t.Context(), Query{Text: "green tea tomatoes staging", MinScore: &zero})
+	if err != nil || len(a.Hits) < 3 {
+		t.Fatalf("found %v, %v", paths(a), err)
+	}
+	for _, h := range a.Hits {
+		if !inUnit(h.Score) || !inUnit(h.VectorScore) || !inUnit(h.TextScore) {
+			t.Errorf("%s: scores %v, %v, %v", h.Path, h.Score, h.VectorScore, h.TextScore)
+		}
+	}
+}
+
+// Hazard D04: the pool does not depend on small limits, so the first hit stays the first.
+func TestTheFirstHitStaysTheFirst(t *testing.T) {
+	store := newFakeStore(notes()...)
+	s := New(store, &fakeEmbedder{vector: []float32{0.5, 0.6, 0.3}}, testOptions())
+	var first string
+	for k := 1; k <= MaxResults; k++ {
+		a, err := s.Search(t.Context(), Query{Text: "staging database and green tea in the garden", MaxResults: k})
+		if err != nil || len(a.Hits) == 0 || len(a.Hits) > k {
+			t.Fatalf("k = %d: %v, %v", k, paths(a), err)
+		}
+		if first == "" {
+			first = a.Hits[0].Path
+		}
+		if a.Hits[0].Path != first {
+			t.Errorf("k = %d: %s is first, not %s", k, a.Hits[0].Path, first)
+		}
+		if want := int64(max(24, 4*k)); store.nearest.Load() != want || store.matched.Load() != 100 {
+			t.Errorf("k = %d: pools of %d and %d, want 100 and %d", k, store.matched.Load(), store.nearest.Load(), want)
+		}
+	}
+}
+
+func TestMaxResultsFallBackToTheOptions(t *testing.T) {
+	for set, want := range map[int]int{0: 1, 2: 2, 1000: 100} {
+		opt := testOptions()
+		opt.MaxResults = set
+		r, err := New(nil, nil, opt).newRun(Query{Text: "tea"})
+		if err != nil || r.k != want {
+			t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.k, err, want)
+		}
+	}
+}
+
+func TestOlderNotesYieldToNewer(t *testing.T) {
+	s := New(newFakeStore(
+		Chunk{Path: "memory/2025-01-01.md", Date: "2025-01-01", Text: "standup at nine"},
+		Chunk{Path: "memory/2026-02-28.md", Date: "2026-02-28", Text: "standup at eleven"},
+	), nil, testOptions())
+	a := ask(t, s, "standup")
+	if diff := cmp.Diff([]string{"memory/2026-02-28.md", "memory/2025-01-01.md"}, paths(a)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if a.Hits[0].Score != a.Hits[1].Score {
+		t.Errorf("age changed a confidence: %v and %v", a.Hits[0].Score, a.Hits[1].Score)
+	}
+	then, err := s.Search(t.Context(), Query{Text: "standup", Now: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)})
+	if err != nil || then.Hits[0].Path != "memory/2025-01-01.md" {
+		t.Errorf("asked on 2025-01-01: %v, %v", paths(then), err)
+	}
+}
+
+// Hazard D09: one text in two files is returned once.
+func TestIdenticalTextsAreReturnedOnce(t *testing.T) {
+	s := New(newFakeStore(Chunk{Path: "b.md", Text: "green tea"}, Chunk{Path: "a.md", Text: "green tea\n"}, Chunk{Path: "c.md", Text: "black tea"}), nil, testOptions())
+	if diff := cmp.Diff([]string{"a.md", "c.md"}, paths(ask(t, s, "tea"))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFiltersReachTheStore(t *testing.T) {
+	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0, 1, 0}}, testOptions())
+	tests := []struct {
+		filter Filter
+		want   []string
+	}{
+		{Filter{Sources: []string{"extra"}}, []string{"memory/2025-06-01.md"}},
+		{Filter{Since: "2026-02-01", Until: "2026-02-27"}, []string{"memory/2026-02-27.md"}},
+		{Filter{PathPrefix: "memory/err"}, []string{"memory/errors.md"}},
+	}
+	for _, test := range tests {
+		a, err := s.Search(t.Context(), Query{Text: "database 数据库 query", Filter: test.filter})
+		if diff := cmp.Diff(test.want, paths(a)); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", test.filter, err, diff)
+		}
+	}
+}
+
+func TestTheQueryIsEmbeddedBeforeTheViewIsOpened(t *testing.T) {
+	store := newFakeStore(notes()...)
+	open := true
+	e := &fakeEmbedder{query: func(context.Context) ([]float32, error) {
+		open = store.open.Load()
+		return []float32{1, 0, 0}, nil
+	}}
+	ask(t, New(store, e, testOptions()), "tea")
+	if open {
+		t.Error("the provider was called within a view")
+	}
+}
+
+// Hazard D10: a slow provider costs at most half of the time and never the answer.
+func TestASlowProviderCostsHalfOfTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &fakeEmbedder{query: func(ctx context.Context) ([]float32, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		start := time.Now()
+		a, err := New(newFakeStore(notes()...), e, testOptions()).Search(ctx, Query{Text: "green tea"})
+		if err != nil || len(a.Hits) == 0 || !slices.Equal(codes(a), []string{DeadlineNear}) {
+			t.Errorf("found %v, degraded %v, %v", paths(a), a.Degraded, err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("took %v, want half of 2s", took)
+		}
+	})
+}
+
+func TestACancelledSearchReturnsTheReason(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, e := range []*fakeEmbedder{{off: true}, {vector: []float32{1, 0, 0}}} {
+		if _, err := New(newFakeStore(notes()...), e, testOptions()).Search(ctx, Query{Text: "tea"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("err = %v", err)
+		}
+	}
+}
+
+func TestABrokenKeywordIndexIsAnError(t *testing.T) {
+	store := newFakeStore(notes()...)
+	store.matchErr = errBroken
+	_, err := New(store, &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions()).Search(t.Context(), Query{Text: "tea"})
+	if !errors.Is(err, errBroken) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestRRFAndPlainOrderAreOptions(t *testing.T) {
+	for _, change := range []func(*Options){
+		func(o *Options) { o.Fusion = FusionRRF },
+		func(o *Options) { o.MMR = false },
+		func(o *Options) { *o = Options{MaxResults: 3, Hybrid: true} },
+	} {
+		opt := testOptions()
+		change(&opt)
+		a := ask(t, New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}}, opt), "green tea")
+		if len(a.Hits) == 0 || a.Hits[0].Path != "MEMORY.md" || len(a.Hits) > max(opt.MaxResults, 1) {
+			t.Errorf("options %+v: found %v", opt, paths(a))
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"English stop words go", "When did we move the staging servers?", "move stage server"},
+		{"stop words that stand alone stay", "what is it", "what is it"},
+		{"Japanese question endings go", "移行の予定はいつですか", "移行 行の の予 予定 定は はい"},
+		{"Japanese question words go", "担当は誰", "担当 当は"},
+		{"Chinese question words go", "数据库在哪里", "数据 据库 库在"},
+		{"Chinese particles go", "你好吗", "你好"},
+		{"duplicates are merged", "tea tea TEAS", "tea"},
+		{"identifiers are no stop words", "not-a-word", "word not-a-word"},
+		{"punctuation leaves nothing", "?!", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := strings.Join(parseTerms(test.text, measured()).strings(), " ")
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("parseTerms(%q) (-want +got):\n%s", test.text, diff)
+			}
+		})
+	}
+}
+
+func TestCapitalisedWordsWeighMore(t *testing.T) {
+	got := make(map[string]float64)
+	for _, term := range parseTerms("Where does Alice keep OpenClaw keys", measured()).list {
+		got[term.term] = term.weight
+	}
+	want := map[string]float64{"alic": 1.5, "keep": 1, "open": 1, "claw": 1, "openclaw": 1.5, "kei": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if w := parseTerms("Alice", measured()).list[0].weight; w != 1 {
+		t.Errorf("the first word weighs %v, want 1", w)
+	}
+}
+
+func TestPairsAreNeighboursThatStay(t *testing.T) {
+	q := parseTerms("staging servers of Lisbon\noffice", measured())
+	var got []string
+	for _, p := range q.pairs {
+		got = append(got, q.list[p[0]].term+" "+q.list[p[1]].term)
+	}
+	if diff := cmp.Diff([]string{"stage server"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Hazard D02: of a long query only the 32 rarest known terms are looked for, in their order.
+func TestTooManyTermsLeaveTheRarest(t *testing.T) {
+	var words []string
+	df := make(map[string]int)
+	for i := range 50 {
+		w := fmt.Sprintf("w%02d", i)
+		words = append(words, w)
+		if i%2 == 0 {
+			df[w] = i + 1
+		}
+	}
+	q := parseTerms(strings.Join(words, " "), measured()).weigh(df, 1000)
+	if len(q.list) != MaxTerms || !q.capped {
+		t.Fatalf("%d terms, capped %v", len(q.list), q.capped)
+	}
+	known := 0
+	for i, term := range q.list {
+		if term.df > 0 {
+			known++
+		}
+		if i > 0 && term.term < q.list[i-1].term {
+			t.Errorf("%s stands behind %s", term.term, q.list[i-1].term)
+		}
+	}
+	if known != 25 {
+		t.Errorf("%d of 25 known terms stayed", known)
+	}
+	for _, p := range q.pairs {
+		if p[0]+1 != p[1] || q.list[p[0]].term >= q.list[p[1]].term {
+			t.Errorf("pair %v does not point at neighbours", p)
+		}
+	}
+}
+
+func TestVeryCommonTermsAreNotMatchedWhereTwoOthersStay(t *testing.T) {
+	df := map[string]int{"tea": 90, "cup": 3, "pot": 4}
+	tests := []struct{ text, want string }{
+		{"tea cup pot", "cup pot"},
+		{"tea cup", "tea cup"},
+		{"tea", "tea"},
+		{"tea cup unknown", "tea cup"},
+		{"unknown", ""},
+	}
+	for _, test := range tests {
+		got := strings.Join(parseTerms(test.text, measured()).weigh(df, 100).matchable(100, measured()), " ")
+		if got != test.want {
+			t.Errorf("%q: matchable = %q, want %q", test.text, got, test.want)
+		}
+	}
+}
+
+func TestABlankQueryIsAnInputError(t *testing.T) {
+	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), Query{Text: " \t　\n"})
+	var input *InputError
+	if !errors.Is(err, ErrEmptyQuery) || !errors.As(err, &input) || input.Field != "query" {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestMatchExprQuotesEachTerm(t *testing.T) {
+	tests := []struct {
+		terms []string
+		want  string
+	}{
+		{[]string{"tea", "c++"}, `"tea" OR "c++"`},
+		{[]string{`say "hi"`, "NEAR(a b)", "x*"}, `"say ""hi""" OR "NEAR(a b)" OR "x*"`},
+		{[]string{"", "a\x00b"}, `"ab"`},
+		{nil, ""},
+	}
+	for _, test := range tests {
+		if got := MatchExpr(test.terms); got != test.want {
+			t.Errorf("MatchExpr(%q) = %s, want %s", test.terms, got, test.want)
+		}
+	}
+}
+
+// Hazard D01: an expression is only strings joined by OR, whatever is in the terms.
+func FuzzMatchExpr(f *testing.F) {
+	for _, s := range []string{`foo-bar`, `C++`, `a:b`, `NEAR("a" "b", 2)`, `x*`, `"`, `""`, `" OR "`, "a\x00\"b", `) NOT (`, "^x", "{a b}: c", "\xff"} {
+		f.Add(s, "tea")
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		got, ok := parseStrings(MatchExpr([]string{a, b}))
+		var want []string
+		for _, s := range []string{a, b} {
+			if s = strings.ReplaceAll(s, "\x00", ""); s != "" {
+				want = append(want, s)
+			}
+		}
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("MatchExpr(%q, %q) = %s (-want +got):\n%s", a, b, MatchExpr([]string{a, b}), diff)
+		}
+	})
+}
+
+// parseStrings reads an expression as FTS5 reads strings; it returns false where there is anything but strings and OR.
+func parseStrings(expr string) (terms []string, ok bool) {
+	for expr != "" {
+		if expr[0] != '"' {
+			return terms, false
+		}
+		var b strings.Builder
+		i := 1
+		for ; ; i++ {
+			if i >= len(expr) {
+				return terms, false
+			}
+			if expr[i] == '"' {
+				if i+1 >= len(expr) || expr[i+1] != '"' {
+					break
+				}
+				i++
+			}
+			b.WriteByte(expr[i])
+		}
+		terms = append(terms, b.String())
+		expr = expr[i+1:]
+		if expr == "" {
+			return terms, true
+		}
+		if expr, ok = strings.CutPrefix(expr, " OR "); !ok || expr == "" {
+			return terms, false
+		}
+	}
+	return terms, true
+}

@@ -1,0 +1,152 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// scoreOf scores a text for a query in an index of 100 chunks of 10 terms, where each term asked for occurs in 5.
+func scoreOf(query, text string) textScore {
+	terms := parseTerms(query, measured())
+	df := make(map[string]int)
+	for _, t := range terms.list {
+		df[t.term] = 5
+	}
+	sc := newScorer(terms.weigh(df, 100), 10, measured())
+	defer sc.release()
+	return sc.score(&Chunk{Text: text})
+}
+
+func TestTextScoreIsBM25WithTheBestPart(t *testing.T) {
+	got := scoreOf("tea", "tea "+strings.Repeat("x ", 9))
+	// One occurrence in a text of mean length is worth its idf, and the best part adds 0.3 of the same.
+	want := math.Log(1+95.5/5.5) * 1.3
+	if math.Abs(got.raw-want) > 1e-9 {
+		t.Errorf("raw = %v, want %v", got.raw, want)
+	}
+	if want := (1/2.2 + 1) / 2; math.Abs(got.confidence-want) > 1e-9 {
+		t.Errorf("confidence = %v, want %v", got.confidence, want)
+	}
+}
+
+func TestIDFIsPositiveWhateverTheCounts(t *testing.T) {
+	for _, c := range [][2]int{{0, 0}, {0, 1}, {1, 1}, {7, 3}, {1, 1000000}} {
+		if got := idf(c[0], c[1]); !(got > 0) || math.IsInf(got, 0) {
+			t.Errorf("idf(%d, %d) = %v", c[0], c[1], got)
+		}
+	}
+}
+
+func TestTextScoreGrowsWith(t *testing.T) {
+	filler := strings.Repeat("x ", 300)
+	tests := []struct{ name, query, more, less string }{
+		{"count", "tea", "tea tea x", "tea x x"},
+		{"brevity", "tea", "tea", "tea " + filler},
+		{"coverage", "tea cup", "tea cup x", "tea tea x"},
+		{"neighbours", "green tea", "x green tea", "green x tea"},
+		{"neighbours in one line", "green tea", "x green tea", "x green\ntea"},
+		{"Japanese neighbours", "東京都", "東京都 x", "東京\n京都 x"},
+		{"nearness", "tea cup", "tea x cup " + filler, "tea " + filler + " x cup"},
+		{"names", "the Alice tea", "alice x", "tea x"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			more, less := scoreOf(test.query, test.more), scoreOf(test.query, test.less)
+			if !(more.raw > less.raw) {
+				t.Errorf("%q: %.4f for %.20q, %.4f for %.20q", test.query, more.raw, test.more, less.raw, test.less)
+			}
+		})
+	}
+}
+
+func TestUnknownTermsLowerTheConfidence(t *testing.T) {
+	known := scoreWith("tea", map[string]int{"tea": 5}, "tea")
+	half := scoreWith("tea zyx", map[string]int{"tea": 5}, "tea")
+	if !(half.confidence < known.confidence/1.9) {
+		t.Errorf("confidence %.3f with an unknown word, %.3f without", half.confidence, known.confidence)
+	}
+	hyphen := scoreWith("well-known", map[string]int{"well": 5, "known": 5}, "well known")
+	apart := scoreWith("well known", map[string]int{"well": 5, "known": 5}, "well known")
+	if hyphen.confidence != apart.confidence {
+		t.Errorf("an unknown hyphenation has the confidence %.3f, its words %.3f", hyphen.confidence, apart.confidence)
+	}
+}
+
+func scoreWith(query string, df map[string]int, text string) textScore {
+	sc := newScorer(parseTerms(query, measured()).weigh(df, 100), 10, measured())
+	defer sc.release()
+	return sc.score(&Chunk{Text: text})
+}
+
+func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
+	sc := newScorer(parseTerms("acme 2026-01-20", measured()).weigh(nil, 10), 10, measured())
+	defer sc.release()
+	got := sc.score(&Chunk{Headings: "# Acme", Date: "2026-01-20", Text: "shipped"})
+	for i, n := range got.counts {
+		if n != 1 {
+			t.Errorf("%s occurs %d times, want once", sc.q.list[i].term, n)
+		}
+	}
+}
+
+func TestSharesAddUpToAtMostOne(t *testing.T) {
+	sc := newScorer(parseTerms("green tea zyx", measured()).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10, measured())
+	defer sc.release()
+	shares := sc.score(&Chunk{Text: "green tea tea"}).shares(sc.q)
+	if len(shares) != 2 || shares[0].Term != "green" || shares[1].Count != 2 || !(shares[1].Share > shares[0].Share) {
+		t.Fatalf("shares = %+v", shares)
+	}
+	if sum := shares[0].Share + shares[1].Share; !(sum > 0.5 && sum <= 1) {
+		t.Errorf("the shares add up to %v", sum)
+	}
+}
+
+func TestTheScorersSieveLosesNoTerm(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9東京都]{1,12}`), 1, 40, rapid.ID[string]).Draw(t, "words")
+		var q queryTerms
+		for _, w := range words {
+			q.list = append(q.list, queryTerm{term: w})
+		}
+		sc := newScorer(q, 1, measured())
+		defer sc.release()
+		for i, w := range words {
+			if got := sc.place(w); got != i {
+				t.Fatalf("place(%q) = %d, want %d", w, got, i)
+			}
+		}
+		if got := sc.place("not there"); got != -1 {
+			t.Fatalf("place of an unknown term = %d", got)
+		}
+	})
+}
+
+// Hazard D07: scores are finite and confidence stays within [0,1], whatever the texts and the counts.
+func TestTextScoresAreFinite(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom(strings.Fields("tea cup Pot 東京都 foo-bar memorySearch a828e60 the\n"))
+		text := strings.Join(rapid.SliceOfN(word, 0, 300).Draw(t, "text"), " ")
+		terms := parseTerms(strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "query"), " "), measured())
+		df := make(map[string]int)
+		for _, term := range terms.list {
+			df[term.term] = rapid.IntRange(0, 20).Draw(t, "df "+term.term)
+		}
+		avg := rapid.Float64Range(0, 1000).Draw(t, "avg")
+		sc := newScorer(terms.weigh(df, rapid.IntRange(0, 20).Draw(t, "chunks")), avg, measured())
+		defer sc.release()
+		got := sc.score(&Chunk{Text: text})
+		if !(got.raw >= 0) || math.IsInf(got.raw, 0) || !inUnit(got.confidence) {
+			t.Fatalf("raw %v, confidence %v", got.raw, got.confidence)
+		}
+		if (got.raw > 0) != (got.confidence > 0) {
+			t.Fatalf("raw %v, but confidence %v", got.raw, got.confidence)
+		}
+		if fmt.Sprint(sc.score(&Chunk{Text: text})) != fmt.Sprint(got) {
+			t.Fatal("the second score differs from the first")
+		}
+	})
+}

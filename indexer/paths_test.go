@@ -1,0 +1,98 @@
+package indexer_test
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kioku/indexer"
+)
+
+func TestOwnsTellsWhereAPathLeads(t *testing.T) {
+	out := t.TempDir()
+	f := setup(t, func(o *indexer.Options) {
+		o.ExtraPaths = []string{"notes", ".dotted", filepath.Join(out, "docs"), filepath.Join(out, "one.md"), filepath.Join(out, "p-*")}
+	})
+	type place struct{ root, rel string }
+	for p, want := range map[string]place{
+		"MEMORY.md":                     {f.dir, "MEMORY.md"},
+		"memory/deep/a.md":              {f.dir, "memory/deep/a.md"},
+		"memory/daily/2026-01-01.jsonl": {f.dir, "memory/daily/2026-01-01.jsonl"},
+		"notes/n.md":                    {f.dir, "notes/n.md"},
+		".dotted/n.md":                  {f.dir, ".dotted/n.md"},
+		out + "/docs/d/e.md":            {out + "/docs", "d/e.md"},
+		out + "/one.md":                 {out, "one.md"},
+		out + "/p-1/x.md":               {out, "p-1/x.md"},
+	} {
+		if root, rel, ok := f.x.Owns(p); !ok || root != want.root || rel != want.rel {
+			t.Errorf("Owns(%q) = %q, %q, %v; want %q", p, root, rel, ok, want)
+		}
+	}
+}
+
+// Hazard C02: names alone lead nowhere that the index could not hold.
+func TestOwnsRefuses(t *testing.T) {
+	out := t.TempDir()
+	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes", filepath.Join(out, "p-*")} })
+	f.write(".kiokuignore", "memory/private/\n")
+	for _, p := range []string{
+		"", ".", "..", "/", "README.md", "memory", "memory/", "memory/a.txt", "memory/x.jsonl", "memory/daily/d/x.jsonl", "notes/daily/x.jsonl",
+		"../ws/MEMORY.md", "memory/../MEMORY.md", "./MEMORY.md", "memory//a.md", "memory/a.md/", "memory/./a.md", f.dir + "/MEMORY.md",
+		"memory/.git/a.md", "memory/.a.md", "memory/node_modules/a.md", "memory/a\x00.md", "memory/a\n.md", "memory/\xff.md", "memory\\a.md",
+		"memory/private/a.md", "/etc/passwd", "/etc/a.md", out + "/a.md", out + "/q-1/a.md", "MEMORY.md/a.md", "memory.md", "%2e%2e/a.md",
+	} {
+		if root, rel, ok := f.x.Owns(p); ok {
+			t.Errorf("Owns(%q) = %q, %q", p, root, rel)
+		}
+	}
+}
+
+func TestOwnsHoldsForWhateverIsIndexed(t *testing.T) {
+	out := t.TempDir()
+	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{".", filepath.Dir(out)} })
+	f.write(".kiokuignore", "b.md\n")
+	for _, p := range []string{"MEMORY.md", "memory/a.md", "memory/b.md", "memory/daily/x.jsonl", "deep/c.md", ".hidden/d.md", "x/.e.md"} {
+		f.write(p, "x")
+	}
+	f.sync()
+	paths, _ := f.index.list()
+	if len(paths) != 4 {
+		t.Errorf("indexed: %q", paths)
+	}
+	for _, p := range paths {
+		if _, _, ok := f.x.Owns(p); !ok {
+			t.Errorf("Owns(%q) is false", p)
+		}
+	}
+}
+
+func FuzzOwns(f *testing.F) {
+	for _, s := range []string{"MEMORY.md", "memory/a.md", "../x.md", "memory/../../etc/x.md", "/ws/memory/a.md", "memory/\x00.md", "notes/日記.md", "memory/%2e%2e/a.md"} {
+		f.Add(s)
+	}
+	x := indexer.New(&paragraphs{}, newMemIndex(), nil, indexer.Options{Workspace: "/no/such/ws", ExtraPaths: []string{"notes", "/no/such/out"}})
+	f.Fuzz(func(t *testing.T, p string) {
+		root, rel, ok := x.Owns(p)
+		if !ok {
+			return
+		}
+		if path.Clean(rel) != rel || strings.HasPrefix(rel, "..") || path.IsAbs(rel) || strings.Contains(rel, "/.") || strings.HasPrefix(rel, ".") {
+			t.Errorf("Owns(%q) = %q, %q", p, root, rel)
+		}
+		if want := path.Join(root, rel); want != p && want != "/no/such/ws/"+p {
+			t.Errorf("Owns(%q) leads to %q", p, want)
+		}
+	})
+}
+
+func TestDateOf(t *testing.T) {
+	for p, want := range map[string]string{
+		"memory/2026-01-20.md": "2026-01-20", "memory/x/2024-02-29-leap.md": "2024-02-29", "2026-01-20": "2026-01-20", "2026-01-20日記.md": "2026-01-20",
+		"memory/2026-02-30.md": "", "memory/2025-02-29.md": "", "memory/2026-1-2.md": "", "2026-01-20/notes.md": "", "memory/2026-01-201.md": "", "": "", "x.md": "",
+	} {
+		if got := indexer.DateOf(p); got != want {
+			t.Errorf("DateOf(%q) = %q, want %q", p, got, want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package indexer
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"path"
+	"sync"
+	"time"
+
+	"kioku/chunker"
+)
+
+// done is a job after its file was read and cut.
+type done struct {
+	job
+	file File
+	// at is when the file was about to be read.
+	at time.Time
+	// read says that the content was read, same that it is what the index holds already; hashKnown that only vectors
+	// are missing.
+	read, same, hashKnown bool
+	// unread is a file wanted for vectors alone, when there were none to be had any more; moved one that was gone or
+	// another when it was to be read.
+	unread, moved bool
+	// err is a failure that says nothing of the file: what the index holds of it stays.
+	err error
+}
+
+// read reads a file and cuts it into chunks, unless the index holds this content.
+func (r *run) read(j job) done {
+	d := done{job: j, at: r.x.opt.Now()}
+	d.file = j.empty()
+	d.unread = j.retry && j.settled && r.down.Load()
+	if j.skip != "" || d.unread {
+		return d
+	}
+	data, info, err := readRegular(j.root, j.rel, r.x.opt.MaxFileBytes)
+	if info != nil {
+		d.info, d.read = info, true
+		d.file.ModTime, d.file.Size = info.ModTime(), info.Size()
+	}
+	if err != nil {
+		d.refuse(err)
+		return d
+	}
+	d.file.SHA256 = sha256.Sum256(data)
+	d.hashKnown = j.known && j.stored.Skipped == "" && j.stored.Source == j.source && j.stored.SHA256 == d.file.SHA256
+	if d.same = d.hashKnown && !j.retry; !d.same {
+		r.cut(&d.file, data)
+	}
+	return d
+}
+
+// empty is the file as the index is to hold it, before anything is known of its content.
+func (j job) empty() File {
+	f := File{Path: j.path, Source: j.source, Skipped: j.skip}
+	if j.info != nil {
+		f.ModTime, f.Size = j.info.ModTime(), j.info.Size()
+	}
+	return f
+}
+
+// refuse sorts out why a file could not be read: it moved, it must not be indexed, or something is broken. Whether a
+// file is gone for good is for the next scan to say, which knows of its root too.
+func (d *done) refuse(err error) {
+	var skip *SkipError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errReplaced):
+		d.moved = true
+	case errors.As(err, &skip), errors.Is(err, fs.ErrPermission):
+		d.file.Skipped = skipReason(err)
+	default:
+		d.err = err
+	}
+}
+
+// skippedAsBefore reports whether the index lists the file with the same reason already.
+func (d *done) skippedAsBefore() bool {
+	return d.file.Skipped != "" && d.known && d.stored.Skipped == d.file.Skipped && d.stored.Source == d.source
+}
+
+// cut fills in what comes from the content of a file.
+func (r *run) cut(f *File, data []byte) {
+	doc := r.x.split.Split(chunker.KindOf(f.Path), data)
+	f.Meta, f.Date = doc.Meta, doc.Meta.Date
+	if f.Date == "" {
+		f.Date = DateOf(path.Base(f.Path))
+	}
+	f.Chunks = make([]Chunk, len(doc.Chunks))
+	for i, c := range doc.Chunks {
+		f.Chunks[i] = Chunk{Chunk: c, Hash: sha256.Sum256([]byte(c.Text))}
+	}
+}
+
+// bare counts the chunks without a vector.
+func (d *done) bare() int {
+	n := 0
+	for _, c := range d.file.Chunks {
+		if c.Vector == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// gained is false for a file that was read again for its vectors alone, and got none.
+func (d *done) gained() bool {
+	return !d.hashKnown || d.bare() < d.stored.Unembedded
+}
+
+// inOrder applies do to jobs on n goroutines and sends the results in the order of the jobs. Few results are held at
+// any time. The channel is closed after the last one, or soon after ctx is done; no goroutine is left then.
+func inOrder(ctx context.Context, n int, jobs []job, do func(job) done) <-chan done {
+	out := make(chan done)
+	slots := make(chan chan done, n)
+	work := make(chan func(), n)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(slots)
+		defer close(work)
+		for _, j := range jobs {
+			slot := make(chan done, 1)
+			select {
+			case slots <- slot:
+			case <-ctx.Done():
+				return
+			}
+			work <- func() { slot <- do(j) }
+		}
+	})
+	for range n {
+		wg.Go(func() {
+			for f := range work {
+				if ctx.Err() == nil {
+					f()
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for slot := range slots {
+			select {
+			case d := <-slot:
+				select {
+				case out <- d:
+				case <-ctx.Done():
+				}
+			case <-ctx.Done():
+			}
+		}
+	})
+	go func() {
+		wg.Wait()
+		close(out)
+	}()
+	return out
+}

@@ -1,0 +1,182 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// rounds is how often files that change while they are indexed are indexed again at once.
+const rounds = 3
+
+// run is one sync.
+type run struct {
+	x       *Indexer
+	req     request
+	step    func(Progress)
+	rep     Report
+	vectors *vectors
+	// stale is why the index should have been built anew, which did not work.
+	stale string
+	// left are the files that changed once more after they were indexed.
+	left     []string
+	progress Progress
+	// down tells the readers that no more vectors are to be had in this sync.
+	down atomic.Bool
+}
+
+func newRun(x *Indexer, req request, step func(Progress)) *run {
+	r := &run{x: x, req: req, step: step}
+	r.vectors = newVectors(x, r.embedded)
+	return r
+}
+
+// embedded passes the progress of embedding on.
+func (r *run) embedded(n int) {
+	r.progress.Embedded += n
+	r.tell(PhaseEmbed, "")
+}
+
+func (r *run) tell(phase, path string) {
+	r.progress.Phase, r.progress.Path = phase, path
+	r.step(r.progress)
+}
+
+// run decides between building the index anew and bringing it up to date.
+func (r *run) run(ctx context.Context) error {
+	if r.req.rebuild {
+		if err := r.rebuild(ctx); err != nil {
+			return fmt.Errorf("rebuild: %w", err)
+		}
+		return r.update(ctx)
+	}
+	if r.req.full {
+		reason, err := r.x.index.Stale(ctx, r.x.embed.Space())
+		if err != nil {
+			return fmt.Errorf("ask whether the index is stale: %w", err)
+		}
+		if reason != "" {
+			if err := r.renew(ctx, reason); err != nil {
+				return err
+			}
+		}
+	}
+	return r.update(ctx)
+}
+
+// renew rebuilds a stale index. Where that has to wait, the old index goes on being kept up to date.
+func (r *run) renew(ctx context.Context, reason string) error {
+	later := &notNow{r.vectors.down}
+	if r.vectors.down == nil {
+		err := r.rebuild(ctx)
+		if err == nil {
+			return nil
+		}
+		if !errors.As(err, &later) {
+			return fmt.Errorf("rebuild, as %s: %w", reason, err)
+		}
+	}
+	r.progress = Progress{}
+	r.stale = reason
+	r.noteEmbedErr(r.vectors.down)
+	r.x.opt.Log.Warn("the index has to be built anew, which must wait", "reason", reason, "cause", later)
+	return nil
+}
+
+// update brings the index up to date with what the scan finds.
+func (r *run) update(ctx context.Context) error {
+	r.tell(PhaseScan, "")
+	stored, err := r.x.index.Files(ctx)
+	if err != nil {
+		return fmt.Errorf("list the index: %w", err)
+	}
+	s, err := r.scan(ctx, stored)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	p := r.plan(s, stored)
+	if r.req.full {
+		r.forget(s)
+	}
+	for _, st := range stored {
+		if st.Skipped != "" {
+			r.rep.Skipped++
+		}
+	}
+	r.progress.FilesTotal += len(p.jobs)
+	r.pending()
+	return r.settle(ctx, p.jobs, p.gone)
+}
+
+// settle indexes files until they have stopped changing, within reason.
+func (r *run) settle(ctx context.Context, jobs []job, gone []done) error {
+	for round := 1; ; round++ {
+		again, err := r.pass(ctx, jobs, gone)
+		if err != nil {
+			return err
+		}
+		if len(again) == 0 {
+			return nil
+		}
+		if round == rounds {
+			for _, j := range again {
+				r.left = append(r.left, j.abs)
+			}
+			return nil
+		}
+		jobs, gone = again, nil
+	}
+}
+
+// scan looks at the disk, and at all of it where a part turns out not to be enough.
+func (r *run) scan(ctx context.Context, stored map[string]Stored) (*scan, error) {
+	s := r.newScan(stored)
+	if !r.req.full && !s.only(ctx, r.req.paths) {
+		s.close()
+		r.req.full = true
+		s = r.newScan(stored)
+	}
+	if r.req.full {
+		s.all(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		s.close()
+		return nil, err
+	}
+	if r.req.full {
+		r.x.setLost(s.lost)
+	}
+	r.req.counted = false // a rebuild is followed by a second look
+	r.rep.Unavailable = nil
+	for _, l := range s.lost {
+		r.rep.Unavailable = append(r.rep.Unavailable, l.name)
+	}
+	return s, nil
+}
+
+func (r *run) newScan(stored map[string]Stored) *scan {
+	return &scan{
+		layout: r.x.layout, limit: r.x.opt.MaxFileBytes, prune: r.req.prune,
+		watch: r.x.folderSeen, believe: r.x.believer(r.req, stored),
+		places: map[string]*place{}, byPath: map[string]bool{},
+	}
+}
+
+// forget drops the memos of files that are no longer there.
+func (r *run) forget(s *scan) {
+	for name := range r.x.memos {
+		if !s.byPath[name] && !s.keeps(name) {
+			delete(r.x.memos, name)
+		}
+	}
+}
+
+// pending puts the files still to be done into the state; those of a part are counted by the watch that asked for it.
+func (r *run) pending() {
+	if !r.req.full {
+		return
+	}
+	r.x.update(func(s *State) { s.PendingFiles = r.progress.FilesTotal - r.progress.FilesDone })
+}

@@ -1,0 +1,195 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+)
+
+// batchChunks and batchWait bound a transaction: files are written together until they have that many chunks or the
+// first of them has waited that long.
+const (
+	batchChunks = 256
+	batchWait   = 200 * time.Millisecond
+)
+
+// pass reads files on all processors and writes them, with those that are gone, in batches. It returns the files that
+// changed in the meantime.
+func (r *run) pass(ctx context.Context, jobs []job, gone []done) (again []job, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ready := inOrder(ctx, runtime.GOMAXPROCS(0), jobs, r.read)
+	defer func() {
+		cancel()
+		for range ready {
+		}
+	}()
+	b := batch{files: gone}
+	wait := time.NewTimer(batchWait)
+	defer wait.Stop()
+	for more := true; more; {
+		flush := false
+		select {
+		case d, ok := <-ready:
+			if more = ok; ok && r.take(d) {
+				b.add(d)
+			}
+			flush = !ok || b.full()
+		case <-wait.C:
+			flush = true
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if flush {
+			changed, err := r.flush(ctx, &b)
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, changed...)
+			wait.Reset(batchWait)
+		}
+	}
+	return again, nil
+}
+
+// batch is what the next transaction writes.
+type batch struct {
+	files  []done
+	chunks int
+}
+
+func (b *batch) add(d done) {
+	b.files = append(b.files, d)
+	b.chunks += len(d.file.Chunks)
+}
+
+// full counts a file as a chunk at least, so that thousands of empty ones are no endless transaction.
+func (b *batch) full() bool { return b.chunks >= batchChunks || len(b.files) >= batchChunks }
+
+// take accounts for a file that was read, and reports whether it has to be written.
+func (r *run) take(d done) bool {
+	if d.read {
+		r.rep.Read++
+	}
+	switch {
+	case d.err != nil:
+		r.x.opt.Log.Warn("a file cannot be read", "path", d.path, "cause", d.err)
+		r.x.notify(Event{Kind: SyncFailed, Path: d.path, Text: d.err.Error()})
+	case d.moved:
+		r.left = append(r.left, d.abs)
+	case d.unread:
+	case d.same, d.skippedAsBefore():
+		r.remember(d, d.stored.SHA256)
+	default:
+		return true
+	}
+	r.finish(d)
+	return false
+}
+
+// finish counts a file as done.
+func (r *run) finish(d done) {
+	r.progress.FilesDone++
+	if d.file.Skipped != "" {
+		r.progress.Skipped++
+	}
+	r.tell(PhaseIndex, d.path)
+}
+
+// flush writes a batch and returns those of its files that changed in the meantime.
+func (r *run) flush(ctx context.Context, b *batch) (again []job, err error) {
+	if len(b.files) == 0 {
+		return nil, nil
+	}
+	if err := r.vectors.fill(ctx, b.files); err != nil {
+		return nil, err
+	}
+	r.down.Store(r.vectors.down != nil)
+	r.rep.Embedded, r.rep.Cached = r.vectors.embedded, r.vectors.cached
+	r.noteEmbedErr(r.vectors.trouble())
+	var files []File
+	for _, d := range b.files {
+		if d.gained() {
+			files = append(files, d.file)
+		}
+	}
+	if len(files) > 0 {
+		if err := r.x.index.ReplaceFile(ctx, r.x.embed.Space(), files...); err != nil {
+			return nil, fmt.Errorf("write %d files to the index: %w", len(files), err)
+		}
+	}
+	for _, d := range b.files {
+		if j, changed := r.written(d); changed {
+			again = append(again, j)
+		}
+	}
+	r.tell(PhaseCommit, "")
+	r.pending()
+	*b = batch{}
+	return again, nil
+}
+
+// written accounts for a file after the commit. It returns the file again if it is not what was indexed any more.
+func (r *run) written(d done) (job, bool) {
+	if d.gained() {
+		r.account(d)
+	}
+	if d.file.Gone {
+		delete(r.x.memos, d.path)
+		return job{}, false
+	}
+	r.finish(d)
+	r.remember(d, d.file.SHA256)
+	if d.skip != "" || d.file.Skipped != "" {
+		return job{}, false
+	}
+	info, err := d.root.Lstat(d.rel)
+	if err == nil && sameStat(info, d.info) {
+		return job{}, false
+	}
+	next := d.job
+	next.known, next.retry = true, false
+	next.stored = Stored{Source: d.source, SHA256: d.file.SHA256, Skipped: d.file.Skipped}
+	if err == nil {
+		next.info = info
+	}
+	return next, true
+}
+
+// account counts a written file in the report and tells of it.
+func (r *run) account(d done) {
+	was, is := d.known && d.stored.Skipped != "", d.file.Skipped != ""
+	if was && !is {
+		r.rep.Skipped--
+	}
+	if is && !was {
+		r.rep.Skipped++
+	}
+	switch {
+	case d.file.Gone:
+		r.rep.Removed++
+		r.x.notify(Event{Kind: FileRemoved, Path: d.path})
+	case is:
+		r.x.notify(Event{Kind: FileSkipped, Path: d.path, Text: d.file.Skipped})
+	default:
+		r.rep.Files++
+		r.rep.Chunks += len(d.file.Chunks)
+		r.progress.Chunks += len(d.file.Chunks)
+		r.x.notify(Event{Kind: FileIndexed, Path: d.path, Chunks: len(d.file.Chunks)})
+	}
+}
+
+// remember notes what the index now holds of a file.
+func (r *run) remember(d done, hash Hash) {
+	if d.info == nil {
+		return
+	}
+	m := memo{size: d.info.Size(), mtime: d.info.ModTime(), hash: hash, read: d.at}
+	if d.same {
+		m.refused, m.parked = r.x.memos[d.path].refused, r.x.memos[d.path].parked
+	} else if err := r.vectors.refusal(d.file.Chunks); err != nil {
+		m.refused, m.parked = err, r.x.opt.Now().Add(parkedFor)
+	}
+	r.x.memos[d.path] = m
+}

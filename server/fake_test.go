@@ -121,6 +121,16 @@ func agents(m server.Memory) server.Options {
 	return server.Options{Agents: map[string]server.Memory{"main": m}}
 }
 
+// mustServe returns a client of one memory in this process, and what ends it.
+func mustServe(t testing.TB, m server.Memory) (kiokuv1.MemoryServiceClient, func() error) {
+	t.Helper()
+	s, err := server.New(agents(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Local()
+}
+
 func newServer(t *testing.T, opt server.Options) *server.Server {
 	t.Helper()
 	s, err := server.New(opt)

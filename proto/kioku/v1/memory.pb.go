@@ -653,7 +653,7 @@ func (x *TermShare) GetShare() float64 {
 type Degradation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
-	// "workspace_unavailable", "terms_capped", "no_match", "deadline".
+	// "workspace_unavailable", "terms_capped", "no_match", "deadline", "truncated" (results left out to fit the message).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// A sentence for people.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -1696,12 +1696,13 @@ func (x *RebuildRequest) GetAgent() string {
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "scan", "index", "embed", "commit", "done".
-	Phase      string `protobuf:"bytes,1,opt,name=phase,proto3" json:"phase,omitempty"`
-	FilesDone  int32  `protobuf:"varint,2,opt,name=files_done,json=filesDone,proto3" json:"files_done,omitempty"`
-	FilesTotal int32  `protobuf:"varint,3,opt,name=files_total,json=filesTotal,proto3" json:"files_total,omitempty"`
-	Chunks     int32  `protobuf:"varint,4,opt,name=chunks,proto3" json:"chunks,omitempty"`
-	Embedded   int32  `protobuf:"varint,5,opt,name=embedded,proto3" json:"embedded,omitempty"`
-	Skipped    int32  `protobuf:"varint,6,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	Phase string `protobuf:"bytes,1,opt,name=phase,proto3" json:"phase,omitempty"`
+	// In the last message: files written, and files in the index.
+	FilesDone  int32 `protobuf:"varint,2,opt,name=files_done,json=filesDone,proto3" json:"files_done,omitempty"`
+	FilesTotal int32 `protobuf:"varint,3,opt,name=files_total,json=filesTotal,proto3" json:"files_total,omitempty"`
+	Chunks     int32 `protobuf:"varint,4,opt,name=chunks,proto3" json:"chunks,omitempty"`
+	Embedded   int32 `protobuf:"varint,5,opt,name=embedded,proto3" json:"embedded,omitempty"`
+	Skipped    int32 `protobuf:"varint,6,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	// The file at work.
 	Path       string               `protobuf:"bytes,7,opt,name=path,proto3" json:"path,omitempty"`
 	Generation int64                `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`

@@ -49,6 +49,7 @@ func TestAnalyzeTerms(t *testing.T) {
 		{"punctuation has no term", "?!… --- ###", ""},
 		{"control characters part words", "a\x00b\x1bc", "a b c"},
 		{"invalid bytes part words", "tea\xff\xfecup", "tea cup"},
+		{"letters behind invalid bytes are normalised", "\xf2\xf2\xf2\xff\x7f\xf2\xf2\xf2\xf2\xf2\xf2ϑ", "θ"},
 		{"an empty text has no term", "", ""},
 	}
 	for _, test := range tests {
@@ -75,6 +76,9 @@ func TestALongRunBecomesOneShortTerm(t *testing.T) {
 		if len(got) != 1 || len(got[0]) != maxTermBytes {
 			t.Errorf("%.10s...: %d terms, the first of %d bytes, want 1 of %d", run, len(got), len(got[0]), maxTermBytes)
 		}
+	}
+	if got := Analyze("a" + strings.Repeat("é", 1<<10)); len(got) != 1 || !utf8.ValidString(got[0]) {
+		t.Errorf("a character was split: %q", got)
 	}
 	if got := Analyze("/" + strings.Repeat("a/", 100) + "b"); slices.ContainsFunc(got, func(s string) bool { return len(s) > 1 }) {
 		t.Errorf("an identifier of more than %d bytes stayed whole", maxTermBytes)
@@ -141,7 +145,7 @@ func TestLowerKeepsOffsets(t *testing.T) {
 func FuzzAnalyze(f *testing.F) {
 	for _, s := range []string{
 		"Hello, World", "2010年に東京で", "memorySearch.query v2.3.0 C++ /users/x a@b.c", "\x00\xff\u202e", "ｶﾞ\u3099", "İẞς", "a\u0300\u0300b",
-		"...---...", "://", "__init__", "̈a", "😀‍😀", strings.Repeat("aB", 50),
+		"\xf2\xf2\xf2\xff\x7f\xf2\xf2\xf2\xf2\xf2\xf2ϑ", "...---...", "://", "__init__", "̈a", "😀‍😀", strings.Repeat("aB", 50),
 	} {
 		f.Add(s)
 	}

@@ -23,7 +23,8 @@ func normalize(text string) string {
 		case isWide(r):
 			wide = true
 		default:
-			return strings.Map(mapRare, norm.NFKC.String(text))
+			// NFKC skips characters that follow invalid bytes.
+			return strings.Map(mapRare, norm.NFKC.String(strings.ToValidUTF8(text, " ")))
 		}
 		i += size
 	}

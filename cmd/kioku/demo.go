@@ -44,7 +44,7 @@ func (a *app) demoCmd() *cobra.Command {
 
 // demo runs in a state folder of its own, with the settings of the command line alone.
 func (a *app) demo(ctx context.Context, questions, now string) error {
-	a.configFile = os.DevNull
+	a.configFile, a.noDaemon = os.DevNull, true
 	a.env = slices.DeleteFunc(slices.Clone(a.env), func(e string) bool { return strings.HasPrefix(e, "KIOKU_") })
 	state, err := os.MkdirTemp("", "kioku-demo-")
 	if err != nil {

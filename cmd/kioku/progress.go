@@ -57,18 +57,19 @@ func (m *meter) step(p *kiokuv1.Progress) {
 }
 
 func (m *meter) draw(p *kiokuv1.Progress) {
-	total := int(p.GetFilesTotal())
+	total, phase := int(p.GetFilesTotal()), fmt.Sprintf("%-6s", oneLine(p.GetPhase()))
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
+			progressbar.OptionSetDescription(phase),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
 	}
 	if total > 0 && total != m.bar.GetMax() {
 		m.bar.ChangeMax(total)
 	}
-	m.bar.Describe(fmt.Sprintf("%-6s", oneLine(p.GetPhase())))
 	// A bar that is full counts as finished and is never drawn again.
 	_ = m.bar.Set(min(int(p.GetFilesDone()), max(total-1, 0)))
+	m.bar.Describe(phase)
 }
 
 // end takes the bar away.

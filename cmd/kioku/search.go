@@ -33,7 +33,6 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&q.sources, "source", nil, "only these `sources`: memory, extra, sessions")
 	f.StringVar(&q.pathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 where the answer is degraded")
-	cmd.MarkFlagsMutuallyExclusive("max-results", "top")
 }
 
 // request is the question as the service takes it; unset flags leave the service its defaults.

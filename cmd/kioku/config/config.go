@@ -84,7 +84,7 @@ func Default() *Config {
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Embed:    embed.Config{Provider: "none"},
 		Index: indexer.Options{
-			MaxFileBytes: 10 << 20, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
+			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 		},
 		Search: search.DefaultOptions(), CacheEntries: 50_000,
 		headers: map[string]string{}, origins: map[string]origin{},

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+)
+
+// program is the real binary, which TestMain builds once.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "kioku-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "kioku")
+	args := append([]string{"build", "-ldflags", "-X main.version=v0.0.0-test", "-o", program}, buildFlags()...)
+	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// buildFlags are those that this test was built with, as far as they change the program.
+func buildFlags() []string {
+	var flags []string
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-tags" || s.Key == "-race" {
+			flags = append(flags, s.Key+"="+s.Value)
+		}
+	}
+	return flags
+}
+
+// sandbox is a home, a workspace and a state folder of a test's own.
+type sandbox struct {
+	t                      *testing.T
+	home, workspace, state string
+	env                    []string
+	stdin                  string
+}
+
+// newSandbox makes a workspace that holds files, by path.
+func newSandbox(t *testing.T, files map[string]string) *sandbox {
+	t.Helper()
+	s := &sandbox{t: t, home: t.TempDir(), workspace: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
+	s.env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TZ=UTC"}
+	for name, text := range files {
+		s.write(name, text)
+	}
+	return s
+}
+
+func (s *sandbox) write(name, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.workspace, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// outcome is how a run of the program ended.
+type outcome struct {
+	stdout, stderr string
+	code           int
+}
+
+// raw runs the program with exactly these arguments.
+func (s *sandbox) raw(args ...string) outcome {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	var out, err bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(s.stdin), &out, &err
+	cmd.Env, cmd.Dir = s.env, s.home
+	var exit *exec.ExitError
+	if failed := cmd.Run(); failed != nil && !errors.As(failed, &exit) {
+		s.t.Fatalf("run %q: %v", args, failed)
+	}
+	return outcome{out.String(), err.String(), cmd.ProcessState.ExitCode()}
+}
+
+// run runs a subcommand on the sandbox's workspace and state.
+func (s *sandbox) run(args ...string) outcome {
+	s.t.Helper()
+	return s.raw(append(args, "--workspace", s.workspace, "--state", s.state)...)
+}
+
+// must is run for commands that have to succeed; it returns what they printed.
+func (s *sandbox) must(args ...string) string {
+	s.t.Helper()
+	got := s.run(args...)
+	if got.code != 0 {
+		s.t.Fatalf("%q: exit %d: %s", args, got.code, got.stderr)
+	}
+	return got.stdout
+}
+
+// object is must for commands that print one JSON object.
+func (s *sandbox) object(args ...string) map[string]any {
+	s.t.Helper()
+	var v map[string]any
+	if out := s.must(args...); json.Unmarshal([]byte(out), &v) != nil {
+		s.t.Fatalf("%q prints no JSON object: %s", args, out)
+	}
+	return v
+}
+
+// wants fails unless a run ended with code and said all of texts on stderr, on lines that begin with "kioku: ".
+func (o outcome) wants(t *testing.T, code int, texts ...string) {
+	t.Helper()
+	if o.code != code {
+		t.Errorf("exit %d, want %d; stderr: %s", o.code, code, o.stderr)
+	}
+	for _, text := range texts {
+		if !strings.Contains(o.stderr, text) {
+			t.Errorf("stderr lacks %q: %s", text, o.stderr)
+		}
+	}
+	for line := range strings.Lines(o.stderr) {
+		if !strings.HasPrefix(line, "kioku: ") {
+			t.Errorf("a line on stderr is not ours: %q", line)
+		}
+	}
+}
+
+// notes is a small memory.
+func notes() map[string]string {
+	return map[string]string{
+		"MEMORY.md": "# Memory\n\n## Tools\n- The task runner is called tanuki.\n- Deploys happen on Tuesday.\n",
+		"memory/2026-01-10.md": "# 2026-01-10\n\n## 09:00 - heating\nThe boiler pressure fell to 0.8 bar; the valve behind the stairs was loose.\n" +
+			"Refilled to 1.6 bar.\n",
+		"memory/2026-01-12.md": "# 2026-01-12\n\n## 旅行\n大阪のホテルを予約した。チェックインは午後三時。\n\n## 采购\n买了三箱苹果，放在地下室。\n",
+	}
+}

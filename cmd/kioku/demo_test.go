@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// demoSandbox has a folder for temporary files, and a setting that a demonstration must not heed.
+func demoSandbox(t *testing.T) *sandbox {
+	t.Helper()
+	s := newSandbox(t, notes())
+	if err := os.Mkdir(s.tmp(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(s.env, "TMPDIR="+s.tmp(), "KIOKU_PROVIDER=nonsense")
+	return s
+}
+
+func (s *sandbox) tmp() string { return filepath.Join(s.home, "tmp") }
+
+func TestTheDemonstrationAsksItsQuestionsAndCleansUp(t *testing.T) {
+	s := demoSandbox(t)
+	questions := filepath.Join(s.home, "q.md")
+	text := "| # | Kind | Question | Answered by |\n|---|---|---|---|\n| 1 | English, demo | How high was the boiler pressure? | x |\n" +
+		"| 2 | English | Not asked? | x |\n| 3 | Chinese, demo | 苹果放在哪里？ | x |\n| 4 | Off-topic, demo | zxqv? | nothing |\n"
+	if err := os.WriteFile(questions, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := s.raw("demo", "--workspace", s.workspace, "--questions", questions)
+	if got.code != 0 {
+		t.Fatalf("exit %d: %s", got.code, got.stderr)
+	}
+	rest := got.stdout
+	for _, want := range []string{
+		"3 files, ", "Serving gRPC on 127.0.0.1:", "How high was the boiler pressure?  (English)", "memory/2026-01-10.md#L",
+		`grpcurl -plaintext -d '{"agent":"main","query":"How high was the boiler pressure?","maxResults":3,"now":"2026-01-26"}' 127.0.0.1:`,
+		"kioku.v1.MemoryService/MemorySearch", "苹果放在哪里？  (Chinese)", "memory/2026-01-12.md#L", "zxqv?  (Off-topic)", "nothing: no note",
+		"The daemon ended gracefully in ",
+	} {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			t.Fatalf("after what was found, the demonstration lacks %q:\n%s", want, got.stdout)
+		}
+		rest = after
+	}
+	if strings.Contains(got.stdout, "Not asked?") {
+		t.Error("a question that is not for the demonstration was asked")
+	}
+	if left, err := os.ReadDir(s.tmp()); len(left) > 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestADemonstrationThatFailsSaysSo(t *testing.T) {
+	s := demoSandbox(t)
+	s.raw("demo", "--workspace", s.workspace, "--questions", "/no/such/file").wants(t, exitError, "/no/such/file", "--questions")
+	empty := filepath.Join(s.home, "q.md")
+	if err := os.WriteFile(empty, []byte("# none\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.raw("demo", "--workspace", s.workspace, "--questions", empty).wants(t, exitError, "holds no row")
+}
+
+func TestADaemonThatDoesNotGetReadyIsToldOf(t *testing.T) {
+	s := demoSandbox(t)
+	questions := writeQuestions(t)
+	got := s.raw("demo", "--workspace", s.workspace, "--questions", questions, "--socket", questions)
+	if got.code != exitError || !strings.Contains(got.stderr, "the daemon did not get ready: ") || !strings.Contains(got.stderr, questions) {
+		t.Errorf("exit %d: %s", got.code, got.stderr)
+	}
+}
+
+func writeQuestions(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "q.md")
+	if err := os.WriteFile(path, []byte("| 1 | English, demo | boiler? | x |\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

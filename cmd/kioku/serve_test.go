@@ -1,0 +1,335 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+func TestADaemonAnswersOverTCPAndTheCommandsAskIt(t *testing.T) {
+	s := newSandbox(t, notes())
+	p, address := s.serve()
+	_, service := dial(t, address)
+	resp, err := service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "boiler pressure"})
+	if err != nil || len(resp.GetResults()) != 1 {
+		t.Fatalf("got %v, %v", resp, err)
+	}
+	got := s.run("search", "--json", "boiler pressure")
+	got.wants(t, exitOK)
+	if !strings.Contains(got.stdout, `"path": "memory/2026-01-10.md"`) {
+		t.Errorf("got %s", got.stdout)
+	}
+	if st := s.object("status", "--json"); st["watchMode"] == "off" {
+		t.Errorf("the daemon was not asked: %v", st)
+	}
+	if r := s.object("index", "--json", "--force"); r["files"] != 3.0 {
+		t.Errorf("got %v", r)
+	}
+	s.must("append", "Something new: a heron at the pond")
+	s.must("index")
+	if out := s.must("search", "heron"); !strings.Contains(out, "heron at the pond") {
+		t.Errorf("got %s", out)
+	}
+	s.run("search", "x", "--provider", "hash").wants(t, exitOK, "a daemon answers, with settings of its own; no effect: provider")
+	p.terminates()
+}
+
+// Hazard A11: the second daemon ends at once and names the first; commands that only read go on working.
+func TestASecondOwnerIsRefusedByName(t *testing.T) {
+	s := newSandbox(t, notes())
+	p, _ := s.serve()
+	owner := fmt.Sprintf("pid %d", p.cmd.Process.Pid)
+	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", owner)
+	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner)
+	s.run("append", "--no-daemon", "x").wants(t, exitError, "index is in use", owner)
+	got := s.run("search", "--no-daemon", "boiler pressure")
+	got.wants(t, exitOK, owner, "reading it as it stands")
+	if !strings.Contains(got.stdout, "memory/2026-01-10.md") {
+		t.Errorf("got %s", got.stdout)
+	}
+	s.run("status", "--no-daemon").wants(t, exitOK, "reading it as it stands")
+	s.run("explain", "--no-daemon", "boiler").wants(t, exitOK, "reading it as it stands")
+	s.run("get", "--no-daemon", "MEMORY.md").wants(t, exitOK, "reading it as it stands")
+	p.terminates()
+	s.run("index").wants(t, exitOK)
+}
+
+func TestAnAnswerNeverComesFromAnotherFolder(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.serve()
+	other := *s
+	other.workspace = t.TempDir()
+	for _, args := range [][]string{{"search", "boiler"}, {"status"}, {"append", "x"}} {
+		got := other.run(args...)
+		got.wants(t, exitError, "the daemon serves agent main from "+s.workspace, other.workspace)
+		if got.stdout != "" {
+			t.Errorf("%q answers %q", args, got.stdout)
+		}
+	}
+	if out := other.must("status", "--agent", "nova"); !strings.Contains(out, "workspace  "+other.workspace) {
+		t.Errorf("an agent that the daemon does not serve is opened here: %s", out)
+	}
+	other.workspace = filepath.Join(s.workspace, ".")
+	other.run("search", "boiler").wants(t, exitOK)
+}
+
+func TestADaemonServesSeveralAgentsApart(t *testing.T) {
+	s := newSandbox(t, notes())
+	nova := t.TempDir()
+	if err := os.WriteFile(filepath.Join(nova, "MEMORY.md"), []byte("# Memory\n- comets and boilers\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.serve("--agent", "nova="+nova)
+	for agent, want := range map[string]string{"main": "memory/2026-01-10.md", "nova": "MEMORY.md"} {
+		got := s.raw("search", "boilers", "--state", s.state, "--agent", agent)
+		if got.code != 0 || strings.Count(got.stdout, "#L") != 1 || !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: exit %d: %s%s", agent, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+// Hazard C07: an address that other machines can reach needs tokens.
+func TestAnOpenAddressNeedsTokens(t *testing.T) {
+	s := newSandbox(t, notes())
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		s.run("serve", "--listen", address).wants(t, exitError, "refusing to listen on "+address)
+	}
+	tokens := filepath.Join(s.home, "tokens.yaml")
+	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [main]\n"
+	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := s.start("serve", "--listen", "0.0.0.0:0", "--token-file", tokens)
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.waits(p.err, "listening on tcp:"), "kioku: listening on tcp:"))
+	p.waits(p.err, "ready")
+	_, service := dial(t, "127.0.0.1:"+port)
+	req := &kiokuv1.MemorySearchRequest{Agent: "main", Query: "boiler"}
+	if _, err := service.MemorySearch(t.Context(), req); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("without a token: %v", err)
+	}
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer open sesame")
+	if _, err := service.MemorySearch(ctx, req); err != nil {
+		t.Errorf("with the token: %v", err)
+	}
+	p.terminates()
+}
+
+// Hazard G01: an idle daemon, and one with an open stream, end well at SIGTERM and SIGINT.
+func TestADaemonEndsWellAtASignal(t *testing.T) {
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		s := newSandbox(t, notes())
+		p, address := s.serve("--grace", "20s")
+		_, service := dial(t, address)
+		events, err := service.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := events.Header(); err != nil {
+			t.Fatal(err)
+		}
+		p.signal(sig)
+		if code, took := p.ends(); code != 0 || took > 10*time.Second {
+			t.Errorf("%v: exit %d after %v; it said %q", sig, code, took, p.said)
+		}
+		if _, err := os.Stat(server.SocketPath(s.state)); !os.IsNotExist(err) {
+			t.Errorf("%v: the socket is left behind: %v", sig, err)
+		}
+	}
+}
+
+// busy opens a call that never sends its request, so that a daemon cannot finish it.
+func busy(t *testing.T, address string) {
+	t.Helper()
+	conn, service := dial(t, address)
+	_, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, kiokuv1.MemoryService_MemorySearch_FullMethodName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A connection keeps its order: when this is answered, the call before has begun.
+	if _, err := service.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Hazard G01: a call that does not end holds a daemon up for its grace, no longer.
+func TestABusyDaemonEndsAfterItsGrace(t *testing.T) {
+	s := newSandbox(t, notes())
+	p, address := s.serve("--grace", "300ms")
+	busy(t, address)
+	p.signal(syscall.SIGTERM)
+	if code, took := p.ends(); code != 0 || took > 10*time.Second {
+		t.Errorf("exit %d after %v; it said %q", code, took, p.said)
+	}
+}
+
+// Hazard G01: a second signal ends a busy daemon at once, whatever its grace.
+func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
+	s := newSandbox(t, notes())
+	p, address := s.serve("--grace", "10m")
+	busy(t, address)
+	p.signal(syscall.SIGTERM)
+	for start := time.Now(); ; {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			break
+		}
+		conn.Close()
+		if time.Since(start) > patience {
+			t.Fatal("it listens still")
+		}
+	}
+	p.signal(syscall.SIGTERM)
+	if code, took := p.ends(); code != 128+int(syscall.SIGTERM) || took > 10*time.Second {
+		t.Errorf("exit %d after %v", code, took)
+	}
+}
+
+// Hazard G02: SIGHUP takes over what can change; a bad file keeps the old settings, and the daemon.
+func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
+	s := newSandbox(t, notes())
+	file := filepath.Join(s.home, "c.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("logLevel: info\n")
+	p, address := s.serve("--config", file)
+	write("logLevel: debug\nquery: {maxResult: 1}\n")
+	p.signal(syscall.SIGHUP)
+	if line := p.waits(p.err, "keeping the old settings"); !strings.Contains(line, "c.yaml:2:9: query.maxResult: no such setting; did you mean") {
+		t.Errorf("got %s", line)
+	}
+	write("logLevel: debug\nquery: {maxResults: 1}\n")
+	p.signal(syscall.SIGHUP)
+	p.waits(p.err, "settings are read again, 2 values changed")
+	if line := p.waits(p.err, "count after a restart"); !strings.Contains(line, "query.maxResults") || strings.Contains(line, "logLevel") {
+		t.Errorf("got %s", line)
+	}
+	_, service := dial(t, address)
+	if _, err := service.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	p.waits(p.err, `"level":"DEBUG"`)
+	p.terminates()
+}
+
+// Hazard G03: what is in use is named.
+func TestAnAddressInUseIsNamed(t *testing.T) {
+	s := newSandbox(t, notes())
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	s.run("serve", "--listen", lis.Addr().String()).wants(t, exitError, lis.Addr().String(), "address already in use")
+	if _, err := os.Stat(server.SocketPath(s.state)); !os.IsNotExist(err) {
+		t.Errorf("the socket is left behind: %v", err)
+	}
+	s.serve()
+	other := newSandbox(t, notes())
+	other.run("serve", "--listen", "none", "--socket", server.SocketPath(s.state)).wants(t, exitError, "another server answers there already")
+	other.run("search", "x", "--socket", filepath.Join(s.home, "none.sock")).wants(t, exitError, "no daemon answers on")
+}
+
+// Hazard G03: with a state folder and a workspace nothing else of the system is needed, no HOME, no time zones.
+func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.env = []string{"TZ=/nowhere", "ZONEINFO=/nowhere"}
+	p, _ := s.serve("--set", "timezone=Asia/Tokyo")
+	s.run("append", "Written without a home").wants(t, exitOK)
+	p.terminates()
+}
+
+// Hazard C13: a daemon's log holds neither texts of notes nor questions nor keys.
+func TestTheLogHoldsNoTextOfNotes(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.env = append(s.env, "OPENAI_API_KEY=sk-verysecret")
+	p, address := s.serve("--set", "remote.headers=X-Key=sk-verysecret")
+	_, service := dial(t, address)
+	for _, query := range []string{"boiler pressure walrus", ""} {
+		_, _ = service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: query}) // also one that fails
+	}
+	if _, err := service.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "walrus in the attic"}); err != nil {
+		t.Fatal(err)
+	}
+	p.terminates()
+	log := strings.Join(p.said, "\n")
+	for _, secret := range []string{"walrus", "boiler", "sk-verysecret", "valve"} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log holds %q: %s", secret, log)
+		}
+	}
+}
+
+func TestWatchFollowsTheFolderWithAndWithoutADaemon(t *testing.T) {
+	for _, daemon := range []bool{false, true} {
+		t.Run(fmt.Sprintf("daemon %v", daemon), func(t *testing.T) {
+			s := newSandbox(t, notes())
+			args := []string{"watch", "--json", "--set", "sync.watchDebounceMs=50"}
+			if daemon {
+				s.serve("--set", "sync.watchDebounceMs=50")
+			}
+			w := s.start(args...)
+			if daemon {
+				// Its header is no event; the command says that it listens by the first event after a sync.
+				stop := keepSyncing(s)
+				w.waits(w.out, `"kind":"sync_`)
+				stop()
+			} else {
+				w.waits(w.out, `"kind":"sync_done"`)
+			}
+			s.write("memory/new.md", "# New\nAn owl in the barn.\n")
+			if line := w.waits(w.out, `"path":"memory/new.md"`); !strings.Contains(line, `"kind":"file_indexed"`) {
+				t.Errorf("got %s", line)
+			}
+			w.terminates()
+		})
+	}
+}
+
+// keepSyncing asks for syncs until the returned function is called.
+func keepSyncing(s *sandbox) (stop func()) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			s.raw("index", "--workspace", s.workspace, "--state", s.state)
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
+	s := newSandbox(t, notes())
+	_, address := s.serve()
+	_, service := dial(t, address)
+	stream, err := service.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main", Verify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run("search", "boiler").wants(t, exitOK, "1 result")
+	for {
+		if _, err := stream.Recv(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

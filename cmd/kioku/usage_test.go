@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
+	s := newSandbox(t, notes())
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"serach"}, `unknown command "serach"`},
+		{[]string{"search"}, "requires at least 1 arg"},
+		{[]string{"search", "--bogus", "x"}, "unknown flag: --bogus"},
+		{[]string{"search", "-n", "many", "x"}, "invalid argument"},
+
+		{[]string{"search", "x"}, "kioku init"},
+		{[]string{"search", "x", "--set", "nonsense"}, "key=value"},
+		{[]string{"search", "x", "--set", "query.maxResult=1"}, "did you mean query.maxResults?"},
+		{[]string{"search", "x", "--config", "/no/such/file"}, "/no/such/file"},
+		{[]string{"search", "x", "--dims", "many"}, "--dims: dims: "},
+		{[]string{"status", "--agent", "../b"}, "names no agent"},
+		{[]string{"get", "MEMORY.md:0"}, "lines count from 1"},
+		{[]string{"config", "get", "provder"}, "did you mean provider?"},
+		{[]string{"config", "set", "dims", "70000"}, "not between"},
+		{[]string{"serve", "--agent", "a=/x", "--agent", "B=/y"}, "names no agent"},
+	} {
+		s.raw(tc.args...).wants(t, exitUsage, tc.want)
+	}
+	for _, args := range [][]string{
+		{"search", " "}, {"search", "x", "-n", "-1"}, {"search", "x", "--min-score", "2"}, {"search", "x", "--since", "yesterday"},
+		{"search", "x", "--source", "elsewhere"}, {"search", strings.Repeat("long ", 1000)},
+	} {
+		s.run(args...).wants(t, exitUsage)
+	}
+}
+
+// Hazard G03: messages name what is missing.
+func TestErrorsNameWhatIsMissing(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.env = []string{"PATH=" + os.Getenv("PATH")}
+	s.raw("search", "x", "--workspace", s.workspace).wants(t, exitUsage, "HOME is not set; name a folder with --state")
+	if got := s.run("search", "boiler"); got.code != exitOK || !strings.Contains(got.stdout, "boiler") {
+		t.Errorf("without HOME: exit %d: %s", got.code, got.stderr)
+	}
+	s.raw("search", "x", "--workspace", "/no/such/folder", "--state", s.state).wants(t, exitError, "/no/such/folder", "kioku init")
+	s.raw("search", "x", "--workspace", s.workspace, "--state", filepath.Join(s.workspace, "MEMORY.md")).wants(t, exitError, "MEMORY.md")
+}
+
+func TestTheCurrentFolderIsTheWorkspaceWhereItLooksLikeOne(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.home = s.workspace
+	if got := s.raw("search", "boiler", "--state", s.state); got.code != exitOK || !strings.Contains(got.stdout, "boiler") {
+		t.Errorf("exit %d: %s", got.code, got.stderr)
+	}
+}
+
+// Hazard C06: no agent id leaves the state folder.
+func TestAgentsHaveIndexesOfTheirOwn(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.must("index", "--agent", "nova")
+	if _, err := os.Stat(filepath.Join(s.state, "memory", "nova.sqlite")); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []string{"../b", "a/b", "'; drop", strings.Repeat("a", 65)} {
+		s.run("index", "--agent", id).wants(t, exitUsage, "names no agent")
+	}
+}
+
+func TestConfigShowsWhereEachValueCameFrom(t *testing.T) {
+	s := newSandbox(t, nil)
+	s.must("config", "set", "query.maxResults", "9")
+	s.env = append(s.env, "KIOKU_MODEL=m1", "KIOKU_REMOTE_API_KEY=sk-hush", "KIOKU_PORVIDER=x")
+	list := s.run("config", "list", "--provider", "hash")
+	list.wants(t, exitOK, "KIOKU_PORVIDER has no effect; did you mean KIOKU_PROVIDER?")
+	rows := map[string]string{}
+	for line := range strings.Lines(list.stdout) {
+		setting, origin, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		rows[setting] = strings.TrimSpace(origin)
+	}
+	for setting, origin := range map[string]string{
+		"query.maxResults=9": filepath.Join(s.home, ".config/kioku/config.yaml") + ":2:3", "model=m1": "KIOKU_MODEL",
+		"provider=hash": "--provider", "remote.apiKey=(hidden)": "KIOKU_REMOTE_API_KEY", "chunking.tokens=400": "default",
+	} {
+		if rows[setting] != origin {
+			t.Errorf("%s comes from %q, want %q", setting, rows[setting], origin)
+		}
+	}
+	if got := s.must("config", "get", "query.maxResults"); got != "9\n" {
+		t.Errorf("got %q", got)
+	}
+	var all []map[string]string
+	if err := json.Unmarshal([]byte(s.must("config", "list", "--json")), &all); err != nil || len(all) < 30 {
+		t.Errorf("%d settings, %v", len(all), err)
+	}
+}
+
+// Hazard G02: a file with a typo is refused with its place, by every command.
+func TestAConfigFileWithATypoIsRefusedWithItsPlace(t *testing.T) {
+	s := newSandbox(t, notes())
+	path := filepath.Join(s.home, "c.yaml")
+	if err := os.WriteFile(path, []byte("query:\n  maxresult: 3\nlisten: 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range []string{"serve", "index", "status"} {
+		s.run(cmd, "--config", path).wants(t, exitUsage, path+":2:3: query.maxresult: no such setting; did you mean query.maxResults?",
+			path+`:3:9: listen: "5" is not a text`)
+	}
+}
+
+func TestVersionComesFromTheLinker(t *testing.T) {
+	s := newSandbox(t, nil)
+	if got := s.raw("version"); !strings.HasPrefix(got.stdout, "kioku v0.0.0-test (go1.") {
+		t.Errorf("got %q", got.stdout)
+	}
+	var v map[string]string
+	if err := json.Unmarshal([]byte(s.raw("version", "--json").stdout), &v); err != nil || v["version"] != "v0.0.0-test" || v["go"] == "" {
+		t.Errorf("got %v, %v", v, err)
+	}
+}
+
+func TestCompletionKnowsCommandsAndSettings(t *testing.T) {
+	s := newSandbox(t, nil)
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if got := s.raw("completion", shell); got.code != 0 || !strings.Contains(got.stdout, "kioku") {
+			t.Errorf("%s: exit %d", shell, got.code)
+		}
+	}
+	if got := s.raw("__complete", "config", "get", "query.max"); !strings.Contains(got.stdout, "query.maxResults\t") {
+		t.Errorf("got %q", got.stdout)
+	}
+}

@@ -55,7 +55,8 @@ func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, err
 
 // Match implements search.Reader.
 func (v *view) Match(ctx context.Context, terms []string, f search.Filter, limit int) ([]int64, error) {
-	if len(terms) == 0 || limit <= 0 {
+	expr := search.MatchExpr(terms)
+	if expr == "" || limit <= 0 {
 		return nil, nil
 	}
 	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 ORDER BY rank LIMIT ?6"
@@ -63,7 +64,7 @@ func (v *view) Match(ctx context.Context, terms []string, f search.Filter, limit
 		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 AND rowid IN (" + selectAllowed +
 			") ORDER BY rank LIMIT ?6"
 	}
-	ids, err := queryIDs(ctx, v.text, query, append(filterArgs(f), search.MatchExpr(terms), limit)...)
+	ids, err := queryIDs(ctx, v.text, query, append(filterArgs(f), expr, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("match: %w", err)
 	}

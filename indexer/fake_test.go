@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,12 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+)
+
+// What the root package will pass.
+var (
+	_ indexer.Splitter = (*chunker.Chunker)(nil)
+	_ indexer.Embedder = (*embed.Client)(nil)
 )
 
 // paragraphs is a splitter that makes each non-blank line a chunk.
@@ -42,12 +47,17 @@ func (p *paragraphs) Split(_ chunker.Kind, src []byte) chunker.Document {
 	return doc
 }
 
+// cacheKey names a vector in the cache.
+type cacheKey struct {
+	space embed.Space
+	hash  indexer.Hash
+}
+
 // memIndex is an index in memory.
 type memIndex struct {
 	mu      sync.Mutex
 	files   map[string]indexer.File
-	space   embed.Space
-	vectors map[indexer.Hash][]float32
+	vectors map[cacheKey][]float32
 	stale   string
 	// commits holds the paths of each ReplaceFile, removals with a minus.
 	commits  [][]string
@@ -56,7 +66,7 @@ type memIndex struct {
 }
 
 func newMemIndex() *memIndex {
-	return &memIndex{files: map[string]indexer.File{}, vectors: map[indexer.Hash][]float32{}}
+	return &memIndex{files: map[string]indexer.File{}, vectors: map[cacheKey][]float32{}}
 }
 
 func (m *memIndex) Files(ctx context.Context) (map[string]indexer.Stored, error) {
@@ -80,7 +90,7 @@ func (m *memIndex) CachedVectors(_ context.Context, space embed.Space, hashes []
 	defer m.mu.Unlock()
 	out := map[indexer.Hash][]float32{}
 	for _, h := range hashes {
-		if v, ok := m.vectors[h]; ok && space.Matches(m.space) {
+		if v, ok := m.vectors[cacheKey{space, h}]; ok {
 			out[h] = v
 		}
 	}
@@ -110,8 +120,7 @@ func (m *memIndex) ReplaceFile(ctx context.Context, space embed.Space, files ...
 func (m *memIndex) put(space embed.Space, f indexer.File) {
 	for i, c := range f.Chunks {
 		if c.Vector != nil {
-			m.vectors[c.Hash] = c.Vector
-			m.space = space
+			m.vectors[cacheKey{space, c.Hash}] = c.Vector
 		}
 		if m.stale != "" {
 			f.Chunks[i].Vector = nil
@@ -132,8 +141,9 @@ func (m *memIndex) CacheVectors(ctx context.Context, space embed.Space, vs map[i
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m.space = space
-	maps.Copy(m.vectors, vs)
+	for h, v := range vs {
+		m.vectors[cacheKey{space, h}] = v
+	}
 	return nil
 }
 

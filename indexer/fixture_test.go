@@ -120,10 +120,10 @@ func (f *fixture) has(path, text string) {
 	}
 }
 
-// until waits for a condition that must come true within ten seconds.
+// until waits for a condition that must come true within half a minute.
 func (f *fixture) until(what string, cond func() bool) {
 	f.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !cond() {
 		if time.Now().After(deadline) {
 			paths, skipped := f.index.list()

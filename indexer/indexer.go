@@ -13,7 +13,7 @@ import (
 	"kioku/embed"
 )
 
-// Splitter cuts a file into chunks; *chunker.Chunker is one.
+// Splitter cuts a file into chunks; *chunker.Chunker is one. It is called from several goroutines at once.
 type Splitter interface {
 	Split(kind chunker.Kind, src []byte) chunker.Document
 }

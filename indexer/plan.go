@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"time"
 )
@@ -67,11 +68,11 @@ func (r *run) plan(s *scan, stored map[string]Stored) plan {
 
 // inScope reports whether this sync looks at a name of the index.
 func (r *run) inScope(name string) bool {
-	if r.req.full {
+	if r.req.full || r.scope[name] {
 		return true
 	}
-	for _, p := range r.req.paths {
-		if covers(r.x.layout.name(p), name) {
+	for up := path.Dir(name); up != "." && up != "/"; up = path.Dir(up) {
+		if r.scope[up] {
 			return true
 		}
 	}

@@ -17,6 +17,8 @@ type run struct {
 	step    func(Progress)
 	rep     Report
 	vectors *vectors
+	// scope has the names of req.paths in the index.
+	scope map[string]bool
 	// stale is why the index should have been built anew, which did not work.
 	stale string
 	// left are the files that changed once more after they were indexed.
@@ -27,7 +29,10 @@ type run struct {
 }
 
 func newRun(x *Indexer, req request, step func(Progress)) *run {
-	r := &run{x: x, req: req, step: step}
+	r := &run{x: x, req: req, step: step, scope: map[string]bool{}}
+	for _, p := range req.paths {
+		r.scope[x.layout.name(p)] = true
+	}
 	r.vectors = newVectors(x, r.embedded)
 	return r
 }

@@ -27,12 +27,14 @@ type Change struct {
 	Err error
 }
 
+// maxQueued is how many changes wait for a slow reader before they are given up for a full scan.
+const maxQueued = 1 << 16
+
 // fsWatcher is the Watcher of the operating system.
 type fsWatcher struct {
-	w    *fsnotify.Watcher
-	out  chan Change
-	stop chan struct{}
-	wg   sync.WaitGroup
+	w   *fsnotify.Watcher
+	out chan Change
+	wg  sync.WaitGroup
 }
 
 func newFSWatcher() (Watcher, error) {
@@ -40,7 +42,7 @@ func newFSWatcher() (Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fsWatcher{w: w, out: make(chan Change), stop: make(chan struct{})}
+	f := &fsWatcher{w: w, out: make(chan Change)}
 	f.wg.Go(f.forward)
 	return f, nil
 }
@@ -56,35 +58,46 @@ func (f *fsWatcher) Remove(dir string) error {
 func (f *fsWatcher) Changes() <-chan Change { return f.out }
 
 func (f *fsWatcher) Close() error {
-	close(f.stop)
 	err := f.w.Close()
 	f.wg.Wait()
 	return err
 }
 
-// forward brings the two channels of fsnotify into one.
+// forward brings the two channels of fsnotify into one, until they are closed. It never waits for its own reader
+// alone: fsnotify sends some errors while it holds the lock that Add, Remove and Close need.
 func (f *fsWatcher) forward() {
 	defer close(f.out)
-	for {
-		var c Change
-		select {
-		case <-f.stop:
-			return
-		case ev, ok := <-f.w.Events:
-			if !ok {
-				return
-			}
-			c = Change{Path: ev.Name, Gone: ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename)}
-		case err, ok := <-f.w.Errors:
-			if !ok {
-				return
-			}
-			c = Change{Err: err}
+	var queue []Change
+	events, errs := f.w.Events, f.w.Errors
+	for events != nil {
+		var out chan Change
+		var first Change
+		if len(queue) > 0 {
+			out, first = f.out, queue[0]
 		}
 		select {
-		case f.out <- c:
-		case <-f.stop:
-			return
+		case ev, ok := <-events:
+			if !ok {
+				events = nil
+				continue
+			}
+			queue = enqueue(queue, Change{Path: ev.Name, Gone: ev.Has(fsnotify.Remove) || ev.Has(fsnotify.Rename)})
+		case err, ok := <-errs:
+			if !ok {
+				errs = nil
+				continue
+			}
+			queue = enqueue(queue, Change{Err: err})
+		case out <- first:
+			queue = queue[1:]
 		}
 	}
+}
+
+// enqueue appends a change, or puts the news that changes were lost in the place of too many.
+func enqueue(queue []Change, c Change) []Change {
+	if len(queue) >= maxQueued {
+		return []Change{{Err: fsnotify.ErrEventOverflow}}
+	}
+	return append(queue, c)
 }

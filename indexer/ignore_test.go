@@ -1,0 +1,57 @@
+package indexer
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Hazard B02: the names that editors and tools use, and those that only look like them.
+func TestIgnoredNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		".note.md.swp": true, ".note.md.swx": true, "4913": true, "note.md~": true, "#note.md#": true, ".#note.md": true,
+		"sedAbC123": true, "note.md.tmp": true, ".DS_Store": true, ".git": true, "venv": true, "node_modules": true, "__pycache__": true,
+		"note.md": false, "4913.md": false, "#note.md": false, "sedate.md": false, "sedimen": false, "tmp": false, "venv.md": false,
+	} {
+		if got := ignoredName(name); got != want {
+			t.Errorf("ignoredName(%q) = %v", name, got)
+		}
+	}
+}
+
+func TestPrintableKeepsGoodNamesAndShowsBadBytes(t *testing.T) {
+	for name, want := range map[string]string{
+		"plain.md": "plain.md", "日記.md": "日記.md", "a\nb": `a\x0ab`, "a\xffb": `a\xffb`, "\u0085": `\u0085`, "": "",
+	} {
+		if got := printable(name); got != want {
+			t.Errorf("printable(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Hazard B19: whatever bytes a name has, what is passed on is UTF-8 on one line, and bad names are not taken for good.
+func FuzzPrintable(f *testing.F) {
+	for _, s := range []string{"a.md", "日記.md", "bad\xff", "a\r\n", "\u0085\u2028", "\x1b[31m"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		got := printable(name)
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, unicode.IsControl) {
+			t.Errorf("printable(%q) = %q", name, got)
+		}
+		if (got == name) != (badName(name) == "") {
+			t.Errorf("printable(%q) = %q, but badName says %q", name, got, badName(name))
+		}
+	})
+}
+
+func TestTooManyQueuedChangesBecomeOneLoss(t *testing.T) {
+	var queue []Change
+	for range maxQueued + 1 {
+		queue = enqueue(queue, Change{Path: "x"})
+	}
+	if len(queue) != 1 || queue[0].Err == nil {
+		t.Errorf("%d changes wait, first %+v", len(queue), queue[0])
+	}
+}

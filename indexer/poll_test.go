@@ -1,0 +1,292 @@
+package indexer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kioku/indexer"
+)
+
+// scripted is a watcher that a test sends changes through.
+type scripted struct {
+	mu      sync.Mutex
+	dirs    map[string]int
+	limit   int // folders that can be watched; negative for any number
+	made    int
+	changes chan indexer.Change
+}
+
+func newScripted() *scripted { return &scripted{dirs: map[string]int{}, limit: -1} }
+
+// open is an Options.Watcher.
+func (s *scripted) open() (indexer.Watcher, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made++
+	if s.limit == 0 {
+		return nil, syscall.EMFILE
+	}
+	s.dirs, s.changes = map[string]int{}, make(chan indexer.Change)
+	return s, nil
+}
+
+func (s *scripted) Add(dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limit >= 0 && len(s.dirs) >= s.limit {
+		return fmt.Errorf("add %s: %w", dir, syscall.ENOSPC)
+	}
+	s.dirs[dir]++
+	return nil
+}
+
+func (s *scripted) Remove(dir string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.dirs, dir)
+	return nil
+}
+
+func (s *scripted) Changes() <-chan indexer.Change { return s.changes }
+
+func (s *scripted) Close() error { return nil }
+
+func (s *scripted) watches(dir string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dirs[dir] > 0
+}
+
+// inBubble runs a test with a watch on fake time.
+func inBubble(t *testing.T, src *scripted, change func(*indexer.Options), body func(f *fixture)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{T: t, dir: filepath.Join(dir, "ws"), split: &paragraphs{}, index: newMemIndex(), prov: newProvider()}
+		f.write("memory/a.md", "a")
+		opt := indexer.Options{Workspace: f.dir, Notify: f.note, Watcher: src.open}
+		if change != nil {
+			change(&opt)
+		}
+		f.x = indexer.New(f.split, f.index, f.prov, opt)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- f.x.Watch(ctx) }()
+		synctest.Wait()
+		body(f)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func logTo(b *strings.Builder) *slog.Logger {
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// pass lets fake time go by.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestAnEditIsIndexedAfterTheDebounceAndNotBefore(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		f.write("memory/a.md", "edited")
+		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
+		pass(1400 * time.Millisecond)
+		f.has("memory/a.md", "a")
+		if s := f.x.State(); !s.Dirty || s.PendingFiles != 1 {
+			f.Errorf("state %+v", s)
+		}
+		pass(200 * time.Millisecond)
+		f.has("memory/a.md", "edited")
+		if s := f.x.State(); s.Dirty || s.PendingFiles != 0 {
+			f.Errorf("state %+v", s)
+		}
+	})
+}
+
+// Hazard B07: a file that is saved every half second for an hour is never more than the longest wait behind.
+func TestAFileThatNeverRestsIsIndexedAllTheSame(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		saved := map[string]time.Time{}
+		behind := time.Duration(0)
+		for i := range 7200 {
+			text := fmt.Sprint("save ", i)
+			f.write("memory/a.md", text)
+			saved[text] = time.Now()
+			src.changes <- indexer.Change{Path: f.path("memory/a.md")}
+			pass(500 * time.Millisecond)
+			if got, _ := f.index.text("memory/a.md"); got != "a" {
+				behind = max(behind, time.Since(saved[got]))
+			} else if i > 20 {
+				f.Fatal("nothing indexed after ten seconds")
+			}
+		}
+		if behind > 11*time.Second {
+			f.Errorf("up to %v behind", behind)
+		}
+		if n := f.index.writes("memory/a.md"); n < 300 || n > 400 {
+			f.Errorf("indexed %d times in an hour", n)
+		}
+	})
+}
+
+// Hazard B04: where events were lost, everything is scanned, and watched anew.
+func TestLostEventsLeadToAFullScan(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		for i := range 500 {
+			f.write(fmt.Sprintf("memory/%d/x.md", i), "x")
+		}
+		for range 3 {
+			src.changes <- indexer.Change{Err: errors.New("queue or buffer overflow")}
+			synctest.Wait()
+		}
+		pass(2 * time.Second)
+		if paths, _ := f.index.list(); len(paths) != 501 {
+			f.Errorf("%d files are indexed", len(paths))
+		}
+		if src.made != 4 || !src.watches(f.path("memory/499")) {
+			f.Errorf("%d watchers made, new folder watched: %v", src.made, src.watches(f.path("memory/499")))
+		}
+	})
+}
+
+// Hazard B04: a burst of more paths than are worth keeping apart is one full scan.
+func TestABurstIsOneScan(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		before := f.count(indexer.SyncDone, "")
+		f.write("memory/4999.md", "x")
+		for i := range 5000 {
+			src.changes <- indexer.Change{Path: f.path(fmt.Sprintf("memory/%d.md", i))}
+		}
+		pass(5 * time.Second)
+		f.has("memory/4999.md", "x")
+		if n := f.count(indexer.SyncDone, "") - before; n != 1 {
+			f.Errorf("%d syncs", n)
+		}
+	})
+}
+
+func TestEventsThatDoNotConcernTheIndexStartNothing(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		before := f.count(indexer.SyncStarted, "")
+		f.write("memory/pic.png", "x")
+		for _, p := range []string{"README.md", "memory/.a.md.swp", "memory/a.md~", "memory/pic.png", "memory/4913", "memory/.git/x.md", "other/x.md", "memory/node_modules"} {
+			src.changes <- indexer.Change{Path: f.path(p)}
+		}
+		pass(20 * time.Second)
+		if n := f.count(indexer.SyncStarted, "") - before; n != 0 {
+			f.Errorf("%d syncs", n)
+		}
+	})
+}
+
+// Hazard B05: without watches the folder is polled, which is told once, and ends when there are watches again.
+func TestWithoutWatchesTheFolderIsPolled(t *testing.T) {
+	for name, limit := range map[string]int{"no watcher": 0, "too few watches": 1} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			src := newScripted()
+			src.limit = limit
+			inBubble(t, src, func(o *indexer.Options) { o.Log = logTo(&log) }, func(f *fixture) {
+				for i := range 20 {
+					f.write(fmt.Sprintf("memory/%d/x.md", i), "x")
+				}
+				pass(6 * time.Second)
+				if paths, _ := f.index.list(); len(paths) != 21 {
+					f.Errorf("indexed: %q", paths)
+				}
+				if s := f.x.State(); s.WatchMode != indexer.ModePolling || !strings.Contains(s.WatchNote, "max_user_watches") {
+					f.Errorf("state %+v", s)
+				}
+				pass(time.Hour)
+				if n := strings.Count(log.String(), "level=WARN"); n != 1 {
+					f.Errorf("%d warnings:\n%s", n, log.String())
+				}
+				src.mu.Lock()
+				src.limit = -1
+				src.mu.Unlock()
+				pass(6 * time.Minute)
+				if s := f.x.State(); s.WatchMode != indexer.ModeInotify || s.WatchNote != "" || !src.watches(f.path("memory/7")) {
+					f.Errorf("state %+v", s)
+				}
+			})
+		})
+	}
+}
+
+func TestTheFolderIsReconciledAndNowAndThenReadWhole(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		// No event tells of these edits; the second leaves size and time as they were.
+		f.write("memory/b.md", "one")
+		old := time.Now().Add(-time.Hour)
+		f.must(os.Chtimes(f.path("memory/b.md"), old, old))
+		pass(5*time.Minute + time.Second)
+		f.has("memory/b.md", "one")
+		f.write("memory/b.md", "two")
+		f.must(os.Chtimes(f.path("memory/b.md"), old, old))
+		pass(5 * time.Minute)
+		f.has("memory/b.md", "one")
+		pass(time.Hour)
+		f.has("memory/b.md", "two")
+	})
+}
+
+func TestAFailedSyncIsTriedAgain(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		f.index.mu.Lock()
+		f.index.fail = errors.New("disk full")
+		f.index.mu.Unlock()
+		f.write("memory/a.md", "edited")
+		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
+		pass(time.Minute)
+		if n := f.count(indexer.SyncFailed, ""); n < 2 || n > 6 {
+			f.Errorf("failed %d times in a minute", n)
+		}
+		f.index.mu.Lock()
+		f.index.fail = nil
+		f.index.mu.Unlock()
+		pass(time.Minute)
+		f.has("memory/a.md", "edited")
+	})
+}
+
+func TestARecoveredProviderFillsTheGaps(t *testing.T) {
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		f.prov.set(0, time.Now().Add(time.Minute))
+		f.write("memory/a.md", "edited")
+		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
+		pass(10 * time.Second)
+		if f.has("memory/a.md", "edited"); f.index.unembedded() != 1 {
+			f.Error("it has a vector")
+		}
+		f.prov.mu.Lock()
+		f.prov.downAfter = -1
+		f.prov.mu.Unlock()
+		pass(time.Minute)
+		if f.index.unembedded() != 0 || f.x.State().EmbedErr != nil {
+			f.Errorf("%d texts without vectors, state %+v", f.index.unembedded(), f.x.State())
+		}
+	})
+}

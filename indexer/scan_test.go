@@ -12,6 +12,7 @@ import (
 	"kioku/indexer"
 )
 
+// Hazard C04: only memory files are taken, whatever else lies beside them.
 func TestMemoryFilesAreIndexedAndNothingElse(t *testing.T) {
 	f := setup(t, nil)
 	for _, p := range []string{

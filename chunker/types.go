@@ -2,7 +2,7 @@ package chunker
 
 // Options sizes chunks. The zero value means 400 tokens with an overlap of 80, counted with cl100k_base.
 type Options struct {
-	// Tokens is the most a chunk may hold. 0 means 400, and then an Overlap of 0 means 80.
+	// Tokens is the most a chunk may hold, 16 to 8192. 0 means 400, and then an Overlap of 0 means 80.
 	Tokens int
 	// Overlap is how many tokens of whole lines a chunk repeats from the one before it; 0 <= Overlap < Tokens.
 	Overlap int
@@ -17,7 +17,8 @@ const (
 	// Notes is ordinary Markdown.
 	Notes Kind = iota
 	// Entries is a curated list (MEMORY.md, USER.md), in which each heading and each top-level bullet
-	// is an entry that is not cut while it fits.
+	// is an entry that is not cut while it fits. A section under a heading of level 1 or 2 starts a chunk of
+	// its own once the chunk before it holds an eighth of the budget; smaller sections are packed together.
 	Entries
 	// DailyLog is claw0's daily log: one JSON object {ts, category, content} a line, one entry a chunk.
 	DailyLog
@@ -41,13 +42,18 @@ type Meta struct {
 	Supersedes []string
 }
 
-// Chunk is a run of whole lines, or a part of one line that is longer than the budget.
+// Chunk is a run of whole lines, or of parts of a line that is longer than the budget together with whole
+// lines beside it.
 type Chunk struct {
 	StartLine int
 	EndLine   int
-	// Headings above the first line and the chunk's own first heading, "# Projects > ## Acme"; empty where there is none.
+	// Headings in force at the first line, which may be a heading itself, outermost first:
+	// "# Projects > ## Acme". Empty where there is none, at most 200 characters: the outermost are left out
+	// first. Front matter does not count as the first line.
 	Headings string
-	// Text is an exact substring of the file after Normalize, without the final newline.
+	// Text is an exact substring of the file after Normalize, without the final newline. The one exception is
+	// a line of a DailyLog with no other keys than ts, category and content: its text is "category: content",
+	// because JSON escapes hide words from a search.
 	Text string
 	// Tokens of Text; never more than Options.Tokens.
 	Tokens int

@@ -1,0 +1,96 @@
+package chunker
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// version changes whenever the same file and options may yield other chunks than before.
+const version = 1
+
+// Limits of Options.Tokens. A chunk below the minimum could not hold a word in some scripts; one above the maximum
+// is longer than embedding models read.
+const (
+	minTokens = 16
+	maxTokens = 8192
+)
+
+// Chunker cuts files into chunks. It is safe for concurrent use.
+type Chunker struct {
+	opts Options
+	// vocabulary of opts.Encoding, loaded on the first call in this process.
+	vocabulary func() *vocabulary
+}
+
+// New returns a Chunker. It returns an error if an option is out of its range or the encoding is unknown. It is
+// cheap: the vocabulary is loaded, from the binary, when something is counted for the first time.
+func New(opts Options) (*Chunker, error) {
+	if opts.Tokens == 0 {
+		opts.Tokens = 400
+		if opts.Overlap == 0 {
+			opts.Overlap = 80
+		}
+	}
+	if opts.Encoding == "" {
+		opts.Encoding = "cl100k_base"
+	}
+	vocabulary, known := encodings[opts.Encoding]
+	switch {
+	case opts.Tokens < minTokens || opts.Tokens > maxTokens:
+		return nil, fmt.Errorf("chunk size: %d tokens is out of range, choose %d to %d", opts.Tokens, minTokens, maxTokens)
+	case opts.Overlap < 0 || opts.Overlap >= opts.Tokens:
+		return nil, fmt.Errorf("chunk overlap: %d tokens is out of range, choose 0 to %d, less than the chunk size",
+			opts.Overlap, opts.Tokens-1)
+	case !known:
+		return nil, fmt.Errorf("token encoding: %q is unknown, choose one of %s", opts.Encoding,
+			strings.Join(slices.Sorted(maps.Keys(encodings)), ", "))
+	}
+	return &Chunker{opts: opts, vocabulary: vocabulary}, nil
+}
+
+// Fingerprint names the way of cutting, "v1 cl100k_base 400/80". Chunks made under another one don't fit together
+// with those of this Chunker.
+func (c *Chunker) Fingerprint() string {
+	return fmt.Sprintf("v%d %s %d/%d", version, c.opts.Encoding, c.opts.Tokens, c.opts.Overlap)
+}
+
+// Count returns the number of tokens of text, which is exactly tiktoken's. It takes time in proportion to the
+// length of text, but for a run of n letters or signs, which takes n log n.
+func (c *Chunker) Count(text string) int {
+	v := c.vocabulary()
+	once := counter{vocabulary: v, merger: merger{vocabulary: v}}
+	return once.count(text)
+}
+
+// Split cuts a file. Every line that is not blank is in at least one chunk, no chunk has more tokens than the budget,
+// and chunks start at ever later places of the file. Whatever the bytes are, there is a Document: bad UTF-8, front
+// matter or JSON is plain text.
+func (c *Chunker) Split(kind Kind, src []byte) Document {
+	text, counter := Normalize(src), newCounter(c.vocabulary())
+	doc := Document{Lines: countLines(text)}
+	if kind == DailyLog {
+		doc.Chunks = splitLog(c.opts, counter, text)
+		return doc
+	}
+	meta, body := frontMatter(text)
+	doc.Meta = meta
+	o := newOutline(c.opts, counter, kind, text)
+	o.plain(text[:body])
+	o.markdown()
+	doc.Chunks = newWalk(o).chunks()
+	return doc
+}
+
+// KindOf returns the kind of the file at path, which is relative to the workspace, with "/". Case matters.
+func KindOf(file string) Kind {
+	if file == "MEMORY.md" || file == "USER.md" {
+		return Entries
+	}
+	if daily, _ := path.Match("memory/daily/*.jsonl", file); daily {
+		return DailyLog
+	}
+	return Notes
+}

@@ -1,0 +1,68 @@
+package chunker
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxRemembered bounds the pieces that a counter remembers, to about two megabytes.
+const maxRemembered = 1 << 15
+
+// counter counts tokens for one goroutine. It remembers pieces of more than one token, since each is counted with its
+// line and again with its chunk.
+type counter struct {
+	*vocabulary
+	merger merger
+	// pieces are parts of the counted texts, nil in a counter that is used but once.
+	pieces map[string]int
+}
+
+func newCounter(v *vocabulary) *counter {
+	return &counter{vocabulary: v, merger: merger{vocabulary: v}, pieces: map[string]int{}}
+}
+
+// count returns the number of tokens of text, as tiktoken counts them when it knows no special tokens.
+func (c *counter) count(text string) int {
+	if !utf8.ValidString(text) {
+		text = string([]rune(text))
+	}
+	total := 0
+	for len(text) > 0 {
+		n := c.piece(text)
+		total += c.countPiece(text[:n])
+		text = text[n:]
+	}
+	return total
+}
+
+func (c *counter) countPiece(piece string) int {
+	if c.rank(piece) != noRank {
+		return 1
+	}
+	if n, ok := c.pieces[piece]; ok {
+		return n
+	}
+	n := c.merger.count(piece)
+	if c.pieces != nil {
+		if len(c.pieces) == maxRemembered {
+			clear(c.pieces)
+		}
+		c.pieces[piece] = n
+	}
+	return n
+}
+
+// fit returns the tokens of text, or of text without its final newline if that has more, and whether they are within
+// the budget. Only where they are is the number sure to be right.
+func (c *counter) fit(text string, budget int) (int, bool) {
+	if len(text)/c.longest > budget {
+		return budget + 1, false
+	}
+	tokens := c.count(text)
+	// A text has no more tokens than bytes, so that short ones fit with and without the newline.
+	bare, ended := strings.CutSuffix(text, "\n")
+	if ended && len(text) > budget && tokens <= budget {
+		tokens = max(tokens, c.count(bare))
+	}
+	return tokens, tokens <= budget
+}

@@ -1,0 +1,111 @@
+package chunker
+
+import "strings"
+
+// The functions here look at one line each and know the Markdown that decides where to cut. They err towards plain
+// text: a line they do not recognise is cut like any other.
+
+// indent returns the number of spaces and tabs that line starts with.
+func indent(line string) int {
+	return len(line) - len(strings.TrimLeft(line, " \t"))
+}
+
+// headingLevel returns 1 to 6 for an ATX heading, 0 for any other line.
+func headingLevel(line string) int {
+	level := strings.TrimLeft(line, " ")
+	if len(line)-len(level) > 3 {
+		return 0
+	}
+	n := countPrefix(level, '#')
+	if n == 0 || n > 6 || n < len(level) && !strings.ContainsRune(" \t\n", rune(level[n])) {
+		return 0
+	}
+	return n
+}
+
+// headingTitle returns the words of a heading of either style; text is its first line.
+func headingTitle(text string) string {
+	title := strings.TrimSpace(text)
+	if headingLevel(text) == 0 {
+		return title
+	}
+	title = strings.TrimSpace(strings.TrimLeft(title, "#"))
+	if open := strings.TrimRight(title, "#"); open == "" || strings.HasSuffix(open, " ") {
+		return strings.TrimSpace(open)
+	}
+	return title
+}
+
+// underlineLevel returns the level of the heading above line if line is the underline of one: 1 for "==", 2 for
+// "--" or more of them. Otherwise it returns 0.
+func underlineLevel(line string) int {
+	mark := strings.TrimRight(line, " \t\n")
+	if len(mark) < 2 || indent(line) > 3 {
+		return 0
+	}
+	mark = strings.TrimLeft(mark, " ")
+	switch {
+	case countPrefix(mark, '=') == len(mark):
+		return 1
+	case countPrefix(mark, '-') == len(mark):
+		return 2
+	}
+	return 0
+}
+
+// isParagraph is true for a line of plain words, which starts no block of another kind.
+func isParagraph(line string) bool {
+	mark, _ := opensFence(line)
+	return mark == 0 && indent(line) < 4 && !isBullet(strings.TrimLeft(line, " ")) && !strings.ContainsAny(line, "|") &&
+		!strings.HasPrefix(strings.TrimLeft(line, " "), ">") && underlineLevel(line) == 0
+}
+
+// opensFence returns the character of a code fence and how many there are, 0 and 0 for a line that opens none. A
+// fence may be indented to any depth, as under bullets.
+func opensFence(line string) (mark byte, size int) {
+	text := strings.TrimLeft(line, " \t")
+	for _, mark := range []byte("`~") {
+		n := countPrefix(text, mark)
+		if n >= 3 && (mark == '~' || !strings.Contains(text[n:], "`")) {
+			return mark, n
+		}
+	}
+	return 0, 0
+}
+
+// closesFence is true for a line that ends a fence opened by size characters mark.
+func closesFence(line string, mark byte, size int) bool {
+	text := strings.TrimSpace(line)
+	n := countPrefix(text, mark)
+	return n >= size && n == len(text)
+}
+
+// isBullet is true for a list item that is not indented: "- ", "* ", "+ ", "1. ", "1) ".
+func isBullet(line string) bool {
+	i := 0
+	for i < len(line) && i < 9 && line[i] >= '0' && line[i] <= '9' {
+		i++
+	}
+	marks := "-*+"
+	if i > 0 {
+		marks = ".)"
+	}
+	if i >= len(line) || strings.IndexByte(marks, line[i]) < 0 {
+		return false
+	}
+	return i+1 == len(line) || strings.IndexByte(" \t\n", line[i+1]) >= 0
+}
+
+// isTableRule is true for the line between the head and the rows of a table, "|---|:-:|".
+func isTableRule(line string) bool {
+	return strings.Contains(line, "|") && strings.Contains(line, "-") && strings.Trim(line, "|-: \t\n") == ""
+}
+
+// countPrefix returns how many times mark stands at the start of text.
+func countPrefix(text string, mark byte) int {
+	n := 0
+	for n < len(text) && text[n] == mark {
+		n++
+	}
+	return n
+}

@@ -218,8 +218,11 @@ func statAll(dir string) error {
 	return filepath.Walk(dir, func(string, os.FileInfo, error) error { return nil })
 }
 
-// BenchmarkSearch asks natural questions of 10,000 chunks, keywords only, and compares the median with the plain FTS5
-// query of the same terms. Goal: 5 ms at the median.
+// frequent is how many of the most frequent words of the corpus stand for the stop words of a natural language.
+const frequent = 120
+
+// BenchmarkSearch asks questions of six content words of 10,000 chunks, keywords only, and compares the median with the
+// plain FTS5 query of the same terms. Goal: 5 ms at the median.
 func BenchmarkSearch(b *testing.B) {
 	ws := b.TempDir()
 	corpus(b, ws, 840, 10_000)
@@ -234,7 +237,11 @@ func BenchmarkSearch(b *testing.B) {
 		for range 300 {
 			words := make([]string, 6)
 			for i := range words {
-				words[i] = word(zipf.Uint64())
+				n := zipf.Uint64()
+				for n < frequent {
+					n = zipf.Uint64()
+				}
+				words[i] = word(n)
 			}
 			q := search.Query{Text: "what did we say about " + strings.Join(words, " ") + "?"}
 			ours = append(ours, seconds(b, func() error { _, err := m.Search(b.Context(), q); return err }))

@@ -71,6 +71,34 @@ type analyzer struct {
 	norm, low string
 	pos       int32
 	stems     map[string]string
+	// starts, where it is not nil, leaves words unstemmed whose stem nobody asks for.
+	starts *starts
+}
+
+// starts knows how the terms begin that somebody asks for. A stem begins with the two first letters of its word, or is
+// the first one alone, so that a word with another beginning has no stem among those terms.
+type starts struct {
+	one [4]uint64    // a bit for each letter that is a term
+	two [1024]uint64 // a bit for each pair of letters that a term begins with
+}
+
+// noStarts admits nothing: no word is stemmed.
+var noStarts starts
+
+// add makes s know a term.
+func (s *starts) add(term string) {
+	if len(term) == 1 {
+		s.one[term[0]>>6] |= 1 << (term[0] & 63)
+		return
+	}
+	pair := uint16(term[0])<<8 | uint16(term[1])
+	s.two[pair>>6] |= 1 << (pair & 63)
+}
+
+// admits reports whether the stem of a word of two letters or more may be one of the terms.
+func (s *starts) admits(word string) bool {
+	pair := uint16(word[0])<<8 | uint16(word[1])
+	return s.one[word[0]>>6]&(1<<(word[0]&63)) != 0 || s.two[pair>>6]&(1<<(pair&63)) != 0
 }
 
 // analyzers keeps buffers and stems from one call to the next; what it holds never changes a result.
@@ -84,6 +112,7 @@ func newAnalyzer() *analyzer {
 
 func (a *analyzer) release() {
 	a.reset()
+	a.starts = nil
 	analyzers.Put(a)
 }
 
@@ -295,7 +324,7 @@ func (a *analyzer) firstPart(start int) int32 {
 
 // stem returns the stem of an English word in lower case.
 func (a *analyzer) stem(w string) string {
-	if len(w) < 3 {
+	if len(w) < 3 || a.starts != nil && !a.starts.admits(w) {
 		return w
 	}
 	if s, ok := a.stems[w]; ok {

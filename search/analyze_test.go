@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
+
+	"pgregory.net/rapid"
 )
 
 func TestAnalyzeTerms(t *testing.T) {
@@ -182,4 +184,17 @@ func checkTerm(term string) string {
 		return "is not lower case"
 	}
 	return ""
+}
+
+func TestAWordWhoseStemIsAskedForIsAlwaysStemmed(t *testing.T) {
+	a := newAnalyzer()
+	defer a.release()
+	rapid.Check(t, func(t *rapid.T) {
+		w := rapid.StringMatching(`[a-z]{1,6}(s|es|ed|ing|ies|y|ational|iveness|e|l|ment)?`).Draw(t, "word")
+		var s starts
+		s.add(a.stem(w))
+		if len(w) > 2 && !s.admits(w) {
+			t.Fatalf("the stem %q of %q would not be found", a.stem(w), w)
+		}
+	})
 }

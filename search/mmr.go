@@ -16,7 +16,7 @@ type diversifier struct {
 }
 
 func newDiversifier(lambda float64) *diversifier {
-	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: newTermSets()}
+	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(termSets)}
 }
 
 // choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is used up. Of
@@ -73,17 +73,10 @@ func (d *diversifier) next(rest []*candidate, best float64) int {
 	return next
 }
 
-// termSets computes how alike candidates are; it remembers the terms of those that have no vector.
-type termSets struct {
-	ids  map[string]int32
-	sets map[*candidate][]int32
-}
+// termSets computes how alike candidates are; it remembers the words of those that have no vector, by their hashes.
+type termSets map[*candidate][]uint32
 
-func newTermSets() termSets {
-	return termSets{ids: make(map[string]int32), sets: make(map[*candidate][]int32)}
-}
-
-// similarity in [0,1] is the cosine of the stored vectors, or the Jaccard index of the term sets where one lacks a
+// similarity in [0,1] is the cosine of the stored vectors, or the Jaccard index of the sets of words where one lacks a
 // vector.
 func (s termSets) similarity(a, b *candidate) float64 {
 	if cos, ok := cosine(a.Vector, b.Vector); ok {
@@ -92,31 +85,37 @@ func (s termSets) similarity(a, b *candidate) float64 {
 	return jaccard(s.of(a), s.of(b))
 }
 
-// of returns the numbers of a candidate's terms, ascending.
-func (s termSets) of(c *candidate) []int32 {
-	if set, ok := s.sets[c]; ok {
+// of returns the hashes of a candidate's words, ascending. Words are not stemmed: near duplicates share their forms.
+func (s termSets) of(c *candidate) []uint32 {
+	if set, ok := s[c]; ok {
 		return set
 	}
 	a := newAnalyzer()
 	defer a.release()
+	a.starts = &noStarts
 	a.add(c.Text)
-	set := make([]int32, 0, len(a.tokens))
-	for _, t := range a.tokens {
-		id, ok := s.ids[t.term]
-		if !ok {
-			id = int32(len(s.ids))
-			s.ids[t.term] = id
-		}
-		set = append(set, id)
+	set := make([]uint32, len(a.tokens))
+	for i, t := range a.tokens {
+		set[i] = hash(t.term)
 	}
 	slices.Sort(set)
 	set = slices.Compact(set)
-	s.sets[c] = set
+	s[c] = set
 	return set
 }
 
+// hash is FNV-1a. Two words of a few hundred collide once in a hundred thousand texts, which changes a similarity by
+// less than a hundredth.
+func hash(word string) uint32 {
+	h := uint32(2166136261)
+	for i := range len(word) {
+		h = (h ^ uint32(word[i])) * 16777619
+	}
+	return h
+}
+
 // jaccard is the size of the intersection of two ascending sets divided by that of their union, 0 for empty sets.
-func jaccard(a, b []int32) float64 {
+func jaccard(a, b []uint32) float64 {
 	common := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {

@@ -70,10 +70,10 @@ func TestASecondPoolFillsFreeSlotsAndKnowsTheFirst(t *testing.T) {
 
 func TestJaccard(t *testing.T) {
 	tests := []struct {
-		a, b []int32
+		a, b []uint32
 		want float64
 	}{
-		{nil, nil, 0}, {[]int32{1}, nil, 0}, {[]int32{1, 2}, []int32{1, 2}, 1}, {[]int32{1, 2, 3}, []int32{2, 3, 4}, 0.5},
+		{nil, nil, 0}, {[]uint32{1}, nil, 0}, {[]uint32{1, 2}, []uint32{1, 2}, 1}, {[]uint32{1, 2, 3}, []uint32{2, 3, 4}, 0.5},
 	}
 	for _, test := range tests {
 		if got := jaccard(test.a, test.b); got != test.want {

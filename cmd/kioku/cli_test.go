@@ -60,12 +60,15 @@ type sandbox struct {
 func newSandbox(t *testing.T, files map[string]string) *sandbox {
 	t.Helper()
 	s := &sandbox{t: t, home: t.TempDir(), workspace: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
-	s.env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TZ=UTC"}
+	s.env = append(systemEnv(), "HOME="+s.home, "TZ=UTC")
 	for name, text := range files {
 		s.write(name, text)
 	}
 	return s
 }
+
+// systemEnv is what every run needs of the environment. The race detector's second of waiting at the end is left out.
+func systemEnv() []string { return []string{"PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"} }
 
 func (s *sandbox) write(name, text string) {
 	s.t.Helper()

@@ -39,7 +39,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case ctx.Err() != nil && code != exitUsage:
+	case ctx.Err() != nil && isCanceled(err):
 		a.notice("interrupted")
 		return exitInterrupted
 	}
@@ -47,6 +47,11 @@ func (a *app) report(ctx context.Context, err error) int {
 		a.notice("%s", message(fault))
 	}
 	return code
+}
+
+// isCanceled reports whether an error only says that the command was told to end.
+func isCanceled(err error) bool {
+	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 }
 
 func exitCode(err error) int {

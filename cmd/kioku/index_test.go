@@ -1,9 +1,15 @@
 package main
 
 import (
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -44,5 +50,31 @@ func TestIndexSeesWhatChanged(t *testing.T) {
 	after := s.object("index", "--json")
 	if after["files"].(float64) != before["files"].(float64)+1 {
 		t.Errorf("before %v, after %v", before, after)
+	}
+}
+
+// An interrupted run ends at once, says so, and leaves an index that the next run completes.
+func TestAnInterruptedIndexIsCompletedLater(t *testing.T) {
+	s := newSandbox(t, notes())
+	asked := make(chan struct{}, 100)
+	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		// Only a server that has read the request notices that its client is gone.
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer provider.Close()
+	p := s.start("index", "--provider", "openai", "--model", "m", "--base-url", provider.URL)
+	select {
+	case <-asked:
+	case <-time.After(patience):
+		t.Fatal("the provider is not asked")
+	}
+	p.signal(os.Interrupt)
+	if code, took := p.ends(); code != exitInterrupted || took > 10*time.Second || !slices.Contains(p.said, "kioku: interrupted") {
+		t.Errorf("exit %d after %v; it said %q", code, took, p.said)
+	}
+	if out := s.must("index"); !strings.HasPrefix(out, "3 files, ") {
+		t.Errorf("got %q", out)
 	}
 }

@@ -250,7 +250,7 @@ func TestAnAddressInUseIsNamed(t *testing.T) {
 // Hazard G03: with a state folder and a workspace nothing else of the system is needed, no HOME, no time zones.
 func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
 	s := newSandbox(t, notes())
-	s.env = []string{"TZ=/nowhere", "ZONEINFO=/nowhere"}
+	s.env = append(systemEnv(), "TZ=/nowhere", "ZONEINFO=/nowhere")
 	p, _ := s.serve("--set", "timezone=Asia/Tokyo")
 	s.run("append", "Written without a home").wants(t, exitOK)
 	p.terminates()

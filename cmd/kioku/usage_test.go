@@ -43,7 +43,7 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 // Hazard G03: messages name what is missing.
 func TestErrorsNameWhatIsMissing(t *testing.T) {
 	s := newSandbox(t, notes())
-	s.env = []string{"PATH=" + os.Getenv("PATH")}
+	s.env = systemEnv()
 	s.raw("search", "x", "--workspace", s.workspace).wants(t, exitUsage, "HOME is not set; name a folder with --state")
 	if got := s.run("search", "boiler"); got.code != exitOK || !strings.Contains(got.stdout, "boiler") {
 		t.Errorf("without HOME: exit %d: %s", got.code, got.stderr)

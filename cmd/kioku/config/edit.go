@@ -31,7 +31,7 @@ func Edit(src Sources, key, value string) (path string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the config file: %w", err)
 	}
-	if data, err = edited(path, data, f, value); err != nil {
+	if data, err = edited(path, data, f, anchored(f, value, src.Dir)); err != nil {
 		return "", err
 	}
 	check := newLoader(src)
@@ -40,6 +40,33 @@ func Edit(src Sources, key, value string) (path string, err error) {
 		return "", errors.Join(check.errs...)
 	}
 	return path, replaceFile(path, data)
+}
+
+// anchored makes the paths of a value absolute: people give them relative to where they are, not to the file.
+func anchored(f Field, value, dir string) string {
+	in := input{base: dir}
+	abs := func(path string) string {
+		if strings.HasPrefix(path, "~/") {
+			return path
+		}
+		return in.abs(path)
+	}
+	switch {
+	case f.Type == "path":
+		return abs(value)
+	case f.Type == "secret":
+		return in.reference(value)
+	case f.Key == "agents":
+		var items []string
+		for _, item := range split(f.kind, value) {
+			if id, folder, ok := strings.Cut(item, "="); ok {
+				item = id + "=" + abs(folder)
+			}
+			items = append(items, item)
+		}
+		return strings.Join(items, ",")
+	}
+	return value
 }
 
 // edited returns the text of a file with one key set.

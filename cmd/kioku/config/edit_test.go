@@ -101,3 +101,17 @@ func TestEditFollowsALink(t *testing.T) {
 		t.Errorf("the file behind the link is %q", got)
 	}
 }
+
+func TestEditReadsPathsFromWhereItsUserIs(t *testing.T) {
+	src := write(t, "")
+	src.Dir = "/here"
+	for _, kv := range [][2]string{{"workspace", "notes"}, {"state", "~/state"}, {"remote.apiKey", "file:key"}, {"agents", "a=nova,b=/b"}} {
+		if _, err := config.Edit(src, kv[0], kv[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "workspace: /here/notes\nstate: ~/state\nremote:\n  apiKey: file:/here/key\nagents:\n  a:\n    workspace: /here/nova\n  b:\n    workspace: /b\n"
+	if got := read(t, src.File); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -157,6 +157,9 @@ func (d *daemon) listen(grace time.Duration) (*server.Server, []server.Listener,
 		return srv, []server.Listener{local}, nil
 	}
 	remote, err := server.ListenTCP(d.conf.Listen, tokens)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w; choose another address with --listen, or none", err)
+	}
 	if err != nil {
 		return nil, nil, errors.Join(err, local.Close())
 	}

@@ -237,7 +237,7 @@ func TestAnAddressInUseIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lis.Close()
-	s.run("serve", "--listen", lis.Addr().String()).wants(t, exitError, lis.Addr().String(), "address already in use")
+	s.run("serve", "--listen", lis.Addr().String()).wants(t, exitError, lis.Addr().String(), "address already in use; choose another")
 	if _, err := os.Stat(server.SocketPath(s.state)); !os.IsNotExist(err) {
 		t.Errorf("the socket is left behind: %v", err)
 	}

@@ -54,7 +54,6 @@ func Fields() []Field {
 }
 
 func serviceFields() []Field {
-	const level = "Least severe log lines written: debug, info, warn or error."
 	return []Field{
 		path("workspace", "Folder with MEMORY.md, USER.md and memory/; unset means the current folder where it is one.",
 			func(c *Config) *string { return &c.Workspace }),
@@ -70,7 +69,7 @@ func serviceFields() []Field {
 		path("tokenFile", "File of the tokens that may connect over TCP.",
 			func(c *Config) *string { return &c.TokenFile }),
 		timezone("timezone", "Time zone that decides which day a note belongs to, Asia/Tokyo; Local is the system's."),
-		logLevel("logLevel", level),
+		logLevel("logLevel", "Least severe log lines that are written."),
 	}
 }
 

@@ -28,7 +28,7 @@ func (a *app) startDaemon(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	args := []string{"serve", "--config", a.configFile, "--listen", "127.0.0.1:0"}
+	args := []string{"serve", "--until-eof", "--config", a.configFile, "--listen", "127.0.0.1:0"}
 	for _, f := range a.flags {
 		args = append(args, "--set", f.Key+"="+f.Value)
 	}
@@ -38,6 +38,10 @@ func (a *app) startDaemon(ctx context.Context) (*child, error) {
 	c.cmd.WaitDelay = 15 * time.Second
 	out, err := c.cmd.StderrPipe()
 	if err != nil {
+		return nil, fmt.Errorf("start the daemon: %w", err)
+	}
+	// Nothing is ever written to it; it ends with this process.
+	if _, err := c.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
 	if err := c.cmd.Start(); err != nil {

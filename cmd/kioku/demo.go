@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +46,8 @@ func (a *app) demoCmd() *cobra.Command {
 
 // demo runs in a state folder of its own, with the settings of the command line alone.
 func (a *app) demo(ctx context.Context, questions, now string) error {
+	// Where the reader of stdout goes away, what was started still has to be cleaned up.
+	signal.Ignore(syscall.SIGPIPE)
 	a.configFile, a.noDaemon = os.DevNull, true
 	a.env = slices.DeleteFunc(slices.Clone(a.env), func(e string) bool { return strings.HasPrefix(e, "KIOKU_") })
 	state, err := os.MkdirTemp("", "kioku-demo-")

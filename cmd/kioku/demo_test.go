@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,31 @@ func TestADemonstrationThatFailsSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.raw("demo", "--workspace", s.workspace, "--questions", empty).wants(t, exitError, "holds no row")
+}
+
+// A reader that goes away, as head does, must leave neither a daemon nor a folder behind.
+func TestADemonstrationThatNobodyReadsCleansUp(t *testing.T) {
+	s := demoSandbox(t)
+	// More is written than a pipe holds, so that the demonstration notices.
+	questions := filepath.Join(s.home, "q.md")
+	if err := os.WriteFile(questions, []byte(strings.Repeat("| 1 | English, demo | boiler? | x |\n", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := s.start("demo", "--questions", questions)
+	_, address, _ := strings.Cut(p.waits(p.out, "Serving gRPC on "), "on ")
+	if err := p.outPipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code, _ := p.ends(); code != exitError {
+		t.Errorf("exit %d; it said %q", code, p.said)
+	}
+	if conn, err := net.Dial("tcp", address); err == nil {
+		conn.Close()
+		t.Error("the daemon is still there")
+	}
+	if left, err := os.ReadDir(s.tmp()); len(left) > 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }
 
 func TestADaemonThatDoesNotGetReadyIsToldOf(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -22,6 +23,9 @@ const patience = 30 * time.Second
 type process struct {
 	t   *testing.T
 	cmd *exec.Cmd
+	in  io.Closer
+	// outPipe is where out is read from.
+	outPipe io.Closer
 	// out and err are the lines that it writes; closed at its end.
 	out, err chan string
 	// said is what was read of err.
@@ -34,13 +38,17 @@ func (s *sandbox) start(args ...string) *process {
 	s.t.Helper()
 	cmd := exec.Command(program, append(args, "--workspace", s.workspace, "--state", s.state)...)
 	cmd.Env, cmd.Dir = s.env, s.home
-	p := &process{t: s.t, cmd: cmd, out: make(chan string, 1000), err: make(chan string, 1000), code: make(chan int, 1)}
+	p := &process{t: s.t, cmd: cmd, out: make(chan string, 10_000), err: make(chan string, 10_000), code: make(chan int, 1)}
 	outPipe, err := cmd.StdoutPipe()
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	p.outPipe = outPipe
 	errPipe, err := cmd.StderrPipe()
 	if err != nil {
+		s.t.Fatal(err)
+	}
+	if p.in, err = cmd.StdinPipe(); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

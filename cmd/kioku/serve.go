@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -26,20 +27,40 @@ const closeWait = 10 * time.Second
 
 func (a *app) serveCmd() *cobra.Command {
 	var grace time.Duration
+	var untilEOF bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in step",
 		Long: "Serve memories over gRPC, on a unix socket in the state folder and on a TCP address, and keep their indexes in step\n" +
 			"with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again.",
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), grace) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if untilEOF {
+				ctx = untilEnd(ctx, a.stdin)
+			}
+			return a.serve(ctx, grace)
+		},
 	}
 	f := cmd.Flags()
 	f.Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
 	f.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
 	f.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
 	f.DurationVar(&grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
+	f.BoolVar(&untilEOF, "until-eof", false, "end when standard input ends: for programs that start a daemon of their own")
 	return cmd
+}
+
+// untilEnd returns a context that ends with r. A program's child sees the end of its standard input however that program
+// dies.
+func untilEnd(parent context.Context, r io.Reader) context.Context {
+	ctx, cancel := context.WithCancel(parent)
+	// Nothing stops a read of standard input, so that this goroutine may last as long as the process.
+	go func() {
+		_, _ = io.Copy(io.Discard, r)
+		cancel()
+	}()
+	return ctx
 }
 
 // agentFlag is --agent of the daemon: id=folder, or the id alone.

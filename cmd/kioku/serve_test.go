@@ -199,6 +199,17 @@ func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
 	}
 }
 
+func TestADaemonOfAnotherProgramEndsWithIt(t *testing.T) {
+	s := newSandbox(t, notes())
+	p, _ := s.serve("--until-eof")
+	if err := p.in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code, took := p.ends(); code != 0 || took > 10*time.Second {
+		t.Errorf("exit %d after %v; it said %q", code, took, p.said)
+	}
+}
+
 // Hazard G02: SIGHUP takes over what can change; a bad file keeps the old settings, and the daemon.
 func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 	s := newSandbox(t, notes())

@@ -331,3 +331,13 @@ func FuzzAFileNeverPanics(f *testing.F) {
 		}
 	})
 }
+
+func TestTheREADMEHoldsTheTableOfSettings(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), config.Markdown()) {
+		t.Error("the table of settings in README.md differs: take the one of kioku config list --markdown")
+	}
+}

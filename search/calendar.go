@@ -1,0 +1,170 @@
+package search
+
+import "time"
+
+// days are a run of days, both ends included, at midnight UTC.
+type days struct {
+	first, last time.Time
+	// yearless days were named without a year.
+	yearless bool
+}
+
+func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+
+// today is the day of a moment in its own time zone.
+func today(now time.Time) time.Time { return date(now.Date()) }
+
+func lastDay(y int, m time.Month) int { return date(y, m+1, 0).Day() }
+
+func oneDay(t time.Time) days { return days{first: t, last: t} }
+
+// dayOf returns a calendar day; false where there is none such.
+func dayOf(y, m, d int) (days, bool) {
+	if y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > lastDay(y, time.Month(m)) {
+		return days{}, false
+	}
+	return oneDay(date(y, time.Month(m), d)), true
+}
+
+// recentDay returns the last such day that is not after today.
+func recentDay(today time.Time, m, d int) (days, bool) {
+	// Leap days can be eight years apart.
+	for y := today.Year(); y >= today.Year()-8; y-- {
+		if found, ok := dayOf(y, m, d); ok && !found.first.After(today) {
+			found.yearless = true
+			return found, true
+		}
+	}
+	return days{}, false
+}
+
+// monthOf returns a month; false where there is none such.
+func monthOf(y, m int) (days, bool) {
+	if y < 1 || y > 9999 || m < 1 || m > 12 {
+		return days{}, false
+	}
+	return days{first: date(y, time.Month(m), 1), last: date(y, time.Month(m), lastDay(y, time.Month(m)))}, true
+}
+
+// recentMonth returns the last such month that has begun.
+func recentMonth(today time.Time, m int) (days, bool) {
+	y := today.Year()
+	if m > int(today.Month()) {
+		y--
+	}
+	d, ok := monthOf(y, m)
+	d.yearless = true
+	return d, ok
+}
+
+// monthFrom returns the calendar month n months from today's.
+func monthFrom(today time.Time, n int) days {
+	first := date(today.Year(), today.Month()+time.Month(n), 1)
+	return days{first: first, last: first.AddDate(0, 1, -1)}
+}
+
+func yearOf(y int) days {
+	return days{first: date(y, time.January, 1), last: date(y, time.December, 31)}
+}
+
+// weekOf returns the week, Monday to Sunday, that is n weeks from that of a day.
+func weekOf(day time.Time, n int) days {
+	monday := day.AddDate(0, 0, 7*n-(int(day.Weekday())+6)%7)
+	return days{first: monday, last: monday.AddDate(0, 0, 6)}
+}
+
+// in returns a weekday of the week w, 0 is Monday.
+func (w days) weekday(n int) days { return oneDay(w.first.AddDate(0, 0, n)) }
+
+// weekend of the week w.
+func (w days) weekend() days { return days{first: w.first.AddDate(0, 0, 5), last: w.last} }
+
+// recentWeekend is the last weekend that has begun.
+func recentWeekend(today time.Time) days {
+	if w := weekOf(today, 0).weekend(); !w.first.After(today) {
+		return w
+	}
+	return weekOf(today, -1).weekend()
+}
+
+// recentWeekday returns the last such weekday (0 is Monday) that is not after today; before leaves today out.
+func recentWeekday(today time.Time, n int, before bool) days {
+	back := ((int(today.Weekday())+6)%7 - n + 7) % 7
+	if back == 0 && before {
+		back = 7
+	}
+	return oneDay(today.AddDate(0, 0, -back))
+}
+
+// Parts of a month or a year.
+const (
+	early = iota
+	mid
+	late
+)
+
+// third returns a part of the month m: its days 1-10, 11-20, or from 21 on.
+func (m days) third(part int) days {
+	switch part {
+	case early:
+		m.last = m.first.AddDate(0, 0, 9)
+	case mid:
+		m.first, m.last = m.first.AddDate(0, 0, 10), m.first.AddDate(0, 0, 19)
+	default:
+		m.first = m.first.AddDate(0, 0, 20)
+	}
+	return m
+}
+
+// seasonOf returns a season by meteorology in the north: 0 is spring, March to May; winter begins in December of the
+// year and ends in the next.
+func seasonOf(year, season int) days {
+	first := date(year, time.Month(3+3*season), 1)
+	return days{first: first, last: first.AddDate(0, 3, -1)}
+}
+
+// recentSeason is the last such season that has begun; over asks for one that has ended.
+func recentSeason(today time.Time, season int, over bool) days {
+	for y := today.Year(); ; y-- {
+		s := seasonOf(y, season)
+		if !s.first.After(today) && !(over && !s.last.Before(today)) {
+			return s
+		}
+	}
+}
+
+// ago returns the calendar unit that lies n units back: a day, a week, a month or a year.
+func ago(today time.Time, n int, unit byte) (days, bool) {
+	// Further back there are no notes, and arithmetic would leave the calendar.
+	if n < 0 || n > 5000 {
+		return days{}, false
+	}
+	switch unit {
+	case 'd':
+		return oneDay(today.AddDate(0, 0, -n)), true
+	case 'w':
+		return weekOf(today, -n), true
+	case 'm':
+		return monthFrom(today, -n), true
+	}
+	return yearOf(today.Year() - n), today.Year() > n
+}
+
+// rolling returns the n units that end today.
+func rolling(today time.Time, n int, unit byte) (days, bool) {
+	if n < 1 || n > 5000 {
+		return days{}, false
+	}
+	d := oneDay(today)
+	switch unit {
+	case 'd':
+		d.first = today.AddDate(0, 0, 1-n)
+	case 'w':
+		d.first = today.AddDate(0, 0, 1-7*n)
+	case 'm':
+		d.first = today.AddDate(0, -n, 1)
+	default:
+		d.first = today.AddDate(-n, 0, 1)
+	}
+	return d, true
+}

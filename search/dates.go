@@ -1,0 +1,187 @@
+package search
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Span is a run of days that a query names, both ends included, as YYYY-MM-DD.
+type Span struct {
+	First, Last string
+	// Text is the expression in NFKC.
+	Text string
+	// start and end are its byte offsets in the normalised query.
+	start, end int
+}
+
+// Days is how many days the span holds, at least 1.
+func (s Span) Days() int {
+	first, _ := time.Parse(time.DateOnly, s.First)
+	last, _ := time.Parse(time.DateOnly, s.Last)
+	return int((last.Unix()-first.Unix())/(24*60*60)) + 1
+}
+
+// holds reports whether a day lies in the span; an empty one does not.
+func (s Span) holds(date string) bool { return date != "" && s.First <= date && date <= s.Last }
+
+// Dates returns the days that a query names, in the order of the text: absolute or relative to the day of now, in
+// English, Japanese or Chinese. It returns nil where there are none. Expressions do not overlap.
+//
+// What they mean, in every language:
+//   - Without a year, the most recent such day, month or weekday that is not after now (today counts).
+//   - Weeks start on Monday. A week or a month counted from now ("last week", "two weeks ago", 先月, 上周) is a week of
+//     the calendar or a month of it; "the last two weeks" are the 14 days that end today.
+//   - A weekday of a named week (先週の金曜, 上周五, "Friday of last week", "this Monday") lies in that week of the
+//     calendar, while "last Friday" and 前の金曜 are the last one before today.
+//   - Early, mid and late in a month (上旬 中旬 下旬, 月初 月底, "end of") are the days 1-10, 11-20 and from 21 on;
+//     the end of a year is its December. The first week of a month is its days 1-7, the last week its last seven days.
+//   - Two days joined by a word for a range ("from ... to", 〜から〜まで, 从...到) are the days between them.
+//
+// Words with another meaning (may, march, second, sat) count beside a day, a year or a preposition only. Versions,
+// times of day, numbers in identifiers and what lies in the future of now ("tomorrow") are not read.
+func Dates(query string, now time.Time) []Span { return datesIn(normalize(query), now) }
+
+// datesIn is Dates for a text that is normalised.
+func datesIn(norm string, now time.Time) []Span {
+	low := lower(norm)
+	var found []dated
+	for _, language := range []struct {
+		hints *regexp.Regexp
+		rules []dateRule
+	}{{englishHints, englishRules}, {kanjiHints, kanjiRules}, {kanjiHints, japaneseRules}, {kanjiHints, chineseRules}} {
+		// Most texts name no date, which is cheaper to see at once than rule by rule.
+		if !language.hints.MatchString(low) {
+			continue
+		}
+		for _, rule := range language.rules {
+			found = append(found, rule.find(norm, low, today(now))...)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b dated) int {
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return b.end - a.end
+	})
+	return spans(norm, ranges(low, withoutOverlaps(found)))
+}
+
+// dated is an expression at its place in a text.
+type dated struct {
+	days
+	start, end int
+}
+
+// withoutOverlaps keeps the first of those that share characters; of equal starts the longest comes first.
+func withoutOverlaps(list []dated) []dated {
+	var kept []dated
+	for _, d := range list {
+		if len(kept) == 0 || d.start >= kept[len(kept)-1].end {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// spans writes the days down.
+func spans(norm string, list []dated) []Span {
+	var out []Span
+	for _, d := range list {
+		if d.first.Year() < 1 || d.last.Year() > 9999 {
+			continue
+		}
+		out = append(out, Span{
+			First: d.first.Format(time.DateOnly), Last: d.last.Format(time.DateOnly),
+			Text: strings.TrimSpace(norm[d.start:d.end]), start: d.start, end: d.end,
+		})
+	}
+	return out
+}
+
+// dateRule is one family of expressions: what they look like and which days they are.
+type dateRule struct {
+	re *regexp.Regexp
+	// read returns false for what only looks like a date.
+	read func(m match) (days, bool)
+}
+
+// match is an occurrence of a rule's expression.
+type match struct {
+	rule  dateRule
+	norm  string
+	low   string
+	at    []int
+	today time.Time
+}
+
+// find returns all occurrences that are dates.
+func (r dateRule) find(norm, low string, today time.Time) []dated {
+	var found []dated
+	for _, at := range r.re.FindAllStringSubmatchIndex(low, -1) {
+		m := match{r, norm, low, at, today}
+		if !m.standsAlone() {
+			continue
+		}
+		if d, ok := r.read(m); ok {
+			found = append(found, dated{d, m.start(), at[1]})
+		}
+	}
+	return found
+}
+
+// get returns a named group, "" where it took no part.
+func (m match) get(name string) string {
+	i := m.rule.re.SubexpIndex(name)
+	if i < 0 || m.at[2*i] < 0 {
+		return ""
+	}
+	return m.low[m.at[2*i]:m.at[2*i+1]]
+}
+
+// start is where the expression begins, after a word that only leads to it, such as "in".
+func (m match) start() int {
+	if i := m.rule.re.SubexpIndex("lead"); i >= 0 && m.at[2*i] >= 0 {
+		return m.at[2*i+1] + 1
+	}
+	return m.at[0]
+}
+
+// capital reports whether a named group begins with a capital letter.
+func (m match) capital(name string) bool {
+	i := m.rule.re.SubexpIndex(name)
+	return i >= 0 && m.at[2*i] >= 0 && startsUpper(m.norm[m.at[2*i]:])
+}
+
+// before and after are the text around the expression.
+func (m match) before() string { return m.low[:m.at[0]] }
+func (m match) after() string  { return m.low[m.at[1]:] }
+
+// standsAlone reports whether the expression is no piece of an identifier, a path, a number or a time.
+func (m match) standsAlone() bool {
+	before, after := m.before(), m.after()
+	if n := len(before); n > 0 && isASCIIWord(m.low[m.at[0]]) {
+		if isASCIIWord(before[n-1]) || strings.IndexByte(`-/._@#\$+`, before[n-1]) >= 0 {
+			return false
+		}
+	}
+	if after == "" || !isASCIIWord(m.low[m.at[1]-1]) {
+		return true
+	}
+	if isASCIIWord(after[0]) || after[0] == '%' {
+		return after[0] == 't' && isoClock.MatchString(after)
+	}
+	if len(after) == 1 || !isASCIIWord(after[1]) {
+		return true
+	}
+	// A hyphen may lead to the end of a range.
+	return strings.IndexByte(`/._@\:`, after[0]) < 0
+}
+
+// isoClock is what follows the day in 2023-05-08T10:00.
+var isoClock = regexp.MustCompile(`^t\d\d:?\d\d`)
+
+func isASCIIWord(c byte) bool {
+	return isLower(c) || isUpper(c) || c >= '0' && c <= '9' || c == '_'
+}

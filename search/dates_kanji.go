@@ -1,0 +1,210 @@
+package search
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Parts of the expressions that Japanese and Chinese share. Numbers are digits or Han numerals.
+const (
+	hanNumber = `(?:\d{1,4}|[〇零一二三四五六七八九十两兩]{1,3})`
+	// A year of the common era, or one of an era of Japan.
+	hanYear = `(?:(?P<era>令和|平成|昭和|大正)?(?P<year>元|\d{1,4}|[〇零一二三四五六七八九十]{1,4})年)`
+	// A relative year.
+	hanWhichYear = `(?P<which>去年|昨年|一昨年|おととし|今年|前年|大前年)`
+	hanPart      = `(?:の|的)?(?P<part>上旬|初旬|中旬|下旬|初め|はじめ|始め|半ば|終わり|月初|月中|月底|初|头|頭|底|末)`
+	hanSeason    = `(?P<season>春|夏|秋|冬)(?:天|季)?`
+)
+
+// kanjiHints matches every text that may hold a date in Japanese or Chinese.
+var kanjiHints = regexp.MustCompile(`[年月日号號今昨前去先上这這本周週曜末]|星期|礼拜|禮拜|おと|きのう|きょう`)
+
+// kanjiRules read calendar days, as they are written in both languages.
+var kanjiRules = []dateRule{
+	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?P<day>` + hanNumber + `)(?:日|号|號)`), readHanDay},
+	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:份)?(?:` + hanPart + `)?`), readHanMonth},
+	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)(?:度)?(?:(?:の|的)?(?:` + hanSeason + `|(?P<part>年末|年底|年始|年初|末|底|初め|初)))?`), readHanYear},
+	{regexp.MustCompile(`年(?P<part>末|底|始|初)`), func(m match) (days, bool) {
+		if m.isNumbered() {
+			return days{}, false
+		}
+		month := 12
+		if p := m.get("part"); p == "始" || p == "初" {
+			month = 1
+		}
+		return recentMonth(m.today, month)
+	}},
+	{regexp.MustCompile(`月(?P<part>初|底|末)`), func(m match) (days, bool) {
+		if m.isNumbered() {
+			return days{}, false
+		}
+		d := monthFrom(m.today, 0).hanPart(m.get("part"))
+		if d.first.After(m.today) {
+			d = monthFrom(m.today, -1).hanPart(m.get("part"))
+		}
+		return d, true
+	}},
+}
+
+// isNumbered reports whether a numeral, or the word for each, stands right before the expression.
+func (m match) isNumbered() bool {
+	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(m.before(), " "))
+	return strings.ContainsRune("0123456789〇零一二三四五六七八九十百千数數几幾两兩半每毎第個个か", r) && m.at[0] > 0
+}
+
+// firstYears are the years before the first of each era.
+var firstYears = map[string]int{"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911}
+
+// hanYearOf returns the year that an expression names, 0 where it names none; false where it means a number of years.
+func (m match) hanYearOf() (int, bool) {
+	if which := m.get("which"); which != "" {
+		return m.today.Year() - yearsBack(which), true
+	}
+	text := m.get("year")
+	if text == "" {
+		return 0, true
+	}
+	if era := m.get("era"); era != "" {
+		return firstYears[era] + hanInt(text), hanInt(text) > 0
+	}
+	y := hanInt(text)
+	return y, y >= 1900 && y < 2100
+}
+
+func yearsBack(which string) int {
+	switch which {
+	case "今年":
+		return 0
+	case "一昨年", "おととし", "前年":
+		return 2
+	case "大前年":
+		return 3
+	}
+	return 1
+}
+
+func readHanDay(m match) (days, bool) {
+	month, day := hanInt(m.get("month")), hanInt(m.get("day"))
+	y, ok := m.hanYearOf()
+	if !ok || m.isNumbered() {
+		return days{}, false
+	}
+	// 5日間 is a length of time.
+	if strings.HasPrefix(m.after(), "間") {
+		return days{}, false
+	}
+	if y == 0 {
+		return recentDay(m.today, month, day)
+	}
+	return dayOf(y, month, day)
+}
+
+func readHanMonth(m match) (days, bool) {
+	month := hanInt(m.get("month"))
+	y, ok := m.hanYearOf()
+	if !ok || m.isNumbered() || len(m.get("month")) > 2 && isDigit(m.get("month")[0]) {
+		return days{}, false
+	}
+	if strings.HasPrefix(m.after(), "間") || strings.HasPrefix(m.after(), "球") {
+		return days{}, false
+	}
+	d, ok := recentMonth(m.today, month)
+	if y != 0 {
+		d, ok = monthOf(y, month)
+	}
+	return d.hanPart(m.get("part")), ok
+}
+
+func readHanYear(m match) (days, bool) {
+	y, ok := m.hanYearOf()
+	if !ok || m.isNumbered() || strings.HasPrefix(m.after(), "前") || strings.HasPrefix(m.after(), "間") {
+		return days{}, false
+	}
+	if s := m.get("season"); s != "" {
+		return seasonOf(y, slices.Index([]string{"春", "夏", "秋", "冬"}, s)), true
+	}
+	d := yearOf(y)
+	switch m.get("part") {
+	case "年末", "年底", "末", "底":
+		return d.yearPart("end"), true
+	case "年始", "年初", "初め", "初":
+		return d.yearPart("start"), true
+	}
+	return d, true
+}
+
+// hanPart returns a part of a month, all of it for "".
+func (d days) hanPart(part string) days {
+	switch part {
+	case "":
+		return d
+	case "上旬", "初旬", "初め", "はじめ", "始め", "初", "月初", "头", "頭":
+		return d.third(early)
+	case "中旬", "半ば", "月中":
+		return d.third(mid)
+	}
+	return d.third(late)
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// hanInt returns the number that digits or Han numerals write (二〇二三, 二十三), 1 for 元 and -1 for what is none.
+func hanInt(s string) int {
+	if s == "元" {
+		return 1
+	}
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	total, digit, seen := 0, 0, false
+	for _, r := range s {
+		if r == '十' {
+			if !seen {
+				digit = 1
+			}
+			total, digit, seen = total+10*digit, 0, false
+			continue
+		}
+		i := strings.IndexRune("零〇一二三四五六七八九", r)
+		switch {
+		case r == '两' || r == '兩':
+			digit = digit*10 + 2
+		case i < 0:
+			return -1
+		default:
+			digit = digit*10 + max(0, i/3-1)
+		}
+		seen = true
+	}
+	return total + digit
+}
+
+// hanWeekday counts from Monday; it is -1 for what is no weekday.
+func hanWeekday(s string) int {
+	switch s {
+	case "日", "天":
+		return 6
+	}
+	if i := slices.Index([]string{"月", "火", "水", "木", "金", "土"}, s); i >= 0 {
+		return i
+	}
+	return slices.Index([]string{"一", "二", "三", "四", "五", "六"}, s)
+}
+
+// hanAgo returns the day, week, month or year of a number and a unit such as 三週間 and 3个月.
+func hanAgo(today time.Time, number, unit string) (days, bool) {
+	kinds := []struct {
+		runes string
+		unit  byte
+	}{{"週周星礼禮", 'w'}, {"月", 'm'}, {"年", 'y'}}
+	for _, k := range kinds {
+		if strings.ContainsAny(unit, k.runes) {
+			return ago(today, hanInt(number), k.unit)
+		}
+	}
+	return ago(today, hanInt(number), 'd')
+}

@@ -49,7 +49,7 @@ func (s *Searcher) fate(ctx context.Context, rd Reader, r *run, path string, lin
 	if at == nil {
 		return s.absence(ctx, rd, r, path, line)
 	}
-	hit := s.hit(at, r.terms, true)
+	hit := s.hit(at, r, true)
 	return Explanation{Outcome: at.outcome, Text: s.describe(r, at), Passage: &hit}, nil
 }
 
@@ -67,6 +67,8 @@ func (s *Searcher) describe(r *run, c *candidate) string {
 	case BelowThreshold:
 		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.",
 			place, rank, c.confidence, s.opt.thresholdFor(r.mode, r.query.MinScore).min)
+	case Covered:
+		return fmt.Sprintf("%s %s, but a better result shows at least half of it already.", place, rank)
 	case DroppedByMMR:
 		return fmt.Sprintf("%s %s, but it is much like a better result (similarity %.2f), and others were preferred.",
 			place, rank, c.similarity)

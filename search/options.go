@@ -29,6 +29,8 @@ type Options struct {
 	DecayFloor float64
 	// Evergreen are globs of paths that do not decay.
 	Evergreen []string
+	// Granularity of the hits: GranularityPassage or GranularityChunk.
+	Granularity string
 	// SnippetChars is the most characters of a snippet.
 	SnippetChars int
 	// Now is the clock, nil means time.Now.
@@ -43,6 +45,6 @@ func DefaultOptions() Options {
 		CandidateMultiplier: 4, Fusion: "weighted",
 		MMR: true, MMRLambda: 0.7,
 		Decay: true, HalfLife: 30 * 24 * time.Hour, DecayFloor: 0.85,
-		SnippetChars: 700,
+		Granularity: GranularityPassage, SnippetChars: 700,
 	}
 }

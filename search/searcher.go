@@ -9,8 +9,12 @@ import (
 	"time"
 )
 
-// MaxResults is the most hits that a query may ask for.
-const MaxResults = 100
+const (
+	// MaxResults is the most hits that a query may ask for.
+	MaxResults = 100
+	// MaxSnippetChars is the most characters of a snippet that a query may ask for.
+	MaxSnippetChars = 2000
+)
 
 // Searcher answers queries from a store. Its methods may be called concurrently.
 type Searcher struct {
@@ -51,6 +55,9 @@ type run struct {
 	// k is the most hits.
 	k   int
 	now time.Time
+	// granularity of the hits, and the most characters of a snippet.
+	granularity  string
+	snippetChars int
 	// vector of the query, nil where vectors take no part.
 	vector   []float32
 	weak     bool
@@ -77,6 +84,9 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 	case r.k < 0 || r.k > MaxResults:
 		return nil, &InputError{"max_results", fmt.Sprintf("is %d, not within 0 and %d", r.k, MaxResults)}
 	}
+	if err := s.shape(r); err != nil {
+		return nil, err
+	}
 	if m := q.MinScore; m != nil && !inUnit(*m) {
 		return nil, &InputError{"min_score", fmt.Sprintf("is %v, not within 0 and 1", *m)}
 	}
@@ -90,6 +100,24 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 		r.now = s.clock()
 	}
 	return r, nil
+}
+
+// shape fills in what a hit is to be.
+func (s *Searcher) shape(r *run) error {
+	r.granularity, r.snippetChars = r.query.Granularity, r.query.SnippetChars
+	if r.granularity == "" {
+		r.granularity = s.opt.Granularity
+	}
+	if r.snippetChars == 0 {
+		r.snippetChars = s.opt.SnippetChars
+	}
+	switch {
+	case r.granularity != GranularityPassage && r.granularity != GranularityChunk:
+		return &InputError{"granularity", fmt.Sprintf("is %q; must be %q or %q", r.granularity, GranularityPassage, GranularityChunk)}
+	case r.query.SnippetChars < 0 || r.query.SnippetChars > MaxSnippetChars:
+		return &InputError{"max_snippet_chars", fmt.Sprintf("is %d, not within 0 and %d", r.query.SnippetChars, MaxSnippetChars)}
+	}
+	return nil
 }
 
 func (s *Searcher) clock() time.Time {
@@ -220,8 +248,13 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	r.mode = r.channels()
 	sc := newScorer(r.terms, r.index.AvgTerms, s.weights)
 	defer sc.release()
-	r.candidates, err = out.read(ctx, rd, sc, r.vector)
-	return err
+	if r.candidates, err = out.read(ctx, rd, sc, r.vector); err != nil {
+		return err
+	}
+	if r.granularity == GranularityPassage {
+		r.candidates = passages(r.candidates, sc, r.snippetChars)
+	}
+	return nil
 }
 
 // channels returns the mode. A real model is left alone where the index knows no word of the query, as with a
@@ -239,7 +272,11 @@ func (r *run) channels() string {
 
 // choose fills in the hits: those that pass the threshold, then, in slots that stay free, those that keywords back.
 func (s *Searcher) choose(r *run) {
-	passing, backed := s.opt.thresholdFor(r.mode, r.query.MinScore).split(r.candidates)
+	list := r.candidates
+	if r.granularity == GranularityPassage {
+		list = uncovered(list)
+	}
+	passing, backed := s.opt.thresholdFor(r.mode, r.query.MinScore).split(list)
 	if s.opt.MMR {
 		// The rest of the pool is too far down to be chosen for being different.
 		pool := max(s.weights.nearPool, 4*r.k)
@@ -286,7 +323,7 @@ func (s *Searcher) answer(r *run) Answer {
 		a.Space = r.index.Space
 	}
 	for _, c := range r.hits {
-		a.Hits = append(a.Hits, s.hit(c, r.terms, r.query.Explain))
+		a.Hits = append(a.Hits, s.hit(c, r, r.query.Explain))
 	}
 	return a
 }

@@ -12,16 +12,16 @@ func (c *candidate) trace(q queryTerms) *Trace {
 	}
 }
 
-// hit turns a candidate into a result for query terms q.
-func (s *Searcher) hit(c *candidate, q queryTerms, explain bool) Hit {
+// hit turns a candidate into a result.
+func (s *Searcher) hit(c *candidate, r *run, explain bool) Hit {
 	h := Hit{
 		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 	}
-	h.Snippet, h.SnippetStart, h.SnippetEnd = snippet(c.Text, c.StartLine, q, s.opt.SnippetChars, s.weights)
+	h.Snippet, h.SnippetStart, h.SnippetEnd = snippet(c.Text, c.StartLine, r.terms, r.snippetChars, s.weights)
 	if explain {
-		h.Trace = c.trace(q)
+		h.Trace = c.trace(r.terms)
 	}
 	return h
 }

@@ -16,6 +16,10 @@ type Query struct {
 	// MinScore replaces the thresholds of Options where it is set; it lies in [0,1].
 	MinScore *float64
 	Filter   Filter
+	// Granularity is GranularityPassage or GranularityChunk; empty means Options.Granularity.
+	Granularity string
+	// SnippetChars is the most characters of a snippet, 0 means Options.SnippetChars; more than 2,000 are refused.
+	SnippetChars int
 	// Explain fills in the trace of each hit.
 	Explain bool
 	// Now is the moment of the question; zero means the clock.
@@ -191,6 +195,7 @@ const (
 	NotACandidate    = "not_a_candidate"
 	BelowThreshold   = "below_threshold"
 	DroppedByMMR     = "dropped_by_mmr"
+	Covered          = "covered"
 	BeyondMaxResults = "beyond_max_results"
 )
 

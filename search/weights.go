@@ -14,6 +14,10 @@ type weights struct {
 	// beats a chunk in which they are scattered.
 	bestPart  float64
 	partTerms int
+	// passageChunk times the score of its chunk is added to that of a passage, passageConfidence is the chunk's part in the
+	// confidence, and passages repeat up to passageOverlap characters of the one before.
+	passageChunk, passageConfidence float64
+	passageOverlap                  int
 	// textPool is how many candidates come from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
 	textPool int
 	// nearPool is the least number of candidates that come from the vectors, and of those that MMR looks at, so that
@@ -30,6 +34,7 @@ type weights struct {
 func measured() weights {
 	return weights{
 		k1: 1.2, b: 0.75, capital: 1.5, pair: 0.3, bestPart: 0.3, partTerms: 100,
+		passageChunk: 0.5, passageConfidence: 0.5, passageOverlap: 160,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
 	}
 }

@@ -24,6 +24,7 @@ var allowed = map[string][]string{
 	"kioku/indexer":        {"kioku/chunker", "kioku/embed"},
 	"kioku/search":         {"kioku/embed"},
 	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
+	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
 	"kioku/server":         {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/proto/kioku/v1"},
 	"kioku/agent":          {"kioku/proto/kioku/v1"},
 }

@@ -21,7 +21,7 @@ func (a *app) rootCmd() *cobra.Command {
 	a.addGlobals(root)
 	root.AddCommand(
 		a.initCmd(), a.serveCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
-		a.explainCmd(), a.watchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
+		a.explainCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
 	)
 	return root
 }

@@ -1,0 +1,136 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Case is a question of a golden file with the place that answers it.
+type Case struct {
+	Question string
+	// Path of the answer; Start and End are its lines, 0 where any line of the file will do.
+	Path       string
+	Start, End int
+	// Lang is for the report alone.
+	Lang string
+	// Now is the moment of the question as it is written, empty for the clock.
+	Now string
+}
+
+// Rank returns the rank of the first result that answers the case, 0 where none does. Results are best first.
+func (c Case) Rank(results []Range) int {
+	for i, r := range results {
+		if r.Path == c.Path && (c.Start == 0 || r.hits(Range{c.Path, c.Start, c.End})) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// ParseGolden reads a golden file: a YAML list of question and path, each with lines (3-9 or 3), lang and now where they
+// matter. The error begins with the line at fault.
+func ParseGolden(text []byte) ([]Case, error) {
+	var doc yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, errors.New("1: the file holds no question")
+	} else if err != nil {
+		return nil, yamlError(err)
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("%d: not a list; begin each question with \"- question:\"", max(doc.Line, 1))
+	}
+	var cases []Case
+	for _, item := range doc.Content[0].Content {
+		c, err := parseCase(item)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, c)
+	}
+	if len(cases) == 0 {
+		return nil, errors.New("1: the file holds no question")
+	}
+	return cases, nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+
+// yamlError puts the line first.
+func yamlError(err error) error {
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("%s: %s", m[1], strings.TrimPrefix(err.Error(), m[0]))
+	}
+	return fmt.Errorf("1: %w", err)
+}
+
+// parseCase reads one item of the list.
+func parseCase(item *yaml.Node) (Case, error) {
+	var c Case
+	if item.Kind != yaml.MappingNode {
+		return c, fmt.Errorf("%d: not a question; write \"question:\" and \"path:\"", item.Line)
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(item.Content); i += 2 {
+		key, value := item.Content[i], item.Content[i+1]
+		if seen[key.Value] {
+			return c, fmt.Errorf("%d: %s stands twice", key.Line, key.Value)
+		}
+		seen[key.Value] = true
+		if value.Kind != yaml.ScalarNode {
+			return c, fmt.Errorf("%d: %s is no text", value.Line, key.Value)
+		}
+		if err := c.set(key.Value, value.Value); err != nil {
+			return c, fmt.Errorf("%d: %w", key.Line, err)
+		}
+	}
+	if strings.TrimSpace(c.Question) == "" || c.Path == "" {
+		return c, fmt.Errorf("%d: a question needs \"question\" and \"path\"", item.Line)
+	}
+	return c, nil
+}
+
+// set reads one field of a case.
+func (c *Case) set(key, value string) (err error) {
+	switch key {
+	case "question":
+		c.Question = value
+	case "path":
+		c.Path = strings.TrimPrefix(value, "./")
+		if !filepath.IsLocal(c.Path) {
+			return fmt.Errorf("path %q is not within the workspace", value)
+		}
+	case "lines":
+		c.Start, c.End, err = parseLines(value)
+	case "lang":
+		c.Lang = value
+	case "now":
+		c.Now = value
+		_, err = ParseNow(value)
+	default:
+		return fmt.Errorf("%q means nothing here; there are question, path, lines, lang and now", key)
+	}
+	return err
+}
+
+// parseLines reads "3-9" or "3".
+func parseLines(text string) (start, end int, err error) {
+	first, last, ok := strings.Cut(text, "-")
+	if !ok {
+		last = first
+	}
+	start, errStart := strconv.Atoi(strings.TrimSpace(first))
+	end, errEnd := strconv.Atoi(strings.TrimSpace(last))
+	if errStart != nil || errEnd != nil || start < 1 || end < start {
+		return 0, 0, fmt.Errorf("lines is %q; write 3-9 or 3, lines count from 1", text)
+	}
+	return start, end, nil
+}

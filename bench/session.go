@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"kioku"
+	"kioku/indexer"
+	"kioku/search"
+)
+
+// Options says how a set is asked.
+type Options struct {
+	// Engine is what each workspace is opened with. Agent, Workspace and State are the session's own.
+	Engine kioku.Options
+	// Granularity of the results; empty means that of Engine.
+	Granularity string
+	// Step, where it is not nil, is told of the progress by the calling goroutine.
+	Step func(Progress)
+}
+
+// Phases of a progress.
+const (
+	PhaseIndex    = "index"
+	PhaseAsk      = "ask"
+	PhaseTypos    = "typos"
+	PhaseOffTopic = "off-topic"
+)
+
+// Progress is how far a session is.
+type Progress struct {
+	Set, Phase string
+	// Done of Total workspaces are indexed, or questions asked.
+	Done, Total int
+}
+
+// Asked is a question with its answer.
+type Asked struct {
+	Question Question
+	Results  []Result
+	Took     time.Duration
+	Scores   Scores
+}
+
+// Session holds the workspaces of a set, indexed in a temporary folder. It is used by one goroutine at a time: a latency
+// is that of one search alone.
+type Session struct {
+	set      Set
+	opt      Options
+	state    string
+	memories map[string]*kioku.Memory
+	texts    *texts
+}
+
+// Open indexes the workspaces of a set. It fails where a text could not be embedded: the figures would be those of
+// another engine.
+func Open(ctx context.Context, set Set, opt Options) (*Session, error) {
+	state, err := os.MkdirTemp("", "kioku-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the index: %w", err)
+	}
+	s := &Session{set: set, opt: opt, state: state, memories: map[string]*kioku.Memory{}, texts: newTexts(set)}
+	names := set.Workspaces()
+	for i, name := range names {
+		s.step(PhaseIndex, i, len(names))
+		if err := s.index(ctx, name, fmt.Sprintf("ws%d", i)); err != nil {
+			return nil, errors.Join(fmt.Errorf("index workspace %s of %s: %w", name, set.Name, err), s.Close())
+		}
+	}
+	return s, nil
+}
+
+// index opens a workspace and brings its index in step.
+func (s *Session) index(ctx context.Context, name, agent string) error {
+	engine := s.opt.Engine
+	engine.Agent, engine.Workspace, engine.State = agent, s.set.Workspace(name), filepath.Join(s.state, agent)
+	m, err := kioku.Open(ctx, engine)
+	if err != nil {
+		return err
+	}
+	s.memories[name] = m
+	report, err := m.Sync(ctx, kioku.SyncOptions{}, func(indexer.Progress) {
+		s.step(PhaseIndex, len(s.memories)-1, len(s.set.Workspaces()))
+	})
+	if err == nil {
+		err = report.EmbedErr
+	}
+	return err
+}
+
+// Close gives up the indexes and removes their folder.
+func (s *Session) Close() error {
+	var errs []error
+	for _, m := range s.memories {
+		errs = append(errs, m.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(s.state))...)
+}
+
+func (s *Session) step(phase string, done, total int) {
+	if s.opt.Step != nil {
+		s.opt.Step(Progress{Set: s.set.Name, Phase: phase, Done: done, Total: total})
+	}
+}
+
+// Ask asks every question of the set, one after the other, and judges the answers.
+func (s *Session) Ask(ctx context.Context) ([]Asked, error) {
+	if err := s.warm(ctx); err != nil {
+		return nil, err
+	}
+	return s.each(ctx, PhaseAsk, s.set.Questions, nil)
+}
+
+// warm asks each workspace once, so that no latency holds what only the first question pays.
+func (s *Session) warm(ctx context.Context) error {
+	for _, name := range s.set.Workspaces() {
+		i := slices.IndexFunc(s.set.Questions, func(q Question) bool { return q.WS == name })
+		if _, err := s.ask(ctx, s.set.Questions[i], nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each asks questions in order; minScore replaces the thresholds where it is not nil.
+func (s *Session) each(ctx context.Context, phase string, questions []Question, minScore *float64) ([]Asked, error) {
+	all := make([]Asked, 0, len(questions))
+	for i, q := range questions {
+		s.step(phase, i, len(questions))
+		a, err := s.ask(ctx, q, minScore)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+func (s *Session) ask(ctx context.Context, q Question, minScore *float64) (Asked, error) {
+	start := time.Now()
+	answer, err := s.memories[q.WS].Search(ctx, search.Query{
+		Text: q.Query, MaxResults: maxResults, MinScore: minScore, Now: q.Asked, Granularity: s.opt.Granularity,
+	})
+	took := time.Since(start)
+	if errors.Is(err, search.ErrEmptyQuery) {
+		return judged(Asked{Question: q, Took: took}), nil
+	}
+	if err == nil {
+		err = incomplete(answer)
+	}
+	if err != nil {
+		return Asked{}, fmt.Errorf("question %s: %w", q.ID, err)
+	}
+	a := Asked{Question: q, Took: took}
+	for _, hit := range answer.Hits {
+		r := Range{hit.Path, hit.StartLine, hit.EndLine}
+		a.Results = append(a.Results, Result{
+			Range: r, Score: hit.Score, Chars: s.texts.chars(q.WS, r),
+			Shown: Range{hit.Path, hit.SnippetStart, hit.SnippetEnd}, ShownChars: utf8.RuneCountInString(hit.Snippet),
+		})
+	}
+	return judged(a), nil
+}
+
+// judged fills in the scores; a question of another set has none.
+func judged(a Asked) Asked {
+	if len(a.Question.Relevant) > 0 {
+		a.Scores = Judge(a.Question.Relevant, a.Results)
+	}
+	return a
+}
+
+// incomplete returns an error where a channel that was asked for did not answer.
+func incomplete(answer kioku.Answer) error {
+	for _, d := range answer.Degraded {
+		switch d.Code {
+		case search.ProviderDown, search.VectorsMissing, search.SpaceChanged, search.DeadlineNear:
+			return errors.New(d.Text)
+		}
+	}
+	return nil
+}

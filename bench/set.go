@@ -1,0 +1,246 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// questionsFile is what makes a folder a set.
+const questionsFile = "queries.jsonl"
+
+// Adversarial is the category of questions that are made to mislead; they are reported apart.
+const Adversarial = "adversarial"
+
+// Range is a run of lines of a file.
+type Range struct {
+	// Path is relative to the workspace, with "/".
+	Path  string `json:"path"`
+	Start int    `json:"start_line"`
+	End   int    `json:"end_line"`
+}
+
+// Question is a question with the places that answer it.
+type Question struct {
+	ID       string  `json:"id"`
+	WS       string  `json:"ws"`
+	Query    string  `json:"query"`
+	Category string  `json:"category"`
+	Lang     string  `json:"lang"`
+	Now      string  `json:"now"`
+	Relevant []Range `json:"relevant"`
+
+	// Asked is the moment of the question: Now, else the newest day in the names of the workspace's files, else zero.
+	Asked time.Time `json:"-"`
+}
+
+// Set is a folder of questions.
+type Set struct {
+	// Name is that of the folder.
+	Name string
+	// Folder holds ws and queries.jsonl.
+	Folder    string
+	Questions []Question
+}
+
+// Workspace returns the folder of a workspace.
+func (s Set) Workspace(name string) string { return filepath.Join(s.Folder, "ws", name) }
+
+// Workspaces returns the names of the workspaces that are asked, in the order of the questions.
+func (s Set) Workspaces() []string {
+	var names []string
+	for _, q := range s.Questions {
+		if !slices.Contains(names, q.WS) {
+			names = append(names, q.WS)
+		}
+	}
+	return names
+}
+
+// Load reads sets. A folder without queries.jsonl stands for the sets in it, by name. The error names the file, and the
+// line where a line is at fault; two sets of one name are an error.
+func Load(folders ...string) ([]Set, error) {
+	var sets []Set
+	for _, folder := range folders {
+		found, err := findSets(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range found {
+			s, err := loadSet(dir)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(sets, func(o Set) bool { return o.Name == s.Name }) {
+				return nil, fmt.Errorf("%s: a set called %s was named before; rename the folder", dir, s.Name)
+			}
+			sets = append(sets, s)
+		}
+	}
+	return sets, nil
+}
+
+// findSets returns folder where it is a set, else the sets in it.
+func findSets(folder string) ([]string, error) {
+	if isSet(folder) {
+		return []string{folder}, nil
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read set %s: %w", folder, err)
+	}
+	var found []string
+	for _, e := range entries {
+		if dir := filepath.Join(folder, e.Name()); isSet(dir) {
+			found = append(found, dir)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s is no set and holds none: a set is a folder with %s and ws/", folder, questionsFile)
+	}
+	return found, nil
+}
+
+func isSet(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, questionsFile))
+	return err == nil && info.Mode().IsRegular()
+}
+
+func loadSet(dir string) (Set, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Set{}, fmt.Errorf("read set %s: %w", dir, err)
+	}
+	file := filepath.Join(dir, questionsFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Set{}, fmt.Errorf("read set: %w", err)
+	}
+	s := Set{Name: filepath.Base(abs), Folder: abs}
+	c := checker{set: s, ids: map[string]bool{}, newest: map[string]time.Time{}, lengths: newTexts(s)}
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		q, err := parseQuestion(line)
+		if err == nil {
+			err = c.check(&q)
+		}
+		if err != nil {
+			return Set{}, fmt.Errorf("%s:%d: %w", file, i+1, err)
+		}
+		s.Questions = append(s.Questions, q)
+	}
+	if len(s.Questions) == 0 {
+		return Set{}, fmt.Errorf("%s holds no question", file)
+	}
+	return s, nil
+}
+
+// parseQuestion reads one line of questions. Fields that Kioku does not know are skipped. The query may be blank, as it
+// is now and then in sets that were made by machines: then nothing can be found.
+func parseQuestion(line []byte) (Question, error) {
+	var q Question
+	if err := json.Unmarshal(line, &q); err != nil {
+		return q, fmt.Errorf("not a question: %w", err)
+	}
+	var has struct{ Query *string }
+	if err := json.Unmarshal(line, &has); err != nil || has.Query == nil {
+		return q, errors.New(`a question needs a "query"`)
+	}
+	switch {
+	case q.ID == "":
+		return q, errors.New(`a question needs an "id"`)
+	case q.WS == "" || !filepath.IsLocal(q.WS):
+		return q, fmt.Errorf("ws is %q; name a folder in ws/", q.WS)
+	case len(q.Relevant) == 0:
+		return q, errors.New(`"relevant" lists no place; a question without an answer belongs into a set for --off-topic`)
+	}
+	for i, r := range q.Relevant {
+		for strings.HasPrefix(r.Path, "./") {
+			r.Path = r.Path[2:]
+		}
+		if !filepath.IsLocal(r.Path) {
+			return q, fmt.Errorf("path %q is not within the workspace", r.Path)
+		}
+		if r.Start < 1 || r.End < r.Start {
+			return q, fmt.Errorf("%s: lines %d to %d are no range; lines count from 1", r.Path, r.Start, r.End)
+		}
+		q.Relevant[i] = r
+	}
+	return q, nil
+}
+
+// checker compares questions with the workspaces they are asked of.
+type checker struct {
+	set     Set
+	ids     map[string]bool
+	newest  map[string]time.Time
+	lengths *texts
+}
+
+// check fills in q.Asked.
+func (c *checker) check(q *Question) error {
+	if c.ids[q.ID] {
+		return fmt.Errorf("a question %q was there before", q.ID)
+	}
+	c.ids[q.ID] = true
+	if _, known := c.newest[q.WS]; !known {
+		day, err := newestDay(c.set.Workspace(q.WS))
+		if err != nil {
+			return fmt.Errorf("workspace %s: %w", q.WS, err)
+		}
+		c.newest[q.WS] = day
+	}
+	for _, r := range q.Relevant {
+		if n := c.lengths.lines(q.WS, r.Path); n == 0 {
+			return fmt.Errorf("ws/%s/%s is no file that can be read", q.WS, r.Path)
+		} else if r.End > n {
+			return fmt.Errorf("ws/%s/%s has %d lines, the evidence ends at %d", q.WS, r.Path, n, r.End)
+		}
+	}
+	q.Asked = c.newest[q.WS]
+	if q.Now == "" {
+		return nil
+	}
+	asked, err := ParseNow(q.Now)
+	q.Asked = asked
+	return err
+}
+
+// ParseNow reads the moment of a question: a day (2026-01-20, its noon in UTC) or a time of RFC 3339.
+func ParseNow(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Add(12 * time.Hour), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("now is %q; write a day, 2026-01-20, or a time, 2026-01-20T09:30:00Z", text)
+	}
+	return t, nil
+}
+
+// newestDay returns the noon of the newest day that begins the name of a file in a folder, zero where there is none.
+func newestDay(folder string) (time.Time, error) {
+	var newest time.Time
+	err := filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || len(d.Name()) < len(time.DateOnly) {
+			return err
+		}
+		if day, err := time.Parse(time.DateOnly, d.Name()[:len(time.DateOnly)]); err == nil && day.After(newest) {
+			newest = day
+		}
+		return nil
+	})
+	if !newest.IsZero() {
+		newest = newest.Add(12 * time.Hour)
+	}
+	return newest, err
+}

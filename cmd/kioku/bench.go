@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kioku/bench"
+	"kioku/cmd/kioku/config"
+	"kioku/embed"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
+)
+
+func (a *app) benchCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "bench", Short: "Measure how well searches find what they should", Args: cobra.NoArgs}
+	cmd.AddCommand(a.benchRetrievalCmd(), a.benchGoldenCmd())
+	return cmd
+}
+
+// retrieval is what the flags of bench retrieval ask for.
+type retrieval struct {
+	compare, by []string
+	granularity string
+	out         string
+	offTopic    string
+	typos       bool
+}
+
+func (a *app) benchRetrievalCmd() *cobra.Command {
+	var r retrieval
+	cmd := &cobra.Command{
+		Use: "retrieval SET_DIR...", Short: "Ask the questions of sets and print recall, MRR, nDCG and times",
+		Long: "Index the workspaces of each set in a temporary folder, ask its questions and print how much of the evidence was found.\n" +
+			"A set is a folder with queries.jsonl and ws/; a folder of sets stands for all of them. Settings are those of searches.",
+		Example: "  kioku bench retrieval my-set --by category\n  kioku bench retrieval sets --compare none,hash --json",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.benchRetrieval(cmd.Context(), r, args) },
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&r.compare, "compare", nil, "measure each of these `providers` in turn")
+	f.StringSliceVar(&r.by, "by", nil, "also print groups by `category`, lang or ws")
+	f.StringVar(&r.granularity, "granularity", "", "chunk or passage (default: query.granularity)")
+	f.StringVar(&r.out, "out", "", "write the results to this `file`, or to a file a set in this folder/")
+	f.BoolVar(&r.typos, "typos", false, "ask once more with a typo in the rarest word of each question")
+	f.StringVar(&r.offTopic, "off-topic", "", "also ask questions of this other `set`, which should find nothing")
+	return cmd
+}
+
+// check refuses what cannot be measured.
+func (r retrieval) check() error {
+	for _, by := range r.by {
+		if !slices.Contains(bench.Groupings(), by) {
+			return misuse("--by %s groups nothing; choose %s", by, strings.Join(bench.Groupings(), ", "))
+		}
+	}
+	switch {
+	case !slices.Contains([]string{"", search.GranularityChunk, search.GranularityPassage}, r.granularity):
+		return misuse("--granularity %s is none; choose chunk or passage", r.granularity)
+	case r.out != "" && len(r.compare) > 1:
+		return misuse("--out takes the results of one provider; leave --compare away")
+	}
+	return nil
+}
+
+func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	sets, err := bench.Load(a.inDir(folders)...)
+	if err != nil {
+		return err
+	}
+	plan := bench.Plan{By: r.by, Typos: r.typos}
+	if r.offTopic != "" {
+		other, err := bench.Load(a.inDir([]string{r.offTopic})...)
+		if err != nil {
+			return err
+		}
+		if len(other) != 1 {
+			return misuse("--off-topic %s holds %s; name one", r.offTopic, count(len(other), "set"))
+		}
+		plan.OffTopic = &other[0]
+	}
+	var out *resultFiles
+	if r.out != "" {
+		if out, err = newResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets); err != nil {
+			return err
+		}
+		plan.Keep = out.keep
+	}
+	runs, err := a.benchRuns(ctx, r, sets, plan)
+	if err == nil {
+		err = out.write()
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.writeJSON(benchReport{runs})
+	}
+	p := a.page()
+	for i, run := range runs {
+		if i > 0 {
+			p.linef("")
+		}
+		p.benchRun(run)
+	}
+	return a.show(p)
+}
+
+// inDir makes paths absolute.
+func (a *app) inDir(paths []string) []string {
+	abs := make([]string, len(paths))
+	for i, path := range paths {
+		if abs[i] = path; !filepath.IsAbs(path) {
+			abs[i] = filepath.Join(a.dir, path)
+		}
+	}
+	return abs
+}
+
+// benchReport is what kioku bench retrieval --json writes; scripts read it.
+type benchReport struct {
+	Runs []benchRun `json:"runs"`
+}
+
+// benchRun is the figures of one provider.
+type benchRun struct {
+	Provider    string         `json:"provider"`
+	Model       string         `json:"model"`
+	Granularity string         `json:"granularity"`
+	Sets        []bench.Report `json:"sets"`
+	// Macro is the mean over the sets, without adversarial questions.
+	Macro bench.Figures `json:"macro"`
+}
+
+// benchRuns measures all sets with each provider.
+func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan bench.Plan) ([]benchRun, error) {
+	conf, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	providers := r.compare
+	if len(providers) == 0 {
+		providers = []string{conf.Embed.Provider}
+	}
+	var runs []benchRun
+	for _, provider := range providers {
+		opt, run, err := a.benchEngine(conf, provider, r.granularity)
+		if err != nil {
+			return nil, err
+		}
+		var headlines []bench.Figures
+		for _, set := range sets {
+			report, err := a.measure(ctx, set, plan, opt)
+			if err != nil {
+				return nil, err
+			}
+			run.Sets, headlines = append(run.Sets, report), append(headlines, report.Headline())
+		}
+		run.Macro = bench.Macro(headlines)
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// benchEngine opens a provider and says how workspaces are opened with it: by the settings, but for the folders.
+func (a *app) benchEngine(conf *config.Config, provider, granularity string) (bench.Options, benchRun, error) {
+	settings := *conf
+	settings.State = os.TempDir()
+	if settings.Embed.Provider != provider && provider != "openai" {
+		settings.Embed.Model = ""
+	}
+	settings.Embed.Provider = provider
+	embedder, err := embed.New(settings.Embed)
+	if err != nil {
+		return bench.Options{}, benchRun{}, fmt.Errorf("provider %s: %w", provider, err)
+	}
+	engine, err := engine(&settings, config.Place{}, embedder, a.log(quietLevel(conf)))
+	if err != nil {
+		return bench.Options{}, benchRun{}, err
+	}
+	if granularity == "" {
+		granularity = engine.Search.Granularity
+	}
+	run := benchRun{Provider: provider, Model: embedder.Space().Model, Granularity: granularity}
+	return bench.Options{Engine: engine, Granularity: granularity}, run, nil
+}
+
+// measure measures one set and shows how far it is.
+func (a *app) measure(ctx context.Context, set bench.Set, plan bench.Plan, opt bench.Options) (bench.Report, error) {
+	m := a.meter()
+	defer m.end()
+	opt.Step = m.bench
+	return bench.Measure(ctx, set, plan, opt)
+}
+
+// bench tells of one step of a measurement where it is time to.
+func (m *meter) bench(p bench.Progress) {
+	phase := p.Set + ": " + p.Phase
+	if m.terminal {
+		m.step(&kiokuv1.Progress{Phase: phase, FilesDone: int32(p.Done), FilesTotal: int32(p.Total)})
+		return
+	}
+	if now := m.now(); !now.Before(m.next) {
+		m.next = now.Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: %s: %d of %d\n", oneLine(phase), p.Done, p.Total)
+	}
+}

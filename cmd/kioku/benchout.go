@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"kioku/bench"
+)
+
+// resultFiles collects the results of sets: in one file, or in a file a set where they go to a folder.
+type resultFiles struct {
+	path   string
+	folder bool
+	// texts by the path of their file.
+	texts map[string]*bytes.Buffer
+}
+
+// newResultFiles makes the folder that path names. One file takes several sets only where no two questions share an id,
+// as a scorer finds a question by its id.
+func newResultFiles(path string, folder bool, sets []bench.Set) (*resultFiles, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		folder = true
+	}
+	f := &resultFiles{path: path, folder: folder, texts: map[string]*bytes.Buffer{}}
+	if folder {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return nil, fmt.Errorf("make the folder for the results: %w", err)
+		}
+		return f, nil
+	}
+	of := map[string]string{}
+	for _, s := range sets {
+		for _, q := range s.Questions {
+			if other, ok := of[q.ID]; ok {
+				return nil, misuse("%s and %s both have a question %q; end --out with / for a file a set", other, s.Name, q.ID)
+			}
+			of[q.ID] = s.Name
+		}
+	}
+	return f, nil
+}
+
+// keep remembers the results of a set.
+func (f *resultFiles) keep(set bench.Set, asked []bench.Asked) error {
+	path := f.path
+	if f.folder {
+		path = filepath.Join(f.path, set.Name+".jsonl")
+	}
+	if f.texts[path] == nil {
+		f.texts[path] = &bytes.Buffer{}
+	}
+	return bench.WriteResults(f.texts[path], asked)
+}
+
+// write writes what was kept; on nil it does nothing.
+func (f *resultFiles) write() error {
+	if f == nil {
+		return nil
+	}
+	for path, text := range f.texts {
+		if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("write results: %w", err)
+		}
+	}
+	return nil
+}

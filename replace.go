@@ -100,12 +100,12 @@ func analyze(files []indexer.File) [][]chunkTerms {
 	return all
 }
 
-// chunkDate is the date of the entry where it has one of its own, else that of the file.
+// chunkDate is the date of the entry where it has one of its own, else that of its heading or of the file.
 func chunkDate(f indexer.File, c indexer.Chunk) string {
 	if c.Date != "" {
 		return c.Date
 	}
-	return f.Date
+	return search.HeadingDate(c.Headings, f.Date)
 }
 
 // evergreen reports whether a file does not decay: its front matter says so, or it is one of the curated files.

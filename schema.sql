@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS chunks (
   start_line INTEGER NOT NULL,
   end_line   INTEGER NOT NULL,
   headings   TEXT    NOT NULL, -- '# Projects > ## Acme'
-  date       TEXT    NOT NULL, -- of the entry where the file tells one for each, else of the file
+  date       TEXT    NOT NULL, -- of the entry where the file tells one for each, else of its heading or of the file
   sha256     BLOB    NOT NULL, -- of text
   tokens     INTEGER NOT NULL,
   terms      INTEGER NOT NULL, -- analysed terms, as they are in chunks_fts
@@ -52,6 +52,8 @@ CREATE TABLE IF NOT EXISTS chunks (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS chunks_file ON chunks (file);
 CREATE INDEX IF NOT EXISTS chunks_sha256 ON chunks (sha256);
+-- Holds all that a search within days reads of a chunk.
+CREATE INDEX IF NOT EXISTS chunks_date ON chunks (date, file);
 
 -- chunks_fts: the analysed terms of each chunk, its headings and its date, separated by spaces. Analysis happens in Go;
 -- this tokenizer only splits at spaces, for every other ASCII sign is a token character and so is all that is not ASCII.

@@ -22,6 +22,10 @@ type candidate struct {
 	vectorRank, textRank, rank int
 	weight                     channelWeights
 	merged, confidence         float64
+	// dates: sections of the chunk with days of their own; dated candidates belong to a day or a week that the query names
+	sections  []section
+	dateBonus float64
+	dated     bool
 	// decay
 	age, decay float64
 	// threshold
@@ -32,12 +36,13 @@ type candidate struct {
 	outcome string
 }
 
-// score orders the candidates: the merged score after decay.
-func (c *candidate) score() float64 { return c.merged * c.decay }
+// score orders the candidates: the merged score after decay, and the bonus for a date.
+func (c *candidate) score() float64 { return c.merged*c.decay + c.dateBonus }
 
 // found are the chunks that the channels propose.
 type found struct {
 	matched []int64
+	dated   []int64
 	near    []Neighbor
 	// nearErr is why the vectors could not be searched.
 	nearErr error
@@ -67,9 +72,9 @@ func gather(ctx context.Context, rd Reader, terms []string, vector []float32, f 
 	return out, ctx.Err()
 }
 
-// ids returns the proposed chunks without duplicates. A further list of candidates would join here.
+// ids returns the proposed chunks without duplicates.
 func (f found) ids() []int64 {
-	ids := make([]int64, 0, len(f.matched)+len(f.near))
+	ids := make([]int64, 0, len(f.matched)+len(f.dated)+len(f.near))
 	seen := make(map[int64]bool, cap(ids))
 	add := func(id int64) {
 		if !seen[id] {
@@ -78,6 +83,9 @@ func (f found) ids() []int64 {
 		}
 	}
 	for _, id := range f.matched {
+		add(id)
+	}
+	for _, id := range f.dated {
 		add(id)
 	}
 	for _, n := range f.near {

@@ -32,7 +32,7 @@ func ageDays(date string, now time.Time) (float64, bool) {
 }
 
 // decay fills in the age and the factor of each candidate. Chunks that are evergreen, by themselves or by a glob, and
-// chunks without a valid date keep the factor 1.
+// chunks without a valid date keep the factor 1, and so do those whose date the query names.
 func (o Options) decay(list []*candidate, now time.Time) {
 	for _, c := range list {
 		c.decay = 1
@@ -41,7 +41,7 @@ func (o Options) decay(list []*candidate, now time.Time) {
 			continue
 		}
 		c.age = age
-		if o.Decay && !c.Evergreen && !matchesAny(o.Evergreen, c.Path) {
+		if o.Decay && c.dateBonus == 0 && !c.Evergreen && !matchesAny(o.Evergreen, c.Path) {
 			c.decay = decayFactor(age, o.HalfLife, o.DecayFloor)
 		}
 	}

@@ -49,7 +49,8 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 // The merged score is the weighted sum of the cosine and of the text score divided by the best of this query; the
 // confidence takes the keyword confidence instead, which is comparable between queries. With FusionRRF the merged
 // score is the weighted sum of (k+1)/(k+rank). A chunk that has no vector yet is judged by keywords alone: its
-// keyword confidence stands in for the cosine.
+// keyword confidence stands in for the cosine. The bonus for a date counts in the ranks; of a dated chunk's confidence
+// it is the first half, and words and meaning are the other.
 func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
 	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
@@ -64,6 +65,9 @@ func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
 			vector = text
 		}
 		c.confidence = clamp01(weight.vector*vector + weight.text*text)
+		if c.dated {
+			c.confidence = w.dayConfidence + (1-w.dayConfidence)*c.confidence
+		}
 		if best > 0 {
 			text = c.text.raw / best
 		}
@@ -72,7 +76,7 @@ func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
 		}
 		c.merged = clamp01(weight.vector*vector + weight.text*text)
 	}
-	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged, b.merged, a, b) })
+	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged+a.dateBonus, b.merged+b.dateBonus, a, b) })
 	for i, c := range list {
 		c.rank = i + 1
 	}

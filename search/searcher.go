@@ -59,8 +59,11 @@ type run struct {
 	granularity  string
 	snippetChars int
 	// vector of the query, nil where vectors take no part.
-	vector   []float32
-	weak     bool
+	vector []float32
+	weak   bool
+	// spans of days that the query names, and its text without them.
+	spans    []Span
+	words    string
 	index    Index
 	terms    queryTerms
 	mode     string
@@ -99,6 +102,7 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 	if r.now.IsZero() {
 		r.now = s.clock()
 	}
+	r.readDates(s.weights.maxSpans)
 	return r, nil
 }
 
@@ -219,7 +223,7 @@ func spaceName(provider, model string, dims int) string {
 
 // prepareTerms fills in the query's terms with what the index knows of them. Other spellings would join here.
 func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
-	terms := parseTerms(r.text, s.weights)
+	terms := parseTerms(r.words, s.weights)
 	if len(terms.list) == 0 {
 		return nil
 	}
@@ -237,8 +241,12 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 // findCandidates gathers and scores the candidates, and sets the mode by what took part.
 func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error {
 	near := max(s.weights.nearPool, min(s.opt.CandidateMultiplier*r.k, maxNearest))
-	out, err := gather(ctx, rd, r.terms.matchable(r.index.Chunks, s.weights), r.vector, r.query.Filter, s.weights.textPool, near)
+	terms := r.terms.matchable(r.index.Chunks, s.weights)
+	out, err := gather(ctx, rd, terms, r.vector, r.query.Filter, s.weights.textPool, near)
 	if err != nil {
+		return err
+	}
+	if out.dated, err = gatherDated(ctx, rd, r.spans, terms, r.query.Filter, s.weights); err != nil {
 		return err
 	}
 	if out.nearErr != nil {

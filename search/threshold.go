@@ -7,6 +7,8 @@ type threshold struct {
 	min float64
 	// backed is the least keyword confidence that makes a chunk fit to fill a free slot; above 1 for none.
 	backed float64
+	// dated lets every chunk of a day pass that the query names.
+	dated bool
 }
 
 // noFill is a keyword confidence that no chunk reaches.
@@ -16,13 +18,13 @@ const noFill = 2
 func (o Options) thresholdFor(mode string, asked *float64) threshold {
 	switch {
 	case asked != nil:
-		return threshold{*asked, noFill}
+		return threshold{*asked, noFill, false}
 	case mode == ModeKeyword:
-		return threshold{o.MinKeywordScore, noFill}
+		return threshold{o.MinKeywordScore, noFill, true}
 	case mode == ModeVector:
-		return threshold{o.MinScore, noFill}
+		return threshold{o.MinScore, noFill, true}
 	}
-	return threshold{o.MinScore, o.MinKeywordScore}
+	return threshold{o.MinScore, o.MinKeywordScore, true}
 }
 
 // split returns the candidates that pass and, of the others, those that keywords back; both keep their order. The
@@ -30,7 +32,7 @@ func (o Options) thresholdFor(mode string, asked *float64) threshold {
 func (t threshold) split(list []*candidate) (passing, backed []*candidate) {
 	for _, c := range list {
 		switch {
-		case c.confidence > 0 && c.confidence >= t.min:
+		case c.confidence > 0 && c.confidence >= t.min, c.dated && t.dated:
 			passing = append(passing, c)
 		case c.text.confidence > 0 && c.text.confidence >= t.backed:
 			c.backed = true

@@ -6,7 +6,7 @@ func (c *candidate) trace(q queryTerms) *Trace {
 		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
-		Merged: c.merged, Decay: c.decay, AgeDays: c.age,
+		Merged: c.merged, DateBonus: c.dateBonus, Decay: c.decay, AgeDays: c.age,
 		MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(q), KeywordBacked: c.backed,
 	}

@@ -168,6 +168,8 @@ type Trace struct {
 	VectorWeight, TextWeight float64
 	// Merged is the weighted sum that orders candidates, before decay.
 	Merged float64
+	// DateBonus is added for a date that the query names; there is no decay then.
+	DateBonus float64
 	// Decay is the factor in (0,1] for the age.
 	Decay   float64
 	AgeDays float64

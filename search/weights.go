@@ -26,6 +26,13 @@ type weights struct {
 	// common is the share of all chunks above which a term is left out of the candidate step: it costs most of the
 	// time there and decides nothing.
 	common float64
+	// dayBonus is added to the score of chunks of a day or a week that the query names, where the best text score is 1:
+	// they come first. spanBonus is that for longer spans, which name too much to come first.
+	dayBonus, spanBonus float64
+	// dayConfidence is the confidence that such a day alone gives.
+	dayConfidence float64
+	// datePool is how many chunks of such days are candidates whatever they say, maxSpans how many spans are looked for.
+	datePool, maxSpans int
 	// rrf is the k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
 	rrf float64
 }
@@ -36,5 +43,6 @@ func measured() weights {
 		k1: 1.2, b: 0.75, capital: 1.5, pair: 0.3, bestPart: 0.3, partTerms: 100,
 		passageChunk: 0.5, passageConfidence: 0.5, passageOverlap: 160,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
+		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,
 	}
 }

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// HeadingDate returns the day (YYYY-MM-DD) that a heading path names, "" where it names none. The deepest heading that
+// begins with a day and its year tells it ("## 2023-05-08", "## Monday, May 8, 2023", "## 2023年5月8日 会議"); fallback
+// is the date of the file, and only where that is empty too does a day elsewhere in a heading count.
+func HeadingDate(headings, fallback string) string {
+	path := strings.Split(headings, " > ")
+	var inner string
+	for i := len(path) - 1; i >= 0; i-- {
+		day, first := headingDay(path[i])
+		if first {
+			return day
+		}
+		if inner == "" {
+			inner = day
+		}
+	}
+	if fallback != "" {
+		return fallback
+	}
+	return inner
+}
+
+// fullDate matches every heading that may tell a year.
+var fullDate = regexp.MustCompile(`\d{4}|令和|平成|昭和|大正|〇`)
+
+// beforeDay is what may stand before the day that a heading begins with.
+var beforeDay = regexp.MustCompile(`(?i)^[\s#*_(\[]*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s*)?[(\[]?$`)
+
+// headingDay returns the one day that a heading names with its year; first says that it begins with it. It returns ""
+// for no day and for several.
+func headingDay(heading string) (day string, first bool) {
+	if !fullDate.MatchString(heading) {
+		return "", false
+	}
+	norm := normalize(heading)
+	// What means the same a lifetime later does not depend on the day of asking.
+	later := make(map[Span]bool)
+	for _, s := range datesIn(norm, date(2090, time.January, 1)) {
+		later[s] = true
+	}
+	for _, s := range datesIn(norm, date(2000, time.January, 2)) {
+		if s.First != s.Last || !later[s] {
+			continue
+		}
+		if day != "" {
+			return "", false
+		}
+		day, first = s.First, beforeDay.MatchString(norm[:s.start])
+	}
+	return day, first
+}

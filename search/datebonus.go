@@ -124,6 +124,13 @@ type section struct {
 	first, last int
 }
 
+// findSections fills in the sections of whole chunks, as a passage may not show the heading that it stands under.
+func findSections(list []*candidate) {
+	for _, c := range list {
+		c.sections = datedSections(&c.Chunk)
+	}
+}
+
 // datedSections returns the sections of a chunk that have days of their own. A section ends where a heading of its
 // level, or a higher one, begins.
 func datedSections(c *Chunk) []section {

@@ -43,7 +43,7 @@ func TestThresholdSplitsByConfidenceAndWords(t *testing.T) {
 }
 
 func TestWhatHasNothingInCommonNeverPasses(t *testing.T) {
-	passing, backed := threshold{0, 0}.split([]*candidate{scored(1, 0, 0, 0)})
+	passing, backed := threshold{}.split([]*candidate{scored(1, 0, 0, 0)})
 	if len(passing)+len(backed) != 0 {
 		t.Error("a chunk without a word or a cosine passed")
 	}

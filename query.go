@@ -53,6 +53,16 @@ func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, err
 	return freq, nil
 }
 
+// Dated implements search.Reader.
+func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
+	var found bool
+	err := v.text.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE date BETWEEN ? AND ?)", first, last).Scan(&found)
+	if err != nil {
+		return false, fmt.Errorf("look for a date: %w", err)
+	}
+	return found, nil
+}
+
 // Match implements search.Reader.
 func (v *view) Match(ctx context.Context, terms []string, f search.Filter, limit int) ([]int64, error) {
 	expr := search.MatchExpr(terms)

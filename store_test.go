@@ -445,3 +445,29 @@ func TestAViewIsOneSnapshot(t *testing.T) {
 
 // newRand returns the same numbers in every run.
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+func TestDatedKnowsTheDaysOfChunksAndOfTheirHeadings(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	log := testFile("memory/log.md", r, "harbor")
+	log.Chunks[0].Headings = "# Log > ## 2026-02-05 Arrival"
+	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor"), log)
+	for _, c := range []struct {
+		first, last string
+		want        bool
+	}{
+		{"2026-01-02", "2026-01-02", true}, {"2026-01-03", "2026-02-04", false}, {"2026-02-01", "2026-02-28", true},
+		{"2025-01-01", "2025-12-31", false},
+	} {
+		err := s.View(t.Context(), false, func(rd search.Reader) error {
+			got, err := rd.Dated(t.Context(), c.first, c.last)
+			if got != c.want {
+				t.Errorf("%s to %s: %v", c.first, c.last, got)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

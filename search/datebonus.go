@@ -37,18 +37,21 @@ func (s Span) terms() []string {
 	return terms
 }
 
-// readDates fills in the spans that the query names, and the words that are left to look for. The words of a date are
-// no terms beside others, as "July" and "3rd" are found everywhere; where they are all there is, they stay.
-func (r *run) readDates(most int) {
+// words returns the query without the days that the index has notes of: beside those, "July" and "3rd" only find what
+// was written on other days. Days without notes stay words, as a text may tell of them, and so does what is all that
+// there is to look for.
+func (r *run) words(ctx context.Context, rd Reader) (string, error) {
 	norm := normalize(r.text)
-	r.words = r.text
-	r.spans = datesIn(norm, r.now)
-	if len(r.spans) == 0 {
-		return
-	}
 	var rest strings.Builder
 	from := 0
 	for _, s := range r.spans {
+		known, err := rd.Dated(ctx, s.First, s.Last)
+		if err != nil {
+			return "", fmt.Errorf("look up a date: %w", err)
+		}
+		if !known {
+			continue
+		}
 		rest.WriteString(norm[from:s.start])
 		// A line of its own, lest words that it stood between become neighbours.
 		rest.WriteByte('\n')
@@ -56,9 +59,9 @@ func (r *run) readDates(most int) {
 	}
 	rest.WriteString(norm[from:])
 	if hasContent(rest.String()) {
-		r.words = rest.String()
+		return rest.String(), nil
 	}
-	r.spans = r.spans[:min(most, len(r.spans))]
+	return r.text, nil
 }
 
 // hasContent reports whether a text holds a word that is no stop word.

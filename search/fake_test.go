@@ -20,8 +20,8 @@ type fakeStore struct {
 	terms  []map[string]bool
 	index  Index
 	df     map[string]int
-	// matchErr and nearErr are what Match and Nearest return.
-	matchErr, nearErr error
+	// matchErr, nearErr and datedErr are what Match, Nearest and Dated return.
+	matchErr, nearErr, datedErr error
 	// matched and nearest record the limits of the last calls.
 	matched, nearest atomic.Int64
 	open             atomic.Bool
@@ -74,6 +74,15 @@ func (s *fakeStore) DocFreq(_ context.Context, terms []string) (map[string]int, 
 		}
 	}
 	return df, nil
+}
+
+func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {
+	for _, c := range s.chunks {
+		if c.Date != "" && first <= c.Date && c.Date <= last {
+			return true, nil
+		}
+	}
+	return false, s.datedErr
 }
 
 func (s *fakeStore) Match(_ context.Context, terms []string, f Filter, limit int) ([]int64, error) {

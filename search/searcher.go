@@ -61,9 +61,8 @@ type run struct {
 	// vector of the query, nil where vectors take no part.
 	vector []float32
 	weak   bool
-	// spans of days that the query names, and its text without them.
+	// spans of days that the query names.
 	spans    []Span
-	words    string
 	index    Index
 	terms    queryTerms
 	mode     string
@@ -102,7 +101,8 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 	if r.now.IsZero() {
 		r.now = s.clock()
 	}
-	r.readDates(s.weights.maxSpans)
+	r.spans = Dates(r.text, r.now)
+	r.spans = r.spans[:min(s.weights.maxSpans, len(r.spans))]
 	return r, nil
 }
 
@@ -223,7 +223,11 @@ func spaceName(provider, model string, dims int) string {
 
 // prepareTerms fills in the query's terms with what the index knows of them. Other spellings would join here.
 func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
-	terms := parseTerms(r.words, s.weights)
+	words, err := r.words(ctx, rd)
+	if err != nil {
+		return err
+	}
+	terms := parseTerms(words, s.weights)
 	if len(terms.list) == 0 {
 		return nil
 	}

@@ -65,7 +65,7 @@ func trace(t *search.Trace) *kiokuv1.Trace {
 	out := &kiokuv1.Trace{
 		Rank: int32Of(t.Rank), VectorRank: int32Of(t.VectorRank), TextRank: int32Of(t.TextRank),
 		VectorScore: t.VectorScore, TextScore: t.TextScore, VectorWeight: t.VectorWeight, TextWeight: t.TextWeight,
-		Merged: t.Merged, Decay: t.Decay, AgeDays: t.AgeDays,
+		Merged: t.Merged, DateBonus: t.DateBonus, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 	}
 	for _, term := range t.Terms {

@@ -48,6 +48,9 @@ func (p *page) trace(t *kiokuv1.Trace) {
 		t.GetVectorWeight(), t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight(), t.GetMerged())
 	p.linef("      decay %.3f at %.0f days, MMR %.3f with similarity %.3f, %s of the candidates",
 		t.GetDecay(), t.GetAgeDays(), t.GetMmrScore(), t.GetMmrSimilarity(), rank(t.GetRank()))
+	if t.GetDateBonus() > 0 {
+		p.linef("      date bonus %.2f: the query names its date", t.GetDateBonus())
+	}
 	if t.GetKeywordBacked() {
 		p.linef("      below the threshold, but backed by keywords")
 	}

@@ -449,6 +449,8 @@ type Trace struct {
 	Terms []*TermShare `protobuf:"bytes,13,rep,name=terms,proto3" json:"terms,omitempty"`
 	// True where the passage came in below min_score because keywords back it.
 	KeywordBacked bool `protobuf:"varint,14,opt,name=keyword_backed,json=keywordBacked,proto3" json:"keyword_backed,omitempty"`
+	// Added where the query names the date of the passage; it does not decay then.
+	DateBonus     float64 `protobuf:"fixed64,15,opt,name=date_bonus,json=dateBonus,proto3" json:"date_bonus,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -579,6 +581,13 @@ func (x *Trace) GetKeywordBacked() bool {
 		return x.KeywordBacked
 	}
 	return false
+}
+
+func (x *Trace) GetDateBonus() float64 {
+	if x != nil {
+		return x.DateBonus
+	}
+	return 0
 }
 
 type TermShare struct {
@@ -2132,7 +2141,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bcitation\x18\v \x01(\tR\bcitation\x12\x18\n" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
-	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\xc0\x03\n" +
+	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\xdf\x03\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -2151,7 +2160,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x0emmr_similarity\x18\v \x01(\x01R\rmmrSimilarity\x12\x1b\n" +
 	"\tmmr_score\x18\f \x01(\x01R\bmmrScore\x12)\n" +
 	"\x05terms\x18\r \x03(\v2\x13.kioku.v1.TermShareR\x05terms\x12%\n" +
-	"\x0ekeyword_backed\x18\x0e \x01(\bR\rkeywordBacked\"]\n" +
+	"\x0ekeyword_backed\x18\x0e \x01(\bR\rkeywordBacked\x12\x1d\n" +
+	"\n" +
+	"date_bonus\x18\x0f \x01(\x01R\tdateBonus\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

@@ -1,0 +1,41 @@
+package search
+
+import "testing"
+
+func TestHeadingDateTakesTheDeepestHeadingThatBeginsWithADay(t *testing.T) {
+	tests := []struct{ headings, fallback, want string }{
+		{"# Log > ## 2023-05-08", "", "2023-05-08"},
+		{"# Log > ## 2023-05-08 Standup", "2024-01-01", "2023-05-08"},
+		{"# 2023-05-08 > ## 2023-05-09 > ### Lunch", "", "2023-05-09"},
+		{"## Monday, May 8, 2023", "", "2023-05-08"},
+		{"## 2023年5月8日 会議", "", "2023-05-08"},
+		{"## 令和5年5月8日", "", "2023-05-08"},
+		{"## [2023-05-08] Trip", "2024-01-01", "2023-05-08"},
+		{"## Plan for 2023-06-01", "2023-05-08", "2023-05-08"},
+		{"## Plan for 2023-06-01", "", "2023-06-01"},
+		{"## 2023-05-08 to 2023-05-10", "", ""},
+		{"## 2023-05-08, 2023-05-10", "", ""},
+		{"## May 8", "", ""},
+		{"## Today, or 2023-05-08?", "", "2023-05-08"},
+		{"## Yesterday in 2023", "2024-01-01", "2024-01-01"},
+		{"## July 2023", "", ""},
+		{"## Release 2023.5.8", "", ""},
+		{"", "2024-01-01", "2024-01-01"},
+	}
+	for _, test := range tests {
+		if got := HeadingDate(test.headings, test.fallback); got != test.want {
+			t.Errorf("HeadingDate(%q, %q) = %q, want %q", test.headings, test.fallback, got, test.want)
+		}
+	}
+}
+
+func FuzzHeadingDate(f *testing.F) {
+	for _, seed := range []string{"# Log > ## 2023-05-08", "## Monday, May 8, 2023", "## 令和5年5月8日", "# 0000-00-00\xff > 9999-12-31"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, headings string) {
+		if day := HeadingDate(headings, ""); day != "" && len(day) != len("2023-05-08") {
+			t.Errorf("%q names %q", headings, day)
+		}
+	})
+}

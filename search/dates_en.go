@@ -147,7 +147,8 @@ func (m match) isMonth() bool {
 		// "march" and "may" are words, the short forms are words or pieces of names.
 		return lead == "in" || lead == "during" || lead == "since" || lead != "" && m.capital("month")
 	case name == "april", name == "june", name == "august":
-		return lead != ""
+		// Names of people too: "a friend of June".
+		return lead != "" && lead != "of" && lead != "by" && lead != "before" && lead != "after"
 	}
 	return m.capital("month") || lead != ""
 }

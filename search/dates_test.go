@@ -212,7 +212,7 @@ func TestDatesLeavesOtherWordsAlone(t *testing.T) {
 		"version 2023.5.8", "release v2024.1.3", "go1.22", "at 10:30", "5:08", "id 2023-05-08-4711", "10.0.5.8",
 		"ticket ABC-2023-05-08", "2023-13-01", "2023-02-30", "31/31/2023", "in 4096 bytes", "ISO 8601", "RFC 2822",
 		"memory/2023-05-08.md", "today.go", "the last result", "this one", "every Friday", "next Monday", "fall back on a spring",
-		"30th session", "the week", "1/2", "2023 tests", "half a year", "tomorrow",
+		"30th session", "the week", "1/2", "2023 tests", "half a year", "tomorrow", "a friend of June", "the letter by April",
 		"明日の予定", "毎週月曜日", "5か月", "三日間", "来週の金曜", "5日間", "日本の年号", "上海から", "先生", "前日", "十年間",
 		"明天", "每周三", "一周三次", "下周五", "月亮", "年轻人", "一个月", "上海", "前面", "周围", "13月40日", "0月0日", "",
 	} {
@@ -257,4 +257,20 @@ func FuzzDates(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkDates(b *testing.B) {
+	now := time.Date(2024, 3, 13, 0, 0, 0, 0, time.UTC)
+	for name, query := range map[string]string{
+		"none":    "Which kettle did Noor recommend for the office kitchen?",
+		"day":     "What did Noor say about the kettle on May 8th, 2023?",
+		"ja":      "先週の金曜日に買ったやかんはどこにありますか",
+		"longest": strings.Repeat("the kettle of last week, 先週の金曜 5月8日 ", MaxQueryBytes)[:MaxQueryBytes],
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				Dates(query, now)
+			}
+		})
+	}
 }

@@ -7,6 +7,8 @@ func TestHeadingDateTakesTheDeepestHeadingThatBeginsWithADay(t *testing.T) {
 		{"# Log > ## 2023-05-08", "", "2023-05-08"},
 		{"# Log > ## 2023-05-08 Standup", "2024-01-01", "2023-05-08"},
 		{"# 2023-05-08 > ## 2023-05-09 > ### Lunch", "", "2023-05-09"},
+		{"## 2023-02-30", "", ""},
+		{"## 2023-05-08-draft", "", ""},
 		{"## Monday, May 8, 2023", "", "2023-05-08"},
 		{"## 2023年5月8日 会議", "", "2023-05-08"},
 		{"## 令和5年5月8日", "", "2023-05-08"},
@@ -38,4 +40,14 @@ func FuzzHeadingDate(f *testing.F) {
 			t.Errorf("%q names %q", headings, day)
 		}
 	})
+}
+
+func BenchmarkHeadingDate(b *testing.B) {
+	for name, heading := range map[string]string{"plain": "## 2023-05-08 Standup", "words": "## Monday, May 8, 2023", "none": "## Kettles"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				HeadingDate(heading, "")
+			}
+		})
+	}
 }

@@ -123,6 +123,9 @@ func TestExplainSaysWhatBecameOfAPassage(t *testing.T) {
 	if out := s.must("explain", "boiler pressure"); !strings.Contains(out, "terms: boiler pressur") || !strings.Contains(out, "decay") {
 		t.Errorf("without a place, got %s", out)
 	}
+	if out := s.must("explain", "boiler on 10 January 2026"); !strings.Contains(out, "date bonus 1.00") {
+		t.Errorf("for a day, got %s", out)
+	}
 }
 
 // Hazard F04: what a note holds must not reach the terminal as a command, and must reach programs as it is.

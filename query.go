@@ -3,6 +3,7 @@ package kioku
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,26 +32,30 @@ func filters(f search.Filter) bool {
 	return len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != ""
 }
 
+// selectFreq looks each term of a JSON array up; CROSS JOIN keeps SQLite from walking the whole vocabulary instead.
+const selectFreq = "SELECT v.term, v.doc FROM json_each(?) j CROSS JOIN chunks_vocab v WHERE v.term = j.value"
+
 // DocFreq implements search.Reader.
 func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, error) {
-	stmt, err := v.text.PrepareContext(ctx, "SELECT doc FROM chunks_vocab WHERE term = ?")
+	list, err := json.Marshal(terms)
 	if err != nil {
 		return nil, fmt.Errorf("read vocabulary: %w", err)
 	}
-	defer stmt.Close()
-	freq := make(map[string]int, len(terms))
-	for _, t := range terms {
+	rows, err := v.text.QueryContext(ctx, selectFreq, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("read vocabulary: %w", err)
+	}
+	defer rows.Close()
+	freq := make(map[string]int)
+	for rows.Next() {
+		var t string
 		var n int
-		err := stmt.QueryRowContext(ctx, t).Scan(&n)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err != nil {
+		if err := rows.Scan(&t, &n); err != nil {
 			return nil, fmt.Errorf("read vocabulary: %w", err)
 		}
 		freq[t] = n
 	}
-	return freq, nil
+	return freq, rows.Err()
 }
 
 // Dated implements search.Reader.

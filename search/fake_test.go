@@ -153,3 +153,16 @@ func (e *fakeEmbedder) Query(ctx context.Context, _ string) ([]float32, error) {
 	}
 	return e.vector, nil
 }
+
+// countingReader counts how often the vocabulary is asked, and fails at the call failAt.
+type countingReader struct {
+	*fakeStore
+	asked, failAt int
+}
+
+func (r *countingReader) DocFreq(ctx context.Context, terms []string) (map[string]int, error) {
+	if r.asked++; r.asked == r.failAt {
+		return nil, errBroken
+	}
+	return r.fakeStore.DocFreq(ctx, terms)
+}

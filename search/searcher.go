@@ -221,7 +221,7 @@ func spaceName(provider, model string, dims int) string {
 	return fmt.Sprintf("%s/%s (%d dimensions)", provider, model, dims)
 }
 
-// prepareTerms fills in the query's terms with what the index knows of them. Other spellings would join here.
+// prepareTerms fills in the query's terms with what the index knows of them.
 func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 	words, err := r.words(ctx, rd)
 	if err != nil {
@@ -236,6 +236,11 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 		return fmt.Errorf("look up terms: %w", err)
 	}
 	r.terms = terms.weigh(df, r.index.Chunks)
+	if s.opt.Typos {
+		if err := s.joinNeighbors(ctx, rd, r); err != nil {
+			return err
+		}
+	}
 	if r.terms.capped {
 		r.degrade(TermsCapped, "Of %d different terms the %d rarest were looked for.", len(terms.list), MaxTerms)
 	}

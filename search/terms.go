@@ -29,6 +29,12 @@ type queryTerm struct {
 	// df is in how many chunks the term occurs, and idf what an occurrence is worth.
 	df  int
 	idf float64
+	// word is the term before stemming where it may be misspelt, else empty, and near the places of the neighbours that
+	// joined it.
+	word string
+	near []int
+	// misspelt is the term that a neighbour joined, empty for a term of the query itself.
+	misspelt string
 }
 
 // mass is what one occurrence counts in a query.
@@ -66,6 +72,9 @@ func parseTerms(text string, w weights) queryTerms {
 			places[t.term] = i
 			// The text belongs to the caller; what is left of it lives as long as the answer.
 			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound})
+			if w := a.low[t.start:t.end]; mayBeMisspelt(w) {
+				q.list[i].word = strings.Clone(w)
+			}
 		}
 		if t.start > a.tokens[0].start && t.kind != part && startsUpper(a.norm[t.start:]) {
 			q.list[i].weight = w.capital

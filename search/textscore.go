@@ -1,6 +1,9 @@
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // idf is what an occurrence of a term is worth that df of n chunks hold: ln(1 + (n-df+0.5)/(df+0.5)), which is
 // positive for every df up to n.
@@ -27,7 +30,7 @@ func (s textScore) shares(q queryTerms) []TermShare {
 	var shares []TermShare
 	for i, t := range q.list {
 		if s.counts != nil && s.counts[i] > 0 {
-			shares = append(shares, TermShare{Term: t.term, IDF: t.idf, Count: s.counts[i], Share: s.bm25[i] / s.raw})
+			shares = append(shares, TermShare{Term: t.label(), IDF: t.idf, Count: s.counts[i], Share: s.bm25[i] / s.raw})
 		}
 	}
 	return shares
@@ -64,7 +67,7 @@ func newScorer(q queryTerms, avg float64, w weights) *scorer {
 		s.places[t.term] = i
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)
-		if t.df > 0 || !t.optional {
+		if t.misspelt == "" && (t.df > 0 || !t.optional) {
 			s.asked += t.mass()
 		}
 	}
@@ -110,14 +113,28 @@ func (s *scorer) score(c *Chunk) textScore {
 		}
 		t.bm25[i] = term.mass() * s.w.saturate(t.counts[i], length)
 		t.raw += t.bm25[i]
-		matched += term.mass()
+		if term.misspelt == "" {
+			matched += term.mass()
+		}
 	}
+	matched += s.respelt(t.counts)
 	if s.asked > 0 {
 		ideal := t.raw / (s.asked * (s.w.k1 + 1))
 		t.confidence = clamp01((ideal + matched/s.asked) / 2)
 	}
 	t.raw += s.pairBonus() + s.w.bestPart*s.bestPart()
 	return t
+}
+
+// respelt is what counts as matched of the misspelt terms: a part of the mass of each of which a neighbour occurs.
+func (s *scorer) respelt(counts []int) float64 {
+	var sum float64
+	for _, t := range s.q.list {
+		if slices.ContainsFunc(t.near, func(place int) bool { return counts[place] > 0 }) {
+			sum += t.mass() * s.w.neighborTrust / float64(len(t.near))
+		}
+	}
+	return sum
 }
 
 // saturate is the part of BM25 that grows with the count of a term and falls with the length of its text.

@@ -33,6 +33,10 @@ type weights struct {
 	dayConfidence float64
 	// datePool is how many chunks of such days are candidates whatever they say, maxSpans how many spans are looked for.
 	datePool, maxSpans int
+	// neighbor / sqrt(n) is the weight of each of the n neighbours of a misspelt term, neighborTrust / n the part of that
+	// term that counts as matched where one occurs. A higher trust brings more answers back after a typo and lets more
+	// questions about something else through.
+	neighbor, neighborTrust float64
 	// rrf is the k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
 	rrf float64
 }
@@ -44,5 +48,6 @@ func measured() weights {
 		passageChunk: 0.5, passageConfidence: 0.5, passageOverlap: 160,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
 		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,
+		neighbor: 1, neighborTrust: 0.6,
 	}
 }

@@ -123,6 +123,8 @@ func queryFields() []Field {
 		fraction("query.minScore", "Least score where vectors took part.", 1, func(c *Config) *float64 { return &c.Search.MinScore }),
 		fraction("query.minKeywordScore", "Least score of keywords alone.", 1, func(c *Config) *float64 { return &c.Search.MinKeywordScore }),
 		number("query.maxSnippetChars", "Most characters of a snippet.", 40, 8000, func(c *Config) *int { return &c.Search.SnippetChars }),
+		toggle("query.typos", "Let a word that the index lacks stand for those that differ from it by one typo.",
+			func(c *Config) *bool { return &c.Search.Typos }),
 		toggle("query.hybrid.enabled", "Let vectors take part.", func(c *Config) *bool { return &c.Search.Hybrid }),
 		weight("query.hybrid.vectorWeight", "Weight of vectors; only the ratio counts. Unset, the provider hash gets 0.3.",
 			func(c *Config) (*float64, *float64) { return &c.Search.VectorWeight, &c.Search.WeakVectorWeight }),

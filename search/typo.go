@@ -1,0 +1,147 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// alphabet is the letters that a typo may have replaced or left out.
+const alphabet = "abcdefghijklmnopqrstuvwxyz"
+
+// Bounds of the search for other spellings.
+const (
+	// minTypo and maxTypo are the least and the most letters of a word that may be misspelt: shorter ones are near to too
+	// many others, longer ones are no words.
+	minTypo, maxTypo = 4, 32
+	// maxNeighbors is the most terms that join a misspelt one.
+	maxNeighbors = 3
+	// maxMisspelt is the most terms of a query that are taken for misspelt.
+	maxMisspelt = 4
+)
+
+// mayBeMisspelt reports whether a word in lower case is made of Latin letters, neither too few nor too many.
+func mayBeMisspelt(word string) bool {
+	n := 0
+	for _, r := range word {
+		if !unicode.Is(unicode.Latin, r) {
+			return false
+		}
+		n++
+	}
+	return n >= minTypo && n <= maxTypo
+}
+
+// edits returns the words that become word by one typo, each once and without word itself: one letter too many, one of
+// the alphabet missing or replaced, or two neighbours exchanged (the distance of Damerau and Levenshtein is 1).
+func edits(word string) []string {
+	letters := []rune(word)
+	seen := map[string]bool{word: true}
+	out := make([]string, 0, 2*(len(letters)+1)*(len(alphabet)+1))
+	add := func(i int, middle string, j int) {
+		w := string(letters[:i]) + middle + string(letters[j:])
+		if !seen[w] {
+			seen[w] = true
+			out = append(out, w)
+		}
+	}
+	for i := range letters {
+		add(i, "", i+1)
+		if i+1 < len(letters) {
+			add(i, string([]rune{letters[i+1], letters[i]}), i+2)
+		}
+	}
+	for _, l := range alphabet {
+		for i := range letters {
+			add(i, string(l), i)
+			add(i, string(l), i+1)
+		}
+		add(len(letters), string(l), len(letters))
+	}
+	return out
+}
+
+// neighbors returns the terms that a misspelt word may have been meant as: the stems of its edits, each once. Edits of
+// its own stem would find less, for a typo near the end leaves a stem that is far from the right one.
+func neighbors(word string) []string {
+	a := newAnalyzer()
+	defer a.release()
+	terms := edits(word)
+	for i, w := range terms {
+		if asciiLetters(w) {
+			terms[i] = a.stem(w)
+		}
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// joinNeighbors joins to each term that the index lacks and that may be misspelt the neighbours that the index knows,
+// while there is room for terms.
+func (s *Searcher) joinNeighbors(ctx context.Context, rd Reader, r *run) error {
+	misspelt := 0
+	for i, t := range r.terms.list {
+		if t.df > 0 || t.word == "" || len(r.terms.list)+maxNeighbors > MaxTerms {
+			continue
+		}
+		if misspelt++; misspelt > maxMisspelt {
+			return nil
+		}
+		df, err := rd.DocFreq(ctx, neighbors(t.word))
+		if err != nil {
+			return fmt.Errorf("look up other spellings: %w", err)
+		}
+		r.terms = r.terms.join(i, chooseNeighbors(df), df, r.index.Chunks, s.weights)
+	}
+	return nil
+}
+
+// chooseNeighbors returns the most frequent of the terms, at most maxNeighbors: what is written often is meant often.
+func chooseNeighbors(df map[string]int) []string {
+	terms := make([]string, 0, len(df))
+	for t := range df {
+		terms = append(terms, t)
+	}
+	slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(df[b], df[a]), strings.Compare(a, b)) })
+	return terms[:min(maxNeighbors, len(terms))]
+}
+
+// join returns q with the neighbours of the misspelt term at place i as terms of their own, which share its weight, its
+// pairs and, as alternatives of each other, its part in the coverage. Terms that the query holds anyway are left out.
+func (q queryTerms) join(i int, near []string, df map[string]int, chunks int, w weights) queryTerms {
+	near = slices.DeleteFunc(slices.Clone(near), func(t string) bool {
+		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return own.term == t })
+	})
+	n := float64(len(near))
+	base := q.list[i]
+	joined := queryTerms{list: slices.Clone(q.list), pairs: slices.Clone(q.pairs), capped: q.capped}
+	for _, t := range near {
+		place := len(joined.list)
+		joined.list = append(joined.list, queryTerm{
+			term: t, weight: base.weight * w.neighbor / math.Sqrt(n), misspelt: base.term,
+			df: df[t], idf: idf(df[t], chunks),
+		})
+		joined.list[i].near = append(joined.list[i].near, place)
+		for _, p := range q.pairs {
+			switch i {
+			case p[0]:
+				joined.pairs = append(joined.pairs, [2]int{place, p[1]})
+			case p[1]:
+				joined.pairs = append(joined.pairs, [2]int{p[0], place})
+			}
+		}
+	}
+	return joined
+}
+
+// label names a term for people: "lighthuose ~ lighthous" is the neighbour of a misspelt one.
+func (t queryTerm) label() string {
+	if t.misspelt == "" {
+		return t.term
+	}
+	return t.misspelt + " ~ " + t.term
+}

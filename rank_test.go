@@ -1,0 +1,109 @@
+package kioku_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku"
+	"kioku/bench"
+	"kioku/embed"
+	"kioku/search"
+)
+
+var update = flag.Bool("update", false, "write the figures of the ranking into testdata/rank_stats.txt")
+
+// The ranking of two small memories stands in testdata/rank_stats.txt, so that every change of it shows in a diff:
+// examples/workspace, and testdata/ranking with near-duplicate daily notes and facts that later notes supersede.
+func TestRankingIsAsRecorded(t *testing.T) {
+	sets := []bench.Set{exampleSet(t)}
+	own, err := bench.Load("testdata/ranking")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("Ranking of the example workspace and of testdata/ranking; go test . -run Ranking -update records it.\n")
+	for _, set := range append(sets, own...) {
+		for _, provider := range []string{"none", "hash"} {
+			for _, granularity := range []string{search.GranularityChunk, search.GranularityPassage} {
+				rankSet(t, &b, set, provider, granularity)
+			}
+		}
+	}
+	const file = "testdata/rank_stats.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("the ranking changed (-update records it):\n%s", diff)
+	}
+}
+
+// rankSet writes the figures of a set, and the first hit of each question that is not found at rank 1.
+func rankSet(t *testing.T, b *strings.Builder, set bench.Set, provider, granularity string) {
+	t.Helper()
+	embedder, err := embed.New(embed.Config{Provider: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := bench.Open(t.Context(), set, bench.Options{Engine: kioku.Options{Embedder: embedder}, Granularity: granularity})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	asked, err := s.Ask(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(b, "\n%s, provider %s, %ss\n", set.Name, provider, granularity)
+	for _, g := range bench.Groups(asked, []string{"lang", "category"}) {
+		f := g.Figures
+		fmt.Fprintf(b, "  %-15s n %2d  R@1 %.3f  R@5 %.3f  R@10 %.3f  MRR@10 %.3f  nDCG@10 %.3f  R@2k %.3f  V@5 %.3f  V@4k %.3f  empty %.3f\n",
+			g.Name, f.N, f.R1, f.R5, f.R10, f.MRR, f.NDCG, f.R2k, f.V5, f.V4k, f.Empty)
+	}
+	for _, a := range asked {
+		if s := a.Scores; s.MRR < 1 || s.R10 < 1 {
+			fmt.Fprintf(b, "  %s: MRR %.3f, recall %.3f of %d\n", a.Question.ID, s.MRR, s.R10, len(a.Question.Relevant))
+		}
+	}
+}
+
+// exampleSet makes a set of examples/golden.yaml.
+func exampleSet(t *testing.T) bench.Set {
+	t.Helper()
+	text, err := os.ReadFile("examples/golden.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := bench.ParseGolden(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "examples")
+	if err := os.CopyFS(filepath.Join(dir, "ws", "nagi"), os.DirFS("examples/workspace")); err != nil {
+		t.Fatal(err)
+	}
+	set := bench.Set{Name: "examples", Folder: dir}
+	for i, c := range cases {
+		now, err := bench.ParseNow(c.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Questions = append(set.Questions, bench.Question{
+			ID: fmt.Sprint(i + 1), WS: "nagi", Query: c.Question, Category: "all kinds", Lang: c.Lang, Asked: now,
+			Relevant: []bench.Range{{Path: c.Path, Start: c.Start, End: c.End}},
+		})
+	}
+	return set
+}

@@ -422,6 +422,26 @@ func TestDocFreqCountsChunks(t *testing.T) {
 	}
 }
 
+func TestDocFreqTakesAnyTermAsItStands(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", nil, `c++ /users/x <b> größe`))
+	terms := append(search.Analyze(`c++ /users/x <b> größe`), `"`, `'`, `\`, "*", "", "<none>", "größ")
+	err := s.View(t.Context(), false, func(r search.Reader) error {
+		got, err := r.DocFreq(t.Context(), terms)
+		want := make(map[string]int)
+		for _, term := range search.Analyze(`c++ /users/x <b> größe`) {
+			want[term] = 1
+		}
+		if !cmp.Equal(got, want) {
+			t.Error(cmp.Diff(want, got))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAViewIsOneSnapshot(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	r := newRand()

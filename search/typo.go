@@ -20,8 +20,9 @@ const (
 	minTypo, maxTypo = 4, 32
 	// maxNeighbors is the most terms that join a misspelt one.
 	maxNeighbors = 3
-	// maxMisspelt is the most terms of a query that are taken for misspelt.
-	maxMisspelt = 4
+	// maxMisspelt is the most terms of a query that are taken for misspelt; a query with more unknown words rather asks
+	// about something else.
+	maxMisspelt = 3
 )
 
 // mayBeMisspelt reports whether a word in lower case is made of Latin letters, neither too few nor too many.

@@ -181,7 +181,7 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 	if want := 1 + maxMisspelt; asked != want {
 		t.Errorf("the vocabulary was asked %d times, want %d", asked, want)
 	}
-	full := strings.Repeat("harbor ", 1)
+	full := "harbor"
 	for i := range MaxTerms {
 		full += " qq" + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "zz"
 	}

@@ -48,6 +48,6 @@ func measured() weights {
 		passageChunk: 0.5, passageConfidence: 0.5, passageOverlap: 160,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
 		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,
-		neighbor: 1, neighborTrust: 0.6,
+		neighbor: 1, neighborTrust: 0.5,
 	}
 }

@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,5 +156,25 @@ func waitFor(t *testing.T, events <-chan Event, kind, path string) {
 		case <-limit:
 			t.Fatalf("no event %s %s", kind, path)
 		}
+	}
+}
+
+// Hazard D12: hybrid searches, many more at a time than there are connections, are all answered.
+func TestManyHybridSearchesAtATimeAreAnswered(t *testing.T) {
+	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var g errgroup.Group
+	for range 200 {
+		g.Go(func() error {
+			a, err := m.Search(ctx, search.Query{Text: "When does the lighthouse open?"})
+			if err == nil && len(a.Hits) == 0 {
+				err = fmt.Errorf("no answer: %+v", a.Degraded)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -35,7 +35,7 @@ func writeUntilKilled(dir string) {
 		fmt.Println("open:", err)
 		os.Exit(1)
 	}
-	s := &store{db: db, chunking: "test", cacheEntries: 50, now: time.Now, log: log}
+	s := newStore(db, "test", 50, time.Now, log)
 	if err := s.adopt(ctx, "/notes"); err != nil {
 		fmt.Println("adopt:", err)
 		os.Exit(1)

@@ -27,8 +27,12 @@ type database struct {
 	readers *sql.DB
 }
 
-// readerPool bounds the reading connections; a search takes two at the most.
-const readerPool = 16
+const (
+	// maxViews bounds the views that are open at the same time.
+	maxViews = 8
+	// readerPool bounds the reading connections: two for each view, and some for everything that reads in passing.
+	readerPool = 2*maxViews + 4
+)
 
 // openDatabase opens or makes the index at path with the current schema. A file that is no database is set aside as
 // *.corrupt-<time>.

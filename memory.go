@@ -299,7 +299,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	if err != nil {
 		return err
 	}
-	m.store = &store{db: db, chunking: chunking, cacheEntries: m.opt.CacheEntries, now: m.opt.Now, log: m.log}
+	m.store = newStore(db, chunking, m.opt.CacheEntries, m.opt.Now, m.log)
 	if m.opt.ReadOnly {
 		err = m.store.readable(ctx, m.workspace)
 	} else {

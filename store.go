@@ -21,7 +21,14 @@ type store struct {
 	cacheEntries int
 	now          func() time.Time
 	log          *slog.Logger
-	generation   atomic.Int64 // of the last commit of this process
+	generation   atomic.Int64  // of the last commit of this process
+	views        chan struct{} // a token for each view that may be open; a view takes two of the reading connections
+}
+
+// newStore returns the store over an open database.
+func newStore(db *database, chunking string, cacheEntries int, now func() time.Time, log *slog.Logger) *store {
+	return &store{db: db, chunking: chunking, cacheEntries: cacheEntries, now: now, log: log,
+		views: make(chan struct{}, maxViews)}
 }
 
 var (

@@ -33,7 +33,7 @@ func openTestStore(t *testing.T, dir string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &store{db: db, chunking: "test", cacheEntries: 50, now: time.Now, log: log}
+	s := newStore(db, "test", 50, time.Now, log)
 	if err := s.adopt(t.Context(), "/notes"); err != nil {
 		t.Fatal(err)
 	}

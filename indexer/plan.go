@@ -52,6 +52,8 @@ func (r *run) plan(s *scan, stored map[string]Stored) plan {
 		j := job{found: f, stored: st, known: known, retry: known && r.wantsVectors(f.path, st)}
 		if j.settled = r.settled(j); j.retry || !j.settled {
 			p.jobs = append(p.jobs, j)
+		} else if r.req.noRebuild && r.x.embed.Enabled() && st.Unembedded > 0 {
+			r.rep.Bare++
 		}
 	}
 	for name, st := range stored {
@@ -104,6 +106,9 @@ func (r *run) settled(j job) bool {
 // wantsVectors reports whether a file has texts without vectors and it is time to ask for them again.
 func (r *run) wantsVectors(name string, st Stored) bool {
 	if st.Unembedded == 0 || !r.x.embed.Enabled() {
+		return false
+	}
+	if r.req.noRebuild {
 		return false
 	}
 	m := r.x.memos[name]

@@ -115,3 +115,45 @@ func TestAnEditDuringARebuildIsIndexed(t *testing.T) {
 		t.Error("the edited text has no vector")
 	}
 }
+
+func TestASyncThatMayNotRebuildLeavesAStaleIndexAsItIs(t *testing.T) {
+	f := filled(t, 3)
+	f.index.stale = "chunking changed"
+	f.write("memory/001.md", "edited")
+	rep := f.syncWith(indexer.SyncOptions{NoRebuild: true})
+	if f.index.rebuilds != 0 || rep.Files != 1 || rep.Read != 1 || rep.Stale != "chunking changed" {
+		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
+	}
+	if s := f.x.State(); s.Stale != "chunking changed" || s.Dirty {
+		t.Errorf("state %+v", s)
+	}
+	f.has("memory/001.md", "edited")
+	if rep = f.sync(); f.index.rebuilds != 1 || rep.Stale != "" || f.x.State().Stale != "" {
+		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
+	}
+}
+
+func TestASyncThatMayNotRebuildAsksForNoMissingVectors(t *testing.T) {
+	f := setup(t, nil)
+	f.write("memory/a.md", "one")
+	f.write("memory/b.md", "two")
+	f.prov.set(0, time.Time{})
+	f.sync()
+	f.prov.set(-1, time.Time{})
+	calls := f.prov.calls
+	rep := f.syncWith(indexer.SyncOptions{NoRebuild: true})
+	if f.prov.calls != calls || rep.Read != 0 || rep.Bare != 2 || rep.EmbedErr != nil {
+		t.Errorf("%d calls, report %+v", f.prov.calls-calls, rep)
+	}
+	if err := f.x.State().EmbedErr; !errors.Is(err, errDown) {
+		t.Errorf("texts are still without vectors, but the state says %v", err)
+	}
+	f.write("memory/b.md", "three")
+	rep = f.syncWith(indexer.SyncOptions{NoRebuild: true})
+	if rep.Embedded != 1 || rep.Bare != 1 || f.index.unembedded() != 1 {
+		t.Errorf("a changed file gets its vector as ever, report %+v", rep)
+	}
+	if rep = f.sync(); rep.Bare != 0 || f.index.unembedded() != 0 || f.x.State().EmbedErr != nil {
+		t.Errorf("the next sync fills in the rest, report %+v", rep)
+	}
+}

@@ -70,8 +70,12 @@ func (r *run) run(ctx context.Context) error {
 	return r.update(ctx)
 }
 
-// renew rebuilds a stale index. Where that has to wait, the old index goes on being kept up to date.
+// renew rebuilds a stale index. Where that must not be or has to wait, the old index goes on being kept up to date.
 func (r *run) renew(ctx context.Context, reason string) error {
+	if r.req.noRebuild {
+		r.stale = reason
+		return nil
+	}
 	later := &notNow{r.vectors.down}
 	if r.vectors.down == nil {
 		err := r.rebuild(ctx)

@@ -148,6 +148,11 @@ func TestASyncThatMayNotRebuildAsksForNoMissingVectors(t *testing.T) {
 	if err := f.x.State().EmbedErr; !errors.Is(err, errDown) {
 		t.Errorf("texts are still without vectors, but the state says %v", err)
 	}
+	// As a file that was written a moment ago, one whose time alone changed is read, which says no more.
+	f.must(os.Chtimes(f.path("memory/b.md"), time.Time{}, f.now().Add(-2*time.Hour)))
+	if rep = f.syncWith(indexer.SyncOptions{NoRebuild: true}); f.prov.calls != calls || rep.Read != 1 || rep.Bare != 2 {
+		t.Errorf("%d calls, report %+v", f.prov.calls-calls, rep)
+	}
 	f.write("memory/b.md", "three")
 	rep = f.syncWith(indexer.SyncOptions{NoRebuild: true})
 	if rep.Embedded != 1 || rep.Bare != 1 || f.index.unembedded() != 1 {

@@ -80,6 +80,7 @@ func (r *run) take(d done) bool {
 		r.left = append(r.left, d.abs)
 	case d.unread:
 	case d.same, d.skippedAsBefore():
+		r.unchanged(d.stored)
 		r.remember(d, d.stored.SHA256)
 	default:
 		return true

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
 )
 
 const (
@@ -103,12 +104,13 @@ func (a *app) follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err er
 }
 
 // freshen brings the index in step with the folder before a question, unless a daemon does that all the time or the
-// index is read as it stands. An index that cannot be brought up to date still answers.
+// index is read as it stands. What only kioku index does, which may take long and cost embeddings, is left undone and
+// told. An index that cannot be brought up to date still answers.
 func (a *app) freshen(ctx context.Context, c *client) error {
 	if c.memory == nil || c.readOnly {
 		return nil
 	}
-	done, err := a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent}))
+	done, err := a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent, NoRebuild: true}))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -116,8 +118,20 @@ func (a *app) freshen(ctx context.Context, c *client) error {
 		a.notice("the index may lag behind the folder: %s", message(c.cause(err)))
 		return nil
 	}
-	a.tellDegraded(done.GetDegraded())
+	a.tellUndone(done.GetDegraded())
 	return nil
+}
+
+// tellUndone tells what a sync for a query had to do without, and what does it.
+func (a *app) tellUndone(list []*kiokuv1.Degradation) {
+	for _, d := range list {
+		switch d.GetCode() {
+		case search.IndexStale, search.VectorsMissing:
+			a.notice("%s; run kioku index", d.GetText())
+		default:
+			a.tellDegraded([]*kiokuv1.Degradation{d})
+		}
+	}
 }
 
 // tellDegraded tells what an answer had to do without.

@@ -57,7 +57,7 @@ func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 	defer m.appending.Unlock()
 	root, err := os.OpenRoot(m.workspace)
 	if err != nil {
-		return Appended{}, fmt.Errorf("open workspace: %w", err)
+		return Appended{}, fmt.Errorf("%w: %w; the note was not written", ErrUnavailable, err)
 	}
 	defer root.Close()
 	now := m.opt.Now().In(m.opt.Location)

@@ -19,11 +19,15 @@ import (
 
 // ReplaceFile implements indexer.Store.
 func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...indexer.File) error {
+	space, err := s.resolve(ctx, space)
+	if err != nil {
+		return err
+	}
 	if err := checkVectors(space, files); err != nil {
 		return err
 	}
 	terms := analyze(files)
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	err = s.write(ctx, func(tx *sql.Tx) error {
 		w, err := s.newWriter(ctx, tx, space)
 		if err != nil {
 			return err
@@ -44,7 +48,11 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 // ReplaceAll implements indexer.Rebuilder. The whole exchange is one transaction: readers see the old index until it is
 // committed, and a failure at any point leaves it as it was.
 func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Seq2[indexer.File, error]) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	space, err := s.resolve(ctx, space)
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := clearIndex(ctx, tx); err != nil {
 			return err
 		}

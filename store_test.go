@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -29,7 +31,7 @@ var testSpace = embed.Space{Provider: "test", Model: "m", Dims: 4}
 func openTestStore(t *testing.T, dir string) *store {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), false, log)
+	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,3 +447,21 @@ func TestAViewIsOneSnapshot(t *testing.T) {
 
 // newRand returns the same numbers in every run.
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+// Hazard A18: the text of a note is gone from the file of the index once the note is.
+func TestADeletedNoteLeavesNoTextBehind(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/keep.md", newRand(), "harbor"))
+	replace(t, s, testFile("memory/a.md", newRand(), numbered("unmistakablesecret", 50)...))
+	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(s.db.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte("unmistakablesecret line7")) {
+		t.Error("the text is still in the file")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 
 	"kioku/cmd/kioku/config"
 )
@@ -20,8 +21,8 @@ func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
 	}
 }
 
-// reload reads the settings again and takes over the log level, the one that a running daemon can change; a token file
-// counts without a signal. Settings that are wrong change nothing.
+// reload reads the settings again and takes over those that a running daemon can change: the log level and all of
+// searches. A token file counts without a signal. Settings that are wrong change nothing.
 func (d *daemon) reload() {
 	next, err := config.Load(d.app.sources())
 	if err != nil {
@@ -33,9 +34,16 @@ func (d *daemon) reload() {
 	changed := config.Changed(d.conf, next)
 	d.conf.LogLevel = next.LogLevel
 	d.level.Set(next.LogLevel)
-	later := slices.DeleteFunc(slices.Clone(changed), func(key string) bool { return key == "logLevel" })
+	d.conf.Search = next.Search
+	for _, m := range d.memories {
+		m.Configure(ranking(d.conf))
+	}
+	later := slices.DeleteFunc(slices.Clone(changed), reloadable)
 	d.app.notice("settings are read again, %s changed", count(len(changed), "value"))
 	if len(later) > 0 {
 		d.log.Warn("these settings count after a restart", "keys", later)
 	}
 }
+
+// reloadable reports whether a running daemon takes over a setting.
+func reloadable(key string) bool { return key == "logLevel" || strings.HasPrefix(key, "query.") }

@@ -226,10 +226,10 @@ func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 	if line := p.waits(p.err, "keeping the old settings"); !strings.Contains(line, "c.yaml:2:9: query.maxResult: no such setting; did you mean") {
 		t.Errorf("got %s", line)
 	}
-	write("logLevel: debug\nquery: {maxResults: 1}\n")
+	write("logLevel: debug\nchunking: {tokens: 200}\n")
 	p.signal(syscall.SIGHUP)
 	p.waits(p.err, "settings are read again, 2 values changed")
-	if line := p.waits(p.err, "count after a restart"); !strings.Contains(line, "query.maxResults") || strings.Contains(line, "logLevel") {
+	if line := p.waits(p.err, "count after a restart"); !strings.Contains(line, "chunking.tokens") || strings.Contains(line, "logLevel") {
 		t.Errorf("got %s", line)
 	}
 	_, service := dial(t, address)
@@ -238,6 +238,55 @@ func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 	}
 	p.waits(p.err, `"level":"DEBUG"`)
 	p.terminates()
+}
+
+// Hazard G02: every setting of searches counts at once, for every agent; nothing else that changed does.
+func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.write("memory/2026-01-20.md", "# 2026-01-20\nThe boiler was inspected.\n")
+	nova := t.TempDir()
+	for _, name := range []string{"MEMORY.md", "USER.md"} {
+		if err := os.WriteFile(filepath.Join(nova, name), []byte("The boiler of "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(s.home, "c.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("query: {maxResults: 6}\n")
+	p, address := s.serve("--config", file, "--agent", "nova="+nova)
+	_, service := dial(t, address)
+	ask := func(agent string, results int, decay float64) {
+		t.Helper()
+		resp, err := service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: agent, Query: "boiler", Explain: true, Now: "2027-01-01"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(resp.GetResults()); n != results {
+			t.Errorf("%s: %d results, want %d", agent, n, results)
+		}
+		for _, hit := range resp.GetResults() {
+			if got := hit.GetTrace().GetDecay(); hit.GetDate() != "" && (got < decay-0.01 || got > decay+0.01) {
+				t.Errorf("%s: decay %.3f, want %.2f", hit.GetPath(), got, decay)
+			}
+		}
+	}
+	ask("main", 2, 0.85)
+	ask("nova", 2, 0)
+	write("query: {maxResults: 1, hybrid: {temporalDecay: {floor: 0.7}}}\n")
+	p.signal(syscall.SIGHUP)
+	p.waits(p.err, "settings are read again, 2 values changed")
+	ask("main", 1, 0.7)
+	ask("nova", 1, 0)
+	p.signal(syscall.SIGHUP)
+	p.waits(p.err, "settings are read again, 0 values changed")
+	p.terminates()
+	if said := strings.Join(p.said, "\n"); strings.Contains(said, "count after a restart") {
+		t.Errorf("what counts already does not have to wait: %s", said)
+	}
 }
 
 // Hazard G03: what is in use is named.

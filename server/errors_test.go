@@ -105,7 +105,7 @@ func TestAPanicIsInternalAndTheServerLivesOn(t *testing.T) {
 	opt := agents(fake)
 	opt.Log = logTo(&log)
 	s := newServer(t, opt)
-	client, stop := s.Local()
+	client, stop := mustLocal(t, s)
 	defer stop()
 	for range 3 {
 		_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})

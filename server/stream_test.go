@@ -186,7 +186,7 @@ func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
 
 func TestClosingALocalClientEndsItsStreams(t *testing.T) {
 	s := newServer(t, agents(&fakeMemory{events: make(chan kioku.Event)}))
-	client, stop := s.Local()
+	client, stop := mustLocal(t, s)
 	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestClosingALocalClientEndsItsStreams(t *testing.T) {
 
 func TestALocalClientMayBeClosedUnused(t *testing.T) {
 	for range 20 {
-		_, stop := newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}).Local()
+		_, stop := mustLocal(t, newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}))
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}

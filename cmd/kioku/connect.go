@@ -102,7 +102,10 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
-	local, end := srv.Local()
+	local, end, err := srv.Local()
+	if err != nil {
+		return nil, errors.Join(err, memory.Close())
+	}
 	return &client{
 		MemoryServiceClient: local, agent: place.Agent, memory: memory, readOnly: readOnly,
 		cause: causes.cause,

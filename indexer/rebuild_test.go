@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/embed"
 	"kioku/indexer"
 )
 
@@ -84,7 +85,7 @@ func TestARebuildWhoseProviderFailsIsAnError(t *testing.T) {
 	f := filled(t, 3)
 	f.write("memory/new.md", "news")
 	f.prov.set(0, time.Time{})
-	if _, err := f.x.Rebuild(t.Context(), nil); !errors.Is(err, errDown) {
+	if _, err := f.x.Rebuild(t.Context(), nil); !errors.Is(err, errDown) || !errors.Is(err, embed.ErrUnavailable) {
 		t.Errorf("error %v", err)
 	}
 	f.holds("memory/000.md", "memory/001.md", "memory/002.md")

@@ -39,7 +39,7 @@ func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamin
 	if err != nil {
 		return err
 	}
-	return follow(stream, m, m.Rebuild)
+	return withRetry(stream.Context(), m, follow(stream, m, m.Rebuild))
 }
 
 type work func(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kioku/cmd/kioku/config"
+	"kioku/server"
 )
 
 // reloadOn reads the settings again on each signal, until ctx is done.
@@ -39,9 +40,20 @@ func (d *daemon) reload() {
 		m.Configure(ranking(d.conf))
 	}
 	later := slices.DeleteFunc(slices.Clone(changed), reloadable)
-	d.app.notice("settings are read again, %s changed", count(len(changed), "value"))
 	if len(later) > 0 {
 		d.log.Warn("these settings count after a restart", "keys", later)
+	}
+	d.checkTokens()
+	d.app.notice("settings are read again, %s changed", count(len(changed), "value"))
+}
+
+// checkTokens says at once what is wrong with the token file; without a caller nobody would look into it.
+func (d *daemon) checkTokens() {
+	if d.conf.TokenFile == "" {
+		return
+	}
+	if _, err := server.OpenTokens(d.conf.TokenFile, nil); err != nil {
+		d.log.Error("keeping the old tokens", "err", err)
 	}
 }
 

@@ -55,8 +55,7 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	p, _ := s.serve()
 	owner := fmt.Sprintf("pid %d", p.cmd.Process.Pid)
 	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", owner)
-	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner)
-	s.run("append", "--no-daemon", "x").wants(t, exitError, "index is in use", owner)
+	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner, "wait for it, or run kioku serve")
 	got := s.run("search", "--no-daemon", "boiler pressure")
 	got.wants(t, exitOK, owner, "reading it as it stands")
 	if !strings.Contains(got.stdout, "memory/2026-01-10.md") {
@@ -228,10 +227,10 @@ func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 	}
 	write("logLevel: debug\nchunking: {tokens: 200}\n")
 	p.signal(syscall.SIGHUP)
-	p.waits(p.err, "settings are read again, 2 values changed")
 	if line := p.waits(p.err, "count after a restart"); !strings.Contains(line, "chunking.tokens") || strings.Contains(line, "logLevel") {
 		t.Errorf("got %s", line)
 	}
+	p.waits(p.err, "settings are read again, 2 values changed")
 	_, service := dial(t, address)
 	if _, err := service.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {
 		t.Fatal(err)
@@ -287,6 +286,31 @@ func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
 	if said := strings.Join(p.said, "\n"); strings.Contains(said, "count after a restart") {
 		t.Errorf("what counts already does not have to wait: %s", said)
 	}
+}
+
+// Hazard G02: a token file that went bad is told at the signal, not when the next caller comes.
+func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
+	s := newSandbox(t, notes())
+	tokens := filepath.Join(s.home, "tokens.yaml")
+	if err := os.WriteFile(tokens, []byte("tokens: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := s.serve("--token-file", tokens)
+	if err := os.Remove(tokens); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGHUP)
+	if line := p.waits(p.err, "keeping the old tokens"); !strings.Contains(line, "tokens.yaml") {
+		t.Errorf("got %s", line)
+	}
+	if err := os.WriteFile(tokens, []byte("token: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.waits(p.err, "settings are read again")
+	p.signal(syscall.SIGHUP)
+	p.waits(p.err, "keeping the old tokens")
+	p.waits(p.err, "settings are read again")
+	p.terminates()
 }
 
 // Hazard G03: what is in use is named.

@@ -254,6 +254,23 @@ func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
 	}
 }
 
+func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
+	c := load(t, write(t, "memorySearch:\n  sync:\n    intervalMinutes: 0\n"))
+	if c.Index.Interval != 5*time.Minute || len(c.Notices) != 1 || !strings.Contains(c.Notices[0], ":3:5: memorySearch.sync.intervalMinutes: 0 has no effect") {
+		t.Errorf("interval %v, notices %q", c.Index.Interval, c.Notices)
+	}
+	if _, err := config.Load(write(t, "sync:\n  intervalMinutes: 0\n")); err == nil {
+		t.Error("a setting of our own may not be 0")
+	}
+}
+
+func TestABlockPastedWithWhatStandsAroundItSaysWhatToPaste(t *testing.T) {
+	_, err := config.Load(write(t, `{"agents": {"defaults": {"memorySearch": {"provider": "hash"}}}}`))
+	if err == nil || !strings.Contains(err.Error(), "agents.defaults.memorySearch: paste the block memorySearch itself") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAMissingFileIsAFaultOnlyWhereItWasNamed(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	if _, err := config.Load(config.Sources{File: missing, Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), missing) {

@@ -46,7 +46,7 @@ lint: vet
 
 ## bench: the speed table; each figure is a ratio of two things measured in the same run
 bench:
-	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m .
+	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m . ./cmd/kioku
 
 ## demo: index the example workspace, serve it, ask five questions over gRPC; offline, without a key
 demo: build

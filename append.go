@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
+	"kioku/indexer"
 	"kioku/search"
 )
 
@@ -56,16 +57,16 @@ func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 	defer m.appending.Unlock()
 	root, err := os.OpenRoot(m.workspace)
 	if err != nil {
-		return Appended{}, fmt.Errorf("open workspace: %w", err)
+		return Appended{}, fmt.Errorf("%w: %w; the note was not written", ErrUnavailable, err)
 	}
 	defer root.Close()
 	now := m.opt.Now().In(m.opt.Location)
 	if note.Target == TargetLongTerm {
-		return appendNote(root, note, longTermFile, []string{longTermFile}, "", bullet(note))
+		return appendNote(root, note, longTermFile, "", "", bullet(note))
 	}
 	today, yesterday := dayFile(now), dayFile(now.AddDate(0, 0, -1))
 	title := "# " + now.Format(time.DateOnly) + "\n"
-	return appendNote(root, note, today, []string{today, yesterday}, title, section(note, now))
+	return appendNote(root, note, today, yesterday, title, section(note, now))
 }
 
 // checkNote refuses a note that cannot be written and fills in what it leaves open.
@@ -123,9 +124,9 @@ func keyMark(key string) string {
 	return keyMarkStart + hex.EncodeToString(sum[:8]) + " -->"
 }
 
-// appendNote writes block at the end of a file under the kernel's lock on it, unless the note is in one of the files to
-// look through. title starts a file that is made.
-func appendNote(root *os.Root, n Note, name string, look []string, title, block string) (Appended, error) {
+// appendNote writes block at the end of a file under the kernel's lock on it, unless the note is there already, or its key
+// in the file before. title starts a file that is made.
+func appendNote(root *os.Root, n Note, name, before, title, block string) (Appended, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
 	}
@@ -134,14 +135,17 @@ func appendNote(root *os.Root, n Note, name string, look []string, title, block 
 		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
 	}
 	defer f.Close()
-	for _, other := range look {
-		if line, found, err := findNote(root, other, n, other == name); err != nil || found {
-			return Appended{Path: other, StartLine: line, Deduplicated: found}, err
-		}
-	}
 	have, err := io.ReadAll(f)
 	if err != nil {
 		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+	}
+	if line, found := findNote(string(have), n, true); found {
+		return Appended{Path: name, StartLine: line, Deduplicated: true}, nil
+	}
+	if n.Key != "" && before != "" {
+		if line, found := findNote(readNotes(root, before), n, false); found {
+			return Appended{Path: before, StartLine: line, Deduplicated: true}, nil
+		}
 	}
 	lead := separator(string(have), title, block)
 	if err := writeAll(f, int64(len(have)), lead+block); err != nil {
@@ -194,17 +198,24 @@ func writeAll(f *os.File, size int64, s string) error {
 	return nil
 }
 
-// findNote looks for a note in a file and returns the line of its heading or bullet: by its key, and where byText is set
-// also by its text, as the whole of a section or bullet.
-func findNote(root *os.Root, name string, n Note, byText bool) (line int, found bool, err error) {
-	src, err := root.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, false, nil
-	}
+// readNotes reads another file of notes. One that is missing, or that the index would not read either, holds no key.
+func readNotes(root *os.Root, name string) string {
+	f, info, err := indexer.OpenRegular(root, name)
 	if err != nil {
-		return 0, false, fmt.Errorf("read %s: %w", name, err)
+		return ""
 	}
-	text := chunker.Normalize(src)
+	defer f.Close()
+	src, err := io.ReadAll(io.LimitReader(f, min(info.Size(), indexer.DefaultMaxFileBytes)))
+	if err != nil {
+		return ""
+	}
+	return string(src)
+}
+
+// findNote looks for a note in the text of a file and returns the line of its heading or bullet: by its key, and where
+// byText is set also by its text, as the whole of a section or bullet.
+func findNote(src string, n Note, byText bool) (line int, found bool) {
+	text := chunker.Normalize([]byte(src))
 	at := -1
 	if n.Key != "" {
 		at = strings.Index(text, keyMark(n.Key))
@@ -213,9 +224,9 @@ func findNote(root *os.Root, name string, n Note, byText bool) (line int, found 
 		at = findText(text, n)
 	}
 	if at < 0 {
-		return 0, false, nil
+		return 0, false
 	}
-	return blockLine(text[:at], n.Target), true, nil
+	return blockLine(text[:at], n.Target), true
 }
 
 // findText returns an offset in the block that is the note's text and nothing else, -1 where there is none.

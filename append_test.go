@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -204,5 +205,24 @@ func TestAnAppendedNoteIsFoundAfterTheNextSync(t *testing.T) {
 	}
 	if got := find(t, m, "windmill"); len(got) != 1 || got[0] != "memory/2026-01-05.md" {
 		t.Errorf("found %v", got)
+	}
+}
+
+// Hazard B17: a named pipe in the place of a day file keeps no note from being written, nor does it hang.
+func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
+	ws := t.TempDir()
+	if err := os.Mkdir(filepath.Join(ws, "memory"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(ws, "memory", "2026-01-04.md"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := appendTo(t, ws)
+	note(t, m, Note{Text: "one", Key: "k"})
+	if err := syscall.Mkfifo(filepath.Join(ws, "MEMORY.md"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := m.Append(t.Context(), Note{Text: "two", Target: TargetLongTerm}); err == nil {
+		t.Errorf("written into a pipe: %+v", a)
 	}
 }

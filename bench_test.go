@@ -139,7 +139,7 @@ func bareInsert(b *testing.B, m *Memory) float64 {
 		r.terms = strings.Join(search.ChunkTerms(headings, date, r.text), " ")
 		rows = append(rows, r)
 	}
-	db := connect(filepath.Join(b.TempDir(), "bare.sqlite")).writer
+	db := connect(filepath.Join(b.TempDir(), "bare.sqlite"), false).writer
 	defer db.Close()
 	if _, err := db.Exec(`CREATE TABLE chunks (id INTEGER PRIMARY KEY, file INTEGER, text TEXT);
 		CREATE VIRTUAL TABLE fts USING fts5 (terms, content = '', contentless_delete = 1)`); err != nil {

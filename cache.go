@@ -3,6 +3,7 @@ package kioku
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"hash/crc32"
 
@@ -57,12 +58,9 @@ func (s *store) CacheVectors(ctx context.Context, space embed.Space, vectors map
 // CachedVectors implements indexer.Store. A vector whose checksum does not hold is as good as absent.
 func (s *store) CachedVectors(ctx context.Context, space embed.Space, hashes []indexer.Hash) (map[indexer.Hash][]float32, error) {
 	found := make(map[indexer.Hash][]float32, len(hashes))
-	if space.Dims == 0 {
-		m, err := readMeta(ctx, s.db.readers)
-		if err != nil || !m.space.Matches(space) || m.space.IsZero() {
-			return found, err
-		}
-		space = m.space
+	space, err := s.resolve(ctx, space)
+	if err != nil || space.Dims == 0 {
+		return found, err
 	}
 	stmt, err := s.db.readers.PrepareContext(ctx, selectCached)
 	if err != nil {
@@ -73,7 +71,7 @@ func (s *store) CachedVectors(ctx context.Context, space embed.Space, hashes []i
 		var blob []byte
 		var sum uint32
 		err := stmt.QueryRowContext(ctx, h[:], space.Provider, space.Model, space.Dims, space.Endpoint).Scan(&blob, &sum)
-		if err == sql.ErrNoRows {
+		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err != nil {
@@ -84,6 +82,25 @@ func (s *store) CachedVectors(ctx context.Context, space embed.Space, hashes []i
 		}
 	}
 	return found, nil
+}
+
+// resolve fills in the dimension of a space that does not know it yet: that of the index where it is the same space, else
+// that of the vectors which were cached last. It stays 0 where there are none.
+func (s *store) resolve(ctx context.Context, space embed.Space) (embed.Space, error) {
+	if space.IsZero() || space.Dims != 0 {
+		return space, nil
+	}
+	m, err := readMeta(ctx, s.db.readers)
+	if err != nil || !m.space.IsZero() && m.space.Matches(space) {
+		return m.space, err
+	}
+	err = s.db.readers.QueryRowContext(ctx, `SELECT dims FROM embedding_cache
+			WHERE provider = ? AND model = ? AND endpoint = ? ORDER BY used DESC LIMIT 1`,
+		space.Provider, space.Model, space.Endpoint).Scan(&space.Dims)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return space, fmt.Errorf("look up dimension: %w", err)
+	}
+	return space, nil
 }
 
 // evict forgets the oldest vectors of texts that are not indexed now, beyond the bound of the cache.

@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,8 +21,25 @@ import (
 func TestWritersAndReadersDoNotDisturbEachOther(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/first.md", newRand(), "harbor"))
-	var writers errgroup.Group
+	var writers, readers errgroup.Group
 	var done atomic.Bool
+	begun := make(chan struct{})
+	readers.Go(func() error { // one long transaction, begun before all writers
+		return s.View(t.Context(), true, func(r search.Reader) error {
+			close(begun)
+			for !done.Load() {
+				ids, err := r.Match(t.Context(), []string{"harbor"}, search.Filter{}, 500)
+				if err != nil {
+					return err
+				}
+				if len(ids) != 1 {
+					return fmt.Errorf("the snapshot moved: %d hits", len(ids))
+				}
+			}
+			return nil
+		})
+	})
+	<-begun
 	for w := range 3 {
 		writers.Go(func() error {
 			r := newRand()
@@ -34,18 +52,6 @@ func TestWritersAndReadersDoNotDisturbEachOther(t *testing.T) {
 			return nil
 		})
 	}
-	var readers errgroup.Group
-	readers.Go(func() error { // one long transaction
-		return s.View(t.Context(), true, func(r search.Reader) error {
-			for !done.Load() {
-				ids, err := r.Match(t.Context(), []string{"harbor"}, search.Filter{}, 500)
-				if err != nil || len(ids) != r.Index().Chunks && r.Index().Chunks == 1 {
-					return fmt.Errorf("the snapshot moved: %d hits, %w", len(ids), err)
-				}
-			}
-			return nil
-		})
-	})
 	for range 4 {
 		readers.Go(func() error {
 			for !done.Load() {
@@ -155,5 +161,25 @@ func waitFor(t *testing.T, events <-chan Event, kind, path string) {
 		case <-limit:
 			t.Fatalf("no event %s %s", kind, path)
 		}
+	}
+}
+
+// Hazard D12: hybrid searches, many more at a time than there are connections, are all answered.
+func TestManyHybridSearchesAtATimeAreAnswered(t *testing.T) {
+	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var g errgroup.Group
+	for range 200 {
+		g.Go(func() error {
+			a, err := m.Search(ctx, search.Query{Text: "When does the lighthouse open?"})
+			if err == nil && len(a.Hits) == 0 {
+				err = fmt.Errorf("no answer: %+v", a.Degraded)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -30,12 +30,12 @@ func TestMain(m *testing.M) {
 func writeUntilKilled(dir string) {
 	log := slog.New(slog.DiscardHandler)
 	ctx := context.Background()
-	db, err := openDatabase(ctx, filepath.Join(dir, "memory", "main.sqlite"), false, log)
+	db, err := openDatabase(ctx, filepath.Join(dir, "memory", "main.sqlite"), false)
 	if err != nil {
 		fmt.Println("open:", err)
 		os.Exit(1)
 	}
-	s := &store{db: db, chunking: "test", cacheEntries: 50, now: time.Now, log: log}
+	s := newStore(db, "test", 50, time.Now, log)
 	if err := s.adopt(ctx, "/notes"); err != nil {
 		fmt.Println("adopt:", err)
 		os.Exit(1)
@@ -62,7 +62,7 @@ func TestKilledWritersLoseNoAcknowledgedCommit(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(7, 7))
 	for range kills {
-		acked := killedWriter(t, dir, time.Duration(20+r.IntN(60))*time.Millisecond)
+		acked := killedWriter(t, dir, time.Duration(20+r.IntN(180))*time.Millisecond)
 		if len(acked) == 0 {
 			t.Fatal("the writer acknowledged nothing: the test does not test")
 		}

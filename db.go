@@ -6,11 +6,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	vec "github.com/asg017/sqlite-vec-go-bindings/cgo"
@@ -27,61 +27,67 @@ type database struct {
 	readers *sql.DB
 }
 
-// readerPool bounds the reading connections; a search takes two at the most.
-const readerPool = 16
+const (
+	// maxViews bounds the views that are open at the same time.
+	maxViews = 8
+	// readerPool bounds the reading connections: two for each view, and some for everything that reads in passing.
+	readerPool = 2*maxViews + 4
+)
 
-// openDatabase opens or makes the index at path with the current schema. A file that is no database is set aside as
-// *.corrupt-<time>.
-func openDatabase(ctx context.Context, path string, readOnly bool, log *slog.Logger) (*database, error) {
+// openDatabase opens or makes the index at path with the current schema.
+func openDatabase(ctx context.Context, path string, readOnly bool) (*database, error) {
 	loadVec()
 	if err := prepareFile(path, readOnly); err != nil {
 		return nil, err
 	}
-	db := connect(path)
-	if readOnly {
-		return db, db.checkReadable(ctx)
-	}
-	err := migrate(ctx, db.writer)
-	if err == nil || !isDamage(err) {
-		return db.orClose(err)
-	}
-	db.close()
-	aside, asideErr := setAside(path)
-	if asideErr != nil {
-		return nil, fmt.Errorf("set damaged index aside: %w", errors.Join(err, asideErr))
-	}
-	log.Warn("index was damaged; it is set aside and made anew", "path", path, "aside", aside, "err", err)
-	if err := prepareFile(path, false); err != nil {
+	fixed, err := isFixed(path)
+	if err != nil {
 		return nil, err
 	}
-	db = connect(path)
-	return db.orClose(migrate(ctx, db.writer))
-}
-
-// orClose returns db, or closes it where err is not nil.
-func (d *database) orClose(err error) (*database, error) {
-	if err != nil {
-		d.close()
-		return nil, fmt.Errorf("open index %s: %w", d.path, err)
+	if err := inspect(ctx, path, fixed); err != nil {
+		return nil, err
 	}
-	return d, nil
+	db := connect(path, fixed)
+	if readOnly {
+		err = db.checkReadable(ctx)
+	} else {
+		err = migrate(ctx, db.writer)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.close())
+	}
+	return db, nil
 }
 
-// checkReadable refuses a database that cannot be read as it stands; a read-only opener may not mend it.
+// inspect returns ErrForeignFile and ErrNewerSchema for a file that must not be touched, without changing a byte of it:
+// the connections of connect would put any database into WAL mode.
+func inspect(ctx context.Context, path string, fixed bool) error {
+	db := sql.OpenDB(connector{dsn: dsn(path, "deferred", fixed) + "&mode=ro"})
+	_, err := schemaVersionOf(ctx, db)
+	return errors.Join(err, db.Close())
+}
+
+// isFixed reports whether an index lies in a folder that cannot be written, so that nobody changes it and SQLite must not
+// look for the files that it would need to share it.
+func isFixed(path string) (bool, error) {
+	const writable = 2 // W_OK of access(2)
+	if syscall.Access(filepath.Dir(path), writable) == nil {
+		return false, nil
+	}
+	if fileSize(path+"-wal") > 0 {
+		return true, errors.New("its folder cannot be written and its last changes are still in the -wal file: open it once with the right to write")
+	}
+	return true, nil
+}
+
+// checkReadable refuses an index of another schema; a read-only opener may not make it anew.
 func (d *database) checkReadable(ctx context.Context) error {
-	tx, err := d.readers.BeginTx(ctx, nil)
-	if err == nil {
-		defer tx.Rollback()
-		var version int
-		if version, err = schemaVersionOf(ctx, tx); err == nil && version != schemaVersion {
-			err = fmt.Errorf("the index has schema %d and this program needs %d: open it once with the right to write",
-				version, schemaVersion)
-		}
+	version, err := schemaVersionOf(ctx, d.readers)
+	if err == nil && version != schemaVersion {
+		err = fmt.Errorf("the index has schema %d and this program needs %d: open it once with the right to write",
+			version, schemaVersion)
 	}
-	if err != nil {
-		return fmt.Errorf("open index %s: %w", d.path, err)
-	}
-	return nil
+	return err
 }
 
 // prepareFile makes the folder 0700 and an empty file 0600 before SQLite can make either with wider rights; -wal and
@@ -97,7 +103,7 @@ func prepareFile(path string, readOnly bool) error {
 		return fmt.Errorf("make state folder: %w", err)
 	}
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("open index %s: it is not a regular file; move it away or choose another state folder", path)
+		return errors.New("it is not a regular file; move it away or choose another state folder")
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -110,10 +116,10 @@ func prepareFile(path string, readOnly bool) error {
 }
 
 // connect prepares the connections; nothing is opened before the first use.
-func connect(path string) *database {
-	w := sql.OpenDB(connector{dsn: dsn(path, "immediate"), pragmas: writerPragmas})
+func connect(path string, fixed bool) *database {
+	w := sql.OpenDB(connector{dsn: dsn(path, "immediate", fixed), pragmas: writerPragmas})
 	w.SetMaxOpenConns(1)
-	r := sql.OpenDB(connector{dsn: dsn(path, "deferred"), pragmas: readerPragmas})
+	r := sql.OpenDB(connector{dsn: dsn(path, "deferred", fixed), pragmas: readerPragmas})
 	r.SetMaxOpenConns(readerPool)
 	r.SetMaxIdleConns(readerPool)
 	r.SetConnMaxIdleTime(time.Minute)
@@ -122,16 +128,21 @@ func connect(path string) *database {
 
 const (
 	// A large page cache makes inserts into vec0 three times as fast.
+	// secure_delete overwrites what is deleted, and temporary tables need no writable folder.
 	writerPragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -64000; " +
-		"PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 16777216"
+		"PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 16777216; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY"
 	// Readers read through the memory map, so their page caches stay small however many there are.
 	readerPragmas = "PRAGMA query_only = ON; PRAGMA mmap_size = 1073741824; PRAGMA cache_size = -2000"
 )
 
 // dsn builds the name that go-sqlite3 opens; the path is escaped, for it may hold '?' or '%'.
-func dsn(path, txlock string) string {
+func dsn(path, txlock string, fixed bool) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	u.RawQuery = url.Values{"_busy_timeout": {"5000"}, "_txlock": {txlock}}.Encode()
+	options := url.Values{"_busy_timeout": {"5000"}, "_txlock": {txlock}}
+	if fixed {
+		options.Set("immutable", "1")
+	}
+	u.RawQuery = options.Encode()
 	return u.String()
 }
 
@@ -147,8 +158,7 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	if _, err := conn.(*sqlite3.SQLiteConn).Exec(c.pragmas, nil); err != nil {
-		conn.Close()
-		return nil, err
+		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }

@@ -16,7 +16,7 @@ func (m *Memory) Explain(ctx context.Context, q search.Query, path string, line 
 		return search.Explanation{}, err
 	}
 	defer m.leave()
-	ex, err := m.searcher.Explain(ctx, q, path, line)
+	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	if err != nil || ex.Outcome != search.NotACandidate {
 		return ex, err
 	}

@@ -112,8 +112,8 @@ func excerpt(req GetRequest, text string) Excerpt {
 	}
 	rest := lines[ex.From-1:]
 	want = min(want, len(rest))
-	taken, n := takeLines(rest[:want])
-	ex.Text, ex.Lines, ex.Truncated = taken, n, n < want
+	taken, n, cut := takeLines(rest[:want])
+	ex.Text, ex.Lines, ex.Truncated = taken, n, n < want || cut
 	if next := ex.From + n; next <= len(lines) {
 		ex.NextFrom = next
 	}
@@ -121,18 +121,18 @@ func excerpt(req GetRequest, text string) Excerpt {
 }
 
 // takeLines joins whole lines up to maxGetChars and returns how many it took; a first line that is longer is cut.
-func takeLines(lines []string) (string, int) {
+func takeLines(lines []string) (text string, n int, cut bool) {
 	var b strings.Builder
 	chars := 0
 	for i, line := range lines {
 		chars += utf8.RuneCountInString(line)
 		if chars > maxGetChars {
 			if i == 0 {
-				return string([]rune(line)[:maxGetChars]), 1
+				return string([]rune(line)[:maxGetChars]), 1, true
 			}
-			return b.String(), i
+			return b.String(), i, false
 		}
 		b.WriteString(line)
 	}
-	return b.String(), len(lines)
+	return b.String(), len(lines), false
 }

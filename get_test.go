@@ -21,6 +21,7 @@ func TestGetReturnsLines(t *testing.T) {
 		"memory/2026-01-05.md": strings.Repeat("line\n", 300),
 		"memory/long.md":       strings.Repeat("あ", 20_000) + "\nsecond\n",
 		"memory/empty.md":      "",
+		"memory/one.md":        strings.Repeat("x", 12_001),
 	})})
 	for _, c := range []struct {
 		req  GetRequest
@@ -34,6 +35,7 @@ func TestGetReturnsLines(t *testing.T) {
 		{GetRequest{Path: "memory/empty.md"}, Excerpt{From: 1}},
 		{GetRequest{Path: "memory/2026-01-05.md"}, Excerpt{Text: strings.Repeat("line\n", 120), From: 1, Lines: 120, TotalLines: 300, NextFrom: 121}},
 		{GetRequest{Path: "memory/long.md", Lines: 2}, Excerpt{Text: strings.Repeat("あ", 12_000), From: 1, Lines: 1, TotalLines: 2, Truncated: true, NextFrom: 2}},
+		{GetRequest{Path: "memory/one.md"}, Excerpt{Text: strings.Repeat("x", 12_000), From: 1, Lines: 1, TotalLines: 1, Truncated: true}},
 	} {
 		got, err := m.Get(t.Context(), c.req)
 		c.want.Path = c.req.Path

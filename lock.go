@@ -15,6 +15,9 @@ import (
 // the process, however it ends; what the file says is only for the message that a second owner gets.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("open lock: %w; the state folder must be writable, or be opened read-only", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}

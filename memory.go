@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"kioku/chunker"
@@ -30,6 +31,8 @@ var (
 	ErrNotFound = errors.New("no such memory file")
 	// ErrReadOnly: the memory was opened without the right to write.
 	ErrReadOnly = errors.New("memory is open read-only")
+	// ErrUnavailable: the workspace cannot be read or written now.
+	ErrUnavailable = errors.New("workspace is unavailable")
 	// ErrClosed: the memory was closed.
 	ErrClosed = errors.New("memory is closed")
 )
@@ -94,7 +97,8 @@ type Excerpt struct {
 	// From is the first line of Text and Lines how many there are.
 	From, Lines int
 	TotalLines  int
-	// Truncated says that fewer lines came than were asked for although the file has more.
+	// Truncated says that fewer lines came than were asked for although the file has more, or that the only line, of more
+	// than 12,000 characters, is cut.
 	Truncated bool
 	// NextFrom is the line to go on from, 0 at the end of the file.
 	NextFrom int
@@ -167,7 +171,7 @@ type Memory struct {
 	lock      *os.File // nil when read-only
 	store     *store
 	indexer   *indexer.Indexer
-	searcher  *search.Searcher
+	searcher  atomic.Pointer[search.Searcher]
 	events    events
 	appending sync.Mutex // held while a note is written
 
@@ -192,7 +196,7 @@ func CheckAgent(id string) error {
 
 // Open opens the memory of an agent and takes its index for this process. It does not sync; call Sync or Watch.
 //
-// A damaged index is set aside as *.corrupt-<time> and made anew; one of an older schema or of another workspace is
+// An index that shows damage when it is opened is set aside as *.corrupt-<time> and made anew; one of an older schema or of another workspace is
 // emptied but for its embedding cache. Open returns ErrLocked where another process owns the index, and ErrNewerSchema
 // and ErrForeignFile where the file must not be touched.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
@@ -223,9 +227,30 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	ix := opt.Index
 	ix.Workspace, ix.Notify, ix.Now, ix.Log = workspace, m.notify, opt.Now, m.log
 	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
-	m.searcher = search.New(m.store, opt.Embedder, opt.Search)
+	m.Configure(opt.Search)
 	return m, nil
 }
+
+// IndexedWorkspace returns the folder that an agent's index under a state folder was made from, empty where there is no
+// index yet. It changes nothing and needs no lock.
+func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) {
+	if err := CheckAgent(agent); err != nil {
+		return "", err
+	}
+	path := indexPath(state, agent)
+	if fileSize(path) == 0 {
+		return "", nil
+	}
+	db, err := openDatabase(ctx, path, true)
+	if err != nil {
+		return "", fmt.Errorf("open index %s: %w", path, err)
+	}
+	m, err := readMeta(ctx, db.readers)
+	return m.workspace, errors.Join(err, db.close())
+}
+
+// indexPath is where an agent's index lies under a state folder.
+func indexPath(state, agent string) string { return filepath.Join(state, "memory", agent+".sqlite") }
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
@@ -249,9 +274,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Search.MaxResults == 0 {
 		o.Search = search.DefaultOptions()
-	}
-	if o.Search.Now == nil {
-		o.Search.Now = o.Now
 	}
 	return o
 }
@@ -279,9 +301,9 @@ func resolveWorkspace(dir string) (string, error) {
 	return real, nil
 }
 
-// openStore takes the lock and opens the index.
+// openStore takes the lock and opens the index. One that is damaged is set aside, and a new one opened in its place.
 func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
-	path := filepath.Join(m.opt.State, "memory", m.opt.Agent+".sqlite")
+	path := indexPath(m.opt.State, m.opt.Agent)
 	if !m.opt.ReadOnly {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make state folder: %w", err)
@@ -295,20 +317,45 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 			}
 		}()
 	}
-	db, err := openDatabase(ctx, path, m.opt.ReadOnly, m.log)
+	err = m.openIndex(ctx, path, chunking)
+	if isDamage(err) && !m.opt.ReadOnly {
+		aside, asideErr := setAside(path)
+		if asideErr != nil {
+			return fmt.Errorf("set damaged index aside: %w", errors.Join(err, asideErr))
+		}
+		m.log.Warn("index was damaged; it is set aside and made anew", "path", path, "aside", aside, "err", err)
+		err = m.openIndex(ctx, path, chunking)
+	}
+	if err != nil {
+		return fmt.Errorf("open index %s: %w", path, err)
+	}
+	return nil
+}
+
+// openIndex opens the database and makes it this workspace's.
+func (m *Memory) openIndex(ctx context.Context, path, chunking string) error {
+	db, err := openDatabase(ctx, path, m.opt.ReadOnly)
 	if err != nil {
 		return err
 	}
-	m.store = &store{db: db, chunking: chunking, cacheEntries: m.opt.CacheEntries, now: m.opt.Now, log: m.log}
+	m.store = newStore(db, chunking, m.opt.CacheEntries, m.opt.Now, m.log)
 	if m.opt.ReadOnly {
 		err = m.store.readable(ctx, m.workspace)
 	} else {
 		err = m.store.adopt(ctx, m.workspace)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("open index %s: %w", path, err), db.close())
+		return errors.Join(err, db.close())
 	}
 	return nil
+}
+
+// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs.
+func (m *Memory) Configure(opt search.Options) {
+	if opt.Now == nil {
+		opt.Now = m.opt.Now
+	}
+	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
 }
 
 // Agent returns the agent's id.

@@ -231,3 +231,69 @@ func TestStatusCountsWhatTheIndexHolds(t *testing.T) {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
+
+func TestASwitchOfModelsAndBackCostsNothing(t *testing.T) {
+	fake := &fakeOpenAI{}
+	srv := httptest.NewServer(fake)
+	t.Cleanup(srv.Close)
+	ws, state := workspace(t, notes), t.TempDir()
+	run := func(model string, rebuild bool) int64 {
+		t.Helper()
+		before := fake.texts.Load()
+		c, err := embed.New(embed.Config{Provider: "openai", Model: model, BaseURL: srv.URL, MaxTries: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Open(t.Context(), Options{Workspace: ws, State: state, Embedder: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if rebuild {
+			_, err = m.Rebuild(t.Context(), nil)
+		} else {
+			_, err = m.Sync(t.Context(), SyncOptions{}, nil)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if got := checkSound(t, m.store); got.embedded != got.chunks || got.space.Model != model {
+			t.Errorf("%s: index is %+v", model, got)
+		}
+		return fake.texts.Load() - before
+	}
+	if first, second := run("m1", false), run("m2", false); first == 0 || second != first {
+		t.Fatalf("the models embedded %d and %d texts", first, second)
+	}
+	if n := run("m1", false); n != 0 {
+		t.Errorf("switching back embeds %d texts", n)
+	}
+	fake.broken.Store(true)
+	if n := run("m1", true); n != 0 {
+		t.Errorf("a rebuild embeds %d texts", n)
+	}
+}
+
+func TestAQueryNeverRebuilds(t *testing.T) {
+	ws, state := workspace(t, notes), t.TempDir()
+	m := openMemory(t, Options{Workspace: ws, State: state})
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	before := checkSound(t, m.store)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fake, client := openAI(t)
+	m = openMemory(t, Options{Workspace: ws, State: state, Embedder: client, Chunking: chunker.Options{Tokens: 32, Overlap: 4}})
+	if got := find(t, m, "lighthouse"); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+	if err := m.Close(); err != nil { // waits for what the search began
+		t.Fatal(err)
+	}
+	m = openMemory(t, Options{Workspace: ws, State: state})
+	if after := checkSound(t, m.store); after.chunks != before.chunks || after.generation != before.generation || fake.texts.Load() > 1 {
+		t.Errorf("before %+v, after %+v, %d texts embedded", before, after, fake.texts.Load())
+	}
+}

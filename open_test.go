@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -274,5 +275,122 @@ func TestAClosedMemoryAnswersErrClosed(t *testing.T) {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// Hazard A06: another program's database is refused and not one byte of it is changed.
+func TestOpenDoesNotTouchAForeignDatabase(t *testing.T) {
+	state := t.TempDir()
+	path := filepath.Join(state, "memory", "main.sqlite")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	setPragma(t, path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: state}); !errors.Is(err, ErrForeignFile) {
+		t.Errorf("got %v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the file was changed, %v", err)
+	}
+}
+
+// Hazard A04: pages that are damaged anywhere let Open succeed, with a new index where the damage shows.
+func TestOpenSurvivesDamagedPages(t *testing.T) {
+	files := map[string]string{}
+	for i := range 60 {
+		files[fmt.Sprintf("memory/2026-01-%02d-%d.md", i%28+1, i)] = strings.Repeat(fmt.Sprintf("The ferry number %d was late again.\n", i), 40)
+	}
+	ws, state := workspace(t, files), t.TempDir()
+	path := filepath.Join(state, "memory", "main.sqlite")
+	m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aside := 0
+	for page := 0; page*4096 < len(sound); page += 4 {
+		damaged := []byte(string(sound))
+		copy(damaged[page*4096:], strings.Repeat("damage!!", 512))
+		if err := os.WriteFile(path, damaged[:len(sound)], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+		if err != nil {
+			t.Fatalf("page %d: %v", page, err)
+		}
+		if err := m.Close(); err != nil {
+			t.Errorf("page %d: close: %v", page, err)
+		}
+		kept, err := filepath.Glob(path + ".corrupt-*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range kept {
+			aside++
+			os.Remove(k)
+		}
+		for _, suffix := range []string{"-wal", "-shm"} {
+			os.Remove(path + suffix)
+		}
+	}
+	if aside == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+func TestAnIndexTellsItsWorkspace(t *testing.T) {
+	ws, state := workspace(t, notes), t.TempDir()
+	if got, err := IndexedWorkspace(t.Context(), state, "main"); err != nil || got != "" {
+		t.Errorf("without an index: %q, %v", got, err)
+	}
+	m := synced(t, Options{Workspace: ws, State: state})
+	if got, err := IndexedWorkspace(t.Context(), state, "main"); err != nil || got != m.Workspace() {
+		t.Errorf("got %q, %v; want %q", got, err, m.Workspace())
+	}
+	if _, err := IndexedWorkspace(t.Context(), state, "../x"); err == nil {
+		t.Error("a strange agent was taken")
+	}
+}
+
+// Hazard A14: an index in a folder that cannot be written is read as it stands.
+func TestAReadOnlyStateFolderCanBeSearched(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	ws, state := workspace(t, notes), t.TempDir()
+	m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(state, "memory")
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o700) })
+	if _, err := Open(t.Context(), Options{Workspace: ws, State: state}); err == nil {
+		t.Error("it was opened for writing")
+	}
+	reader := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true})
+	if got := find(t, reader, "lighthouse"); len(got) != 1 {
+		t.Errorf("found %v", got)
 	}
 }

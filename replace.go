@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -19,11 +20,15 @@ import (
 
 // ReplaceFile implements indexer.Store.
 func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...indexer.File) error {
+	space, err := s.resolve(ctx, space)
+	if err != nil {
+		return err
+	}
 	if err := checkVectors(space, files); err != nil {
 		return err
 	}
-	terms := analyze(files)
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	terms := s.analyze(files)
+	err = s.write(ctx, func(tx *sql.Tx) error {
 		w, err := s.newWriter(ctx, tx, space)
 		if err != nil {
 			return err
@@ -44,7 +49,11 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 // ReplaceAll implements indexer.Rebuilder. The whole exchange is one transaction: readers see the old index until it is
 // committed, and a failure at any point leaves it as it was.
 func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Seq2[indexer.File, error]) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	space, err := s.resolve(ctx, space)
+	if err != nil {
+		return err
+	}
+	err = s.write(ctx, func(tx *sql.Tx) error {
 		if err := clearIndex(ctx, tx); err != nil {
 			return err
 		}
@@ -60,7 +69,7 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 			if err := checkVectors(space, one); err != nil {
 				return err
 			}
-			if err := w.replace(ctx, f, analyze(one)[0]); err != nil {
+			if err := w.replace(ctx, f, s.analyze(one)[0]); err != nil {
 				return fmt.Errorf("index %s: %w", f.Path, err)
 			}
 		}
@@ -82,7 +91,7 @@ type chunkTerms struct {
 }
 
 // analyze analyses the chunks of files on all cores, before the transaction that writes them begins.
-func analyze(files []indexer.File) [][]chunkTerms {
+func (s *store) analyze(files []indexer.File) [][]chunkTerms {
 	all := make([][]chunkTerms, len(files))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -90,14 +99,25 @@ func analyze(files []indexer.File) [][]chunkTerms {
 		g.Go(func() error {
 			all[i] = make([]chunkTerms, len(f.Chunks))
 			for j, c := range f.Chunks {
-				terms := search.ChunkTerms(c.Headings, chunkDate(f, c), c.Text)
-				all[i][j] = chunkTerms{strings.Join(terms, " "), len(terms)}
+				all[i][j] = s.analyzeChunk(f, c)
 			}
 			return nil
 		})
 	}
-	g.Wait()
+	g.Wait() // no goroutine returns an error
 	return all
+}
+
+// analyzeChunk analyses one chunk. A panic costs the words of this chunk, not the process nor the file.
+func (s *store) analyzeChunk(f indexer.File, c indexer.Chunk) (t chunkTerms) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
+			t = chunkTerms{}
+		}
+	}()
+	terms := search.ChunkTerms(c.Headings, chunkDate(f, c), c.Text)
+	return chunkTerms{strings.Join(terms, " "), len(terms)}
 }
 
 // chunkDate is the date of the entry where it has one of its own, else that of its heading or of the file.

@@ -51,9 +51,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 }
 
 // schemaVersionOf returns the schema version of a database that is Kioku's or empty.
-func schemaVersionOf(ctx context.Context, tx *sql.Tx) (int, error) {
+func schemaVersionOf(ctx context.Context, q queryer) (int, error) {
 	var app, version, tables int
-	row := tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
+	row := q.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
 		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)`)
 	if err := row.Scan(&app, &version, &tables); err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)

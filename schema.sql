@@ -6,7 +6,7 @@
 CREATE TABLE IF NOT EXISTS meta (
   id              INTEGER PRIMARY KEY CHECK (id = 1),
   workspace       TEXT    NOT NULL DEFAULT '', -- folder that the rows come from
-  chunking        TEXT    NOT NULL DEFAULT '', -- fingerprint of chunker and analysis that made the chunks
+  chunking        TEXT    NOT NULL DEFAULT '', -- fingerprint of the chunker that made the chunks
   space_provider  TEXT    NOT NULL DEFAULT '', -- embedding space of chunks_vec, empty where there is none
   space_model     TEXT    NOT NULL DEFAULT '',
   space_dims      INTEGER NOT NULL DEFAULT 0,
@@ -57,10 +57,13 @@ CREATE INDEX IF NOT EXISTS chunks_date ON chunks (date, file);
 
 -- chunks_fts: the analysed terms of each chunk, its headings and its date, separated by spaces. Analysis happens in Go;
 -- this tokenizer only splits at spaces, for every other ASCII sign is a token character and so is all that is not ASCII.
+-- The words of a deleted note, without their order, stay in the file until FTS5 merges them away; its secure-delete does
+-- nothing for a table without content.
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks_fts USING fts5 (
   terms, content = '', contentless_delete = 1, detail = full,
   tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
+
 
 -- chunks_vocab: how many chunks hold a term.
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks_vocab USING fts5vocab (chunks_fts, 'row');

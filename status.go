@@ -20,17 +20,18 @@ func (m *Memory) State(ctx context.Context) (IndexState, error) {
 	if err != nil {
 		return IndexState{}, err
 	}
-	st := m.indexState(search.Index{Generation: meta.generation, Files: meta.files, Chunks: meta.chunks}, m.indexer.State())
+	ix := search.Index{Generation: meta.generation, Files: meta.files, Chunks: meta.chunks}
+	return m.indexState(meta, ix, m.indexer.State()), nil
+}
+
+// indexState joins what the index and the indexer know; ix is the index that was seen.
+func (m *Memory) indexState(meta meta, ix search.Index, state indexer.State) IndexState {
+	st := IndexState{Generation: ix.Generation, Files: ix.Files, Chunks: ix.Chunks,
+		PendingFiles: state.PendingFiles, LastSync: state.LastSync}
 	if st.LastSync.Before(meta.lastSync) {
 		st.LastSync = meta.lastSync
 	}
-	return st, nil
-}
-
-// indexState joins what the index and the indexer know.
-func (m *Memory) indexState(ix search.Index, state indexer.State) IndexState {
-	return IndexState{Generation: ix.Generation, Files: ix.Files, Chunks: ix.Chunks,
-		PendingFiles: state.PendingFiles, LastSync: state.LastSync}
+	return st
 }
 
 // Status describes the memory.

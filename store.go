@@ -21,7 +21,14 @@ type store struct {
 	cacheEntries int
 	now          func() time.Time
 	log          *slog.Logger
-	generation   atomic.Int64 // of the last commit of this process
+	generation   atomic.Int64  // of the last commit of this process
+	views        chan struct{} // a token for each view that may be open; a view takes two of the reading connections
+}
+
+// newStore returns the store over an open database.
+func newStore(db *database, chunking string, cacheEntries int, now func() time.Time, log *slog.Logger) *store {
+	return &store{db: db, chunking: chunking, cacheEntries: cacheEntries, now: now, log: log,
+		views: make(chan struct{}, maxViews)}
 }
 
 var (
@@ -96,9 +103,12 @@ func (s *store) adopt(ctx context.Context, workspace string) error {
 		return err
 	}
 	moved := m.workspace != "" && m.workspace != workspace
-	if !sound || moved {
-		s.log.Warn("index is emptied and will be made anew", "moved", moved, "sound", sound, "was", m.workspace)
-	} else if m.workspace == workspace && (m.chunks > 0 || m.chunking == s.chunking) {
+	switch {
+	case moved:
+		s.log.Warn("the index was that of another folder; it is emptied and made anew from this one", "was", m.workspace, "now", workspace)
+	case !sound:
+		s.log.Warn("the tables of the index did not agree; it is emptied and made anew")
+	case m.workspace == workspace && (m.chunks > 0 || m.chunking == s.chunking):
 		return nil
 	}
 	return s.write(ctx, func(tx *sql.Tx) error {

@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -29,11 +31,11 @@ var testSpace = embed.Space{Provider: "test", Model: "m", Dims: 4}
 func openTestStore(t *testing.T, dir string) *store {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), false, log)
+	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &store{db: db, chunking: "test", cacheEntries: 50, now: time.Now, log: log}
+	s := newStore(db, "test", 50, time.Now, log)
 	if err := s.adopt(t.Context(), "/notes"); err != nil {
 		t.Fatal(err)
 	}
@@ -489,5 +491,23 @@ func TestDatedKnowsTheDaysOfChunksAndOfTheirHeadings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Hazard A18: the text of a note is gone from the file of the index once the note is.
+func TestADeletedNoteLeavesNoTextBehind(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/keep.md", newRand(), "harbor"))
+	replace(t, s, testFile("memory/a.md", newRand(), numbered("unmistakablesecret", 50)...))
+	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(s.db.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte("unmistakablesecret line7")) {
+		t.Error("the text is still in the file")
 	}
 }

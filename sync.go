@@ -20,35 +20,34 @@ func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
 	}
 	defer m.leave()
 	start := time.Now()
-	if err := m.freshen(ctx); err != nil {
+	meta, err := m.freshen(ctx)
+	if err != nil {
 		return Answer{}, err
 	}
-	found, err := m.searcher.Search(ctx, q)
+	found, err := m.searcher.Load().Search(ctx, q)
 	if err != nil {
 		return Answer{}, err
 	}
 	state := m.indexer.State()
 	found.Degraded = append(found.Degraded, degradedIndex(state)...)
-	return Answer{Answer: found, State: m.indexState(found.Index, state), Took: time.Since(start)}, nil
+	return Answer{Answer: found, State: m.indexState(meta, found.Index, state), Took: time.Since(start)}, nil
 }
 
-// freshen syncs in the background where the index is known to lag, and waits a little where it is empty.
-func (m *Memory) freshen(ctx context.Context) error {
-	if m.opt.ReadOnly {
-		return nil
-	}
+// freshen syncs in the background where the index is known to lag, and waits a little where it is empty. It returns what
+// the index said of itself before.
+func (m *Memory) freshen(ctx context.Context) (meta, error) {
 	meta, err := readMeta(ctx, m.store.db.readers)
-	if err != nil {
-		return err
+	if err != nil || m.opt.ReadOnly {
+		return meta, err
 	}
 	state := m.indexer.State()
 	empty := meta.files == 0 && (state.LastSync.IsZero() || state.Dirty)
 	if !empty && (!state.Dirty || state.Syncing) {
-		return nil
+		return meta, nil
 	}
 	done := m.syncInBackground(ctx)
 	if !empty {
-		return nil
+		return meta, nil
 	}
 	wait := time.NewTimer(emptyWait)
 	defer wait.Stop()
@@ -56,12 +55,12 @@ func (m *Memory) freshen(ctx context.Context) error {
 	case <-done:
 	case <-wait.C:
 	case <-ctx.Done():
-		return ctx.Err()
+		return meta, ctx.Err()
 	}
-	return nil
+	return meta, nil
 }
 
-// syncInBackground starts a sync that outlives the caller's ctx, unless one runs already. The channel is closed when it
+// syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel is closed when it
 // ends.
 func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	m.mu.Lock()
@@ -76,7 +75,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer m.leave()
 		defer cancel()
-		if _, err := m.sync(ctx, SyncOptions{}, nil); err != nil && ctx.Err() == nil {
+		if _, err := m.sync(ctx, SyncOptions{NoRebuild: true}, nil); err != nil && ctx.Err() == nil {
 			m.log.Error("sync in the background", "err", err)
 		}
 		m.mu.Lock()

@@ -43,6 +43,7 @@ func TestVectorsAreCompacted(t *testing.T) {
 	for i := range files {
 		replace(t, s, testFile(fmt.Sprintf("memory/%d.md", i), r, numbered(fmt.Sprint("f", i), perFile)...))
 	}
+	first := checkpointed(t, s)
 	for round := range 50 {
 		for i := range 3 {
 			n := (round*3 + i) % files
@@ -59,6 +60,18 @@ func TestVectorsAreCompacted(t *testing.T) {
 	if m := checkSound(t, s); m.embedded != files*perFile {
 		t.Errorf("vectors are lost: %+v", m)
 	}
+	if last := checkpointed(t, s); last > 2*first {
+		t.Errorf("the file grew from %d to %d bytes", first, last)
+	}
+}
+
+// checkpointed returns the size of the database file with everything in it.
+func checkpointed(t *testing.T, s *store) int64 {
+	t.Helper()
+	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	return fileSize(s.db.path)
 }
 
 // TestNearestEqualsBruteForce compares vec0 with the definition.

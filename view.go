@@ -18,9 +18,16 @@ type view struct {
 // snapshotTries is how often View tries to have two connections see one snapshot before it makes do with one.
 const snapshotTries = 5
 
-// View implements search.Store. Match and Nearest run on a connection each, so that they can run at the same time;
+// View implements search.Store. It waits while as many views are open as there are pairs of connections: two views that
+// each held one connection and waited for another would wait for ever. Match and Nearest run on a connection each, so that they can run at the same time;
 // both see the same generation of the index.
 func (s *store) View(ctx context.Context, vectors bool, f func(search.Reader) error) error {
+	select {
+	case s.views <- struct{}{}:
+		defer func() { <-s.views }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for try := 1; ; try++ {
 		done, err := s.view(ctx, vectors && try < snapshotTries, f)
 		if done || err != nil {

@@ -2,6 +2,7 @@ package chunker
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -52,17 +53,24 @@ func (c *counter) countPiece(piece string) int {
 	return n
 }
 
-// fit returns the tokens of text, or of text without its final newline if that has more, and whether they are within
-// the budget. Only where they are is the number sure to be right.
+// fit returns the most tokens that text has as it is, as a chunk without its final newline, or as a chunk that starts
+// within a line and so without the space before it; and whether they are within the budget. Only where they are is the
+// number sure to be right.
 func (c *counter) fit(text string, budget int) (int, bool) {
 	if len(text)/c.longest > budget {
 		return budget + 1, false
 	}
 	tokens := c.count(text)
-	// A text has no more tokens than bytes, so that short ones fit with and without the newline.
-	bare, ended := strings.CutSuffix(text, "\n")
-	if ended && len(text) > budget && tokens <= budget {
+	// A text has no more tokens than bytes, so that short ones fit in every form.
+	if len(text) <= budget || tokens > budget {
+		return tokens, tokens <= budget
+	}
+	bare := strings.TrimSuffix(text, "\n")
+	if len(bare) < len(text) {
 		tokens = max(tokens, c.count(bare))
+	}
+	if inner := strings.TrimLeftFunc(bare, unicode.IsSpace); len(inner) < len(bare) {
+		tokens = max(tokens, c.count(inner))
 	}
 	return tokens, tokens <= budget
 }

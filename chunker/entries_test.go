@@ -8,12 +8,12 @@ import (
 )
 
 func TestEntriesAreNotCutWhileTheyFit(t *testing.T) {
-	// A bullet of thirty tokens over three lines: two fit into a chunk, and half of a third would.
-	bullet := "- The old garden has many trees,\n  which the neighbours water,\n\n  and a fence that is green.\n"
+	// A bullet of less than thirty tokens over five lines: two fit into a chunk, and half of a third would.
+	bullet := "- The old garden has many trees,\nwhich the neighbours water,\n\n\n  and a fence that is green.\n"
 	cases := []struct{ name, text, want string }{
-		{"bullets", strings.Repeat(bullet, 5), "1-8 9-16 17-20"},
-		{"numbers", strings.Repeat("1."+bullet[1:], 5), "1-8 9-16 17-20"},
-		{"a paragraph after a bullet", bullet + bullet + "\n" + lines(10, 11), "1-10 10-11"},
+		{"bullets", strings.Repeat(bullet, 5), "1-10 11-20 21-25"},
+		{"numbers", strings.Repeat("1."+bullet[1:], 5), "1-10 11-20 21-25"},
+		{"a paragraph after a bullet", bullet + bullet + "\n" + lines(12, 13), "1-12 12-13"},
 		{"a fence in a bullet", strings.Repeat("- do\n  ```\n"+lines(1, 2)+"  ```\n", 3), "1-10 11-15"},
 		{"a bullet over the budget", "- " + lines(1, 8), "1-5 5-8"},
 		{"nested bullets", strings.Repeat("- one\n"+strings.Repeat("  - the old garden\n", 4), 3), "1-10 11-15"},

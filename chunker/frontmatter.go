@@ -7,19 +7,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits of front matter. What is beyond them is plain text; they keep the parser's work small whatever is in the
-// block.
-const (
-	maxFrontMatter = 16 << 10
-	maxNesting     = 64
-)
+// maxFrontMatter bounds the block in bytes. A larger one is plain text. The parser is not linear in everything, but
+// nothing of this size keeps it busy for more than some milliseconds.
+const maxFrontMatter = 16 << 10
 
 // frontMatter returns what the YAML block at the start of text says, and the length of the block with its fences. It
-// returns 0 if there is none: if it doesn't start in line 1, is never closed, is too large or nested, uses aliases or a
-// key twice, or is no mapping.
+// returns 0 if there is none: if it doesn't start in line 1, is never closed, is too large, uses aliases or a key
+// twice, or is no mapping.
 func frontMatter(text string) (Meta, int) {
 	block, length := frontMatterBlock(text)
-	if length == 0 || nested(block) {
+	if length == 0 {
 		return Meta{}, 0
 	}
 	root, ok := parseMapping(block)
@@ -43,20 +40,6 @@ func frontMatterBlock(text string) (string, int) {
 		end += len(line)
 	}
 	return "", 0
-}
-
-// nested is true for a block that has more brackets, or list and key marks in one line, than front matter needs;
-// each can open a level, and the parser recurses.
-func nested(block string) bool {
-	if strings.Count(block, "[")+strings.Count(block, "{") > maxNesting {
-		return true
-	}
-	for line := range strings.Lines(block) {
-		if strings.Count(line, "- ")+strings.Count(line, "? ")+strings.Count(line, ": ")+strings.Count(line, "\t") > maxNesting {
-			return true
-		}
-	}
-	return false
 }
 
 // parseMapping returns the mapping that block is.

@@ -139,11 +139,11 @@ func TestFrontMatterBombsArePlainText(t *testing.T) {
 	}
 	bombs := map[string]string{
 		"brackets":       strings.Repeat("[", 20_000),
-		"few brackets":   strings.Repeat("[", 100) + strings.Repeat("]", 100),
+		"lists in lists": "tags: " + strings.Repeat("[", 8000) + strings.Repeat("]", 8000),
 		"aliases":        aliases,
 		"anchor":         "date: &x 2026-01-20",
 		"duplicate keys": "date: 2026-01-20\ndate: 2026-01-21",
-		"ten megabytes":  strings.Repeat("tags: x\n", 10<<17),
+		"ten megabytes":  "date: 2026-01-20\n" + strings.Repeat("# comment\n", 1<<20),
 		"dashes":         strings.Repeat("- ", 8000),
 		"questions":      strings.Repeat("? ", 8000),
 		"merge":          "<<: {date: 2026-01-20}\n<<: {date: 2026-01-21}",
@@ -174,7 +174,7 @@ func TestFrontMatterWithinTheLimitsIsCheap(t *testing.T) {
 	lines := map[string]string{
 		"keys": "k%d: v\n", "lists": "- %d\n", "comments": "# %d\n", "quotes": "\"%d\n", "blocks": "k%d: |\n", "tags": "k%d: !x y\n",
 		"documents": "%d\n...\n", "long keys": "? %d\n", "directives": "%%YAML 1.%d\n", "plain": "word%d\n", "colons": "%d: :: : :\n",
-		"nested": "k%d: - - - - ? ? ? ?\n",
+		"nested": "k%d: [[[[{? {? {}}}]]]]\n",
 	}
 	c := newChunker(t, chunker.Options{})
 	plain := fastest(3, c, chunker.Notes, "--\n"+strings.Repeat("k: v\n", 3000))

@@ -43,8 +43,10 @@ type outline struct {
 type fence struct {
 	mark byte
 	size int
-	// unit, pos and line of the opening line's successor.
-	unit, pos, line int
+	// first is the first unit of the opening line.
+	first int
+	// next, pos and line are where the line after it starts.
+	next, pos, line int
 }
 
 func newOutline(opts Options, counter *counter, kind Kind, text string) *outline {
@@ -69,7 +71,7 @@ func (o *outline) markdown() {
 		if o.fence.mark == 0 {
 			break
 		}
-		o.units = o.units[:o.fence.unit]
+		o.units = o.units[:o.fence.next]
 		o.pos, o.line = o.fence.pos, o.fence.line
 		o.fence, o.fenceless = fence{}, true
 	}
@@ -82,7 +84,7 @@ func (o *outline) add(line string) {
 	if o.fence.mark != 0 {
 		o.push(line)
 		if closesFence(line, o.fence.mark, o.fence.size) {
-			o.keep(o.fence.unit - 1)
+			o.keep(o.fence.first)
 			o.fence = fence{}
 		}
 		return
@@ -104,7 +106,7 @@ func (o *outline) add(line string) {
 	mark, size := opensFence(line)
 	switch {
 	case mark != 0 && !o.fenceless:
-		o.fence = fence{mark: mark, size: size, unit: len(o.units), pos: o.pos, line: o.line}
+		o.fence = fence{mark: mark, size: size, first: at, next: len(o.units), pos: o.pos, line: o.line}
 	case headingLevel(line) > 0:
 		o.units[at].level = headingLevel(line)
 	case o.kind == Entries && isBullet(line):
@@ -197,21 +199,13 @@ func (o *outline) push(line string) {
 		o.units = append(o.units, u)
 		return
 	}
-	u.part = true
-	for _, n := range parts(line, o.counter, o.opts.Tokens) {
-		u.end = u.start + n
-		text := o.textOf(u)
-		u.tokens, _ = o.counter.fit(text, o.opts.Tokens)
-		u.blank = isBlank(text)
-		o.units = append(o.units, u)
-		u.start = u.end
-	}
+	o.pushParts(u, sentence, word, o.block)
 }
 
 // pushBlank appends a blank line to the run of blank lines before it.
 func (o *outline) pushBlank(u unit) {
 	u.tokens = o.counter.count(o.textOf(u))
-	if last := len(o.units) - 1; last >= o.body && o.units[last].blank && !o.units[last].part {
+	if last := len(o.units) - 1; last >= 0 && o.units[last].blank && !o.units[last].part {
 		o.units[last].end, o.units[last].last = u.end, u.last
 		o.units[last].tokens += u.tokens
 		return

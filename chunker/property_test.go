@@ -74,7 +74,7 @@ func checkChunk(t rapid.TB, c *chunker.Chunker, budget int, lines []string, chun
 var fragments = []string{
 	"\n", "\n", "\n\n", "# A\n", "## B ##\n", "###### Deep\n", "Title\n===\n", "Title\n---\n", "---\n", "- one\n", "  more\n",
 	"* two\n", "1. three\n", "```\n", "```go\n", "~~~~\n", "    code\n", "| a | b |\n", "|---|---|\n", "> quote\n",
-	"date: 2026-01-20\n", "tags: [a, b]\n", "word ", "The old garden has many trees. ", "庭には木がある。", "記憶検索", "👩‍👩‍👧", " ",
+	"date: 2026-01-20\n", "tags: [a, b]\n", "word ", "The old garden has many trees. ", "庭には木がある。", "記憶検索", "👩‍👩‍👧‍👦", " ",
 	"\t", "\r\n", "\r", "\xff", "\uFEFF", "\x00", ");\n\n", "\u2028", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 }
 
@@ -148,6 +148,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add(1, []byte("# A\n- one\n  two\n\n- three\n## B\ntext"))
 	f.Add(2, []byte(`{"ts":"2026-01-20","category":"a","content":"b"}`+"\n{}\nnull\n"))
 	f.Add(0, []byte("---\ntags: [a]\n---\n```\nunclosed\n# A\n"))
+	f.Add(0, []byte("~~~~ "+strings.Repeat("long ", 40)+".\n~~~~\nafter"))
 	c := newChunker(f, chunker.Options{Tokens: 24, Overlap: 8})
 	f.Fuzz(func(t *testing.T, kind int, src []byte) {
 		doc := c.Split(chunker.Kind(kind), src)

@@ -22,57 +22,26 @@ const (
 // blockBytes is the most of a word that is cut off at once.
 const blockBytes = 128
 
-// parts returns the lengths of the parts of a line that is over the budget. Each fits into a chunk. They are whole
-// sentences; words, of a sentence that doesn't fit; grapheme clusters, of a word that doesn't fit; and runes, of a
-// cluster that doesn't. Neighbours are put together up to a sixteenth of the budget.
-func parts(line string, counter *counter, budget int) []int {
-	s := splitter{counter: counter, budget: budget}
-	s.split(line, sentence, word, s.block)
-	s.flush()
-	return s.parts
-}
-
-// splitter collects the parts of a line.
-type splitter struct {
-	counter *counter
-	budget  int
-	parts   []int
-	// length and tokens of the part that is still open.
-	length, tokens int
-}
-
-// split cuts text by the first of cuts, each of which returns the length of the first fragment of a text, and
-// fragments that don't fit by the next. What the last one leaves always fits.
-func (s *splitter) split(text string, cuts ...func(string) int) {
-	for len(text) > 0 {
-		n := cuts[0](text)
-		tokens, fits := s.counter.fit(text[:n], s.budget)
-		if fits || len(cuts) == 1 {
-			s.add(n, tokens)
-		} else {
-			s.split(text[:n], cuts[1:]...)
+// pushParts appends the parts of u, a line that is over the budget. Each fits into a chunk. The first of cuts returns the
+// length of the first part of a text; what doesn't fit is cut by the next. They are whole sentences; words, of a
+// sentence that doesn't fit; grapheme clusters, of a word that doesn't; and runes, of a cluster that doesn't.
+func (o *outline) pushParts(u unit, cuts ...func(string) int) {
+	u.part = true
+	for end := u.end; u.start < end; u.start = u.end {
+		u.end = u.start + cuts[0](o.text[u.start:end])
+		text := o.textOf(u)
+		tokens, fits := o.counter.fit(text, o.opts.Tokens)
+		if !fits && len(cuts) > 1 {
+			o.pushParts(u, cuts[1:]...)
+			continue
 		}
-		text = text[n:]
+		u.tokens, u.blank = tokens, isBlank(text)
+		o.units = append(o.units, u)
 	}
 }
 
-// add puts a fragment to the open part, or opens a new one for it.
-func (s *splitter) add(length, tokens int) {
-	if s.tokens+tokens > s.budget/16 {
-		s.flush()
-	}
-	s.length += length
-	s.tokens += tokens
-}
-
-func (s *splitter) flush() {
-	if s.length > 0 {
-		s.parts = append(s.parts, s.length)
-	}
-	s.length, s.tokens = 0, 0
-}
-
-// sentence returns the length of the first sentence of text, with the space after it.
+// sentence returns the length of the first sentence of text, without the space after it, which is one token with the
+// word that follows.
 func sentence(text string) int {
 	stopped, full := false, false
 	for i, r := range text {
@@ -83,7 +52,7 @@ func sentence(text string) int {
 			stopped = true
 		case stopped && strings.ContainsRune(closers, r):
 		case full || stopped && unicode.IsSpace(r):
-			return i + spaces(text[i:])
+			return i
 		default:
 			stopped = false
 		}
@@ -91,12 +60,12 @@ func sentence(text string) int {
 	return len(text)
 }
 
-// word returns the length of the first word of text, with the space around it.
+// word returns the length of the first word of text, with the space before it.
 func word(text string) int {
 	start := spaces(text)
 	for i, r := range text[start:] {
 		if unicode.IsSpace(r) {
-			return start + i + spaces(text[start+i:])
+			return start + i
 		}
 		if strings.ContainsRune(commas, r) {
 			return start + i + utf8.RuneLen(r)
@@ -112,8 +81,8 @@ func spaces(text string) int {
 
 // block returns the length of the first few grapheme clusters of text. They are few enough bytes to fit into
 // any chunk, as no token is shorter than a byte.
-func (s *splitter) block(text string) int {
-	limit := min(blockBytes, s.budget)
+func (o *outline) block(text string) int {
+	limit := min(blockBytes, o.opts.Tokens)
 	if len(text) <= limit {
 		return len(text)
 	}

@@ -53,6 +53,11 @@ func TestChunksAreRunsOfWholeLines(t *testing.T) {
 		{"a fence over the budget is cut", "```\n" + lines(2, 9) + "```\n", small, "1-6 6-10"},
 		{"a fence in a bullet", lines(1, 4) + "- do\n  ```sh\n  # comment\n  ```\n" + lines(9, 9), small, "1-8 5-9"},
 		{"a table is kept whole", lines(1, 4) + "\n| a | b |\n|---|---|\n| tree | garden |\n| 1 | 2 |\n\nend\n", small, "1-4 4-11"},
+		{"no fence", "```x``` y\n" + lines(2, 5) + "# Next\n```\n" + lines(8, 8) + "```\n", small, "1-5 6-9"},
+		{"a fence in a fence", lines(1, 4) + "````\n```\n# no\n````\n", small, "1-8"},
+		{"no heading", lines(1, 4) + "####### no\n#no\n    # no\n", small, "1-7"},
+		{"no setext heading in a quote", lines(1, 4) + "\n> no\n---\n", small, "1-7"},
+		{"overlap ends at a heading", lines(1, 3) + "end\n# Next\n" + lines(6, 7), chunker.Options{Tokens: 64, Overlap: 20}, "1-6 5-7"},
 		{"an unclosed fence hides no heading", "```\n" + lines(2, 5) + "# Next\n" + lines(7, 7), small, "1-5 6-7"},
 	}
 	for _, tc := range cases {
@@ -196,11 +201,27 @@ func sharesText(a, b string) bool {
 
 func TestALongSentenceIsSplitBetweenWords(t *testing.T) {
 	text := strings.Repeat("garden trees ", 200)
-	for _, c := range newChunker(t, small).Split(chunker.Notes, []byte(text)).Chunks {
+	chunks := newChunker(t, small).Split(chunker.Notes, []byte(text)).Chunks
+	for i, c := range chunks {
+		if i < len(chunks)-1 && c.Tokens < 48 {
+			t.Errorf("chunk of %d tokens, want at least three quarters of 64", c.Tokens)
+		}
+		if strings.HasPrefix(c.Text, " ") {
+			t.Errorf("chunk starts with the space before it: %q", c.Text)
+		}
 		for _, word := range strings.Fields(c.Text) {
 			if word != "garden" && word != "trees" {
 				t.Fatalf("word %q is cut", word)
 			}
+		}
+	}
+}
+
+func TestALongClauseWithoutSpacesIsSplitAtCommas(t *testing.T) {
+	text := strings.Repeat("老花园里有很多树，", 60)
+	for _, c := range newChunker(t, small).Split(chunker.Notes, []byte(text)).Chunks {
+		if !strings.HasPrefix(c.Text, "老") || !strings.HasSuffix(c.Text, "，") {
+			t.Errorf("chunk is cut within a clause: %q", c.Text)
 		}
 	}
 }
@@ -213,6 +234,31 @@ func TestALongWordIsNotSplitInACharacter(t *testing.T) {
 				t.Errorf("a chunk of %q cuts one of them: %q", cluster, c.Text)
 			}
 		}
+	}
+}
+
+func TestLinesWithMoreTokensTogetherStayWithinTheBudget(t *testing.T) {
+	const line, budget = "!*\\\n", 32
+	for encoding := range references {
+		c := newChunker(t, chunker.Options{Tokens: budget, Encoding: encoding})
+		if c.Count(line+"\n"+line) <= c.Count(line)+c.Count("\n")+c.Count(line) {
+			t.Fatalf("%s: %q has no more tokens together, find another example", encoding, line)
+		}
+		for _, text := range []string{strings.Repeat(line+"\n", 40), "```\n" + strings.Repeat(line+"\n", 14) + "```\n"} {
+			checkDocument(t, c, budget, []byte(text), c.Split(chunker.Notes, []byte(text)))
+		}
+	}
+}
+
+func TestALineWithMoreTokensWithoutItsNewlineStaysWithinTheBudget(t *testing.T) {
+	const end = "<>());\n"
+	c := newChunker(t, chunker.Options{Tokens: 32, Encoding: "o200k_base"})
+	if c.Count(end) >= c.Count(strings.TrimSpace(end)) {
+		t.Fatalf("%q has no more tokens without its newline, find another example", end)
+	}
+	for n := range 40 {
+		text := []byte(strings.Repeat("word ", n) + end)
+		checkDocument(t, c, 32, text, c.Split(chunker.Notes, text))
 	}
 }
 

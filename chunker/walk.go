@@ -3,6 +3,7 @@ package chunker
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // walk packs the units of an outline into chunks.
@@ -133,10 +134,15 @@ func (w *walk) tokens(from, end int) int {
 	return w.sums[end] - w.sums[from]
 }
 
-// between returns the text of the units from, ..., cut-1 without blank lines at the end.
+// between returns the text of the units from, ..., cut-1 without blank lines at the end, and without space at the start
+// if that is within a line.
 func (w *walk) between(from, cut int) string {
-	end := w.units[w.trimBlank(cut)-1].end
-	return strings.TrimSuffix(w.text[w.units[from].start:end], "\n")
+	start, end := w.units[from].start, w.units[w.trimBlank(cut)-1].end
+	text := strings.TrimSuffix(w.text[start:end], "\n")
+	if start > 0 && w.text[start-1] != '\n' {
+		return strings.TrimLeftFunc(text, unicode.IsSpace)
+	}
+	return text
 }
 
 // skipBlank returns the index of the first unit from i on that is not blank, or the number of units.

@@ -7,11 +7,15 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"kioku/embed"
 )
 
 const (
-	// embedGroup is how many texts go to the provider before what it answered is made safe.
-	embedGroup = 256
+	// embedGroup is how many texts go to the provider at once; progress is told after each.
+	embedGroup = 64
+	// saveAbove is how many texts of one batch may be missing before the answers are made safe one by one.
+	saveAbove = 256
 	// saveWait bounds saving paid-for vectors after a sync was cancelled.
 	saveWait = 2 * time.Second
 )
@@ -25,8 +29,8 @@ var errNoVector = errors.New("the embedding provider returned no vector for a te
 // vectors finds the vectors of chunks in one sync: first in the index's cache, then from the provider.
 type vectors struct {
 	x *Indexer
-	// told hears how many texts were embedded.
-	told func(n int)
+	// told hears how many texts were embedded, and how many files of the batch have all that they will get.
+	told func(n, files int)
 	// down is why the provider is not asked any more in this sync.
 	down error
 	// refused are texts that the provider will not embed.
@@ -36,9 +40,22 @@ type vectors struct {
 	embedded, cached int
 	// short says that a text was left without a vector.
 	short bool
+	// textFirst lets files go ahead without their vectors; many says that there are more than a few of them.
+	textFirst, many bool
+	// asked counts texts that were missing; slow is the question whose answer was not waited for.
+	asked int
+	slow  *question
+	// later says that files come for the second time, when what is cached has been counted.
+	later bool
 }
 
-func newVectors(x *Indexer, told func(int)) *vectors {
+// answer is what a provider made of a group of texts.
+type answer struct {
+	out []embed.Embedding
+	err error
+}
+
+func newVectors(x *Indexer, told func(n, files int)) *vectors {
 	v := &vectors{x: x, told: told, refused: map[Hash]error{}}
 	if x.embed.Enabled() && !x.ready() {
 		v.down = firstErr(x.embed.Health().Err, errUnready)
@@ -90,7 +107,7 @@ func (v *vectors) fill(ctx context.Context, files []done) error {
 			}
 		}
 	}
-	known, err := v.lookUp(ctx, hashes, texts)
+	known, err := v.lookUp(ctx, hashes, texts, files)
 	if err != nil {
 		return err
 	}
@@ -102,8 +119,8 @@ func (v *vectors) fill(ctx context.Context, files []done) error {
 	return nil
 }
 
-// lookUp returns the vectors of texts by their hashes.
-func (v *vectors) lookUp(ctx context.Context, hashes []Hash, texts map[Hash]string) (map[Hash][]float32, error) {
+// lookUp returns the vectors of the texts of files by their hashes.
+func (v *vectors) lookUp(ctx context.Context, hashes []Hash, texts map[Hash]string, files []done) (map[Hash][]float32, error) {
 	if !v.x.embed.Enabled() || len(hashes) == 0 {
 		return nil, nil
 	}
@@ -115,49 +132,82 @@ func (v *vectors) lookUp(ctx context.Context, hashes []Hash, texts map[Hash]stri
 	if known == nil {
 		known = map[Hash][]float32{}
 	}
-	v.cached += len(known)
+	if !v.later {
+		v.cached += len(known)
+	}
 	missing := slices.DeleteFunc(hashes, func(h Hash) bool { return known[h] != nil || v.refused[h] != nil })
-	keep := v.keep || len(missing) > embedGroup
-	for group := range slices.Chunk(missing, embedGroup) {
-		if v.down != nil {
-			break
-		}
-		fresh, err := v.ask(ctx, group, texts)
-		if keep || ctx.Err() != nil {
-			err = firstErr(err, v.save(ctx, fresh))
-		}
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(known, fresh)
+	if err := v.fetch(ctx, missing, texts, known, files); err != nil {
+		return nil, err
 	}
 	v.short = v.short || len(known) < len(texts)
 	return known, nil
 }
 
-// ask has a group of texts embedded.
-func (v *vectors) ask(ctx context.Context, group []Hash, texts map[Hash]string) (map[Hash][]float32, error) {
-	in := make([]string, len(group))
-	for i, h := range group {
-		in[i] = texts[h]
+// fetch adds to known what the provider makes of the missing texts, as far as it is waited for.
+func (v *vectors) fetch(ctx context.Context, missing []Hash, texts map[Hash]string, known map[Hash][]float32, files []done) error {
+	v.asked += len(missing)
+	hurry := v.textFirst && !v.later && (v.many || v.asked > smallRequest)
+	keep := v.keep || len(missing) > saveAbove
+	unsaved := map[Hash][]float32{}
+	for group := range slices.Chunk(missing, embedGroup) {
+		if v.down != nil || v.slow != nil || ctx.Err() != nil {
+			break
+		}
+		q := v.send(ctx, group, texts)
+		if hurry && !q.within(ctx, patience) {
+			v.slow = q
+			break
+		}
+		fresh := v.take(ctx, q)
+		maps.Copy(unsaved, fresh)
+		if keep {
+			if err := v.save(ctx, unsaved); err != nil {
+				return err
+			}
+			clear(unsaved)
+		}
+		maps.Copy(known, fresh)
+		v.told(len(fresh), v.complete(files, known))
 	}
-	out, err := v.x.embed.Documents(ctx, in)
+	if err := ctx.Err(); err != nil {
+		return firstErr(v.save(ctx, unsaved), err)
+	}
+	return nil
+}
+
+// complete counts the files that get no more vectors than those known.
+func (v *vectors) complete(files []done, known map[Hash][]float32) int {
+	n := 0
+	for _, d := range files {
+		open := slices.ContainsFunc(d.file.Chunks, func(c Chunk) bool { return known[c.Hash] == nil && v.refused[c.Hash] == nil })
+		if !open && !d.file.Gone {
+			n++
+		}
+	}
+	return n
+}
+
+// take waits for the answer to a question and sorts out what the provider gave, refused and failed to do.
+func (v *vectors) take(ctx context.Context, q *question) map[Hash][]float32 {
+	select {
+	case <-q.done:
+	case <-ctx.Done():
+	}
+	q.cancel()
+	<-q.done
+	err := firstErr(ctx.Err(), q.answer.err)
 	fresh := map[Hash][]float32{}
-	for i, e := range out[:min(len(out), len(group))] {
+	for i, e := range q.answer.out[:min(len(q.answer.out), len(q.group))] {
 		switch {
 		case e.Vector != nil:
-			fresh[group[i]] = e.Vector
+			fresh[q.group[i]] = e.Vector
 		case err == nil:
-			v.refused[group[i]] = firstErr(e.Err, errNoVector)
+			v.refused[q.group[i]] = firstErr(e.Err, errNoVector)
 		}
 	}
 	v.embedded += len(fresh)
-	v.told(len(fresh))
-	if ctx.Err() != nil {
-		return fresh, ctx.Err()
-	}
 	v.down = err
-	return fresh, nil
+	return fresh
 }
 
 // save keeps vectors that were paid for, also when the sync is being cancelled.

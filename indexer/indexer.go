@@ -100,7 +100,7 @@ func withDefaults(o Options) Options {
 	orDuration(&o.Interval, 5*time.Minute)
 	orDuration(&o.PollInterval, 5*time.Second)
 	if o.MaxFileBytes <= 0 {
-		o.MaxFileBytes = 10 << 20
+		o.MaxFileBytes = DefaultMaxFileBytes
 	}
 	if o.Watcher == nil {
 		o.Watcher = newFSWatcher
@@ -114,14 +114,14 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-// Sync brings the index in step with the folder, or builds it anew where the index says that it must be. A call waits
-// for the one before it. step, where it is not nil, is told of the progress, by the calling goroutine.
+// Sync brings the index in step with the folder, or builds it anew where the index says that it must be and opt allows
+// it. A call waits for the one before it. step, where it is not nil, is told of the progress, by the calling goroutine.
 //
 // Files that cannot be indexed are no error; the index lists them with a reason. A provider that fails is none either:
 // what it did not embed stays without vectors, and Report.EmbedErr says why. Once ctx is done, Sync returns its error
 // and leaves whole files only.
 func (x *Indexer) Sync(ctx context.Context, opt SyncOptions, step func(Progress)) (Report, error) {
-	return x.do(ctx, request{full: true, counted: true, verify: opt.Verify, prune: opt.Prune}, step)
+	return x.do(ctx, request{full: true, counted: true, verify: opt.Verify, prune: opt.Prune, noRebuild: opt.NoRebuild}, step)
 }
 
 // Rebuild makes the whole index anew while the old one answers, and then syncs. If the provider fails, or the files of
@@ -151,6 +151,8 @@ type request struct {
 	verify  bool
 	prune   bool
 	rebuild bool
+	// noRebuild is SyncOptions.NoRebuild.
+	noRebuild bool
 }
 
 // do waits for its turn and runs one sync.
@@ -168,6 +170,7 @@ func (x *Indexer) do(ctx context.Context, req request, step func(Progress)) (Rep
 	x.begin(req)
 	r := newRun(x, req, step)
 	err := r.run(ctx)
+	r.rep.Stale = r.stale
 	r.rep.Took = x.opt.Now().Sub(start)
 	x.end(r, err)
 	return r.rep, err
@@ -191,7 +194,7 @@ func (x *Indexer) end(r *run, err error) {
 			s.Dirty = true
 			return
 		}
-		if r.req.full || r.rep.EmbedErr != nil {
+		if r.req.full && r.rep.Bare == 0 || r.rep.EmbedErr != nil {
 			s.EmbedErr = r.rep.EmbedErr
 		}
 		if r.req.full {

@@ -18,6 +18,8 @@ const (
 	reasonBinary  = "binary (NUL byte)"
 	reasonDenied  = "permission denied"
 	reasonFolder  = "not a regular file (folder)"
+	// reasonInternal: a defect of this program, not of the file.
+	reasonInternal = "internal error while reading it (see the log)"
 )
 
 // sniffBytes is how far into a file a NUL byte makes it binary.

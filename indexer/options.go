@@ -41,4 +41,7 @@ type SyncOptions struct {
 	Verify bool
 	// Prune forgets the files of roots that cannot be read.
 	Prune bool
+	// NoRebuild is for queries: it leaves an index that ought to be built anew as it is (State.Stale says why), and unchanged files
+	// without the vectors that they lack. Changed files are indexed as ever.
+	NoRebuild bool
 }

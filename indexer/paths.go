@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -41,6 +42,21 @@ func newLayout(workspace string, extra []string) layout {
 	return l
 }
 
+// CheckPaths returns an error that names the first of Options.ExtraPaths whose pattern is malformed, nil where there is
+// none. Whether the paths exist is for the scan to say.
+func CheckPaths(extra []string) error {
+	for _, p := range extra {
+		name := filepath.Base(p)
+		if _, err := path.Match(name, ""); err != nil && isGlob(name) {
+			return fmt.Errorf("extra path %q: malformed pattern %q (close every [ by a ], or write \\[ for the character itself)", p, name)
+		}
+	}
+	return nil
+}
+
+// isGlob reports whether the last element of a path is a pattern.
+func isGlob(name string) bool { return strings.ContainsAny(name, "*?[") }
+
 // extraTarget places an extra path. Inside of the workspace the path is taken by its letters, so that a symbolic link
 // made there later leads nowhere; outside of it, where the owner of the machine rules, the folders above are resolved.
 func extraTarget(given, ws, p string) target {
@@ -55,7 +71,7 @@ func extraTarget(given, ws, p string) target {
 		p = filepath.Join(real, name)
 	}
 	t := target{source: SourceExtra, root: p, base: "."}
-	if strings.ContainsAny(name, "*?[") {
+	if isGlob(name) {
 		t.glob, t.root = name, filepath.Dir(p)
 	} else if strings.HasSuffix(name, ".md") {
 		t.root, t.base = filepath.Dir(p), name

@@ -52,6 +52,8 @@ func (r *run) plan(s *scan, stored map[string]Stored) plan {
 		j := job{found: f, stored: st, known: known, retry: known && r.wantsVectors(f.path, st)}
 		if j.settled = r.settled(j); j.retry || !j.settled {
 			p.jobs = append(p.jobs, j)
+		} else {
+			r.unchanged(st)
 		}
 	}
 	for name, st := range stored {
@@ -64,6 +66,13 @@ func (r *run) plan(s *scan, stored map[string]Stored) plan {
 	}
 	slices.SortFunc(p.gone, func(a, b done) int { return cmp.Compare(a.path, b.path) })
 	return p
+}
+
+// unchanged accounts for a file that the index holds as it is.
+func (r *run) unchanged(st Stored) {
+	if r.req.noRebuild && r.x.embed.Enabled() && st.Unembedded > 0 {
+		r.rep.Bare++
+	}
 }
 
 // inScope reports whether this sync looks at a name of the index.
@@ -103,7 +112,7 @@ func (r *run) settled(j job) bool {
 
 // wantsVectors reports whether a file has texts without vectors and it is time to ask for them again.
 func (r *run) wantsVectors(name string, st Stored) bool {
-	if st.Unembedded == 0 || !r.x.embed.Enabled() {
+	if st.Unembedded == 0 || !r.x.embed.Enabled() || r.req.noRebuild {
 		return false
 	}
 	m := r.x.memos[name]

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -223,6 +224,7 @@ func lookAtRoot(dir string) rootState {
 
 // checkRoots wants a full scan where a root went, came back or was replaced, and always while polling.
 func (w *watch) checkRoots(now time.Time) {
+	w.forgetLost()
 	roots := w.x.lookAtRoots()
 	if !maps.EqualFunc(w.roots, roots, rootState.same) {
 		w.roots = roots
@@ -231,5 +233,16 @@ func (w *watch) checkRoots(now time.Time) {
 	}
 	if w.changes() == nil {
 		w.want(now)
+	}
+}
+
+// forgetLost forgets how the roots looked that a sync could not read: one that went and came back between two looks is
+// the same folder, but its watches are gone.
+func (w *watch) forgetLost() {
+	lost := w.x.State().Unavailable
+	for dir, was := range w.roots {
+		if was.readable && !was.empty && slices.Contains(lost, w.x.layout.name(dir)) {
+			w.roots[dir] = rootState{}
+		}
 	}
 }

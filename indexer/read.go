@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -28,9 +29,15 @@ type done struct {
 	err error
 }
 
-// read reads a file and cuts it into chunks, unless the index holds this content.
-func (r *run) read(j job) done {
-	d := done{job: j, at: r.x.opt.Now()}
+// read reads a file and cuts it into chunks, unless the index holds this content. A panic on the way is a defect of
+// this program, which one file must not spread to the others.
+func (r *run) read(j job) (d done) {
+	d = done{job: j, at: r.x.opt.Now()}
+	defer func() {
+		if v := recover(); v != nil {
+			r.panicked(&d, v)
+		}
+	}()
 	d.file = j.empty()
 	d.unread = j.retry && j.settled && r.down.Load()
 	if j.skip != "" || d.unread {
@@ -51,6 +58,13 @@ func (r *run) read(j job) done {
 		r.cut(&d.file, data)
 	}
 	return d
+}
+
+// panicked has a file skipped whose reading ended in a panic.
+func (r *run) panicked(d *done, v any) {
+	r.x.opt.Log.Error("panic while a file was read", "path", d.path, "panic", v, "stack", string(debug.Stack()))
+	d.file, d.hashKnown, d.same = d.empty(), false, false
+	d.file.Skipped = reasonInternal
 }
 
 // empty is the file as the index is to hold it, before anything is known of its content.

@@ -2,9 +2,12 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime"
+
+	"kioku/embed"
 )
 
 // notNow is why a rebuild has to wait while nothing is wrong with the index or the caller.
@@ -53,6 +56,14 @@ func (r *run) rebuild(ctx context.Context) error {
 	return nil
 }
 
+// unavailable marks the error of a provider: the last one that its health tells of does not carry the mark.
+func unavailable(err error) error {
+	if errors.Is(err, embed.ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", embed.ErrUnavailable, err)
+}
+
 // nothingLost is an error where the index holds files that cannot be read now: a rebuild would drop them.
 func nothingLost(s *scan, stored map[string]Stored) error {
 	for name, st := range stored {
@@ -76,7 +87,7 @@ func (r *run) prepare(ctx context.Context, jobs []job) error {
 			return err
 		}
 		if r.vectors.down != nil && r.vectors.short {
-			return &notNow{fmt.Errorf("embed: %w", r.vectors.down)}
+			return &notNow{fmt.Errorf("embed: %w", unavailable(r.vectors.down))}
 		}
 		for _, d := range b {
 			r.finish(d)

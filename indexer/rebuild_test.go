@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/embed"
 	"kioku/indexer"
 )
 
@@ -84,7 +85,7 @@ func TestARebuildWhoseProviderFailsIsAnError(t *testing.T) {
 	f := filled(t, 3)
 	f.write("memory/new.md", "news")
 	f.prov.set(0, time.Time{})
-	if _, err := f.x.Rebuild(t.Context(), nil); !errors.Is(err, errDown) {
+	if _, err := f.x.Rebuild(t.Context(), nil); !errors.Is(err, errDown) || !errors.Is(err, embed.ErrUnavailable) {
 		t.Errorf("error %v", err)
 	}
 	f.holds("memory/000.md", "memory/001.md", "memory/002.md")
@@ -113,5 +114,52 @@ func TestAnEditDuringARebuildIsIndexed(t *testing.T) {
 	f.has("memory/000.md", "edited")
 	if f.index.unembedded() != 0 {
 		t.Error("the edited text has no vector")
+	}
+}
+
+func TestASyncThatMayNotRebuildLeavesAStaleIndexAsItIs(t *testing.T) {
+	f := filled(t, 3)
+	f.index.stale = "chunking changed"
+	f.write("memory/001.md", "edited")
+	rep := f.syncWith(indexer.SyncOptions{NoRebuild: true})
+	if f.index.rebuilds != 0 || rep.Files != 1 || rep.Read != 1 || rep.Stale != "chunking changed" {
+		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
+	}
+	if s := f.x.State(); s.Stale != "chunking changed" || s.Dirty {
+		t.Errorf("state %+v", s)
+	}
+	f.has("memory/001.md", "edited")
+	if rep = f.sync(); f.index.rebuilds != 1 || rep.Stale != "" || f.x.State().Stale != "" {
+		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
+	}
+}
+
+func TestASyncThatMayNotRebuildAsksForNoMissingVectors(t *testing.T) {
+	f := setup(t, nil)
+	f.write("memory/a.md", "one")
+	f.write("memory/b.md", "two")
+	f.prov.set(0, time.Time{})
+	f.sync()
+	f.prov.set(-1, time.Time{})
+	calls := f.prov.calls
+	rep := f.syncWith(indexer.SyncOptions{NoRebuild: true})
+	if f.prov.calls != calls || rep.Read != 0 || rep.Bare != 2 || rep.EmbedErr != nil {
+		t.Errorf("%d calls, report %+v", f.prov.calls-calls, rep)
+	}
+	if err := f.x.State().EmbedErr; !errors.Is(err, errDown) {
+		t.Errorf("texts are still without vectors, but the state says %v", err)
+	}
+	// As a file that was written a moment ago, one whose time alone changed is read, which says no more.
+	f.must(os.Chtimes(f.path("memory/b.md"), time.Time{}, f.now().Add(-2*time.Hour)))
+	if rep = f.syncWith(indexer.SyncOptions{NoRebuild: true}); f.prov.calls != calls || rep.Read != 1 || rep.Bare != 2 {
+		t.Errorf("%d calls, report %+v", f.prov.calls-calls, rep)
+	}
+	f.write("memory/b.md", "three")
+	rep = f.syncWith(indexer.SyncOptions{NoRebuild: true})
+	if rep.Embedded != 1 || rep.Bare != 1 || f.index.unembedded() != 1 {
+		t.Errorf("a changed file gets its vector as ever, report %+v", rep)
+	}
+	if rep = f.sync(); rep.Bare != 0 || f.index.unembedded() != 0 || f.x.State().EmbedErr != nil {
+		t.Errorf("the next sync fills in the rest, report %+v", rep)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 )
 
@@ -85,6 +87,9 @@ func (s *scan) rootName(dir string) string {
 func (s *scan) lose(t target, err error) {
 	name := s.layout.name(t.abs())
 	top, reason := name, skipReason(err)
+	if errors.Is(err, path.ErrBadPattern) {
+		name = s.layout.name(filepath.Join(t.abs(), t.glob))
+	}
 	if pl := s.place(t.root); pl.err != nil && t.root == s.layout.workspace {
 		name, top = s.rootName(t.root), ""
 	} else if skip := (*SkipError)(nil); errors.As(err, &skip) {

@@ -24,6 +24,11 @@ type run struct {
 	// left are the files that changed once more after they were indexed.
 	left     []string
 	progress Progress
+	// ahead counts files of the batch under way that have their vectors and are not written yet.
+	ahead int
+	// later are files that were written without waiting for their vectors; embedding says that it is their turn.
+	later     []job
+	embedding bool
 	// down tells the readers that no more vectors are to be had in this sync.
 	down atomic.Bool
 }
@@ -38,14 +43,17 @@ func newRun(x *Indexer, req request, step func(Progress)) *run {
 }
 
 // embedded passes the progress of embedding on.
-func (r *run) embedded(n int) {
+func (r *run) embedded(n, files int) {
 	r.progress.Embedded += n
+	r.ahead = files
 	r.tell(PhaseEmbed, "")
 }
 
 func (r *run) tell(phase, path string) {
 	r.progress.Phase, r.progress.Path = phase, path
-	r.step(r.progress)
+	p := r.progress
+	p.FilesDone += r.ahead
+	r.step(p)
 }
 
 // run decides between building the index anew and bringing it up to date.
@@ -70,8 +78,12 @@ func (r *run) run(ctx context.Context) error {
 	return r.update(ctx)
 }
 
-// renew rebuilds a stale index. Where that has to wait, the old index goes on being kept up to date.
+// renew rebuilds a stale index. Where that must not be or has to wait, the old index goes on being kept up to date.
 func (r *run) renew(ctx context.Context, reason string) error {
+	if r.req.noRebuild {
+		r.stale = reason
+		return nil
+	}
 	later := &notNow{r.vectors.down}
 	if r.vectors.down == nil {
 		err := r.rebuild(ctx)
@@ -112,7 +124,12 @@ func (r *run) update(ctx context.Context) error {
 	}
 	r.progress.FilesTotal += len(p.jobs)
 	r.pending()
-	return r.settle(ctx, p.jobs, p.gone)
+	r.vectors.textFirst, r.vectors.many = true, len(p.jobs) > smallRequest
+	defer r.vectors.giveUp(ctx)
+	if err := r.settle(ctx, p.jobs, p.gone); err != nil {
+		return err
+	}
+	return r.embedLater(ctx)
 }
 
 // settle indexes files until they have stopped changing, within reason.
@@ -180,7 +197,7 @@ func (r *run) forget(s *scan) {
 
 // pending puts the files still to be done into the state; those of a part are counted by the watch that asked for it.
 func (r *run) pending() {
-	if !r.req.full {
+	if !r.req.full || r.embedding {
 		return
 	}
 	r.x.update(func(s *State) { s.PendingFiles = r.progress.FilesTotal - r.progress.FilesDone })

@@ -143,5 +143,9 @@ type Report struct {
 	Unavailable []string
 	// EmbedErr is why texts are without vectors, nil where none are.
 	EmbedErr error
-	Took     time.Duration
+	// Stale is why the index ought to be built anew, which this sync did not do; empty where it need not.
+	Stale string
+	// Bare counts unchanged files that SyncOptions.NoRebuild left without vectors.
+	Bare int
+	Took time.Duration
 }

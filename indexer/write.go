@@ -69,7 +69,7 @@ func (b *batch) full() bool { return b.chunks >= batchChunks || len(b.files) >= 
 
 // take accounts for a file that was read, and reports whether it has to be written.
 func (r *run) take(d done) bool {
-	if d.read {
+	if d.read && !r.embedding {
 		r.rep.Read++
 	}
 	switch {
@@ -80,6 +80,7 @@ func (r *run) take(d done) bool {
 		r.left = append(r.left, d.abs)
 	case d.unread:
 	case d.same, d.skippedAsBefore():
+		r.unchanged(d.stored)
 		r.remember(d, d.stored.SHA256)
 	default:
 		return true
@@ -91,10 +92,15 @@ func (r *run) take(d done) bool {
 // finish counts a file as done.
 func (r *run) finish(d done) {
 	r.progress.FilesDone++
+	r.ahead = max(r.ahead-1, 0)
 	if d.file.Skipped != "" {
 		r.progress.Skipped++
 	}
-	r.tell(PhaseIndex, d.path)
+	if r.embedding {
+		r.tell(PhaseEmbed, d.path)
+	} else {
+		r.tell(PhaseIndex, d.path)
+	}
 }
 
 // flush writes a batch and returns those of its files that changed in the meantime.
@@ -122,8 +128,11 @@ func (r *run) flush(ctx context.Context, b *batch) (again []job, err error) {
 	for _, d := range b.files {
 		if j, changed := r.written(d); changed {
 			again = append(again, j)
+		} else {
+			r.postpone(d)
 		}
 	}
+	r.ahead = 0
 	r.tell(PhaseCommit, "")
 	r.pending()
 	*b = batch{}
@@ -132,7 +141,7 @@ func (r *run) flush(ctx context.Context, b *batch) (again []job, err error) {
 
 // written accounts for a file after the commit. It returns the file again if it is not what was indexed any more.
 func (r *run) written(d done) (job, bool) {
-	if d.gained() {
+	if d.gained() && !(r.embedding && d.hashKnown) {
 		r.account(d)
 	}
 	if d.file.Gone {

@@ -76,7 +76,7 @@ type analyzer struct {
 }
 
 // starts knows how the terms begin that somebody asks for. A stem begins with the two first letters of its word, or is
-// the first one alone, so that a word with another beginning has no stem among those terms.
+// the first one alone, or has i for a y (ays, ai), so that a word with another beginning has no stem among those terms.
 type starts struct {
 	one [4]uint64    // a bit for each letter that is a term
 	two [1024]uint64 // a bit for each pair of letters that a term begins with
@@ -91,7 +91,14 @@ func (s *starts) add(term string) {
 		s.one[term[0]>>6] |= 1 << (term[0] & 63)
 		return
 	}
-	pair := uint16(term[0])<<8 | uint16(term[1])
+	s.addPair(term[0], term[1])
+	if term[1] == 'i' {
+		s.addPair(term[0], 'y')
+	}
+}
+
+func (s *starts) addPair(a, b byte) {
+	pair := uint16(a)<<8 | uint16(b)
 	s.two[pair>>6] |= 1 << (pair & 63)
 }
 

@@ -190,7 +190,7 @@ func TestAWordWhoseStemIsAskedForIsAlwaysStemmed(t *testing.T) {
 	a := newAnalyzer()
 	defer a.release()
 	rapid.Check(t, func(t *rapid.T) {
-		w := rapid.StringMatching(`[a-z]{1,6}(s|es|ed|ing|ies|y|ational|iveness|e|l|ment)?`).Draw(t, "word")
+		w := rapid.OneOf(rapid.Just("ays"), rapid.StringMatching(`[a-z]{1,6}(s|es|ed|ing|ies|y|ational|iveness|e|l|ment)?`)).Draw(t, "word")
 		var s starts
 		s.add(a.stem(w))
 		if len(w) > 2 && !s.admits(w) {

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -48,12 +49,14 @@ type found struct {
 	nearErr error
 }
 
-// gather asks both channels at the same time. It fails where the keyword index does; without vectors a search goes on.
+// gather asks both channels at the same time. It fails where the keyword index does, and where
+// either panics; without vectors a search goes on.
 func gather(ctx context.Context, rd Reader, terms []string, vector []float32, f Filter, textPool, nearPool int) (found, error) {
 	var out found
 	group, groupCtx := errgroup.WithContext(ctx)
 	if len(terms) > 0 {
 		group.Go(func() (err error) {
+			defer recovered("match", &err)
 			if out.matched, err = rd.Match(groupCtx, terms, f, textPool); err != nil {
 				return fmt.Errorf("match %d terms: %w", len(terms), err)
 			}
@@ -61,7 +64,8 @@ func gather(ctx context.Context, rd Reader, terms []string, vector []float32, f 
 		})
 	}
 	if vector != nil {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer recovered("nearest", &err)
 			out.near, out.nearErr = rd.Nearest(groupCtx, vector, f, nearPool)
 			return nil
 		})
@@ -70,6 +74,13 @@ func gather(ctx context.Context, rd Reader, terms []string, vector []float32, f 
 		return found{}, err
 	}
 	return out, ctx.Err()
+}
+
+// recovered is deferred by goroutines, whose panic would end the process: it becomes their error, with the stack.
+func recovered(step string, err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("%s: panic: %v\n%s", step, v, debug.Stack())
+	}
 }
 
 // ids returns the proposed chunks without duplicates.

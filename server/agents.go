@@ -2,21 +2,15 @@ package server
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku"
 	"kioku/search"
 )
-
-var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-
-const agentIDRule = "must be 1 to 64 of a-z, 0-9, - and _, and begin with a letter or a digit"
-
-func validAgent(id string) bool { return agentID.MatchString(id) }
 
 // errNoAgent answers alike for an agent that is not there and for one that the caller may not reach.
 var errNoAgent = status.Error(codes.NotFound, "no such agent; ListAgents lists those that you may reach")
@@ -52,8 +46,8 @@ func (s *Server) memory(ctx context.Context, agent string) (Memory, error) {
 	if agent == "" {
 		return nil, &search.InputError{Field: "agent", Problem: "is required" + s.known(ctx)}
 	}
-	if !validAgent(agent) {
-		return nil, &search.InputError{Field: "agent", Problem: agentIDRule}
+	if err := kioku.CheckAgent(agent); err != nil {
+		return nil, err
 	}
 	m, ok := s.opt.Agents[agent]
 	if !ok || !callerOf(ctx).reaches(agent) {

@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"kioku"
 	"kioku/embed"
@@ -16,7 +18,7 @@ import (
 )
 
 // status turns the error of a call into what the caller is told. The cause of an unforeseen one goes to the log, under
-// an id that the caller is told too.
+// an id that the caller is told too; so does what a provider answered.
 func (s *Server) status(ctx context.Context, method string, err error) error {
 	var input *search.InputError
 	switch {
@@ -31,7 +33,8 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 	case errors.Is(err, kioku.ErrClosed):
 		return status.Error(codes.Unavailable, kioku.ErrClosed.Error())
 	case errors.Is(err, embed.ErrUnavailable):
-		return status.Error(codes.Unavailable, embed.ErrUnavailable.Error())
+		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
+		return errOutage(err)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "the deadline passed before the answer was ready")
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
@@ -55,6 +58,41 @@ func errInput(e *search.InputError) error {
 	detailed, err := st.WithDetails(&errdetails.BadRequest{
 		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}},
 	})
+	if err != nil {
+		return st.Err()
+	}
+	return detailed.Err()
+}
+
+// outage is the error of an embedding provider, and after how long the provider is asked again.
+type outage struct {
+	error
+	again time.Duration
+}
+
+// Unwrap returns the provider's error.
+func (o *outage) Unwrap() error { return o.error }
+
+// withRetry adds to the error of a provider when it is asked again, as far as the memory knows.
+func withRetry(ctx context.Context, m Memory, err error) error {
+	if !errors.Is(err, embed.ErrUnavailable) {
+		return err
+	}
+	st, unknown := m.Status(ctx)
+	if again := time.Until(st.Health.RetryAt); unknown == nil && again > 0 {
+		return &outage{err, again}
+	}
+	return err
+}
+
+// errOutage says that a provider is down and, in the details, when to try again.
+func errOutage(err error) error {
+	st := status.New(codes.Unavailable, embed.ErrUnavailable.Error())
+	var o *outage
+	if !errors.As(err, &o) {
+		return st.Err()
+	}
+	detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(o.again)})
 	if err != nil {
 		return st.Err()
 	}

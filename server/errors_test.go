@@ -11,11 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"kioku"
 	"kioku/embed"
+	"kioku/indexer"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -105,7 +107,7 @@ func TestAPanicIsInternalAndTheServerLivesOn(t *testing.T) {
 	opt := agents(fake)
 	opt.Log = logTo(&log)
 	s := newServer(t, opt)
-	client, stop := s.Local()
+	client, stop := mustLocal(t, s)
 	defer stop()
 	for range 3 {
 		_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
@@ -150,5 +152,37 @@ func TestADeadlineOfTheCallerIsKept(t *testing.T) {
 	}
 	if left := <-got; left < 59*time.Minute {
 		t.Errorf("the handler had %v left, want nearly an hour", left)
+	}
+}
+
+// A rebuild is the call that needs the provider: where it is down, the caller is told when it is asked again.
+func TestARebuildWithoutItsProviderTellsWhenToTryAgain(t *testing.T) {
+	for _, wait := range []time.Duration{0, time.Hour} {
+		fake := &fakeMemory{
+			sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error) {
+				return indexer.Report{}, fmt.Errorf("rebuild: %w", embed.ErrUnavailable)
+			},
+			status: func(context.Context) (kioku.Status, error) {
+				if wait == 0 {
+					return kioku.Status{}, errBoom
+				}
+				return kioku.Status{Health: embed.Health{Err: errBoom, RetryAt: time.Now().Add(wait)}}, nil
+			},
+		}
+		stream, err := local(t, agents(fake)).Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = stream.Recv()
+		wantCode(t, err, codes.Unavailable)
+		var got time.Duration
+		for _, detail := range status.Convert(err).Details() {
+			if info, ok := detail.(*errdetails.RetryInfo); ok {
+				got = info.GetRetryDelay().AsDuration()
+			}
+		}
+		if got > wait || got < wait-time.Minute {
+			t.Errorf("to be tried again after %v, want %v", got, wait)
+		}
 	}
 }

@@ -128,7 +128,17 @@ func mustServe(t testing.TB, m server.Memory) (kiokuv1.MemoryServiceClient, func
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Local()
+	return mustLocal(t, s)
+}
+
+// mustLocal returns a client of a server in this process, and what ends it.
+func mustLocal(t testing.TB, s *server.Server) (kiokuv1.MemoryServiceClient, func() error) {
+	t.Helper()
+	client, stop, err := s.Local()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, stop
 }
 
 func newServer(t *testing.T, opt server.Options) *server.Server {
@@ -143,7 +153,7 @@ func newServer(t *testing.T, opt server.Options) *server.Server {
 // local returns a client of a server in this process.
 func local(t *testing.T, opt server.Options) kiokuv1.MemoryServiceClient {
 	t.Helper()
-	client, stop := newServer(t, opt).Local()
+	client, stop := mustLocal(t, newServer(t, opt))
 	t.Cleanup(func() {
 		if err := stop(); err != nil {
 			t.Errorf("stop: %v", err)

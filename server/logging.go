@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+
+	"kioku"
 )
 
 // logUnary turns the error of a call into a status and logs how the call ended.
@@ -66,7 +68,7 @@ func endLevel(code codes.Code) slog.Level {
 // agentOf returns the agent that a request names, where it is an id.
 func agentOf(req any) string {
 	r, ok := req.(interface{ GetAgent() string })
-	if !ok || !validAgent(r.GetAgent()) {
+	if !ok || kioku.CheckAgent(r.GetAgent()) != nil {
 		return ""
 	}
 	return r.GetAgent()

@@ -75,8 +75,8 @@ func New(opt Options) (*Server, error) {
 		return nil, errors.New("nothing to serve: no agent is configured")
 	}
 	for id := range opt.Agents {
-		if !validAgent(id) {
-			return nil, fmt.Errorf("agent id %q: %s", id, agentIDRule)
+		if err := kioku.CheckAgent(id); err != nil {
+			return nil, fmt.Errorf("%q: %w", id, err)
 		}
 	}
 	if opt.SearchTimeout == 0 {

@@ -27,7 +27,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 	if err != nil {
 		return err
 	}
-	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune()}
+	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild()}
 	return follow(stream, m, func(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error) {
 		return m.Sync(ctx, opt, step)
 	})
@@ -39,7 +39,7 @@ func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamin
 	if err != nil {
 		return err
 	}
-	return follow(stream, m, m.Rebuild)
+	return withRetry(stream.Context(), m, follow(stream, m, m.Rebuild))
 }
 
 type work func(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error)
@@ -101,6 +101,16 @@ func done(r indexer.Report, state kioku.IndexState, took time.Duration) *kiokuv1
 	if r.EmbedErr != nil {
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
 			Code: search.ProviderDown, Text: "some texts have no vectors: " + clip(r.EmbedErr.Error(), 500),
+		})
+	}
+	if r.Stale != "" {
+		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
+			Code: search.IndexStale, Text: "the index was made with other settings: " + clip(r.Stale, 500),
+		})
+	}
+	if r.Bare > 0 {
+		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
+			Code: search.VectorsMissing, Text: fmt.Sprintf("%d unchanged files lack vectors", r.Bare),
 		})
 	}
 	if len(r.Unavailable) > 0 {

@@ -186,7 +186,7 @@ func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
 
 func TestClosingALocalClientEndsItsStreams(t *testing.T) {
 	s := newServer(t, agents(&fakeMemory{events: make(chan kioku.Event)}))
-	client, stop := s.Local()
+	client, stop := mustLocal(t, s)
 	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
 	if err != nil {
 		t.Fatal(err)
@@ -206,9 +206,39 @@ func TestClosingALocalClientEndsItsStreams(t *testing.T) {
 
 func TestALocalClientMayBeClosedUnused(t *testing.T) {
 	for range 20 {
-		_, stop := newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}).Local()
+		_, stop := mustLocal(t, newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}))
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestASyncForAQueryTellsWhatItLeftUndone(t *testing.T) {
+	got := make(chan kioku.SyncOptions, 1)
+	client := local(t, agents(&fakeMemory{sync: func(_ context.Context, opt kioku.SyncOptions, _ func(indexer.Progress)) (indexer.Report, error) {
+		got <- opt
+		return indexer.Report{Stale: "chunking changed", Bare: 2}, nil
+	}}))
+	stream, err := client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main", NoRebuild: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := stream.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opt := <-got; opt != (kioku.SyncOptions{NoRebuild: true}) {
+		t.Errorf("options %+v", opt)
+	}
+	var told []string
+	for _, d := range last.GetDegraded() {
+		told = append(told, d.GetCode()+": "+d.GetText())
+	}
+	want := []string{
+		"index_stale: the index was made with other settings: chunking changed",
+		"vectors_missing: 2 unchanged files lack vectors",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"kioku"
 )
 
 // maxTokenFile is the most bytes of a token file.
@@ -195,11 +197,10 @@ func (e *tokenEntry) complete(hexSum string) error {
 		return errors.New(`agents is required: a list of agent ids, or "*" for all`)
 	}
 	for _, id := range c.agents {
-		switch {
-		case id == "*":
+		if id == "*" {
 			c.everyone = true
-		case !validAgent(id):
-			return fmt.Errorf("agent %q: %s", id, agentIDRule)
+		} else if err := kioku.CheckAgent(id); err != nil {
+			return fmt.Errorf("%q: %w", id, err)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -33,6 +34,9 @@ type app struct {
 
 // run runs a command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
+	if err := checkArgs(args); err != nil {
+		return a.report(ctx, err)
+	}
 	root := a.rootCmd()
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
@@ -43,6 +47,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 		err = usageError{err}
 	}
 	return a.report(ctx, err)
+}
+
+// checkArgs returns a misuse for an argument that is no text, which nothing can be asked or written with.
+func checkArgs(args []string) error {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return misuse("argument %d, %q, is not valid UTF-8", i+1, arg)
+		}
+	}
+	return nil
 }
 
 // sources are where the settings of this run come from.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +47,9 @@ func (a *app) noteText(args []string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(a.stdin, maxNoteBytes))
 	if err != nil {
 		return "", fmt.Errorf("read the note: %w", err)
+	}
+	if !utf8.Valid(text) {
+		return "", misuse("standard input is not valid UTF-8")
 	}
 	return string(text), nil
 }

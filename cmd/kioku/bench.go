@@ -208,6 +208,8 @@ func (m *meter) bench(p bench.Progress) {
 		m.step(&kiokuv1.Progress{Phase: phase, FilesDone: int32(p.Done), FilesTotal: int32(p.Total)})
 		return
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if now := m.now(); !now.Before(m.next) {
 		m.next = now.Add(lineTime)
 		fmt.Fprintf(m.w, "kioku: %s: %d of %d\n", oneLine(phase), p.Done, p.Total)

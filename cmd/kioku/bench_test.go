@@ -1,190 +1,87 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
-	"kioku/bench"
+	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// trio is the small set that package bench is tested with.
-func trio(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.Abs("../../bench/testdata/trio")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
-	s := newSandbox(t, nil)
-	got := s.raw("bench", "retrieval", trio(t), "--by", "lang,ws", "--typos", "--off-topic", trio(t), "--granularity", "chunk")
-	got.wants(t, exitOK)
-	lines := strings.Split(strings.TrimRight(got.stdout, "\n"), "\n")
-	var names []string
-	for _, line := range lines[2:9] {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		names = append(names, name)
-		if strings.Index(lines[1], "p95 ms")+len("p95 ms") != len(line) {
-			t.Errorf("not aligned with its head:\n%s\n%s", lines[1], line)
+// BenchmarkDaemonMemory reports the most memory that a daemon held resident while it indexed 20 MB of Markdown in 2,000
+// files and answered 50 searches.
+func BenchmarkDaemonMemory(b *testing.B) {
+	s := benchWorkspace(b, 2000, 10_000)
+	for b.Loop() {
+		s.state = filepath.Join(b.TempDir(), "state")
+		p := s.start("serve", "--listen", "127.0.0.1:0")
+		_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.waits(p.err, "listening on tcp:"), "kioku: listening on tcp:"))
+		p.waits(p.err, "kioku: ready: ")
+		_, service := dial(b, net.JoinHostPort("127.0.0.1", port))
+		for i := range 50 {
+			req := &kiokuv1.MemorySearchRequest{Agent: "main", Query: fmt.Sprintf("what about %s and %s?", benchWord(i), benchWord(40*i))}
+			if resp, err := service.MemorySearch(b.Context(), req); err != nil || len(resp.GetResults()) == 0 {
+				b.Fatalf("search %d: %v, %v", i, resp, err)
+			}
 		}
-	}
-	if want := "trio|all but adversarial|lang en|lang ja|lang zh|ws home|ws work"; strings.Join(names, "|") != want {
-		t.Errorf("rows %q", names)
-	}
-	for _, want := range []string{"provider none, chunks\n", "nDCG@10", "\none typo in the rarest word", "\noff-topic questions"} {
-		if !strings.Contains(got.stdout, want) {
-			t.Errorf("%q is missing:\n%s", want, got.stdout)
-		}
-	}
-	if strings.Contains(got.stdout, "\x1b") || strings.Contains(got.stdout, "macro mean") {
-		t.Errorf("colours, or a mean of one set:\n%s", got.stdout)
+		b.ReportMetric(peak(b, p.cmd.Process.Pid), "MB_peak(goal<=200)")
+		p.terminates()
 	}
 }
 
-func TestBenchRetrievalComparesProvidersInJSON(t *testing.T) {
-	s := newSandbox(t, nil)
-	var report struct {
-		Runs []struct {
-			Provider, Granularity string
-			Sets                  []struct {
-				Set    string
-				Groups []struct {
-					Group   string
-					Figures map[string]float64
+// benchWorkspace makes a workspace of files with about size bytes each, the same in every run.
+func benchWorkspace(b *testing.B, files, size int) *sandbox {
+	s := newSandbox(b, nil)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range files {
+		var text bytes.Buffer
+		fmt.Fprintf(&text, "# Notes %d\n", i)
+		for text.Len() < size {
+			fmt.Fprintf(&text, "\n## %s\n\n", benchWord(r.IntN(5000)))
+			for range 8 {
+				for range 10 {
+					// Squared, so that some words are common and most are rare.
+					x := r.Float64()
+					text.WriteString(benchWord(int(5000*x*x)) + " ")
 				}
-			}
-			Macro map[string]float64
-		}
-	}
-	got := s.raw("bench", "retrieval", trio(t), "--compare", "none,hash", "--granularity", "passage", "--json")
-	got.wants(t, exitOK)
-	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil {
-		t.Fatal(err)
-	}
-	if len(report.Runs) != 2 || report.Runs[0].Provider != "none" || report.Runs[1].Provider != "hash" {
-		t.Fatalf("got %s", got.stdout)
-	}
-	for _, run := range report.Runs {
-		fair := run.Sets[0].Groups[1]
-		if run.Granularity != "passage" || run.Sets[0].Set != "trio" || fair.Group != "all but adversarial" {
-			t.Errorf("%+v", run)
-		}
-		for _, name := range []string{"R@1", "R@5", "R@10", "MRR@10", "nDCG@10", "R@2k", "V@5", "V@4k", "empty", "p50_ms", "p95_ms", "n"} {
-			if v, ok := fair.Figures[name]; !ok || v != run.Macro[name] {
-				t.Errorf("%s: %v, macro %v", name, v, run.Macro[name])
+				text.WriteString("\n")
 			}
 		}
-		if fair.Figures["R@5"] < 0.5 || fair.Figures["n"] != 10 {
-			t.Errorf("%v", fair.Figures)
-		}
+		s.write(fmt.Sprintf("memory/%02d/note-%04d.md", i%50, i), text.String())
 	}
+	return s
 }
 
-func TestBenchRetrievalWritesResultsForAScorer(t *testing.T) {
-	s := newSandbox(t, nil)
-	one, folder := filepath.Join(s.home, "out.jsonl"), filepath.Join(s.home, "results")
-	s.raw("bench", "retrieval", trio(t), "--out", "out.jsonl").wants(t, exitOK)
-	s.raw("bench", "retrieval", filepath.Dir(trio(t)), "--out", "results/").wants(t, exitOK)
-	text, err := os.ReadFile(one)
+// benchWord is the n-th of a made-up vocabulary.
+func benchWord(n int) string {
+	syllables := [...]string{"ka", "mo", "ri", "ten", "lu", "sho", "bar", "vi", "ne", "qua"}
+	word := ""
+	for n += 10; n > 0; n /= len(syllables) {
+		word += syllables[n%len(syllables)]
+	}
+	return word
+}
+
+// peak reads the most resident memory of a process so far, in MB.
+func peak(b *testing.B, pid int) float64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		t.Fatal(err)
+		b.Skip("no /proc here")
 	}
-	if same, err := os.ReadFile(filepath.Join(folder, "trio.jsonl")); err != nil || string(same) != string(text) {
-		t.Errorf("%v: %s", err, same)
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	fields := strings.Fields(rest)
+	if len(fields) < 2 || fields[1] != "kB" {
+		b.Fatalf("no VmHWM in %s", status)
 	}
-	if n := strings.Count(string(text), "\n"); n != 11 || !strings.HasPrefix(string(text), `{"id":"trio/oven","results":[{"path":"memory/2026-02-03.md","start_line":`) {
-		t.Errorf("%d lines: %s", n, text)
-	}
-	other := filepath.Join(s.home, "other")
-	if err := os.CopyFS(other, os.DirFS(trio(t))); err != nil {
-		t.Fatal(err)
-	}
-	s.raw("bench", "retrieval", trio(t), other, "--out", "out.jsonl").wants(t, exitUsage, "both have a question", "end --out with /")
-	if got := s.raw("bench", "retrieval", trio(t), other, "--out", "results"); !strings.Contains(got.stdout, "macro mean") {
-		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
-	}
-}
-
-func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
-	s := newSandbox(t, map[string]string{
-		"queries.jsonl": "{}\n", "two/a/queries.jsonl": "", "two/b/queries.jsonl": "",
-	})
-	s.raw("bench", "retrieval", s.workspace).wants(t, exitError, "queries.jsonl:1: a question needs")
-	s.raw("bench", "retrieval", s.home).wants(t, exitError, "is no set and holds none")
-	for _, tc := range []struct {
-		flags []string
-		want  string
-	}{
-		{[]string{"--by", "colour"}, "choose category, lang, ws"},
-		{[]string{"--granularity", "page"}, "choose chunk or passage"},
-		{[]string{"--compare", "none,hash", "--out", "x"}, "leave --compare away"},
-	} {
-		s.raw(append([]string{"bench", "retrieval", trio(t)}, tc.flags...)...).wants(t, exitUsage, tc.want)
-	}
-	s.raw("bench", "retrieval", trio(t), "--compare", "nonesuch").wants(t, exitError, "provider nonesuch")
-}
-
-func TestTheExampleQuestionsPass(t *testing.T) {
-	s := newSandbox(t, nil)
-	examples, err := filepath.Abs("../../examples")
+	kib, err := strconv.ParseFloat(fields[0], 64)
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	got := s.raw("bench", "golden", filepath.Join(examples, "golden.yaml"), "--workspace", filepath.Join(examples, "workspace"), "--state", s.state)
-	got.wants(t, exitOK)
-	if strings.Count(got.stdout, "\nok ") != 11 || !strings.Contains(got.stdout, "12 of 12 found, recall 1.000") || !strings.Contains(got.stdout, "; ja 3 of 3") {
-		t.Errorf("got %s", got.stdout)
-	}
-}
-
-func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
-	s := newSandbox(t, notes())
-	s.write("questions.yaml", "- question: Why did the boiler pressure fall?\n  path: memory/2026-01-10.md\n  lines: 3-5\n"+
-		"- question: When do deploys happen?\n  path: memory/2026-01-12.md\n")
-	file := filepath.Join(s.workspace, "questions.yaml")
-	got := s.run("bench", "golden", file)
-	got.wants(t, exitError, "recall 0.500 is below --min-recall 1.000")
-	for _, want := range []string{"ok    rank 1   Why did", "FAIL           When do", "expected memory/2026-01-12.md; the first result is MEMORY.md#L", "1 of 2 found, recall 0.500"} {
-		if !strings.Contains(got.stdout, want) {
-			t.Errorf("%q is missing: %s", want, got.stdout)
-		}
-	}
-	s.run("bench", "golden", file, "--min-recall", "0.5").wants(t, exitOK)
-	var report goldenReport
-	got = s.run("bench", "golden", file, "--json")
-	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil || got.code != exitError {
-		t.Fatalf("exit %d, %v: %s", got.code, err, got.stdout)
-	}
-	if report.Passed != 1 || report.Total != 2 || report.Questions[0].Rank != 1 || report.Questions[0].Expected != "memory/2026-01-10.md#L3-L5" || report.Questions[1].Passed {
-		t.Errorf("%+v", report)
-	}
-	s.run("bench", "golden", file, "--min-recall", "1.5").wants(t, exitUsage, "between 0 and 1")
-	s.write("questions.yaml", "- question: q\n  paht: a.md\n")
-	s.run("bench", "golden", file).wants(t, exitError, "questions.yaml:2: \"paht\" means nothing here")
-}
-
-func TestAMeasurementTellsHowFarItIs(t *testing.T) {
-	var out strings.Builder
-	c := &clock{}
-	m := newMeter(&out, false, c.now)
-	for i := range 12 {
-		m.bench(bench.Progress{Set: "trio", Phase: bench.PhaseAsk, Done: i, Total: 12})
-		c.Time = c.Add(1e9)
-	}
-	if want := "kioku: trio: ask: 5 of 12\nkioku: trio: ask: 10 of 12\n"; out.String() != want {
-		t.Errorf("got %q", out.String())
-	}
-	out.Reset()
-	m = newMeter(&out, true, c.now)
-	c.Time = c.Add(2e9)
-	m.bench(bench.Progress{Set: "trio", Phase: bench.PhaseAsk, Done: 3, Total: 12})
-	m.end()
-	if !strings.Contains(out.String(), "3/12") || strings.Contains(out.String(), "\n") {
-		t.Errorf("got %q", out.String())
-	}
+	return kib * 1024 / 1e6
 }

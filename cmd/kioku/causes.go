@@ -40,11 +40,12 @@ func (c *causes) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// cause returns what was behind an error of a call that this process answered itself.
+// cause returns what was behind an error of a call that this process answered itself: of one that nobody foresaw, and
+// of a provider that gave no answer.
 func (c *causes) cause(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if status.Code(err) != codes.Internal || c.last == "" {
+	if code := status.Code(err); code != codes.Internal && code != codes.Unavailable || c.last == "" {
 		return err
 	}
 	return errors.New(c.last)

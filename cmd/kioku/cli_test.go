@@ -50,14 +50,14 @@ func buildFlags() []string {
 
 // sandbox is a home, a workspace and a state folder of a test's own.
 type sandbox struct {
-	t                      *testing.T
+	t                      testing.TB
 	home, workspace, state string
 	env                    []string
 	stdin                  string
 }
 
 // newSandbox makes a workspace that holds files, by path.
-func newSandbox(t *testing.T, files map[string]string) *sandbox {
+func newSandbox(t testing.TB, files map[string]string) *sandbox {
 	t.Helper()
 	s := &sandbox{t: t, home: t.TempDir(), workspace: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
 	s.env = append(systemEnv(), "HOME="+s.home, "TZ=UTC")

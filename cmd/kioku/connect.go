@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"kioku"
 	"kioku/cmd/kioku/config"
@@ -38,6 +40,9 @@ const (
 	toWrite
 )
 
+// lockWait bounds waiting for an index that another process owns.
+const lockWait = 5 * time.Second
+
 // connect returns a client of the daemon that serves the agent, else of this process, over an index that it opens. An
 // index that another process owns can still be read.
 func (a *app) connect(ctx context.Context, n need) (*client, error) {
@@ -53,18 +58,15 @@ func (a *app) connect(ctx context.Context, n need) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err = a.open(ctx, conf, place, a.readOnly)
-	if err == nil || a.readOnly {
-		return c, err
+	if a.readOnly {
+		return a.open(ctx, conf, place, true)
 	}
-	if errors.Is(err, kioku.ErrLocked) {
-		// The owner may be a daemon that listens only now.
-		if c, again := a.daemon(ctx, conf); c != nil || again != nil {
-			return c, again
-		}
-	}
-	if n == toWrite || !readable(err) {
+	if err := checkFolder(ctx, conf, place, n); err != nil {
 		return nil, err
+	}
+	c, err = a.own(ctx, conf, place, n)
+	if err == nil || n == toWrite || !readable(err) {
+		return c, err
 	}
 	c, reading := a.open(ctx, conf, place, true)
 	if reading != nil {
@@ -72,6 +74,34 @@ func (a *app) connect(ctx context.Context, n need) (*client, error) {
 	}
 	a.notice("%v; reading it as it stands", err)
 	return c, nil
+}
+
+// own opens the index for writing, or returns a client of a daemon that has taken it meanwhile. Who has to write waits
+// for another owner, at most lockWait.
+func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, n need) (*client, error) {
+	end := time.Now().Add(lockWait)
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
+		c, err := a.open(ctx, conf, place, false)
+		if !errors.Is(err, kioku.ErrLocked) {
+			return c, err
+		}
+		// The owner may be a daemon that listens only now.
+		if c, again := a.daemon(ctx, conf); c != nil || again != nil {
+			return c, again
+		}
+		if n == toRead {
+			return nil, err
+		}
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("%w; wait for it, or run kioku serve, which many commands may ask at once", err)
+		}
+		select {
+		// Those who wait together do not come back together.
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // readable reports whether an index that could not be opened for writing may be read still: another process owns it, or
@@ -86,7 +116,7 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 	if err != nil {
 		return nil, err
 	}
-	causes := &causes{Handler: a.log(quietLevel(conf)).Handler()}
+	causes := &causes{Handler: &lines{app: a, level: quietLevel(conf)}}
 	opt, err := engine(conf, place, embedder, slog.New(causes))
 	if err != nil {
 		return nil, err
@@ -102,7 +132,10 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
-	local, end := srv.Local()
+	local, end, err := srv.Local()
+	if err != nil {
+		return nil, errors.Join(err, memory.Close())
+	}
 	return &client{
 		MemoryServiceClient: local, agent: place.Agent, memory: memory, readOnly: readOnly,
 		cause: causes.cause,

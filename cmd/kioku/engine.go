@@ -7,6 +7,7 @@ import (
 	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
+	"kioku/search"
 )
 
 // engine turns the settings of one agent into what its memory is opened with.
@@ -15,13 +16,25 @@ func engine(conf *config.Config, place config.Place, embedder *embed.Client, log
 	if err != nil {
 		return kioku.Options{}, err
 	}
-	now := func() time.Time { return time.Now().In(conf.Location) }
-	index, ranking := conf.Index, conf.Search
+	now := clockOf(conf)
+	index := conf.Index
 	index.Workspace, index.ExtraPaths = place.Workspace, place.ExtraPaths
-	index.Now, index.Log, ranking.Now = now, log, now
+	index.Now, index.Log = now, log
 	return kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, State: state,
-		Chunking: conf.Chunking, Embedder: embedder, Index: index, Search: ranking,
+		Chunking: conf.Chunking, Embedder: embedder, Index: index, Search: ranking(conf),
 		CacheEntries: conf.CacheEntries, Location: conf.Location, Now: now, Log: log,
 	}, nil
+}
+
+// clockOf is the clock of the configured time zone.
+func clockOf(conf *config.Config) func() time.Time {
+	return func() time.Time { return time.Now().In(conf.Location) }
+}
+
+// ranking is the settings of searches.
+func ranking(conf *config.Config) search.Options {
+	opt := conf.Search
+	opt.Now = clockOf(conf)
+	return opt
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"kioku/cmd/kioku/config"
+	"kioku/embed"
 )
 
 // Exit codes.
@@ -84,19 +86,39 @@ func message(err error) string {
 		return usage.Error() + " (see kioku --help)"
 	}
 	if st, ok := status.FromError(err); ok {
-		return st.Message() + advice(st.Code())
+		return st.Message() + advice(st)
 	}
-	return err.Error()
+	return plain(err)
 }
 
-func advice(code codes.Code) string {
-	switch code {
-	case codes.Unavailable:
+func advice(st *status.Status) string {
+	switch {
+	case strings.HasPrefix(st.Message(), embed.ErrUnavailable.Error()):
+		return "; kioku status says why"
+	case st.Code() == codes.Unavailable:
 		return "; the daemon ended or is starting: try again"
-	case codes.DeadlineExceeded:
+	case st.Code() == codes.DeadlineExceeded:
 		return "; try again, or with --no-daemon"
 	}
 	return ""
+}
+
+// plain is the text of an error without the names of system calls that the standard library puts before paths.
+func plain(err error) string {
+	text := err.Error()
+	var at *fs.PathError
+	if !errors.As(err, &at) || (at.Op != "lstat" && at.Op != "stat") {
+		return text
+	}
+	reason := at.Err.Error()
+	if errors.Is(at.Err, fs.ErrNotExist) {
+		reason = "no such file or folder"
+	}
+	before, behind, ok := strings.Cut(text, at.Error())
+	if ok && !strings.Contains(before, at.Path) {
+		reason = at.Path + ": " + reason
+	}
+	return before + reason + behind
 }
 
 // oneLine keeps a message on its line.

@@ -33,21 +33,27 @@ func (a *app) get(ctx context.Context, c *client, req *kiokuv1.MemoryGetRequest)
 		return err
 	}
 	if a.json {
-		return a.writeProto(resp)
+		err = a.writeProto(resp)
+	} else {
+		p := a.page()
+		if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLines() > 0 {
+			p.linef("%s", text)
+		}
+		err = a.show(p)
 	}
-	p := a.page()
-	if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLines() > 0 {
-		p.linef("%s", text)
-	}
-	if err := a.show(p); err != nil {
-		return err
-	}
+	a.tellRest(req, resp)
+	return err
+}
+
+// tellRest says where to go on, if lines are left.
+func (a *app) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGetResponse) {
 	switch {
 	case resp.GetLines() == 0 && resp.GetTotalLines() > 0:
 		a.notice("%s has %s", resp.GetPath(), count(resp.GetTotalLines(), "line"))
 	case resp.GetNextFrom() > 0 && (resp.GetTruncated() || req.GetLines() == 0):
 		a.notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFrom(), resp.GetFrom()+resp.GetLines()-1,
 			resp.GetTotalLines(), resp.GetPath(), resp.GetNextFrom())
+	case resp.GetTruncated():
+		a.notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFrom()+resp.GetLines()-1, resp.GetPath())
 	}
-	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,14 @@ func (a *app) index(ctx context.Context, c *client, force, strict bool) error {
 		return err
 	}
 	a.tellDegraded(done.GetDegraded())
-	if strict && len(done.GetDegraded()) > 0 {
+	lost := st.GetUnavailable()
+	if len(lost) > 0 {
+		a.notice("%s cannot be read: %s", count(len(lost), "folder"), strings.Join(lost, ", "))
+	}
+	if r.Skipped > 0 || len(lost) > 0 {
+		a.notice("not everything is indexed; kioku status says what was left out, and why")
+	}
+	if strict && (len(done.GetDegraded()) > 0 || len(lost) > 0) {
 		return errDegraded
 	}
 	return nil

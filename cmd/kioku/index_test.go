@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,6 +41,44 @@ func TestIndexSaysForPeopleWhatItHolds(t *testing.T) {
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- one\n"})
 	if out := s.must("index"); !cmp.Equal(out[:17], "1 file, 1 chunk, ") {
 		t.Errorf("got %q", out)
+	}
+}
+
+func TestAnIndexThatLeftSomethingOutSaysSo(t *testing.T) {
+	s := newSandbox(t, notes())
+	if got := s.run("index", "--strict"); got.code != exitOK || got.stderr != "" {
+		t.Errorf("nothing was left out: exit %d: %s", got.code, got.stderr)
+	}
+	s.write("memory/binary.md", "a\x00b")
+	s.run("index", "--strict").wants(t, exitOK, "kioku status says what was left out, and why")
+}
+
+func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	s := newSandbox(t, notes())
+	s.must("index")
+	memory := filepath.Join(s.workspace, "memory")
+	if err := os.Chmod(memory, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(memory, 0o700) }) // for the removal of the folder
+	s.run("index").wants(t, exitOK, "1 folder cannot be read: memory", "kioku status")
+	s.run("index", "--strict").wants(t, exitDegraded, "1 folder cannot be read: memory", "kioku status")
+}
+
+func TestAProviderThatRefusesIsNamedWithItsReason(t *testing.T) {
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
+	}))
+	defer provider.Close()
+	s := newSandbox(t, notes())
+	s.must("index")
+	got := s.run("index", "--force", "--provider", "openai", "--model", "m1", "--base-url", provider.URL)
+	got.wants(t, exitError, "401: check OPENAI_API_KEY or remote.apiKey")
+	if strings.Contains(got.stderr, "daemon") {
+		t.Errorf("there is no daemon: %s", got.stderr)
 	}
 }
 

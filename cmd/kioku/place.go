@@ -6,11 +6,17 @@ import (
 	"strings"
 )
 
-// citation is a place as search results write it, "path#L3-L9"; the lines and the end may be missing.
-var citation = regexp.MustCompile(`^(.+)#L(\d+)(?:-L(\d+))?$`)
+var (
+	// citation is a place as search results write it, "path#L3-L9"; the lines and the end may be missing.
+	citation = regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
+	// mistaken is a memory file with something behind it that names no lines.
+	mistaken = regexp.MustCompile(`(?i)^(.+?\.(?:md|jsonl))([:#].*)$`)
+	// memoryFile is a path that ends as memory files do, whatever it holds before.
+	memoryFile = regexp.MustCompile(`(?i)\.(?:md|jsonl)$`)
+)
 
 // parsePlace reads path, path:from, path:from:count or a citation. What is not given is 0; a colon that no number
-// follows belongs to the path.
+// follows belongs to the path, unless the path of a memory file ends before it.
 func parsePlace(s string) (path string, from, count int32, err error) {
 	if m := citation.FindStringSubmatch(s); m != nil {
 		from, err = lineNumber(m[2])
@@ -23,7 +29,7 @@ func parsePlace(s string) (path string, from, count int32, err error) {
 	}
 	path, last, ok := cutNumber(s)
 	if !ok {
-		return s, 0, 0, nil
+		return s, 0, 0, checkPath(s)
 	}
 	if shorter, first, ok := cutNumber(path); ok {
 		if count, err = lineNumber(last); err != nil {
@@ -31,8 +37,19 @@ func parsePlace(s string) (path string, from, count int32, err error) {
 		}
 		path, last = shorter, first
 	}
-	from, err = lineNumber(last)
+	if err = checkPath(path); err == nil {
+		from, err = lineNumber(last)
+	}
 	return path, from, count, err
+}
+
+// checkPath returns a misuse where what follows the path of a memory file should have been lines.
+func checkPath(path string) error {
+	m := mistaken.FindStringSubmatch(path)
+	if m == nil || memoryFile.MatchString(path) {
+		return nil
+	}
+	return misuse("%q names no lines of %s; write %s:7, %s:7:12 or %s#L7-L18", m[2], m[1], m[1], m[1], m[1])
 }
 
 // cutNumber cuts ":123" off the end.

@@ -21,7 +21,7 @@ const patience = 30 * time.Second
 
 // process is a program that runs beside a test.
 type process struct {
-	t   *testing.T
+	t   testing.TB
 	cmd *exec.Cmd
 	in  io.Closer
 	// outPipe is where out is read from.
@@ -136,7 +136,7 @@ func (s *sandbox) serve(args ...string) (*process, string) {
 }
 
 // dial connects to a daemon over TCP.
-func dial(t *testing.T, address string) (*grpc.ClientConn, kiokuv1.MemoryServiceClient) {
+func dial(t testing.TB, address string) (*grpc.ClientConn, kiokuv1.MemoryServiceClient) {
 	t.Helper()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"google.golang.org/grpc"
 
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
 )
 
 const (
@@ -18,6 +20,9 @@ const (
 	// line stays.
 	quietTime = time.Second
 	lineTime  = 5 * time.Second
+	// drawTime is how often a bar is drawn at most, frameTime how often while nothing happens.
+	drawTime  = 100 * time.Millisecond
+	frameTime = 250 * time.Millisecond
 )
 
 // meter tells people how far long work is: a bar on a terminal, a line now and then elsewhere, nothing of work that is
@@ -26,12 +31,13 @@ type meter struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
-	next     time.Time
-	bar      *progressbar.ProgressBar
-}
+	start    time.Time
 
-func (a *app) meter() *meter {
-	return newMeter(a.stderr, isTerminal(a.stderr), time.Now)
+	// mu guards what follows.
+	mu   sync.Mutex
+	next time.Time
+	last *kiokuv1.Progress
+	bar  *progressbar.ProgressBar
 }
 
 func newMeter(w io.Writer, terminal bool, now func() time.Time) *meter {
@@ -39,41 +45,86 @@ func newMeter(w io.Writer, terminal bool, now func() time.Time) *meter {
 	if terminal {
 		wait = quietTime
 	}
-	return &meter{w: w, terminal: terminal, now: now, next: now().Add(wait)}
+	start := now()
+	return &meter{w: w, terminal: terminal, now: now, start: start, next: start.Add(wait), last: &kiokuv1.Progress{Phase: "start"}}
+}
+
+// meter returns a meter on standard error.
+func (a *app) meter() *meter { return newMeter(a.stderr, isTerminal(a.stderr), time.Now) }
+
+// run lets the meter tell of time that passes without a step, until the returned function is called.
+func (m *meter) run() (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(frameTime)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				m.tell()
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-ended; m.end() }
 }
 
 // step tells of one step where it is time to.
 func (m *meter) step(p *kiokuv1.Progress) {
-	if m.bar == nil && m.now().Before(m.next) {
-		return
-	}
-	if m.terminal {
-		m.draw(p)
-		return
-	}
-	m.next = m.now().Add(lineTime)
-	fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks, %d embedded\n",
-		oneLine(p.GetPhase()), p.GetFilesDone(), p.GetFilesTotal(), p.GetChunks(), p.GetEmbedded())
+	m.mu.Lock()
+	m.last = p
+	m.mu.Unlock()
+	m.tell()
 }
 
+// tell tells of the last step where it is time to.
+func (m *meter) tell() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.last
+	switch {
+	case m.now().Before(m.next):
+	case m.terminal:
+		m.next = m.now().Add(drawTime)
+		m.draw(p)
+	default:
+		m.next = m.now().Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks, %d embedded\n",
+			oneLine(p.GetPhase()), p.GetFilesDone(), p.GetFilesTotal(), p.GetChunks(), p.GetEmbedded())
+	}
+}
+
+// draw draws the bar; who calls it holds mu.
 func (m *meter) draw(p *kiokuv1.Progress) {
-	total, phase := int(p.GetFilesTotal()), fmt.Sprintf("%-6s", oneLine(p.GetPhase()))
+	total := int(p.GetFilesTotal())
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
-			progressbar.OptionSetDescription(phase),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond))
+			progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
 	}
 	if total > 0 && total != m.bar.GetMax() {
 		m.bar.ChangeMax(total)
 	}
 	// A bar that is full counts as finished and is never drawn again.
 	_ = m.bar.Set(min(int(p.GetFilesDone()), max(total-1, 0)))
-	m.bar.Describe(phase)
+	m.bar.Describe(m.description(p))
+}
+
+// description is the phase, the time that has passed and, once it can be told, the time that is left.
+func (m *meter) description(p *kiokuv1.Progress) string {
+	passed := m.now().Sub(m.start)
+	text := fmt.Sprintf("%-6s %s", oneLine(p.GetPhase()), passed.Round(time.Second))
+	if done, total := p.GetFilesDone(), p.GetFilesTotal(); done > 0 && done < total && passed >= 2*time.Second {
+		text += fmt.Sprintf(", %s left", (passed * time.Duration(total-done) / time.Duration(done)).Round(time.Second))
+	}
+	return text
 }
 
 // end takes the bar away.
 func (m *meter) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.bar != nil {
 		_ = m.bar.Finish()
 	}
@@ -85,7 +136,7 @@ func (a *app) follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err er
 		return nil, err
 	}
 	m := a.meter()
-	defer m.end()
+	defer m.run()()
 	var last *kiokuv1.Progress
 	for {
 		p, err := stream.Recv()
@@ -103,12 +154,13 @@ func (a *app) follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err er
 }
 
 // freshen brings the index in step with the folder before a question, unless a daemon does that all the time or the
-// index is read as it stands. An index that cannot be brought up to date still answers.
+// index is read as it stands. What only kioku index does, which may take long and cost embeddings, is left undone and
+// told. An index that cannot be brought up to date still answers.
 func (a *app) freshen(ctx context.Context, c *client) error {
 	if c.memory == nil || c.readOnly {
 		return nil
 	}
-	done, err := a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent}))
+	done, err := a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent, NoRebuild: true}))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -116,8 +168,20 @@ func (a *app) freshen(ctx context.Context, c *client) error {
 		a.notice("the index may lag behind the folder: %s", message(c.cause(err)))
 		return nil
 	}
-	a.tellDegraded(done.GetDegraded())
+	a.tellUndone(done.GetDegraded())
 	return nil
+}
+
+// tellUndone tells what a sync for a query had to do without, and what does it.
+func (a *app) tellUndone(list []*kiokuv1.Degradation) {
+	for _, d := range list {
+		switch d.GetCode() {
+		case search.IndexStale, search.VectorsMissing:
+			a.notice("%s; run kioku index", d.GetText())
+		default:
+			a.tellDegraded([]*kiokuv1.Degradation{d})
+		}
+	}
 }
 
 // tellDegraded tells what an answer had to do without.

@@ -43,6 +43,37 @@ func TestElsewhereThanOnATerminalALineComesNowAndThen(t *testing.T) {
 	}
 }
 
+func TestABarTellsWhatTimeIsLeftOnceItIsKnown(t *testing.T) {
+	var out strings.Builder
+	c := &clock{time.Unix(0, 0)}
+	m := newMeter(&out, true, c.now)
+	frame := func(after time.Duration, p *kiokuv1.Progress) string {
+		out.Reset()
+		c.Time = c.Add(after)
+		if p == nil {
+			m.tell()
+		} else {
+			m.step(p)
+		}
+		return out.String()
+	}
+	if got := frame(900*time.Millisecond, nil); got != "" {
+		t.Errorf("too early: %q", got)
+	}
+	if got := frame(100*time.Millisecond, nil); !strings.Contains(got, "start") || !strings.Contains(got, " 1s") {
+		t.Errorf("before the first step: %q", got)
+	}
+	if got := frame(3*time.Second, &kiokuv1.Progress{Phase: "embed", FilesTotal: 500}); !strings.Contains(got, "embed  4s ") || strings.Contains(got, "left") {
+		t.Errorf("with nothing done: %q", got)
+	}
+	if got := frame(6*time.Second, &kiokuv1.Progress{Phase: "embed", FilesDone: 100, FilesTotal: 500}); !strings.Contains(got, "10s, 40s left") || !strings.Contains(got, "100/500") {
+		t.Errorf("a fifth done: %q", got)
+	}
+	if got := frame(5*time.Second, nil); !strings.Contains(got, "15s, 1m0s left") {
+		t.Errorf("without a step: %q", got)
+	}
+}
+
 func TestOnATerminalABarIsDrawnAndTakenAway(t *testing.T) {
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}

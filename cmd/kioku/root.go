@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,12 +20,35 @@ func (a *app) rootCmd() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	a.addGlobals(root)
 	root.AddCommand(
 		a.initCmd(), a.serveCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
 		a.explainCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
 	)
 	return root
+}
+
+// parserError is what the flag parser says of a value, in words of the standard library.
+var parserError = regexp.MustCompile(`strconv\.Parse(\w+): parsing ".*": (.+)$`)
+
+// flagError says in plain words why a flag's value is refused.
+func flagError(err error) error {
+	m := parserError.FindStringSubmatchIndex(err.Error())
+	if m == nil {
+		return err
+	}
+	text := err.Error()
+	problem := "not a whole number"
+	switch kind, reason := text[m[2]:m[3]], text[m[4]:m[5]]; {
+	case strings.Contains(reason, "range"):
+		problem = "too large a number"
+	case kind == "Bool":
+		problem = "neither true nor false"
+	case kind == "Float":
+		problem = "not a number"
+	}
+	return errors.New(text[:m[0]] + problem)
 }
 
 // addGlobals adds the flags that every command knows.

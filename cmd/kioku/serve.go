@@ -31,7 +31,8 @@ func (a *app) serveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in step",
 		Long: "Serve memories over gRPC, on a unix socket in the state folder and on a TCP address, and keep their indexes in step\n" +
-			"with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again.",
+			"with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again\n" +
+			"and takes over those of searches (query.*) and logLevel.",
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,6 +76,27 @@ func (f *agentFlag) Set(value string) error {
 	return f.setting.Set(value)
 }
 
+// checkAgents returns a misuse where two places name the folder of one agent, of which one would be ignored.
+func (a *app) checkAgents(conf *config.Config) error {
+	named := map[string]string{}
+	if v, err := conf.Value("workspace"); err == nil && conf.ByFlagOrEnv("workspace") {
+		named[conf.Agent] = v.Origin + " " + v.Text
+	}
+	for _, f := range a.flags {
+		if f.Key != "agents" {
+			continue
+		}
+		for item := range strings.SplitSeq(f.Value, ",") {
+			id, _, _ := strings.Cut(strings.TrimSpace(item), "=")
+			if before := named[id]; before != "" {
+				return misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
+			}
+			named[id] = f.Name + " " + item
+		}
+	}
+	return nil
+}
+
 // daemon is the state of a running kioku serve.
 type daemon struct {
 	app      *app
@@ -115,6 +137,9 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
 	conf, err := a.config()
 	if err != nil {
+		return nil, err
+	}
+	if err := a.checkAgents(conf); err != nil {
 		return nil, err
 	}
 	level := &slog.LevelVar{}

@@ -55,8 +55,7 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	p, _ := s.serve()
 	owner := fmt.Sprintf("pid %d", p.cmd.Process.Pid)
 	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", owner)
-	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner)
-	s.run("append", "--no-daemon", "x").wants(t, exitError, "index is in use", owner)
+	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner, "wait for it, or run kioku serve")
 	got := s.run("search", "--no-daemon", "boiler pressure")
 	got.wants(t, exitOK, owner, "reading it as it stands")
 	if !strings.Contains(got.stdout, "memory/2026-01-10.md") {
@@ -226,17 +225,91 @@ func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 	if line := p.waits(p.err, "keeping the old settings"); !strings.Contains(line, "c.yaml:2:9: query.maxResult: no such setting; did you mean") {
 		t.Errorf("got %s", line)
 	}
-	write("logLevel: debug\nquery: {maxResults: 1}\n")
+	write("logLevel: debug\nchunking: {tokens: 200}\n")
 	p.signal(syscall.SIGHUP)
-	p.waits(p.err, "settings are read again, 2 values changed")
-	if line := p.waits(p.err, "count after a restart"); !strings.Contains(line, "query.maxResults") || strings.Contains(line, "logLevel") {
+	if line := p.waits(p.err, "count after a restart"); !strings.Contains(line, "chunking.tokens") || strings.Contains(line, "logLevel") {
 		t.Errorf("got %s", line)
 	}
+	p.waits(p.err, "settings are read again, 2 values changed")
 	_, service := dial(t, address)
 	if _, err := service.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	p.waits(p.err, `"level":"DEBUG"`)
+	p.terminates()
+}
+
+// Hazard G02: every setting of searches counts at once, for every agent; nothing else that changed does.
+func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.write("memory/2026-01-20.md", "# 2026-01-20\nThe boiler was inspected.\n")
+	nova := t.TempDir()
+	for _, name := range []string{"MEMORY.md", "USER.md"} {
+		if err := os.WriteFile(filepath.Join(nova, name), []byte("The boiler of "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(s.home, "c.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("query: {maxResults: 6}\n")
+	p, address := s.serve("--config", file, "--agent", "nova="+nova)
+	_, service := dial(t, address)
+	ask := func(agent string, results int, decay float64) {
+		t.Helper()
+		resp, err := service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: agent, Query: "boiler", Explain: true, Now: "2027-01-01"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(resp.GetResults()); n != results {
+			t.Errorf("%s: %d results, want %d", agent, n, results)
+		}
+		for _, hit := range resp.GetResults() {
+			if got := hit.GetTrace().GetDecay(); hit.GetDate() != "" && (got < decay-0.01 || got > decay+0.01) {
+				t.Errorf("%s: decay %.3f, want %.2f", hit.GetPath(), got, decay)
+			}
+		}
+	}
+	ask("main", 2, 0.85)
+	ask("nova", 2, 0)
+	write("query: {maxResults: 1, hybrid: {temporalDecay: {floor: 0.7}}}\n")
+	p.signal(syscall.SIGHUP)
+	p.waits(p.err, "settings are read again, 2 values changed")
+	ask("main", 1, 0.7)
+	ask("nova", 1, 0)
+	p.signal(syscall.SIGHUP)
+	p.waits(p.err, "settings are read again, 0 values changed")
+	p.terminates()
+	if said := strings.Join(p.said, "\n"); strings.Contains(said, "count after a restart") {
+		t.Errorf("what counts already does not have to wait: %s", said)
+	}
+}
+
+// Hazard G02: a token file that went bad is told at the signal, not when the next caller comes.
+func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
+	s := newSandbox(t, notes())
+	tokens := filepath.Join(s.home, "tokens.yaml")
+	if err := os.WriteFile(tokens, []byte("tokens: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := s.serve("--token-file", tokens)
+	if err := os.Remove(tokens); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(syscall.SIGHUP)
+	if line := p.waits(p.err, "keeping the old tokens"); !strings.Contains(line, "tokens.yaml") {
+		t.Errorf("got %s", line)
+	}
+	if err := os.WriteFile(tokens, []byte("token: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.waits(p.err, "settings are read again")
+	p.signal(syscall.SIGHUP)
+	p.waits(p.err, "keeping the old tokens")
+	p.waits(p.err, "settings are read again")
 	p.terminates()
 }
 

@@ -53,7 +53,11 @@ func (a *app) check(ctx context.Context, c *client, deep bool) (*kiokuv1.Progres
 	case c.readOnly:
 		return nil, errors.New("--deep needs the right to write to the index, which is open read-only")
 	}
-	return a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent, Verify: true}))
+	done, err := a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent, Verify: true, NoRebuild: true}))
+	if err == nil {
+		a.tellUndone(done.GetDegraded())
+	}
+	return done, err
 }
 
 // status adds what people want to know of an index, a line for each matter.

@@ -22,14 +22,14 @@ func TestAPlaceIsAPathWithLines(t *testing.T) {
 	}{
 		"a.md": {"a.md", 0, 0}, "a.md:7": {"a.md", 7, 0}, "a.md:7:3": {"a.md", 7, 3}, "a.md#L3": {"a.md", 3, 0},
 		"a.md#L3-L9": {"a.md", 3, 7}, "a.md#L9-L3": {"a.md", 9, 1}, "a:b.md": {"a:b.md", 0, 0}, "a:b.md:4": {"a:b.md", 4, 0},
-		"a.md:": {"a.md:", 0, 0}, ":3": {":3", 0, 0}, "12:34:5:6": {"12:34", 5, 6},
+		"a:": {"a:", 0, 0}, "MEMORY.md#L5-9": {"MEMORY.md", 5, 5}, "a.md:b.md": {"a.md:b.md", 0, 0}, "a.md:b.md:2": {"a.md:b.md", 2, 0}, ":3": {":3", 0, 0}, "12:34:5:6": {"12:34", 5, 6},
 	} {
 		path, from, count, err := parsePlace(in)
 		if err != nil || path != want.path || from != want.from || count != want.count {
 			t.Errorf("%s is %s, %d, %d, %v; want %v", in, path, from, count, err, want)
 		}
 	}
-	for _, in := range []string{"a.md:0", "a.md:1:0", "a.md#L0", "a.md:99999999999"} {
+	for _, in := range []string{"MEMORY.md:abc", "MEMORY.md:-1", "a.md:", "a.md:3-5", "a.md:x:2", "a.jsonl#3", "A.MD#L", "a.md:0", "a.md:1:0", "a.md#L0", "a.md:99999999999"} {
 		if _, _, _, err := parsePlace(in); exitCode(err) != exitUsage {
 			t.Errorf("%s: got %v", in, err)
 		}
@@ -76,6 +76,10 @@ func TestTheCauseOfAnInternalErrorIsKeptForItsOwner(t *testing.T) {
 	log.Error("call failed", "err", errors.New("disk full"))
 	log.Warn("something else")
 	if got := c.cause(internal); got.Error() != "disk full" {
+		t.Errorf("got %v", got)
+	}
+	log.Error("call failed", "err", errors.New("401 Unauthorized"))
+	if got := c.cause(status.Error(codes.Unavailable, "embedding provider unavailable")); got.Error() != "401 Unauthorized" {
 		t.Errorf("got %v", got)
 	}
 	other := status.Error(codes.NotFound, "no such file")

@@ -17,8 +17,14 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 		{[]string{"serach"}, `unknown command "serach"`},
 		{[]string{"search"}, "requires at least 1 arg"},
 		{[]string{"search", "--bogus", "x"}, "unknown flag: --bogus"},
-		{[]string{"search", "-n", "many", "x"}, "invalid argument"},
-
+		{[]string{"search", "-n", "many", "x"}, `invalid argument "many" for "-n, --max-results" flag: not a whole number`},
+		{[]string{"search", "-n", "9999999999", "x"}, "flag: too large a number"},
+		{[]string{"search", "--min-score", "x", "x"}, "flag: not a number"},
+		{[]string{"search", "--json=x", "x"}, "flag: neither true nor false"},
+		{[]string{"search", "caf\xe9"}, `argument 2, "caf\xe9", is not valid UTF-8`},
+		{[]string{"append", "--category", "\xff", "x"}, `argument 3, "\xff", is not valid UTF-8`},
+		{[]string{"serve", "--workspace", "/x", "--agent", "main=/y"}, "agent main has two folders, --workspace /x and --agent main=/y; leave one out"},
+		{[]string{"serve", "--agent", "work=/x", "--agent", "work=/y"}, "agent work has two folders"},
 		{[]string{"search", "x"}, "kioku init"},
 		{[]string{"search", "x", "--set", "nonsense"}, "key=value"},
 		{[]string{"search", "x", "--set", "query.maxResult=1"}, "did you mean query.maxResults?"},
@@ -32,6 +38,8 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 	} {
 		s.raw(tc.args...).wants(t, exitUsage, tc.want)
 	}
+	s.stdin = "caf\xe9"
+	s.run("append", "-").wants(t, exitUsage, "standard input is not valid UTF-8")
 	for _, args := range [][]string{
 		{"search", " "}, {"search", "x", "-n", "-1"}, {"search", "x", "--min-score", "2"}, {"search", "x", "--since", "yesterday"},
 		{"search", "x", "--source", "elsewhere"}, {"search", strings.Repeat("long ", 1000)},
@@ -48,7 +56,8 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	if got := s.run("search", "boiler"); got.code != exitOK || !strings.Contains(got.stdout, "boiler") {
 		t.Errorf("without HOME: exit %d: %s", got.code, got.stderr)
 	}
-	s.raw("search", "x", "--workspace", "/no/such/folder", "--state", s.state).wants(t, exitError, "/no/such/folder", "kioku init")
+	gone := s.raw("search", "x", "--workspace", "/no/such/folder", "--state", s.state)
+	gone.wants(t, exitError, "workspace /no/such/folder: no such file or folder; make it with kioku init")
 	s.raw("search", "x", "--workspace", s.workspace, "--state", filepath.Join(s.workspace, "MEMORY.md")).wants(t, exitError, "MEMORY.md")
 }
 

@@ -232,13 +232,13 @@ func TestEveryFieldIsDocumentedAndTakesItsOwnDefault(t *testing.T) {
 }
 
 func TestAnOpenClawBlockCanBePasted(t *testing.T) {
-	src := write(t, `{"memorySearch": {"enabled": true, "provider": "hash", "store": {"path": "x"},
+	src := write(t, `{"memorySearch": {"enabled": true, "provider": "hash", "store": {"path": "x"}, "maxTokensPerDay": 100000,
   "query": {"maxResults": 3}, "sync": {"watch": true, "watchDebounceMs": 50}}}`)
 	c := load(t, src)
 	if c.Embed.Provider != "hash" || c.Search.MaxResults != 3 || c.Index.Debounce != 50*time.Millisecond {
 		t.Errorf("provider %q, results %d, debounce %v", c.Embed.Provider, c.Search.MaxResults, c.Index.Debounce)
 	}
-	if len(c.Notices) != 3 || !strings.Contains(c.Notices[0], ":1:19: memorySearch.enabled has no effect") {
+	if len(c.Notices) != 4 || !strings.Contains(c.Notices[0], ":1:19: memorySearch.enabled has no effect") {
 		t.Errorf("notices: %q", c.Notices)
 	}
 }
@@ -250,6 +250,23 @@ func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
 	}
 	_, err = config.Load(write(t, "memorySearch:\n  listen: none\n"))
 	if err == nil || !strings.Contains(err.Error(), ":2:3: listen: no such setting") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
+	c := load(t, write(t, "memorySearch:\n  sync:\n    intervalMinutes: 0\n"))
+	if c.Index.Interval != 5*time.Minute || len(c.Notices) != 1 || !strings.Contains(c.Notices[0], ":3:5: memorySearch.sync.intervalMinutes: 0 has no effect") {
+		t.Errorf("interval %v, notices %q", c.Index.Interval, c.Notices)
+	}
+	if _, err := config.Load(write(t, "sync:\n  intervalMinutes: 0\n")); err == nil {
+		t.Error("a setting of our own may not be 0")
+	}
+}
+
+func TestABlockPastedWithWhatStandsAroundItSaysWhatToPaste(t *testing.T) {
+	_, err := config.Load(write(t, `{"agents": {"defaults": {"memorySearch": {"provider": "hash"}}}}`))
+	if err == nil || !strings.Contains(err.Error(), "agents.defaults.memorySearch: paste the block memorySearch itself") {
 		t.Errorf("got %v", err)
 	}
 }

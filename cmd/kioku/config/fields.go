@@ -165,6 +165,7 @@ func ignored() map[string]string {
 		"sync.sessions":       "sessions are not indexed",
 		"remote.batch":        "batch jobs are not used",
 		"cache.enabled":       "the cache is always on",
+		"maxTokensPerDay":     "there is no daily budget",
 	}
 }
 

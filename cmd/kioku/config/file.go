@@ -124,6 +124,11 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 			p.nested(value, where, key, "", true)
 		case pasted && ignored()[key] != "":
 			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s has no effect: %s", where, openClaw, key, ignored()[key]))
+		case strings.HasPrefix(key, "agents.") && name.Value == openClaw:
+			p.fail(where, key, fmt.Errorf("paste the block %s itself, at the left margin, without what stands around it", openClaw))
+		case pasted && key == "sync.intervalMinutes" && value.Value == "0":
+			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s: 0 has no effect: the folder is always scanned now and then, "+
+				"every 5 minutes unless set", where, openClaw, key))
 		case prefix == "agents." && CheckAgent(name.Value) != nil:
 			p.fail(where, "agents", CheckAgent(name.Value))
 		case prefix == "agents.", key == "agents", key == "remote.headers", isBlock(key):

@@ -1601,7 +1601,10 @@ type SyncRequest struct {
 	// Read every file again even where its size and time are unchanged.
 	Verify bool `protobuf:"varint,2,opt,name=verify,proto3" json:"verify,omitempty"`
 	// Forget files of a root that cannot be read.
-	Prune         bool `protobuf:"varint,3,opt,name=prune,proto3" json:"prune,omitempty"`
+	Prune bool `protobuf:"varint,3,opt,name=prune,proto3" json:"prune,omitempty"`
+	// Leave an index that was made with other settings as it is, and unchanged files without the vectors that they lack.
+	// The last message tells of both, as "index_stale" and "vectors_missing".
+	NoRebuild     bool `protobuf:"varint,4,opt,name=no_rebuild,json=noRebuild,proto3" json:"no_rebuild,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1653,6 +1656,13 @@ func (x *SyncRequest) GetVerify() bool {
 func (x *SyncRequest) GetPrune() bool {
 	if x != nil {
 		return x.Prune
+	}
+	return false
+}
+
+func (x *SyncRequest) GetNoRebuild() bool {
+	if x != nil {
+		return x.NoRebuild
 	}
 	return false
 }
@@ -2246,11 +2256,13 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04dims\x18\x03 \x01(\x05R\x04dims\x12\x18\n" +
 	"\ahealthy\x18\x04 \x01(\bR\ahealthy\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x125\n" +
-	"\bretry_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\"Q\n" +
+	"\bretry_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aretryAt\"p\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +
-	"\x05prune\x18\x03 \x01(\bR\x05prune\"&\n" +
+	"\x05prune\x18\x03 \x01(\bR\x05prune\x12\x1d\n" +
+	"\n" +
+	"no_rebuild\x18\x04 \x01(\bR\tnoRebuild\"&\n" +
 	"\x0eRebuildRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xc4\x02\n" +
 	"\bProgress\x12\x14\n" +

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestAppendsAtOnceWaitForEachOther(t *testing.T) {
+	s := newSandbox(t, notes())
+	const n = 8
+	var group sync.WaitGroup
+	outcomes := make([]outcome, n)
+	for i := range n {
+		group.Go(func() { outcomes[i] = s.run("append", fmt.Sprintf("note <%d>", i)) })
+	}
+	group.Wait()
+	for _, got := range outcomes {
+		got.wants(t, exitOK)
+	}
+	files, err := filepath.Glob(filepath.Join(s.workspace, "memory", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for i := range n {
+		if strings.Count(all.String(), fmt.Sprintf("note <%d>", i)) != 1 {
+			t.Errorf("note %d is not there once", i)
+		}
+	}
+}

@@ -70,6 +70,7 @@ type Indexer struct {
 	mu      sync.Mutex // guards what follows
 	state   State
 	waiting int              // changed paths that the watch holds back
+	cut     bool             // a sync of the watch left vectors for the next one
 	left    []string         // files that changed while they were indexed, absolute
 	onDir   func(dir string) // told of each folder before it is read, nil where nobody watches
 }
@@ -153,6 +154,10 @@ type request struct {
 	rebuild bool
 	// noRebuild is SyncOptions.NoRebuild.
 	noRebuild bool
+	// watched syncs are those of a watch, which go on later with the vectors when files change meanwhile; inFlight of
+	// the paths that wait are their own.
+	watched  bool
+	inFlight int
 }
 
 // do waits for its turn and runs one sync.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"kioku/indexer"
 	"kioku/search"
 )
 
@@ -224,5 +225,26 @@ func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
 	}
 	if a, err := m.Append(t.Context(), Note{Text: "two", Target: TargetLongTerm}); err == nil {
 		t.Errorf("written into a pipe: %+v", a)
+	}
+}
+
+func TestAppendSaysThatTheWorkspaceIsGone(t *testing.T) {
+	ws := filepath.Join(t.TempDir(), "ws")
+	if err := os.Mkdir(ws, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := appendTo(t, ws)
+	if err := os.Remove(ws); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Append(t.Context(), Note{Text: "one"}); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenRefusesAMalformedExtraPath(t *testing.T) {
+	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir(), Index: indexer.Options{ExtraPaths: []string{"["}}})
+	if err == nil || !strings.Contains(err.Error(), "[") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -207,6 +207,9 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if opt.State == "" {
 		return nil, &search.InputError{Field: "state", Problem: "must name a folder for the index"}
 	}
+	if err := indexer.CheckPaths(opt.Index.ExtraPaths); err != nil {
+		return nil, err
+	}
 	workspace, err := resolveWorkspace(opt.Workspace)
 	if err != nil {
 		return nil, err

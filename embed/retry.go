@@ -72,8 +72,8 @@ func (c *Client) try(ctx context.Context, in input, texts []string) (vecs [][]fl
 		return nil, false, err // no fault of the provider
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = faultf(transient, "%s: %w: a slow server needs a longer timeout or smaller batches",
-			c.cfg.Provider, errBudget)
+		err = faultf(transient, "%s: %w: check that the server answers; where it is only slow, load its model "+
+			"beforehand or choose a smaller one", c.cfg.Provider, errBudget)
 	}
 	c.circuit.record(started, err)
 	return vecs, verdictOf(err) == transient, err

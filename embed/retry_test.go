@@ -182,7 +182,8 @@ func TestAServerThatHangsIsLeftAtTheDeadline(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		start = time.Now()
-		if _, err := c.Documents(t.Context(), []string{"tea"}); !errors.Is(err, embed.ErrUnavailable) {
+		_, err = c.Documents(t.Context(), []string{"tea"})
+		if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "check that the server answers") {
 			t.Errorf("got %v", err)
 		}
 		if d := time.Since(start); d < 20*time.Second || d > 30*time.Second || len(f.seen()) != 3 {

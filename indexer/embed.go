@@ -47,6 +47,9 @@ type vectors struct {
 	slow  *question
 	// later says that files come for the second time, when what is cached has been counted.
 	later bool
+	// enough is asked between groups whether that has to wait; cut says that it had to.
+	enough func() bool
+	cut    bool
 }
 
 // answer is what a provider made of a group of texts.
@@ -150,7 +153,7 @@ func (v *vectors) fetch(ctx context.Context, missing []Hash, texts map[Hash]stri
 	keep := v.keep || len(missing) > saveAbove
 	unsaved := map[Hash][]float32{}
 	for group := range slices.Chunk(missing, embedGroup) {
-		if v.down != nil || v.slow != nil || ctx.Err() != nil {
+		if v.down != nil || v.slow != nil || v.cut || ctx.Err() != nil {
 			break
 		}
 		q := v.send(ctx, group, texts)
@@ -168,6 +171,7 @@ func (v *vectors) fetch(ctx context.Context, missing []Hash, texts map[Hash]stri
 		}
 		maps.Copy(known, fresh)
 		v.told(len(fresh), v.complete(files, known))
+		v.cut = v.later && v.enough()
 	}
 	if err := ctx.Err(); err != nil {
 		return firstErr(v.save(ctx, unsaved), err)

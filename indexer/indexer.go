@@ -70,6 +70,7 @@ type Indexer struct {
 	mu      sync.Mutex // guards what follows
 	state   State
 	waiting int              // changed paths that the watch holds back
+	cut     bool             // a sync of the watch left vectors for the next one
 	left    []string         // files that changed while they were indexed, absolute
 	onDir   func(dir string) // told of each folder before it is read, nil where nobody watches
 }
@@ -117,6 +118,9 @@ func withDefaults(o Options) Options {
 // Sync brings the index in step with the folder, or builds it anew where the index says that it must be and opt allows
 // it. A call waits for the one before it. step, where it is not nil, is told of the progress, by the calling goroutine.
 //
+// Where many texts have to be embedded and the provider is not instant, all files are written before that, with the
+// vectors that are known, so that their words are found; they are written again as their vectors come.
+//
 // Files that cannot be indexed are no error; the index lists them with a reason. A provider that fails is none either:
 // what it did not embed stays without vectors, and Report.EmbedErr says why. Once ctx is done, Sync returns its error
 // and leaves whole files only.
@@ -153,6 +157,10 @@ type request struct {
 	rebuild bool
 	// noRebuild is SyncOptions.NoRebuild.
 	noRebuild bool
+	// watched syncs are those of a watch, which go on later with the vectors when files change meanwhile; inFlight of
+	// the paths that wait are their own.
+	watched  bool
+	inFlight int
 }
 
 // do waits for its turn and runs one sync.

@@ -8,7 +8,8 @@ import (
 // Text comes first: words are searchable as soon as a file is written, so a slow provider must not hold the files
 // back. A sync that needs no more than smallRequest texts waits for them and writes each file once. A larger one
 // gives the provider patience for every embedGroup of texts; the first time that this is not enough, all files are
-// written with the vectors that are known, and only then embedded, and written again batch by batch.
+// written with the vectors that are known, and only then embedded, and written again batch by batch. A watch leaves the
+// rest of that for its next sync when a file changes meanwhile.
 const (
 	smallRequest = 32
 	patience     = 50 * time.Millisecond
@@ -93,7 +94,7 @@ func (r *run) embedLater(ctx context.Context) error {
 	if v.slow == nil {
 		return nil
 	}
-	r.embedding, v.later = true, true
+	r.embedding, v.later, v.enough = true, true, r.overtaken
 	r.progress.FilesDone, r.progress.FilesTotal = 0, len(r.later)
 	r.inStep()
 	r.tell(PhaseEmbed, "")
@@ -113,6 +114,24 @@ func (r *run) embedLater(ctx context.Context) error {
 	r.rep.Embedded, r.rep.Cached = v.embedded, v.cached
 	r.noteEmbedErr(v.trouble())
 	return nil
+}
+
+// overtaken reports whether files changed that should not wait for the vectors of others.
+func (r *run) overtaken() bool {
+	r.x.mu.Lock()
+	defer r.x.mu.Unlock()
+	cut := r.req.watched && r.x.waiting > r.req.inFlight
+	r.x.cut = r.x.cut || cut
+	return cut
+}
+
+// takeCut reports whether a sync of the watch left vectors for the next one, and forgets it.
+func (x *Indexer) takeCut() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	cut := x.cut
+	x.cut = false
+	return cut
 }
 
 // inStep puts into the state that the index holds all words, though not all vectors.

@@ -242,3 +242,35 @@ func TestProgressMovesWithEachRequest(t *testing.T) {
 		})
 	}
 }
+
+// A watch that is busy with the vectors of a large folder must not keep an edit waiting for all of them.
+func TestAnEditDoesNotWaitForAllVectors(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{T: t, dir: filepath.Join(dir, "ws"), split: &paragraphs{}, index: newMemIndex(), prov: newProvider()}
+		for i := range 500 {
+			f.write(fmt.Sprintf("memory/%03d.md", i), fmt.Sprintf("one %d\ntwo %d", i, i))
+		}
+		src := newScripted()
+		f.x = indexer.New(f.split, f.index, &slowly{provider: f.prov, each: 3 * time.Second}, indexer.Options{Workspace: f.dir, Watcher: src.open})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- f.x.Watch(ctx) }()
+		pass(10 * time.Second)
+		f.write("memory/400.md", "edited meanwhile")
+		src.changes <- indexer.Change{Path: f.path("memory/400.md")}
+		pass(6 * time.Second)
+		f.has("memory/400.md", "edited meanwhile")
+		if n := f.index.unembedded(); n < 500 {
+			f.Errorf("only %d texts without vectors: the edit had nothing to wait for", n)
+		}
+		pass(time.Minute)
+		if n := f.index.unembedded(); n != 0 || f.prov.texts != 999 {
+			f.Errorf("%d texts without vectors, %d were sent", n, f.prov.texts)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

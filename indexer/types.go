@@ -120,7 +120,8 @@ const (
 	PhaseCommit = "commit"
 )
 
-// Progress is one step of a sync or rebuild.
+// Progress is one step of a sync or rebuild. In PhaseEmbed the files done are those that have their vectors; where a
+// sync wrote the words first, FilesDone begins anew then, and FilesTotal counts the files that lack vectors.
 type Progress struct {
 	Phase      string
 	FilesDone  int

@@ -106,6 +106,7 @@ func (w *watch) start(ctx context.Context, now time.Time) {
 		w.waiting.clear()
 	}
 	w.inFlight = len(req.paths)
+	req.watched, req.inFlight = true, w.inFlight
 	w.countWaiting()
 	req.paths = outermost(req.paths)
 	w.running = make(chan error, 1)
@@ -149,6 +150,9 @@ func (w *watch) finished(err error, now time.Time) {
 		return
 	}
 	w.failures = 0
+	if w.x.takeCut() {
+		w.want(now.Add(w.x.opt.Debounce))
+	}
 	for _, p := range w.x.takeLeft() {
 		w.touch(p, now)
 	}

@@ -111,7 +111,7 @@ func (r *run) flush(ctx context.Context, b *batch) (again []job, err error) {
 	if err := r.vectors.fill(ctx, b.files); err != nil {
 		return nil, err
 	}
-	r.down.Store(r.vectors.down != nil)
+	r.down.Store(r.vectors.down != nil || r.vectors.cut)
 	r.rep.Embedded, r.rep.Cached = r.vectors.embedded, r.vectors.cached
 	r.noteEmbedErr(r.vectors.trouble())
 	var files []File

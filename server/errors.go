@@ -32,6 +32,9 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 		return status.Error(codes.FailedPrecondition, kioku.ErrReadOnly.Error())
 	case errors.Is(err, kioku.ErrClosed):
 		return status.Error(codes.Unavailable, kioku.ErrClosed.Error())
+	case errors.Is(err, kioku.ErrUnavailable):
+		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
+		return status.Error(codes.Unavailable, "the workspace cannot be read or written now; kioku status says which folder is missing")
 	case errors.Is(err, embed.ErrUnavailable):
 		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
 		return errOutage(err)

@@ -50,6 +50,7 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 		{fmt.Errorf("get x: %w", kioku.ErrNotFound), codes.NotFound},
 		{fmt.Errorf("append: %w", kioku.ErrReadOnly), codes.FailedPrecondition},
 		{kioku.ErrClosed, codes.Unavailable},
+		{fmt.Errorf("append: %w: gone", kioku.ErrUnavailable), codes.Unavailable},
 		{fmt.Errorf("embed: %w", embed.ErrUnavailable), codes.Unavailable},
 		{fmt.Errorf("read: %w", context.DeadlineExceeded), codes.DeadlineExceeded},
 		{fmt.Errorf("read: %w", context.Canceled), codes.Canceled},

@@ -3,7 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func (a *app) indexCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "make the whole index anew; embeddings that are known are kept")
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 where texts could not be embedded or folders not be read")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 where texts could not be embedded or folders and files not be read")
 	return cmd
 }
 
@@ -55,9 +56,9 @@ func (a *app) index(ctx context.Context, c *client, force, strict bool) error {
 		return err
 	}
 	a.tellDegraded(done.GetDegraded())
-	lost := st.GetUnavailable()
-	if len(lost) > 0 {
-		a.notice("%s cannot be read: %s", count(len(lost), "folder"), strings.Join(lost, ", "))
+	lost := unread(st)
+	for _, path := range lost {
+		a.notice("%s cannot be read; what the index holds of it is kept", path)
 	}
 	if r.Skipped > 0 || len(lost) > 0 {
 		a.notice("not everything is indexed; kioku status says what was left out, and why")
@@ -66,6 +67,17 @@ func (a *app) index(ctx context.Context, c *client, force, strict bool) error {
 		return errDegraded
 	}
 	return nil
+}
+
+// unread are the folders and files that the system did not let be read, other than those that are left out by rule.
+func unread(st *kiokuv1.StatusResponse) []string {
+	lost := slices.Clone(st.GetUnavailable())
+	for _, f := range st.GetSkipped() {
+		if slices.Contains([]string{syscall.EACCES.Error(), syscall.EPERM.Error(), syscall.EIO.Error()}, f.GetReason()) {
+			lost = append(lost, f.GetPath())
+		}
+	}
+	return lost
 }
 
 func (a *app) bringInStep(ctx context.Context, c *client, force bool) (*kiokuv1.Progress, error) {

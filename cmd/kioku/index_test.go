@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
@@ -64,8 +66,17 @@ func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(memory, 0o700) }) // for the removal of the folder
-	s.run("index").wants(t, exitOK, "1 folder cannot be read: memory", "kioku status")
-	s.run("index", "--strict").wants(t, exitDegraded, "1 folder cannot be read: memory", "kioku status")
+	s.run("index").wants(t, exitOK, "memory cannot be read", "kioku status")
+	s.run("index", "--strict").wants(t, exitDegraded, "memory cannot be read", "kioku status")
+}
+
+func TestOnlyWhatTheSystemRefusesCountsAsUnread(t *testing.T) {
+	st := &kiokuv1.StatusResponse{Unavailable: []string{"away"}, Skipped: []*kiokuv1.SkippedFile{
+		{Path: "memory", Reason: "permission denied"}, {Path: "a.md", Reason: "input/output error"}, {Path: "b.md", Reason: "symbolic link"},
+	}}
+	if diff := cmp.Diff([]string{"away", "memory", "a.md"}, unread(st)); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestAProviderThatRefusesIsNamedWithItsReason(t *testing.T) {

@@ -37,7 +37,9 @@ type meter struct {
 	mu   sync.Mutex
 	next time.Time
 	last *kiokuv1.Progress
-	bar  *progressbar.ProgressBar
+	// counted is when the files began to be counted, which one phase after another does.
+	counted time.Time
+	bar     *progressbar.ProgressBar
 }
 
 func newMeter(w io.Writer, terminal bool, now func() time.Time) *meter {
@@ -46,7 +48,8 @@ func newMeter(w io.Writer, terminal bool, now func() time.Time) *meter {
 		wait = quietTime
 	}
 	start := now()
-	return &meter{w: w, terminal: terminal, now: now, start: start, next: start.Add(wait), last: &kiokuv1.Progress{Phase: "start"}}
+	return &meter{w: w, terminal: terminal, now: now, start: start, counted: start, next: start.Add(wait),
+		last: &kiokuv1.Progress{Phase: "wait"}}
 }
 
 // meter returns a meter on standard error.
@@ -74,6 +77,9 @@ func (m *meter) run() (stop func()) {
 // step tells of one step where it is time to.
 func (m *meter) step(p *kiokuv1.Progress) {
 	m.mu.Lock()
+	if p.GetFilesDone() < m.last.GetFilesDone() {
+		m.counted = m.now()
+	}
 	m.last = p
 	m.mu.Unlock()
 	m.tell()
@@ -89,6 +95,9 @@ func (m *meter) tell() {
 	case m.terminal:
 		m.next = m.now().Add(drawTime)
 		m.draw(p)
+	case p.GetPhase() == "wait":
+		m.next = m.now().Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: waiting for the index, %s\n", m.now().Sub(m.start).Round(time.Second))
 	default:
 		m.next = m.now().Add(lineTime)
 		fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks, %d embedded\n",
@@ -101,7 +110,7 @@ func (m *meter) draw(p *kiokuv1.Progress) {
 	total := int(p.GetFilesTotal())
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
+			progressbar.OptionSetDescription(m.description(p)), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
 	}
 	if total > 0 && total != m.bar.GetMax() {
 		m.bar.ChangeMax(total)
@@ -115,8 +124,10 @@ func (m *meter) draw(p *kiokuv1.Progress) {
 func (m *meter) description(p *kiokuv1.Progress) string {
 	passed := m.now().Sub(m.start)
 	text := fmt.Sprintf("%-6s %s", oneLine(p.GetPhase()), passed.Round(time.Second))
-	if done, total := p.GetFilesDone(), p.GetFilesTotal(); done > 0 && done < total && passed >= 2*time.Second {
-		text += fmt.Sprintf(", %s left", (passed * time.Duration(total-done) / time.Duration(done)).Round(time.Second))
+	spent := m.now().Sub(m.counted)
+	if done, total := p.GetFilesDone(), p.GetFilesTotal(); done > 0 && done < total && spent >= 2*time.Second {
+		left := spent * time.Duration(total-done) / time.Duration(done)
+		text += fmt.Sprintf(", %s left", max(left.Round(time.Second), time.Second))
 	}
 	return text
 }

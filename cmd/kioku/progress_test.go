@@ -55,12 +55,12 @@ func TestABarTellsWhatTimeIsLeftOnceItIsKnown(t *testing.T) {
 		} else {
 			m.step(p)
 		}
-		return out.String()
+		return out.String()[strings.LastIndex(out.String(), "\r")+1:]
 	}
 	if got := frame(900*time.Millisecond, nil); got != "" {
 		t.Errorf("too early: %q", got)
 	}
-	if got := frame(100*time.Millisecond, nil); !strings.Contains(got, "start") || !strings.Contains(got, " 1s") {
+	if got := frame(100*time.Millisecond, nil); !strings.Contains(got, "wait") || !strings.Contains(got, " 1s") {
 		t.Errorf("before the first step: %q", got)
 	}
 	if got := frame(3*time.Second, &kiokuv1.Progress{Phase: "embed", FilesTotal: 500}); !strings.Contains(got, "embed  4s ") || strings.Contains(got, "left") {
@@ -71,6 +71,25 @@ func TestABarTellsWhatTimeIsLeftOnceItIsKnown(t *testing.T) {
 	}
 	if got := frame(5*time.Second, nil); !strings.Contains(got, "15s, 1m0s left") {
 		t.Errorf("without a step: %q", got)
+	}
+	if got := frame(time.Second, &kiokuv1.Progress{Phase: "embed", FilesDone: 50, FilesTotal: 500}); strings.Contains(got, "left") {
+		t.Errorf("where the count begins anew: %q", got)
+	}
+	if got := frame(4*time.Second, &kiokuv1.Progress{Phase: "embed", FilesDone: 100, FilesTotal: 500}); !strings.Contains(got, "20s, 16s left") {
+		t.Errorf("a fifth of the new count: %q", got)
+	}
+}
+
+func TestElsewhereThanOnATerminalWaitingIsToldToo(t *testing.T) {
+	var out strings.Builder
+	c := &clock{time.Unix(0, 0)}
+	m := newMeter(&out, false, c.now)
+	for range 12 {
+		c.Time = c.Add(time.Second)
+		m.tell()
+	}
+	if want := "kioku: waiting for the index, 5s\nkioku: waiting for the index, 10s\n"; out.String() != want {
+		t.Errorf("got %q", out.String())
 	}
 }
 

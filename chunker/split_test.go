@@ -277,3 +277,20 @@ func TestFrontMatterBelongsToTheFirstChunk(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAChunkEndsBetweenParagraphs(t *testing.T) {
+	c, err := chunker.New(chunker.Options{Tokens: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paragraph := strings.Repeat("the ferry was late and nobody knew why\n", 4) // about 36 tokens
+	doc := c.Split(chunker.Notes, []byte(strings.Repeat(paragraph+"\n", 6)))
+	for i, chunk := range doc.Chunks {
+		if (chunk.StartLine-1)%5 != 0 || chunk.EndLine%5 != 4 {
+			t.Errorf("chunk %d is lines %d to %d: it cuts a paragraph", i, chunk.StartLine, chunk.EndLine)
+		}
+	}
+	if len(doc.Chunks) != 3 {
+		t.Errorf("%d chunks, want 3 of two paragraphs each", len(doc.Chunks))
+	}
+}

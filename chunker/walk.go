@@ -45,7 +45,7 @@ func (w *walk) chunks() []Chunk {
 }
 
 // cut returns where a chunk ends, after own: at a heading near the end of the budget or at a section of a list of
-// entries, else where the budget ends, but not between a heading and what it heads.
+// entries, else between paragraphs, else where the budget ends, but not between a heading and what it heads.
 func (w *walk) cut(from, own int) int {
 	full := own + 1
 	for full < len(w.units) && w.tokens(from, full+1) <= w.opts.Tokens {
@@ -61,6 +61,9 @@ func (w *walk) cut(from, own int) int {
 	}
 	if full == len(w.units) {
 		return full
+	}
+	if at := w.paragraph(from, own, full); at > 0 && w.kind == Notes {
+		return at
 	}
 	for {
 		at := w.trimBlank(full) - 1
@@ -93,6 +96,17 @@ func (w *walk) heading(from, own, full int) int {
 		}
 	}
 	return best
+}
+
+// paragraph returns the last end of a paragraph in the second half of the budget; 0 where there is none. A paragraph that
+// two chunks share is whole in neither, and what it says is found by neither.
+func (w *walk) paragraph(from, own, full int) int {
+	for at := full; at > own && 2*w.tokens(from, at) >= w.opts.Tokens; at-- {
+		if w.units[at-1].blank || at < len(w.units) && w.units[at].blank {
+			return at
+		}
+	}
+	return 0
 }
 
 // overlap returns where the chunk starts whose own units start at own, after one that started at before: as many

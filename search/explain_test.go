@@ -11,7 +11,7 @@ import (
 
 func TestExplainSaysWhatBecameOfALine(t *testing.T) {
 	s := New(newFakeStore(append(notes(),
-		Chunk{Path: "memory/pot.md", StartLine: 3, EndLine: 9, Text: "green tea green tea"},
+		Chunk{Path: "memory/pot.md", StartLine: 3, EndLine: 9, Text: "green tea green tea\n\n\ngreen\ntea\n\npot"},
 		Chunk{Path: "memory/copy.md", Text: "- Ana prefers green tea to coffee"},
 		Chunk{Path: "memory/far.md", Text: "green " + strings.Repeat("grass grows ", 500)},
 	)...), nil, testOptions())

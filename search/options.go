@@ -31,7 +31,7 @@ type Options struct {
 	DecayFloor float64
 	// Evergreen are globs of paths that do not decay.
 	Evergreen []string
-	// Granularity of the hits: GranularityPassage or GranularityChunk.
+	// Granularity of the hits: GranularityPassage (also when empty) or GranularityChunk.
 	Granularity string
 	// SnippetChars is the most characters of a snippet.
 	SnippetChars int

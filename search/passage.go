@@ -15,17 +15,21 @@ const (
 )
 
 // passages cuts each candidate into passages of at most limit characters and returns them as candidates of their own.
-// A passage is scored like a chunk, by its own text, and shares in the score of its chunk: the words around a passage
-// tell what it is about. Its vector is that of its chunk.
+// A passage is scored like a chunk, by its own text and headings, and shares in the score of its chunk where it holds a
+// word of the query: the words around a passage tell what it is about. Its vector is that of its chunk.
 func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
+		above := parseTrail(c.Headings)
 		for _, span := range cutPassages(c.Text, c.StartLine, limit, sc.w.passageOverlap) {
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
+			p.Headings = above.at(span.text)
 			p.text = sc.score(&p.Chunk)
-			p.text.raw += sc.w.passageChunk * c.text.raw
-			p.text.confidence = sc.w.confidence(p.text.confidence, c.text.confidence)
+			if p.text.raw > 0 {
+				p.text.raw += sc.w.passageChunk * c.text.raw
+				p.text.confidence = sc.w.confidence(p.text.confidence, c.text.confidence)
+			}
 			out = append(out, &p)
 		}
 	}
@@ -44,39 +48,51 @@ type span struct {
 }
 
 // cutPassages cuts a text, whose first line is numbered first, into runs of whole lines of at most limit characters. A
-// run repeats up to overlap characters of the lines before it, and does not begin or end with a blank line. A line that
-// is longer than limit becomes several runs of whole sentences.
+// run ends before a heading. Where it ends because it is full, the next one repeats up to overlap characters of it. A
+// line longer than limit becomes several runs of whole sentences.
 func cutPassages(text string, first, limit, overlap int) []span {
 	pieces := cutPieces(text, first, limit)
 	var spans []span
 	for from := 0; from < len(pieces); {
-		to, runes := from, 0
-		for to < len(pieces) && runes+pieces[to].runes <= limit && (to == from || !isHeading(pieces[to].text)) {
-			runes += pieces[to].runes
-			to++
-		}
-		to = max(to, from+1)
+		to := passageEnd(pieces, from, limit)
 		if s, ok := trimSpan(pieces[from:to]); ok {
 			spans = append(spans, s)
 		}
-		if to == len(pieces) {
-			break
-		}
-		if isHeading(pieces[to].text) {
+		switch {
+		case to == len(pieces):
+			return spans
+		case isHeading(pieces[to].text):
 			from = to
-			continue
+		default:
+			from = overlapFrom(pieces, from, to, overlap)
 		}
-		from = overlapFrom(pieces, from, to, overlap)
 	}
 	return spans
 }
 
-func isHeading(line string) bool {
-	n := 0
-	for n < len(line) && line[n] == '#' {
-		n++
+// passageEnd returns where the passage that begins at from ends: before a heading below which it has text, or where no
+// further piece fits.
+func passageEnd(pieces []piece, from, limit int) int {
+	runes, body := 0, false
+	for to := from; to < len(pieces); to++ {
+		heading := isHeading(pieces[to].text)
+		if heading && body {
+			return to
+		}
+		if runes += pieces[to].runes; runes > limit {
+			return max(to, from+1)
+		}
+		body = body || !heading && !isBlank(pieces[to])
 	}
-	return n > 0 && n <= 6 && n < len(line) && line[n] == ' '
+	return len(pieces)
+}
+
+func isBlank(p piece) bool { return strings.TrimSpace(p.text) == "" }
+
+// isHeading reports whether a line is an ATX heading.
+func isHeading(line string) bool {
+	level := len(line) - len(strings.TrimLeft(line, "#"))
+	return level > 0 && level <= 6 && strings.HasPrefix(line[level:], " ")
 }
 
 // overlapFrom returns where the run after [from,to) begins: before to by at most overlap characters, behind from.
@@ -91,13 +107,12 @@ func overlapFrom(pieces []piece, from, to, overlap int) int {
 
 // trimSpan joins pieces without blank lines at both ends; ok is false where nothing is left.
 func trimSpan(pieces []piece) (s span, ok bool) {
-	blank := func(p piece) bool { return strings.TrimSpace(p.text) == "" }
-	i := slices.IndexFunc(pieces, func(p piece) bool { return !blank(p) })
+	i := slices.IndexFunc(pieces, func(p piece) bool { return !isBlank(p) })
 	if i < 0 {
 		return span{}, false
 	}
 	j := len(pieces)
-	for blank(pieces[j-1]) {
+	for isBlank(pieces[j-1]) {
 		j--
 	}
 	var b strings.Builder

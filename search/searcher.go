@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +111,7 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 func (s *Searcher) shape(r *run) error {
 	r.granularity, r.snippetChars = r.query.Granularity, r.query.SnippetChars
 	if r.granularity == "" {
-		r.granularity = s.opt.Granularity
+		r.granularity = cmp.Or(s.opt.Granularity, GranularityPassage)
 	}
 	if r.snippetChars == 0 {
 		r.snippetChars = s.opt.SnippetChars

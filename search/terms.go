@@ -26,6 +26,8 @@ type queryTerm struct {
 	weight float64
 	// optional terms ask for nothing of their own where the index lacks them: their parts do.
 	optional bool
+	// gram is a bigram of a text that is written without spaces.
+	gram bool
 	// df is in how many chunks the term occurs, and idf what an occurrence is worth.
 	df  int
 	idf float64
@@ -71,7 +73,7 @@ func parseTerms(text string, w weights) queryTerms {
 			i = len(q.list)
 			places[t.term] = i
 			// The text belongs to the caller; what is left of it lives as long as the answer.
-			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound})
+			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound, gram: t.kind == gram})
 			if w := a.low[t.start:t.end]; mayBeMisspelt(w) {
 				q.list[i].word = strings.Clone(w)
 			}

@@ -68,7 +68,7 @@ func newScorer(q queryTerms, avg float64, w weights) *scorer {
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)
 		if t.misspelt == "" && (t.df > 0 || !t.optional) {
-			s.asked += t.mass()
+			s.asked += t.mass() * w.asks(t)
 		}
 	}
 	return s
@@ -135,6 +135,14 @@ func (s *scorer) respelt(counts []int) float64 {
 		}
 	}
 	return sum
+}
+
+// asks is the share of a term's mass that a text has to answer for.
+func (w weights) asks(t queryTerm) float64 {
+	if t.gram {
+		return w.gramAsks
+	}
+	return 1
 }
 
 // saturate is the part of BM25 that grows with the count of a term and falls with the length of its text.

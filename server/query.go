@@ -13,14 +13,12 @@ import (
 
 var knownSources = []string{indexer.SourceMemory, indexer.SourceExtra, indexer.SourceSessions}
 
-// queryOf reads what the engine does not: times, granularity and sources. The engine checks the rest.
+// queryOf reads what the engine does not: times and sources. The engine checks the rest.
 func queryOf(req *kiokuv1.MemorySearchRequest) (search.Query, error) {
 	q := search.Query{
 		Text: req.GetQuery(), MaxResults: int(req.GetMaxResults()), MinScore: req.MinScore, Explain: req.GetExplain(),
+		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()),
 		Filter: search.Filter{Sources: req.GetSources(), PathPrefix: req.GetPathPrefix()},
-	}
-	if g := req.GetGranularity(); g != "" && g != "chunk" {
-		return q, &search.InputError{Field: "granularity", Problem: fmt.Sprintf(`must be "chunk" or empty, not %q`, g)}
 	}
 	for _, s := range q.Filter.Sources {
 		if !slices.Contains(knownSources, s) {

@@ -83,13 +83,13 @@ func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
 	score := 0.5
 	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{
 		Agent: "main", Query: "茶", MaxResults: 9, MinScore: &score, Sources: []string{"memory", "extra"}, PathPrefix: "memory/2026",
-		Since: "2026-01-02", Until: "2026-02-03T23:30:00-05:00", Explain: true, Now: "2026-03-01T10:00:00+09:00", Granularity: "chunk",
+		Since: "2026-01-02", Until: "2026-02-03T23:30:00-05:00", Explain: true, Now: "2026-03-01T10:00:00+09:00", Granularity: "chunk", MaxSnippetChars: 300,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := search.Query{
-		Text: "茶", MaxResults: 9, MinScore: &score, Explain: true,
+		Text: "茶", MaxResults: 9, MinScore: &score, Explain: true, Granularity: "chunk", SnippetChars: 300,
 		Filter: search.Filter{Sources: []string{"memory", "extra"}, PathPrefix: "memory/2026", Since: "2026-01-02", Until: "2026-02-03"},
 		Now:    time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC),
 	}
@@ -124,7 +124,6 @@ func TestABadFieldIsNamedInTheStatus(t *testing.T) {
 		{"since", &kiokuv1.MemorySearchRequest{Since: "2026-02-30"}},
 		{"until", &kiokuv1.MemorySearchRequest{Until: "2026-1-2"}},
 		{"now", &kiokuv1.MemorySearchRequest{Now: "12:00"}},
-		{"granularity", &kiokuv1.MemorySearchRequest{Granularity: "passage"}},
 		{"sources", &kiokuv1.MemorySearchRequest{Sources: []string{"memory", "web"}}},
 	}
 	for _, c := range cases {

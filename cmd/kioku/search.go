@@ -19,6 +19,8 @@ type question struct {
 	since, until, now string
 	sources           []string
 	pathPrefix        string
+	granularity       string
+	snippetChars      int32
 	explain, strict   bool
 }
 
@@ -32,6 +34,8 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.StringVar(&q.now, "now", "", "the `time` that the question is asked at (default: the clock)")
 	f.StringSliceVar(&q.sources, "source", nil, "only these `sources`: memory, extra, sessions")
 	f.StringVar(&q.pathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
+	f.StringVar(&q.granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
+	f.Int32Var(&q.snippetChars, "max-snippet-chars", 0, "most characters of a snippet (default: query.maxSnippetChars)")
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 where the answer is degraded")
 }
 
@@ -40,6 +44,7 @@ func (q *question) request(cmd *cobra.Command, agent, text string) *kiokuv1.Memo
 	r := &kiokuv1.MemorySearchRequest{
 		Agent: agent, Query: text, MaxResults: q.maxResults, Sources: q.sources, PathPrefix: q.pathPrefix,
 		Since: q.since, Until: q.until, Now: q.now, Explain: q.explain,
+		Granularity: q.granularity, MaxSnippetChars: q.snippetChars,
 	}
 	if cmd.Flags().Changed("min-score") {
 		r.MinScore = proto.Float64(q.minScore)

@@ -75,7 +75,7 @@ func TestEveryFlagOfSearchReachesTheService(t *testing.T) {
 
 func TestSearchNeedsNoIndexBefore(t *testing.T) {
 	s := newSandbox(t, notes())
-	if out := s.must("search", "大阪のホテル"); !strings.Contains(out, "memory/2026-01-12.md#L1-L7") {
+	if out := s.must("search", "大阪のホテル"); !strings.Contains(out, "memory/2026-01-12.md#L1-L4") {
 		t.Errorf("got %s", out)
 	}
 	s.write("memory/2026-01-12.md", "# 2026-01-12\nThe hotel moved to Kyoto.\n")

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kioku/search"
 )
 
 // Field describes one setting.
@@ -122,7 +124,9 @@ func queryFields() []Field {
 		number("query.maxResults", "Most results of a search.", 1, 100, func(c *Config) *int { return &c.Search.MaxResults }),
 		fraction("query.minScore", "Least score where vectors took part.", 1, func(c *Config) *float64 { return &c.Search.MinScore }),
 		fraction("query.minKeywordScore", "Least score of keywords alone.", 1, func(c *Config) *float64 { return &c.Search.MinKeywordScore }),
-		number("query.maxSnippetChars", "Most characters of a snippet.", 40, 8000, func(c *Config) *int { return &c.Search.SnippetChars }),
+		choice("query.granularity", "What a result is: a passage shown whole, or a chunk of 400 tokens with its best window.",
+			[]string{search.GranularityPassage, search.GranularityChunk}, func(c *Config) *string { return &c.Search.Granularity }),
+		number("query.maxSnippetChars", "Most characters of a passage or snippet.", 40, 2000, func(c *Config) *int { return &c.Search.SnippetChars }),
 		toggle("query.typos", "Let a word that the index lacks stand for those that differ from it by one typo.",
 			func(c *Config) *bool { return &c.Search.Typos }),
 		toggle("query.hybrid.enabled", "Let vectors take part.", func(c *Config) *bool { return &c.Search.Hybrid }),

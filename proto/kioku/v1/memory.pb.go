@@ -49,10 +49,13 @@ type MemorySearchRequest struct {
 	Explain bool `protobuf:"varint,9,opt,name=explain,proto3" json:"explain,omitempty"`
 	// The moment the question is asked (RFC 3339 or YYYY-MM-DD), for ages and relative dates; unset means the clock.
 	Now string `protobuf:"bytes,10,opt,name=now,proto3" json:"now,omitempty"`
-	// What a result is: "chunk" (400-token chunk with its best window as snippet). Empty means the default.
-	Granularity   string `protobuf:"bytes,11,opt,name=granularity,proto3" json:"granularity,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// What a result is: "passage" (whole lines of at most max_snippet_chars, shown whole) or "chunk" (a 400-token chunk
+	// with its best window as snippet). Empty means the configured default, "passage".
+	Granularity string `protobuf:"bytes,11,opt,name=granularity,proto3" json:"granularity,omitempty"`
+	// Most characters of a snippet, at most 2,000; 0 means the configured default (700).
+	MaxSnippetChars int32 `protobuf:"varint,12,opt,name=max_snippet_chars,json=maxSnippetChars,proto3" json:"max_snippet_chars,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *MemorySearchRequest) Reset() {
@@ -160,6 +163,13 @@ func (x *MemorySearchRequest) GetGranularity() string {
 		return x.Granularity
 	}
 	return ""
+}
+
+func (x *MemorySearchRequest) GetMaxSnippetChars() int32 {
+	if x != nil {
+		return x.MaxSnippetChars
+	}
+	return 0
 }
 
 type MemorySearchResponse struct {
@@ -1167,7 +1177,7 @@ type ExplainResponse struct {
 	// What the search returns, with traces.
 	Answer *MemorySearchResponse `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
 	// What became of the passage: "returned", "not_indexed", "skipped", "filtered", "not_a_candidate",
-	// "below_threshold", "dropped_by_mmr", "beyond_max_results". Empty where no path was given.
+	// "below_threshold", "covered", "dropped_by_mmr", "beyond_max_results". Empty where no path was given.
 	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// A sentence for people, with the figures.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
@@ -2107,7 +2117,7 @@ var File_kioku_v1_memory_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1egoogle/protobuf/duration.proto\"\xc7\x02\n" +
+	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1egoogle/protobuf/duration.proto\"\xf3\x02\n" +
 	"\x13MemorySearchRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -2122,7 +2132,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aexplain\x18\t \x01(\bR\aexplain\x12\x10\n" +
 	"\x03now\x18\n" +
 	" \x01(\tR\x03now\x12 \n" +
-	"\vgranularity\x18\v \x01(\tR\vgranularityB\f\n" +
+	"\vgranularity\x18\v \x01(\tR\vgranularity\x12*\n" +
+	"\x11max_snippet_chars\x18\f \x01(\x05R\x0fmaxSnippetCharsB\f\n" +
 	"\n" +
 	"_min_score\"\xb8\x02\n" +
 	"\x14MemorySearchResponse\x120\n" +

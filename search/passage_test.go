@@ -1,0 +1,131 @@
+package search
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// places returns "first-last" and the first words of each passage.
+func places(spans []span) []string {
+	var out []string
+	for _, s := range spans {
+		first, _, _ := strings.Cut(s.text, "\n")
+		out = append(out, strings.Join([]string{string(rune('0' + s.from)), string(rune('0' + s.to)), first}, " "))
+	}
+	return out
+}
+
+func TestPassagesEndBeforeHeadingsAndWhereTheyAreFull(t *testing.T) {
+	for name, c := range map[string]struct {
+		text           string
+		limit, overlap int
+		want           []string
+	}{
+		"headings":          {"# A\n\n## B\none\n\n## C\ntwo\n", 100, 0, []string{"1 4 # A", "6 7 ## C"}},
+		"full":              {"aaaa\nbbbb\ncccc\n", 10, 0, []string{"1 2 aaaa", "3 3 cccc"}},
+		"overlap":           {"aaaa\nbbbb\ncccc\n", 10, 5, []string{"1 2 aaaa", "2 3 bbbb"}},
+		"blank ends":        {"\n\naaaa\n\n", 100, 0, []string{"3 3 aaaa"}},
+		"blank alone":       {"\n \n", 100, 0, nil},
+		"no heading in hex": {"aaaa\n#b\n", 100, 0, []string{"1 2 aaaa"}},
+		"long line":         {"aaaa bbbb. cccc dddd.\n", 11, 0, []string{"1 1 aaaa bbbb.", "1 1 cccc dddd."}},
+	} {
+		if got := places(cutPassages(c.text, 1, c.limit, c.overlap)); !cmp.Equal(got, c.want) {
+			t.Errorf("%s: %s", name, cmp.Diff(c.want, got))
+		}
+	}
+}
+
+func TestEveryLineIsInAPassageWithinTheLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab 。.#\n\n語")), 0, 200, -1).Draw(t, "text")
+		limit := rapid.IntRange(8, 60).Draw(t, "limit")
+		overlap := rapid.IntRange(0, 20).Draw(t, "overlap")
+		covered := map[int]bool{}
+		for _, s := range cutPassages(text, 1, limit, overlap) {
+			if n := utf8.RuneCountInString(s.text); n > limit || n == 0 {
+				t.Fatalf("%d characters, limit %d: %q", n, limit, s.text)
+			}
+			if !strings.Contains(text, s.text) {
+				t.Fatalf("%q is no part of the text", s.text)
+			}
+			for l := s.from; l <= s.to; l++ {
+				covered[l] = true
+			}
+		}
+		for i, line := range strings.Split(text, "\n") {
+			if strings.TrimSpace(line) != "" && !covered[i+1] {
+				t.Fatalf("line %d of %q is in no passage", i+1, text)
+			}
+		}
+	})
+}
+
+func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
+	above := parseTrail("# Log")
+	for _, c := range [][2]string{
+		{"# Log\nfirst", "# Log"},
+		{"## Morning\ntea", "# Log > ## Morning"},
+		{"more of it", "# Log > ## Morning"},
+		{"## Evening\n\n### Late\nsoup", "# Log > ## Evening > ### Late"},
+		{"# Other", "# Other"},
+	} {
+		if got := above.at(c[0]); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
+	c := func(path string, from, to int, text string) *candidate {
+		return &candidate{Chunk: Chunk{Path: path, StartLine: from, EndLine: to, Text: text}}
+	}
+	list := []*candidate{
+		c("a", 1, 10, "x"), c("a", 6, 15, "half"), c("a", 7, 15, "less"), c("b", 1, 10, "elsewhere"),
+		c("a", 20, 20, "part one"), c("a", 20, 20, "part two"), c("a", 20, 20, "part one"),
+	}
+	var kept []string
+	for _, k := range uncovered(list) {
+		kept = append(kept, k.Text)
+	}
+	if want := []string{"x", "less", "elsewhere", "part one", "part two"}; !cmp.Equal(kept, want) {
+		t.Error(cmp.Diff(want, kept))
+	}
+	if list[1].outcome != Covered {
+		t.Errorf("outcome %q", list[1].outcome)
+	}
+}
+
+func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
+	text := "## Tea\nAna prefers green tea.\n\n## Boats\n" + strings.Repeat("The ferry sails at nine.\n", 30)
+	s := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 11, EndLine: 44, Headings: "# Notes > ## Tea", Text: text}), nil, testOptions())
+	a, err := s.Search(t.Context(), Query{Text: "green tea"})
+	if err != nil || len(a.Hits) != 1 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	h := a.Hits[0]
+	if h.StartLine != 11 || h.EndLine != 12 || h.SnippetStart != 11 || h.SnippetEnd != 12 || h.Snippet != "## Tea\nAna prefers green tea." || h.Headings != "# Notes > ## Tea" {
+		t.Errorf("got %+v", h)
+	}
+	a, err = s.Search(t.Context(), Query{Text: "green tea", Granularity: GranularityChunk})
+	if err != nil || len(a.Hits) != 1 || a.Hits[0].EndLine != 44 {
+		t.Errorf("chunk: %+v, %v", a, err)
+	}
+}
+
+func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
+	s := New(newFakeStore(), nil, testOptions())
+	for field, q := range map[string]Query{
+		"granularity":       {Text: "x", Granularity: "page"},
+		"max_snippet_chars": {Text: "x", SnippetChars: MaxSnippetChars + 1},
+	} {
+		var input *InputError
+		if _, err := s.Search(t.Context(), q); !errors.As(err, &input) || input.Field != field {
+			t.Errorf("%s: got %v", field, err)
+		}
+	}
+}

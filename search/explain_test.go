@@ -63,7 +63,7 @@ func TestExplainNamesAChunkBeyondThePool(t *testing.T) {
 	}
 	chunks = append(chunks, Chunk{Path: "memory/last.md", Text: "tea alone"})
 	got, err := New(newFakeStore(chunks...), nil, testOptions()).Explain(t.Context(), Query{Text: "green tea"}, "memory/last.md", 1)
-	if err != nil || got.Outcome != NotACandidate || !strings.Contains(got.Text, "100 other chunks") {
+	if err != nil || got.Outcome != NotACandidate || !strings.Contains(got.Text, "40 other chunks") {
 		t.Errorf("%s: %s, %v", got.Outcome, got.Text, err)
 	}
 }

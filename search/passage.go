@@ -36,6 +36,27 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	return out
 }
 
+// foremost returns the n candidates that are best on both channels together: the passages of the others would not come to
+// the front. The order of the list is not kept.
+func foremost(list []*candidate, n int) []*candidate {
+	if len(list) <= n {
+		return list
+	}
+	var best float64
+	for _, c := range list {
+		best = max(best, c.text.raw)
+	}
+	both := func(c *candidate) float64 {
+		if best == 0 {
+			return c.cosine
+		}
+		return c.text.raw/best + c.cosine
+	}
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
+	return list[:n]
+}
+
 // confidence joins the confidence of a passage with that of its chunk.
 func (w weights) confidence(passage, chunk float64) float64 {
 	return clamp01((1-w.passageConfidence)*passage + w.passageConfidence*chunk)

@@ -269,11 +269,13 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	if r.candidates, err = out.read(ctx, rd, sc, r.vector); err != nil {
 		return err
 	}
+	pool := s.weights.passagePool
 	if len(r.spans) > 0 {
 		findSections(r.candidates)
+		pool = len(r.candidates)
 	}
 	if r.granularity == GranularityPassage {
-		r.candidates = passages(r.candidates, sc, r.snippetChars)
+		r.candidates = passages(foremost(r.candidates, pool), sc, r.snippetChars)
 	}
 	addDateBonus(r.candidates, r.spans, s.weights)
 	return nil

@@ -18,6 +18,8 @@ type weights struct {
 	// confidence, and passages repeat up to passageOverlap characters of the one before.
 	passageChunk, passageConfidence float64
 	passageOverlap                  int
+	// passagePool is how many chunks are cut into passages, where the query names no date. More change nothing.
+	passagePool int
 	// gramAsks is what a bigram asks for in the confidence, beside a word's 1: each character is asked for twice, and the
 	// bigrams across two words are in few answers. 0.9 halves the answers lost in Chinese and Japanese at a cost of six
 	// points of off-topic questions left unanswered.
@@ -49,7 +51,7 @@ type weights struct {
 func measured() weights {
 	return weights{
 		k1: 1.2, b: 0.75, capital: 1.5, pair: 0.3, bestPart: 0.3, partTerms: 100,
-		passageChunk: 0.5, passageConfidence: 0.5, passageOverlap: 160,
+		passageChunk: 0.5, passageConfidence: 0.5, passageOverlap: 160, passagePool: 40,
 		gramAsks: 0.9,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
 		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,

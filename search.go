@@ -1,0 +1,60 @@
+package kioku
+
+import (
+	"context"
+	"time"
+
+	"kioku/search"
+)
+
+// emptyWait is how long a search waits for the first sync of an empty index.
+const emptyWait = 2 * time.Second
+
+// Search answers a query; search.Searcher.Search tells of the ranking and the errors. Where the index is empty it syncs
+// first, for at most 2 s; where files are known to have changed it starts a sync and does not wait for it. What the
+// answer had to do without stands in Degraded.
+func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
+	if err := m.enter(); err != nil {
+		return Answer{}, err
+	}
+	defer m.leave()
+	start := time.Now()
+	meta, err := m.freshen(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	found, err := m.searcher.Load().Search(ctx, q)
+	if err != nil {
+		return Answer{}, err
+	}
+	state := m.indexer.State()
+	found.Degraded = append(found.Degraded, degradedIndex(state)...)
+	return Answer{Answer: found, State: m.indexState(meta, found.Index, state), Took: time.Since(start)}, nil
+}
+
+// freshen syncs in the background where the index is known to lag, and waits a little where it is empty. It returns what
+// the index said of itself before.
+func (m *Memory) freshen(ctx context.Context) (meta, error) {
+	meta, err := readMeta(ctx, m.store.db.readers)
+	if err != nil || m.opt.ReadOnly {
+		return meta, err
+	}
+	state := m.indexer.State()
+	empty := meta.files == 0 && (state.LastSync.IsZero() || state.Dirty)
+	if !empty && (!state.Dirty || state.Syncing) {
+		return meta, nil
+	}
+	done := m.syncInBackground(ctx)
+	if !empty {
+		return meta, nil
+	}
+	wait := time.NewTimer(emptyWait)
+	defer wait.Stop()
+	select {
+	case <-done:
+	case <-wait.C:
+	case <-ctx.Done():
+		return meta, ctx.Err()
+	}
+	return meta, nil
+}

@@ -6,8 +6,8 @@ import (
 	"kioku/indexer"
 )
 
-// syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel is closed when it
-// ends.
+// syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel
+// is closed when it ends.
 func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()

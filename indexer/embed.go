@@ -42,6 +42,8 @@ type vectors struct {
 	short bool
 	// textFirst lets files go ahead without their vectors; many says that there are more than a few of them.
 	textFirst, many bool
+	// forQuery says that somebody waits for an answer, who does not care for what is not embedded yet.
+	forQuery bool
 	// asked counts texts that were missing; slow is the question whose answer was not waited for.
 	asked int
 	slow  *question
@@ -149,7 +151,10 @@ func (v *vectors) lookUp(ctx context.Context, hashes []Hash, texts map[Hash]stri
 // fetch adds to known what the provider makes of the missing texts, as far as it is waited for.
 func (v *vectors) fetch(ctx context.Context, missing []Hash, texts map[Hash]string, known map[Hash][]float32, files []done) error {
 	v.asked += len(missing)
-	hurry := v.textFirst && !v.later && (v.many || v.asked > smallRequest)
+	hurry, wait := v.textFirst && !v.later && (v.many || v.asked > smallRequest || v.forQuery), patience
+	if v.forQuery {
+		wait = queryPatience
+	}
 	keep := v.keep || len(missing) > saveAbove
 	unsaved := map[Hash][]float32{}
 	for group := range slices.Chunk(missing, embedGroup) {
@@ -157,7 +162,7 @@ func (v *vectors) fetch(ctx context.Context, missing []Hash, texts map[Hash]stri
 			break
 		}
 		q := v.send(ctx, group, texts)
-		if hurry && !q.within(ctx, patience) {
+		if hurry && !q.within(ctx, wait) {
 			v.slow = q
 			break
 		}

@@ -124,7 +124,7 @@ func (r *run) update(ctx context.Context) error {
 	}
 	r.progress.FilesTotal += len(p.jobs)
 	r.pending()
-	r.vectors.textFirst, r.vectors.many = true, len(p.jobs) > smallRequest
+	r.vectors.textFirst, r.vectors.many, r.vectors.forQuery = true, len(p.jobs) > smallRequest, r.req.noRebuild
 	defer r.vectors.giveUp(ctx)
 	if err := r.settle(ctx, p.jobs, p.gone); err != nil {
 		return err

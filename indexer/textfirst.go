@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -9,11 +10,16 @@ import (
 // back. A sync that needs no more than smallRequest texts waits for them and writes each file once. A larger one
 // gives the provider patience for every embedGroup of texts; the first time that this is not enough, all files are
 // written with the vectors that are known, and only then embedded, and written again batch by batch. A watch leaves the
-// rest of that for its next sync when a file changes meanwhile.
+// rest of that for its next sync when a file changes meanwhile. A sync for a query waits queryPatience for the provider
+// and leaves the rest to a sync that is not for one.
 const (
-	smallRequest = 32
-	patience     = 50 * time.Millisecond
+	smallRequest  = 32
+	patience      = 50 * time.Millisecond
+	queryPatience = time.Second
 )
+
+// errNotWaited is why a sync for a query left texts without vectors.
+var errNotWaited = errors.New("the provider takes its time, and a query does not wait for it")
 
 // question is a group of texts that the provider is asked to embed.
 type question struct {
@@ -92,6 +98,12 @@ func (r *run) postpone(d done) {
 func (r *run) embedLater(ctx context.Context) error {
 	v := r.vectors
 	if v.slow == nil {
+		return nil
+	}
+	if r.req.noRebuild {
+		v.giveUp(ctx)
+		r.inStep()
+		r.noteEmbedErr(errNotWaited)
 		return nil
 	}
 	r.embedding, v.later, v.enough = true, true, r.overtaken

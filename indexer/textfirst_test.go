@@ -274,3 +274,18 @@ func TestAnEditDoesNotWaitForAllVectors(t *testing.T) {
 		}
 	})
 }
+
+func TestASyncForAQueryDoesNotWaitForAProviderThatHangs(t *testing.T) {
+	for _, n := range []int{1, 60} {
+		withSlow(t, n, -1, func(f *fixture, _ *slowly) {
+			start := time.Now()
+			rep, err := f.x.Sync(f.Context(), indexer.SyncOptions{NoRebuild: true}, nil)
+			if err != nil || rep.EmbedErr == nil || f.listed() != n {
+				t.Errorf("%d files: %d are listed, report %+v, %v", n, f.listed(), rep, err)
+			}
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("%d files: it waited %v", n, took)
+			}
+		})
+	}
+}

@@ -38,6 +38,8 @@ type need int
 const (
 	toRead need = iota
 	toWrite
+	// toTakeOver writes, and may take the index from another folder.
+	toTakeOver
 )
 
 // lockWait bounds waiting for an index that another process owns.
@@ -65,7 +67,7 @@ func (a *app) connect(ctx context.Context, n need) (*client, error) {
 		return nil, err
 	}
 	c, err = a.own(ctx, conf, place, n)
-	if err == nil || n == toWrite || !readable(err) {
+	if err == nil || n != toRead || !readable(err) {
 		return c, err
 	}
 	c, reading := a.open(ctx, conf, place, true)

@@ -95,6 +95,8 @@ func advice(st *status.Status) string {
 	switch {
 	case strings.HasPrefix(st.Message(), embed.ErrUnavailable.Error()):
 		return "; kioku status says why"
+	case st.Code() == codes.Unavailable && strings.HasPrefix(st.Message(), "the workspace"):
+		return ""
 	case st.Code() == codes.Unavailable:
 		return "; the daemon ended or is starting: try again"
 	case st.Code() == codes.DeadlineExceeded:

@@ -28,9 +28,9 @@ func otherFolder(ctx context.Context, conf *config.Config, place config.Place) s
 	return held
 }
 
-// checkFolder keeps a question about one folder from emptying the index of another. Who writes may: the engine says so.
+// checkFolder keeps a command about one folder from emptying the index of another; kioku index alone may do that.
 func checkFolder(ctx context.Context, conf *config.Config, place config.Place, n need) error {
-	if n == toWrite {
+	if n == toTakeOver {
 		return nil
 	}
 	held := otherFolder(ctx, conf, place)

@@ -30,7 +30,7 @@ func (a *app) indexCmd() *cobra.Command {
 		Use: "index", Short: "Bring the index in step with the folder",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), toWrite, func(c *client) error { return a.index(cmd.Context(), c, force, strict) })
+			return a.with(cmd.Context(), toTakeOver, func(c *client) error { return a.index(cmd.Context(), c, force, strict) })
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "make the whole index anew; embeddings that are known are kept")

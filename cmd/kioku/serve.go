@@ -161,6 +161,9 @@ func (d *daemon) openMemories(ctx context.Context) error {
 		return err
 	}
 	for _, p := range places {
+		if err := checkFolder(ctx, d.conf, p, toWrite); err != nil {
+			return err
+		}
 		opt, err := engine(d.conf, p, embedder, d.log)
 		if err != nil {
 			return err

@@ -119,13 +119,18 @@ func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
 
 func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
 	s := New(newFakeStore(), nil, testOptions())
-	for field, q := range map[string]Query{
-		"granularity":       {Text: "x", Granularity: "page"},
-		"max_snippet_chars": {Text: "x", SnippetChars: MaxSnippetChars + 1},
+	for _, c := range []struct {
+		field string
+		q     Query
+	}{
+		{"granularity", Query{Text: "x", Granularity: "page"}},
+		{"max_snippet_chars", Query{Text: "x", SnippetChars: MaxSnippetChars + 1}},
+		{"max_snippet_chars", Query{Text: "x", SnippetChars: MinSnippetChars - 1}},
+		{"max_snippet_chars", Query{Text: "x", SnippetChars: -1}},
 	} {
 		var input *InputError
-		if _, err := s.Search(t.Context(), q); !errors.As(err, &input) || input.Field != field {
-			t.Errorf("%s: got %v", field, err)
+		if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
+			t.Errorf("%+v: got %v", c.q, err)
 		}
 	}
 }

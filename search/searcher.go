@@ -13,7 +13,8 @@ import (
 const (
 	// MaxResults is the most hits that a query may ask for.
 	MaxResults = 100
-	// MaxSnippetChars is the most characters of a snippet that a query may ask for.
+	// MinSnippetChars and MaxSnippetChars bound the characters of a snippet that a query may ask for.
+	MinSnippetChars = 40
 	MaxSnippetChars = 2000
 )
 
@@ -119,8 +120,9 @@ func (s *Searcher) shape(r *run) error {
 	switch {
 	case r.granularity != GranularityPassage && r.granularity != GranularityChunk:
 		return &InputError{"granularity", fmt.Sprintf("is %q; must be %q or %q", r.granularity, GranularityPassage, GranularityChunk)}
-	case r.query.SnippetChars < 0 || r.query.SnippetChars > MaxSnippetChars:
-		return &InputError{"max_snippet_chars", fmt.Sprintf("is %d, not within 0 and %d", r.query.SnippetChars, MaxSnippetChars)}
+	case r.query.SnippetChars != 0 && (r.query.SnippetChars < MinSnippetChars || r.query.SnippetChars > MaxSnippetChars):
+		return &InputError{"max_snippet_chars", fmt.Sprintf("is %d, not within %d and %d",
+			r.query.SnippetChars, MinSnippetChars, MaxSnippetChars)}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type Query struct {
 	Filter   Filter
 	// Granularity is GranularityPassage or GranularityChunk; empty means Options.Granularity.
 	Granularity string
-	// SnippetChars is the most characters of a snippet, 0 means Options.SnippetChars; more than 2,000 are refused.
+	// SnippetChars is the most characters of a snippet, 0 means Options.SnippetChars; else 40 to 2,000.
 	SnippetChars int
 	// Explain fills in the trace of each hit.
 	Explain bool

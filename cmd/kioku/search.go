@@ -35,7 +35,7 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&q.sources, "source", nil, "only these `sources`: memory, extra, sessions")
 	f.StringVar(&q.pathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
 	f.StringVar(&q.granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
-	f.Int32Var(&q.snippetChars, "max-snippet-chars", 0, "most characters of a snippet (default: query.maxSnippetChars)")
+	f.Int32Var(&q.snippetChars, "max-snippet-chars", 0, "most characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 where the answer is degraded")
 }
 

@@ -52,7 +52,7 @@ type MemorySearchRequest struct {
 	// What a result is: "passage" (whole lines of at most max_snippet_chars, shown whole) or "chunk" (a 400-token chunk
 	// with its best window as snippet). Empty means the configured default, "passage".
 	Granularity string `protobuf:"bytes,11,opt,name=granularity,proto3" json:"granularity,omitempty"`
-	// Most characters of a snippet, at most 2,000; 0 means the configured default (700).
+	// Most characters of a snippet, 40 to 2,000; 0 means the configured default (700).
 	MaxSnippetChars int32 `protobuf:"varint,12,opt,name=max_snippet_chars,json=maxSnippetChars,proto3" json:"max_snippet_chars,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

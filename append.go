@@ -32,8 +32,8 @@ const (
 	keyMarkStart = " <!-- kioku:"
 )
 
-// Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, and fsyncs it. The day is that
-// of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a long-term one a bullet.
+// Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, fsyncs it, and starts a sync, so
+// that the note is found soon, without waiting for it. The day is that of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a long-term one a bullet.
 //
 // The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
 // a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index.
@@ -53,6 +53,15 @@ func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 	if err := ctx.Err(); err != nil {
 		return Appended{}, err
 	}
+	a, err := m.write(note)
+	if err == nil && !a.Deduplicated {
+		m.syncInBackground(ctx)
+	}
+	return a, err
+}
+
+// write puts a checked note into its file.
+func (m *Memory) write(note Note) (Appended, error) {
 	m.appending.Lock()
 	defer m.appending.Unlock()
 	root, err := os.OpenRoot(m.workspace)

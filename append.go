@@ -166,7 +166,7 @@ func appendNote(root *os.Root, n Note, name, before, title, block string) (Appen
 // openForAppend opens or makes a regular file and waits for the kernel's lock on it.
 func openForAppend(root *os.Root, name string) (*os.File, error) {
 	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+		return nil, fmt.Errorf("%w: it is not a regular file; move it away", ErrUnavailable)
 	}
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {

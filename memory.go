@@ -31,7 +31,7 @@ var (
 	ErrNotFound = errors.New("no such memory file")
 	// ErrReadOnly: the memory was opened without the right to write.
 	ErrReadOnly = errors.New("memory is open read-only")
-	// ErrUnavailable: the workspace cannot be read or written now.
+	// ErrUnavailable: the workspace, or the file in it that is to be written, cannot be used now.
 	ErrUnavailable = errors.New("workspace is unavailable")
 	// ErrClosed: the memory was closed.
 	ErrClosed = errors.New("memory is closed")

@@ -19,12 +19,7 @@ func (e *notNow) Unwrap() error { return e.err }
 // rebuild puts what is in the folder in the place of the whole index. What has to be embedded is embedded before the
 // index is touched.
 func (r *run) rebuild(ctx context.Context) error {
-	r.tell(PhaseScan, "")
-	stored, err := r.x.index.Files(ctx)
-	if err != nil {
-		return fmt.Errorf("list the index: %w", err)
-	}
-	s, err := r.scan(ctx, stored)
+	stored, s, err := r.look(ctx)
 	if err != nil {
 		return err
 	}

@@ -101,14 +101,20 @@ func (r *run) renew(ctx context.Context, reason string) error {
 	return nil
 }
 
-// update brings the index up to date with what the scan finds.
-func (r *run) update(ctx context.Context) error {
+// look lists what the index holds and what the folder does; who gets the scan closes it.
+func (r *run) look(ctx context.Context) (map[string]Stored, *scan, error) {
 	r.tell(PhaseScan, "")
 	stored, err := r.x.index.Files(ctx)
 	if err != nil {
-		return fmt.Errorf("list the index: %w", err)
+		return nil, nil, fmt.Errorf("list the index: %w", err)
 	}
 	s, err := r.scan(ctx, stored)
+	return stored, s, err
+}
+
+// update brings the index up to date with what the scan finds.
+func (r *run) update(ctx context.Context) error {
+	stored, s, err := r.look(ctx)
 	if err != nil {
 		return err
 	}

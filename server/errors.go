@@ -34,7 +34,7 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 		return status.Error(codes.Unavailable, kioku.ErrClosed.Error())
 	case errors.Is(err, kioku.ErrUnavailable):
 		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
-		return status.Error(codes.Unavailable, "the workspace cannot be read or written now; kioku status says which folder is missing")
+		return status.Error(codes.Unavailable, "the workspace cannot be read or written now; kioku status names the folder or file in the way")
 	case errors.Is(err, embed.ErrUnavailable):
 		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
 		return errOutage(err)

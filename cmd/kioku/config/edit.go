@@ -36,6 +36,7 @@ func Edit(src Sources, key, value string) (path string, err error) {
 	}
 	check := newLoader(src)
 	check.parse(path, data)
+	check.agree()
 	if len(check.errs) > 0 {
 		return "", errors.Join(check.errs...)
 	}

@@ -115,3 +115,19 @@ func TestEditReadsPathsFromWhereItsUserIs(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestEditWritesNoValueThatDoesNotFitTheOthers(t *testing.T) {
+	src := write(t, "chunking:\n  tokens: 100\n  overlap: 80\n")
+	before := read(t, src.File)
+	for _, kv := range [][2]string{{"chunking.overlap", "500"}, {"chunking.tokens", "50"}, {"sync.maxWaitMs", "10"}} {
+		if _, err := config.Edit(src, kv[0], kv[1]); err == nil {
+			t.Errorf("%s=%s was taken", kv[0], kv[1])
+		}
+	}
+	if after := read(t, src.File); after != before {
+		t.Errorf("the file was changed: %s", after)
+	}
+	if _, err := config.Edit(src, "chunking.overlap", "10"); err != nil {
+		t.Error(err)
+	}
+}

@@ -93,6 +93,15 @@ func (l *loader) readEnv() {
 
 // finish checks what no setting can know alone, and fills in what depends on the environment.
 func (l *loader) finish() {
+	l.agree()
+	if l.conf.State == "" {
+		l.conf.State = l.defaultState()
+	}
+	l.reveal()
+}
+
+// agree checks the settings that depend on each other.
+func (l *loader) agree() {
 	c := l.conf
 	if c.Chunking.Overlap >= c.Chunking.Tokens {
 		l.cross("chunking.overlap", "chunking.tokens", fmt.Errorf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
@@ -103,10 +112,6 @@ func (l *loader) finish() {
 	if c.Index.MaxWait < c.Index.Debounce {
 		l.cross("sync.maxWaitMs", "sync.watchDebounceMs", fmt.Errorf("%d is less than sync.watchDebounceMs, %d", c.Index.MaxWait.Milliseconds(), c.Index.Debounce.Milliseconds()))
 	}
-	if c.State == "" {
-		c.State = l.defaultState()
-	}
-	l.reveal()
 }
 
 // cross reports a fault between two settings at the one that somebody set.

@@ -63,7 +63,9 @@ CREATE VIRTUAL TABLE IF NOT EXISTS chunks_fts USING fts5 (
   terms, content = '', contentless_delete = 1, detail = full,
   tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
-
+-- A merge that is asked for begins with two segments of a level, not with four.
+INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'usermerge', 2
+  WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'usermerge');
 
 -- chunks_vocab: how many chunks hold a term.
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks_vocab USING fts5vocab (chunks_fts, 'row');

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type store struct {
 	log          *slog.Logger
 	generation   atomic.Int64  // of the last commit of this process
 	views        chan struct{} // a token for each view that may be open; a view takes two of the reading connections
+	merging      sync.Mutex    // held while the words' segments are merged
 }
 
 // newStore returns the store over an open database.

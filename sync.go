@@ -3,6 +3,8 @@ package kioku
 import (
 	"context"
 
+	"golang.org/x/sync/errgroup"
+
 	"kioku/indexer"
 )
 
@@ -28,6 +30,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 		m.background = nil
 		m.mu.Unlock()
 		close(done)
+		m.mergeWords(ctx)
 	}()
 	return done
 }
@@ -47,12 +50,30 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (inde
 // Watch syncs and then keeps the index in step with the folder until ctx is done or the memory is closed.
 func (m *Memory) Watch(ctx context.Context) error {
 	_, err := m.long(ctx, func(ctx context.Context) (indexer.Report, error) {
-		return indexer.Report{}, m.indexer.Watch(ctx)
+		g, ctx := errgroup.WithContext(ctx)
+		events := m.Subscribe(ctx)
+		g.Go(func() error { return m.indexer.Watch(ctx) })
+		g.Go(func() error {
+			for ev := range events {
+				if ev.Kind == indexer.SyncDone {
+					m.mergeWords(ctx)
+				}
+			}
+			return nil
+		})
+		return indexer.Report{}, g.Wait()
 	})
 	return err
 }
 
-// long runs f until it ends or the memory is closed.
+// mergeWords makes look-ups of words fast again after a sync. The sync is whole without it, so an error is logged.
+func (m *Memory) mergeWords(ctx context.Context) {
+	if err := m.store.mergeWords(ctx); err != nil && ctx.Err() == nil {
+		m.log.Warn("merge the words of the index", "err", err)
+	}
+}
+
+// long runs f until it ends or the memory is closed, and merges what f wrote.
 func (m *Memory) long(ctx context.Context, f func(context.Context) (indexer.Report, error)) (indexer.Report, error) {
 	if err := m.enter(); err != nil {
 		return indexer.Report{}, err
@@ -63,7 +84,11 @@ func (m *Memory) long(ctx context.Context, f func(context.Context) (indexer.Repo
 	}
 	ctx, cancel := m.untilClose(ctx)
 	defer cancel()
-	return f(ctx)
+	r, err := f(ctx)
+	if err == nil {
+		m.mergeWords(ctx)
+	}
+	return r, err
 }
 
 // sync is Sync within a call.

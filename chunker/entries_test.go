@@ -32,11 +32,11 @@ func TestSectionsOfEntriesAreChunksUnlessTheyAreTiny(t *testing.T) {
 	text := "# Memory\n\n## People\n- Acme is led by Yuki Tanaka\n- Ben writes the reports\n\n" +
 		"## Tea\n- Green\n\n## Places\n- The office is in Kyoto\n- 会議室は三階\n\n### Rooms\n- The blue one is quiet\n"
 	doc := newChunker(t, chunker.Options{Tokens: 100, Overlap: 20}).Split(chunker.Entries, []byte(text))
-	if got, want := spans(doc.Chunks), "1-5 7-15"; got != want {
+	if got, want := spans(doc.Chunks), "1-5 7-12 14-15"; got != want {
 		t.Errorf("chunks %s, want %s", got, want)
 	}
 	doc = newChunker(t, chunker.Options{Tokens: 100, Overlap: 20}).Split(chunker.Notes, []byte(text))
-	if got, want := spans(doc.Chunks), "1-15"; got != want {
+	if got, want := spans(doc.Chunks), "1-8 10-15"; got != want {
 		t.Errorf("chunks of the same text as notes %s, want %s", got, want)
 	}
 }

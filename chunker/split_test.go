@@ -42,8 +42,11 @@ func TestChunksAreRunsOfWholeLines(t *testing.T) {
 		{"blank lines around", "\n\nhello\n\nworld\n\n\n", small, "3-5"},
 		{"overlap of a line", lines(1, 14), small, "1-5 5-9 9-13 13-14"},
 		{"no overlap", lines(1, 12), chunker.Options{Tokens: 64}, "1-5 6-10 11-12"},
-		{"heading in the last quarter", lines(1, 4) + "# Next\n" + lines(6, 7), small, "1-4 5-7"},
-		{"heading before the last quarter", lines(1, 3) + "# Next\n" + lines(5, 5), small, "1-5"},
+		{"heading near the end of the budget", lines(1, 4) + "# Next\n" + lines(6, 7), small, "1-4 5-7"},
+		{"heading behind the first quarter", lines(1, 2) + "# Next\n" + lines(4, 5), small, "1-2 3-5"},
+		{"heading within the first quarter", lines(1, 1) + "# Next\n" + lines(3, 5), small, "1-5"},
+		{"the last of two equal headings", lines(1, 2) + "# A\n" + lines(4, 4) + "# B\n" + lines(6, 6), small, "1-4 5-6"},
+		{"the more important heading, though it is earlier", lines(1, 2) + "# A\n" + lines(4, 4) + "## B\n" + lines(6, 6), small, "1-2 3-6"},
 		{"the more important of two headings", lines(1, 4) + "# A\n## B\n" + lines(7, 7), small, "1-4 5-7"},
 		{"a heading goes with what it heads", lines(1, 1) + "# A\n\n" + long(52), small, "1-1 2-4"},
 		{"setext heading", lines(1, 4) + "\nNext\n====\n" + lines(8, 8), small, "1-4 6-8"},
@@ -57,7 +60,7 @@ func TestChunksAreRunsOfWholeLines(t *testing.T) {
 		{"a fence in a fence", lines(1, 4) + "````\n```\n# no\n````\n", small, "1-8"},
 		{"no heading", lines(1, 4) + "####### no\n#no\n    # no\n", small, "1-7"},
 		{"no setext heading in a quote", lines(1, 4) + "\n> no\n---\n", small, "1-7"},
-		{"overlap ends at a heading", lines(1, 3) + "end\n# Next\n" + lines(6, 7), chunker.Options{Tokens: 64, Overlap: 20}, "1-6 5-7"},
+		{"overlap ends at a heading", "Tea.\nAnd cake.\n# Next\n" + lines(4, 4) + long(43) + "\n", chunker.Options{Tokens: 64, Overlap: 24}, "1-4 3-5"},
 		{"an unclosed fence hides no heading", "```\n" + lines(2, 5) + "# Next\n" + lines(7, 7), small, "1-5 6-7"},
 	}
 	for _, tc := range cases {
@@ -96,10 +99,10 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 
 func TestFingerprintNamesWhatDecidesTheChunks(t *testing.T) {
 	cases := map[string]chunker.Options{
-		"v1 cl100k_base 400/80": {},
-		"v1 cl100k_base 400/20": {Overlap: 20},
-		"v1 cl100k_base 100/0":  {Tokens: 100},
-		"v1 o200k_base 64/16":   {Tokens: 64, Overlap: 16, Encoding: "o200k_base"},
+		"v2 cl100k_base 400/80": {},
+		"v2 cl100k_base 400/20": {Overlap: 20},
+		"v2 cl100k_base 100/0":  {Tokens: 100},
+		"v2 o200k_base 64/16":   {Tokens: 64, Overlap: 16, Encoding: "o200k_base"},
 	}
 	for want, opts := range cases {
 		if got := newChunker(t, opts).Fingerprint(); got != want {
@@ -136,8 +139,8 @@ func TestHeadingsArePathToTheFirstLine(t *testing.T) {
 	want := []string{
 		"1-9 ",
 		"10-15 # Projects > ## Acme > ### Parts",
-		"15-19 # Projects > ## Acme > ### Parts",
-		"19-22 # Projects > ## **Beta** C#",
+		"15-17 # Projects > ## Acme > ### Parts",
+		"18-22 # Projects > ## **Beta** C#",
 		"24-27 # Projects > ## Home",
 	}
 	var got []string
@@ -271,6 +274,7 @@ func TestFrontMatterBelongsToTheFirstChunk(t *testing.T) {
 		Chunks: []chunker.Chunk{{
 			StartLine: 1, EndLine: 7, Headings: "# Garden", Text: strings.TrimSuffix(text, "\n"),
 			Tokens: len(references["cl100k_base"]().EncodeOrdinary(strings.TrimSuffix(text, "\n"))),
+			Closed: true,
 		}},
 	}
 	if diff := cmp.Diff(want, doc); diff != "" {
@@ -292,5 +296,31 @@ func TestAChunkEndsBetweenParagraphs(t *testing.T) {
 	}
 	if len(doc.Chunks) != 3 {
 		t.Errorf("%d chunks, want 3 of two paragraphs each", len(doc.Chunks))
+	}
+}
+
+func TestAChunkIsClosedWhereItsSectionEnds(t *testing.T) {
+	cases := []struct{ name, text, want string }{
+		{"before a heading", lines(1, 4) + "\n# Next\n" + lines(7, 8), "1-4 closed, 6-8 closed"},
+		{"before an underlined heading", lines(1, 4) + "\nNext\n====\n" + lines(8, 8), "1-4 closed, 6-8 closed"},
+		{"within a section", "# Log\n" + lines(2, 7) + "\n\n", "1-6 open, 6-7 closed"},
+		{"within a line", long(100), "1-1 open, 1-1 closed"},
+		{"between paragraphs", lines(1, 4) + "\n" + lines(6, 7), "1-4 open, 4-7 closed"},
+		{"a sign in a fence is no heading", "```\n" + lines(2, 5) + "# comment\n```\n" + lines(8, 8), "1-7 open, 8-8 closed"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, c := range newChunker(t, small).Split(chunker.Notes, []byte(tc.text)).Chunks {
+				end := "open"
+				if c.Closed {
+					end = "closed"
+				}
+				got = append(got, fmt.Sprintf("%d-%d %s", c.StartLine, c.EndLine, end))
+			}
+			if got := strings.Join(got, ", "); got != tc.want {
+				t.Errorf("chunks %s, want %s", got, tc.want)
+			}
+		})
 	}
 }

@@ -57,6 +57,9 @@ type Chunk struct {
 	Text string
 	// Tokens of Text; never more than Options.Tokens.
 	Tokens int
+	// Closed says that the chunk ends where a section does: a heading follows, or nothing but blank lines. In a DailyLog
+	// each line is a section.
+	Closed bool
 	// Date of this entry (YYYY-MM-DD) where the file tells one for each; only in a DailyLog.
 	Date string
 }

@@ -30,22 +30,23 @@ func (w *walk) chunks() []Chunk {
 	for from := own; own < len(w.units); {
 		var cut, tokens int
 		from, cut, tokens = w.shrink(from, own, w.cut(from, own))
-		last := w.trimBlank(cut) - 1
+		last, next := w.trimBlank(cut)-1, w.skipBlank(cut)
 		chunks = append(chunks, Chunk{
 			StartLine: w.units[from].line,
 			EndLine:   w.units[last].last,
 			Headings:  w.headings(from, cut),
 			Text:      w.between(from, cut),
 			Tokens:    tokens,
+			Closed:    next == len(w.units) || w.units[next].level > 0,
 		})
-		own = w.skipBlank(cut)
+		own = next
 		from = w.overlap(from, own)
 	}
 	return chunks
 }
 
-// cut returns where a chunk ends, after own: at a heading near the end of the budget or at a section of a list of
-// entries, else between paragraphs, else where the budget ends, but not between a heading and what it heads.
+// cut returns where a chunk ends, after own: at a heading behind the first quarter of the budget or at a section of a list
+// of entries, else between paragraphs, else where the budget ends, but not between a heading and what it heads.
 func (w *walk) cut(from, own int) int {
 	full := own + 1
 	for full < len(w.units) && w.tokens(from, full+1) <= w.opts.Tokens {
@@ -86,11 +87,11 @@ func (w *walk) section(from, own, full int) int {
 	return 0
 }
 
-// heading returns the most important heading, of equals the last, in the last quarter of the budget; 0 where there
-// is none.
+// heading returns the most important heading, of equals the last, behind the first quarter of the budget; 0 where there
+// is none. A chunk that ends with a section is found by what that section says, and its passages are not cut in two.
 func (w *walk) heading(from, own, full int) int {
 	best, budget := 0, w.opts.Tokens
-	for at := min(full, len(w.units)-1); at > own && w.tokens(from, at) >= budget-budget/4; at-- {
+	for at := min(full, len(w.units)-1); at > own && w.tokens(from, at) >= budget/4; at-- {
 		if level := w.units[at].level; level > 0 && (best == 0 || level < w.units[best].level) {
 			best = at
 		}

@@ -25,7 +25,7 @@ func TestExplainSaysWhatBecameOfALine(t *testing.T) {
 		{"returned", "green tea", "memory/pot.md", 5, Filter{}, Returned, "ranked 1 of", true},
 		{"dropped", "green tea", "memory/copy.md", 1, Filter{}, DroppedByMMR, "memory/copy.md:1-1", true},
 		{"beyond", "green tea", "MEMORY.md", 1, Filter{}, BeyondMaxResults, "only 1 results", true},
-		{"below", "green teapot saucer spoon", "memory/far.md", 1, Filter{}, BelowThreshold, "below 0.19", true},
+		{"below", "green teapot saucer spoon", "memory/far.md", 1, Filter{}, BelowThreshold, "below 0.18", true},
 		{"no word", "green tea", "memory/ideas.md", 1, Filter{}, NotACandidate, "line 1 of memory/ideas.md", false},
 		{"another line", "green tea", "memory/pot.md", 2, Filter{}, NotACandidate, "line 2", false},
 		{"unknown file", "green tea", "memory/none.md", 1, Filter{}, NotACandidate, "memory/none.md", false},

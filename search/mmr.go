@@ -77,9 +77,13 @@ func (d *diversifier) next(rest []*candidate, best float64) int {
 type termSets map[*candidate][]uint32
 
 // similarity in [0,1] is the cosine of the stored vectors, or the Jaccard index of the sets of words where one lacks a
-// vector.
+// vector and of passages of one chunk, which share its vector. Passages of one section that fits into a chunk are taken for
+// the same: who has read the better one knows where the section is.
 func (s termSets) similarity(a, b *candidate) float64 {
-	if cos, ok := cosine(a.Vector, b.Vector); ok {
+	if a.heading > 0 && a.heading == b.heading && a.Path == b.Path {
+		return 1
+	}
+	if cos, ok := cosine(a.Vector, b.Vector); ok && a.ID != b.ID {
 		return clamp01(cos)
 	}
 	return jaccard(s.of(a), s.of(b))

@@ -47,6 +47,42 @@ func TestMMRComparesVectorsWhereThereAreSome(t *testing.T) {
 	}
 }
 
+func TestPassagesOfOneChunkAreComparedByTheirWords(t *testing.T) {
+	passage := func(id int64, score float64, text string) *candidate { return relevant(id, score, text, 1, 0) }
+	// All share a vector, but the second and the third only through their chunk.
+	first, second, copied := passage(1, 1, "green tea in the morning"), passage(1, 0.9, "coffee beans from Kenya"), passage(2, 0.95, "a ferry to Naxos")
+	d := newDiversifier(0.5)
+	d.choose([]*candidate{first, copied, second}, 2)
+	if d.chosen[1] != second || second.similarity != 0 || copied.similarity != 1 {
+		t.Errorf("chose %q; similarity of the same chunk %v, of another with the same vector %v, want 0 and 1",
+			d.chosen[1].Text, second.similarity, copied.similarity)
+	}
+}
+
+func TestPassagesOfOneWholeSectionAreTheSame(t *testing.T) {
+	at := func(path string, heading int, text string) *candidate {
+		return &candidate{Chunk: Chunk{Path: path, Text: text}, heading: heading}
+	}
+	a := at("memory/a.md", 7, "green tea")
+	for _, c := range []struct {
+		other *candidate
+		want  float64
+	}{
+		{at("memory/a.md", 7, "a ferry to Naxos"), 1},
+		{at("memory/a.md", 9, "a ferry to Naxos"), 0},
+		{at("memory/a.md", 0, "a ferry to Naxos"), 0},
+		{at("memory/b.md", 7, "a ferry to Naxos"), 0},
+	} {
+		if got := make(termSets).similarity(a, c.other); got != c.want {
+			t.Errorf("%s, heading %d: similarity %v, want %v", c.other.Path, c.other.heading, got, c.want)
+		}
+	}
+	none := at("memory/a.md", 0, "tea")
+	if got := make(termSets).similarity(none, at("memory/a.md", 0, "a ferry")); got != 0 {
+		t.Errorf("passages under no heading: similarity %v, want 0", got)
+	}
+}
+
 func TestMMRMarksWhatItPushedOut(t *testing.T) {
 	pool := []*candidate{relevant(1, 1, "green tea"), relevant(2, 0.99, "tea green"), relevant(3, 0.9, "coffee"), relevant(4, 0.1, "pot")}
 	d := newDiversifier(0.5)

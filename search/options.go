@@ -42,7 +42,7 @@ type Options struct {
 // DefaultOptions returns the settings that the measurements recommend.
 func DefaultOptions() Options {
 	return Options{
-		MaxResults: 6, MinScore: 0.35, MinKeywordScore: 0.19,
+		MaxResults: 6, MinScore: 0.35, MinKeywordScore: 0.18,
 		Hybrid: true, VectorWeight: 0.7, TextWeight: 0.3, WeakVectorWeight: 0.3, WeakTextWeight: 0.7,
 		CandidateMultiplier: 4, Typos: true, Fusion: "weighted",
 		MMR: true, MMRLambda: 0.7,

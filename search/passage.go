@@ -20,11 +20,12 @@ const (
 func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
-		above := parseTrail(c.Headings)
+		above, headings := parseTrail(c.Headings), headingLines(&c.Chunk)
 		for _, span := range cutPassages(c.Text, c.StartLine, limit, sc.w.passageOverlap) {
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = above.at(span.text)
+			p.heading = wholeSection(headings, span.to, c.Closed)
 			p.text = sc.score(&p.Chunk)
 			if p.text.raw > 0 {
 				p.text.raw += sc.w.passageChunk * c.text.raw
@@ -114,6 +115,29 @@ func isBlank(p piece) bool { return strings.TrimSpace(p.text) == "" }
 func isHeading(line string) bool {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
 	return level > 0 && level <= 6 && strings.HasPrefix(line[level:], " ")
+}
+
+// headingLines returns the lines of a chunk that are headings, ascending.
+func headingLines(c *Chunk) []int {
+	var lines []int
+	number := c.StartLine
+	for line := range strings.Lines(c.Text) {
+		if isHeading(line) {
+			lines = append(lines, number)
+		}
+		number++
+	}
+	return lines
+}
+
+// wholeSection returns the last of the headings of a chunk down to a line, 0 where the chunk does not hold the lines below
+// that heading to their end.
+func wholeSection(headings []int, line int, closed bool) int {
+	i, _ := slices.BinarySearch(headings, line+1)
+	if i == 0 || i == len(headings) && !closed {
+		return 0
+	}
+	return headings[i-1]
 }
 
 // overlapFrom returns where the run after [from,to) begins: before to by at most overlap characters, behind from.

@@ -80,6 +80,54 @@ func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
 	}
 }
 
+func TestAPassageKnowsItsSectionWhereTheChunkHoldsAllOfIt(t *testing.T) {
+	text := "the end of something\n## 朝\n- お茶\n- パン\n\n## Evening\n- soup\n- 米饭\n"
+	for _, c := range []struct {
+		closed bool
+		want   map[int]int
+	}{
+		{true, map[int]int{11: 0, 12: 12, 13: 12, 14: 12, 16: 16, 17: 16, 18: 16}},
+		{false, map[int]int{11: 0, 12: 12, 13: 12, 14: 12, 16: 0, 17: 0, 18: 0}},
+	} {
+		chunk := &Chunk{StartLine: 11, EndLine: 18, Text: text, Closed: c.closed}
+		headings := headingLines(chunk)
+		if diff := cmp.Diff([]int{12, 16}, headings); diff != "" {
+			t.Fatalf("headings (-want +got):\n%s", diff)
+		}
+		for line, want := range c.want {
+			if got := wholeSection(headings, line, chunk.Closed); got != want {
+				t.Errorf("closed %v: line %d stands under %d, want %d", c.closed, line, got, want)
+			}
+		}
+	}
+}
+
+func TestASecondPassageOfASectionGivesWayToAnotherNote(t *testing.T) {
+	section := "## Kettle\n" + strings.Repeat("The copper kettle whistles. ", 3) + "\n" + strings.Repeat("The copper kettle is polished. ", 3)
+	notes := []Chunk{
+		{Path: "memory/a.md", StartLine: 1, EndLine: 3, Closed: true, Text: section},
+		{Path: "memory/b.md", StartLine: 1, EndLine: 1, Closed: true, Text: "Dana sold the old copper kettle to a neighbour who collects teapots and trays."},
+	}
+	answer := func() []string {
+		a, err := New(newFakeStore(notes...), nil, testOptions()).Search(t.Context(), Query{Text: "copper kettle", MaxResults: 2, SnippetChars: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		for _, h := range a.Hits {
+			paths = append(paths, h.Path)
+		}
+		return paths
+	}
+	if diff := cmp.Diff([]string{"memory/a.md", "memory/b.md"}, answer()); diff != "" {
+		t.Errorf("whole section (-want +got):\n%s", diff)
+	}
+	notes[0].Closed = false
+	if diff := cmp.Diff([]string{"memory/a.md", "memory/a.md"}, answer()); diff != "" {
+		t.Errorf("part of a section (-want +got):\n%s", diff)
+	}
+}
+
 func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
 	c := func(path string, from, to int, text string) *candidate {
 		return &candidate{Chunk: Chunk{Path: path, StartLine: from, EndLine: to, Text: text}}

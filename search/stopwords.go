@@ -1,6 +1,9 @@
 package search
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // isStopWord reports whether a query term says nothing about what is looked for. w is the word before stemming, in
 // lower case, or a bigram.
@@ -41,11 +44,27 @@ var stopGrams = wordSet(`
 どこ こに こで いつ つで だれ れが なに なん なぜ どの どれ どち ちら どう どん いく くつ くら らい
 教え えて てく くだ ださ さい
 什么 什麼 甚麼 怎么 怎麼 怎样 怎樣 为什 為什 为何 為何 如何 哪里 哪裡 哪裏 哪些 哪个 哪個 哪儿 哪兒
-多少 几个 幾個 是否 是什 是谁 是誰 是哪 有哪 请问 請問
+时候 時候 多少 几个 幾個 是否 是什 是谁 是誰 是哪 有哪 请问 請問
 `)
 
 // askingGlyphs make a question word or a particle of every bigram that they are in.
-const askingGlyphs = "何誰谁吗嗎呢哪么麼啥"
+const askingGlyphs = "何誰谁吗嗎呢哪什么麼啥"
+
+// Characters that mostly serve grammar in Japanese and in Chinese.
+const (
+	japaneseParticles = "のをはがにへも"
+	chineseParticles  = "的了是在與与和於于為为被及也就都而之其此所以有對对從从由將将把让讓但或曾个個"
+)
+
+// particlesOf returns the characters that mostly serve grammar in the language of a text: Japanese where it has kana.
+func particlesOf(text string) string {
+	if strings.ContainsFunc(text, isKana) {
+		return japaneseParticles
+	}
+	return chineseParticles
+}
+
+func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }
 
 func wordSet(words string) map[string]bool {
 	set := make(map[string]bool)

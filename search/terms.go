@@ -64,6 +64,7 @@ func parseTerms(text string, w weights) queryTerms {
 	var q queryTerms
 	places := make(map[string]int)
 	last, lastPos := -1, int32(-1)
+	particles := particlesOf(a.low)
 	for _, t := range a.tokens {
 		if !keep(t) {
 			continue
@@ -74,8 +75,11 @@ func parseTerms(text string, w weights) queryTerms {
 			places[t.term] = i
 			// The text belongs to the caller; what is left of it lives as long as the answer.
 			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound, gram: t.kind == gram})
-			if w := a.low[t.start:t.end]; mayBeMisspelt(w) {
-				q.list[i].word = strings.Clone(w)
+			switch own := a.low[t.start:t.end]; {
+			case mayBeMisspelt(own):
+				q.list[i].word = strings.Clone(own)
+			case t.kind == gram && strings.ContainsAny(own, particles):
+				q.list[i].weight = w.particle
 			}
 		}
 		if t.start > a.tokens[0].start && t.kind != part && startsUpper(a.norm[t.start:]) {
@@ -113,7 +117,8 @@ func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 	for i := range weighed.list {
 		t := &weighed.list[i]
 		t.df = df[t.term]
-		t.idf = idf(t.df, chunks)
+		// A word that no chunk holds asks for as much as the rarest that one does: more would leave small indexes silent.
+		t.idf = idf(max(t.df, 1), chunks)
 	}
 	if len(weighed.list) > MaxTerms {
 		return weighed.rarest(MaxTerms)

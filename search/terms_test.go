@@ -17,6 +17,8 @@ func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
 		{"Japanese question words go", "担当は誰", "担当 当は"},
 		{"Chinese question words go", "数据库在哪里", "数据 据库 库在"},
 		{"Chinese particles go", "你好吗", "你好"},
+		{"Chinese questions for a time", "搬家是什么时候", "搬家 家是"},
+		{"Chinese questions for a time, traditional", "搬家是什麼時候", "搬家 家是"},
 		{"duplicates are merged", "tea tea TEAS", "tea"},
 		{"identifiers are no stop words", "not-a-word", "word not-a-word"},
 		{"punctuation leaves nothing", "?!", ""},
@@ -42,6 +44,40 @@ func TestCapitalisedWordsWeighMore(t *testing.T) {
 	}
 	if w := parseTerms("Alice", measured()).list[0].weight; w != 1 {
 		t.Errorf("the first word weighs %v, want 1", w)
+	}
+}
+
+func TestBigramsWithAParticleWeighLess(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		light      []string
+	}{
+		{"Japanese", "鍵の交換を頼む", []string{"鍵の", "の交", "換を", "を頼"}},
+		{"Chinese", "仓库的钥匙在桌上", []string{"库的", "的钥", "匙在", "在桌"}},
+		{"Chinese particles are letters in Japanese", "所有のりんご", []string{"有の", "のり"}},
+		{"a kanji compound without kana", "会議予定変更", nil},
+		{"Latin words", "the key of Alice's office", nil},
+	} {
+		var light []string
+		for _, term := range parseTerms(c.text, measured()).list {
+			switch term.weight {
+			case 0.3:
+				light = append(light, term.term)
+			case 1, 1.5:
+			default:
+				t.Errorf("%s: %s weighs %v", c.name, term.term, term.weight)
+			}
+		}
+		if diff := cmp.Diff(c.light, light); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestAWordThatTheIndexLacksAsksForAsMuchAsTheRarest(t *testing.T) {
+	q := parseTerms("tea zyx", measured()).weigh(map[string]int{"tea": 1}, 100)
+	if q.list[1].df != 0 || q.list[1].idf != q.list[0].idf {
+		t.Errorf("df %d and idf %v, want 0 and %v", q.list[1].df, q.list[1].idf, q.list[0].idf)
 	}
 }
 

@@ -16,7 +16,7 @@ func idf(df, n int) float64 {
 type textScore struct {
 	// raw orders the chunks of one query: BM25 and the bonuses. It is 0 where no term occurs.
 	raw float64
-	// confidence in [0,1] is comparable between queries and indexes: (ideal + coverage) / 2, where ideal is the BM25
+	// confidence in [0,1] is comparable between queries and indexes: 0.75 x ideal + 0.25 x coverage, where ideal is the BM25
 	// divided by what endless repetition of all terms would give, and coverage is the share of the idf asked for
 	// that occurs at all.
 	confidence float64
@@ -120,7 +120,7 @@ func (s *scorer) score(c *Chunk) textScore {
 	matched += s.respelt(t.counts)
 	if s.asked > 0 {
 		ideal := t.raw / (s.asked * (s.w.k1 + 1))
-		t.confidence = clamp01((ideal + matched/s.asked) / 2)
+		t.confidence = clamp01(s.w.ideal*ideal + (1-s.w.ideal)*matched/s.asked)
 	}
 	t.raw += s.pairBonus() + s.w.bestPart*s.bestPart()
 	return t

@@ -28,8 +28,47 @@ func TestTextScoreIsBM25WithTheBestPart(t *testing.T) {
 	if math.Abs(got.raw-want) > 1e-9 {
 		t.Errorf("raw = %v, want %v", got.raw, want)
 	}
-	if want := (1/2.2 + 1) / 2; math.Abs(got.confidence-want) > 1e-9 {
+	// All of the query occurs, once of what endless repetition would give.
+	if want := 0.75/2.2 + 0.25; math.Abs(got.confidence-want) > 1e-9 {
 		t.Errorf("confidence = %v, want %v", got.confidence, want)
+	}
+}
+
+func TestConfidenceIsMostlyTheIdealAndPartlyTheCoverage(t *testing.T) {
+	for _, c := range []struct {
+		query, text     string
+		ideal, coverage float64
+	}{
+		{"tea", "tea x x x x x x x x x", 1 / 2.2, 1},
+		{"tea", strings.Repeat("tea ", 1000), 1000 / (1000 + 1.2*(0.25+0.75*100)), 1},
+		{"tea cup", "tea x x x x x x x x x", 0.5 / 2.2, 0.5},
+		{"tea cup pot rum", "tea x x x x x x x x x", 0.25 / 2.2, 0.25},
+		{"tea cup", "x x x x", 0, 0},
+	} {
+		want := 0.75*c.ideal + 0.25*c.coverage
+		if got := scoreOf(c.query, c.text).confidence; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%q in %.20q: confidence %v, want %v", c.query, c.text, got, want)
+		}
+	}
+}
+
+func TestAPassageSharesInTheConfidenceOfItsChunk(t *testing.T) {
+	if got := measured().confidence(0.5, 1); math.Abs(got-(0.4*0.5+0.6*1)) > 1e-9 {
+		t.Errorf("a passage at 0.5 in a chunk at 1 has the confidence %v, want 0.8", got)
+	}
+	// The chunk knows the kettle and the water, its second passage the water alone.
+	text := "## Kettle\nThe kettle is full.\n\n## Water\nThe water is cold.\n"
+	list := []*candidate{{Chunk: Chunk{ID: 1, StartLine: 1, EndLine: 5, Text: text}}}
+	sc := newScorer(parseTerms("kettle water", measured()).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10, measured())
+	defer sc.release()
+	list[0].text = sc.score(&list[0].Chunk)
+	got := passages(list, sc, 700)
+	if len(got) != 2 {
+		t.Fatalf("%d passages, want 2", len(got))
+	}
+	own := sc.score(&got[1].Chunk).confidence
+	if want := 0.4*own + 0.6*list[0].text.confidence; math.Abs(got[1].text.confidence-want) > 1e-9 || own >= want {
+		t.Errorf("confidence %v, want %v: more than its own %v", got[1].text.confidence, want, own)
 	}
 }
 
@@ -68,6 +107,10 @@ func TestUnknownTermsLowerTheConfidence(t *testing.T) {
 	half := scoreWith("tea zyx", map[string]int{"tea": 5}, "tea")
 	if !(half.confidence < known.confidence/1.9) {
 		t.Errorf("confidence %.3f with an unknown word, %.3f without", half.confidence, known.confidence)
+	}
+	rare := scoreWith("tea zyx", map[string]int{"tea": 5, "zyx": 1}, "tea")
+	if half.confidence != rare.confidence {
+		t.Errorf("an unknown word asks for more than one of a single chunk: %.3f and %.3f", half.confidence, rare.confidence)
 	}
 	hyphen := scoreWith("well-known", map[string]int{"well": 5, "known": 5}, "well known")
 	apart := scoreWith("well known", map[string]int{"well": 5, "known": 5}, "well known")

@@ -14,9 +14,9 @@ func TestThresholdsOfTheModes(t *testing.T) {
 		asked *float64
 		want  threshold
 	}{
-		{ModeHybrid, nil, threshold{0.35, 0.19, true}},
+		{ModeHybrid, nil, threshold{0.35, 0.18, true}},
 		{ModeVector, nil, threshold{0.35, noFill, true}},
-		{ModeKeyword, nil, threshold{0.19, noFill, true}},
+		{ModeKeyword, nil, threshold{0.18, noFill, true}},
 		{ModeHybrid, &asked, threshold{0.5, noFill, false}},
 		{ModeKeyword, &asked, threshold{0.5, noFill, false}},
 	}
@@ -30,7 +30,7 @@ func TestThresholdsOfTheModes(t *testing.T) {
 func TestThresholdSplitsByConfidenceAndWords(t *testing.T) {
 	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0)}
 	merge(list, channelWeights{0.7, 0.3}, "weighted", measured())
-	passing, backed := threshold{0.35, 0.19, true}.split(list)
+	passing, backed := threshold{0.35, 0.18, true}.split(list)
 	if diff := cmp.Diff([][]int64{{1}, {2}}, [][]int64{idsOf(passing), idsOf(backed)}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -57,12 +57,12 @@ func TestThresholdLosesNoCandidate(t *testing.T) {
 		for _, c := range list {
 			c.decay = rapid.Float64Range(0.01, 1).Draw(t, "decay")
 		}
-		passing, backed := threshold{0.35, 0.19, true}.split(list)
+		passing, backed := threshold{0.35, 0.18, true}.split(list)
 		dropped := 0
 		for _, c := range list {
 			if c.outcome == BelowThreshold {
 				dropped++
-				if c.confidence >= 0.35 || c.text.confidence >= 0.19 {
+				if c.confidence >= 0.35 || c.text.confidence >= 0.18 {
 					t.Fatalf("dropped with the confidence %v and %v", c.confidence, c.text.confidence)
 				}
 			}

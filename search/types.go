@@ -46,7 +46,9 @@ type Chunk struct {
 	Date string
 	// Evergreen chunks do not decay: front matter says so, or the file is MEMORY.md or USER.md.
 	Evergreen bool
-	Text      string
+	// Closed says that the chunk ends where a section does: a heading follows, or the end of the file.
+	Closed bool
+	Text   string
 	// Vector is the stored unit vector; nil where there is none, and where it was not asked for.
 	Vector []float32
 }

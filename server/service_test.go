@@ -173,7 +173,7 @@ func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
 				t.Errorf("engine was asked for %v %q %d", q.Explain, path, line)
 			}
 			return search.Explanation{
-				Answer: search.Answer{Mode: search.ModeKeyword}, Outcome: search.BelowThreshold, Text: "0.12 < 0.19",
+				Answer: search.Answer{Mode: search.ModeKeyword}, Outcome: search.BelowThreshold, Text: "0.12 < 0.18",
 				Passage: &search.Hit{Path: path, StartLine: 4, EndLine: 4, Score: 0.12}, Terms: []string{"tea"},
 			}, nil
 		},
@@ -186,7 +186,7 @@ func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
 	}
 	want := &kiokuv1.ExplainResponse{
 		Answer:  &kiokuv1.MemorySearchResponse{Provider: "none", Mode: "keyword", Index: &kiokuv1.IndexState{Generation: 3, PendingFiles: 1}},
-		Outcome: "below_threshold", Text: "0.12 < 0.19", Terms: []string{"tea"},
+		Outcome: "below_threshold", Text: "0.12 < 0.18", Terms: []string{"tea"},
 		Passage: &kiokuv1.SearchResult{Path: "MEMORY.md", StartLine: 4, EndLine: 4, Score: 0.12, Citation: "MEMORY.md#L4-L4"},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {

@@ -35,7 +35,7 @@ type MemorySearchRequest struct {
 	Query string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
 	// At most this many results; 0 means the configured default (6), at most 100.
 	MaxResults int32 `protobuf:"varint,3,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
-	// Lowest score returned; unset means the default: 0.35 where vectors took part, 0.19 for keywords alone.
+	// Lowest score returned; unset means the default: 0.35 where vectors took part, 0.18 for keywords alone.
 	MinScore *float64 `protobuf:"fixed64,4,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Only these sources: "memory", "extra", "sessions". Empty means all.
 	Sources []string `protobuf:"bytes,5,rep,name=sources,proto3" json:"sources,omitempty"`

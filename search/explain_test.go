@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -82,6 +83,42 @@ func TestExplainWithoutAPathExplainsTheAnswer(t *testing.T) {
 	for _, share := range got.Answer.Hits[0].Trace.Terms {
 		if share.Count != 1 || !(share.Share > 0) || !(share.IDF > 0) {
 			t.Errorf("share %+v", share)
+		}
+	}
+}
+
+// sharesOf returns the sum of all shares of a trace.
+func sharesOf(tr *Trace) float64 {
+	sum := tr.PairShare + tr.BestPartShare + tr.ChunkShare
+	for _, s := range tr.Terms {
+		sum += s.Share
+	}
+	return sum
+}
+
+func TestTheSharesOfATraceAddUpToOne(t *testing.T) {
+	store := newFakeStore(append(notes(), Chunk{Path: "memory/long.md", StartLine: 1, EndLine: 61,
+		Text: "green tea\n" + strings.Repeat("The kettle is on the stove, and the tea is green.\n", 60)})...)
+	for _, e := range []Embedder{nil, &fakeEmbedder{vector: []float32{1, 0, 0}}} {
+		for _, granularity := range []string{GranularityPassage, GranularityChunk} {
+			for _, text := range []string{"green tea", "Which green tea does Ana like?", "greeen tea", "東京タワー"} {
+				a, err := New(store, e, testOptions()).Search(t.Context(), Query{Text: text, Granularity: granularity, Explain: true})
+				if err != nil || len(a.Hits) == 0 {
+					t.Fatalf("%s, %s: %v, %v", granularity, text, a.Degraded, err)
+				}
+				for _, h := range a.Hits {
+					want := 1.0
+					if h.TextScore == 0 {
+						want = 0
+					}
+					if got := sharesOf(h.Trace); math.Abs(got-want) > 1e-9 {
+						t.Errorf("%s, %s: the shares of %s add up to %v, want %v: %+v", granularity, text, h.Path, got, want, h.Trace)
+					}
+					if passage := granularity == GranularityPassage && h.TextScore > 0; (h.Trace.ChunkShare > 0) != passage {
+						t.Errorf("%s, %s: the share of the chunk is %v", granularity, text, h.Trace.ChunkShare)
+					}
+				}
+			}
 		}
 	}
 }

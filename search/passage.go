@@ -28,7 +28,8 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 			p.heading = wholeSection(headings, span.to, c.Closed)
 			p.text = sc.score(&p.Chunk)
 			if p.text.raw > 0 {
-				p.text.raw += sc.w.passageChunk * c.text.raw
+				p.text.chunk = sc.w.passageChunk * c.text.raw
+				p.text.raw += p.text.chunk
 				p.text.confidence = sc.w.confidence(p.text.confidence, c.text.confidence)
 			}
 			out = append(out, &p)

@@ -14,7 +14,8 @@ func idf(df, n int) float64 {
 
 // textScore is what keywords say about a chunk.
 type textScore struct {
-	// raw orders the chunks of one query: BM25 and the bonuses. It is 0 where no term occurs.
+	// raw orders the chunks of one query: BM25, the bonuses, and of a passage the part of its chunk. It is 0 where no term
+	// occurs.
 	raw float64
 	// confidence in [0,1] is comparable between queries and indexes: 0.75 x ideal + 0.25 x coverage, where ideal is the BM25
 	// divided by what endless repetition of all terms would give, and coverage is the share of the idf asked for
@@ -23,6 +24,8 @@ type textScore struct {
 	// counts of the terms in the order of the query, and bm25 each one's part of raw.
 	counts []int
 	bm25   []float64
+	// pairs, best and chunk are the other parts of raw: neighbours, the best part of the text, the chunk of a passage.
+	pairs, best, chunk float64
 }
 
 // shares returns each occurring term's part of the score.
@@ -30,10 +33,18 @@ func (s textScore) shares(q queryTerms) []TermShare {
 	var shares []TermShare
 	for i, t := range q.list {
 		if s.counts != nil && s.counts[i] > 0 {
-			shares = append(shares, TermShare{Term: t.label(), IDF: t.idf, Count: s.counts[i], Share: s.bm25[i] / s.raw})
+			shares = append(shares, TermShare{Term: t.label(), IDF: t.idf, Count: s.counts[i], Share: s.share(s.bm25[i])})
 		}
 	}
 	return shares
+}
+
+// share returns what a part of the score is of the whole, 0 where no term occurs.
+func (s textScore) share(part float64) float64 {
+	if s.raw == 0 {
+		return 0
+	}
+	return part / s.raw
 }
 
 // scorer computes the text scores of one query's candidates. It is used by one goroutine.
@@ -122,7 +133,8 @@ func (s *scorer) score(c *Chunk) textScore {
 		ideal := t.raw / (s.asked * (s.w.k1 + 1))
 		t.confidence = clamp01(s.w.ideal*ideal + (1-s.w.ideal)*matched/s.asked)
 	}
-	t.raw += s.pairBonus() + s.w.bestPart*s.bestPart()
+	t.pairs, t.best = s.pairBonus(), s.w.bestPart*s.bestPart()
+	t.raw += t.pairs + t.best
 	return t
 }
 

@@ -136,15 +136,20 @@ func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
 	}
 }
 
-func TestSharesAddUpToAtMostOne(t *testing.T) {
+func TestSharesAreThePartsOfTheScore(t *testing.T) {
 	sc := newScorer(parseTerms("green tea zyx", measured()).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10, measured())
 	defer sc.release()
-	shares := sc.score(&Chunk{Text: "green tea tea"}).shares(sc.q)
+	got := sc.score(&Chunk{Text: "green tea tea"})
+	shares := got.shares(sc.q)
 	if len(shares) != 2 || shares[0].Term != "green" || shares[1].Count != 2 || !(shares[1].Share > shares[0].Share) {
 		t.Fatalf("shares = %+v", shares)
 	}
-	if sum := shares[0].Share + shares[1].Share; !(sum > 0.5 && sum <= 1) {
-		t.Errorf("the shares add up to %v", sum)
+	// The pair is worth 0.3 of the smaller idf, and the whole text is its best part.
+	if want := 0.3 * idf(50, 100); math.Abs(got.pairs-want) > 1e-9 || !(got.best > 0) || got.chunk != 0 {
+		t.Errorf("pairs %v, want %v; best part %v, chunk %v", got.pairs, want, got.best, got.chunk)
+	}
+	if none := sc.score(&Chunk{Text: "coffee"}); none.share(1) != 0 || none.shares(sc.q) != nil {
+		t.Errorf("a text without a term has the shares %v", none.shares(sc.q))
 	}
 }
 

@@ -8,7 +8,8 @@ func (c *candidate) trace(q queryTerms) *Trace {
 		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
 		Merged: c.merged, DateBonus: c.dateBonus, Decay: c.decay, AgeDays: c.age,
 		MMRSimilarity: c.similarity, MMRScore: c.mmr,
-		Terms: c.text.shares(q), KeywordBacked: c.backed,
+		Terms: c.text.shares(q), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
+		ChunkShare: c.text.share(c.text.chunk), KeywordBacked: c.backed,
 	}
 }
 

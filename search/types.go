@@ -179,7 +179,10 @@ type Trace struct {
 	AgeDays float64
 	// MMRSimilarity to the nearest better hit, MMRScore what was left.
 	MMRSimilarity, MMRScore float64
-	Terms                   []TermShare
+	// Terms are each query term's part of the text score, PairShare what pairs of neighbours add to it, BestPartShare the
+	// best part of the text and ChunkShare the chunk around a passage. They add up to 1 where a term occurs.
+	Terms                                []TermShare
+	PairShare, BestPartShare, ChunkShare float64
 	// KeywordBacked hits lie below the threshold and fill free slots.
 	KeywordBacked bool
 }

@@ -67,6 +67,7 @@ func trace(t *search.Trace) *kiokuv1.Trace {
 		VectorScore: t.VectorScore, TextScore: t.TextScore, VectorWeight: t.VectorWeight, TextWeight: t.TextWeight,
 		Merged: t.Merged, DateBonus: t.DateBonus, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
+		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
 	}
 	for _, term := range t.Terms {
 		out.Terms = append(out.Terms, &kiokuv1.TermShare{

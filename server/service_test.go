@@ -35,7 +35,8 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 					Source: "memory", Headings: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6,
 					Trace: &search.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
 						TextWeight: 0.3, Merged: 0.67, DateBonus: 0.3, Decay: 0.9, AgeDays: 28, MMRSimilarity: 0.1, MMRScore: 0.5, KeywordBacked: true,
-						Terms: []search.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 1}}},
+						PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
+						Terms: []search.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 0.5}}},
 				}},
 			},
 			State: kioku.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: synced},
@@ -56,7 +57,8 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 			Citation: "memory/2026-02-01.md#L3-L9",
 			Trace: &kiokuv1.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
 				TextWeight: 0.3, Merged: 0.67, DateBonus: 0.3, Decay: 0.9, AgeDays: 28, MmrSimilarity: 0.1, MmrScore: 0.5, KeywordBacked: true,
-				Terms: []*kiokuv1.TermShare{{Term: "会議", Idf: 2.5, Count: 1, Share: 1}}},
+				PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
+				Terms: []*kiokuv1.TermShare{{Term: "会議", Idf: 2.5, Count: 1, Share: 0.5}}},
 		}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {

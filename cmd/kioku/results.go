@@ -54,12 +54,29 @@ func (p *page) trace(t *kiokuv1.Trace) {
 	if t.GetKeywordBacked() {
 		p.linef("      below the threshold, but backed by keywords")
 	}
+	p.shares(t)
+}
+
+// shares adds the parts of the text score, which add up to 1.
+func (p *page) shares(t *kiokuv1.Trace) {
 	var terms []string
 	for _, s := range t.GetTerms() {
 		terms = append(terms, fmt.Sprintf("%s %.2f (idf %.2f, %d×)", s.GetTerm(), s.GetShare(), s.GetIdf(), s.GetCount()))
 	}
 	if len(terms) > 0 {
 		p.linef("      terms: %s", strings.Join(terms, ", "))
+	}
+	for _, s := range []struct {
+		name  string
+		share float64
+	}{
+		{"words side by side", t.GetPairShare()},
+		{"best part of the text", t.GetBestPartShare()},
+		{"chunk around the passage", t.GetChunkShare()},
+	} {
+		if s.share > 0 {
+			p.linef("      %s: %.2f", s.name, s.share)
+		}
 	}
 }
 

@@ -455,12 +455,17 @@ type Trace struct {
 	// Similarity to the nearest better result, and the relevance left after MMR.
 	MmrSimilarity float64 `protobuf:"fixed64,11,opt,name=mmr_similarity,json=mmrSimilarity,proto3" json:"mmr_similarity,omitempty"`
 	MmrScore      float64 `protobuf:"fixed64,12,opt,name=mmr_score,json=mmrScore,proto3" json:"mmr_score,omitempty"`
-	// Each query term's part of the text score.
+	// Each query term's part of the text score; with the shares below they add up to 1.
 	Terms []*TermShare `protobuf:"bytes,13,rep,name=terms,proto3" json:"terms,omitempty"`
 	// True where the passage came in below min_score because keywords back it.
 	KeywordBacked bool `protobuf:"varint,14,opt,name=keyword_backed,json=keywordBacked,proto3" json:"keyword_backed,omitempty"`
 	// Added where the query names the date of the passage; it does not decay then.
-	DateBonus     float64 `protobuf:"fixed64,15,opt,name=date_bonus,json=dateBonus,proto3" json:"date_bonus,omitempty"`
+	DateBonus float64 `protobuf:"fixed64,15,opt,name=date_bonus,json=dateBonus,proto3" json:"date_bonus,omitempty"`
+	// Parts of the text score that no single term has: words of the query side by side, the best part of the text, and the
+	// chunk around a passage.
+	PairShare     float64 `protobuf:"fixed64,16,opt,name=pair_share,json=pairShare,proto3" json:"pair_share,omitempty"`
+	BestPartShare float64 `protobuf:"fixed64,17,opt,name=best_part_share,json=bestPartShare,proto3" json:"best_part_share,omitempty"`
+	ChunkShare    float64 `protobuf:"fixed64,18,opt,name=chunk_share,json=chunkShare,proto3" json:"chunk_share,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -596,6 +601,27 @@ func (x *Trace) GetKeywordBacked() bool {
 func (x *Trace) GetDateBonus() float64 {
 	if x != nil {
 		return x.DateBonus
+	}
+	return 0
+}
+
+func (x *Trace) GetPairShare() float64 {
+	if x != nil {
+		return x.PairShare
+	}
+	return 0
+}
+
+func (x *Trace) GetBestPartShare() float64 {
+	if x != nil {
+		return x.BestPartShare
+	}
+	return 0
+}
+
+func (x *Trace) GetChunkShare() float64 {
+	if x != nil {
+		return x.ChunkShare
 	}
 	return 0
 }
@@ -2162,7 +2188,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bcitation\x18\v \x01(\tR\bcitation\x12\x18\n" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
-	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\xdf\x03\n" +
+	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\xc7\x04\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -2183,7 +2209,12 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\r \x03(\v2\x13.kioku.v1.TermShareR\x05terms\x12%\n" +
 	"\x0ekeyword_backed\x18\x0e \x01(\bR\rkeywordBacked\x12\x1d\n" +
 	"\n" +
-	"date_bonus\x18\x0f \x01(\x01R\tdateBonus\"]\n" +
+	"date_bonus\x18\x0f \x01(\x01R\tdateBonus\x12\x1d\n" +
+	"\n" +
+	"pair_share\x18\x10 \x01(\x01R\tpairShare\x12&\n" +
+	"\x0fbest_part_share\x18\x11 \x01(\x01R\rbestPartShare\x12\x1f\n" +
+	"\vchunk_share\x18\x12 \x01(\x01R\n" +
+	"chunkShare\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

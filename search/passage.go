@@ -39,8 +39,9 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 }
 
 // foremost returns the n candidates that are best on both channels together: the passages of the others would not come to
-// the front. The order of the list is not kept.
-func foremost(list []*candidate, n int) []*candidate {
+// the front. Their order is not kept.
+func (r *run) foremost(n int) []*candidate {
+	list := r.candidates
 	if len(list) <= n {
 		return list
 	}
@@ -56,7 +57,7 @@ func foremost(list []*candidate, n int) []*candidate {
 	}
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
-	return list[:n]
+	return r.keepIdentifiers(list[:n], list, n)
 }
 
 // confidence joins the confidence of a passage with that of its chunk.

@@ -277,7 +277,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 		pool = len(r.candidates)
 	}
 	if r.granularity == GranularityPassage {
-		r.candidates = passages(foremost(r.candidates, pool), sc, r.snippetChars)
+		r.candidates = passages(r.foremost(pool), sc, r.snippetChars)
 	}
 	addDateBonus(r.candidates, r.spans, s.weights)
 	return nil
@@ -296,13 +296,15 @@ func (r *run) channels() string {
 	return ModeHybrid
 }
 
-// choose fills in the hits: those that pass the threshold, then, in slots that stay free, those that keywords back.
+// choose fills in the hits: those that pass the threshold, then, in slots that stay free, those that keywords back. What
+// holds an identifier of the query is among them, unless the query asks for a score that it lacks.
 func (s *Searcher) choose(r *run) {
 	list := r.candidates
 	if r.granularity == GranularityPassage {
 		list = uncovered(list)
 	}
-	passing, backed := s.opt.thresholdFor(r.mode, r.query.MinScore).split(list)
+	limit := s.opt.thresholdFor(r.mode, r.query.MinScore)
+	passing, backed := limit.split(list)
 	if s.opt.MMR {
 		// The rest of the pool is too far down to be chosen for being different.
 		pool := max(s.weights.nearPool, 4*r.k)
@@ -314,8 +316,10 @@ func (s *Searcher) choose(r *run) {
 		r.hits = append(passing, backed...)
 		r.hits = r.hits[:min(r.k, len(r.hits))]
 	}
+	r.hits = r.keepIdentifiers(r.hits, r.allowed(), r.k)
 	for _, c := range r.hits {
 		c.outcome = Returned
+		c.backed = c.backed || c.confidence < limit.min && !c.dated
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {

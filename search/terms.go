@@ -28,6 +28,8 @@ type queryTerm struct {
 	optional bool
 	// gram is a bigram of a text that is written without spaces.
 	gram bool
+	// identifier names one thing, and is no part of a longer one.
+	identifier bool
 	// df is in how many chunks the term occurs, and idf what an occurrence is worth.
 	df  int
 	idf float64
@@ -92,6 +94,11 @@ func parseTerms(text string, w weights) queryTerms {
 			q.pairs = append(q.pairs, [2]int{last, i})
 		}
 		last, lastPos = i, t.pos
+	}
+	for _, t := range identifiers(a) {
+		if i, ok := places[t]; ok {
+			q.list[i].identifier = true
+		}
 	}
 	return q
 }

@@ -47,6 +47,7 @@ lint: vet
 ## bench: the speed table; each figure is a ratio of two things measured in the same run
 bench:
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m . ./cmd/kioku
+	$(GO) test -tags '$(TAGS)' -run '^$$' -bench 'Rescore|Rank' -benchtime 200x ./search
 
 ## demo: index the example workspace, serve it, ask five questions over gRPC; offline, without a key
 demo: build

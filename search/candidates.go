@@ -18,6 +18,8 @@ type candidate struct {
 	embedded bool
 	cosine   float64
 	text     textScore
+	// lines of the chunk's text; nil where they are not known.
+	lines *textLines
 
 	// merge
 	vectorRank, textRank, rank int
@@ -120,7 +122,7 @@ func (f found) read(ctx context.Context, rd Reader, sc *scorer, vector []float32
 	list := make([]*candidate, len(chunks))
 	for i, chunk := range chunks {
 		c := &candidate{Chunk: chunk}
-		c.text = sc.score(&c.Chunk)
+		c.text, c.lines = sc.scoreByLine(&c.Chunk)
 		if vector != nil {
 			cos, ok := cosine(vector, c.Vector)
 			if !ok {

@@ -26,7 +26,7 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = above.at(span.text)
 			p.heading = wholeSection(headings, span.to, c.Closed)
-			p.text = sc.score(&p.Chunk)
+			p.text = p.scoreText(sc, span, c.StartLine)
 			if p.text.raw > 0 {
 				p.text.chunk = sc.w.passageChunk * c.text.raw
 				p.text.raw += p.text.chunk
@@ -36,6 +36,14 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 		}
 	}
 	return out
+}
+
+// scoreText scores a passage of a chunk whose first line is numbered first.
+func (p *candidate) scoreText(sc *scorer, at span, first int) textScore {
+	if p.lines == nil || at.part {
+		return sc.score(&p.Chunk)
+	}
+	return sc.scoreLines(&p.Chunk, p.lines, at.from-first, at.to+1-first)
 }
 
 // foremost returns the n candidates that are best on both channels together: the passages of the others would not come to
@@ -69,6 +77,8 @@ func (w weights) confidence(passage, chunk float64) float64 {
 type span struct {
 	text     string
 	from, to int
+	// part says that it holds a part of a line.
+	part bool
 }
 
 // cutPassages cuts a text, whose first line is numbered first, into runs of whole lines of at most limit characters. A
@@ -166,7 +176,8 @@ func trimSpan(pieces []piece) (s span, ok bool) {
 	for _, p := range pieces[i:j] {
 		b.WriteString(p.text)
 	}
-	return span{strings.TrimRight(b.String(), " \t\r\n"), pieces[i].line, pieces[j-1].line}, true
+	part := slices.ContainsFunc(pieces[i:j], func(p piece) bool { return p.part })
+	return span{strings.TrimRight(b.String(), " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
 }
 
 // uncovered drops, from a list ordered best first, each passage half of which a better one shows already.

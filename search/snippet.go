@@ -11,6 +11,7 @@ type piece struct {
 	text  string
 	line  int
 	runes int
+	part  bool
 	// counts of the query terms.
 	counts []int
 	any    bool
@@ -50,7 +51,7 @@ func cutPieces(text string, line, limit int) []piece {
 			continue
 		}
 		for _, s := range sentences(l, limit) {
-			pieces = append(pieces, piece{text: s, line: line, runes: utf8.RuneCountInString(s)})
+			pieces = append(pieces, piece{text: s, line: line, runes: utf8.RuneCountInString(s), part: true})
 		}
 		line++
 	}

@@ -59,6 +59,8 @@ type scorer struct {
 	sieve [256]uint64
 	a     *analyzer
 
+	// found are the occurrences in the text being scored.
+	found []occurrence
 	// parts holds the counts of each term in each half part of the text being scored.
 	parts []int
 	// lastPos is where each term was seen last, paired which pairs were found.
@@ -112,11 +114,18 @@ func (s *scorer) place(term string) int {
 func (s *scorer) score(c *Chunk) textScore {
 	s.a.reset()
 	s.a.addChunk(c.Headings, c.Date, c.Text)
+	s.found = s.find(s.found[:0], s.a.tokens)
+	return s.sum(len(s.a.tokens))
+}
+
+// sum scores a text of so many tokens by the occurrences found in it.
+func (s *scorer) sum(tokens int) textScore {
 	t := textScore{counts: make([]int, len(s.q.list)), bm25: make([]float64, len(s.q.list))}
-	if !s.count(t.counts) {
+	if len(s.found) == 0 {
 		return t
 	}
-	length := s.w.b*float64(len(s.a.tokens))/s.avg + 1 - s.w.b
+	s.count(t.counts, tokens)
+	length := s.w.b*float64(tokens)/s.avg + 1 - s.w.b
 	var matched float64
 	for i, term := range s.q.list {
 		if t.counts[i] == 0 {
@@ -163,30 +172,22 @@ func (w weights) saturate(count int, length float64) float64 {
 	return tf * (w.k1 + 1) / (tf + w.k1*length)
 }
 
-// count fills in counts, and the scorer's own parts and pairs, from the tokens of a text; it returns false where no
-// term occurs.
-func (s *scorer) count(counts []int) bool {
+// count fills in counts, and the scorer's own parts and pairs, from the occurrences in a text of so many tokens.
+func (s *scorer) count(counts []int, tokens int) {
 	half := s.w.partTerms / 2
 	n := len(counts)
-	s.parts = append(s.parts[:0], make([]int, n*(len(s.a.tokens)/half+1))...)
+	s.parts = append(s.parts[:0], make([]int, n*(tokens/half+1))...)
 	clear(s.paired)
 	for i := range s.lastPos {
 		s.lastPos[i] = -2
 	}
-	any := false
-	for k, t := range s.a.tokens {
-		i := s.place(t.term)
-		if i < 0 {
-			continue
-		}
-		any = true
-		counts[i]++
-		s.parts[k/half*n+i]++
-		if t.leaf() {
-			s.pairUp(i, t.pos)
+	for _, o := range s.found {
+		counts[o.term]++
+		s.parts[o.at/half*n+o.term]++
+		if o.leaf {
+			s.pairUp(o.term, o.pos)
 		}
 	}
-	return any
 }
 
 // pairUp notes the term's position and the pairs that it completes.

@@ -1,0 +1,100 @@
+package search
+
+import (
+	"slices"
+	"strings"
+)
+
+// occurrence is a term of the query in a text.
+type occurrence struct {
+	// term is its place in the query, at its number among the tokens of the text.
+	term, at int
+	pos      int32
+	leaf     bool
+}
+
+// textLines tells where the terms of the query are in the lines of a chunk's text, so that passages of whole lines need not
+// be analysed again: no token reaches over the end of a line.
+type textLines struct {
+	occurrences []occurrence
+	// ends has for each line how many tokens and occurrences there are up to its end.
+	ends []lineEnd
+}
+
+type lineEnd struct{ tokens, occurrences int }
+
+// until returns the counts up to a line, which it leaves out.
+func (l *textLines) until(line int) lineEnd {
+	if line == 0 {
+		return lineEnd{}
+	}
+	return l.ends[line-1]
+}
+
+// find appends the occurrences among tokens, numbered from 0.
+func (s *scorer) find(list []occurrence, tokens []token) []occurrence {
+	for k, t := range tokens {
+		if i := s.place(t.term); i >= 0 {
+			list = append(list, occurrence{i, k, t.pos, t.leaf()})
+		}
+	}
+	return list
+}
+
+// scoreByLine scores a chunk like score and also returns its lines. They are nil where the analysis sees other lines than
+// the text has.
+func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
+	s.a.reset()
+	s.a.add(c.Headings)
+	s.a.add(c.Date)
+	above := len(s.a.tokens)
+	s.a.add(c.Text)
+	s.found = s.find(s.found[:0], s.a.tokens)
+	score := s.sum(len(s.a.tokens))
+	if strings.Count(s.a.norm, "\n") != strings.Count(c.Text, "\n") {
+		return score, nil
+	}
+	return score, s.lines(above)
+}
+
+// lines returns the lines of the text that has just been analysed, whose tokens follow the first above ones.
+func (s *scorer) lines(above int) *textLines {
+	first, _ := slices.BinarySearchFunc(s.found, above, func(o occurrence, at int) int { return o.at - at })
+	l := &textLines{occurrences: slices.Clone(s.found[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.norm, "\n")+1)}
+	var so lineEnd
+	end := 0
+	// Split, because a last line that normalises to nothing is a line of the text all the same.
+	for line := range strings.SplitAfterSeq(s.a.norm, "\n") {
+		end += len(line)
+		for tokens := s.a.tokens[above:]; so.tokens < len(tokens) && int(tokens[so.tokens].start) < end; {
+			so.tokens++
+		}
+		for so.occurrences < len(l.occurrences) && l.occurrences[so.occurrences].at < above+so.tokens {
+			so.occurrences++
+		}
+		l.ends = append(l.ends, so)
+	}
+	for i := range l.occurrences {
+		l.occurrences[i].at -= above
+	}
+	return l
+}
+
+// apart separates the positions of a text's tokens from those of its headings and its date.
+const apart = 1 << 20
+
+// scoreLines scores a passage that is the lines [from,to) of a chunk's text, counted from 0, as score would.
+func (s *scorer) scoreLines(c *Chunk, l *textLines, from, to int) textScore {
+	s.a.reset()
+	s.a.add(c.Headings)
+	s.a.add(c.Date)
+	above := len(s.a.tokens)
+	s.found = s.find(s.found[:0], s.a.tokens)
+	start, end := l.until(from), l.until(to)
+	for _, o := range l.occurrences[start.occurrences:end.occurrences] {
+		o.at += above - start.tokens
+		o.pos += apart
+		s.found = append(s.found, o)
+	}
+	return s.sum(above + end.tokens - start.tokens)
+}

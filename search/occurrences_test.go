@@ -1,0 +1,47 @@
+package search
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestAPassageScoresByItsLinesAsByItsText(t *testing.T) {
+	fragments := []string{"tea", "Green", "green tea", " ", " ", " ", "\n", "\n", "\n\n", "## ", "東京都", "の会議", "memorySearch.query", "INV-2026",
+		"-", "/", ".", "ﬁle", "e\u0301", "\u0301", "ｶﾞ", "　", "\u00ad", "\u2028", "\r\n", "\xff", "\x00", "x x x x x x x x x x x x x x x x x x "}
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 200).Draw(t, "text"), "")
+		query := strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 8).Draw(t, "query"), " ")
+		sc := newScorer(parseTerms(query, measured()).weigh(map[string]int{"tea": 3}, 100), 20, measured())
+		defer sc.release()
+		c := &Chunk{StartLine: 5, Headings: "# Green > ## tea", Date: "2026-01-20", Text: text}
+		whole, lines := sc.scoreByLine(c)
+		if want := sc.score(c); !reflect.DeepEqual(whole, want) {
+			t.Fatalf("chunk: %+v, want %+v", whole, want)
+		}
+		if lines == nil {
+			t.Fatalf("the lines of %q are not known", text)
+		}
+		for _, at := range cutPassages(text, c.StartLine, 1000, 100) {
+			p := &candidate{Chunk: *c, lines: lines}
+			p.Text, p.Headings = at.text, "# tea"
+			want := sc.score(&p.Chunk)
+			if got := p.scoreText(sc, at, c.StartLine); !reflect.DeepEqual(got, want) {
+				t.Fatalf("lines %d-%d of %q: %+v, want %+v", at.from, at.to, text, got, want)
+			}
+		}
+	})
+}
+
+func TestAPartOfALineIsScoredByItsText(t *testing.T) {
+	c := &Chunk{StartLine: 1, EndLine: 1, Text: "Green tea is hot. Coffee is cold. "}
+	sc := newScorer(parseTerms("coffee", measured()).weigh(map[string]int{"coffe": 1}, 100), 20, measured())
+	defer sc.release()
+	score, lines := sc.scoreByLine(c)
+	got := passages([]*candidate{{Chunk: *c, text: score, lines: lines}}, sc, 20)
+	if len(got) != 2 || got[0].text.raw != 0 || !(got[1].text.raw > 0) {
+		t.Errorf("%d passages: %+v", len(got), got)
+	}
+}

@@ -256,13 +256,15 @@ func (a *analyzer) hasDigit(first int) bool {
 func (a *analyzer) word(start int) int {
 	i, english := start, true
 	for i < len(a.low) {
+		if b := a.low[i]; isLower(b) {
+			i++
+			continue
+		}
 		c, size := classAt(a.low, i)
 		if c != letter && c != mark {
 			break
 		}
-		if a.low[i] < 'a' || a.low[i] > 'z' {
-			english = false
-		}
+		english = false
 		i += size
 	}
 	if a.camel(start, i) {

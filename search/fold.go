@@ -11,6 +11,9 @@ import (
 // normalize returns text in NFKC, without characters that nobody sees (soft hyphens, joiners, variation selectors).
 // Letters whose lower case has another length are replaced here, so that lower keeps every byte in its place.
 func normalize(text string) string {
+	if isASCII(text) {
+		return text
+	}
 	wide := false
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {
@@ -79,12 +82,43 @@ func mapRare(r rune) rune {
 
 // lower returns text in lower case; every rune stays at its offset.
 func lower(text string) string {
-	for i := 0; i < len(text); i++ {
-		if text[i] >= utf8.RuneSelf {
-			return strings.Map(lowerRune, text)
+	if !isASCII(text) {
+		return strings.Map(lowerRune, text)
+	}
+	for i := range len(text) {
+		if isUpper(text[i]) {
+			return lowerASCII(text, i)
 		}
 	}
-	return strings.ToLower(text)
+	return text
+}
+
+// lowerASCII returns text in lower case, whose first capital is at an offset.
+func lowerASCII(text string, first int) string {
+	low := []byte(text)
+	for i, c := range low[first:] {
+		if isUpper(c) {
+			low[first+i] = c + 'a' - 'A'
+		}
+	}
+	return string(low)
+}
+
+// isASCII looks at eight bytes at a time, as every text passes here twice.
+func isASCII(text string) bool {
+	i := 0
+	for ; i+8 <= len(text); i += 8 {
+		s := text[i : i+8]
+		if (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7])&utf8.RuneSelf != 0 {
+			return false
+		}
+	}
+	for ; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func lowerRune(r rune) rune {

@@ -89,7 +89,7 @@ func cutPassages(text string, first, limit, overlap int) []span {
 	var spans []span
 	for from := 0; from < len(pieces); {
 		to := passageEnd(pieces, from, limit)
-		if s, ok := trimSpan(pieces[from:to]); ok {
+		if s, ok := trimSpan(text, pieces[from:to]); ok {
 			spans = append(spans, s)
 		}
 		switch {
@@ -162,8 +162,8 @@ func overlapFrom(pieces []piece, from, to, overlap int) int {
 	return next
 }
 
-// trimSpan joins pieces without blank lines at both ends; ok is false where nothing is left.
-func trimSpan(pieces []piece) (s span, ok bool) {
+// trimSpan joins pieces of a text without blank lines at both ends; ok is false where nothing is left.
+func trimSpan(text string, pieces []piece) (s span, ok bool) {
 	i := slices.IndexFunc(pieces, func(p piece) bool { return !isBlank(p) })
 	if i < 0 {
 		return span{}, false
@@ -172,12 +172,8 @@ func trimSpan(pieces []piece) (s span, ok bool) {
 	for isBlank(pieces[j-1]) {
 		j--
 	}
-	var b strings.Builder
-	for _, p := range pieces[i:j] {
-		b.WriteString(p.text)
-	}
 	part := slices.ContainsFunc(pieces[i:j], func(p piece) bool { return p.part })
-	return span{strings.TrimRight(b.String(), " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
+	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].end()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
 }
 
 // uncovered drops, from a list ordered best first, each passage half of which a better one shows already.

@@ -9,6 +9,7 @@ import (
 // piece is a line with its line break, or a part of a line that is too long for a snippet.
 type piece struct {
 	text  string
+	start int // offset in the text that was cut
 	line  int
 	runes int
 	part  bool
@@ -16,6 +17,8 @@ type piece struct {
 	counts []int
 	any    bool
 }
+
+func (p piece) end() int { return p.start + len(p.text) }
 
 // snippet returns the window of at most limit characters of a text that holds the query terms best, and its first and
 // last line; first is the line on which the text begins. The window is whole lines where they fit, else whole
@@ -34,24 +37,23 @@ func snippet(text string, first int, q queryTerms, limit int, w weights) (window
 	for i < j-1 && strings.TrimSpace(pieces[j-1].text) == "" {
 		j--
 	}
-	var b strings.Builder
-	for _, p := range pieces[i:j] {
-		b.WriteString(p.text)
-	}
-	return strings.TrimRight(b.String(), " \t\r\n"), pieces[i].line, pieces[j-1].line
+	return strings.TrimRight(text[pieces[i].start:pieces[j-1].end()], " \t\r\n"), pieces[i].line, pieces[j-1].line
 }
 
 // cutPieces cuts a text into pieces of at most limit characters each.
 func cutPieces(text string, line, limit int) []piece {
-	var pieces []piece
+	pieces := make([]piece, 0, strings.Count(text, "\n")+1)
+	start := 0
 	for l := range strings.Lines(text) {
 		if n := utf8.RuneCountInString(l); n <= limit {
-			pieces = append(pieces, piece{text: l, line: line, runes: n})
+			pieces = append(pieces, piece{text: l, start: start, line: line, runes: n})
+			start += len(l)
 			line++
 			continue
 		}
 		for _, s := range sentences(l, limit) {
-			pieces = append(pieces, piece{text: s, line: line, runes: utf8.RuneCountInString(s), part: true})
+			pieces = append(pieces, piece{text: s, start: start, line: line, runes: utf8.RuneCountInString(s), part: true})
+			start += len(s)
 		}
 		line++
 	}

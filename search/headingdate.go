@@ -2,6 +2,7 @@ package search
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,8 +28,22 @@ func HeadingDate(headings, fallback string) string {
 	return inner
 }
 
-// fullDate matches every heading that may tell a year.
-var fullDate = regexp.MustCompile(`\d{4}|令和|平成|昭和|大正|〇`)
+// eras and the like begin a year that is not written in four digits.
+var eras = []string{"令和", "平成", "昭和", "大正", "〇"}
+
+// mayTellYear reports whether a heading holds four digits side by side or the name of an era. Most headings don't, and a
+// search looks at hundreds.
+func mayTellYear(heading string) bool {
+	digits := 0
+	for i := range len(heading) {
+		if heading[i] < '0' || heading[i] > '9' {
+			digits = 0
+		} else if digits++; digits == 4 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(eras, func(era string) bool { return strings.Contains(heading, era) })
+}
 
 // beforeDay is what may stand before the day that a heading begins with.
 var beforeDay = regexp.MustCompile(`(?i)^[\s#*_(\[]*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s*)?[(\[]?$`)
@@ -39,7 +54,7 @@ var plainDay = regexp.MustCompile(`^#* *(\d{4}-\d\d-\d\d)(?:[^0-9A-Za-z/_@-][^0-
 // headingDay returns the one day that a heading names with its year; first says that it begins with it. It returns ""
 // for no day and for several.
 func headingDay(heading string) (day string, first bool) {
-	if !fullDate.MatchString(heading) {
+	if !mayTellYear(heading) {
 		return "", false
 	}
 	if m := plainDay.FindStringSubmatch(strings.TrimSpace(heading)); m != nil {

@@ -42,6 +42,17 @@ func FuzzHeadingDate(f *testing.F) {
 	})
 }
 
+func TestOnlyAHeadingWithAYearIsRead(t *testing.T) {
+	for heading, want := range map[string]bool{
+		"## 2026-01-20": true, "## 12026": true, "## 令和8年1月20日": true, "## 二〇二六年": true,
+		"## 09:00 - topic": false, "## 202 6": false, "## May 8": false, "": false, "## ２０２６": false,
+	} {
+		if got := mayTellYear(heading); got != want {
+			t.Errorf("mayTellYear(%q) = %v", heading, got)
+		}
+	}
+}
+
 func BenchmarkHeadingDate(b *testing.B) {
 	for name, heading := range map[string]string{"plain": "## 2023-05-08 Standup", "words": "## Monday, May 8, 2023", "none": "## Kettles"} {
 		b.Run(name, func(b *testing.B) {

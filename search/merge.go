@@ -104,7 +104,10 @@ func rankChannel(list []*candidate, score func(*candidate) float64, tell func(*c
 // compare orders candidates by a score, higher first; of equals, those of a day that the query names come first, then
 // path, line and id decide, so that the order is always the same.
 func compare(scoreA, scoreB float64, a, b *candidate) int {
+	if by := cmp.Compare(scoreB, scoreA); by != 0 {
+		return by
+	}
 	return cmp.Or(
-		cmp.Compare(scoreB, scoreA), cmp.Compare(b.dateBonus, a.dateBonus),
+		cmp.Compare(b.dateBonus, a.dateBonus),
 		cmp.Compare(a.Path, b.Path), cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.ID, b.ID))
 }

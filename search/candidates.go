@@ -31,7 +31,8 @@ type candidate struct {
 	dated     bool
 	// decay
 	age, decay float64
-	// passages: the line of the heading under which a passage stands, 0 where its chunk holds no more than a part of the section
+	// passages: the line of the heading under which a passage stands, 0 where its chunk holds no more than a part of the
+	// section
 	heading int
 	// threshold
 	backed bool

@@ -1,0 +1,4 @@
+package speed
+
+// vectorBenches measure vector.
+func vectorBenches() []Bench { return nil }

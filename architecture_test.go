@@ -20,12 +20,13 @@ import (
 var allowed = map[string][]string{
 	"kioku/chunker":        {},
 	"kioku/embed":          {},
+	"kioku/vector":         {},
 	"kioku/proto/kioku/v1": {},
 	"kioku/indexer":        {"kioku/chunker", "kioku/embed"},
 	"kioku/search":         {"kioku/embed"},
-	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
-	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
-	"kioku/server":         {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/proto/kioku/v1"},
+	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
+	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
+	"kioku/server":         {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector", "kioku/proto/kioku/v1"},
 	"kioku/agent":          {"kioku/proto/kioku/v1"},
 }
 
@@ -87,7 +88,7 @@ func TestOnlyTheRootPackageKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./chunker", "./embed", "./search", "./indexer", "./agent", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./chunker", "./embed", "./vector", "./search", "./indexer", "./agent", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

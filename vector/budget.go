@@ -51,19 +51,31 @@ func (s *Share) Use() bool {
 	return s.bytes > 0
 }
 
+// Resize is Hold for a share that was not evicted; it returns false for one that was.
+func (s *Share) Resize(bytes int64) bool {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return s.bytes > 0 && s.hold(bytes)
+}
+
 // Hold asks for bytes in the place of those that the share has. Others that were not used since this one's use before
 // the last are evicted for it, the least recently used first. So two holders that do not fit together and are asked in
 // turn do not drive each other out. Where it returns false, the share holds nothing and its holder must let go.
 func (s *Share) Hold(bytes int64) bool {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return s.hold(bytes)
+}
+
+// hold is Hold with the budget locked.
+func (s *Share) hold(bytes int64) bool {
 	b := s.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	s.drop()
+	if b.held+bytes-b.reclaimable(s.before) > b.limit {
+		return false
+	}
 	for b.held+bytes > b.limit {
 		idle := b.idle(s.before)
-		if idle == nil || bytes > b.limit {
-			return false
-		}
 		idle.drop()
 		idle.evict()
 	}
@@ -93,6 +105,17 @@ func (s *Share) drop() {
 	b.held -= s.bytes
 	s.bytes = 0
 	b.shares = slices.DeleteFunc(b.shares, func(o *Share) bool { return o == s })
+}
+
+// reclaimable returns the bytes of the shares that were not used after a moment.
+func (b *Budget) reclaimable(since int64) int64 {
+	var sum int64
+	for _, s := range b.shares {
+		if s.used < since {
+			sum += s.bytes
+		}
+	}
+	return sum
 }
 
 // idle returns the least recently used share if it was not used after a moment, else nil.

@@ -77,7 +77,7 @@ func TestABudgetIsNeverExceeded(t *testing.T) {
 		holders := []*holder{newHolder(b), newHolder(b), newHolder(b)}
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			h := rapid.SampledFrom(holders).Draw(rt, "holder")
-			switch rapid.IntRange(0, 2).Draw(rt, "step") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
 			case 0:
 				if h.Use() != (h.Bytes() > 0) {
 					rt.Fatal("Use tells wrongly whether anything is held")
@@ -86,6 +86,11 @@ func TestABudgetIsNeverExceeded(t *testing.T) {
 				n := rapid.Int64Range(1, 60).Draw(rt, "bytes")
 				if ok := h.Hold(n); ok != (h.Bytes() == n) || !ok && h.Bytes() != 0 {
 					rt.Fatalf("asked for %d, got %d", n, h.Bytes())
+				}
+			case 2:
+				before, n := h.Bytes(), rapid.Int64Range(1, 60).Draw(rt, "bytes")
+				if ok := h.Resize(n); ok != (h.Bytes() == n) || ok && before == 0 || !ok && h.Bytes() != 0 {
+					rt.Fatalf("asked for %d in the place of %d, got %d", n, before, h.Bytes())
 				}
 			default:
 				h.Release()

@@ -151,9 +151,11 @@ type Status struct {
 	WALBytes             int64
 	Embedded             int
 	Cached               int
-	Degraded             []search.Degradation
-	Unavailable          []string
-	Syncing              bool
+	// HeldBytes of this memory's vectors are in RAM, and AllHeldBytes of all that share its budget of BudgetBytes.
+	HeldBytes, AllHeldBytes, BudgetBytes int64
+	Degraded                             []search.Degradation
+	Unavailable                          []string
+	Syncing                              bool
 }
 
 // SkippedFile is a file that is not indexed, and why.

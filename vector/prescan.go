@@ -27,7 +27,7 @@ type candidate struct {
 	row   int32
 }
 
-// byCodes returns what exact does. It returns false where the codes leave too many rows in question.
+// byCodes returns what scan does. It returns false where the codes leave too many rows in question.
 func (s *Slab) byCodes(q *query, k int, allow *IDs) ([]Neighbor, bool) {
 	cands := s.candidates(q, k, allow)
 	if len(cands) > max(s.rows/maxShare, 4*k) {

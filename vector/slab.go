@@ -74,11 +74,23 @@ func (s *Slab) Nearest(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 		}
 		s.dense.Add(1)
 	}
-	return s.exact(q, k, allow), nil
+	return s.scan(q, k, allow), nil
 }
 
-// exact compares every row.
-func (s *Slab) exact(q *query, k int, allow *IDs) []Neighbor {
+// Exact is Nearest without the use of codes.
+func (s *Slab) Exact(v []float32, k int, allow *IDs) ([]Neighbor, error) {
+	q, err := newQuery(v, s.dims)
+	if err != nil {
+		return nil, fmt.Errorf("nearest: %w", err)
+	}
+	if k = min(k, s.rows); k <= 0 {
+		return nil, nil
+	}
+	return s.scan(q, k, allow), nil
+}
+
+// scan compares every row.
+func (s *Slab) scan(q *query, k int, allow *IDs) []Neighbor {
 	top := newTopK(k)
 	floor := top.floor()
 	for _, b := range s.blocks {

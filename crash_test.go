@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"kioku/search"
+	"kioku/vector"
 )
 
 // crashEnv makes the test binary a writer that is to be killed; its value is the folder to write to.
@@ -35,7 +36,7 @@ func writeUntilKilled(dir string) {
 		fmt.Println("open:", err)
 		os.Exit(1)
 	}
-	s := newStore(db, "test", 50, time.Now, log)
+	s := newStore(db, "test", 50, vector.NewBudget(vector.DefaultBudget), time.Now, log)
 	if err := s.adopt(ctx, "/notes"); err != nil {
 		fmt.Println("adopt:", err)
 		os.Exit(1)

@@ -17,6 +17,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/vector"
 )
 
 // Errors of this package; test for them with errors.Is.
@@ -55,6 +56,9 @@ type Options struct {
 	Search   search.Options
 	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
 	CacheEntries int
+	// Vectors bounds what searches hold of the vectors in memory. It may be shared by several memories; nil means
+	// vector.DefaultBudget for this one. What does not fit is searched on disk.
+	Vectors *vector.Budget
 	// Location decides what "today" is for Append; nil means time.Local.
 	Location *time.Location
 
@@ -147,9 +151,11 @@ type Status struct {
 	WALBytes             int64
 	Embedded             int
 	Cached               int
-	Degraded             []search.Degradation
-	Unavailable          []string
-	Syncing              bool
+	// HeldBytes of this memory's vectors are in RAM, and AllHeldBytes of all that share its budget of BudgetBytes.
+	HeldBytes, AllHeldBytes, BudgetBytes int64
+	Degraded                             []search.Degradation
+	Unavailable                          []string
+	Syncing                              bool
 }
 
 // SkippedFile is a file that is not indexed, and why.
@@ -272,6 +278,9 @@ func (o Options) withDefaults() Options {
 	if o.CacheEntries == 0 {
 		o.CacheEntries = 50_000
 	}
+	if o.Vectors == nil {
+		o.Vectors = vector.NewBudget(vector.DefaultBudget)
+	}
 	if o.Index.MaxFileBytes == 0 {
 		o.Index.MaxFileBytes = indexer.DefaultMaxFileBytes
 	}
@@ -341,7 +350,7 @@ func (m *Memory) openIndex(ctx context.Context, path, chunking string) error {
 	if err != nil {
 		return err
 	}
-	m.store = newStore(db, chunking, m.opt.CacheEntries, m.opt.Now, m.log)
+	m.store = newStore(db, chunking, m.opt.CacheEntries, m.opt.Vectors, m.opt.Now, m.log)
 	if m.opt.ReadOnly {
 		err = m.store.readable(ctx, m.workspace)
 	} else {
@@ -415,6 +424,7 @@ func (m *Memory) Close() error {
 	m.mu.Unlock()
 	m.calls.Wait()
 	m.events.close()
+	m.store.held.drop()
 	if m.lock == nil {
 		return m.store.db.close()
 	}

@@ -86,34 +86,6 @@ func (v *view) Match(ctx context.Context, terms []string, f search.Filter, limit
 	return ids, nil
 }
 
-// Nearest implements search.Reader; k is cut to what vec0 answers.
-func (v *view) Nearest(ctx context.Context, vector []float32, f search.Filter, k int) ([]search.Neighbor, error) {
-	if v.meta.space.IsZero() || len(vector) != v.meta.space.Dims || k <= 0 {
-		return nil, nil
-	}
-	query := "SELECT rowid, distance FROM chunks_vec WHERE embedding MATCH ?5 AND k = ?6"
-	if filters(f) {
-		query += " AND rowid IN (" + selectAllowed + ")"
-	}
-	args := append(filterArgs(f), encodeVector(vector), min(k, maxNeighbors))
-	rows, err := v.vec.QueryContext(ctx, query+" ORDER BY distance", args...)
-	if err != nil {
-		return nil, fmt.Errorf("nearest: %w", err)
-	}
-	defer rows.Close()
-	var near []search.Neighbor
-	for rows.Next() {
-		var n search.Neighbor
-		var distance float64
-		if err := rows.Scan(&n.ID, &distance); err != nil {
-			return nil, fmt.Errorf("nearest: %w", err)
-		}
-		n.Cosine = 1 - distance
-		near = append(near, n)
-	}
-	return near, rows.Err()
-}
-
 const (
 	selectChunk = `SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.closed, c.text
 		FROM chunks c JOIN files f ON f.id = c.file WHERE c.id = ?`
@@ -148,6 +120,12 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 
 // attachVectors reads the vectors of chunks; chunks without one keep nil.
 func (v *view) attachVectors(ctx context.Context, chunks []search.Chunk) error {
+	if v.slab != nil {
+		for i := range chunks {
+			chunks[i].Vector = v.slab.Vector(chunks[i].ID)
+		}
+		return nil
+	}
 	stmt, err := v.vec.PrepareContext(ctx, selectVector)
 	if err != nil {
 		return fmt.Errorf("read vectors: %w", err)

@@ -28,8 +28,8 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 		return err
 	}
 	terms := s.analyze(files)
-	err = s.write(ctx, func(tx *sql.Tx) error {
-		w, err := s.newWriter(ctx, tx, space)
+	err = s.write(ctx, func(tx *sql.Tx, ch *change) error {
+		w, err := s.newWriter(ctx, tx, space, ch)
 		if err != nil {
 			return err
 		}
@@ -53,11 +53,12 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, func(tx *sql.Tx) error {
+	err = s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		if err := clearIndex(ctx, tx); err != nil {
 			return err
 		}
-		w, err := s.newWriter(ctx, tx, space)
+		ch.all = true
+		w, err := s.newWriter(ctx, tx, space, ch)
 		if err != nil {
 			return err
 		}
@@ -140,22 +141,24 @@ type fileWriter struct {
 	meta  meta
 	space embed.Space
 	used  int64
+	// change tells of the vectors that are written and removed.
+	change *change
 
 	chunk, fts, vec, cache *sql.Stmt // vec is nil while there is no chunks_vec of this space
 }
 
 // newWriter prepares the statements of a transaction.
-func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*fileWriter, error) {
+func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space, ch *change) (*fileWriter, error) {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, space: space, used: s.now().Unix()}
+	w := &fileWriter{tx: tx, meta: m, space: space, used: s.now().Unix(), change: ch}
 	if space.Dims > 0 && m.space != space && m.embedded == 0 {
 		if err := createVectors(ctx, tx, space); err != nil {
 			return nil, err
 		}
-		w.meta.space = space
+		w.meta.space, ch.all = space, true
 	}
 	for _, p := range []struct {
 		stmt **sql.Stmt
@@ -242,6 +245,7 @@ func (w *fileWriter) insert(ctx context.Context, file int64, date string, c inde
 			return err
 		}
 		w.meta.embedded++
+		w.change.put(id, c.Vector)
 	}
 	return execCached(ctx, w.cache, w.space, c.Hash, blob, w.used)
 }
@@ -300,6 +304,7 @@ func (w *fileWriter) removeVectors(ctx context.Context, file int64) error {
 			return err
 		}
 	}
+	w.change.remove(ids)
 	return nil
 }
 

@@ -64,6 +64,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
 		DatabaseBytes: fileSize(path), WALBytes: fileSize(path + "-wal"),
 		Embedded: meta.embedded, Cached: cached,
+		HeldBytes: m.store.held.share.Bytes(), AllHeldBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    append(m.degradedVectors(meta), degradedIndex(ix)...),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil

@@ -13,6 +13,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/vector"
 )
 
 // store is the index of one agent in one SQLite file. It implements indexer.Store, indexer.Rebuilder and search.Store.
@@ -25,12 +26,13 @@ type store struct {
 	generation   atomic.Int64  // of the last commit of this process
 	views        chan struct{} // a token for each view that may be open; a view takes two of the reading connections
 	merging      sync.Mutex    // held while the words' segments are merged
+	held         *held         // the vectors in memory
 }
 
 // newStore returns the store over an open database.
-func newStore(db *database, chunking string, cacheEntries int, now func() time.Time, log *slog.Logger) *store {
+func newStore(db *database, chunking string, cacheEntries int, memory *vector.Budget, now func() time.Time, log *slog.Logger) *store {
 	return &store{db: db, chunking: chunking, cacheEntries: cacheEntries, now: now, log: log,
-		views: make(chan struct{}, maxViews)}
+		views: make(chan struct{}, maxViews), held: newHeld(memory)}
 }
 
 var (
@@ -71,25 +73,25 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 	return m, nil
 }
 
-// write runs f in one transaction of the only writer and bumps the generation.
-func (s *store) write(ctx context.Context, f func(*sql.Tx) error) error {
+// write runs f in one transaction of the only writer and bumps the generation. f notes which vectors it changes.
+func (s *store) write(ctx context.Context, f func(*sql.Tx, *change) error) error {
 	tx, err := s.db.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback()
-	if err := f(tx); err != nil {
+	var ch change
+	if err := f(tx, &ch); err != nil {
 		return err
 	}
-	var generation int64
 	row := tx.QueryRowContext(ctx, "UPDATE meta SET generation = generation + 1 RETURNING generation")
-	if err := row.Scan(&generation); err != nil {
+	if err := row.Scan(&ch.generation); err != nil {
 		return fmt.Errorf("bump generation: %w", err)
 	}
-	if err := tx.Commit(); err != nil {
+	if err := s.held.commit(tx.Commit, ch); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	s.generation.Store(generation)
+	s.generation.Store(ch.generation)
 	return nil
 }
 
@@ -113,8 +115,9 @@ func (s *store) adopt(ctx context.Context, workspace string) error {
 	case m.workspace == workspace && (m.chunks > 0 || m.chunking == s.chunking):
 		return nil
 	}
-	return s.write(ctx, func(tx *sql.Tx) error {
+	return s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		if !sound || moved {
+			ch.all = true
 			if err := clearIndex(ctx, tx); err != nil {
 				return err
 			}

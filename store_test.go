@@ -22,6 +22,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/vector"
 )
 
 // testSpace is the vector space of the store tests.
@@ -35,7 +36,7 @@ func openTestStore(t *testing.T, dir string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStore(db, "test", 50, time.Now, log)
+	s := newStore(db, "test", 50, vector.NewBudget(vector.DefaultBudget), time.Now, log)
 	if err := s.adopt(t.Context(), "/notes"); err != nil {
 		t.Fatal(err)
 	}

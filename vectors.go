@@ -82,7 +82,7 @@ func (s *store) tidy(ctx context.Context) error {
 
 // compactVectors writes chunks_vec anew with its live rows alone.
 func (s *store) compactVectors(ctx context.Context, space embed.Space) error {
-	return s.write(ctx, func(tx *sql.Tx) error {
+	return s.write(ctx, func(tx *sql.Tx, _ *change) error {
 		if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE live AS SELECT rowid AS id, embedding FROM chunks_vec"); err != nil {
 			return fmt.Errorf("compact vectors: %w", err)
 		}
@@ -113,8 +113,13 @@ func encodeVector(v []float32) []byte {
 // decodeVector is the inverse of encodeVector; a trailing part of a number is dropped.
 func decodeVector(b []byte) []float32 {
 	v := make([]float32, len(b)/4)
+	decodeInto(v, b)
+	return v
+}
+
+// decodeInto fills v with the first numbers of b.
+func decodeInto(v []float32, b []byte) {
 	for i := range v {
 		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
 	}
-	return v
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 
 	"kioku/search"
+	"kioku/vector"
 )
 
 // view is one snapshot of the index. It implements search.Reader.
 type view struct {
 	text, vec *sql.Tx // the same transaction where two would not see the same snapshot
 	meta      meta
+	slab      *vector.Slab // the vectors of this snapshot, nil where they are read from the database
 }
 
 // snapshotTries is how often View tries to have two connections see one snapshot before it makes do with one.
@@ -28,23 +30,29 @@ func (s *store) View(ctx context.Context, vectors bool, f func(search.Reader) er
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if vectors {
+		s.holdVectors(ctx)
+	}
 	for try := 1; ; try++ {
-		done, err := s.view(ctx, vectors && try < snapshotTries, f)
+		done, err := s.view(ctx, vectors, try < snapshotTries, f)
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// view tries once; done is false where a commit fell between the two transactions.
-func (s *store) view(ctx context.Context, two bool, f func(search.Reader) error) (done bool, err error) {
+// view tries once; done is false where a commit fell between two transactions. Vectors in memory need no second one.
+func (s *store) view(ctx context.Context, vectors, two bool, f func(search.Reader) error) (done bool, err error) {
 	text, m, err := s.snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer text.Rollback()
 	v := &view{text: text, vec: text, meta: m}
-	if two && !m.space.IsZero() {
+	if vectors && !m.space.IsZero() {
+		v.slab = s.held.at(m)
+	}
+	if vectors && v.slab == nil && two && !m.space.IsZero() {
 		vec, other, err := s.snapshot(ctx)
 		if err != nil {
 			return false, err

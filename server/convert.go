@@ -101,6 +101,7 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
 		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
 		EmbeddedChunks: int32Of(st.Embedded), CachedEmbeddings: int32Of(st.Cached),
+		HeldBytes: st.HeldBytes, MemoryHeldBytes: st.AllHeldBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: degradations(st.Degraded), Unavailable: st.Unavailable, Syncing: st.Syncing,
 	}
 }

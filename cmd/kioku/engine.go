@@ -8,6 +8,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/search"
+	"kioku/vector"
 )
 
 // engine turns the settings of one agent into what its memory is opened with.
@@ -23,7 +24,7 @@ func engine(conf *config.Config, place config.Place, embedder *embed.Client, log
 	return kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, State: state,
 		Chunking: conf.Chunking, Embedder: embedder, Index: index, Search: ranking(conf),
-		CacheEntries: conf.CacheEntries, Location: conf.Location, Now: now, Log: log,
+		CacheEntries: conf.CacheEntries, Vectors: vector.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
 	}, nil
 }
 

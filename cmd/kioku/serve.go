@@ -20,6 +20,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/server"
+	"kioku/vector"
 )
 
 // closeWait bounds giving the indexes back after the last call has ended.
@@ -160,6 +161,7 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	memory := vector.NewBudget(d.conf.MemoryBudget)
 	for _, p := range places {
 		if err := checkFolder(ctx, d.conf, p, toWrite); err != nil {
 			return err
@@ -168,6 +170,7 @@ func (d *daemon) openMemories(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		opt.Vectors = memory
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", p.Agent, err)

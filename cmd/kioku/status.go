@@ -72,6 +72,8 @@ func (p *page) status(st *kiokuv1.StatusResponse, now time.Time) {
 		ix.GetPendingFiles(), ix.GetGeneration(), lastSync(ix, now))
 	row("provider", "%s", providerText(st.GetProvider()))
 	row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunks(), count(ix.GetChunks(), "chunk"), st.GetCachedEmbeddings())
+	row("memory", "%s of vectors; %s of %s for all agents", size(st.GetHeldBytes()), size(st.GetMemoryHeldBytes()),
+		size(st.GetMemoryBudgetBytes()))
 	row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
 	row("database", "%s, %s and %s of log", st.GetDatabase(), size(st.GetDatabaseBytes()), size(st.GetWalBytes()))
 	if st.GetSyncing() {

@@ -13,6 +13,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/vector"
 )
 
 // Config is the settings of one run, checked.
@@ -40,6 +41,8 @@ type Config struct {
 	Index        indexer.Options
 	Search       search.Options
 	CacheEntries int
+	// MemoryBudget is the most bytes of vectors that are held in memory, for all agents.
+	MemoryBudget int64
 
 	// apiKey and headers as they were written, perhaps references to secrets; Embed holds what they stand for.
 	apiKey  string
@@ -86,7 +89,7 @@ func Default() *Config {
 		Index: indexer.Options{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 		},
-		Search: search.DefaultOptions(), CacheEntries: 50_000,
+		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
 		headers: map[string]string{}, origins: map[string]origin{},
 	}
 }

@@ -79,6 +79,8 @@ func memoryFields() []Field {
 	return slices.Concat(providerFields(), indexFields(), queryFields(), []Field{
 		number("cache.maxEntries", "Embeddings kept beyond those of the texts that are indexed now.", 1, 100_000_000,
 			func(c *Config) *int { return &c.CacheEntries }),
+		number("memoryBudgetBytes", "Bytes of vectors held in memory for all agents; what does not fit is searched on disk.", 0, 1<<40,
+			func(c *Config) *int64 { return &c.MemoryBudget }),
 	})
 }
 

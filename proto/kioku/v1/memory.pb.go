@@ -1347,9 +1347,14 @@ type StatusResponse struct {
 	Unavailable []string `protobuf:"bytes,14,rep,name=unavailable,proto3" json:"unavailable,omitempty"`
 	Version     string   `protobuf:"bytes,15,opt,name=version,proto3" json:"version,omitempty"`
 	// True while a sync or rebuild runs.
-	Syncing       bool `protobuf:"varint,16,opt,name=syncing,proto3" json:"syncing,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Syncing bool `protobuf:"varint,16,opt,name=syncing,proto3" json:"syncing,omitempty"`
+	// Bytes of this agent's vectors that are in memory; 0 where searches read them from the database.
+	HeldBytes int64 `protobuf:"varint,17,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
+	// Most bytes of vectors that are held in memory for all agents, and how many are.
+	MemoryBudgetBytes int64 `protobuf:"varint,18,opt,name=memory_budget_bytes,json=memoryBudgetBytes,proto3" json:"memory_budget_bytes,omitempty"`
+	MemoryHeldBytes   int64 `protobuf:"varint,19,opt,name=memory_held_bytes,json=memoryHeldBytes,proto3" json:"memory_held_bytes,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
@@ -1492,6 +1497,27 @@ func (x *StatusResponse) GetSyncing() bool {
 		return x.Syncing
 	}
 	return false
+}
+
+func (x *StatusResponse) GetHeldBytes() int64 {
+	if x != nil {
+		return x.HeldBytes
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetMemoryBudgetBytes() int64 {
+	if x != nil {
+		return x.MemoryBudgetBytes
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetMemoryHeldBytes() int64 {
+	if x != nil {
+		return x.MemoryHeldBytes
+	}
+	return 0
 }
 
 type SkippedFile struct {
@@ -2268,7 +2294,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\apassage\x18\x04 \x01(\v2\x16.kioku.v1.SearchResultR\apassage\x12\x14\n" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xce\x04\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xc9\x05\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -2288,7 +2314,11 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bdegraded\x18\r \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12 \n" +
 	"\vunavailable\x18\x0e \x03(\tR\vunavailable\x12\x18\n" +
 	"\aversion\x18\x0f \x01(\tR\aversion\x12\x18\n" +
-	"\asyncing\x18\x10 \x01(\bR\asyncing\"9\n" +
+	"\asyncing\x18\x10 \x01(\bR\asyncing\x12\x1d\n" +
+	"\n" +
+	"held_bytes\x18\x11 \x01(\x03R\theldBytes\x12.\n" +
+	"\x13memory_budget_bytes\x18\x12 \x01(\x03R\x11memoryBudgetBytes\x12*\n" +
+	"\x11memory_held_bytes\x18\x13 \x01(\x03R\x0fmemoryHeldBytes\"9\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xb7\x01\n" +

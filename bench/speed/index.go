@@ -1,0 +1,4 @@
+package speed
+
+// indexBenches measure index.
+func indexBenches() []Bench { return nil }

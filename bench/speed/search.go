@@ -1,0 +1,4 @@
+package speed
+
+// searchBenches measure search.
+func searchBenches() []Bench { return nil }

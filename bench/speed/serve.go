@@ -1,0 +1,4 @@
+package speed
+
+// serveBenches measure serve.
+func serveBenches() []Bench { return nil }

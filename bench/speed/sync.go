@@ -1,0 +1,4 @@
+package speed
+
+// syncBenches measure sync.
+func syncBenches() []Bench { return nil }

@@ -184,7 +184,7 @@ func (r *run) settle(ctx context.Context, jobs []job, gone []done) error {
 		}
 		if round == rounds {
 			for _, j := range again {
-				r.left = append(r.left, j.abs)
+				r.left = append(r.left, j.abs())
 			}
 			return nil
 		}
@@ -196,7 +196,7 @@ func (r *run) newScan(stored map[string]Stored) *scan {
 	return &scan{
 		layout: r.x.layout, limit: r.x.opt.MaxFileBytes, prune: r.req.prune,
 		watch: r.x.folderSeen, believe: r.x.believer(r.req, stored),
-		places: map[string]*place{}, byPath: map[string]bool{},
+		places: map[string]*place{}, byPath: make(map[string]bool, len(stored)), files: make([]found, 0, len(stored)),
 	}
 }
 

@@ -201,6 +201,13 @@ func (m *memIndex) list() (paths []string, skipped map[string]string) {
 	return paths, skipped
 }
 
+// lists counts how often all files were asked for.
+func (m *memIndex) lists() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.listed
+}
+
 // writes counts how often a path was written.
 func (m *memIndex) writes(path string) int {
 	m.mu.Lock()

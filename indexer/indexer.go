@@ -62,6 +62,7 @@ type Indexer struct {
 
 	turn     chan struct{} // holds a token while a sync runs
 	watching atomic.Bool
+	hurry    chan struct{} // tells the watch to index what it holds back
 
 	// Owned by the sync that has the turn.
 	memos  map[string]memo
@@ -85,6 +86,7 @@ func New(s Splitter, ix Index, e Embedder, opt Options) *Indexer {
 		split: s, index: ix, embed: e, opt: opt,
 		layout: newLayout(opt.Workspace, opt.ExtraPaths),
 		turn:   make(chan struct{}, 1),
+		hurry:  make(chan struct{}, 1),
 		memos:  map[string]memo{},
 		state:  State{WatchMode: ModeOff, Dirty: true},
 	}
@@ -133,6 +135,22 @@ func (x *Indexer) Sync(ctx context.Context, opt SyncOptions, step func(Progress)
 // then are kept for the next try.
 func (x *Indexer) Rebuild(ctx context.Context, step func(Progress)) (Report, error) {
 	return x.do(ctx, request{full: true, rebuild: true}, step)
+}
+
+// Hurry has the watch index at once the changed paths that it lets rest, and does not wait for that. It is false where
+// this would not bring the index in step: nobody watches, or the index lags for another reason.
+func (x *Indexer) Hurry() bool {
+	x.mu.Lock()
+	known := x.onDir != nil && !x.state.Dirty && len(x.left) == 0
+	x.mu.Unlock()
+	if !known {
+		return false
+	}
+	select {
+	case x.hurry <- struct{}{}:
+	default:
+	}
+	return true
 }
 
 // State returns what is known of the index at this moment.

@@ -42,6 +42,8 @@ func (x *Indexer) Watch(ctx context.Context) error {
 			w.change(c, ok, time.Now())
 		case err := <-w.running:
 			w.finished(err, time.Now())
+		case <-x.hurry:
+			w.waiting.hurry(time.Now())
 		case <-w.exhausted:
 		case <-timer.C:
 		}

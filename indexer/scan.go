@@ -223,7 +223,7 @@ func (s *scan) folder(ctx context.Context, t target, pl *place, dir *os.Root, re
 		s.unreadable(t, pl, rel, err)
 		return
 	}
-	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ignoreFile }) {
+	if !slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return e.Name() == ignoreFile }) {
 		pl.ignores.absent(rel)
 	}
 	// Asking about a made-up name reads the ignore files that count here.
@@ -234,10 +234,12 @@ func (s *scan) folder(ctx context.Context, t target, pl *place, dir *os.Root, re
 	if complaint := pl.ignores.complaint(rel); complaint != "" {
 		s.add(t, pl, path.Join(rel, ignoreFile), nil, complaint)
 	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			s.entry(ctx, t, pl, dir, path.Join(rel, e.Name()), info)
-		}
+	prefix := rel + "/"
+	if rel == "." {
+		prefix = ""
+	}
+	for _, info := range entries {
+		s.entry(ctx, t, pl, dir, prefix+info.Name(), info)
 	}
 }
 
@@ -320,12 +322,12 @@ func covers(top, name string) bool {
 	return ok
 }
 
-// readDir returns what is in a folder, in no order.
-func readDir(dir *os.Root) ([]fs.DirEntry, error) {
+// readDir returns what is in a folder, in no order. The system is asked by the open folder, never by a path.
+func readDir(dir *os.Root) ([]fs.FileInfo, error) {
 	f, err := dir.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return f.ReadDir(-1)
+	return f.Readdir(-1)
 }

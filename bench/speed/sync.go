@@ -27,7 +27,7 @@ const (
 	// editRest is how long a file of the bench rests before it is indexed; the time counts without it.
 	editRest = 20 * time.Millisecond
 	// startFiles of startLines lines are cut into a little more than 10,000 chunks.
-	startFiles, startLines = 1000, 400
+	startFiles, startLines = 1000, 120
 	// startLimit is the yardstick of a cold start, in milliseconds.
 	startLimit = 150.0
 )

@@ -137,22 +137,6 @@ func (x *Indexer) Rebuild(ctx context.Context, step func(Progress)) (Report, err
 	return x.do(ctx, request{full: true, rebuild: true}, step)
 }
 
-// Hurry has the watch index at once the changed paths that it lets rest, and does not wait for that. It is false where
-// this would not bring the index in step: nobody watches, or the index lags for another reason.
-func (x *Indexer) Hurry() bool {
-	x.mu.Lock()
-	known := x.onDir != nil && !x.state.Dirty && len(x.left) == 0
-	x.mu.Unlock()
-	if !known {
-		return false
-	}
-	select {
-	case x.hurry <- struct{}{}:
-	default:
-	}
-	return true
-}
-
 // State returns what is known of the index at this moment.
 func (x *Indexer) State() State {
 	x.mu.Lock()

@@ -50,6 +50,22 @@ func (x *Indexer) Watch(ctx context.Context) error {
 	}
 }
 
+// Hurry has the watch index at once the changed paths that it lets rest, and does not wait for that. It is false where
+// this would not bring the index in step: nobody watches, or the index lags for another reason.
+func (x *Indexer) Hurry() bool {
+	x.mu.Lock()
+	known := x.onDir != nil && !x.state.Dirty && len(x.left) == 0
+	x.mu.Unlock()
+	if !known {
+		return false
+	}
+	select {
+	case x.hurry <- struct{}{}:
+	default:
+	}
+	return true
+}
+
 // watch is the state of one Watch. Its goroutine owns all of it but what mu guards.
 type watch struct {
 	x       *Indexer

@@ -131,7 +131,7 @@ func drawFilter(r *rand.Rand) search.Filter {
 }
 
 // all yields files without an error.
-func all(files ...indexer.File) iter.Seq2[indexer.File, error] {
+func replaceAll(files ...indexer.File) iter.Seq2[indexer.File, error] {
 	return func(yield func(indexer.File, error) bool) {
 		for _, f := range files {
 			if !yield(f, nil) {
@@ -169,7 +169,7 @@ func TestVectorsInMemoryAnswerAsThoseOnDisk(t *testing.T) {
 			var err error
 			switch f := drawFile(r, r.IntN(8), p); {
 			case step > 3 && r.IntN(6) == 0:
-				err = s.ReplaceAll(t.Context(), space, all(f, drawFile(r, 9, p)))
+				err = s.ReplaceAll(t.Context(), space, replaceAll(f, drawFile(r, 9, p)))
 			case r.IntN(5) == 0:
 				err = s.ReplaceFile(t.Context(), space, indexer.File{Path: f.Path, Gone: true})
 			case step > 2 && r.IntN(5) == 0:
@@ -234,7 +234,7 @@ func TestVectorsInMemoryAreNeverStale(t *testing.T) {
 				var err error
 				switch {
 				case step%20 == 19:
-					err = s.ReplaceAll(t.Context(), testSpace, all(f, drawFile(r, 9, p)))
+					err = s.ReplaceAll(t.Context(), testSpace, replaceAll(f, drawFile(r, 9, p)))
 				case step%15 == 14:
 					err = s.compactVectors(t.Context(), testSpace)
 				default:
@@ -270,7 +270,7 @@ func TestVectorsAreHeldFromTheSecondQueryOn(t *testing.T) {
 	if !asHeld(t, s, nil) {
 		t.Error("a commit made the vectors unusable")
 	}
-	if err := s.ReplaceAll(t.Context(), testSpace, all(testFile("memory/c.md", newRand(), "n"))); err != nil {
+	if err := s.ReplaceAll(t.Context(), testSpace, replaceAll(testFile("memory/c.md", newRand(), "n"))); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.held.share.Bytes(); n != 0 {

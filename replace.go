@@ -28,6 +28,7 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 		return err
 	}
 	terms := s.analyze(files)
+	defer s.known.wrote(files) // also where it fails: a commit may have been made
 	err = s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		w, err := s.newWriter(ctx, tx, space, ch)
 		if err != nil {
@@ -53,6 +54,7 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 	if err != nil {
 		return err
 	}
+	defer s.known.forget()
 	err = s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		if err := clearIndex(ctx, tx); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 const emptyWait = 2 * time.Second
 
 // Search answers a query; search.Searcher.Search tells of the ranking and the errors. Where the index is empty it syncs
-// first, for at most 2 s; where files are known to have changed it starts a sync and does not wait for it. What the
+// first, for at most 2 s; where files are known to have changed it has them indexed, and does not wait for it. What the
 // answer had to do without stands in Degraded.
 func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
 	if err := m.enter(); err != nil {
@@ -32,8 +32,8 @@ func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
 	return Answer{Answer: found, State: m.indexState(meta, found.Index, state), Took: time.Since(start)}, nil
 }
 
-// freshen syncs in the background where the index is known to lag, and waits a little where it is empty. It returns what
-// the index said of itself before.
+// freshen brings an index that is known to lag in step, in the background: where a watch knows the files, these are looked
+// at, and otherwise all. It waits a little where the index is empty. It returns what the index said of itself before.
 func (m *Memory) freshen(ctx context.Context) (meta, error) {
 	meta, err := readMeta(ctx, m.store.db.readers)
 	if err != nil || m.opt.ReadOnly {
@@ -41,7 +41,7 @@ func (m *Memory) freshen(ctx context.Context) (meta, error) {
 	}
 	state := m.indexer.State()
 	empty := meta.files == 0 && (state.LastSync.IsZero() || state.Dirty)
-	if !empty && (!state.Dirty || state.Syncing) {
+	if !empty && (!state.Dirty || state.Syncing || m.indexer.Hurry()) {
 		return meta, nil
 	}
 	done := m.syncInBackground(ctx)

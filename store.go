@@ -27,6 +27,7 @@ type store struct {
 	views        chan struct{} // a token for each view that may be open; a view takes two of the reading connections
 	merging      sync.Mutex    // held while the words' segments are merged
 	held         *held         // the vectors in memory
+	known        knownFiles
 }
 
 // newStore returns the store over an open database.
@@ -169,30 +170,6 @@ func clearIndex(ctx context.Context, tx *sql.Tx) error {
 		}
 	}
 	return nil
-}
-
-// Files implements indexer.Store.
-func (s *store) Files(ctx context.Context) (map[string]indexer.Stored, error) {
-	rows, err := s.db.readers.QueryContext(ctx,
-		"SELECT path, source, sha256, mtime, size, error, chunks, chunks - embedded FROM files")
-	if err != nil {
-		return nil, fmt.Errorf("read files: %w", err)
-	}
-	defer rows.Close()
-	files := make(map[string]indexer.Stored)
-	for rows.Next() {
-		var path string
-		var sum []byte
-		var mtime int64
-		var f indexer.Stored
-		if err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Size, &f.Skipped, &f.Chunks, &f.Unembedded); err != nil {
-			return nil, fmt.Errorf("read files: %w", err)
-		}
-		copy(f.SHA256[:], sum)
-		f.ModTime = time.Unix(0, mtime)
-		files[path] = f
-	}
-	return files, rows.Err()
 }
 
 // skipped lists the files that are not indexed, and why.

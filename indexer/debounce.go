@@ -74,6 +74,16 @@ func (d *debounce) deadline(s span) time.Time {
 	return rested
 }
 
+// hurry makes all paths due.
+func (d *debounce) hurry(now time.Time) {
+	for p := range d.paths {
+		d.paths[p] = span{}
+	}
+	if len(d.paths) > 0 {
+		d.wake = now
+	}
+}
+
 // clear forgets all paths: a full scan sees them.
 func (d *debounce) clear() {
 	clear(d.paths)

@@ -1,6 +1,10 @@
 package indexer
 
-import "github.com/fsnotify/fsnotify"
+import (
+	"context"
+
+	"github.com/fsnotify/fsnotify"
+)
 
 // NewFSWatcher is the default of Options.Watcher.
 var NewFSWatcher = newFSWatcher
@@ -13,4 +17,9 @@ func NewHeldWatcher() (w Watcher, release func(), err error) {
 	}
 	f := &fsWatcher{w: fs, out: make(chan Change)}
 	return f, func() { f.wg.Go(f.forward) }, nil
+}
+
+// SyncPaths syncs as a watch does when these paths changed.
+func (x *Indexer) SyncPaths(ctx context.Context, paths ...string) (Report, error) {
+	return x.do(ctx, request{paths: outermost(paths)}, nil)
 }

@@ -62,18 +62,26 @@ type memIndex struct {
 	// commits holds the paths of each ReplaceFile, removals with a minus.
 	commits  [][]string
 	rebuilds int
-	fail     error
+	// listed counts how often all files were asked for.
+	listed int
+	fail   error
 }
 
 func newMemIndex() *memIndex {
 	return &memIndex{files: map[string]indexer.File{}, vectors: map[cacheKey][]float32{}}
 }
 
-func (m *memIndex) Files(ctx context.Context) (map[string]indexer.Stored, error) {
+func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(under) == 0 {
+		m.listed++
+	}
 	out := map[string]indexer.Stored{}
 	for p, f := range m.files {
+		if len(under) > 0 && !slices.ContainsFunc(under, func(name string) bool { return p == name || strings.HasPrefix(p, name+"/") }) {
+			continue
+		}
 		s := indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Skipped: f.Skipped, Chunks: len(f.Chunks)}
 		for _, c := range f.Chunks {
 			if c.Vector == nil {
@@ -191,6 +199,13 @@ func (m *memIndex) list() (paths []string, skipped map[string]string) {
 	}
 	slices.Sort(paths)
 	return paths, skipped
+}
+
+// lists counts how often all files were asked for.
+func (m *memIndex) lists() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.listed
 }
 
 // writes counts how often a path was written.

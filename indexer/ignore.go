@@ -38,7 +38,7 @@ func ignoredName(name string) bool {
 	case strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#"):
 		return true
 	}
-	return sedTemp.MatchString(name)
+	return len(name) == 9 && sedTemp.MatchString(name)
 }
 
 // ignoredPath reports whether any component of a path with "/" has an ignored name.
@@ -88,6 +88,9 @@ func printable(name string) string {
 type ignores struct {
 	root   *os.Root
 	levels map[string]*gitignore.Matcher // nil where a folder has no ignore file
+	// free is a folder that no ignore file counts for, the last one that was found; empty where none was. It spares most
+	// files the way up to the root.
+	free string
 }
 
 func newIgnores(root *os.Root) *ignores {
@@ -97,12 +100,14 @@ func newIgnores(root *os.Root) *ignores {
 // match reports whether an ignore file in the folder of rel, or above it, excludes rel. The deepest file with a
 // pattern that matches decides. An ignore file that cannot be read is an error: what it keeps out is not known.
 func (g *ignores) match(rel string, isDir bool) (bool, error) {
-	for dir := path.Dir(rel); ; dir = path.Dir(dir) {
+	free := true
+	for dir := path.Dir(rel); dir != g.free; dir = path.Dir(dir) {
 		m, err := g.level(dir)
 		if err != nil {
 			return false, err
 		}
 		if m != nil {
+			free = false
 			below := strings.TrimPrefix(rel, dir+"/")
 			if isDir {
 				below += "/"
@@ -112,9 +117,13 @@ func (g *ignores) match(rel string, isDir bool) (bool, error) {
 			}
 		}
 		if dir == "." {
-			return false, nil
+			break
 		}
 	}
+	if free {
+		g.free = path.Dir(rel)
+	}
+	return false, nil
 }
 
 // matchAny is match for rel and all folders on the way to it.

@@ -62,6 +62,7 @@ type Indexer struct {
 
 	turn     chan struct{} // holds a token while a sync runs
 	watching atomic.Bool
+	hurry    chan struct{} // tells the watch to index what it holds back
 
 	// Owned by the sync that has the turn.
 	memos  map[string]memo
@@ -85,6 +86,7 @@ func New(s Splitter, ix Index, e Embedder, opt Options) *Indexer {
 		split: s, index: ix, embed: e, opt: opt,
 		layout: newLayout(opt.Workspace, opt.ExtraPaths),
 		turn:   make(chan struct{}, 1),
+		hurry:  make(chan struct{}, 1),
 		memos:  map[string]memo{},
 		state:  State{WatchMode: ModeOff, Dirty: true},
 	}

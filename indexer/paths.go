@@ -98,7 +98,10 @@ func below(dir, p string) (string, bool) {
 	if dir == "/" {
 		return strings.TrimPrefix(p, "/"), strings.HasPrefix(p, "/")
 	}
-	return strings.CutPrefix(p, dir+"/")
+	if len(p) > len(dir) && p[len(dir)] == '/' && p[:len(dir)] == dir {
+		return p[len(dir)+1:], true
+	}
+	return p, false
 }
 
 // abs is where the target is.
@@ -154,6 +157,14 @@ func (l layout) name(abs string) string {
 		abs = rel
 	}
 	return printable(filepath.ToSlash(abs))
+}
+
+// nameIn is name of the path rel in a root. Most files are in the workspace, where the two are the same.
+func (l layout) nameIn(root, rel string) string {
+	if root == l.workspace && rel != "." {
+		return printable(rel)
+	}
+	return l.name(filepath.Join(root, rel))
 }
 
 // owns returns the target that takes the file at an absolute path, by its name alone, and its path in the root.

@@ -14,7 +14,7 @@ const racyWindow = 2 * time.Second
 // parkedFor is how long texts that the provider refused are left alone.
 const parkedFor = time.Hour
 
-// memo is what this process remembers of a file, beyond what the index holds.
+// memo is what this process remembers of a file, where that is more than what the index holds.
 type memo struct {
 	size  int64
 	mtime time.Time
@@ -25,6 +25,9 @@ type memo struct {
 	refused error
 	parked  time.Time
 }
+
+// rested reports whether a file was read so long after it was written that its time is to be trusted.
+func (m memo) rested() bool { return m.read.Sub(m.mtime) >= racyWindow }
 
 // job is a file that may have to be indexed.
 type job struct {
@@ -45,27 +48,45 @@ type plan struct {
 
 func (r *run) plan(s *scan, stored map[string]Stored) plan {
 	var p plan
-	present := make(map[string]bool, len(s.files))
-	for _, f := range s.files {
-		present[f.path] = true
+	both, now := 0, r.x.opt.Now()
+	for i := range s.files {
+		f := &s.files[i]
 		st, known := stored[f.path]
-		j := job{found: f, stored: st, known: known, retry: known && r.wantsVectors(f.path, st)}
-		if j.settled = r.settled(j); j.retry || !j.settled {
-			p.jobs = append(p.jobs, j)
+		if known {
+			both++
+		}
+		settled, retry := known && r.settled(f, st, now), known && r.wantsVectors(f.path, st)
+		if retry || !settled {
+			p.jobs = append(p.jobs, job{found: *f, stored: st, known: known, retry: retry, settled: settled})
 		} else {
 			r.unchanged(st)
 		}
 	}
+	sortJobs(p.jobs)
+	if both < len(stored) {
+		p.gone = r.gone(s, stored)
+	}
+	return p
+}
+
+// gone lists what the index holds and the scan did not find where it looked.
+func (r *run) gone(s *scan, stored map[string]Stored) []done {
+	var gone []done
 	for name, st := range stored {
-		if !present[name] && r.inScope(name) && !s.keeps(name) {
-			p.gone = append(p.gone, done{
+		if !s.byPath[name] && r.inScope(name) && !s.keeps(name) {
+			gone = append(gone, done{
 				job:  job{found: found{path: name}, stored: st, known: true},
 				file: File{Path: name, Gone: true},
 			})
 		}
 	}
-	slices.SortFunc(p.gone, func(a, b done) int { return cmp.Compare(a.path, b.path) })
-	return p
+	slices.SortFunc(gone, func(a, b done) int { return cmp.Compare(a.path, b.path) })
+	return gone
+}
+
+// sortJobs brings jobs into the order of their names.
+func sortJobs(jobs []job) {
+	slices.SortFunc(jobs, func(a, b job) int { return cmp.Compare(a.path, b.path) })
 }
 
 // unchanged accounts for a file that the index holds as it is.
@@ -88,26 +109,23 @@ func (r *run) inScope(name string) bool {
 	return false
 }
 
-// settled reports whether the index is known to hold a file as it is, without reading it.
-func (r *run) settled(j job) bool {
-	if !j.known || j.stored.Source != j.source {
+// settled reports whether the index, which holds st of a file, is known to hold it as it is, without reading it.
+func (r *run) settled(f *found, st Stored, now time.Time) bool {
+	if st.Source != f.source {
 		return false
 	}
-	if j.skip != "" {
-		return j.stored.Skipped == j.skip
+	if f.skip != "" {
+		return st.Skipped == f.skip
 	}
 	// Other reasons than a file's bytes can end without a change of its time.
-	if r.req.verify || (j.stored.Skipped != "" && j.stored.Skipped != reasonBinary) {
+	if r.req.verify || (st.Skipped != "" && st.Skipped != reasonBinary) {
 		return false
 	}
-	m, seen := r.x.memos[j.path]
-	if !seen || m.hash != j.stored.SHA256 {
-		m = memo{size: j.stored.Size, mtime: j.stored.ModTime, read: r.x.opt.Now()}
+	m, seen := r.x.memos[f.path]
+	if !seen || m.hash != st.SHA256 {
+		m = memo{size: st.Size, mtime: st.ModTime, read: now}
 	}
-	if m.size != j.info.Size() || !m.mtime.Equal(j.info.ModTime()) {
-		return false
-	}
-	return m.read.Sub(m.mtime) >= racyWindow
+	return m.size == f.info.Size() && m.mtime.Equal(f.info.ModTime()) && m.rested()
 }
 
 // wantsVectors reports whether a file has texts without vectors and it is time to ask for them again.

@@ -40,6 +40,7 @@ func (w *watch) reopen() {
 func (w *watch) close() {
 	w.x.mu.Lock()
 	w.x.onDir, w.x.waiting = nil, 0
+	w.x.state.Dirty = w.x.state.Dirty || len(w.waiting.paths) > 0 || !w.fullAt.IsZero() // nobody will look now
 	w.x.mu.Unlock()
 	w.release()
 	w.mode(ModeOff, "")

@@ -31,6 +31,7 @@ func (r *run) rebuild(ctx context.Context) error {
 	for i, f := range s.files {
 		jobs[i] = job{found: f}
 	}
+	sortJobs(jobs)
 	r.progress = Progress{FilesTotal: len(jobs)}
 	if err := r.prepare(ctx, jobs); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (r *run) renewedOne(d done, rep *Report) {
 		rep.Chunks += len(d.file.Chunks)
 		r.progress.Chunks += len(d.file.Chunks)
 	}
-	r.remember(d, d.file.SHA256)
+	r.remember(d, true)
 	r.finish(d)
 }
 

@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,9 +18,9 @@ const maxDepth = 100
 
 // found is a file that a scan came across.
 type found struct {
-	// path is the name in the index, abs the place on disk.
-	path, abs string
-	source    string
+	// path is the name in the index.
+	path   string
+	source string
 	// root and rel open the file.
 	root *os.Root
 	rel  string
@@ -29,6 +28,9 @@ type found struct {
 	// skip is why the file cannot be indexed, as far as that shows without opening it.
 	skip string
 }
+
+// abs is the place on disk.
+func (f *found) abs() string { return filepath.Join(f.root.Name(), f.rel) }
 
 // scan looks at what is on disk, without reading any file but ignore files.
 type scan struct {
@@ -64,12 +66,11 @@ func (s *scan) close() {
 	}
 }
 
-// all looks at every target. The files are then in the order of their names.
+// all looks at every target. The files are in no order.
 func (s *scan) all(ctx context.Context) {
 	for _, t := range s.layout.targets {
 		s.target(ctx, t)
 	}
-	s.sort()
 }
 
 // only looks at some files and folders. It is false where more than these must be looked at: a root is in trouble.
@@ -81,7 +82,6 @@ func (s *scan) only(ctx context.Context, paths []string) bool {
 			}
 		}
 	}
-	s.sort()
 	return len(s.lost) == 0
 }
 
@@ -103,10 +103,6 @@ func (s *scan) changed(ctx context.Context, t target, p string) bool {
 	rel, _ := below(t.root, p)
 	s.at(ctx, t, pl, rel)
 	return true
-}
-
-func (s *scan) sort() {
-	slices.SortFunc(s.files, func(a, b found) int { return cmp.Compare(a.path, b.path) })
 }
 
 // target looks at a whole target.
@@ -227,7 +223,7 @@ func (s *scan) folder(ctx context.Context, t target, pl *place, dir *os.Root, re
 		s.unreadable(t, pl, rel, err)
 		return
 	}
-	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ignoreFile }) {
+	if !slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return e.Name() == ignoreFile }) {
 		pl.ignores.absent(rel)
 	}
 	// Asking about a made-up name reads the ignore files that count here.
@@ -238,10 +234,12 @@ func (s *scan) folder(ctx context.Context, t target, pl *place, dir *os.Root, re
 	if complaint := pl.ignores.complaint(rel); complaint != "" {
 		s.add(t, pl, path.Join(rel, ignoreFile), nil, complaint)
 	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			s.entry(ctx, t, pl, dir, path.Join(rel, e.Name()), info)
-		}
+	prefix := rel + "/"
+	if rel == "." {
+		prefix = ""
+	}
+	for _, info := range entries {
+		s.entry(ctx, t, pl, dir, prefix+info.Name(), info)
 	}
 }
 
@@ -293,16 +291,15 @@ func (s *scan) mayHold(t target, dir *os.Root, inner string, info fs.FileInfo) b
 
 // add notes a file, unless another target had it already.
 func (s *scan) add(t target, pl *place, rel string, info fs.FileInfo, reason string) {
-	abs := filepath.Join(t.root, rel)
-	name := s.layout.name(abs)
-	if s.byPath[name] {
+	name, seen := s.layout.nameIn(t.root, rel), len(s.byPath)
+	s.byPath[name] = true
+	if len(s.byPath) == seen {
 		return
 	}
-	s.byPath[name] = true
 	if reason == "" && info.Size() > s.limit {
 		reason = tooLarge(s.limit)
 	}
-	s.files = append(s.files, found{path: name, abs: abs, source: t.source, root: pl.root, rel: rel, info: info, skip: reason})
+	s.files = append(s.files, found{path: name, source: t.source, root: pl.root, rel: rel, info: info, skip: reason})
 }
 
 // unreadable notes a folder that cannot be looked into: its files stay as they are in the index.
@@ -325,13 +322,12 @@ func covers(top, name string) bool {
 	return ok
 }
 
-func readDir(dir *os.Root) ([]fs.DirEntry, error) {
+// readDir returns what is in a folder, in no order. The system is asked by the open folder, never by a path.
+func readDir(dir *os.Root) ([]fs.FileInfo, error) {
 	f, err := dir.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return entries, err
+	return f.Readdir(-1)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 )
 
@@ -101,15 +103,47 @@ func (r *run) renew(ctx context.Context, reason string) error {
 	return nil
 }
 
-// look lists what the index holds and what the folder does; who gets the scan closes it.
+// look lists what the index holds and what the folder does: at the paths of the request, and everywhere where these turn
+// out not to be enough. Who gets the scan closes it.
 func (r *run) look(ctx context.Context) (map[string]Stored, *scan, error) {
 	r.tell(PhaseScan, "")
-	stored, err := r.x.index.Files(ctx)
+	if !r.req.full {
+		stored, s, err := r.lookAt(ctx, slices.Collect(maps.Keys(r.scope)))
+		if s != nil || err != nil {
+			return stored, s, err
+		}
+		r.req.full = true
+	}
+	return r.lookAt(ctx, nil)
+}
+
+// lookAt looks at what has these names in the index, at everything where there are none. The scan is nil where more has
+// to be looked at.
+func (r *run) lookAt(ctx context.Context, names []string) (map[string]Stored, *scan, error) {
+	stored, err := r.x.index.Files(ctx, names...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the index: %w", err)
 	}
-	s, err := r.scan(ctx, stored)
-	return stored, s, err
+	s := r.newScan(stored)
+	enough := true
+	if r.req.full {
+		s.all(ctx)
+	} else {
+		enough = s.only(ctx, r.req.paths)
+	}
+	if err := ctx.Err(); err != nil || !enough {
+		s.close()
+		return nil, nil, err
+	}
+	if r.req.full {
+		r.x.setLost(s.lost)
+	}
+	r.req.counted = false // a rebuild is followed by a second look
+	r.rep.Unavailable = nil
+	for _, l := range s.lost {
+		r.rep.Unavailable = append(r.rep.Unavailable, l.name)
+	}
+	return stored, s, nil
 }
 
 // update brings the index up to date with what the scan finds.
@@ -150,7 +184,7 @@ func (r *run) settle(ctx context.Context, jobs []job, gone []done) error {
 		}
 		if round == rounds {
 			for _, j := range again {
-				r.left = append(r.left, j.abs)
+				r.left = append(r.left, j.abs())
 			}
 			return nil
 		}
@@ -158,37 +192,11 @@ func (r *run) settle(ctx context.Context, jobs []job, gone []done) error {
 	}
 }
 
-// scan looks at the disk, and at all of it where a part turns out not to be enough.
-func (r *run) scan(ctx context.Context, stored map[string]Stored) (*scan, error) {
-	s := r.newScan(stored)
-	if !r.req.full && !s.only(ctx, r.req.paths) {
-		s.close()
-		r.req.full = true
-		s = r.newScan(stored)
-	}
-	if r.req.full {
-		s.all(ctx)
-	}
-	if err := ctx.Err(); err != nil {
-		s.close()
-		return nil, err
-	}
-	if r.req.full {
-		r.x.setLost(s.lost)
-	}
-	r.req.counted = false // a rebuild is followed by a second look
-	r.rep.Unavailable = nil
-	for _, l := range s.lost {
-		r.rep.Unavailable = append(r.rep.Unavailable, l.name)
-	}
-	return s, nil
-}
-
 func (r *run) newScan(stored map[string]Stored) *scan {
 	return &scan{
 		layout: r.x.layout, limit: r.x.opt.MaxFileBytes, prune: r.req.prune,
 		watch: r.x.folderSeen, believe: r.x.believer(r.req, stored),
-		places: map[string]*place{}, byPath: map[string]bool{},
+		places: map[string]*place{}, byPath: make(map[string]bool, len(stored)), files: make([]found, 0, len(stored)),
 	}
 }
 

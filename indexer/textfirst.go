@@ -120,7 +120,7 @@ func (r *run) embedLater(ctx context.Context) error {
 			return err
 		}
 		for _, j := range again {
-			r.left = append(r.left, j.abs)
+			r.left = append(r.left, j.abs())
 		}
 	}
 	r.rep.Embedded, r.rep.Cached = v.embedded, v.cached

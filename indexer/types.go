@@ -61,8 +61,9 @@ type Stored struct {
 
 // Store holds the index. Its only implementation outside of tests is in the root package.
 type Store interface {
-	// Files returns what the index holds, by path.
-	Files(ctx context.Context) (map[string]Stored, error)
+	// Files returns what the index holds, by path; where names are given, what it holds at or below these. The map stays
+	// the store's: it is only read, and no longer than until the next call.
+	Files(ctx context.Context, under ...string) (map[string]Stored, error)
 	// CachedVectors returns the known vectors of texts by their hashes; unknown ones are absent. A space that does
 	// not know its dimension yet stands for the index's own where they match.
 	CachedVectors(ctx context.Context, space embed.Space, hashes []Hash) (map[Hash][]float32, error)

@@ -42,10 +42,28 @@ func (x *Indexer) Watch(ctx context.Context) error {
 			w.change(c, ok, time.Now())
 		case err := <-w.running:
 			w.finished(err, time.Now())
+		case <-x.hurry:
+			w.waiting.hurry(time.Now())
 		case <-w.exhausted:
 		case <-timer.C:
 		}
 	}
+}
+
+// Hurry has the watch index at once the changed paths that it lets rest, and does not wait for that. It is false where
+// this would not bring the index in step: nobody watches, or the index lags for another reason.
+func (x *Indexer) Hurry() bool {
+	x.mu.Lock()
+	known := x.onDir != nil && !x.state.Dirty && len(x.left) == 0
+	x.mu.Unlock()
+	if !known {
+		return false
+	}
+	select {
+	case x.hurry <- struct{}{}:
+	default:
+	}
+	return true
 }
 
 // watch is the state of one Watch. Its goroutine owns all of it but what mu guards.

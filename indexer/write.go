@@ -77,11 +77,11 @@ func (r *run) take(d done) bool {
 		r.x.opt.Log.Warn("a file cannot be read", "path", d.path, "cause", d.err)
 		r.x.notify(Event{Kind: SyncFailed, Path: d.path, Text: d.err.Error()})
 	case d.moved:
-		r.left = append(r.left, d.abs)
+		r.left = append(r.left, d.abs())
 	case d.unread:
 	case d.same, d.skippedAsBefore():
 		r.unchanged(d.stored)
-		r.remember(d, d.stored.SHA256)
+		r.remember(d, false)
 	default:
 		return true
 	}
@@ -149,7 +149,7 @@ func (r *run) written(d done) (job, bool) {
 		return job{}, false
 	}
 	r.finish(d)
-	r.remember(d, d.file.SHA256)
+	r.remember(d, d.gained())
 	if d.skip != "" || d.file.Skipped != "" {
 		return job{}, false
 	}
@@ -189,16 +189,25 @@ func (r *run) account(d done) {
 	}
 }
 
-// remember notes what the index now holds of a file.
-func (r *run) remember(d done, hash Hash) {
+// remember notes what the index now holds of a file: what was written, or what it held before. A file that rests as the
+// index holds it needs no note.
+func (r *run) remember(d done, written bool) {
 	if d.info == nil {
 		return
 	}
-	m := memo{size: d.info.Size(), mtime: d.info.ModTime(), hash: hash, read: d.at}
+	held := d.stored
+	if written {
+		held = Stored{SHA256: d.file.SHA256, Size: d.file.Size, ModTime: d.file.ModTime}
+	}
+	m := memo{size: d.info.Size(), mtime: d.info.ModTime(), hash: held.SHA256, read: d.at}
 	if d.same {
 		m.refused, m.parked = r.x.memos[d.path].refused, r.x.memos[d.path].parked
 	} else if err := r.vectors.refusal(d.file.Chunks); err != nil {
 		m.refused, m.parked = err, r.x.opt.Now().Add(parkedFor)
+	}
+	if m.refused == nil && m.rested() && m.size == held.Size && m.mtime.Equal(held.ModTime) {
+		delete(r.x.memos, d.path)
+		return
 	}
 	r.x.memos[d.path] = m
 }

@@ -39,6 +39,8 @@ type Env struct {
 	Dir string
 	// Size is how many chunks or vectors a sized bench works on.
 	Size int
+	// Program is the kioku binary, for benches that start it; empty where there is none.
+	Program string
 	// Step tells of the progress; it is never nil.
 	Step func(done, total int)
 }

@@ -39,8 +39,12 @@ type Env struct {
 	Dir string
 	// Size is how many chunks or vectors a sized bench works on.
 	Size int
+	// Fixtures are shared by the benches of a run.
+	Fixtures *Fixtures
 	// Step tells of the progress; it is never nil.
 	Step func(done, total int)
+	// Program is the kioku binary, for benches that start it; empty where there is none.
+	Program string
 }
 
 // All returns every bench, in the order of the table.

@@ -50,6 +50,9 @@ type Set struct {
 // Workspace returns the folder of a workspace.
 func (s Set) Workspace(name string) string { return filepath.Join(s.Folder, "ws", name) }
 
+// File returns the file of the questions.
+func (s Set) File() string { return filepath.Join(s.Folder, questionsFile) }
+
 // Workspaces returns the names of the workspaces that are asked, in the order of the questions.
 func (s Set) Workspaces() []string {
 	var names []string

@@ -33,8 +33,11 @@ func parseQuestion(line []byte) (Question, error) {
 	case len(places) == 0:
 		return q, errors.New(`"relevant" lists no place; a question without an answer belongs into a set for --off-topic`)
 	}
-	if err := checkText(`"query"`, q.Query); err != nil {
-		return q, err
+	// Public sets hold blank questions, which find nothing.
+	if strings.TrimSpace(q.Query) != "" {
+		if err := checkText(`"query"`, q.Query); err != nil {
+			return q, err
+		}
 	}
 	for i, place := range places {
 		r, err := parseRange(place, fmt.Sprintf("relevant[%d]", i))

@@ -148,6 +148,9 @@ func (s *Session) ask(ctx context.Context, q Question, minScore *float64) (Asked
 		Text: q.Query, MaxResults: maxResults, MinScore: minScore, Now: q.Asked, Granularity: s.opt.Granularity,
 	})
 	took := time.Since(start)
+	if errors.Is(err, search.ErrEmptyQuery) {
+		return judged(Asked{Question: q, Took: took}), nil
+	}
 	if err == nil {
 		err = incomplete(answer)
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"kioku/search"
 )
@@ -17,6 +19,9 @@ func (m *Memory) Explain(ctx context.Context, q search.Query, path string, line 
 	}
 	defer m.leave()
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
+	if err == nil && ex.Outcome == search.Filtered {
+		ex.Text, err = m.filtered(ctx, q.Filter, path, line, ex.Text)
+	}
 	if err != nil || ex.Outcome != search.NotACandidate {
 		return ex, err
 	}
@@ -43,9 +48,54 @@ func (m *Memory) absent(ctx context.Context, path string, line int) (outcome, te
 	case reason != "":
 		return search.Skipped, fmt.Sprintf("%s is skipped: %s.", path, reason), nil
 	case chunks == 0:
-		return search.NotIndexed, fmt.Sprintf("%s is indexed, but its line %d is blank or beyond its end.", path, line), nil
+		return search.NotIndexed, m.noChunk(path, line), nil
 	}
 	return "", "", nil
+}
+
+// noChunk says why the index of a file has no chunk at a line.
+func (m *Memory) noChunk(path string, line int) string {
+	text, err := m.readFile(path)
+	if err != nil {
+		return fmt.Sprintf("%s is indexed, but cannot be read now.", path)
+	}
+	ex := excerpt(GetRequest{Path: path, From: line, Lines: 1}, text)
+	switch {
+	case ex.Lines == 0:
+		return fmt.Sprintf("%s is indexed, but line %d lies beyond its end at line %d.", path, line, ex.TotalLines)
+	case strings.TrimSpace(ex.Text) == "":
+		return fmt.Sprintf("%s is indexed, but its line %d is blank.", path, line)
+	}
+	return fmt.Sprintf("%s is indexed, but its line %d holds nothing to search, or was written since the last sync.", path, line)
+}
+
+// filtered names the part of a filter that leaves out the chunk at a line of a file. It returns the text it is given
+// where that is none of sources and days.
+func (m *Memory) filtered(ctx context.Context, f search.Filter, path string, line int, text string) (string, error) {
+	var source, date string
+	err := m.store.db.readers.QueryRowContext(ctx, `SELECT f.source, c.date FROM chunks c JOIN files f ON f.id = c.file
+			WHERE f.path = ?1 AND c.start_line <= ?2 AND c.end_line >= ?2 ORDER BY c.start_line LIMIT 1`, path, line).
+		Scan(&source, &date)
+	if errors.Is(err, sql.ErrNoRows) || !strings.HasPrefix(path, f.PathPrefix) {
+		return text, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look up %s: %w", path, err)
+	}
+	reason := ""
+	switch {
+	case len(f.Sources) > 0 && !slices.Contains(f.Sources, source):
+		reason = fmt.Sprintf("its source is %s, and only %s was asked for", source, strings.Join(f.Sources, ", "))
+	case (f.Since != "" || f.Until != "") && date == "":
+		reason = "it has no date, and since and until leave such notes out"
+	case f.Since != "" && date < f.Since:
+		reason = fmt.Sprintf("it is dated %s, before since %s", date, f.Since)
+	case f.Until != "" && date > f.Until:
+		reason = fmt.Sprintf("it is dated %s, after until %s", date, f.Until)
+	default:
+		return text, nil
+	}
+	return fmt.Sprintf("%s:%d would be found, but %s.", path, line, reason), nil
 }
 
 // unknown says why the index does not know a file.

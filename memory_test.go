@@ -223,6 +223,30 @@ func TestExplainSaysWhatKeptAPassageOut(t *testing.T) {
 	}
 }
 
+func TestExplainTellsABlankLineFromOneBeyondTheEndAndNamesTheFilter(t *testing.T) {
+	files := map[string]string{"MEMORY.md": notes["MEMORY.md"], "memory/2026-01-05.md": notes["memory/2026-01-05.md"] + "\n\n"}
+	m := synced(t, Options{Workspace: workspace(t, files)})
+	for _, tc := range []struct {
+		filter search.Filter
+		path   string
+		line   int
+		want   string
+	}{
+		{search.Filter{}, "memory/2026-01-05.md", 6, "is indexed, but its line 6 is blank."},
+		{search.Filter{}, "memory/2026-01-05.md", 90, "is indexed, but line 90 lies beyond its end at line 7."},
+		{search.Filter{Since: "2026-01-06"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, before since 2026-01-06."},
+		{search.Filter{Until: "2026-01-04"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, after until 2026-01-04."},
+		{search.Filter{Since: "2026-01-06"}, "MEMORY.md", 3, "would be found, but it has no date, and since and until leave such notes out."},
+		{search.Filter{Sources: []string{"extra"}}, "MEMORY.md", 3, "would be found, but its source is memory, and only extra was asked for."},
+		{search.Filter{PathPrefix: "memory/"}, "MEMORY.md", 3, "MEMORY.md lies outside of memory/."},
+	} {
+		ex, err := m.Explain(t.Context(), search.Query{Text: "When does the lighthouse open, and the ferry?", Filter: tc.filter}, tc.path, tc.line)
+		if err != nil || !strings.HasSuffix(ex.Text, tc.want) {
+			t.Errorf("%s:%d: %q, %v; want %s", tc.path, tc.line, ex.Text, err, tc.want)
+		}
+	}
+}
+
 func TestStatusCountsWhatTheIndexHolds(t *testing.T) {
 	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
 	st, err := m.Status(t.Context())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +15,8 @@ import (
 // Case is a question of a golden file with the place that answers it.
 type Case struct {
 	Question string
+	// Line of the golden file that the question begins on.
+	Line int
 	// Path of the answer; Start and End are its lines, 0 where any line of the file will do.
 	Path       string
 	Start, End int
@@ -45,6 +46,13 @@ func ParseGolden(text []byte) ([]Case, error) {
 	} else if err != nil {
 		return nil, yamlError(err)
 	}
+	var next yaml.Node
+	if err := dec.Decode(&next); err == nil {
+		return nil, fmt.Errorf("%d: a second document begins; take out the line with ---, all questions belong into one list",
+			secondDocument(text, next.Line))
+	} else if !errors.Is(err, io.EOF) {
+		return nil, yamlError(err)
+	}
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("%d: not a list; begin each question with \"- question:\"", max(doc.Line, 1))
 	}
@@ -72,9 +80,20 @@ func yamlError(err error) error {
 	return fmt.Errorf("1: %w", err)
 }
 
+// secondDocument returns the line of the mark that a document which begins at a line stands behind.
+func secondDocument(text []byte, line int) int {
+	lines := strings.Split(string(text), "\n")
+	for n := min(line, len(lines)); n > 1; n-- {
+		if strings.HasPrefix(lines[n-1], "---") {
+			return n
+		}
+	}
+	return line
+}
+
 // parseCase reads one item of the list.
 func parseCase(item *yaml.Node) (Case, error) {
-	var c Case
+	c := Case{Line: item.Line}
 	if item.Kind != yaml.MappingNode {
 		return c, fmt.Errorf("%d: not a question; write \"question:\" and \"path:\"", item.Line)
 	}
@@ -92,7 +111,7 @@ func parseCase(item *yaml.Node) (Case, error) {
 			return c, fmt.Errorf("%d: %w", key.Line, err)
 		}
 	}
-	if strings.TrimSpace(c.Question) == "" || c.Path == "" {
+	if !seen["question"] || c.Path == "" {
 		return c, fmt.Errorf("%d: a question needs \"question\" and \"path\"", item.Line)
 	}
 	return c, nil
@@ -102,12 +121,9 @@ func parseCase(item *yaml.Node) (Case, error) {
 func (c *Case) set(key, value string) (err error) {
 	switch key {
 	case "question":
-		c.Question = value
+		c.Question, err = value, checkText(`"question"`, value)
 	case "path":
-		c.Path = strings.TrimPrefix(value, "./")
-		if !filepath.IsLocal(c.Path) {
-			return fmt.Errorf("path %q is not within the workspace", value)
-		}
+		c.Path, err = localPath(value)
 	case "lines":
 		c.Start, c.End, err = parseLines(value)
 	case "lang":

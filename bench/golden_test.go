@@ -10,7 +10,7 @@ import (
 func TestAGoldenFileIsAListOfQuestionsAndPlaces(t *testing.T) {
 	got, err := ParseGolden([]byte(`
 - question: Who has the key?
-  path: ./memory/2026-02-03.md
+  path: ././memory//2026-02-03.md
   lines: 3-9
   now: 2026-02-10
 - question: 鍵は?
@@ -23,9 +23,9 @@ func TestAGoldenFileIsAListOfQuestionsAndPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Case{
-		{Question: "Who has the key?", Path: "memory/2026-02-03.md", Start: 3, End: 9, Now: "2026-02-10"},
-		{Question: "鍵は?", Path: "MEMORY.md", Start: 4, End: 4, Lang: "ja"},
-		{Question: "where: here?", Path: "USER.md", Now: "2026-02-10T08:00:00Z"},
+		{Line: 2, Question: "Who has the key?", Path: "memory/2026-02-03.md", Start: 3, End: 9, Now: "2026-02-10"},
+		{Line: 6, Question: "鍵は?", Path: "MEMORY.md", Start: 4, End: 4, Lang: "ja"},
+		{Line: 10, Question: "where: here?", Path: "USER.md", Now: "2026-02-10T08:00:00Z"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -44,10 +44,17 @@ func TestABadGoldenFileIsRefusedWithTheLine(t *testing.T) {
 		"- question: q\n  question: q":       "2: question stands twice",
 		"- question: q\n  path:\n    - a.md": "3: path is no text",
 		"- question: q\n  path: /etc/hosts":  "2: path \"/etc/hosts\" is not within",
-		"- question: q\n  path: a.md\n  lines: 9-3":       `3: lines is "9-3"`,
-		"- question: q\n  path: a.md\n  lines: some":      `3: lines is "some"`,
-		"- question: q\n  path: a.md\n  now: yesterday":   `3: now is "yesterday"`,
-		"- question: q\n  path: a.md\n- question: only\n": `3: a question needs`,
+		"- question: q\n  path: .":           `2: path "." is not within`,
+		"- question: \" \"\n  path: a.md":    `1: a question needs a "question"; it is missing or blank`,
+		"- path: a.md\n  question: " + strings.Repeat("q", 4097):            `2: the "question" has 4097 bytes`,
+		"- question: q\n  path: a.md\n---\n- question: r\n  path: a.md\n":   "3: a second document begins",
+		"# c\n---\n- question: q\n  path: a.md\n--- # x\n\n- question: r\n": "5: a second document begins",
+		"- question: q\n  path: a.md\n---\n":                                "3: a second document begins",
+		"- question: q\n  path: a.md\n---\n- [":                             "did not find",
+		"- question: q\n  path: a.md\n  lines: 9-3":                         `3: lines is "9-3"`,
+		"- question: q\n  path: a.md\n  lines: some":                        `3: lines is "some"`,
+		"- question: q\n  path: a.md\n  now: yesterday":                     `3: now is "yesterday"`,
+		"- question: q\n  path: a.md\n- question: only\n":                   `3: a question needs`,
 	} {
 		if _, err := ParseGolden([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)

@@ -2,14 +2,11 @@ package bench
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -52,6 +49,9 @@ type Set struct {
 
 // Workspace returns the folder of a workspace.
 func (s Set) Workspace(name string) string { return filepath.Join(s.Folder, "ws", name) }
+
+// File returns the file of the questions.
+func (s Set) File() string { return filepath.Join(s.Folder, questionsFile) }
 
 // Workspaces returns the names of the workspaces that are asked, in the order of the questions.
 func (s Set) Workspaces() []string {
@@ -125,6 +125,7 @@ func loadSet(dir string) (Set, error) {
 	}
 	s := Set{Name: filepath.Base(abs), Folder: abs}
 	c := checker{set: s, ids: map[string]bool{}, newest: map[string]time.Time{}, lengths: newTexts(s)}
+	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
@@ -142,40 +143,6 @@ func loadSet(dir string) (Set, error) {
 		return Set{}, fmt.Errorf("%s holds no question", file)
 	}
 	return s, nil
-}
-
-// parseQuestion reads one line of questions. Fields that Kioku does not know are skipped. The query may be blank, as it
-// is now and then in sets that were made by machines: then nothing can be found.
-func parseQuestion(line []byte) (Question, error) {
-	var q Question
-	if err := json.Unmarshal(line, &q); err != nil {
-		return q, fmt.Errorf("not a question: %w", err)
-	}
-	var has struct{ Query *string }
-	if err := json.Unmarshal(line, &has); err != nil || has.Query == nil {
-		return q, errors.New(`a question needs a "query"`)
-	}
-	switch {
-	case q.ID == "":
-		return q, errors.New(`a question needs an "id"`)
-	case q.WS == "" || !filepath.IsLocal(q.WS):
-		return q, fmt.Errorf("ws is %q; name a folder in ws/", q.WS)
-	case len(q.Relevant) == 0:
-		return q, errors.New(`"relevant" lists no place; a question without an answer belongs into a set for --off-topic`)
-	}
-	for i, r := range q.Relevant {
-		for strings.HasPrefix(r.Path, "./") {
-			r.Path = r.Path[2:]
-		}
-		if !filepath.IsLocal(r.Path) {
-			return q, fmt.Errorf("path %q is not within the workspace", r.Path)
-		}
-		if r.Start < 1 || r.End < r.Start {
-			return q, fmt.Errorf("%s: lines %d to %d are no range; lines count from 1", r.Path, r.Start, r.End)
-		}
-		q.Relevant[i] = r
-	}
-	return q, nil
 }
 
 // checker compares questions with the workspaces they are asked of.

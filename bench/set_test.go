@@ -33,9 +33,9 @@ func newSet(t *testing.T, questions ...string) string {
 
 func TestASetIsReadWithTheMomentOfEachQuestion(t *testing.T) {
 	dir := newSet(t,
-		`{"id":"1","ws":"a","query":"kettle?","category":"c","lang":"en","relevant":[{"path":"./memory/2026-02-01.md","start_line":3,"end_line":3}]}`,
+		"\uFEFF"+`{"id":"1","ws":"a","query":"kettle?","category":"c","lang":"en","relevant":[{"path":"./memory/2026-02-01.md","start_line":3,"end_line":3}]}`,
 		``,
-		`{"id":"2","ws":"a","query":"","now":"2026-03-04","relevant":[{"path":"memory/2026-02-01.md","start_line":1,"end_line":3}],"more":1}`,
+		`{"id":"2","ws":"a","query":"when?","category":null,"now":"2026-03-04","relevant":[{"path":"memory/2026-02-01.md","start_line":1,"end_line":3}],"answer":"noon","note":1}`,
 		`{"id":"3","ws":"a","query":"noon?","now":"2026-03-04T08:00:00Z","relevant":[{"path":"memory/2026-02-01.md","start_line":3,"end_line":3}]}`)
 	sets, err := Load(dir)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestASetIsReadWithTheMomentOfEachQuestion(t *testing.T) {
 	want := Set{Name: "own", Folder: dir, Questions: []Question{
 		{ID: "1", WS: "a", Query: "kettle?", Category: "c", Lang: "en", Relevant: []Range{note},
 			Asked: time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)},
-		{ID: "2", WS: "a", Now: "2026-03-04", Relevant: []Range{{note.Path, 1, 3}}, Asked: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)},
+		{ID: "2", WS: "a", Query: "when?", Now: "2026-03-04", Relevant: []Range{{note.Path, 1, 3}}, Asked: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)},
 		{ID: "3", WS: "a", Query: "noon?", Now: "2026-03-04T08:00:00Z", Relevant: []Range{note},
 			Asked: time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC)},
 	}}
@@ -61,6 +61,19 @@ func TestABadSetIsRefusedWithFileAndLine(t *testing.T) {
 	}
 	for _, tc := range []struct{ line, want string }{
 		{"{", "not a question"},
+		{"[]", "not a question: the line must be a JSON object"},
+		{"null", "not a question: the line must be a JSON object"},
+		{replaced(`"query":"q"`, `"query":"`+strings.Repeat("q", 4097)+`"`), `the "query" has 4097 bytes, more than 4096`},
+		{replaced(`"query"`, `"nwo":"2026-03-04","query"`), "nwo means nothing here; did you mean now?"},
+		{replaced(`"query"`, `"Lang":"en","query"`), "Lang means nothing here; did you mean lang?"},
+		{replaced(`"query"`, `"catgeroy":"c","query"`), "did you mean category?"},
+		{replaced(`"end_line"`, `"endline":4,"end_line"`), "relevant[0].endline means nothing here; did you mean end_line?"},
+		{replaced(`"start_line":3`, `"start_line":"3"`), ": relevant[0].start_line must be a whole number"},
+		{replaced(`"start_line":3`, `"start_line":2.5`), ": relevant[0].start_line must be a whole number"},
+		{replaced(`"query":"q"`, `"query":5`), ": query must be a text"},
+		{replaced(`"query"`, `"lang":["en"],"query"`), ": lang must be a text"},
+		{replaced(`"relevant":[`, `"relevant":[7,`), ": relevant[0] must be an object with path, start_line and end_line"},
+		{`{"id":"2","ws":"a","query":"q","relevant":"memory/2026-02-01.md"}`, ": relevant must be a list of places"},
 		{good, `"1" was there before`},
 		{replaced(`"id":"2",`, ""), `needs an "id"`},
 		{replaced(`"query":"q",`, ""), `needs a "query"`},
@@ -76,7 +89,7 @@ func TestABadSetIsRefusedWithFileAndLine(t *testing.T) {
 	} {
 		dir := newSet(t, good, tc.line)
 		_, err := Load(dir)
-		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, questionsFile)+":2: ") || !strings.Contains(err.Error(), tc.want) {
+		if err == nil || strings.Contains(err.Error(), "Go ") || !strings.Contains(err.Error(), filepath.Join(dir, questionsFile)+":2: ") || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s\ngot %v, want %s", tc.line, err, tc.want)
 		}
 	}
@@ -119,6 +132,21 @@ func TestLinesAreCountedInCharactersWithTheirEnds(t *testing.T) {
 	}
 }
 
+func TestAKeyIsTakenForAKnownOneOnlyWhereItIsNear(t *testing.T) {
+	for key, want := range map[string]map[string]bool{
+		"now":      {"nwo": true, "Now": true, "no": true, "note": false, "when": false, "notes": false},
+		"id":       {"ID": true, "qid": false, "k": false},
+		"category": {"categroy": true, "catgory": true, "categories": false, "cat": false},
+		"query":    {"qeury": true, "querys": true, "question": false, "": false},
+	} {
+		for other, near := range want {
+			if resembles(other, key) != near {
+				t.Errorf("%s for %s: %v", other, key, !near)
+			}
+		}
+	}
+}
+
 func FuzzParseQuestion(f *testing.F) {
 	f.Add([]byte(`{"id":"1","ws":"a","query":"q","relevant":[{"path":"././n.md","start_line":1,"end_line":2}]}`))
 	f.Add([]byte(`{"id":"1","ws":"..","query":null}`))
@@ -133,7 +161,7 @@ func FuzzParseQuestion(f *testing.F) {
 				t.Errorf("%+v", r)
 			}
 		}
-		if q.ID == "" || !filepath.IsLocal(q.WS) || len(q.Relevant) == 0 {
+		if q.ID == "" || strings.TrimSpace(q.Query) == "" || !filepath.IsLocal(q.WS) || len(q.Relevant) == 0 {
 			t.Errorf("%+v", q)
 		}
 	})

@@ -19,6 +19,8 @@ type app struct {
 	stdout, stderr io.Writer
 	env            []string
 	dir            string
+	// signals end the command; nil where nobody sends any.
+	signals chan<- os.Signal
 
 	// flags are the settings on the command line.
 	flags      []config.Flag

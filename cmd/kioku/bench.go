@@ -40,7 +40,14 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 			"A set is a folder with queries.jsonl and ws/; a folder of sets stands for all of them. Settings are those of searches.",
 		Example: "  kioku bench retrieval my-set --by category\n  kioku bench retrieval sets --compare none,hash --json",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.benchRetrieval(cmd.Context(), r, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("compare") {
+				if err := a.checkCompare(&r); err != nil {
+					return err
+				}
+			}
+			return a.benchRetrieval(cmd.Context(), r, args)
+		},
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&r.compare, "compare", nil, "measure each of these `providers` in turn")
@@ -68,6 +75,26 @@ func (r retrieval) check() error {
 	return nil
 }
 
+// checkCompare trims the providers to compare, and refuses lists of which one figure would be missing or mistaken.
+func (a *app) checkCompare(r *retrieval) error {
+	if slices.ContainsFunc(a.flags, func(f config.Flag) bool { return f.Key == "provider" }) {
+		return misuse("--compare names the providers; leave --provider away")
+	}
+	var names []string
+	for _, name := range r.compare {
+		name = strings.TrimSpace(name)
+		if slices.Contains(names, name) {
+			return misuse("--compare names %s twice", name)
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 || slices.Contains(names, "") {
+		return misuse("--compare holds an empty name; write it as --compare none,hash")
+	}
+	r.compare = names
+	return nil
+}
+
 func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string) error {
 	if err := r.check(); err != nil {
 		return err
@@ -77,19 +104,12 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 		return err
 	}
 	plan := bench.Plan{By: r.by, Typos: r.typos}
-	if r.offTopic != "" {
-		other, err := bench.Load(a.inDir([]string{r.offTopic})...)
-		if err != nil {
-			return err
-		}
-		if len(other) != 1 {
-			return misuse("--off-topic %s holds %s; name one", r.offTopic, count(len(other), "set"))
-		}
-		plan.OffTopic = &other[0]
+	if plan.OffTopic, err = a.offTopicSet(r.offTopic, sets); err != nil {
+		return err
 	}
 	var out *resultFiles
 	if r.out != "" {
-		if out, err = newResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets); err != nil {
+		if out, err = newResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets, plan.OffTopic); err != nil {
 			return err
 		}
 		plan.Keep = out.keep
@@ -112,6 +132,27 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 		p.benchRun(run)
 	}
 	return a.show(p)
+}
+
+// offTopicSet loads the set of --off-topic, nil for none. The notes of a set answer its questions, so that it may not be
+// one of those measured.
+func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	other, err := bench.Load(a.inDir([]string{folder})...)
+	if err != nil {
+		return nil, err
+	}
+	if len(other) != 1 {
+		return nil, misuse("--off-topic %s holds %s; name one", folder, count(len(other), "set"))
+	}
+	for _, s := range measured {
+		if sameFolder(s.Folder, other[0].Folder) {
+			return nil, misuse("--off-topic %s is measured itself, and its notes answer its questions; name another set", folder)
+		}
+	}
+	return &other[0], nil
 }
 
 // inDir makes paths absolute.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"kioku/bench"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -24,6 +26,9 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(least >= 0 && least <= 1) {
 				return misuse("--min-recall is %v; it lies between 0 and 1", least)
+			}
+			if err := checkResults(cmd); err != nil {
+				return err
 			}
 			return a.benchGolden(cmd.Context(), args[0], least, results)
 		},
@@ -64,7 +69,10 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 	}
 	var r goldenReport
 	err = a.with(ctx, toRead, func(c *client) (err error) {
-		if err = a.freshen(ctx, c); err == nil {
+		if err = a.freshen(ctx, c); err != nil {
+			return err
+		}
+		if err = checkPlaces(ctx, c, file, cases); err == nil {
 			r, err = a.askGolden(ctx, c, cases, results)
 		}
 		return err
@@ -83,6 +91,24 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 		err = fmt.Errorf("recall %.3f is below --min-recall %.3f", r.Recall, least)
 	}
 	return err
+}
+
+// checkPlaces returns an error that begins with file and line where a case expects a place that is not in the memory, and
+// so can never be found.
+func checkPlaces(ctx context.Context, c *client, file string, cases []bench.Case) error {
+	for _, q := range cases {
+		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.agent, Path: q.Path, From: 1, Lines: 1})
+		switch {
+		case status.Code(err) == codes.NotFound:
+			return fmt.Errorf("%s:%d: %s is no file of this memory", file, q.Line, q.Path)
+		case err != nil:
+			return fmt.Errorf("%s:%d: %w", file, q.Line, err)
+		case q.End > int(resp.GetTotalLines()):
+			return fmt.Errorf("%s:%d: %s has %s, the answer ends at %d", file, q.Line, q.Path,
+				count(resp.GetTotalLines(), "line"), q.End)
+		}
+	}
+	return nil
 }
 
 // askGolden asks all questions and ranks what they expect.

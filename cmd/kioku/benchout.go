@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"kioku/bench"
 )
@@ -17,13 +18,22 @@ type resultFiles struct {
 	texts map[string]*bytes.Buffer
 }
 
-// newResultFiles makes the folder that path names. One file takes several sets only where no two questions share an id,
+// newResultFiles makes the folder that path names. No file may lie in a set that is read, other included where it is not nil. One file takes several sets only where no two questions share an id,
 // as a scorer finds a question by its id.
-func newResultFiles(path string, folder bool, sets []bench.Set) (*resultFiles, error) {
+func newResultFiles(path string, folder bool, sets []bench.Set, other *bench.Set) (*resultFiles, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		folder = true
 	}
 	f := &resultFiles{path: path, folder: folder, texts: map[string]*bytes.Buffer{}}
+	read := sets
+	if other != nil {
+		read = append(slices.Clone(sets), *other)
+	}
+	for _, s := range sets {
+		if err := checkApart(f.of(s), read); err != nil {
+			return nil, err
+		}
+	}
 	if folder {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return nil, fmt.Errorf("make the folder for the results: %w", err)
@@ -42,12 +52,53 @@ func newResultFiles(path string, folder bool, sets []bench.Set) (*resultFiles, e
 	return f, nil
 }
 
+// of is the file that takes the results of a set.
+func (f *resultFiles) of(set bench.Set) string {
+	if f.folder {
+		return filepath.Join(f.path, set.Name+".jsonl")
+	}
+	return f.path
+}
+
+// checkApart refuses a file in a set, which could be one of its questions or notes, and one that is the same as those.
+func checkApart(path string, sets []bench.Set) error {
+	parents := ancestors(path)
+	for _, s := range sets {
+		places := []string{s.Folder, s.File()}
+		for _, ws := range s.Workspaces() {
+			places = append(places, s.Workspace(ws))
+		}
+		for _, place := range places {
+			info, err := os.Stat(place)
+			if err == nil && slices.ContainsFunc(parents, func(p os.FileInfo) bool { return os.SameFile(p, info) }) {
+				return misuse("--out %s lies in the set %s; write the results elsewhere", path, s.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// ancestors returns a file and the folders it lies in, as far as they exist, with symbolic links resolved.
+func ancestors(path string) []os.FileInfo {
+	var found []os.FileInfo
+	for {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+			if info, err := os.Stat(path); err == nil {
+				found = append(found, info)
+			}
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return found
+		}
+		path = parent
+	}
+}
+
 // keep remembers the results of a set.
 func (f *resultFiles) keep(set bench.Set, asked []bench.Asked) error {
-	path := f.path
-	if f.folder {
-		path = filepath.Join(f.path, set.Name+".jsonl")
-	}
+	path := f.of(set)
 	if f.texts[path] == nil {
 		f.texts[path] = &bytes.Buffer{}
 	}

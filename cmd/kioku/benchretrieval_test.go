@@ -22,7 +22,7 @@ func trio(t *testing.T) string {
 
 func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
 	s := newSandbox(t, nil)
-	got := s.raw("bench", "retrieval", trio(t), "--by", "lang,ws", "--typos", "--off-topic", trio(t), "--granularity", "chunk")
+	got := s.raw("bench", "retrieval", trio(t), "--by", "lang,ws", "--typos", "--off-topic", copied(t, s, "other"), "--granularity", "chunk")
 	got.wants(t, exitOK)
 	lines := strings.Split(strings.TrimRight(got.stdout, "\n"), "\n")
 	var names []string

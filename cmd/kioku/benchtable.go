@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -82,7 +83,7 @@ func (p *page) benchRun(run benchRun) {
 func groupName(set string, g bench.Group) string {
 	switch {
 	case g.By != "":
-		return "  " + g.By + " " + g.Name
+		return "  " + g.By + " " + cmp.Or(g.Name, "none")
 	case g.Name == bench.AllQuestions:
 		return set
 	}

@@ -43,12 +43,21 @@ func (a *app) report(ctx context.Context, err error) int {
 		return exitOK
 	case ctx.Err() != nil && isCanceled(err):
 		a.notice("interrupted")
-		return exitInterrupted
+		return interruptCode(ctx)
 	}
 	for _, fault := range faults(err) {
 		a.notice("%s", message(fault))
 	}
 	return code
+}
+
+// interruptCode is the exit code of a command whose context ended.
+func interruptCode(ctx context.Context) int {
+	var by signalled
+	if errors.As(context.Cause(ctx), &by) {
+		return signalCode(by.signal)
+	}
+	return exitInterrupted
 }
 
 // isCanceled reports whether an error only says that the command was told to end.
@@ -79,14 +88,19 @@ func faults(err error) []error {
 	return []error{err}
 }
 
-// message is an error for people: of a gRPC status what it says, without its code.
+// message is an error for people: of a gRPC status, wherever it stands in err, what it says without its code.
 func message(err error) string {
 	var usage usageError
 	if errors.As(err, &usage) {
 		return usage.Error() + " (see kioku --help)"
 	}
-	if st, ok := status.FromError(err); ok {
-		return st.Message() + advice(st)
+	var call interface {
+		error
+		GRPCStatus() *status.Status
+	}
+	if errors.As(err, &call) {
+		st := call.GRPCStatus()
+		return strings.Replace(err.Error(), call.Error(), st.Message()+advice(st), 1)
 	}
 	return plain(err)
 }

@@ -14,11 +14,14 @@ func (a *app) explainCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "explain QUERY [PATH:LINE]", Short: "Say where a passage ranked and what kept it out",
 		Long: "Say what became of the passage at a line of a file: where it ranked for a question and, if it was not returned, what\n" +
-			"kept it out. Without a place, the results are taken apart.",
+			"kept it out. Without a place, the results are taken apart. The path may be absolute.",
 		Example: "  kioku explain \"when is the API v1 switched off?\" memory/2026-01-20.md:16",
 		Args:    cobra.RangeArgs(1, 2), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := q.prepare(a, cmd); err != nil {
+				return err
+			}
 			req := &kiokuv1.ExplainRequest{}
 			if len(args) == 2 {
 				path, line, _, err := parsePlace(args[1])
@@ -30,6 +33,9 @@ func (a *app) explainCmd() *cobra.Command {
 			return a.with(ctx, toRead, func(c *client) error {
 				if err := a.freshen(ctx, c); err != nil {
 					return err
+				}
+				if req.Path != "" {
+					req.Path = c.memoryPath(ctx, req.GetPath())
 				}
 				req.Search = q.request(cmd, c.agent, args[0])
 				return a.explain(ctx, c, req, q.strict)

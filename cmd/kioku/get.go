@@ -12,7 +12,7 @@ import (
 func (a *app) getCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "get PATH[:FROM[:COUNT]]", Short: "Print lines of a memory file",
-		Long:    "Print lines of a memory file. A citation of a search result, path#L3-L9, is understood too.",
+		Long:    "Print lines of a memory file. A citation of a search result, path#L3-L9, and an absolute path are understood too.",
 		Example: "  kioku get MEMORY.md\n  kioku get memory/2026-01-20.md:7:12\n  kioku get \"memory/2026-01-20.md#L7-L18\"",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -21,7 +21,7 @@ func (a *app) getCmd() *cobra.Command {
 				return err
 			}
 			return a.with(cmd.Context(), toRead, func(c *client) error {
-				return a.get(cmd.Context(), c, &kiokuv1.MemoryGetRequest{Agent: c.agent, Path: path, From: from, Lines: lines})
+				return a.get(cmd.Context(), c, &kiokuv1.MemoryGetRequest{Agent: c.agent, Path: c.memoryPath(cmd.Context(), path), From: from, Lines: lines})
 			})
 		},
 	}

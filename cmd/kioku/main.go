@@ -18,27 +18,47 @@ import (
 var version string
 
 func main() {
-	ctx := untilSignal(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	ctx := untilSignal(context.Background(), signals)
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "."
 	}
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Environ(), dir: dir}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Environ(), dir: dir, signals: signals}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM ends. The second ends the process, at once.
-func untilSignal(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancel(parent)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+// signalled is why a command ends that a signal ended.
+type signalled struct{ signal os.Signal }
+
+// Error names the signal.
+func (s signalled) Error() string { return s.signal.String() }
+
+// Unwrap makes it a cancellation, whoever reports it.
+func (s signalled) Unwrap() error { return context.Canceled }
+
+// untilSignal returns a context that the first of the signals ends, with a signalled as its cause. The second ends the
+// process, at once.
+func untilSignal(parent context.Context, signals <-chan os.Signal) context.Context {
+	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
-		<-signals
-		cancel()
-		second := <-signals
-		os.Exit(signalCode(second))
+		cancel(signalled{<-signals})
+		for second := range signals {
+			// A terminal that closes may send SIGHUP twice, and nobody in a hurry does.
+			if second != syscall.SIGHUP {
+				os.Exit(signalCode(second))
+			}
+		}
 	}()
 	return ctx
+}
+
+// endOnHangup makes SIGHUP end the command like SIGTERM, unless it is ignored, as nohup does.
+func (a *app) endOnHangup() {
+	if a.signals != nil && !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(a.signals, syscall.SIGHUP)
+	}
 }
 
 // signalCode is the exit code of a process that a signal ended, as shells tell it.

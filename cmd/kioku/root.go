@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,9 +19,14 @@ func (a *app) rootCmd() *cobra.Command {
 		Long: "Kioku keeps an index of a folder of Markdown notes and answers searches over it.\n" +
 			"Settings come from flags, else from KIOKU_... variables, else from the config file; kioku config list shows all.",
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.started = true
+			if cmd.Name() != "serve" { // which reads its settings again
+				a.endOnHangup()
+			}
+		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(flagError)
 	a.addGlobals(root)
 	root.AddCommand(
 		a.initCmd(), a.serveCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
@@ -32,13 +38,17 @@ func (a *app) rootCmd() *cobra.Command {
 // parserError is what the flag parser says of a value, in words of the standard library.
 var parserError = regexp.MustCompile(`strconv\.Parse(\w+): parsing ".*": (.+)$`)
 
-// flagError says in plain words why a flag's value is refused.
-func flagError(err error) error {
-	m := parserError.FindStringSubmatchIndex(err.Error())
+// flagError says in plain words why a flag or its value is refused.
+func flagError(cmd *cobra.Command, err error) error {
+	text := err.Error()
+	takesText := slices.Contains([]string{"search", "explain", "append"}, cmd.Name())
+	if takesText && strings.HasPrefix(text, "unknown ") {
+		return fmt.Errorf("%w; a text that begins with - goes behind --, as in kioku %s -- -x", err, cmd.Name())
+	}
+	m := parserError.FindStringSubmatchIndex(text)
 	if m == nil {
 		return err
 	}
-	text := err.Error()
 	problem := "not a whole number"
 	switch kind, reason := text[m[2]:m[3]], text[m[4]:m[5]]; {
 	case strings.Contains(reason, "range"):

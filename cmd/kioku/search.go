@@ -29,14 +29,46 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.Int32VarP(&q.maxResults, "max-results", "n", 0, "at most this `many` results (default: query.maxResults)")
 	f.Int32VarP(&q.maxResults, "top", "k", 0, "the same as --max-results")
 	f.Float64Var(&q.minScore, "min-score", 0, "least `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
-	f.StringVar(&q.since, "since", "", "only notes dated on or after this `day`, 2026-01-20")
-	f.StringVar(&q.until, "until", "", "only notes dated on or before this `day`")
+	f.StringVar(&q.since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
+	f.StringVar(&q.until, "until", "", "only notes dated on or before this `day`; of a month, its last one")
 	f.StringVar(&q.now, "now", "", "the `time` that the question is asked at (default: the clock)")
 	f.StringSliceVar(&q.sources, "source", nil, "only these `sources`: memory, extra, sessions")
 	f.StringVar(&q.pathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
 	f.StringVar(&q.granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
 	f.Int32Var(&q.snippetChars, "max-snippet-chars", 0, "most characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 where the answer is degraded")
+}
+
+// prepare checks what the service would not tell as well, and reads days that are written in words.
+func (q *question) prepare(a *app, cmd *cobra.Command) error {
+	if err := checkResults(cmd); err != nil {
+		return err
+	}
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
+	today := askedOn(q.now, clockOf(conf))
+	q.since, _ = daysOf(q.since, today)
+	_, q.until = daysOf(q.until, today)
+	return nil
+}
+
+// checkResults refuses a number of results that means nothing.
+func checkResults(cmd *cobra.Command) error {
+	f := cmd.Flags()
+	if f.Changed("max-results") && f.Changed("top") {
+		return misuse("-n and -k mean the same; give one of them")
+	}
+	for _, name := range []string{"max-results", "top"} {
+		if !f.Changed(name) {
+			continue
+		}
+		if n, err := f.GetInt32(name); err != nil || n < 1 || n > search.MaxResults {
+			return misuse("--%s is %d; it must be at least 1 and at most %d", name, n, search.MaxResults)
+		}
+	}
+	return nil
 }
 
 // request is the question as the service takes it; unset flags leave the service its defaults.
@@ -60,6 +92,9 @@ func (a *app) searchCmd() *cobra.Command {
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := q.prepare(a, cmd); err != nil {
+				return err
+			}
 			return a.with(ctx, toRead, func(c *client) error {
 				if err := a.freshen(ctx, c); err != nil {
 					return err

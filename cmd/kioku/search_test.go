@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -112,13 +114,30 @@ func TestADegradedAnswerIsToldAndStrictMakesItAnError(t *testing.T) {
 
 func TestExplainSaysWhatBecameOfAPassage(t *testing.T) {
 	s := newSandbox(t, notes())
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(s.workspace, link); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct{ place, outcome string }{
 		{"memory/2026-01-10.md:4", "returned"}, {"memory/2026-01-10.md#L4-L5", "returned"}, {"memory/none.md:1", "not_indexed"},
-		{"MEMORY.md:4", "not_a_candidate"},
+		{"MEMORY.md:4", "not_a_candidate"}, {"./memory/2026-01-10.md:4", "returned"},
+		{filepath.Join(s.workspace, "memory/2026-01-10.md") + ":4", "returned"}, {filepath.Join(link, "memory/2026-01-10.md") + "#L4", "returned"},
 	} {
 		if got := s.object("explain", "--json", "boiler pressure", tc.place); got["outcome"] != tc.outcome {
 			t.Errorf("%s: %v, want %s", tc.place, got["outcome"], tc.outcome)
 		}
+	}
+	for _, place := range []string{"./MEMORY.md:4:1", "memory/../MEMORY.md:4:1", filepath.Join(link, "MEMORY.md") + "#L4-L4"} {
+		if out := s.must("get", place); out != "- The task runner is called tanuki.\n" {
+			t.Errorf("%s: %q", place, out)
+		}
+	}
+	for _, place := range []string{"/etc/hosts", "../x.md", filepath.Join(s.workspace, "none.md")} {
+		s.run("get", place).wants(t, exitError, "no such memory file")
+	}
+	s.run("get", "memory/").wants(t, exitUsage, "names a folder")
+	if out := s.must("explain", "boiler pressure", "memory/2026-01-10.md:4", "--since", "2026-01-11"); !strings.Contains(out, "dated 2026-01-10, before since 2026-01-11") {
+		t.Errorf("with a filter, got %s", out)
 	}
 	if out := s.must("explain", "boiler pressure"); !strings.Contains(out, "terms: boiler pressur") || !strings.Contains(out, "decay") {
 		t.Errorf("without a place, got %s", out)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os/exec"
 	"strings"
@@ -62,6 +63,22 @@ func TestAProviderThatDoesNotAnswerSaysWhen(t *testing.T) {
 	p.Healthy = true
 	if got := providerText(p); got != "openai m, 3 dimensions" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestAStatusIsToldWithoutItsCodeWhereverItStands(t *testing.T) {
+	refused := status.Error(codes.InvalidArgument, "query: is empty")
+	for err, want := range map[error]string{
+		refused:                               "query: is empty",
+		fmt.Errorf("question 3: %w", refused): "question 3: query: is empty",
+		fmt.Errorf("a: %w; b", status.Error(5, "gone")): "a: gone; b",
+	} {
+		if got := message(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if code := exitCode(fmt.Errorf("question 3: %w", refused)); code != exitUsage {
+		t.Errorf("exit %d", code)
 	}
 }
 

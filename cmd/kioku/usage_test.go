@@ -21,6 +21,11 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 		{[]string{"search", "-n", "9999999999", "x"}, "flag: too large a number"},
 		{[]string{"search", "--min-score", "x", "x"}, "flag: not a number"},
 		{[]string{"search", "--json=x", "x"}, "flag: neither true nor false"},
+		{[]string{"search", "-n", "0", "x"}, "--max-results is 0; it must be at least 1 and at most 100"},
+		{[]string{"search", "-k", "-1", "x"}, "--top is -1; it must be at least 1 and at most 100"},
+		{[]string{"explain", "-n", "1000", "x"}, "--max-results is 1000; it must be at least 1 and at most 100"},
+		{[]string{"search", "-n", "2", "-k", "1", "x"}, "-n and -k mean the same; give one of them"},
+		{[]string{"search", "-O2"}, "unknown shorthand flag: 'O' in -O2; a text that begins with - goes behind --, as in kioku search -- -x"},
 		{[]string{"search", "caf\xe9"}, `argument 2, "caf\xe9", is not valid UTF-8`},
 		{[]string{"append", "--category", "\xff", "x"}, `argument 3, "\xff", is not valid UTF-8`},
 		{[]string{"serve", "--workspace", "/x", "--agent", "main=/y"}, "agent main has two folders, --workspace /x and --agent main=/y; leave one out"},
@@ -41,7 +46,7 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 	s.stdin = "caf\xe9"
 	s.run("append", "-").wants(t, exitUsage, "standard input is not valid UTF-8")
 	for _, args := range [][]string{
-		{"search", " "}, {"search", "x", "-n", "-1"}, {"search", "x", "--min-score", "2"}, {"search", "x", "--since", "yesterday"},
+		{"search", " "}, {"search", "x", "-n", "-1"}, {"search", "x", "--min-score", "2"}, {"search", "x", "--since", "soon"},
 		{"search", "x", "--source", "elsewhere"}, {"search", strings.Repeat("long ", 1000)},
 	} {
 		s.run(args...).wants(t, exitUsage)

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"time"
+)
+
+// askedOn is the day of a question: that of now, a day or a time of RFC 3339, else that of the clock. What now should be
+// is for the service to say.
+func askedOn(now string, clock func() time.Time) time.Time {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, now); err == nil {
+			return t
+		}
+	}
+	return clock()
+}
+
+// daysOf returns the first and the last day of a span: a month (2026-03), today or yesterday. Any other text is returned
+// as it is.
+func daysOf(text string, today time.Time) (first, last string) {
+	switch word := strings.ToLower(strings.TrimSpace(text)); word {
+	case "today", "yesterday":
+		day := today
+		if word == "yesterday" {
+			day = today.AddDate(0, 0, -1)
+		}
+		return day.Format(time.DateOnly), day.Format(time.DateOnly)
+	default:
+		month, err := time.Parse("2006-01", word)
+		if err != nil {
+			return text, text
+		}
+		return month.Format(time.DateOnly), month.AddDate(0, 1, -1).Format(time.DateOnly)
+	}
+}

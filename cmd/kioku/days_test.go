@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+)
+
+func TestMonthsAndNearDaysAreSpansOfDays(t *testing.T) {
+	today := time.Date(2024, 3, 1, 0, 30, 0, 0, time.FixedZone("", 9*3600))
+	for text, want := range map[string][2]string{
+		"2024-02": {"2024-02-01", "2024-02-29"}, "2026-12": {"2026-12-01", "2026-12-31"},
+		"today": {"2024-03-01", "2024-03-01"}, " Yesterday": {"2024-02-29", "2024-02-29"},
+		"2024-01-20": {"2024-01-20", "2024-01-20"}, "2024-13": {"2024-13", "2024-13"}, "soon": {"soon", "soon"}, "": {"", ""},
+	} {
+		if first, last := daysOf(text, today); first != want[0] || last != want[1] {
+			t.Errorf("%q: %s to %s, want %v", text, first, last, want)
+		}
+	}
+}
+
+func TestTheDayOfAQuestionIsThatOfNowElseOfTheClock(t *testing.T) {
+	clock := func() time.Time { return time.Date(2026, 5, 6, 7, 0, 0, 0, time.UTC) }
+	for now, want := range map[string]string{
+		"": "2026-05-06", "2026-01-20": "2026-01-20", "2026-01-20T23:30:00-08:00": "2026-01-20", "soon": "2026-05-06",
+	} {
+		if got := askedOn(now, clock).Format(time.DateOnly); got != want {
+			t.Errorf("%q: %s, want %s", now, got, want)
+		}
+	}
+}
+
+func TestSearchesTakeMonthsAndNearDays(t *testing.T) {
+	s := newSandbox(t, map[string]string{
+		"memory/2026-02-28.md": "# 2026-02-28\nThe boiler was drained.\n",
+		"memory/2026-03-01.md": "# 2026-03-01\nThe boiler was filled.\n",
+		"memory/2026-03-31.md": "# 2026-03-31\nThe boiler was inspected.\n",
+	})
+	for _, tc := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"--since", "2026-03"}, 2},
+		{[]string{"--until", "2026-03"}, 3},
+		{[]string{"--since", "2026-02", "--until", "2026-02"}, 1},
+		{[]string{"--since", "yesterday", "--now", "2026-04-01"}, 1},
+		{[]string{"--since", "today", "--now", "2026-04-01"}, 0},
+		{[]string{"--until", "yesterday", "--now", "2026-03-02T08:00:00Z"}, 2},
+	} {
+		var resp struct{ Results []struct{ Path string } }
+		out := s.must(append([]string{"search", "--json", "--granularity", "chunk", "--min-score", "0", "boiler"}, tc.args...)...)
+		if err := json.Unmarshal([]byte(out), &resp); err != nil || len(resp.Results) != tc.want {
+			t.Errorf("%q: %v, %v; want %d", tc.args, resp.Results, err, tc.want)
+		}
+	}
+	s.run("search", "boiler", "--since", "2026-3").wants(t, exitUsage, `since: must be a day like 2026-01-20`, `not "2026-3"`)
+}

@@ -76,7 +76,6 @@ func TestABadSetIsRefusedWithFileAndLine(t *testing.T) {
 		{`{"id":"2","ws":"a","query":"q","relevant":"memory/2026-02-01.md"}`, ": relevant must be a list of places"},
 		{good, `"1" was there before`},
 		{replaced(`"id":"2",`, ""), `needs an "id"`},
-		{replaced(`"query":"q",`, ""), `needs a "query"`},
 		{replaced(`"ws":"a"`, `"ws":"b"`), "workspace b"},
 		{replaced(`"ws":"a"`, `"ws":"../a"`), "name a folder in ws/"},
 		{replaced("memory/", "../"), "not within the workspace"},

@@ -88,7 +88,8 @@ type Reader interface {
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
-	// Match returns the ids of the best chunks that hold any of the terms, best by FTS5's bm25 first.
+	// Match returns the ids of the best chunks that hold any of the terms, best by FTS5's bm25 first; without terms, of
+	// those that the filter lets through, newest first.
 	Match(ctx context.Context, terms []string, f Filter, limit int) ([]int64, error)
 	// Nearest returns the k chunks nearest to a unit vector, nearest first.
 	Nearest(ctx context.Context, vector []float32, f Filter, k int) ([]Neighbor, error)

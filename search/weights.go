@@ -39,10 +39,11 @@ type weights struct {
 	// time there and decides nothing.
 	common float64
 	// dayBonus is added to the score of chunks of a day or a week that the query names, where the best text score is 1:
-	// they come first. spanBonus is that for longer spans, which name too much to come first.
-	dayBonus, spanBonus float64
-	// dayConfidence is the confidence that such a day alone gives.
-	dayConfidence float64
+	// they come first. spanBonus is that for longer spans, which name too much to come first. Where they are all that the
+	// query asks for, it is aloneBonus, which no text outweighs in MMR either.
+	dayBonus, spanBonus, aloneBonus float64
+	// dayConfidence and spanConfidence are the confidence that such days alone give.
+	dayConfidence, spanConfidence float64
 	// datePool is how many chunks of such days are candidates whatever they say, maxSpans how many spans are looked for.
 	datePool, maxSpans int
 	// neighbor / sqrt(n) is the weight of each of the n neighbours of a misspelt term, neighborTrust / n the part of that
@@ -60,7 +61,7 @@ func measured() weights {
 		passageChunk: 0.5, passageConfidence: 0.6, passageOverlap: 160, passagePool: 40,
 		gramAsks: 0.9,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
-		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,
+		dayBonus: 1, spanBonus: 0.3, aloneBonus: 1.5, dayConfidence: 0.5, spanConfidence: 0.3, datePool: 200, maxSpans: 4,
 		neighbor: 1, neighborTrust: 0.5,
 	}
 }

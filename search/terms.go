@@ -84,8 +84,8 @@ func parseTerms(text string, dates []extent, w weights) queryTerms {
 			// The text belongs to the caller; what is left of it lives as long as the answer.
 			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound, gram: t.kind == gram, date: date})
 			switch own := a.low[t.start:t.end]; {
-			case mayBeMisspelt(own) && !date && !calendarWords[own]:
-				q.list[i].word = strings.Clone(own)
+			case mayBeMisspelt(unaccented(own)) && !date && !calendarWords[own]:
+				q.list[i].word = strings.Clone(unaccented(own))
 			case t.kind == gram && strings.ContainsAny(own, particles):
 				q.list[i].weight = w.particle
 			}

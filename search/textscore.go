@@ -39,6 +39,20 @@ func (s textScore) shares(q queryTerms) []TermShare {
 	return shares
 }
 
+// missing returns the terms of the query that do not occur and that no neighbour stands for. Optional ones that the index
+// lacks are no loss: their parts are there.
+func (s textScore) missing(q queryTerms) []string {
+	occurs := func(place int) bool { return s.counts != nil && s.counts[place] > 0 }
+	var terms []string
+	for i, t := range q.list {
+		asked := t.misspelt == "" && (t.df > 0 || !t.optional)
+		if asked && !occurs(i) && !slices.ContainsFunc(t.near, occurs) {
+			terms = append(terms, t.term)
+		}
+	}
+	return terms
+}
+
 // share returns what a part of the score is of the whole, 0 where no term occurs.
 func (s textScore) share(part float64) float64 {
 	if s.raw == 0 {
@@ -143,9 +157,11 @@ func (s *scorer) sum(tokens int) textScore {
 		if term.date {
 			r = &dates
 		}
-		r.raw += t.bm25[i]
 		if term.misspelt == "" {
+			r.raw += t.bm25[i]
 			r.matched += term.mass()
+		} else {
+			r.raw += s.w.neighborIdeal * t.bm25[i]
 		}
 	}
 	own.matched += s.respelt(t.counts)

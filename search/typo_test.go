@@ -219,6 +219,21 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	}
 }
 
+func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
+	misspelt, right := typoAnswer(t, "lighthuose", true), typoAnswer(t, "lighthouse", true)
+	if a, b := misspelt.Hits[0].Score, right.Hits[0].Score; a > 0.7*b {
+		t.Errorf("score %.2f by a neighbour, %.2f by the word itself", a, b)
+	}
+	s := New(newFakeStore(
+		Chunk{Path: "a.md", Text: "Everybody should rest on the weekend, also the two who have been on call before"},
+		Chunk{Path: "b.md", Text: "Boats in the harbor"}, Chunk{Path: "c.md", Text: "The tax office wrote"},
+		Chunk{Path: "d.md", Text: "A long list of tools"}, Chunk{Path: "e.md", Text: "Paint for the fence"},
+	), nil, testOptions())
+	if a := askWednesday(t, s, "how do I reset my tablet"); len(a.Hits) != 0 {
+		t.Errorf("found %v with %.2f", paths(a), a.Hits[0].Score)
+	}
+}
+
 func TestAVocabularyThatCannotBeReadFailsTheSearch(t *testing.T) {
 	store := harborNotes()
 	s := New(store, nil, testOptions())

@@ -50,6 +50,10 @@ type weights struct {
 	// term that counts as matched where one occurs. A higher trust brings more answers back after a typo and lets more
 	// questions about something else through.
 	neighbor, neighborTrust float64
+	// neighborIdeal times the BM25 of a neighbour counts in the confidence. 0.6 leaves up to five points more of the questions
+	// about something else unanswered than 1, and brings back four points less of what a typo loses. A longer least word, no
+	// missing or doubled letters in short words, or another word beside the neighbour cost fifteen points and more of that.
+	neighborIdeal float64
 	// rrf is the k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
 	rrf float64
 }
@@ -62,6 +66,6 @@ func measured() weights {
 		gramAsks: 0.9,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
 		dayBonus: 1, spanBonus: 0.3, aloneBonus: 1.5, dayConfidence: 0.5, spanConfidence: 0.3, datePool: 200, maxSpans: 4,
-		neighbor: 1, neighborTrust: 0.5,
+		neighbor: 1, neighborTrust: 0.5, neighborIdeal: 0.6,
 	}
 }

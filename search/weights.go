@@ -39,7 +39,7 @@ type weights struct {
 	// time there and decides nothing.
 	common float64
 	// dayBonus is added to the score of chunks of a day or a week that the query names, where the best text score is 1:
-	// they come first. spanBonus is that for longer spans, which name too much to come first. Where they are all that the
+	// they come first. spanBonus is that for longer spans, which name too much to come first. Where one is all that the
 	// query asks for, it is aloneBonus, which no text outweighs in MMR either.
 	dayBonus, spanBonus, aloneBonus float64
 	// dayConfidence and spanConfidence are the confidence that such days alone give.

@@ -21,8 +21,9 @@ const (
 //
 // The text is taken in NFKC and lower case, Latin letters without accents (Zürich, zurich). Runs of Han, kana, Hangul and
 // of the scripts of South-East Asia that are written without spaces become overlapping bigrams, and a lone character
-// stays. Other letters and digits form words; those of ASCII letters are stemmed by Porter's algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) also
-// stays whole, after its parts. A term has 1 to 64 bytes, none of them white space or a control character.
+// stays. Other letters and digits form words; those of ASCII letters are stemmed by Porter's algorithm. An identifier
+// (memorySearch.query, v2.3.0, /users/x, C++) also stays whole, after its parts. A term has 1 to 64 bytes, none of them
+// white space or a control character.
 func Analyze(text string) []string {
 	a := newAnalyzer()
 	defer a.release()

@@ -16,8 +16,8 @@ type dates struct {
 	spans []Span
 	// words are where the query speaks of days, also of those that no note bears or no calendar has.
 	words []extent
-	// alone says that the query asks for nothing but days that there are notes of.
-	alone bool
+	// noted says that there are notes of any of the spans, and alone that the query asks for nothing but such days.
+	noted, alone bool
 }
 
 // askedDates reads the days of a query, of which the first limit are looked for.
@@ -38,20 +38,19 @@ func askedDates(text string, now time.Time, limit int) dates {
 func (r *run) words(ctx context.Context, rd Reader) (string, error) {
 	d := &r.dates
 	var known []extent
-	noted := false
 	for _, s := range d.spans {
 		dated, err := rd.Dated(ctx, s.First, s.Last)
 		if err != nil {
 			return "", fmt.Errorf("look up a date: %w", err)
 		}
-		noted = noted || dated
+		d.noted = d.noted || dated
 		// A number may name something else as well.
 		if dated && !s.numeric {
 			known = append(known, s.extent)
 		}
 	}
 	if !asksForMore(without(d.norm, d.words)) {
-		d.alone = noted
+		d.alone = d.noted
 		return d.norm, nil
 	}
 	return without(d.norm, known), nil
@@ -87,7 +86,7 @@ happen happens happened happening occur occurs occurred event events note notes 
 做了 干了 做过 做過 发生 發生 生了 生过 生過 的事 事情 日记 日記 的日 记录 記錄 我做 我们 我們 们做 們做
 `)
 
-// phrase is the part of a sentence that says which days have no note.
+// phrase is the part of a sentence that says which days have no note, "" where any of them has one.
 func (d dates) phrase() string {
 	var list []string
 	for _, s := range d.spans {
@@ -97,7 +96,7 @@ func (d dates) phrase() string {
 		}
 		list = append(list, days)
 	}
-	if len(list) == 0 {
+	if len(list) == 0 || d.noted {
 		return ""
 	}
 	return ", and no note is dated " + strings.Join(list, " or ")

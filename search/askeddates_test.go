@@ -146,9 +146,14 @@ func TestAnEmptyAnswerTellsTheTruthAboutDays(t *testing.T) {
 	for query, want := range map[string]string{
 		"umbrella in April 2024": "No chunk holds a word of the query, and no note is dated 2024-04-01 to 2024-04-30.",
 		"2024-04-01":             "No chunk holds a word of the query, and no note is dated 2024-04-01.",
+		"umbrella last year":     "",
 		"umbrella":               "No chunk holds a word of the query.",
 	} {
 		a := askLedger(t, Query{Text: query})
+		if want == "" {
+			a = askLedger(t, Query{Text: query, Filter: Filter{PathPrefix: "x"}})
+			want = "No chunk holds a word of the query within the filter."
+		}
 		if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {
 			t.Errorf("%s: found %v, %v", query, paths(a), a.Degraded)
 		}

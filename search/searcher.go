@@ -337,8 +337,9 @@ func (s *Searcher) explainNothing(r *run) {
 	}
 	switch {
 	case best != nil && best.confidence > 0:
-		r.degrade(NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f.",
-			s.opt.thresholdFor(r.mode, r.query.MinScore).min, best.Path, best.StartLine, best.EndLine, best.confidence)
+		r.degrade(NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
+			s.opt.thresholdFor(r.mode, r.query.MinScore).min, best.Path, best.StartLine, best.EndLine, best.confidence,
+			r.dates.phrase())
 	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
 		r.degrade(NoMatch, "The query holds no word to look for.")
 	default:

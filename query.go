@@ -27,6 +27,27 @@ func filterArgs(f search.Filter) []any {
 	return []any{sources, f.PathPrefix, f.Since, f.Until}
 }
 
+// selectNewest lists the chunks that a filter lets through by chunks_date, the last days first. Its bounds are spelled out,
+// as "no bound" in an OR would keep SQLite from the index.
+const selectNewest = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
+	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
+	AND substr(f.path, 1, length(?2)) = ?2
+	AND c.date BETWEEN ?3 AND ?4
+	ORDER BY c.date DESC, c.file DESC, c.id DESC LIMIT ?5`
+
+// newestArgs are the placeholders of selectNewest but for its limit.
+func newestArgs(f search.Filter) []any {
+	args := filterArgs(f)
+	if f.Since == "" && f.Until != "" {
+		// Every day is greater, and no date is less.
+		args[2] = "0"
+	}
+	if f.Until == "" {
+		args[3] = "9999-12-31"
+	}
+	return args
+}
+
 // filters reports whether f keeps anything out.
 func filters(f search.Filter) bool {
 	return len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != ""
@@ -70,8 +91,18 @@ func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
 
 // Match implements search.Reader.
 func (v *view) Match(ctx context.Context, terms []string, f search.Filter, limit int) ([]int64, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	if len(terms) == 0 {
+		ids, err := queryIDs(ctx, v.text, selectNewest, append(newestArgs(f), limit)...)
+		if err != nil {
+			return nil, fmt.Errorf("list the newest: %w", err)
+		}
+		return ids, nil
+	}
 	expr := search.MatchExpr(terms)
-	if expr == "" || limit <= 0 {
+	if expr == "" {
 		return nil, nil
 	}
 	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 ORDER BY rank LIMIT ?6"

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -447,5 +448,63 @@ func TestADeletedNoteLeavesNoTextBehind(t *testing.T) {
 	}
 	if bytes.Contains(b, []byte("unmistakablesecret line7")) {
 		t.Error("the text is still in the file")
+	}
+}
+
+func TestMatchWithoutTermsListsTheNewestWithinTheFilter(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	rnd := newRand()
+	for _, name := range []string{"memory/2025-05-02.md", "memory/2026-02-03.md", "memory/2025-05-20.md", "MEMORY.md"} {
+		replace(t, s, testFile(name, rnd, "text of "+name))
+	}
+	for _, c := range []struct {
+		filter search.Filter
+		limit  int
+		want   []string
+	}{
+		{search.Filter{Since: "2025-05-01", Until: "2025-05-31"}, 9, []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}},
+		{search.Filter{Until: "2025-12-31"}, 1, []string{"memory/2025-05-20.md"}},
+		{search.Filter{Since: "2025-05-20"}, 9, []string{"memory/2026-02-03.md", "memory/2025-05-20.md"}},
+		{search.Filter{PathPrefix: "MEM"}, 9, []string{"MEMORY.md"}},
+		{search.Filter{Sources: []string{"extra"}}, 9, nil},
+		{search.Filter{}, 0, nil},
+	} {
+		var got []string
+		err := s.View(t.Context(), false, func(r search.Reader) error {
+			ids, err := r.Match(t.Context(), nil, c.filter, c.limit)
+			for _, id := range ids {
+				chunks, err := r.Chunks(t.Context(), []int64{id}, false)
+				if err != nil {
+					return err
+				}
+				got = append(got, chunks[0].Path)
+			}
+			return err
+		})
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", c.filter, err, diff)
+		}
+	}
+}
+
+func TestTheNewestAreReadFromTheIndexOfDates(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	args := append(newestArgs(search.Filter{Since: "2025-05-01", Until: "2025-05-31"}), 9)
+	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN "+selectNewest, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var step string
+		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, step)
+	}
+	if text := strings.Join(plan, "; "); !strings.Contains(text, "INDEX chunks_date (date>? AND date<?)") || strings.Contains(text, "TEMP B-TREE") {
+		t.Errorf("%s", text)
 	}
 }

@@ -19,10 +19,11 @@ const (
 
 // Analyze returns the terms of a text in order, duplicates included, as they are indexed and asked for.
 //
-// The text is taken in NFKC and lower case. Runs of Han, kana, Hangul and of the scripts of South-East Asia that are
-// written without spaces become overlapping bigrams, and a lone character stays. Other letters and digits form words;
-// English ones are stemmed by Porter's algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) also
-// stays whole, after its parts. A term has 1 to 64 bytes, none of them white space or a control character.
+// The text is taken in NFKC and lower case, Latin letters without accents (Zürich, zurich). Runs of Han, kana, Hangul and
+// of the scripts of South-East Asia that are written without spaces become overlapping bigrams, and a lone character
+// stays. Other letters and digits form words; those of ASCII letters are stemmed by Porter's algorithm. An identifier
+// (memorySearch.query, v2.3.0, /users/x, C++) also stays whole, after its parts. A term has 1 to 64 bytes, none of them
+// white space or a control character.
 func Analyze(text string) []string {
 	a := newAnalyzer()
 	defer a.release()
@@ -205,7 +206,7 @@ func (a *analyzer) run(i int) int {
 		k = whole
 	}
 	if end-start <= maxTermBytes {
-		a.tokens = append(a.tokens, token{a.low[start:end], int32(start), int32(end), pos, k})
+		a.tokens = append(a.tokens, token{unaccented(a.low[start:end]), int32(start), int32(end), pos, k})
 	}
 	return end
 }
@@ -309,6 +310,10 @@ func (a *analyzer) turns(i, end int) bool {
 // append adds the term of the word between two offsets.
 func (a *analyzer) append(start, end int, k kind, english bool) {
 	term := a.low[start:end]
+	if !english {
+		term = unaccented(term)
+		english = asciiLetters(term)
+	}
 	if len(term) > maxTermBytes {
 		term = cut(term, maxTermBytes)
 	} else if english {

@@ -61,7 +61,7 @@ func BenchmarkRescore(b *testing.B) {
 			chunks[i] = Chunk{ID: int64(i), Date: "2026-01-20", Headings: "# Log", Text: prose(words, sep, 1600, i)}
 		}
 		b.Run(name, func(b *testing.B) {
-			q := parseTerms(query, measured()).weigh(nil, 1000)
+			q := parseTerms(query, nil, measured()).weigh(nil, 1000)
 			var rescore, analyse time.Duration
 			for b.Loop() {
 				start := time.Now()

@@ -5,8 +5,10 @@ import "time"
 // days are a run of days, both ends included, at midnight UTC.
 type days struct {
 	first, last time.Time
-	// yearless days were named without a year.
-	yearless bool
+	// yearless days were named without a year, and numeric ones in digits that may be the name of something else.
+	yearless, numeric bool
+	// impossible is an expression for a day that no calendar has, such as 30 February. It has no first and no last.
+	impossible bool
 }
 
 func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
@@ -18,10 +20,10 @@ func lastDay(y int, m time.Month) int { return date(y, m+1, 0).Day() }
 
 func oneDay(t time.Time) days { return days{first: t, last: t} }
 
-// dayOf returns a calendar day; false where there is none such.
+// dayOf returns a calendar day; false, and an impossible one, where there is none such.
 func dayOf(y, m, d int) (days, bool) {
 	if y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > lastDay(y, time.Month(m)) {
-		return days{}, false
+		return days{impossible: true}, false
 	}
 	return oneDay(date(y, time.Month(m), d)), true
 }
@@ -35,7 +37,7 @@ func recentDay(today time.Time, m, d int) (days, bool) {
 			return found, true
 		}
 	}
-	return days{}, false
+	return days{impossible: true}, false
 }
 
 // monthOf returns a month; false where there is none such.

@@ -25,10 +25,10 @@ type candidate struct {
 	vectorRank, textRank, rank int
 	weight                     channelWeights
 	merged, confidence         float64
-	// dates: sections of the chunk with days of their own; dated candidates belong to a day or a week that the query names
-	sections  []section
-	dateBonus float64
-	dated     bool
+	// dates: sections of the chunk with days of their own. What belongs to days that the query names has a bonus and a
+	// confidence from that alone.
+	sections                  []section
+	dateBonus, dateConfidence float64
 	// decay
 	age, decay float64
 	// passages: the line of the heading under which a passage stands, 0 where its chunk holds no more than a part of the
@@ -41,6 +41,9 @@ type candidate struct {
 	// outcome is one of the constants of Explanation, once it is known.
 	outcome string
 }
+
+// dated reports whether the candidate belongs to days that the query names.
+func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 
 // score orders the candidates: the merged score after decay, and the bonus for a date.
 func (c *candidate) score() float64 { return c.merged*c.decay + c.dateBonus }

@@ -37,79 +37,59 @@ func (s Span) terms() []string {
 	return terms
 }
 
-// words returns the query without the days that the index has notes of: beside those, "July" and "3rd" only find what
-// was written on other days. Days without notes stay words, as a text may tell of them, and so does what is all that
-// there is to look for.
-func (r *run) words(ctx context.Context, rd Reader) (string, error) {
-	norm := normalize(r.text)
-	var rest strings.Builder
-	from := 0
-	for _, s := range r.spans {
-		known, err := rd.Dated(ctx, s.First, s.Last)
-		if err != nil {
-			return "", fmt.Errorf("look up a date: %w", err)
-		}
-		if !known {
-			continue
-		}
-		rest.WriteString(norm[from:s.start])
-		// A line of its own, lest words that it stood between become neighbours.
-		rest.WriteByte('\n')
-		from = s.end
-	}
-	rest.WriteString(norm[from:])
-	if hasContent(rest.String()) {
-		return rest.String(), nil
-	}
-	return r.text, nil
-}
-
-// hasContent reports whether a text holds a word that is no stop word.
-func hasContent(text string) bool {
-	a := newAnalyzer()
-	defer a.release()
-	a.add(text)
-	return slices.ContainsFunc(a.tokens, func(t token) bool { return !isStopWord(a.low[t.start:t.end], t.kind) })
-}
-
-// gatherDated returns chunks of the days that the query names: those of a short span whatever they say, and the best
-// matches within any span.
-func gatherDated(ctx context.Context, rd Reader, spans []Span, terms []string, f Filter, w weights) ([]int64, error) {
+// gather returns chunks of the days that the query names: those of a short span whatever they say, the best matches within
+// any span, and the newest of a long one where fewer than enough match.
+func (d dates) gather(ctx context.Context, rd Reader, terms []string, f Filter, enough int, w weights) ([]int64, error) {
 	var ids []int64
-	add := func(terms []string, f Filter, limit int) error {
+	add := func(terms []string, f Filter, limit int) (int, error) {
 		found, err := rd.Match(ctx, terms, f, limit)
 		if err != nil {
-			return fmt.Errorf("match a date: %w", err)
+			return 0, fmt.Errorf("match a date: %w", err)
 		}
 		ids = append(ids, found...)
-		return nil
+		return len(found), nil
 	}
-	for _, s := range spans {
-		if narrow, ok := s.within(f); ok && len(terms) > 0 {
-			if err := add(terms, narrow, w.textPool); err != nil {
+	for _, s := range d.spans {
+		narrow, ok := s.within(f)
+		matched := 0
+		if ok && len(terms) > 0 {
+			n, err := add(terms, narrow, w.textPool)
+			if err != nil {
 				return nil, err
 			}
+			matched = n
 		}
-		if s.short() {
-			if err := add(s.terms(), f, w.datePool); err != nil {
-				return nil, err
-			}
+		var err error
+		switch {
+		case s.short():
+			_, err = add(s.terms(), f, w.datePool)
+		case ok && matched < enough:
+			_, err = add(nil, narrow, w.datePool)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return ids, nil
 }
 
-// addDateBonus fills in the bonus of each candidate that belongs to a day of a span: the larger one for a short span.
-func addDateBonus(list []*candidate, spans []Span, w weights) {
+// addBonus fills in the bonus and the confidence of each candidate that belongs to a day of a span: the larger ones for a
+// short span. Where the query asks for nothing but a long one, its chunks come before all others, the newest first: which
+// of them say "month" or "happened" means nothing.
+func (d dates) addBonus(list []*candidate, w weights) {
 	for _, c := range list {
-		for _, s := range spans {
-			switch {
-			case !c.belongsTo(s):
-			case s.short():
-				c.dateBonus, c.dated = w.dayBonus, true
-			default:
-				c.dateBonus = max(c.dateBonus, w.spanBonus)
+		for _, s := range d.spans {
+			if !c.belongsTo(s) {
+				continue
 			}
+			bonus, confidence := w.spanBonus, w.spanConfidence
+			switch {
+			case s.short():
+				bonus, confidence = w.dayBonus, w.dayConfidence
+			case d.alone:
+				bonus, confidence, c.text = w.aloneBonus, w.dayConfidence, textScore{}
+			}
+			c.dateBonus, c.dateConfidence = max(c.dateBonus, bonus), max(c.dateConfidence, confidence)
 		}
 	}
 }

@@ -81,8 +81,14 @@ func TestAMonthPrefersItsNotesAndHidesNoBetterOne(t *testing.T) {
 	if a := askWednesday(t, s, "the kettle in July"); paths(a)[0] != "kettle.md" {
 		t.Errorf("found %v", paths(a))
 	}
-	if a := askWednesday(t, s, "umbrella in July"); len(a.Hits) != 0 {
-		t.Errorf("a month alone found %v", paths(a))
+	a = askWednesday(t, s, "umbrella in July")
+	if diff := cmp.Diff([]string{"memory/2023-07-20.md", "memory/2023-07-03.md"}, paths(a)); diff != "" {
+		t.Errorf("nothing else (-want +got):\n%s", diff)
+	}
+	for _, hit := range a.Hits {
+		if hit.Score != 0.3 || hit.Trace.KeywordBacked {
+			t.Errorf("score %v of a month alone, trace %+v", hit.Score, hit.Trace)
+		}
 	}
 }
 

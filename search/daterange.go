@@ -70,7 +70,7 @@ func (d dated) through(other dated) (dated, bool) {
 	if other.last.Before(d.first) {
 		return dated{}, false
 	}
-	return dated{days{d.first, other.last, d.yearless && other.yearless}, d.start, other.end}, true
+	return dated{days{first: d.first, last: other.last, yearless: d.yearless && other.yearless}, d.start, other.end}, true
 }
 
 // addYears moves a day by whole years; 29 February becomes the 28th where there is none.

@@ -12,9 +12,16 @@ type Span struct {
 	First, Last string
 	// Text is the expression in NFKC.
 	Text string
-	// start and end are its byte offsets in the normalised query.
-	start, end int
+	extent
+	// numeric expressions (20260320) may also be the name of something else.
+	numeric bool
 }
+
+// extent is where an expression stands: byte offsets in the normalised query.
+type extent struct{ start, end int }
+
+// meets reports whether a part of the bytes [from,to) lies within.
+func (e extent) meets(from, to int) bool { return from < e.end && e.start < to }
 
 // Days is how many days the span holds, at least 1.
 func (s Span) Days() int {
@@ -45,6 +52,12 @@ func Dates(query string, now time.Time) []Span { return datesIn(normalize(query)
 
 // datesIn is Dates for a text that is normalised.
 func datesIn(norm string, now time.Time) []Span {
+	list, _ := readDates(norm, now)
+	return list
+}
+
+// readDates returns the days that a normalised text names, and where it names days that no calendar has.
+func readDates(norm string, now time.Time) ([]Span, []extent) {
 	low := lower(norm)
 	var found []dated
 	for _, language := range []struct {
@@ -65,7 +78,16 @@ func datesIn(norm string, now time.Time) []Span {
 		}
 		return b.end - a.end
 	})
-	return spans(norm, ranges(low, withoutOverlaps(found)))
+	var real []dated
+	var impossible []extent
+	for _, d := range withoutOverlaps(found) {
+		if d.impossible {
+			impossible = append(impossible, extent{d.start, d.end})
+		} else {
+			real = append(real, d)
+		}
+	}
+	return spans(norm, ranges(low, real)), impossible
 }
 
 // dated is an expression at its place in a text.
@@ -94,7 +116,7 @@ func spans(norm string, list []dated) []Span {
 		}
 		out = append(out, Span{
 			First: d.first.Format(time.DateOnly), Last: d.last.Format(time.DateOnly),
-			Text: strings.TrimSpace(norm[d.start:d.end]), start: d.start, end: d.end,
+			Text: strings.TrimSpace(norm[d.start:d.end]), extent: extent{d.start, d.end}, numeric: d.numeric,
 		})
 	}
 	return out
@@ -103,7 +125,7 @@ func spans(norm string, list []dated) []Span {
 // dateRule is one family of expressions: what they look like and which days they are.
 type dateRule struct {
 	re *regexp.Regexp
-	// read returns false for what only looks like a date.
+	// read returns false for what only looks like a date, and for a day that is impossible.
 	read func(m match) (days, bool)
 }
 
@@ -116,7 +138,7 @@ type match struct {
 	today time.Time
 }
 
-// find returns all occurrences that are dates.
+// find returns all occurrences that are dates, impossible ones among them.
 func (r dateRule) find(norm, low string, today time.Time) []dated {
 	var found []dated
 	for _, at := range r.re.FindAllStringSubmatchIndex(low, -1) {
@@ -124,7 +146,7 @@ func (r dateRule) find(norm, low string, today time.Time) []dated {
 		if !m.standsAlone() {
 			continue
 		}
-		if d, ok := r.read(m); ok {
+		if d, ok := r.read(m); ok || d.impossible {
 			found = append(found, dated{d, m.start(), at[1]})
 		}
 	}

@@ -23,7 +23,7 @@ const (
 )
 
 // englishHints matches every text that may hold an English or a numeric date.
-var englishHints = regexp.MustCompile(`\d[-/]\d|\b(?:today|tonight|yesterday|last|this|past|previous|ago|earlier|weekend|` +
+var englishHints = regexp.MustCompile(`\d[-/]\d|\b[rhs]\d{1,2}[./]\d|\b(?:today|tonight|yesterday|last|this|past|previous|ago|earlier|weekend|` +
 	`(?:19|20)\d\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|spring|summer|autumn|` +
 	`fall|winter|end|beginning|start)`)
 
@@ -37,6 +37,8 @@ var englishRules = []dateRule{
 		return monthOf(m.number("year"), m.number("month"))
 	}},
 	{regexp.MustCompile(`\b(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})\b`), readSlashes},
+	{regexp.MustCompile(`\b(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])\b`), readDigits},
+	{regexp.MustCompile(`\b(?P<era>[rhs])(?P<year>\d{1,2})(?:\.(?P<month>\d{1,2})\.(?P<day>\d{1,2})|/(?P<m>\d{1,2})/(?P<d>\d{1,2}))\b`), readEraDigits},
 	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?` + enMonth + `[ -](?:the )?` + enDay + `(?:,? (?:of |in )?` + enYear + `)?`), readDayOfMonth},
 	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?` + enDay + `(?P<of> of)?[ -]` + enMonth + `(?:,? (?:of |in )?` + enYear + `)?`), readDayOfMonth},
 	{regexp.MustCompile(`\b(?:` + enPart + `)?` + enMonth + `(?:,| of)? ` + enYear), readMonth},
@@ -71,7 +73,34 @@ func readISO(m match) (days, bool) {
 	if strings.HasPrefix(m.after(), "-") || strings.HasPrefix(m.after(), "/") {
 		return days{}, false
 	}
-	return dayOf(m.number("year"), m.number("month")+m.number("m"), m.number("day")+m.number("d"))
+	y := m.number("year")
+	d, ok := dayOf(y, m.number("month")+m.number("m"), m.number("day")+m.number("d"))
+	if !ok && (y < 1900 || y >= 2100) {
+		// A telephone number or the like.
+		return days{}, false
+	}
+	return d, ok
+}
+
+// readDigits reads 20260320; another number of eight digits is no date at all.
+func readDigits(m match) (days, bool) {
+	d, ok := dayOf(m.number("year"), m.number("month"), m.number("day"))
+	if !ok {
+		return days{}, false
+	}
+	d.numeric = true
+	return d, true
+}
+
+// readEraDigits reads R7.5.8, a day in an era of Japan. What lies in the future is rather a version.
+func readEraDigits(m match) (days, bool) {
+	era := map[string]string{"r": "令和", "h": "平成", "s": "昭和"}[m.get("era")]
+	d, ok := dayOf(firstYears[era]+m.number("year"), m.number("month")+m.number("m"), m.number("day")+m.number("d"))
+	if !ok || !m.capital("era") || m.number("year") == 0 || d.first.After(m.today) {
+		return days{}, false
+	}
+	d.numeric = true
+	return d, true
 }
 
 // readSlashes reads 5/8/2023 as the 8th of May; the day comes first where there is no such month.

@@ -21,13 +21,14 @@ const (
 )
 
 // kanjiHints matches every text that may hold a date in Japanese or Chinese.
-var kanjiHints = regexp.MustCompile(`[年月日号號今昨前去先上这這本周週曜末]|星期|礼拜|禮拜|おと|きのう|きょう`)
+var kanjiHints = regexp.MustCompile(`[年月日号號今昨前去先上这這本周週曜末近]|星期|礼拜|禮拜|おと|きのう|きょう`)
 
 // kanjiRules read calendar days, as they are written in both languages.
 var kanjiRules = []dateRule{
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?P<day>` + hanNumber + `)(?:日|号|號)`), readHanDay},
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:份)?(?:` + hanPart + `)?`), readHanMonth},
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)(?:度)?(?:(?:の|的)?(?:` + hanSeason + `|(?P<part>年末|年底|年始|年初|末|底|初め|初)))?`), readHanYear},
+	{regexp.MustCompile(hanRolling), readHanRolling},
 	{regexp.MustCompile(`年(?P<part>末|底|始|初)`), func(m match) (days, bool) {
 		if m.isNumbered() {
 			return days{}, false
@@ -48,6 +49,14 @@ var kanjiRules = []dateRule{
 		}
 		return d, true
 	}},
+}
+
+// hanRolling matches the last n days, weeks, months or years in both languages: 過去10日間, ここ3日, 最近三周.
+const hanRolling = `(?:過去|过去|最近|直近|近|ここ)(?:の|的)?(?P<n>` + hanNumber +
+	`)(?P<unit>天|日|(?:个|個)?(?:周|週|星期|礼拜|禮拜)|(?:个|個|か|ヶ|ケ|カ|ヵ|箇)月|年)(?:間|间)?`
+
+func readHanRolling(m match) (days, bool) {
+	return rolling(m.today, hanInt(m.get("n")), hanUnit(m.get("unit")))
 }
 
 // isNumbered reports whether a numeral, or the word for each, stands right before the expression.
@@ -197,14 +206,19 @@ func hanWeekday(s string) int {
 
 // hanAgo returns the day, week, month or year of a number and a unit such as 三週間 and 3个月.
 func hanAgo(today time.Time, number, unit string) (days, bool) {
+	return ago(today, hanInt(number), hanUnit(unit))
+}
+
+// hanUnit returns d, w, m or y for a unit such as 天, 週間, 个月 and 年.
+func hanUnit(unit string) byte {
 	kinds := []struct {
 		runes string
 		unit  byte
 	}{{"週周星礼禮", 'w'}, {"月", 'm'}, {"年", 'y'}}
 	for _, k := range kinds {
 		if strings.ContainsAny(unit, k.runes) {
-			return ago(today, hanInt(number), k.unit)
+			return k.unit
 		}
 	}
-	return ago(today, hanInt(number), 'd')
+	return 'd'
 }

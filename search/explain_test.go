@@ -140,3 +140,22 @@ func TestExplainOfAnEmptyIndexFindsNothing(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+func TestTheTraceNamesTheWordsThatAreNotFound(t *testing.T) {
+	store := newFakeStore(
+		Chunk{Path: "memory/2024-03-08.md", Date: "2024-03-08", Text: "The lighthouse keeper came"},
+		Chunk{Path: "b.md", Text: "Boats in the harbor"},
+	)
+	a := askWednesday(t, New(store, nil, testOptions()), "lighthuose keeper, harbor umbrella ropes/knots last Friday")
+	if len(a.Hits) == 0 || a.Hits[0].Date == "" {
+		t.Fatalf("found %v", paths(a))
+	}
+	trace := a.Hits[0].Trace
+	if diff := cmp.Diff([]string{"harbor", "umbrella", "rope", "knot"}, trace.Missing); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	sum := trace.VectorScore*trace.VectorWeight + trace.TextScore*trace.TextWeight
+	if got := trace.DateConfidence + (1-trace.DateConfidence)*sum; trace.DateConfidence != 0.5 || got != a.Hits[0].Score {
+		t.Errorf("the parts make %v, the score is %v; trace %+v", got, a.Hits[0].Score, trace)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"kioku/embed"
@@ -95,11 +96,13 @@ func (s *fakeStore) Match(_ context.Context, terms []string, f Filter, limit int
 				counts[c.ID]++
 			}
 		}
-		if counts[c.ID] > 0 {
+		if counts[c.ID] > 0 || len(terms) == 0 && f.admits(&c) {
 			ids = append(ids, c.ID)
 		}
 	}
-	slices.SortStableFunc(ids, func(a, b int64) int { return cmp.Compare(counts[b], counts[a]) })
+	slices.SortStableFunc(ids, func(a, b int64) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(s.chunks[b-1].Date, s.chunks[a-1].Date))
+	})
 	return ids[:min(limit, len(ids))], s.matchErr
 }
 

@@ -25,7 +25,7 @@ func TestIdentifiersAreWhatNamesOneThing(t *testing.T) {
 		"昨日の会議":                                   "",
 	} {
 		var got []string
-		for _, term := range parseTerms(text, measured()).list {
+		for _, term := range parseTerms(text, nil, measured()).list {
 			if term.identifier {
 				got = append(got, term.term)
 			}
@@ -159,7 +159,7 @@ func TestTheHitWithTheIdentifierTakesTheLastPlace(t *testing.T) {
 }
 
 func TestIdentifiersDoNotPushEachOtherOut(t *testing.T) {
-	q := parseTerms("a828e60 b939f71 c040a82", measured())
+	q := parseTerms("a828e60 b939f71 c040a82", nil, measured())
 	at := func(id int64, counts ...int) *candidate {
 		return &candidate{Chunk: Chunk{ID: id}, text: textScore{counts: counts}}
 	}

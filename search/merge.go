@@ -50,7 +50,7 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 // confidence takes the keyword confidence instead, which is comparable between queries. With FusionRRF the merged
 // score is the weighted sum of (k+1)/(k+rank). A chunk that has no vector yet is judged by keywords alone: its
 // keyword confidence stands in for the cosine. The bonus for a date counts in the ranks; of a dated chunk's confidence
-// it is the first half, and words and meaning are the other.
+// the date gives the first part, and words and meaning fill up the rest.
 func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
 	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
@@ -65,9 +65,7 @@ func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
 			vector = text
 		}
 		c.confidence = clamp01(weight.vector*vector + weight.text*text)
-		if c.dated {
-			c.confidence = w.dayConfidence + (1-w.dayConfidence)*c.confidence
-		}
+		c.confidence = c.dateConfidence + (1-c.dateConfidence)*c.confidence
 		if best > 0 {
 			text = c.text.raw / best
 		}
@@ -101,13 +99,18 @@ func rankChannel(list []*candidate, score func(*candidate) float64, tell func(*c
 	}
 }
 
-// compare orders candidates by a score, higher first; of equals, those of a day that the query names come first, then
-// path, line and id decide, so that the order is always the same.
+// compare orders candidates by a score, higher first; of equals, those of days that the query names come first, of these
+// the newest, then path, line and id decide, so that the order is always the same.
 func compare(scoreA, scoreB float64, a, b *candidate) int {
 	if by := cmp.Compare(scoreB, scoreA); by != 0 {
 		return by
 	}
+	if by := cmp.Compare(b.dateBonus, a.dateBonus); by != 0 {
+		return by
+	}
+	if a.dated() && a.Date != b.Date {
+		return cmp.Compare(b.Date, a.Date)
+	}
 	return cmp.Or(
-		cmp.Compare(b.dateBonus, a.dateBonus),
 		cmp.Compare(a.Path, b.Path), cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.ID, b.ID))
 }

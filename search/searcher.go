@@ -63,8 +63,8 @@ type run struct {
 	// vector of the query, nil where vectors take no part.
 	vector []float32
 	weak   bool
-	// spans of days that the query names.
-	spans    []Span
+	// dates is what the query says of days.
+	dates    dates
 	index    Index
 	terms    queryTerms
 	mode     string
@@ -103,8 +103,7 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 	if r.now.IsZero() {
 		r.now = s.clock()
 	}
-	r.spans = Dates(r.text, r.now)
-	r.spans = r.spans[:min(s.weights.maxSpans, len(r.spans))]
+	r.dates = askedDates(r.text, r.now, s.weights.maxSpans)
 	return r, nil
 }
 
@@ -230,7 +229,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 	if err != nil {
 		return err
 	}
-	terms := parseTerms(words, s.weights)
+	terms := parseTerms(words, r.dates.words, s.weights)
 	if len(terms.list) == 0 {
 		return nil
 	}
@@ -258,7 +257,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	if err != nil {
 		return err
 	}
-	if out.dated, err = gatherDated(ctx, rd, r.spans, terms, r.query.Filter, s.weights); err != nil {
+	if out.dated, err = r.dates.gather(ctx, rd, terms, r.query.Filter, near, s.weights); err != nil {
 		return err
 	}
 	if out.nearErr != nil {
@@ -272,14 +271,14 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 		return err
 	}
 	pool := s.weights.passagePool
-	if len(r.spans) > 0 {
+	if len(r.dates.spans) > 0 {
 		findSections(r.candidates)
 		pool = len(r.candidates)
 	}
 	if r.granularity == GranularityPassage {
 		r.candidates = passages(r.foremost(pool), sc, r.snippetChars)
 	}
-	addDateBonus(r.candidates, r.spans, s.weights)
+	r.dates.addBonus(r.candidates, s.weights)
 	return nil
 }
 
@@ -319,7 +318,7 @@ func (s *Searcher) choose(r *run) {
 	r.hits = r.keepIdentifiers(r.hits, r.allowed(), r.k)
 	for _, c := range r.hits {
 		c.outcome = Returned
-		c.backed = c.backed || c.confidence < limit.min && !c.dated
+		c.backed = c.backed || c.confidence < limit.min && !c.dated()
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {
@@ -337,13 +336,14 @@ func (s *Searcher) explainNothing(r *run) {
 		}
 	}
 	switch {
-	case best != nil:
-		r.degrade(NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f.",
-			s.opt.thresholdFor(r.mode, r.query.MinScore).min, best.Path, best.StartLine, best.EndLine, best.confidence)
-	case len(r.terms.list) == 0:
+	case best != nil && best.confidence > 0:
+		r.degrade(NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
+			s.opt.thresholdFor(r.mode, r.query.MinScore).min, best.Path, best.StartLine, best.EndLine, best.confidence,
+			r.dates.phrase())
+	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
 		r.degrade(NoMatch, "The query holds no word to look for.")
 	default:
-		r.degrade(NoMatch, "No chunk holds a word of the query%s.", r.query.Filter.phrase())
+		r.degrade(NoMatch, "No chunk holds a word of the query%s%s.", r.query.Filter.phrase(), r.dates.phrase())
 	}
 }
 

@@ -28,6 +28,8 @@ type queryTerm struct {
 	optional bool
 	// gram is a bigram of a text that is written without spaces.
 	gram bool
+	// date says that the term stems from words for a day alone.
+	date bool
 	// identifier names one thing, and is no part of a longer one.
 	identifier bool
 	// df is in how many chunks the term occurs, and idf what an occurrence is worth.
@@ -53,8 +55,9 @@ type queryTerms struct {
 	capped bool
 }
 
-// parseTerms analyses a query. Stop words are dropped unless nothing is left.
-func parseTerms(text string, w weights) queryTerms {
+// parseTerms analyses a query, normalised if it has dates: the parts that speak of days. Stop words are dropped unless
+// nothing is left.
+func parseTerms(text string, dates []extent, w weights) queryTerms {
 	a := newAnalyzer()
 	defer a.release()
 	a.add(text)
@@ -71,15 +74,18 @@ func parseTerms(text string, w weights) queryTerms {
 		if !keep(t) {
 			continue
 		}
+		date := slices.ContainsFunc(dates, func(e extent) bool { return e.meets(int(t.start), int(t.end)) })
 		i, seen := places[t.term]
-		if !seen {
+		if seen {
+			q.list[i].date = q.list[i].date && date
+		} else {
 			i = len(q.list)
 			places[t.term] = i
 			// The text belongs to the caller; what is left of it lives as long as the answer.
-			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound, gram: t.kind == gram})
+			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound, gram: t.kind == gram, date: date})
 			switch own := a.low[t.start:t.end]; {
-			case mayBeMisspelt(own):
-				q.list[i].word = strings.Clone(own)
+			case mayBeMisspelt(unaccented(own)) && !date && !calendarWords[own]:
+				q.list[i].word = strings.Clone(unaccented(own))
 			case t.kind == gram && strings.ContainsAny(own, particles):
 				q.list[i].weight = w.particle
 			}

@@ -19,7 +19,7 @@ type textScore struct {
 	raw float64
 	// confidence in [0,1] is comparable between queries and indexes: 0.75 x ideal + 0.25 x coverage, where ideal is the BM25
 	// divided by what endless repetition of all terms would give, and coverage is the share of the idf asked for
-	// that occurs at all.
+	// that occurs at all. Where the query speaks of days, it is the better of two readings: with those words and without.
 	confidence float64
 	// counts of the terms in the order of the query, and bm25 each one's part of raw.
 	counts []int
@@ -39,6 +39,20 @@ func (s textScore) shares(q queryTerms) []TermShare {
 	return shares
 }
 
+// missing returns the terms of the query that do not occur and that no neighbour stands for. Optional ones that the index
+// lacks are no loss: their parts are there.
+func (s textScore) missing(q queryTerms) []string {
+	occurs := func(place int) bool { return s.counts != nil && s.counts[place] > 0 }
+	var terms []string
+	for i, t := range q.list {
+		asked := t.misspelt == "" && (t.df > 0 || !t.optional)
+		if asked && !occurs(i) && !slices.ContainsFunc(t.near, occurs) {
+			terms = append(terms, t.term)
+		}
+	}
+	return terms
+}
+
 // share returns what a part of the score is of the whole, 0 where no term occurs.
 func (s textScore) share(part float64) float64 {
 	if s.raw == 0 {
@@ -52,9 +66,10 @@ type scorer struct {
 	q   queryTerms
 	w   weights
 	avg float64
-	// asked is the idf mass of the terms that count, the denominator of the coverage.
-	asked  float64
-	places map[string]int
+	// asked is the idf mass of the terms that count, the denominator of the coverage, and askedDates that of those that
+	// are words for a day.
+	asked, askedDates float64
+	places            map[string]int
 	// sieve has a bit for each term's fingerprint: most tokens of a text need no look into places.
 	sieve [256]uint64
 	a     *analyzer
@@ -81,7 +96,11 @@ func newScorer(q queryTerms, avg float64, w weights) *scorer {
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)
 		if t.misspelt == "" && (t.df > 0 || !t.optional) {
-			s.asked += t.mass() * w.asks(t)
+			if mass := t.mass() * w.asks(t); t.date {
+				s.askedDates += mass
+			} else {
+				s.asked += mass
+			}
 		}
 	}
 	return s
@@ -126,25 +145,45 @@ func (s *scorer) sum(tokens int) textScore {
 	}
 	s.count(t.counts, tokens)
 	length := s.w.b*float64(tokens)/s.avg + 1 - s.w.b
-	var matched float64
+	// Of words for a day, and of all others.
+	var dates, own reading
 	for i, term := range s.q.list {
 		if t.counts[i] == 0 {
 			continue
 		}
 		t.bm25[i] = term.mass() * s.w.saturate(t.counts[i], length)
 		t.raw += t.bm25[i]
+		r := &own
+		if term.date {
+			r = &dates
+		}
 		if term.misspelt == "" {
-			matched += term.mass()
+			r.raw += t.bm25[i]
+			r.matched += term.mass()
+		} else {
+			r.raw += s.w.neighborIdeal * t.bm25[i]
 		}
 	}
-	matched += s.respelt(t.counts)
-	if s.asked > 0 {
-		ideal := t.raw / (s.asked * (s.w.k1 + 1))
-		t.confidence = clamp01(s.w.ideal*ideal + (1-s.w.ideal)*matched/s.asked)
+	own.matched += s.respelt(t.counts)
+	t.confidence = own.confidence(s.asked, s.w)
+	if s.askedDates > 0 {
+		both := reading{own.raw + dates.raw, own.matched + dates.matched}
+		t.confidence = max(t.confidence, both.confidence(s.asked+s.askedDates, s.w))
 	}
 	t.pairs, t.best = s.pairBonus(), s.w.bestPart*s.bestPart()
 	t.raw += t.pairs + t.best
 	return t
+}
+
+// reading is what was found of some of the terms: their BM25 and their idf mass.
+type reading struct{ raw, matched float64 }
+
+// confidence compares what was found with the idf mass that was asked for; it is 0 where nothing was.
+func (r reading) confidence(asked float64, w weights) float64 {
+	if asked == 0 {
+		return 0
+	}
+	return clamp01(w.ideal*r.raw/(asked*(w.k1+1)) + (1-w.ideal)*r.matched/asked)
 }
 
 // respelt is what counts as matched of the misspelt terms: a part of the mass of each of which a neighbour occurs.

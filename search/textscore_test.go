@@ -11,7 +11,7 @@ import (
 
 // scoreOf scores a text for a query in an index of 100 chunks of 10 terms, where each term asked for occurs in 5.
 func scoreOf(query, text string) textScore {
-	terms := parseTerms(query, measured())
+	terms := parseTerms(query, nil, measured())
 	df := make(map[string]int)
 	for _, t := range terms.list {
 		df[t.term] = 5
@@ -59,7 +59,7 @@ func TestAPassageSharesInTheConfidenceOfItsChunk(t *testing.T) {
 	// The chunk knows the kettle and the water, its second passage the water alone.
 	text := "## Kettle\nThe kettle is full.\n\n## Water\nThe water is cold.\n"
 	list := []*candidate{{Chunk: Chunk{ID: 1, StartLine: 1, EndLine: 5, Text: text}}}
-	sc := newScorer(parseTerms("kettle water", measured()).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10, measured())
+	sc := newScorer(parseTerms("kettle water", nil, measured()).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10, measured())
 	defer sc.release()
 	list[0].text = sc.score(&list[0].Chunk)
 	got := passages(list, sc, 700)
@@ -120,13 +120,13 @@ func TestUnknownTermsLowerTheConfidence(t *testing.T) {
 }
 
 func scoreWith(query string, df map[string]int, text string) textScore {
-	sc := newScorer(parseTerms(query, measured()).weigh(df, 100), 10, measured())
+	sc := newScorer(parseTerms(query, nil, measured()).weigh(df, 100), 10, measured())
 	defer sc.release()
 	return sc.score(&Chunk{Text: text})
 }
 
 func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
-	sc := newScorer(parseTerms("acme 2026-01-20", measured()).weigh(nil, 10), 10, measured())
+	sc := newScorer(parseTerms("acme 2026-01-20", nil, measured()).weigh(nil, 10), 10, measured())
 	defer sc.release()
 	got := sc.score(&Chunk{Headings: "# Acme", Date: "2026-01-20", Text: "shipped"})
 	for i, n := range got.counts {
@@ -137,7 +137,7 @@ func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
 }
 
 func TestSharesAreThePartsOfTheScore(t *testing.T) {
-	sc := newScorer(parseTerms("green tea zyx", measured()).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10, measured())
+	sc := newScorer(parseTerms("green tea zyx", nil, measured()).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10, measured())
 	defer sc.release()
 	got := sc.score(&Chunk{Text: "green tea tea"})
 	shares := got.shares(sc.q)
@@ -178,7 +178,7 @@ func TestTextScoresAreFinite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom(strings.Fields("tea cup Pot 東京都 foo-bar memorySearch a828e60 the\n"))
 		text := strings.Join(rapid.SliceOfN(word, 0, 300).Draw(t, "text"), " ")
-		terms := parseTerms(strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "query"), " "), measured())
+		terms := parseTerms(strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "query"), " "), nil, measured())
 		df := make(map[string]int)
 		for _, term := range terms.list {
 			df[term.term] = rapid.IntRange(0, 20).Draw(t, "df "+term.term)

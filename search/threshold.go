@@ -7,7 +7,7 @@ type threshold struct {
 	min float64
 	// backed is the least keyword confidence that makes a chunk fit to fill a free slot; above 1 for none.
 	backed float64
-	// dated lets every chunk of a day pass that the query names.
+	// dated lets every chunk of the days pass that the query names.
 	dated bool
 }
 
@@ -32,7 +32,7 @@ func (o Options) thresholdFor(mode string, asked *float64) threshold {
 func (t threshold) split(list []*candidate) (passing, backed []*candidate) {
 	for _, c := range list {
 		switch {
-		case c.confidence > 0 && c.confidence >= t.min, c.dated && t.dated:
+		case c.confidence > 0 && c.confidence >= t.min, c.dated() && t.dated:
 			passing = append(passing, c)
 		case c.text.confidence > 0 && c.text.confidence >= t.backed:
 			c.backed = true

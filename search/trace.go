@@ -6,10 +6,10 @@ func (c *candidate) trace(q queryTerms) *Trace {
 		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
-		Merged: c.merged, DateBonus: c.dateBonus, Decay: c.decay, AgeDays: c.age,
+		Merged: c.merged, DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, Decay: c.decay, AgeDays: c.age,
 		MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(q), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
-		ChunkShare: c.text.share(c.text.chunk), KeywordBacked: c.backed,
+		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(q), KeywordBacked: c.backed,
 	}
 }
 

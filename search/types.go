@@ -88,7 +88,8 @@ type Reader interface {
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
-	// Match returns the ids of the best chunks that hold any of the terms, best by FTS5's bm25 first.
+	// Match returns the ids of the best chunks that hold any of the terms, best by FTS5's bm25 first; without terms, of
+	// those that the filter lets through, newest first.
 	Match(ctx context.Context, terms []string, f Filter, limit int) ([]int64, error)
 	// Nearest returns the k chunks nearest to a unit vector, nearest first.
 	Nearest(ctx context.Context, vector []float32, f Filter, k int) ([]Neighbor, error)
@@ -172,8 +173,9 @@ type Trace struct {
 	VectorWeight, TextWeight float64
 	// Merged is the weighted sum that orders candidates, before decay.
 	Merged float64
-	// DateBonus is added for a date that the query names; there is no decay then.
-	DateBonus float64
+	// DateBonus is added for a date that the query names; there is no decay then. DateConfidence is the part of the hit's
+	// score that this date alone gives, and the channels fill up the rest.
+	DateBonus, DateConfidence float64
 	// Decay is the factor in (0,1] for the age.
 	Decay   float64
 	AgeDays float64
@@ -183,6 +185,8 @@ type Trace struct {
 	// best part of the text and ChunkShare the chunk around a passage. They add up to 1 where a term occurs.
 	Terms                                []TermShare
 	PairShare, BestPartShare, ChunkShare float64
+	// Missing are the terms of the query that do not occur, neither do their neighbours.
+	Missing []string
 	// KeywordBacked hits lie below the threshold and fill free slots.
 	KeywordBacked bool
 }

@@ -25,6 +25,13 @@ const (
 	maxMisspelt = 3
 )
 
+// calendarWords are never taken for misspelt: "March" is not Marco.
+var calendarWords = wordSet(`
+january february march april june july august september october november december sept
+monday tuesday wednesday thursday friday saturday sunday tues thur thurs
+today tonight tomorrow yesterday weekend weekday week month year days weeks months years
+`)
+
 // mayBeMisspelt reports whether a word in lower case is made of Latin letters, neither too few nor too many.
 func mayBeMisspelt(word string) bool {
 	n := 0

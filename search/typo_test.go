@@ -193,7 +193,7 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 
 func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	w := measured()
-	q := parseTerms("old lamp wxyzlight", w).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
+	q := parseTerms("old lamp wxyzlight", nil, w).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
 	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100, w)
 	if n := len(joined.list); n != 5 {
 		t.Fatalf("%d terms: lamp is asked for anyway", n)
@@ -216,6 +216,21 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	}
 	if plain := newScorer(q, 10, w); plain.asked != sc.asked {
 		t.Errorf("the query asks for %v with neighbours, %v without", sc.asked, plain.asked)
+	}
+}
+
+func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
+	misspelt, right := typoAnswer(t, "lighthuose", true), typoAnswer(t, "lighthouse", true)
+	if a, b := misspelt.Hits[0].Score, right.Hits[0].Score; a > 0.7*b {
+		t.Errorf("score %.2f by a neighbour, %.2f by the word itself", a, b)
+	}
+	s := New(newFakeStore(
+		Chunk{Path: "a.md", Text: "Everybody should rest on the weekend, also the two who have been on call before"},
+		Chunk{Path: "b.md", Text: "Boats in the harbor"}, Chunk{Path: "c.md", Text: "The tax office wrote"},
+		Chunk{Path: "d.md", Text: "A long list of tools"}, Chunk{Path: "e.md", Text: "Paint for the fence"},
+	), nil, testOptions())
+	if a := askWednesday(t, s, "how do I reset my tablet"); len(a.Hits) != 0 {
+		t.Errorf("found %v with %.2f", paths(a), a.Hits[0].Score)
 	}
 }
 

@@ -39,16 +39,21 @@ type weights struct {
 	// time there and decides nothing.
 	common float64
 	// dayBonus is added to the score of chunks of a day or a week that the query names, where the best text score is 1:
-	// they come first. spanBonus is that for longer spans, which name too much to come first.
-	dayBonus, spanBonus float64
-	// dayConfidence is the confidence that such a day alone gives.
-	dayConfidence float64
+	// they come first. spanBonus is that for longer spans, which name too much to come first. Where one is all that the
+	// query asks for, it is aloneBonus, which no text outweighs in MMR either.
+	dayBonus, spanBonus, aloneBonus float64
+	// dayConfidence and spanConfidence are the confidence that such days alone give.
+	dayConfidence, spanConfidence float64
 	// datePool is how many chunks of such days are candidates whatever they say, maxSpans how many spans are looked for.
 	datePool, maxSpans int
 	// neighbor / sqrt(n) is the weight of each of the n neighbours of a misspelt term, neighborTrust / n the part of that
 	// term that counts as matched where one occurs. A higher trust brings more answers back after a typo and lets more
 	// questions about something else through.
 	neighbor, neighborTrust float64
+	// neighborIdeal times the BM25 of a neighbour counts in the confidence. 0.6 leaves up to five points more of the questions
+	// about something else unanswered than 1, and brings back four points less of what a typo loses. A longer least word, no
+	// missing or doubled letters in short words, or another word beside the neighbour cost fifteen points and more of that.
+	neighborIdeal float64
 	// rrf is the k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
 	rrf float64
 }
@@ -60,7 +65,7 @@ func measured() weights {
 		passageChunk: 0.5, passageConfidence: 0.6, passageOverlap: 160, passagePool: 40,
 		gramAsks: 0.9,
 		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
-		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,
-		neighbor: 1, neighborTrust: 0.5,
+		dayBonus: 1, spanBonus: 0.3, aloneBonus: 1.5, dayConfidence: 0.5, spanConfidence: 0.3, datePool: 200, maxSpans: 4,
+		neighbor: 1, neighborTrust: 0.5, neighborIdeal: 0.6,
 	}
 }

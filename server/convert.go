@@ -68,6 +68,7 @@ func trace(t *search.Trace) *kiokuv1.Trace {
 		Merged: t.Merged, DateBonus: t.DateBonus, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
+		Missing: t.Missing, DateConfidence: t.DateConfidence,
 	}
 	for _, term := range t.Terms {
 		out.Terms = append(out.Terms, &kiokuv1.TermShare{

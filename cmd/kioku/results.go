@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -37,34 +38,61 @@ func (p *page) result(rank int, hit *kiokuv1.SearchResult) {
 	for i, text := range strings.Split(strings.TrimRight(hit.GetSnippet(), "\n"), "\n") {
 		p.linef("%s %s", dim(fmt.Sprintf("%8d │", line+i)), text)
 	}
-	if t := hit.GetTrace(); t != nil {
-		p.trace(t)
+	if hit.GetTrace() != nil {
+		p.trace(hit)
 	}
 }
 
-// trace adds the parts of a score.
-func (p *page) trace(t *kiokuv1.Trace) {
-	p.linef("      vector %.3f (%s) × %.2f + text %.3f (%s) × %.2f = %.3f", t.GetVectorScore(), rank(t.GetVectorRank()),
-		t.GetVectorWeight(), t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight(), t.GetMerged())
-	p.linef("      decay %.3f at %.0f days, MMR %.3f with similarity %.3f, %s of the candidates",
-		t.GetDecay(), t.GetAgeDays(), t.GetMmrScore(), t.GetMmrSimilarity(), rank(t.GetRank()))
-	if t.GetDateBonus() > 0 {
-		p.linef("      date bonus %.2f: the query names its date", t.GetDateBonus())
-	}
+// trace adds what a score is made of: the score itself, which says how sure the hit is, and the rank value, which orders the
+// candidates.
+func (p *page) trace(hit *kiokuv1.SearchResult) {
+	t := hit.GetTrace()
+	p.linef("      score (confidence) %.3f = %s", hit.GetScore(), confidence(hit))
+	p.linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days) + date bonus %.2f: %s of the candidates",
+		t.GetMerged()*t.GetDecay()+t.GetDateBonus(), t.GetMerged(), t.GetDecay(), t.GetAgeDays(), t.GetDateBonus(), rank(t.GetRank()))
+	p.linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
 	if t.GetKeywordBacked() {
 		p.linef("      below the threshold, but backed by keywords")
 	}
 	p.shares(t)
+	if missing := t.GetMissing(); len(missing) > 0 {
+		p.linef("      not found: %s", oneLine(strings.Join(missing, ", ")))
+	}
+}
+
+// confidence is the sum that makes a score: the channels that count, and what a date gives before them.
+func confidence(hit *kiokuv1.SearchResult) string {
+	t := hit.GetTrace()
+	var parts []string
+	if t.GetVectorWeight() > 0 {
+		vector := fmt.Sprintf("vector %.3f (%s)", t.GetVectorScore(), rank(t.GetVectorRank()))
+		if standsIn(hit) {
+			vector = fmt.Sprintf("text %.3f (no vector yet)", t.GetTextScore())
+		}
+		parts = append(parts, fmt.Sprintf("%s × %.2f", vector, t.GetVectorWeight()))
+	}
+	if t.GetTextWeight() > 0 {
+		parts = append(parts, fmt.Sprintf("text %.3f (%s) × %.2f", t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight()))
+	}
+	sum := strings.Join(parts, " + ")
+	if date := t.GetDateConfidence(); date > 0 {
+		return fmt.Sprintf("date %.2f + %.2f × (%s)", date, 1-date, sum)
+	}
+	return sum
+}
+
+// standsIn reports whether the text score counted for a vector that the passage has not got yet: the sum is right only so.
+func standsIn(hit *kiokuv1.SearchResult) bool {
+	t := hit.GetTrace()
+	text := t.GetDateConfidence() + (1-t.GetDateConfidence())*t.GetTextScore()
+	return t.GetVectorRank() == 0 && t.GetTextScore() > 0 && math.Abs(hit.GetScore()-text) < 1e-9
 }
 
 // shares adds the parts of the text score, which add up to 1.
 func (p *page) shares(t *kiokuv1.Trace) {
-	var terms []string
+	var parts []string
 	for _, s := range t.GetTerms() {
-		terms = append(terms, fmt.Sprintf("%s %.2f (idf %.2f, %d×)", s.GetTerm(), s.GetShare(), s.GetIdf(), s.GetCount()))
-	}
-	if len(terms) > 0 {
-		p.linef("      terms: %s", strings.Join(terms, ", "))
+		parts = append(parts, fmt.Sprintf("%s %.2f (idf %.2f, %d×)", s.GetTerm(), s.GetShare(), s.GetIdf(), s.GetCount()))
 	}
 	for _, s := range []struct {
 		name  string
@@ -75,8 +103,11 @@ func (p *page) shares(t *kiokuv1.Trace) {
 		{"chunk around the passage", t.GetChunkShare()},
 	} {
 		if s.share > 0 {
-			p.linef("      %s: %.2f", s.name, s.share)
+			parts = append(parts, fmt.Sprintf("%s %.2f", s.name, s.share))
 		}
+	}
+	if len(parts) > 0 {
+		p.linef("      of the text score: %s", strings.Join(parts, ", "))
 	}
 }
 

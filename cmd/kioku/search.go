@@ -158,12 +158,22 @@ func (a *app) tellNearestMiss(ctx context.Context, c *client, req *kiokuv1.Memor
 	case resp.GetIndex().GetFiles() == 0:
 		a.notice("no result: the index is empty; write notes to memory/ or MEMORY.md")
 	case len(resp.GetResults()) == 0:
-		a.notice("no result: no passage shares anything with the question (%s)", channels(resp))
+		a.notice("no result: %s (%s)", reason(resp), channels(resp))
 	default:
 		r := resp.GetResults()[0]
 		a.notice("no result: the nearest, %s, scores only %.2f; --min-score %.2f shows it", r.GetCitation(), r.GetScore(), floor2(r.GetScore()))
 	}
 	return nil
+}
+
+// reason is why an answer is empty, as a part of a sentence.
+func reason(resp *kiokuv1.MemorySearchResponse) string {
+	for _, d := range resp.GetDegraded() {
+		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == search.NoMatch && text != "" {
+			return strings.ToLower(text[:1]) + text[1:]
+		}
+	}
+	return "no passage shares anything with the question"
 }
 
 // floor2 cuts a score to two digits, so that it is a threshold which the score reaches.

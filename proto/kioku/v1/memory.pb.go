@@ -466,8 +466,12 @@ type Trace struct {
 	PairShare     float64 `protobuf:"fixed64,16,opt,name=pair_share,json=pairShare,proto3" json:"pair_share,omitempty"`
 	BestPartShare float64 `protobuf:"fixed64,17,opt,name=best_part_share,json=bestPartShare,proto3" json:"best_part_share,omitempty"`
 	ChunkShare    float64 `protobuf:"fixed64,18,opt,name=chunk_share,json=chunkShare,proto3" json:"chunk_share,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Terms of the query that the passage lacks.
+	Missing []string `protobuf:"bytes,19,rep,name=missing,proto3" json:"missing,omitempty"`
+	// Part of the score that the date alone gives; the channels fill up the rest.
+	DateConfidence float64 `protobuf:"fixed64,20,opt,name=date_confidence,json=dateConfidence,proto3" json:"date_confidence,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -622,6 +626,20 @@ func (x *Trace) GetBestPartShare() float64 {
 func (x *Trace) GetChunkShare() float64 {
 	if x != nil {
 		return x.ChunkShare
+	}
+	return 0
+}
+
+func (x *Trace) GetMissing() []string {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *Trace) GetDateConfidence() float64 {
+	if x != nil {
+		return x.DateConfidence
 	}
 	return 0
 }
@@ -2214,7 +2232,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bcitation\x18\v \x01(\tR\bcitation\x12\x18\n" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
-	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\xc7\x04\n" +
+	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\x8a\x05\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -2240,7 +2258,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"pair_share\x18\x10 \x01(\x01R\tpairShare\x12&\n" +
 	"\x0fbest_part_share\x18\x11 \x01(\x01R\rbestPartShare\x12\x1f\n" +
 	"\vchunk_share\x18\x12 \x01(\x01R\n" +
-	"chunkShare\"]\n" +
+	"chunkShare\x12\x18\n" +
+	"\amissing\x18\x13 \x03(\tR\amissing\x12'\n" +
+	"\x0fdate_confidence\x18\x14 \x01(\x01R\x0edateConfidence\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

@@ -1,0 +1,103 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// dates is what a query says of days.
+type dates struct {
+	// norm is the query, normalised.
+	norm string
+	// spans are the days that are looked for.
+	spans []Span
+	// words are where the query speaks of days, also of those that no note bears or no calendar has.
+	words []extent
+	// noted says that there are notes of any of the spans, and alone that the query asks for nothing but such days.
+	noted, alone bool
+}
+
+// askedDates reads the days of a query, of which the first limit are looked for.
+func askedDates(text string, now time.Time, limit int) dates {
+	d := dates{norm: normalize(text)}
+	spans, impossible := readDates(d.norm, now)
+	d.words = impossible
+	for _, s := range spans {
+		d.words = append(d.words, s.extent)
+	}
+	d.spans = spans[:min(limit, len(spans))]
+	return d
+}
+
+// words returns the query without the days that the index has notes of: beside those, "July" and "3rd" only find what
+// was written on other days. Days without notes stay words, as a text may tell of them, and so does what is all that
+// there is to look for. All other words keep their place.
+func (r *run) words(ctx context.Context, rd Reader) (string, error) {
+	d := &r.dates
+	var known []extent
+	for _, s := range d.spans {
+		dated, err := rd.Dated(ctx, s.First, s.Last)
+		if err != nil {
+			return "", fmt.Errorf("look up a date: %w", err)
+		}
+		d.noted = d.noted || dated
+		// A number may name something else as well.
+		if dated && !s.numeric {
+			known = append(known, s.extent)
+		}
+	}
+	if !asksForMore(without(d.norm, d.words)) {
+		d.alone = d.noted
+		return d.norm, nil
+	}
+	return without(d.norm, known), nil
+}
+
+// without blanks parts of a text out. A part becomes a line of its own, lest words that it stood between become neighbours.
+func without(text string, parts []extent) string {
+	b := []byte(text)
+	for _, e := range parts {
+		for i := e.start; i < e.end; i++ {
+			b[i] = ' '
+		}
+		b[e.start] = '\n'
+	}
+	return string(b)
+}
+
+// asksForMore reports whether what a query says beside its days asks for anything but what happened on them.
+func asksForMore(text string) bool {
+	a := newAnalyzer()
+	defer a.release()
+	a.add(text)
+	return slices.ContainsFunc(a.tokens, func(t token) bool {
+		own := a.low[t.start:t.end]
+		return !isStopWord(own, t.kind) && !eventWords[own]
+	})
+}
+
+// eventWords ask for whatever there is of a day. Beside a day they are no subject; elsewhere they are words like others.
+var eventWords = wordSet(`
+happen happens happened happening occur occurs occurred event events note notes diary
+をし やっ 起こ こっ 起き きた あっ があ が起 来事 出来 の出 の記 記録 の日 日記
+做了 干了 做过 做過 发生 發生 生了 生过 生過 的事 事情 日记 日記 的日 记录 記錄 我做 我们 我們 们做 們做
+`)
+
+// phrase is the part of a sentence that says which days have no note, "" where any of them has one.
+func (d dates) phrase() string {
+	var list []string
+	for _, s := range d.spans {
+		days := s.First
+		if s.Last != s.First {
+			days += " to " + s.Last
+		}
+		list = append(list, days)
+	}
+	if len(list) == 0 || d.noted {
+		return ""
+	}
+	return ", and no note is dated " + strings.Join(list, " or ")
+}

@@ -1,0 +1,161 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ledger has notes of May 2025 and of February 2026, two about meetings on other days, and one without a day.
+func ledger() []Chunk {
+	return []Chunk{
+		{Path: "memory/2025-05-02.md", Date: "2025-05-02", Text: "Planted beans. 豆を植えた。 种了豆子。"},
+		{Path: "memory/2025-05-20.md", Date: "2025-05-20", Text: "The fence fell. 柵が倒れた。 栅栏倒了。"},
+		{Path: "memory/2026-02-03.md", Date: "2026-02-03", Text: "Sold the tractor. 農機を売った。 卖了拖拉机。"},
+		{Path: "memory/2026-02-10.md", Date: "2026-02-10", Text: "Meeting about the roof. 屋根の会議。 开会谈屋顶。"},
+		{Path: "memory/2026-03-05.md", Date: "2026-03-05", Text: "Meeting with Marco. 井戸の会議。 开会谈水井。"},
+		{Path: "MEMORY.md", Text: "It happened that the well dried up last month, Marco said. 28 barrels."},
+	}
+}
+
+// askLedger returns the answer to a query on 2026-03-27.
+func askLedger(t *testing.T, q Query) Answer {
+	t.Helper()
+	q.Now = time.Date(2026, 3, 27, 9, 0, 0, 0, time.UTC)
+	a, err := New(newFakeStore(ledger()...), nil, testOptions()).Search(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAMonthOrAYearAloneFindsItsNotesNewestFirst(t *testing.T) {
+	may := []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}
+	february := []string{"memory/2026-02-10.md", "memory/2026-02-03.md"}
+	for query, want := range map[string][]string{
+		"what happened last month": february, "last month": february, "上个月": february, "上个月做了什么": february,
+		"先月何をした": february, "先月何があった？": february, "February 2026": february, "2026年2月": february,
+		"What happened in May 2025?": may, "May 2025": may, "去年の5月": may, "令和7年": may, "去年": may,
+		"what did I do last year?": may, "今月": {"memory/2026-03-05.md"}, "last 30 days": {"memory/2026-03-05.md"},
+	} {
+		got := paths(askLedger(t, Query{Text: query}))
+		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%s: found %v, want %v first", query, got, want)
+		}
+	}
+}
+
+func TestAMonthBesideASubjectLeavesTheSubjectFirst(t *testing.T) {
+	got := paths(askLedger(t, Query{Text: "Marco's barrels last month"}))
+	if len(got) < 3 || got[0] != "MEMORY.md" || !slices.Contains(got, "memory/2026-02-03.md") {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestALongSpanStaysWithinTheFilterAndAnExplicitMinimum(t *testing.T) {
+	for _, q := range []Query{
+		{Text: "last month", Filter: Filter{PathPrefix: "MEM"}},
+		{Text: "last month", Filter: Filter{Until: "2026-01-31"}},
+		{Text: "umbrella last month", MinScore: new(0.5)},
+	} {
+		for _, hit := range askLedger(t, q).Hits {
+			if strings.HasPrefix(hit.Date, "2026-02") {
+				t.Errorf("%+v: found %s", q, hit.Path)
+			}
+		}
+	}
+}
+
+func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
+	var chunks []Chunk
+	for i := range 400 {
+		chunks = append(chunks, Chunk{
+			Path: fmt.Sprintf("memory/%03d.md", i), Date: fmt.Sprintf("2025-05-%02d", i%28+1), Text: "beans and peas",
+		})
+	}
+	store := newFakeStore(chunks...)
+	w := measured()
+	d := askedDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), w.maxSpans)
+	ids, err := d.gather(t.Context(), store, []string{"umbrella"}, Filter{}, 24, w)
+	if err != nil || len(ids) != w.datePool {
+		t.Errorf("%d chunks, want %d; %v", len(ids), w.datePool, err)
+	}
+	ids, err = d.gather(t.Context(), store, []string{"bean"}, Filter{}, 24, w)
+	if err != nil || len(ids) != w.textPool {
+		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), w.textPool, err)
+	}
+}
+
+func TestADayWithoutNotesHidesNothing(t *testing.T) {
+	meetings := []string{"memory/2026-02-10.md", "memory/2026-03-05.md"}
+	for _, query := range []string{
+		"meeting on 2026-02-28", "2026-02-30 meeting", "meeting 20260228", "the meeting of February 30", "meeting in April 2024",
+		"3月19日の会議", "2月30日の会議", "令和8年2月28日の会議", "2026年2月28日开会", "2月30号开会",
+	} {
+		got := paths(askLedger(t, Query{Text: query}))
+		slices.Sort(got)
+		if !cmp.Equal(meetings, got) {
+			t.Errorf("%s: found %v", query, got)
+		}
+	}
+}
+
+func TestWordsOfADayCountWhereTheyOccur(t *testing.T) {
+	s := New(newFakeStore(
+		Chunk{Path: "a.md", Text: "The meeting about paint"},
+		Chunk{Path: "b.md", Text: "The meeting of 2026-02-28 about paint"},
+	), nil, testOptions())
+	for _, query := range []string{"meeting on 2026-02-28", "2026-02-28"} {
+		a := askWednesday(t, s, query)
+		if len(a.Hits) == 0 || a.Hits[0].Path != "b.md" {
+			t.Errorf("%s: found %v", query, paths(a))
+		}
+	}
+}
+
+func TestADayInDigitsIsADayAndANumber(t *testing.T) {
+	s := New(newFakeStore(
+		Chunk{Path: "memory/2026-03-20.md", Date: "2026-03-20", Text: "A meeting about the roof"},
+		Chunk{Path: "a.md", Text: "Order 20260320 is paid"},
+	), nil, testOptions())
+	if got := paths(askWednesday(t, s, "meeting 20260320")); len(got) == 0 || got[0] != "memory/2026-03-20.md" {
+		t.Errorf("found %v", got)
+	}
+	if got := paths(askWednesday(t, s, "order 20260320")); !slices.Contains(got, "a.md") {
+		t.Errorf("found %v", got)
+	}
+}
+
+func TestWordsOfADateGetNoNeighbors(t *testing.T) {
+	for _, query := range []string{"March 2024", "in March", "March", "the roof in March 2020", "since march 3rd"} {
+		e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), Query{Text: query, Now: wednesday}, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(e.Terms, "marco") {
+			t.Errorf("%s looks for %v", query, e.Terms)
+		}
+	}
+}
+
+func TestAnEmptyAnswerTellsTheTruthAboutDays(t *testing.T) {
+	for query, want := range map[string]string{
+		"umbrella in April 2024": "No chunk holds a word of the query, and no note is dated 2024-04-01 to 2024-04-30.",
+		"2024-04-01":             "No chunk holds a word of the query, and no note is dated 2024-04-01.",
+		"umbrella last year":     "",
+		"umbrella":               "No chunk holds a word of the query.",
+	} {
+		a := askLedger(t, Query{Text: query})
+		if want == "" {
+			a = askLedger(t, Query{Text: query, Filter: Filter{PathPrefix: "x"}})
+			want = "No chunk holds a word of the query within the filter."
+		}
+		if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {
+			t.Errorf("%s: found %v, %v", query, paths(a), a.Degraded)
+		}
+	}
+}

@@ -39,6 +39,8 @@ type Env struct {
 	Dir string
 	// Size is how many chunks or vectors a sized bench works on.
 	Size int
+	// Fixtures are shared by the benches of a run.
+	Fixtures *Fixtures
 	// Step tells of the progress; it is never nil.
 	Step func(done, total int)
 }

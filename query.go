@@ -69,21 +69,30 @@ func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
 }
 
 // Match implements search.Reader.
-func (v *view) Match(ctx context.Context, terms []string, f search.Filter, limit int) ([]int64, error) {
-	expr := search.MatchExpr(terms)
-	if expr == "" || limit <= 0 {
-		return nil, nil
+func (v *view) Match(ctx context.Context, t search.Terms, f search.Filter, limit int) ([]int64, error) {
+	ids, err := v.match(ctx, t.Expr(), f, limit)
+	if len(ids) < limit && len(t.Also) > 0 && err == nil {
+		ids, err = v.match(ctx, search.MatchExpr(t.All()), f, limit)
 	}
-	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 ORDER BY rank LIMIT ?6"
-	if filters(f) {
-		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 AND rowid IN (" + selectAllowed +
-			") ORDER BY rank LIMIT ?6"
-	}
-	ids, err := queryIDs(ctx, v.text, query, append(filterArgs(f), expr, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("match: %w", err)
 	}
 	return ids, nil
+}
+
+// match returns the ids of the best chunks that an FTS5 expression finds. With ORDER BY rank, FTS5 would sort all that it
+// finds; SQLite keeps the best alone.
+func (v *view) match(ctx context.Context, expr string, f search.Filter, limit int) ([]int64, error) {
+	if expr == "" || limit <= 0 {
+		return nil, nil
+	}
+	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
+	if filters(f) {
+		// Without the plus sign, FTS5 would look the whole expression up anew for each chunk that is let through.
+		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 AND +rowid IN (" + selectAllowed +
+			") ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
+	}
+	return queryIDs(ctx, v.text, query, append(filterArgs(f), expr, limit)...)
 }
 
 // Nearest implements search.Reader; k is cut to what vec0 answers.

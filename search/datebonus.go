@@ -74,10 +74,10 @@ func hasContent(text string) bool {
 
 // gatherDated returns chunks of the days that the query names: those of a short span whatever they say, and the best
 // matches within any span.
-func gatherDated(ctx context.Context, rd Reader, spans []Span, terms []string, f Filter, w weights) ([]int64, error) {
+func gatherDated(ctx context.Context, rd Reader, spans []Span, t Terms, f Filter, w weights) ([]int64, error) {
 	var ids []int64
-	add := func(terms []string, f Filter, limit int) error {
-		found, err := rd.Match(ctx, terms, f, limit)
+	add := func(t Terms, f Filter, limit int) error {
+		found, err := rd.Match(ctx, t, f, limit)
 		if err != nil {
 			return fmt.Errorf("match a date: %w", err)
 		}
@@ -85,13 +85,13 @@ func gatherDated(ctx context.Context, rd Reader, spans []Span, terms []string, f
 		return nil
 	}
 	for _, s := range spans {
-		if narrow, ok := s.within(f); ok && len(terms) > 0 {
-			if err := add(terms, narrow, w.textPool); err != nil {
+		if narrow, ok := s.within(f); ok && len(t.Any) > 0 {
+			if err := add(t, narrow, w.textPool); err != nil {
 				return nil, err
 			}
 		}
 		if s.short() {
-			if err := add(s.terms(), f, w.datePool); err != nil {
+			if err := add(Terms{Any: s.terms()}, f, w.datePool); err != nil {
 				return nil, err
 			}
 		}

@@ -28,7 +28,7 @@ func TestWritersAndReadersDoNotDisturbEachOther(t *testing.T) {
 		return s.View(t.Context(), true, func(r search.Reader) error {
 			close(begun)
 			for !done.Load() {
-				ids, err := r.Match(t.Context(), []string{"harbor"}, search.Filter{}, 500)
+				ids, err := r.Match(t.Context(), search.Terms{Any: []string{"harbor"}}, search.Filter{}, 500)
 				if err != nil {
 					return err
 				}

@@ -75,7 +75,7 @@ func ask(t *testing.T, s *store) answers {
 			terms = append(terms, search.Analyze(word(n*n))...)
 		}
 		for _, term := range terms[100:120] {
-			if got.Ranked[term], err = r.Match(t.Context(), []string{term}, search.Filter{}, 50); err != nil {
+			if got.Ranked[term], err = r.Match(t.Context(), search.Terms{Any: []string{term}}, search.Filter{}, 50); err != nil {
 				return err
 			}
 		}

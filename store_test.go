@@ -113,7 +113,7 @@ func match(t *testing.T, s *store, f search.Filter, terms ...string) []string {
 	t.Helper()
 	var paths []string
 	err := s.View(t.Context(), false, func(r search.Reader) error {
-		ids, err := r.Match(t.Context(), terms, f, 100)
+		ids, err := r.Match(t.Context(), search.Terms{Any: terms}, f, 100)
 		if err != nil {
 			return err
 		}
@@ -389,7 +389,7 @@ func TestAViewIsOneSnapshot(t *testing.T) {
 	replace(t, s, testFile("memory/a.md", r, "harbor"))
 	err := s.View(t.Context(), true, func(rd search.Reader) error {
 		replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
-		ids, err := rd.Match(context.Background(), []string{"harbor"}, search.Filter{}, 5)
+		ids, err := rd.Match(context.Background(), search.Terms{Any: []string{"harbor"}}, search.Filter{}, 5)
 		if len(ids) != 1 {
 			t.Errorf("match sees the later commit: %v", ids)
 		}
@@ -471,7 +471,7 @@ func TestMatchWithoutTermsListsTheNewestWithinTheFilter(t *testing.T) {
 	} {
 		var got []string
 		err := s.View(t.Context(), false, func(r search.Reader) error {
-			ids, err := r.Match(t.Context(), nil, c.filter, c.limit)
+			ids, err := r.Match(t.Context(), search.Terms{}, c.filter, c.limit)
 			for _, id := range ids {
 				chunks, err := r.Chunks(t.Context(), []int64{id}, false)
 				if err != nil {

@@ -143,7 +143,7 @@ func FuzzMatch(f *testing.F) {
 			if _, err := r.DocFreq(t.Context(), terms); err != nil {
 				return err
 			}
-			_, err := r.Match(t.Context(), terms, search.Filter{}, 10)
+			_, err := r.Match(t.Context(), search.Terms{Any: terms}, search.Filter{}, 10)
 			return err
 		})
 		if err != nil {

@@ -59,14 +59,14 @@ type found struct {
 
 // gather asks both channels at the same time. It fails where the keyword index does, and where
 // either panics; without vectors a search goes on.
-func gather(ctx context.Context, rd Reader, terms []string, vector []float32, f Filter, textPool, nearPool int) (found, error) {
+func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f Filter, textPool, nearPool int) (found, error) {
 	var out found
 	group, groupCtx := errgroup.WithContext(ctx)
-	if len(terms) > 0 {
+	if len(t.Any) > 0 {
 		group.Go(func() (err error) {
 			defer recovered("match", &err)
-			if out.matched, err = rd.Match(groupCtx, terms, f, textPool); err != nil {
-				return fmt.Errorf("match %d terms: %w", len(terms), err)
+			if out.matched, err = rd.Match(groupCtx, t, f, textPool); err != nil {
+				return fmt.Errorf("match %d terms: %w", len(t.Any), err)
 			}
 			return nil
 		})

@@ -39,10 +39,10 @@ func (s Span) terms() []string {
 
 // gather returns chunks of the days that the query names: those of a short span whatever they say, the best matches within
 // any span, and the newest of a long one where fewer than enough match.
-func (d dates) gather(ctx context.Context, rd Reader, terms []string, f Filter, enough int, w weights) ([]int64, error) {
+func (d dates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough int, w weights) ([]int64, error) {
 	var ids []int64
-	add := func(terms []string, f Filter, limit int) (int, error) {
-		found, err := rd.Match(ctx, terms, f, limit)
+	add := func(t Terms, f Filter, limit int) (int, error) {
+		found, err := rd.Match(ctx, t, f, limit)
 		if err != nil {
 			return 0, fmt.Errorf("match a date: %w", err)
 		}
@@ -52,8 +52,8 @@ func (d dates) gather(ctx context.Context, rd Reader, terms []string, f Filter, 
 	for _, s := range d.spans {
 		narrow, ok := s.within(f)
 		matched := 0
-		if ok && len(terms) > 0 {
-			n, err := add(terms, narrow, w.textPool)
+		if ok && len(t.Any) > 0 {
+			n, err := add(t, narrow, w.textPool)
 			if err != nil {
 				return nil, err
 			}
@@ -62,9 +62,9 @@ func (d dates) gather(ctx context.Context, rd Reader, terms []string, f Filter, 
 		var err error
 		switch {
 		case s.short():
-			_, err = add(s.terms(), f, w.datePool)
+			_, err = add(Terms{Any: s.terms()}, f, w.datePool)
 		case ok && matched < enough:
-			_, err = add(nil, narrow, w.datePool)
+			_, err = add(Terms{}, narrow, w.datePool)
 		}
 		if err != nil {
 			return nil, err

@@ -86,12 +86,12 @@ func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {
 	return false, s.datedErr
 }
 
-func (s *fakeStore) Match(_ context.Context, terms []string, f Filter, limit int) ([]int64, error) {
+func (s *fakeStore) Match(_ context.Context, t Terms, f Filter, limit int) ([]int64, error) {
 	s.matched.Store(int64(limit))
 	counts := make(map[int64]int)
 	var ids []int64
 	for i, c := range s.chunks {
-		for _, t := range terms {
+		for _, t := range t.All() {
 			if s.terms[i][t] && f.admits(&c) {
 				counts[c.ID]++
 			}

@@ -37,7 +37,18 @@ type Options struct {
 	SnippetChars int
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
+	// Observe is told how long each of the steps StepLists and StepScores of a search took; nil means nobody is told. It is
+	// called by the goroutine of the search.
+	Observe func(step string, took time.Duration)
 }
+
+// Steps of a search that Options.Observe is told of.
+const (
+	// StepLists is when the keyword index and the vectors are searched for candidates.
+	StepLists = "lists"
+	// StepScores is when the candidates are read, scored and cut into passages.
+	StepScores = "scores"
+)
 
 // DefaultOptions returns the settings that the measurements recommend.
 func DefaultOptions() Options {

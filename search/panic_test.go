@@ -12,7 +12,7 @@ type explosive struct {
 	match, nearest bool
 }
 
-func (e explosive) Match(context.Context, []string, Filter, int) ([]int64, error) {
+func (e explosive) Match(context.Context, Terms, Filter, int) ([]int64, error) {
 	if e.match {
 		panic("index out of everything")
 	}
@@ -33,7 +33,7 @@ func TestAPanicInAChannelIsAnErrorOfTheSearch(t *testing.T) {
 		"nearest":        explosive{nearest: true},
 		"one of the two": explosive{match: true, nearest: true},
 	} {
-		_, err := gather(t.Context(), rd, []string{"tea"}, []float32{1, 0, 0}, Filter{}, 10, 10)
+		_, err := gather(t.Context(), rd, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, Filter{}, 10, 10)
 		if err == nil || !strings.Contains(err.Error(), "panic: index out of everything") || !strings.Contains(err.Error(), "explosive") {
 			t.Errorf("%s: error %v", want, err)
 		}
@@ -41,7 +41,7 @@ func TestAPanicInAChannelIsAnErrorOfTheSearch(t *testing.T) {
 			t.Errorf("error %v does not name %s", err, want)
 		}
 	}
-	out, err := gather(t.Context(), explosive{}, []string{"tea"}, []float32{1, 0, 0}, Filter{}, 10, 10)
+	out, err := gather(t.Context(), explosive{}, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, Filter{}, 10, 10)
 	if err != nil || len(out.matched) != 1 {
 		t.Errorf("without a panic: %+v, %v", out, err)
 	}

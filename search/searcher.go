@@ -252,6 +252,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 // findCandidates gathers and scores the candidates, and sets the mode by what took part.
 func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error {
 	near := max(s.weights.nearPool, min(s.opt.CandidateMultiplier*r.k, maxNearest))
+	start := time.Now()
 	terms := r.terms.matchable(r.index.Chunks, s.weights)
 	out, err := gather(ctx, rd, terms, r.vector, r.query.Filter, s.weights.textPool, near)
 	if err != nil {
@@ -264,6 +265,8 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 		r.degrade(VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", out.nearErr)
 		r.vector = nil
 	}
+	start = s.observe(StepLists, start)
+	defer func() { s.observe(StepScores, start) }()
 	r.mode = r.channels()
 	sc := newScorer(r.terms, r.index.AvgTerms, s.weights)
 	defer sc.release()
@@ -280,6 +283,15 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	}
 	r.dates.addBonus(r.candidates, s.weights)
 	return nil
+}
+
+// observe tells how long a step took that has just ended, and returns the time.
+func (s *Searcher) observe(step string, start time.Time) time.Time {
+	now := time.Now()
+	if s.opt.Observe != nil {
+		s.opt.Observe(step, now.Sub(start))
+	}
+	return now
 }
 
 // channels returns the mode. A real model is left alone where the index knows no word of the query, as with a

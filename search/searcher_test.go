@@ -257,3 +257,21 @@ func TestRRFAndPlainOrderAreOptions(t *testing.T) {
 		}
 	}
 }
+
+func TestTheObserverIsToldOfTheStepsInTheirOrder(t *testing.T) {
+	var steps []string
+	opt := DefaultOptions()
+	opt.Observe = func(step string, took time.Duration) {
+		steps = append(steps, step)
+		if took < 0 {
+			t.Errorf("%s took %v", step, took)
+		}
+	}
+	s := New(newFakeStore(Chunk{Path: "memory/a.md", Text: "tea and cake"}), nil, opt)
+	if _, err := s.Search(t.Context(), Query{Text: "tea"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{StepLists, StepScores}; !slices.Equal(steps, want) {
+		t.Errorf("steps %v, want %v", steps, want)
+	}
+}

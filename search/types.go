@@ -88,9 +88,10 @@ type Reader interface {
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
-	// Match returns the ids of the best chunks that hold any of the terms, best by FTS5's bm25 first; without terms, of
-	// those that the filter lets through, newest first.
-	Match(ctx context.Context, terms []string, f Filter, limit int) ([]int64, error)
+	// Match returns the ids of the best chunks that hold any of t.Any, best first: each counts by all of
+	// the terms that it holds, in proportions that suffice for choosing candidates. Without terms it returns those that the
+	// filter lets through, newest first.
+	Match(ctx context.Context, t Terms, f Filter, limit int) ([]int64, error)
 	// Nearest returns the k chunks nearest to a unit vector, nearest first.
 	Nearest(ctx context.Context, vector []float32, f Filter, k int) ([]Neighbor, error)
 	// Chunks reads chunks by id, in any order; ids that are not there are left out.

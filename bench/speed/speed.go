@@ -43,6 +43,8 @@ type Env struct {
 	Fixtures *Fixtures
 	// Step tells of the progress; it is never nil.
 	Step func(done, total int)
+	// Program is the kioku binary, for benches that start it; empty where there is none.
+	Program string
 }
 
 // All returns every bench, in the order of the table.

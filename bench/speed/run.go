@@ -70,11 +70,12 @@ func Run(ctx context.Context, benches []Bench, opt Options) ([]Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to work in: %w", err)
 	}
-	results, err := runIn(ctx, dir, tasks(benches, opt.Sizes), opt)
-	return results, errors.Join(err, os.RemoveAll(dir))
+	fixtures := NewFixtures(dir)
+	results, err := runIn(ctx, dir, fixtures, tasks(benches, opt.Sizes), opt)
+	return results, errors.Join(err, fixtures.Close(), os.RemoveAll(dir))
 }
 
-func runIn(ctx context.Context, dir string, rows []task, opt Options) ([]Result, error) {
+func runIn(ctx context.Context, dir string, fixtures *Fixtures, rows []task, opt Options) ([]Result, error) {
 	var results []Result
 	for i, t := range rows {
 		step := func(part, parts int) {
@@ -83,7 +84,7 @@ func runIn(ctx context.Context, dir string, rows []task, opt Options) ([]Result,
 			}
 		}
 		step(0, 0)
-		row, err := t.run(ctx, dir, Env{Size: t.size, Program: opt.Program, Step: step})
+		row, err := t.run(ctx, dir, Env{Size: t.size, Fixtures: fixtures, Program: opt.Program, Step: step})
 		if err != nil {
 			return results, fmt.Errorf("measure %s: %w", t.name, err)
 		}

@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"kioku/search":         {"kioku/embed"},
 	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
 	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
-	"kioku/bench/speed":    {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
+	"kioku/bench/speed":    {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/server", "kioku/proto/kioku/v1"},
 	"kioku/server":         {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/proto/kioku/v1"},
 	"kioku/agent":          {"kioku/proto/kioku/v1"},
 }

@@ -18,8 +18,8 @@ import (
 )
 
 func (a *app) benchCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "bench", Short: "Measure how well searches find what they should", Args: cobra.NoArgs}
-	cmd.AddCommand(a.benchRetrievalCmd(), a.benchGoldenCmd())
+	cmd := &cobra.Command{Use: "bench", Short: "Measure how well searches find what they should, and how fast", Args: cobra.NoArgs}
+	cmd.AddCommand(a.benchRetrievalCmd(), a.benchGoldenCmd(), a.benchSpeedCmd())
 	return cmd
 }
 

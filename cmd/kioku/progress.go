@@ -132,6 +132,15 @@ func (m *meter) description(p *kiokuv1.Progress) string {
 	return text
 }
 
+// clear takes the bar away until the next step, so that something can be written in its place.
+func (m *meter) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bar != nil {
+		_ = m.bar.Clear()
+	}
+}
+
 // end takes the bar away.
 func (m *meter) end() {
 	m.mu.Lock()

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"kioku/bench"
+	"kioku/bench/speed"
+)
+
+// defaultSizes let a run end within ten minutes on two cores.
+const defaultSizes = "1k,10k,100k"
+
+// speedRun is what the flags of bench speed ask for.
+type speedRun struct {
+	sizes    string
+	only     []string
+	plot     string
+	markdown bool
+}
+
+func (a *app) benchSpeedCmd() *cobra.Command {
+	var r speedRun
+	cmd := &cobra.Command{
+		Use: "speed", Short: "Measure how fast Kioku is on this machine",
+		Long: "Measure what Kioku does beside a yardstick that does the least of it, on the same made-up notes, and print the ratio of\n" +
+			"each with the most that it should be. Nothing leaves the machine, and no index of yours is touched. Rows that end in\n" +
+			"a size are measured at each size. With --json each row is an object on a line of its own, as soon as it is measured.",
+		Example: "  kioku bench speed\n  kioku bench speed --sizes 1k,10k --only grpc --only memory\n  kioku bench speed --json --plot growth.svg",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.benchSpeed(cmd.Context(), r, speed.All()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.sizes, "sizes", defaultSizes, "`chunks` that sized rows are measured with")
+	f.StringArrayVar(&r.only, "only", nil, "measure the rows whose name contains this `text` alone (repeatable)")
+	f.StringVar(&r.plot, "plot", "", "draw cost against size into this SVG `file`")
+	f.BoolVar(&r.markdown, "markdown", false, "write the tables as Markdown")
+	return cmd
+}
+
+// benchSpeed measures benches. The rows that were measured are shown also where the run ends early.
+func (a *app) benchSpeed(ctx context.Context, r speedRun, benches []speed.Bench) error {
+	opt, benches, err := a.speedOptions(r, benches)
+	if err != nil {
+		return err
+	}
+	m := a.meter()
+	opt.Step = m.speed
+	if a.json {
+		opt.Done = func(result speed.Result) error {
+			m.clear()
+			return json.NewEncoder(a.stdout).Encode(result.Row)
+		}
+	}
+	results, err := speed.Run(ctx, benches, opt)
+	m.end()
+	return errors.Join(a.showSpeed(r, results), err)
+}
+
+// speedOptions refuses, before minutes were spent, what cannot be measured or written.
+func (a *app) speedOptions(r speedRun, benches []speed.Bench) (speed.Options, []speed.Bench, error) {
+	if r.markdown && a.json {
+		return speed.Options{}, nil, misuse("--markdown and --json exclude each other")
+	}
+	if r.plot != "" {
+		folder := filepath.Dir(a.inDir([]string{r.plot})[0])
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return speed.Options{}, nil, misuse("--plot %s: there is no folder %s", r.plot, folder)
+		}
+	}
+	sizes, err := speed.ParseSizes(r.sizes)
+	if err != nil {
+		return speed.Options{}, nil, misuse("--sizes: %w", err)
+	}
+	if benches, err = speed.Select(benches, r.only); err != nil {
+		return speed.Options{}, nil, misuse("--only: %w", err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return speed.Options{}, nil, fmt.Errorf("find the kioku binary: %w", err)
+	}
+	return speed.Options{Sizes: sizes, Program: program}, benches, nil
+}
+
+// showSpeed shows what was measured and draws the plot.
+func (a *app) showSpeed(r speedRun, results []speed.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	p := a.page()
+	switch {
+	case a.json:
+	case r.markdown:
+		p.speedMarkdown(results)
+	default:
+		p.speedTables(results)
+	}
+	err := a.show(p)
+	if r.plot != "" {
+		err = errors.Join(err, a.plotSpeed(r.plot, results))
+	}
+	a.tellHeld(results)
+	return err
+}
+
+// plotSpeed draws the plot into a file.
+func (a *app) plotSpeed(path string, results []speed.Result) error {
+	f, err := os.Create(a.inDir([]string{path})[0])
+	if err != nil {
+		return fmt.Errorf("write the plot: %w", err)
+	}
+	if err := errors.Join(speed.Plot(f, results), f.Close()); err != nil {
+		return fmt.Errorf("write the plot: %w", err)
+	}
+	return nil
+}
+
+// tellHeld tells how many goals are held.
+func (a *app) tellHeld(results []speed.Result) {
+	missed := 0
+	for _, r := range results {
+		if !r.Row.Held {
+			missed++
+		}
+	}
+	if missed == 0 {
+		a.notice("%s measured, every goal is held", count(len(results), "row"))
+		return
+	}
+	a.notice("%s measured, %d not held", count(len(results), "row"), missed)
+}
+
+// speed tells of one step of a run where it is time to.
+func (m *meter) speed(p speed.Progress) {
+	phase := p.Row
+	if p.Parts > 0 {
+		phase = fmt.Sprintf("%s, step %d of %d", p.Row, p.Part, p.Parts)
+	}
+	m.bench(bench.Progress{Set: "speed", Phase: phase, Done: p.Done, Total: p.Total})
+}

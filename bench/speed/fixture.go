@@ -48,7 +48,7 @@ func (e *Env) index(ctx context.Context, chunks, dims int) (*kioku.Memory, error
 		return m, nil
 	}
 	workspace := filepath.Join(f.dir, fmt.Sprintf("ws-%d", chunks))
-	if err := writeWorkspace(workspace, chunks); err != nil {
+	if err := writeWorkspace(ctx, workspace, chunks); err != nil {
 		return nil, fmt.Errorf("make fixture: %w", err)
 	}
 	m, err := e.build(ctx, workspace, filepath.Join(f.dir, fmt.Sprintf("state-%d-%d", chunks, dims)), dims)
@@ -89,7 +89,7 @@ func (e *Env) build(ctx context.Context, workspace, state string, dims int) (*ki
 
 // writeWorkspace writes daily logs with so many entries, each of which is a chunk. It leaves a workspace that is there
 // already.
-func writeWorkspace(dir string, chunks int) error {
+func writeWorkspace(ctx context.Context, dir string, chunks int) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
@@ -100,6 +100,9 @@ func writeWorkspace(dir string, chunks int) error {
 	w := newWords(42)
 	day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for ; chunks > 0; chunks -= perFile {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		var b strings.Builder
 		name := day.Format(time.DateOnly)
 		for range min(perFile, chunks) {

@@ -49,7 +49,7 @@ func benchMemory(ctx context.Context, e *Env) (ours, yardstick float64, err erro
 
 // indexFor indexes as many chunks as e has as a daemon would that gets its vectors from the server at base.
 func (e *Env) indexFor(ctx context.Context, workspace, state, base string) error {
-	if err := writeWorkspace(workspace, e.Size); err != nil {
+	if err := writeWorkspace(ctx, workspace, e.Size); err != nil {
 		return err
 	}
 	client, err := embed.New(embed.Config{Provider: "openai", Model: "speed", BaseURL: base, Dims: residentDims,
@@ -68,7 +68,7 @@ func (e *Env) indexFor(ctx context.Context, workspace, state, base string) error
 // benchIndexMemory measures how much memory a daemon takes while it indexes without vectors, and answers questions then.
 func benchIndexMemory(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
 	workspace := filepath.Join(e.Dir, "ws")
-	if err := writeWorkspace(workspace, indexingChunks); err != nil {
+	if err := writeWorkspace(ctx, workspace, indexingChunks); err != nil {
 		return 0, 0, fmt.Errorf("make the workspace: %w", err)
 	}
 	ours, err = e.peakOf(ctx, workspace, filepath.Join(e.Dir, "state"))

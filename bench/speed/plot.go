@@ -46,8 +46,8 @@ func Plot(w io.Writer, results []Result) error {
 	top := 0
 	for _, unit := range units(all) {
 		p := panel{unit: unit, top: float64(top + panelHead), x: x}
-		for i, g := range all {
-			if g.Unit == unit {
+		for _, g := range all {
+			if i := len(p.lines); g.Unit == unit {
 				p.lines = append(p.lines, line{Growth: g, ink: inks[i%len(inks)], dash: dashes[i/len(inks)%len(dashes)]})
 			}
 		}
@@ -133,7 +133,7 @@ func (p *panel) costAxis() axis {
 func (p *panel) grid(b *strings.Builder, y axis) {
 	for v := y.low; v <= 1.01*y.high; v *= 10 {
 		rule(b, plotLeft, y.at(v), plotRight, y.at(v), `class="grid"`)
-		text(b, plotLeft-8, y.at(v)+4, `text-anchor="end"`, strconv.FormatFloat(v, 'g', 3, 64))
+		text(b, plotLeft-8, y.at(v)+4, `text-anchor="end"`, power(v))
 	}
 	var sizes []int
 	for _, l := range p.lines {
@@ -147,6 +147,14 @@ func (p *panel) grid(b *strings.Builder, y axis) {
 		rule(b, x, p.top, x, p.bottom, `class="grid"`)
 		text(b, x, p.bottom+20, `text-anchor="middle"`, FormatSize(size))
 	}
+}
+
+// power writes a power of ten.
+func power(v float64) string {
+	if v > 0.5 {
+		return FormatSize(int(math.Round(v)))
+	}
+	return strconv.FormatFloat(v, 'g', 1, 64)
 }
 
 // placeLabels puts each label beside the end of its line, and those that would overlap below one another.

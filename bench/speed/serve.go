@@ -32,7 +32,7 @@ func serveBenches() []Bench {
 	return []Bench{
 		{Name: "grpc search overhead p50", Unit: "ms", Goal: 1, Run: benchGRPC},
 		{Name: "daemon memory", Unit: "MB", Goal: 1.3, Sized: true, Run: benchMemory},
-		{Name: "daemon memory while it indexes", Unit: "MB", Goal: 1, Run: benchIndexMemory},
+		{Name: "memory while indexing", Unit: "MB", Goal: 1, Run: benchIndexMemory},
 	}
 }
 

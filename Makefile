@@ -16,7 +16,7 @@ export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOS      := $(wildcard proto/kioku/v1/*.proto)
 
-.PHONY: build static test race vet lint bench demo proto docker clean
+.PHONY: build static test race vet lint bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -44,9 +44,17 @@ lint: vet
 	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 	$(GO) run $(STATICCHECK) -tags '$(TAGS)' ./...
 
-## bench: the speed table; each figure is a ratio of two things measured in the same run
-bench:
-	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m . ./cmd/kioku
+## bench: the speed table, a ratio of two things measured in the same run a row; then the Go benchmarks that have no row:
+## BenchmarkMisspelt, look-ups of misspelt words after syncs and edits
+bench: build
+	bin/kioku bench speed
+	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m .
+
+## performance: measure anew what docs/performance.md shows
+performance: build
+	bin/kioku bench speed --markdown --plot docs/performance.svg >bin/performance.md
+	sed -i -e '/^<!-- figures -->$$/,/^<!-- end of figures -->$$/{//!d}' \
+		-e '/^<!-- figures -->$$/r bin/performance.md' docs/performance.md
 
 ## demo: index the example workspace, serve it, ask five questions over gRPC; offline, without a key
 demo: build

@@ -1,0 +1,19 @@
+package speed
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestEveryRowIsExplained(t *testing.T) {
+	text, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range All() {
+		if !strings.Contains(string(text), "\n| `"+b.Name+"` | ") {
+			t.Errorf("docs/performance.md does not say what %q measures", b.Name)
+		}
+	}
+}

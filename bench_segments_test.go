@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kioku/embed"
 	"kioku/indexer"
@@ -66,7 +68,7 @@ func benchFile(path string, n int, r *rand.Rand, zipf *rand.Zipf) indexer.File {
 	for i := range n {
 		var text strings.Builder
 		for range 10 {
-			writeSentence(&text, r, zipf, false)
+			writeSentence(&text, r, zipf)
 		}
 		c := indexer.Chunk{}
 		c.StartLine, c.EndLine, c.Text = 10*i+1, 10*i+10, text.String()
@@ -104,3 +106,46 @@ func docFreq(ctx context.Context, rd search.Reader, terms []string) error {
 	_, err := rd.DocFreq(ctx, terms)
 	return err
 }
+
+// benchMemory opens an empty memory.
+func benchMemory(b *testing.B, ws string) *Memory {
+	b.Helper()
+	m, err := Open(b.Context(), Options{Workspace: ws, State: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { m.Close() })
+	return m
+}
+
+// writeSentence writes one line of words.
+func writeSentence(text *strings.Builder, r *rand.Rand, zipf *rand.Zipf) {
+	for range 10 + r.IntN(15) {
+		text.WriteString(word(zipf.Uint64()))
+		text.WriteByte(' ')
+	}
+	text.WriteString(".\n")
+}
+
+// word spells a number with syllables, so that frequent words are short.
+func word(n uint64) string {
+	const consonants, vowels = "bcdfghjklmnprstvwz", "aeiou"
+	var w []byte
+	for n += 20; n > 0; n /= 90 {
+		w = append(w, consonants[n%18], vowels[n/18%5])
+	}
+	return string(w)
+}
+
+// seconds runs f and returns how long it took.
+func seconds(b *testing.B, f func() error) float64 {
+	b.Helper()
+	start := time.Now()
+	if err := f(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(start).Seconds()
+}
+
+// median returns the middle of v, the upper one of two.
+func median(v []float64) float64 { return slices.Sorted(slices.Values(v))[len(v)/2] }

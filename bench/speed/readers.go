@@ -20,7 +20,7 @@ const busyChunks = 30_000
 // at the 95th percentile. Any error, a locked database among them, ends it.
 func searchWhileIndexing(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
 	workspace := filepath.Join(e.Dir, "busy")
-	if err := writeWorkspace(workspace, busyChunks); err != nil {
+	if err := writeWorkspace(ctx, workspace, busyChunks); err != nil {
 		return 0, 0, err
 	}
 	m, err := e.build(ctx, workspace, filepath.Join(e.Dir, "busy-state"), 0)

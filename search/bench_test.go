@@ -98,7 +98,7 @@ func newHundred(chunks []Chunk) *hundred {
 
 func (h *hundred) View(_ context.Context, _ bool, f func(Reader) error) error { return f(h) }
 
-func (h *hundred) Match(context.Context, []string, Filter, int) ([]int64, error) { return h.ids, nil }
+func (h *hundred) Match(context.Context, Terms, Filter, int) ([]int64, error) { return h.ids, nil }
 
 func (h *hundred) Nearest(_ context.Context, _ []float32, _ Filter, k int) ([]Neighbor, error) {
 	near := make([]Neighbor, k)

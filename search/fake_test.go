@@ -96,7 +96,7 @@ func (s *fakeStore) Match(_ context.Context, t Terms, f Filter, limit int) ([]in
 				counts[c.ID]++
 			}
 		}
-		if counts[c.ID] > 0 || len(terms) == 0 && f.admits(&c) {
+		if counts[c.ID] > 0 || len(t.All()) == 0 && f.admits(&c) {
 			ids = append(ids, c.ID)
 		}
 	}

@@ -39,30 +39,37 @@ func benchMemory(ctx context.Context, e *Env) (ours, yardstick float64, err erro
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	workspace, state := filepath.Join(e.Dir, "ws"), filepath.Join(e.Dir, "state")
-	if err := e.indexFor(ctx, workspace, state, base); err != nil {
+	vectors, err := e.indexFor(ctx, workspace, state, base)
+	if err != nil {
 		return 0, 0, fmt.Errorf("make the index: %w", err)
 	}
 	ours, err = e.peakOf(ctx, workspace, state, "--provider", "openai", "--model", "speed", "--base-url", base,
 		"--dims", strconv.Itoa(residentDims))
-	return ours, float64(e.Size)*residentDims*4/1e6 + residentBase + pageCaches, err
+	return ours, float64(vectors)*residentDims*4/1e6 + residentBase + pageCaches, err
 }
 
-// indexFor indexes as many chunks as e has as a daemon would that gets its vectors from the server at base.
-func (e *Env) indexFor(ctx context.Context, workspace, state, base string) error {
+// indexFor indexes as many entries as the size of e says, as a daemon would that gets its vectors from the server at base,
+// and returns how many vectors there are.
+func (e *Env) indexFor(ctx context.Context, workspace, state, base string) (vectors int, err error) {
 	if err := writeWorkspace(ctx, workspace, e.Size); err != nil {
-		return err
+		return 0, err
 	}
 	client, err := embed.New(embed.Config{Provider: "openai", Model: "speed", BaseURL: base, Dims: residentDims,
 		Transport: provider{residentDims}})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	m, err := kioku.Open(ctx, kioku.Options{Workspace: workspace, State: state, Embedder: client})
 	if err != nil {
-		return err
+		return 0, err
 	}
+	defer func() { err = errors.Join(err, m.Close()) }()
 	r, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
-	return errors.Join(err, r.EmbedErr, m.Close())
+	if err = errors.Join(err, r.EmbedErr); err != nil {
+		return 0, err
+	}
+	st, err := m.Status(ctx)
+	return st.Embedded, err
 }
 
 // benchIndexMemory measures how much memory a daemon takes while it indexes without vectors, and answers questions then.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -97,8 +98,10 @@ func (p *page) speedTables(results []speed.Result) {
 	p.table(t)
 }
 
-// speedMarkdown adds the same as Markdown.
+// speedMarkdown adds the same as Markdown, and what it was measured on.
 func (p *page) speedMarkdown(results []speed.Result) {
+	p.linef("Kioku %s on %s/%s, %s.", buildVersion(), runtime.GOOS, runtime.GOARCH, count(runtime.NumCPU(), "core"))
+	p.linef("")
 	p.markdownRow(speedHead)
 	p.markdownRule(len(speedHead))
 	for _, r := range results {

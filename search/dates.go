@@ -44,10 +44,14 @@ func (s Span) holds(date string) bool { return date != "" && s.First <= date && 
 //     calendar, while "last Friday" and 前の金曜 are the last one before today.
 //   - Early, mid and late in a month (上旬 中旬 下旬, 月初 月底, "end of") are the days 1-10, 11-20 and from 21 on;
 //     the end of a year is its December. The first week of a month is its days 1-7, the last week its last seven days.
-//   - Two days joined by a word for a range ("from ... to", 〜から〜まで, 从...到) are the days between them.
+//   - Two days joined by a word for a range ("from ... to", 〜から〜まで, 从...到) are the days between them. An open
+//     one ends today ("since March", 以降); "until" and 以前 are the year that ends there.
+//   - "this weekend", この週末 and 这个周末 lie in this week; a weekend alone is the last that has begun.
+//   - A number that is approximate (三四天前, "3 or 4 days ago") is a span; "a few days ago" is the week before today.
 //
 // Words with another meaning (may, march, second, sat) count beside a day, a year or a preposition only. Versions,
-// times of day, numbers in identifiers and what lies in the future of now ("tomorrow") are not read.
+// times of day, numbers in identifiers, what lies in the future of now ("tomorrow", 来年5月) and what comes again and
+// again ("every Friday") are not read.
 func Dates(query string, now time.Time) []Span { return datesIn(normalize(query), now) }
 
 // datesIn is Dates for a text that is normalised.
@@ -62,13 +66,16 @@ func readDates(norm string, now time.Time) ([]Span, []extent) {
 	var found []dated
 	for _, language := range []struct {
 		hints *regexp.Regexp
-		rules []dateRule
-	}{{englishHints, englishRules}, {kanjiHints, kanjiRules}, {kanjiHints, japaneseRules}, {kanjiHints, chineseRules}} {
+		rules [][]dateRule
+	}{
+		{englishHints, [][]dateRule{englishRules, englishQuarters}},
+		{kanjiHints, [][]dateRule{kanjiRules, japaneseRules, chineseRules, hanQuarters}},
+	} {
 		// Most texts name no date, which is cheaper to see at once than rule by rule.
 		if !language.hints.MatchString(low) {
 			continue
 		}
-		for _, rule := range language.rules {
+		for _, rule := range slices.Concat(language.rules...) {
 			found = append(found, rule.find(norm, low, today(now))...)
 		}
 	}
@@ -87,13 +94,16 @@ func readDates(norm string, now time.Time) ([]Span, []extent) {
 			real = append(real, d)
 		}
 	}
-	return spans(norm, ranges(low, real)), impossible
+	list := neighbours(low, real, today(now))
+	return spans(norm, ranges(low, list, today(now))), impossible
 }
 
 // dated is an expression at its place in a text.
 type dated struct {
 	days
 	start, end int
+	// hangs says that a hyphen stands before it: it is the end of a range or no date at all.
+	hangs bool
 }
 
 // withoutOverlaps keeps the first of those that share characters; of equal starts the longest comes first.
@@ -146,8 +156,8 @@ func (r dateRule) find(norm, low string, today time.Time) []dated {
 		if !m.standsAlone() {
 			continue
 		}
-		if d, ok := r.read(m); ok || d.impossible {
-			found = append(found, dated{d, m.start(), at[1]})
+		if d, ok := r.read(m); ok || d.impossible && !m.hangs() {
+			found = append(found, dated{d, m.start(), at[1], m.hangs()})
 		}
 	}
 	return found
@@ -180,11 +190,21 @@ func (m match) capital(name string) bool {
 func (m match) before() string { return m.low[:m.at[0]] }
 func (m match) after() string  { return m.low[m.at[1]:] }
 
-// standsAlone reports whether the expression is no piece of an identifier, a path, a number or a time.
+// follows reports whether the text right before the expression matches.
+func (m match) follows(re *regexp.Regexp) bool { return re.MatchString(tail(m.before())) }
+
+// tail returns the end of a text, long enough for the words that lead to a date.
+func tail(s string) string { return s[max(0, len(s)-40):] }
+
+// hangs reports whether a hyphen joins the expression to what stands before it.
+func (m match) hangs() bool { return isASCIIWord(m.low[m.at[0]]) && strings.HasSuffix(m.before(), "-") }
+
+// standsAlone reports whether the expression is no piece of an identifier, a path, a number or a time. It may hang on a
+// hyphen.
 func (m match) standsAlone() bool {
 	before, after := m.before(), m.after()
 	if n := len(before); n > 0 && isASCIIWord(m.low[m.at[0]]) {
-		if isASCIIWord(before[n-1]) || strings.IndexByte(`-/._@#\$+`, before[n-1]) >= 0 {
+		if isASCIIWord(before[n-1]) || strings.IndexByte(`/._@#\$+`, before[n-1]) >= 0 {
 			return false
 		}
 	}

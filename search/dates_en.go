@@ -17,19 +17,25 @@ const (
 		`seventeenth|eighteenth|nineteenth|twentieth|thirtieth))\b`
 	enYear    = `(?P<year>(?:19|20)\d\d)\b`
 	enWeekday = `(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues|tue|wed|thurs|thur|thu|fri|sat|sun)\b`
-	enNumber  = `(?P<n>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a couple of|couple of)`
-	enUnit    = `(?P<unit>day|week|month|year)s?\b`
-	enPart    = `(?P<part>early|mid|late|(?:the )?(?:beginning|start|middle|end) of|(?:the )?(?:first|second|third|fourth|last) week (?:of|in))(?:[ -]the\b)?[ -]`
+	enNumber  = `(?P<n>\d{1,4}|(?:twenty|thirty|forty|fifty|sixty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|` +
+		`thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|` +
+		`a couple of|couple of|an?)`
+	enUnit = `(?P<unit>day|week|fortnight|month|quarter|year)s?\b`
+	enPart = `(?P<part>early|mid|late|(?:the )?(?:beginning|start|middle|end) of|(?:the )?(?:first|second|third|fourth|last) week (?:of|in))(?:[ -]the\b)?[ -]`
 )
 
 // englishHints matches every text that may hold an English or a numeric date.
 var englishHints = regexp.MustCompile(`\d[-/]\d|\b[rhs]\d{1,2}[./]\d|\b(?:today|tonight|yesterday|last|this|past|previous|ago|earlier|weekend|` +
 	`(?:19|20)\d\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|spring|summer|autumn|` +
-	`fall|winter|end|beginning|start)`)
+	`fall|winter|end|beginning|start|other day|q[1-4]\b|quarter)`)
+
+// What makes an expression one of the future, or of every year.
+var enAhead = regexp.MustCompile(`\b(?:next|every|each|coming|upcoming|following) $`)
 
 // englishRules read English, and dates in digits as they are written anywhere.
 var englishRules = []dateRule{
 	{regexp.MustCompile(`\b(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|/(?P<m>\d{1,2})/(?P<d>\d{1,2}))`), readISO},
+	{regexp.MustCompile(`\b(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})/(?P<y2>\d{4})-(?P<m2>\d{2})-(?P<d2>\d{2})\b`), readInterval},
 	{regexp.MustCompile(`\b` + `(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])\b`), func(m match) (days, bool) {
 		if strings.HasPrefix(m.after(), "-") || strings.HasPrefix(m.after(), "/") {
 			return days{}, false
@@ -39,23 +45,28 @@ var englishRules = []dateRule{
 	{regexp.MustCompile(`\b(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})\b`), readSlashes},
 	{regexp.MustCompile(`\b(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])\b`), readDigits},
 	{regexp.MustCompile(`\b(?P<era>[rhs])(?P<year>\d{1,2})(?:\.(?P<month>\d{1,2})\.(?P<day>\d{1,2})|/(?P<m>\d{1,2})/(?P<d>\d{1,2}))\b`), readEraDigits},
-	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?` + enMonth + `[ -](?:the )?` + enDay + `(?:,? (?:of |in )?` + enYear + `)?`), readDayOfMonth},
-	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?` + enDay + `(?P<of> of)?[ -]` + enMonth + `(?:,? (?:of |in )?` + enYear + `)?`), readDayOfMonth},
+	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?` + enMonth + `[ -](?:the )?` + enDay + `(?:(?:,? (?:of |in )?|-)` + enYear + `)?`), readDayOfMonth},
+	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?(?:(?P<from>\d{1,2})(?:st|nd|rd|th)?(?: ?[-–—~] ?| to (?:the )?|(?P<and> and (?:the )?)))?` + enDay +
+		`(?P<of> of)?[ -]` + enMonth + `(?:(?:,? (?:of |in )?|-)` + enYear + `)?`), readDayOfMonth},
 	{regexp.MustCompile(`\b(?:` + enPart + `)?` + enMonth + `(?:,| of)? ` + enYear), readMonth},
 	{regexp.MustCompile(`\b(?:(?P<lead>in|during|since|until|of|last|this|throughout|before|after|between|from|to|by|back in) |` + enPart + `)?` + enMonth), readMonth},
-	{regexp.MustCompile(`\b(?:(?P<part>(?:the )?(?:beginning|start|middle|end)) of |(?P<early>early|late) )?(?P<which>last|this|previous|the past|past|the) (?P<unit>week|month|year|weekend)\b`), readUnit},
+	{regexp.MustCompile(`\b(?:(?P<part>(?:the )?(?:beginning|start|middle|end)) of |(?P<early>early|late) )?(?P<which>last|this|previous|the past|past|the) (?P<unit>week|fortnight|month|quarter|year|weekend)\b`), readUnit},
 	{regexp.MustCompile(`\b(?:the )?(?P<day>today|tonight|day before yesterday|yesterday|last night|this (?:morning|afternoon|evening))\b`), readNamedDay},
-	{regexp.MustCompile(`\b` + enNumber + ` ` + enUnit + ` (?:ago|earlier|back)\b`), func(m match) (days, bool) {
-		return ago(m.today, enCount(m.get("n")), m.get("unit")[0])
+	{regexp.MustCompile(`\b(?:(?P<near>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)(?: or | to |-))?` + enNumber + ` ` + enUnit + ` (?:ago|earlier|back)\b`), readAgo},
+	{regexp.MustCompile(`\b(?:(?:a few|several|some|few) ` + enUnit + ` (?:ago|earlier|back)|the other day)\b`), func(m match) (days, bool) {
+		return aFewAgo(m.today, (m.get("unit") + "d")[0])
 	}},
+	{regexp.MustCompile(`\b(?:the )?(?:` + enWeekday + `|(?P<unit>week|weekend|month|quarter|year)) before last\b`), readBeforeLast},
+	{regexp.MustCompile(`\bnext (?:week|month|quarter|year)\b`), func(match) (days, bool) { return days{ahead: true}, true }},
 	{regexp.MustCompile(`\b(?:last|past|previous) ` + enNumber + ` ` + enUnit), func(m match) (days, bool) {
 		return rolling(m.today, enCount(m.get("n")), m.get("unit")[0])
 	}},
-	{regexp.MustCompile(`\b(?P<which>last|this|this past|past|previous|on|since|until|by) ` + enWeekday), readWeekday},
+	{regexp.MustCompile(`\b(?:(?P<which>last|this|this past|past|previous)|(?P<lead>on|since|until|by|before|after|from)) ` + enWeekday), readWeekday},
 	{regexp.MustCompile(`\b` + enWeekday + `,? (?:of )?(?P<week>last|this) week\b`), readWeekday},
 	{regexp.MustCompile(`\b(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b`), readWeekday},
 	{regexp.MustCompile(`\b(?:(?P<which>last|this|in the|during the|over the|the past) )?(?P<season>spring|summer|autumn|fall|winter)\b(?: (?:of |in )?` + enYear + `)?`), readSeason},
-	{regexp.MustCompile(`\b(?:(?P<part>(?:the )?(?:beginning|start|end) of|early|late)|in|during|since|throughout|year|back in) (?:the year )?` + enYear), readYear},
+	{regexp.MustCompile(`\b(?:(?P<part>(?:the )?(?:beginning|start|end) of|early|late)|(?P<lead>in|during|since|throughout|year|back in)) (?:the year )?` + enYear), readYear},
+	{regexp.MustCompile(`\b(?:from|between|in|during) ` + enYear + `(?: ?[-–—~] ?| (?:to|until|through|and) )(?P<to>(?:19|20)\d\d)\b`), readYears},
 }
 
 var enMonths = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
@@ -103,111 +114,20 @@ func readEraDigits(m match) (days, bool) {
 	return d, true
 }
 
+// readInterval reads 2023-05-01/2023-05-08.
+func readInterval(m match) (days, bool) {
+	d, ok := dayOf(m.number("year"), m.number("month"), m.number("day"))
+	end, also := dayOf(m.number("y2"), m.number("m2"), m.number("d2"))
+	d.last, d.closed = end.last, true
+	return d, ok && also && !d.last.Before(d.first)
+}
+
 // readSlashes reads 5/8/2023 as the 8th of May; the day comes first where there is no such month.
 func readSlashes(m match) (days, bool) {
 	if d, ok := dayOf(m.number("year"), m.number("month"), m.number("day")); ok {
 		return d, true
 	}
 	return dayOf(m.number("year"), m.number("day"), m.number("month"))
-}
-
-// readDayOfMonth reads "May 8th, 2023" and "8 May". Without a capital, a year or a suffix "may 8" is no date.
-func readDayOfMonth(m match) (days, bool) {
-	sure := m.capital("month") || m.get("ord")+m.get("year")+m.get("of")+m.get("word")+m.get("week") != "" || len(m.get("month")) > 5
-	if !sure || m.get("word") == "second" && !m.capital("month") && m.get("of") == "" && m.get("year") == "" {
-		return days{}, false
-	}
-	n := m.number("day")
-	if w := m.get("word"); w != "" {
-		n = enOrdinal(w)
-	}
-	d, ok := recentDay(m.today, m.monthNumber(), n)
-	if m.get("year") != "" {
-		d, ok = dayOf(m.number("year"), m.monthNumber(), n)
-	}
-	if ok && m.get("week") != "" {
-		d = weekOf(d.first, 0)
-	}
-	return d, ok
-}
-
-var enOrdinals = strings.Fields(`first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
-	thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth`)
-
-func enOrdinal(w string) int {
-	switch {
-	case w == "thirtieth":
-		return 30
-	case strings.HasPrefix(w, "twenty"):
-		return 20 + enOrdinal(w[len("twenty-"):])
-	case strings.HasPrefix(w, "thirty"):
-		return 30 + enOrdinal(w[len("thirty-"):])
-	}
-	return slices.Index(enOrdinals, w) + 1
-}
-
-// readMonth reads "July", "in May", "early June" and "July 2023".
-func readMonth(m match) (days, bool) {
-	month, year, lead := m.monthNumber(), m.get("year"), m.get("lead")
-	if year == "" && !m.isMonth() {
-		return days{}, false
-	}
-	d, ok := recentMonth(m.today, month)
-	switch {
-	case year != "":
-		d, ok = monthOf(m.number("year"), month)
-	case lead == "this":
-		d, ok = monthOf(m.today.Year(), month)
-	case lead == "last" && d.last.After(m.today):
-		d, ok = monthOf(d.first.Year()-1, month)
-	}
-	return d.part(m.get("part")), ok
-}
-
-// isMonth reports whether a month's name without a year is meant as one.
-func (m match) isMonth() bool {
-	name, lead, part := m.get("month"), m.get("lead"), m.get("part")
-	switch {
-	case part != "":
-		return len(name) > 3 || m.capital("month")
-	case name == "may" && (lead == "this" || lead == "to" || lead == "by" || lead == "before" || lead == "after" || lead == "from"):
-		return m.capital("month") && lead != "this"
-	case name == "march", name == "may", len(name) <= 4 && name != "june" && name != "july":
-		// "march" and "may" are words, the short forms are words or pieces of names.
-		return lead == "in" || lead == "during" || lead == "since" || lead != "" && m.capital("month")
-	case name == "april", name == "june", name == "august":
-		// Names of people too: "a friend of June".
-		return lead != "" && lead != "of" && lead != "by" && lead != "before" && lead != "after"
-	}
-	return m.capital("month") || lead != ""
-}
-
-// part returns the part of a month that a phrase names, all of it for "".
-func (d days) part(phrase string) days {
-	phrase = strings.TrimPrefix(phrase, "the ")
-	if nth := slices.Index([]string{"first", "second", "third", "fourth", "last"}, before(phrase, " week")); nth >= 0 {
-		if nth == 4 {
-			d.first = d.last.AddDate(0, 0, -6)
-			return d
-		}
-		d.first = d.first.AddDate(0, 0, 7*nth)
-		d.last = d.first.AddDate(0, 0, 6)
-		return d
-	}
-	switch before(phrase, " ") {
-	case "early", "beginning", "start":
-		return d.third(early)
-	case "mid", "middle":
-		return d.third(mid)
-	case "late", "end":
-		return d.third(late)
-	}
-	return d
-}
-
-func before(s, sep string) string {
-	head, _, _ := strings.Cut(s, sep)
-	return head
 }
 
 // readUnit reads "last week", "this month", "the past year" and "the weekend".
@@ -221,6 +141,10 @@ func readUnit(m match) (days, bool) {
 			return recentWeekend(m.today), true
 		}
 		return weekOf(m.today, -1).weekend(), true
+	}
+	if unit == "fortnight" {
+		d, ok := rolling(m.today, 1, 'f')
+		return d, ok && which != "this" && which != "the"
 	}
 	part := cmp.Or(m.get("part"), m.get("early"))
 	n := -1
@@ -263,11 +187,11 @@ func (d days) yearPart(phrase string) days {
 func readNamedDay(m match) (days, bool) {
 	switch m.get("day") {
 	case "yesterday", "last night":
-		return ago(m.today, 1, 'd')
+		return nearDay(m.today, 1)
 	case "day before yesterday":
-		return ago(m.today, 2, 'd')
+		return nearDay(m.today, 2)
 	}
-	return oneDay(m.today), true
+	return nearDay(m.today, 0)
 }
 
 // enCount returns the number of "three", "a" and "12".
@@ -275,25 +199,57 @@ func enCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}
-	if i := slices.Index(strings.Fields("one two three four five six seven eight nine ten eleven twelve"), s); i >= 0 {
+	if i := slices.Index(enNumbers, s); i >= 0 {
 		return i + 1
 	}
 	if strings.HasSuffix(s, "couple of") {
 		return 2
 	}
+	tens, ones, _ := strings.Cut(strings.Replace(s, "-", " ", 1), " ")
+	if i := slices.Index(enTens, tens); i >= 0 {
+		return 10*(i+2) + slices.Index(enNumbers, ones) + 1
+	}
 	return 1
+}
+
+var (
+	enNumbers = strings.Fields(`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+		sixteen seventeen eighteen nineteen`)
+	enTens = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
+)
+
+// readAgo reads "three days ago" and "3 or 4 weeks ago".
+func readAgo(m match) (days, bool) {
+	n, near, unit := enCount(m.get("n")), m.get("near"), m.get("unit")[0]
+	if near == "" {
+		return ago(m.today, n, unit)
+	}
+	return between(m.today, enCount(near), n, unit)
+}
+
+// readBeforeLast reads "the Friday before last" and "the week before last".
+func readBeforeLast(m match) (days, bool) {
+	switch unit := m.get("unit"); unit {
+	case "":
+		if !m.isWeekday() {
+			return days{}, false
+		}
+		return oneDay(recentWeekday(m.today, m.weekdayNumber(), true).first.AddDate(0, 0, -7)), true
+	case "weekend":
+		return weekOf(m.today, -2).weekend(), true
+	default:
+		return ago(m.today, 2, unit[0])
+	}
 }
 
 // readWeekday reads "last Friday", "on Monday", "Tuesday of last week". A short form needs a capital.
 func readWeekday(m match) (days, bool) {
-	name := m.get("weekday")
-	if len(name) < 6 && !m.capital("weekday") {
-		return days{}, false
-	}
-	n := slices.Index([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, name[:3])
+	n := m.weekdayNumber()
 	switch {
-	case strings.HasSuffix(m.before(), "every ") || strings.HasSuffix(m.before(), "each ") || strings.HasSuffix(m.before(), "next "):
+	case !m.isWeekday():
 		return days{}, false
+	case m.follows(enAhead):
+		return days{ahead: true}, true
 	case m.get("week") == "last":
 		return weekOf(m.today, -1).weekday(n), true
 	case m.get("week") == "this", m.get("which") == "this":
@@ -301,6 +257,14 @@ func readWeekday(m match) (days, bool) {
 	}
 	which := m.get("which")
 	return recentWeekday(m.today, n, which == "last" || which == "previous" || strings.HasSuffix(which, "past")), true
+}
+
+// isWeekday reports whether the name of a weekday is meant as one.
+func (m match) isWeekday() bool { return len(m.get("weekday")) >= 6 || m.capital("weekday") }
+
+// weekdayNumber counts from 0, which is Monday.
+func (m match) weekdayNumber() int {
+	return slices.Index([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, m.get("weekday")[:3])
 }
 
 // readSeason reads "summer 2023", "last winter" and "in the spring".
@@ -319,3 +283,10 @@ func readSeason(m match) (days, bool) {
 }
 
 func readYear(m match) (days, bool) { return yearOf(m.number("year")).yearPart(m.get("part")), true }
+
+// readYears reads "from 2021 to 2022".
+func readYears(m match) (days, bool) {
+	d := yearOf(m.number("year"))
+	d.last, d.closed = yearOf(m.number("to")).last, true
+	return d, d.first.Before(d.last)
+}

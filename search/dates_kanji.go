@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -16,21 +15,25 @@ const (
 	hanYear = `(?:(?P<era>令和|平成|昭和|大正)?(?P<year>元|\d{1,4}|[〇零一二三四五六七八九十]{1,4})年)`
 	// A relative year.
 	hanWhichYear = `(?P<which>去年|昨年|一昨年|おととし|今年|前年|大前年)`
+	hanMonths    = `(?:个|個|か|ヶ|ケ|カ|ヵ|箇)月`
 	hanPart      = `(?:の|的)?(?P<part>上旬|初旬|中旬|下旬|初め|はじめ|始め|半ば|終わり|月初|月中|月底|初|头|頭|底|末)`
 	hanSeason    = `(?P<season>春|夏|秋|冬)(?:天|季)?`
 )
 
 // kanjiHints matches every text that may hold a date in Japanese or Chinese.
-var kanjiHints = regexp.MustCompile(`[年月日号號今昨前去先上这這本周週曜末近]|星期|礼拜|禮拜|おと|きのう|きょう`)
+var kanjiHints = regexp.MustCompile(`[年月日号號今昨前去先上这這本周週曜末近]|四半期|季度|星期|礼拜|禮拜|おと|きのう|きょう`)
 
 // kanjiRules read calendar days, as they are written in both languages.
 var kanjiRules = []dateRule{
-	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?P<day>` + hanNumber + `)(?:日|号|號)`), readHanDay},
+	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:(?P<from>` + hanNumber + `)(?:[-–—~〜至到]|から))?(?P<day>` + hanNumber + `)(?:日|号|號)(?: ?\([月火水木金土日]\))?`), readHanDay},
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:份)?(?:` + hanPart + `)?`), readHanMonth},
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)(?:度)?(?:(?:の|的)?(?:` + hanSeason + `|(?P<part>年末|年底|年始|年初|末|底|初め|初)))?`), readHanYear},
+	{regexp.MustCompile(`(?:(?P<near>` + hanNumber + `)[、,~〜\-至到])?(?P<n>` + hanNumber + `|[数數幾几])(?P<unit>天|日|(?:个|個)?` + zhWeek + `間?|` +
+		hanMonths + `|年)(?:之|以)?前`), readHanAgo},
 	{regexp.MustCompile(hanRolling), readHanRolling},
+	{regexp.MustCompile(`(?P<which>この|(?:先々週|先先週|先週|今週)の?)?(?:[周週]末|土日)`), readHanWeekend},
 	{regexp.MustCompile(`年(?P<part>末|底|始|初)`), func(m match) (days, bool) {
-		if m.isNumbered() {
+		if m.isNumbered() || m.follows(hanAhead) {
 			return days{}, false
 		}
 		month := 12
@@ -40,7 +43,7 @@ var kanjiRules = []dateRule{
 		return recentMonth(m.today, month)
 	}},
 	{regexp.MustCompile(`月(?P<part>初|底|末)`), func(m match) (days, bool) {
-		if m.isNumbered() {
+		if m.isNumbered() || m.follows(hanAhead) {
 			return days{}, false
 		}
 		d := monthFrom(m.today, 0).hanPart(m.get("part"))
@@ -51,8 +54,15 @@ var kanjiRules = []dateRule{
 	}},
 }
 
+// What makes an expression one of the future, or one that comes again: a year before a month, and a week, a month or a
+// year before what lies in it.
+var (
+	hanAheadYear = regexp.MustCompile(`(?:来|來|明|后|後|翌|次|毎|每)年度?(?:の|的)?$|(?:次|今度)の?$`)
+	hanAhead     = regexp.MustCompile(`(?:来|來|明|翌|下|次|毎|每|今度|后年|後年)(?:年|月|周|週|星期|个|個)?(?:の|的)?$`)
+)
+
 // hanRolling matches the last n days, weeks, months or years in both languages: 過去10日間, ここ3日, 最近三周.
-const hanRolling = `(?:過去|过去|最近|直近|近|ここ)(?:の|的)?(?P<n>` + hanNumber +
+const hanRolling = `(?:過去|过去|最近|直近|近|ここ|この)(?:の|的)?(?P<n>` + hanNumber +
 	`)(?P<unit>天|日|(?:个|個)?(?:周|週|星期|礼拜|禮拜)|(?:个|個|か|ヶ|ケ|カ|ヵ|箇)月|年)(?:間|间)?`
 
 func readHanRolling(m match) (days, bool) {
@@ -99,6 +109,9 @@ func yearsBack(which string) int {
 func readHanDay(m match) (days, bool) {
 	month, day := hanInt(m.get("month")), hanInt(m.get("day"))
 	y, ok := m.hanYearOf()
+	if ok && m.follows(hanAheadYear) {
+		return days{ahead: true}, true
+	}
 	if !ok || m.isNumbered() {
 		return days{}, false
 	}
@@ -106,15 +119,22 @@ func readHanDay(m match) (days, bool) {
 	if strings.HasPrefix(m.after(), "間") {
 		return days{}, false
 	}
-	if y == 0 {
-		return recentDay(m.today, month, day)
+	d, ok := recentDay(m.today, month, day)
+	if y != 0 {
+		d, ok = dayOf(y, month, day)
 	}
-	return dayOf(y, month, day)
+	if from := hanInt(m.get("from")); ok && from > 0 && from < day {
+		d.first, d.closed = d.first.AddDate(0, 0, from-day), true
+	}
+	return d, ok
 }
 
 func readHanMonth(m match) (days, bool) {
 	month := hanInt(m.get("month"))
 	y, ok := m.hanYearOf()
+	if ok && m.follows(hanAheadYear) {
+		return days{ahead: true}, true
+	}
 	if !ok || m.isNumbered() || len(m.get("month")) > 2 && isDigit(m.get("month")[0]) {
 		return days{}, false
 	}
@@ -204,11 +224,6 @@ func hanWeekday(s string) int {
 	return slices.Index([]string{"一", "二", "三", "四", "五", "六"}, s)
 }
 
-// hanAgo returns the day, week, month or year of a number and a unit such as 三週間 and 3个月.
-func hanAgo(today time.Time, number, unit string) (days, bool) {
-	return ago(today, hanInt(number), hanUnit(unit))
-}
-
 // hanUnit returns d, w, m or y for a unit such as 天, 週間, 个月 and 年.
 func hanUnit(unit string) byte {
 	kinds := []struct {
@@ -221,4 +236,79 @@ func hanUnit(unit string) byte {
 		}
 	}
 	return 'd'
+}
+
+// readHanAgo reads 3日前, 两周前, 三四天前 and 数日前. 5日前後 is another thing.
+func readHanAgo(m match) (days, bool) {
+	number, unit := m.get("n"), hanUnit(m.get("unit"))
+	if m.isNumbered() || strings.HasPrefix(m.after(), "後") || strings.HasPrefix(m.after(), "后") {
+		return days{}, false
+	}
+	if strings.Contains("数數幾几", number) {
+		return aFewAgo(m.today, unit)
+	}
+	near, far, ok := hanAbout(number)
+	if n := m.get("near"); n != "" {
+		near = hanInt(n)
+	}
+	if !ok {
+		return days{}, false
+	}
+	return between(m.today, near, far, unit)
+}
+
+// hanAbout returns the ends of an approximate number (三四, 两三), which are one for an exact number; false for other
+// numerals side by side (二三十).
+func hanAbout(s string) (near, far int, ok bool) {
+	numerals, run := []rune(s), 0
+	for _, r := range numerals {
+		if run++; r == '十' || isASCIIWord(s[0]) {
+			run = 0
+		}
+		if r == '〇' || r == '零' {
+			return hanInt(s), hanInt(s), true
+		}
+		if run == 2 {
+			near, far = hanInt(string(numerals[0])), hanInt(string(numerals[1]))
+			return near, far, len(numerals) == 2 && far == near+1
+		}
+	}
+	return hanInt(s), hanInt(s), true
+}
+
+// weeksBack is how many weeks or months 先々週, 先月, 上上周 and the like lie back; 今週 and 这周 are 0.
+func weeksBack(which string) int {
+	return min(2, strings.Count(which, "先")+strings.Count(which, "々")+strings.Count(which, "上"))
+}
+
+// readHanWeek reads 先週, 先週末, 先週の金曜 and 上周五.
+func readHanWeek(m match) (days, bool) {
+	w := weekOf(m.today, -weeksBack(m.get("which")))
+	switch {
+	case m.get("end") != "":
+		return w.weekend(), true
+	case m.get("weekday") != "":
+		return w.weekday(hanWeekday(m.get("weekday"))), true
+	}
+	return w, true
+}
+
+// readHanWeekend reads 週末, この週末 and 先週の土日.
+func readHanWeekend(m match) (days, bool) {
+	switch which := m.get("which"); {
+	case m.isNumbered(), m.follows(hanAhead), strings.HasPrefix(m.after(), "祝"):
+		return days{}, false
+	case which != "":
+		return weekOf(m.today, -weeksBack(which)).weekend(), true
+	}
+	return recentWeekend(m.today), true
+}
+
+// readHanMonthFrom reads 先月, 先月の5日, 上个月底.
+func readHanMonthFrom(m match) (days, bool) {
+	month := monthFrom(m.today, -weeksBack(m.get("which")))
+	if day := m.get("day"); day != "" {
+		return dayOf(month.first.Year(), int(month.first.Month()), hanInt(day))
+	}
+	return month.hanPart(m.get("part")), true
 }

@@ -146,10 +146,11 @@ type Status struct {
 	DatabaseBytes        int64
 	WALBytes             int64
 	Embedded             int
-	Cached               int
-	Degraded             []search.Degradation
-	Unavailable          []string
-	Syncing              bool
+	// Cached counts vectors of texts that are not indexed now.
+	Cached      int
+	Degraded    []search.Degradation
+	Unavailable []string
+	Syncing     bool
 }
 
 // SkippedFile is a file that is not indexed, and why.
@@ -228,7 +229,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	ix := opt.Index
-	ix.Workspace, ix.Notify, ix.Now, ix.Log = workspace, m.notify, opt.Now, m.log
+	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.analyze
 	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
 	m.Configure(opt.Search)
 	return m, nil

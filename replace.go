@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"iter"
 	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -27,14 +29,14 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 	if err := checkVectors(space, files); err != nil {
 		return err
 	}
-	terms := s.analyze(files)
+	files = s.analyzeAll(files)
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		w, err := s.newWriter(ctx, tx, space)
 		if err != nil {
 			return err
 		}
-		for i, f := range files {
-			if err := w.replace(ctx, f, terms[i]); err != nil {
+		for _, f := range files {
+			if err := w.replace(ctx, &f); err != nil {
 				return fmt.Errorf("index %s: %w", f.Path, err)
 			}
 		}
@@ -69,7 +71,7 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 			if err := checkVectors(space, one); err != nil {
 				return err
 			}
-			if err := w.replace(ctx, f, s.analyze(one)[0]); err != nil {
+			if err := w.replace(ctx, &s.analyzeAll(one)[0]); err != nil {
 				return fmt.Errorf("index %s: %w", f.Path, err)
 			}
 		}
@@ -84,44 +86,46 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 	return s.tidy(ctx)
 }
 
-// chunkTerms are the analysed terms of one chunk: the text for chunks_fts and their number.
-type chunkTerms struct {
-	text  string
-	count int
-}
-
-// analyze analyses the chunks of files on all cores, before the transaction that writes them begins.
-func (s *store) analyze(files []indexer.File) [][]chunkTerms {
-	all := make([][]chunkTerms, len(files))
+// analyzeAll analyses those files that Analyze has not seen, on all cores, before the transaction that writes them begins.
+func (s *store) analyzeAll(files []indexer.File) []indexer.File {
+	files = slices.Clone(files)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, f := range files {
-		g.Go(func() error {
-			all[i] = make([]chunkTerms, len(f.Chunks))
-			for j, c := range f.Chunks {
-				all[i][j] = s.analyzeChunk(f, c)
-			}
-			return nil
-		})
+	for i := range files {
+		f := &files[i]
+		if slices.ContainsFunc(f.Chunks, func(c indexer.Chunk) bool { return c.Terms == nil }) {
+			f.Chunks = slices.Clone(f.Chunks) // the caller's stay as they are
+			g.Go(func() error {
+				s.analyze(f)
+				return nil
+			})
+		}
 	}
 	g.Wait() // no goroutine returns an error
-	return all
+	return files
 }
 
-// analyzeChunk analyses one chunk. A panic costs the words of this chunk, not the process nor the file.
-func (s *store) analyzeChunk(f indexer.File, c indexer.Chunk) (t chunkTerms) {
+// analyze fills in the terms of the chunks of a file.
+func (s *store) analyze(f *indexer.File) {
+	for i := range f.Chunks {
+		f.Chunks[i].Terms = s.terms(f, &f.Chunks[i])
+	}
+}
+
+// terms analyses one chunk. A panic costs the words of this chunk, not the process nor the file.
+func (s *store) terms(f *indexer.File, c *indexer.Chunk) (t *indexer.Terms) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
-			t = chunkTerms{}
+			t = &indexer.Terms{}
 		}
 	}()
 	terms := search.ChunkTerms(c.Headings, chunkDate(f, c), c.Text)
-	return chunkTerms{strings.Join(terms, " "), len(terms)}
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms)}
 }
 
 // chunkDate is the date of the entry where it has one of its own, else that of its heading or of the file.
-func chunkDate(f indexer.File, c indexer.Chunk) string {
+func chunkDate(f *indexer.File, c *indexer.Chunk) string {
 	if c.Date != "" {
 		return c.Date
 	}
@@ -129,7 +133,7 @@ func chunkDate(f indexer.File, c indexer.Chunk) string {
 }
 
 // evergreen reports whether a file does not decay: its front matter says so, or it is one of the curated files.
-func evergreen(f indexer.File) bool {
+func evergreen(f *indexer.File) bool {
 	name := path.Base(f.Path)
 	return f.Meta.Evergreen || f.Source == indexer.SourceMemory && (name == "MEMORY.md" || name == "USER.md")
 }
@@ -140,8 +144,10 @@ type fileWriter struct {
 	meta  meta
 	space embed.Space
 	used  int64
+	// caching says that embedding_cache has rows.
+	caching bool
 
-	chunk, fts, vec, cache *sql.Stmt // vec is nil while there is no chunks_vec of this space
+	chunk, fts, vec, cache, uncache *sql.Stmt // vec is nil while there is no chunks_vec of this space
 }
 
 // newWriter prepares the statements of a transaction.
@@ -151,22 +157,27 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*
 		return nil, err
 	}
 	w := &fileWriter{tx: tx, meta: m, space: space, used: s.now().Unix()}
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.caching); err != nil {
+		return nil, fmt.Errorf("look into the cache: %w", err)
+	}
 	if space.Dims > 0 && m.space != space && m.embedded == 0 {
 		if err := createVectors(ctx, tx, space); err != nil {
 			return nil, err
 		}
 		w.meta.space = space
 	}
+	indexed := space.Dims > 0 && w.meta.space == space
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
 		want bool
 	}{
-		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, terms, text)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
+		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, terms, checksum, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
 		{&w.fts, "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)", true},
-		{&w.vec, insertVector, space.Dims > 0 && w.meta.space == space},
-		{&w.cache, insertCached, space.Dims > 0},
+		{&w.vec, insertVector, indexed},
+		{&w.uncache, deleteCached, indexed},
+		{&w.cache, insertCached, space.Dims > 0 && !indexed},
 	} {
 		if !p.want {
 			continue
@@ -179,8 +190,8 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*
 }
 
 // replace puts f in the place of what the index holds of it.
-func (w *fileWriter) replace(ctx context.Context, f indexer.File, terms []chunkTerms) error {
-	if err := w.remove(ctx, f.Path); err != nil || f.Gone {
+func (w *fileWriter) replace(ctx context.Context, f *indexer.File) error {
+	if err := w.remove(ctx, f); err != nil || f.Gone {
 		return err
 	}
 	res, err := w.tx.ExecContext(ctx, `INSERT INTO files
@@ -198,8 +209,9 @@ func (w *fileWriter) replace(ctx context.Context, f indexer.File, terms []chunkT
 	if f.Skipped == "" {
 		w.meta.files++
 	}
-	for i, c := range f.Chunks {
-		if err := w.insert(ctx, id, chunkDate(f, c), c, terms[i]); err != nil {
+	for i := range f.Chunks {
+		c := &f.Chunks[i]
+		if err := w.insert(ctx, id, chunkDate(f, c), c); err != nil {
 			return err
 		}
 	}
@@ -207,7 +219,7 @@ func (w *fileWriter) replace(ctx context.Context, f indexer.File, terms []chunkT
 }
 
 // countEmbedded counts the chunks of f that will have a row in chunks_vec.
-func (w *fileWriter) countEmbedded(f indexer.File) int {
+func (w *fileWriter) countEmbedded(f *indexer.File) int {
 	n := 0
 	for _, c := range f.Chunks {
 		if w.vec != nil && c.Vector != nil {
@@ -217,10 +229,19 @@ func (w *fileWriter) countEmbedded(f indexer.File) int {
 	return n
 }
 
-// insert writes one chunk to chunks, chunks_fts, chunks_vec and embedding_cache.
-func (w *fileWriter) insert(ctx context.Context, file int64, date string, c indexer.Chunk, terms chunkTerms) error {
+// insert writes one chunk to chunks, chunks_fts, and its vector to chunks_vec. A vector of another space than that of
+// the index goes to embedding_cache.
+func (w *fileWriter) insert(ctx context.Context, file int64, date string, c *indexer.Chunk) error {
+	var blob []byte
+	var checksum any // NULL
+	if c.Vector != nil {
+		blob = encodeVector(c.Vector)
+	}
+	if blob != nil && w.vec != nil {
+		checksum = crc32.Checksum(blob, castagnoli)
+	}
 	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, date, c.Hash[:], c.Tokens,
-		terms.count, c.Text)
+		c.Terms.Count, checksum, c.Text)
 	if err != nil {
 		return err
 	}
@@ -228,31 +249,29 @@ func (w *fileWriter) insert(ctx context.Context, file int64, date string, c inde
 	if err != nil {
 		return err
 	}
-	if _, err := w.fts.ExecContext(ctx, id, terms.text); err != nil {
+	if _, err := w.fts.ExecContext(ctx, id, c.Terms.Text); err != nil {
 		return err
 	}
 	w.meta.chunks++
-	w.meta.nTerms += terms.count
-	if c.Vector == nil || w.cache == nil {
+	w.meta.nTerms += c.Terms.Count
+	switch {
+	case blob == nil:
 		return nil
+	case w.vec != nil:
+		return w.insertVector(ctx, id, c.Hash, blob)
+	case w.cache != nil:
+		return execCached(ctx, w.cache, w.space, c.Hash, blob, w.used)
 	}
-	blob := encodeVector(c.Vector)
-	if w.vec != nil {
-		if _, err := w.vec.ExecContext(ctx, id, blob); err != nil {
-			return err
-		}
-		w.meta.embedded++
-	}
-	return execCached(ctx, w.cache, w.space, c.Hash, blob, w.used)
+	return nil
 }
 
-// remove takes a file and its chunks out of every table; a file that is not there is no error.
-func (w *fileWriter) remove(ctx context.Context, path string) error {
+// remove takes what the index holds of a file out of every table; a file that is not there is no error.
+func (w *fileWriter) remove(ctx context.Context, f *indexer.File) error {
 	var id int64
 	var chunks, embedded, terms int
 	var skipped bool
 	err := w.tx.QueryRowContext(ctx, `SELECT id, chunks, embedded, error <> '',
-			(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`, path).
+			(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`, f.Path).
 		Scan(&id, &chunks, &embedded, &skipped, &terms)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -261,8 +280,7 @@ func (w *fileWriter) remove(ctx context.Context, path string) error {
 		return err
 	}
 	if embedded > 0 {
-		// vec0 deletes row by row; a subquery in its WHERE would scan the whole table.
-		if err := w.removeVectors(ctx, id); err != nil {
+		if err := w.removeVectors(ctx, id, f); err != nil {
 			return err
 		}
 	}
@@ -281,25 +299,6 @@ func (w *fileWriter) remove(ctx context.Context, path string) error {
 	w.meta.chunks -= chunks
 	w.meta.embedded -= embedded
 	w.meta.nTerms -= terms
-	return nil
-}
-
-// removeVectors deletes the vectors of a file's chunks.
-func (w *fileWriter) removeVectors(ctx context.Context, file int64) error {
-	ids, err := queryIDs(ctx, w.tx, "SELECT id FROM chunks WHERE file = ?", file)
-	if err != nil {
-		return err
-	}
-	del, err := w.tx.PrepareContext(ctx, "DELETE FROM chunks_vec WHERE rowid = ?")
-	if err != nil {
-		return err
-	}
-	defer del.Close()
-	for _, id := range ids {
-		if _, err := del.ExecContext(ctx, id); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

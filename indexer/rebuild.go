@@ -151,7 +151,7 @@ func (r *run) batches(ctx context.Context, jobs []job, use func([]done) error) e
 			r.rep.Read++
 		}
 		b.add(d)
-		if b.full() {
+		if b.full(false) {
 			if err := use(b.files); err != nil {
 				return err
 			}

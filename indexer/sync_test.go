@@ -171,7 +171,7 @@ func TestFilesAreWrittenInOrderAndInBatches(t *testing.T) {
 	f.sync()
 	var all []string
 	for _, c := range f.index.commits {
-		if len(c) > 13 {
+		if len(c) > 25 {
 			t.Errorf("a commit of %d files with 20 chunks each", len(c))
 		}
 		all = append(all, c...)

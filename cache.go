@@ -71,7 +71,7 @@ func keepVectors(ctx context.Context, tx *sql.Tx) error {
 }
 
 // insertVector puts the vector of a chunk into chunks_vec, and takes it out of the cache.
-func (w *fileWriter) insertVector(ctx context.Context, id int64, h indexer.Hash, blob []byte) error {
+func (w *fileWriter) insertVector(ctx context.Context, id int64, c *indexer.Chunk, blob []byte) error {
 	if _, err := w.vec.ExecContext(ctx, id, blob); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (w *fileWriter) insertVector(ctx context.Context, id int64, h indexer.Hash,
 		return nil
 	}
 	sp := w.space
-	_, err := w.uncache.ExecContext(ctx, h[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+	_, err := w.uncache.ExecContext(ctx, c.Hash[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
 	return err
 }
 

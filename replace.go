@@ -117,11 +117,12 @@ func (s *store) terms(f *indexer.File, c *indexer.Chunk) (t *indexer.Terms) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
-			t = &indexer.Terms{}
+			t = &indexer.Terms{Date: f.Date}
 		}
 	}()
-	terms := search.ChunkTerms(c.Headings, chunkDate(f, c), c.Text)
-	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms)}
+	date := chunkDate(f, c)
+	terms := search.ChunkTerms(c.Headings, date, c.Text)
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date}
 }
 
 // chunkDate is the date of the entry where it has one of its own, else that of its heading or of the file.
@@ -210,8 +211,7 @@ func (w *fileWriter) replace(ctx context.Context, f *indexer.File) error {
 		w.meta.files++
 	}
 	for i := range f.Chunks {
-		c := &f.Chunks[i]
-		if err := w.insert(ctx, id, chunkDate(f, c), c); err != nil {
+		if err := w.insert(ctx, id, &f.Chunks[i]); err != nil {
 			return err
 		}
 	}
@@ -231,7 +231,7 @@ func (w *fileWriter) countEmbedded(f *indexer.File) int {
 
 // insert writes one chunk to chunks, chunks_fts, and its vector to chunks_vec. A vector of another space than that of
 // the index goes to embedding_cache.
-func (w *fileWriter) insert(ctx context.Context, file int64, date string, c *indexer.Chunk) error {
+func (w *fileWriter) insert(ctx context.Context, file int64, c *indexer.Chunk) error {
 	var blob []byte
 	var checksum any // NULL
 	if c.Vector != nil {
@@ -240,7 +240,7 @@ func (w *fileWriter) insert(ctx context.Context, file int64, date string, c *ind
 	if blob != nil && w.vec != nil {
 		checksum = crc32.Checksum(blob, castagnoli)
 	}
-	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, date, c.Hash[:], c.Tokens,
+	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Hash[:], c.Tokens,
 		c.Terms.Count, checksum, c.Text)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (w *fileWriter) insert(ctx context.Context, file int64, date string, c *ind
 	case blob == nil:
 		return nil
 	case w.vec != nil:
-		return w.insertVector(ctx, id, c.Hash, blob)
+		return w.insertVector(ctx, id, c, blob)
 	case w.cache != nil:
 		return execCached(ctx, w.cache, w.space, c.Hash, blob, w.used)
 	}

@@ -71,6 +71,9 @@ INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'usermerge', 2
 -- merged after it.
 INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'automerge', 16
   WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'automerge');
+-- The words of a commit are one segment: they are gathered in memory up to 4 MB, not 1.
+INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'hashsize', 4194304
+  WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'hashsize');
 
 -- chunks_vocab: how many chunks hold a term.
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks_vocab USING fts5vocab (chunks_fts, 'row');

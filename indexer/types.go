@@ -31,11 +31,13 @@ type Chunk struct {
 	Terms *Terms
 }
 
-// Terms are analysed words.
+// Terms are what an analysis made of a chunk.
 type Terms struct {
 	// Text is the words, separated by spaces, and Count how many they are.
 	Text  string
 	Count int
+	// Date of the chunk (YYYY-MM-DD), empty where it has none.
+	Date string
 }
 
 // File is what the index is to hold of one file from now on.

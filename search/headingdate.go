@@ -2,6 +2,7 @@ package search
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -27,8 +28,20 @@ func HeadingDate(headings, fallback string) string {
 	return inner
 }
 
-// fullDate matches every heading that may tell a year.
-var fullDate = regexp.MustCompile(`\d{4}|令和|平成|昭和|大正|〇`)
+// tellsYear reports whether a heading may tell a year: it has four digits in a row, or a word of Japanese years.
+func tellsYear(heading string) bool {
+	digits := 0
+	for i := range len(heading) {
+		if heading[i] < '0' || heading[i] > '9' {
+			digits = 0
+		} else if digits++; digits == 4 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(japaneseYears, func(word string) bool { return strings.Contains(heading, word) })
+}
+
+var japaneseYears = []string{"令和", "平成", "昭和", "大正", "〇"}
 
 // beforeDay is what may stand before the day that a heading begins with.
 var beforeDay = regexp.MustCompile(`(?i)^[\s#*_(\[]*(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s*)?[(\[]?$`)
@@ -39,7 +52,7 @@ var plainDay = regexp.MustCompile(`^#* *(\d{4}-\d\d-\d\d)(?:[^0-9A-Za-z/_@-][^0-
 // headingDay returns the one day that a heading names with its year; first says that it begins with it. It returns ""
 // for no day and for several.
 func headingDay(heading string) (day string, first bool) {
-	if !fullDate.MatchString(heading) {
+	if !tellsYear(heading) {
 		return "", false
 	}
 	if m := plainDay.FindStringSubmatch(strings.TrimSpace(heading)); m != nil {

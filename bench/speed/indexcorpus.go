@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -26,13 +27,18 @@ const (
 	indexVectorCount = 512
 )
 
-// indexFile is the path of the nth file.
-func indexFile(workspace string, n int) string {
-	return filepath.Join(workspace, "memory", fmt.Sprintf("note-%05d.md", n))
+// indexDay is the day of the nth file.
+func indexDay(n int) string {
+	return time.Date(2010, 1, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
-// writeIndexCorpus writes the files of a full index and returns their texts: sections of sentences of a Zipf
-// distribution, every tenth file in Japanese.
+// indexFile is the path of the nth file.
+func indexFile(workspace string, n int) string {
+	return filepath.Join(workspace, "memory", indexDay(n)+".md")
+}
+
+// writeIndexCorpus writes the files of a full index and returns their texts: daily notes with sections of sentences, the
+// words of a Zipf distribution, every tenth file in Japanese.
 func writeIndexCorpus(workspace string) ([]string, error) {
 	if err := os.MkdirAll(filepath.Join(workspace, "memory"), 0o700); err != nil {
 		return nil, err
@@ -42,7 +48,7 @@ func writeIndexCorpus(workspace string) ([]string, error) {
 	texts := make([]string, indexFiles)
 	for i := range texts {
 		var text strings.Builder
-		fmt.Fprintf(&text, "# Note %d\n", i)
+		fmt.Fprintf(&text, "# %s\n", indexDay(i))
 		for text.Len() < indexBytes {
 			fmt.Fprintf(&text, "\n## %02d:%02d - %s\n\n", r.IntN(24), r.IntN(60), indexWord(zipf.Uint64()))
 			for range 4 {

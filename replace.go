@@ -37,7 +37,7 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 		}
 		for _, f := range files {
 			if err := w.replace(ctx, &f); err != nil {
-				return fmt.Errorf("index %s: %w", f.Path, err)
+				return err
 			}
 		}
 		return w.finish(ctx)
@@ -72,7 +72,7 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 				return err
 			}
 			if err := w.replace(ctx, &s.analyzeAll(one)[0]); err != nil {
-				return fmt.Errorf("index %s: %w", f.Path, err)
+				return err
 			}
 		}
 		if _, err := tx.ExecContext(ctx, "UPDATE meta SET chunking = ?", s.chunking); err != nil {
@@ -190,8 +190,21 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*
 	return w, nil
 }
 
-// replace puts f in the place of what the index holds of it.
+// replace puts f in the place of what the index holds of it, unless ctx is done. The driver runs a statement that can be
+// cancelled on a goroutine of its own, which must wait for a processor after every step of SQLite; a file is soon written.
 func (w *fileWriter) replace(ctx context.Context, f *indexer.File) error {
+	err := ctx.Err()
+	if err == nil {
+		err = w.put(context.WithoutCancel(ctx), f)
+	}
+	if err != nil {
+		return fmt.Errorf("index %s: %w", f.Path, err)
+	}
+	return nil
+}
+
+// put does what replace does.
+func (w *fileWriter) put(ctx context.Context, f *indexer.File) error {
 	if err := w.remove(ctx, f); err != nil || f.Gone {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -177,3 +178,7 @@ func inOrder(ctx context.Context, n int, jobs []job, do func(job) done) <-chan d
 	}()
 	return out
 }
+
+// readers is how many goroutines read files: all processors but the one on which the store writes, which is to wait for
+// nobody.
+func readers() int { return max(runtime.GOMAXPROCS(0)-1, 1) }

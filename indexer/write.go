@@ -3,7 +3,6 @@ package indexer
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 )
 
@@ -19,7 +18,7 @@ const (
 // next is read and embedded. It returns the files that changed in the meantime.
 func (r *run) pass(ctx context.Context, jobs []job, gone []done) (again []job, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	ready := inOrder(ctx, runtime.GOMAXPROCS(0), jobs, r.read)
+	ready := inOrder(ctx, readers(), jobs, r.read)
 	w := writer{run: r}
 	defer func() {
 		err = firstErr(err, w.land())

@@ -101,44 +101,23 @@ func (w *fileWriter) removeVectors(ctx context.Context, file int64, now *indexer
 		return err
 	}
 	defer del.Close()
-	chunks, err := chunkHashes(ctx, w.tx, file)
+	chunks, err := heldChunks(ctx, w.tx, file)
 	if err != nil {
 		return err
 	}
 	sp := w.meta.space
-	for id, h := range chunks {
-		if !stays[h] {
+	for _, c := range chunks {
+		if !stays[indexer.Hash(c.hash)] {
 			w.caching = true
-			if _, err := keep.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.used, id); err != nil {
+			if _, err := keep.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.used, c.id); err != nil {
 				return err
 			}
 		}
-		if _, err := del.ExecContext(ctx, id); err != nil {
+		if _, err := del.ExecContext(ctx, c.id); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// chunkHashes returns the hashes of the texts of a file's chunks, by the ids of the chunks.
-func chunkHashes(ctx context.Context, q queryer, file int64) (map[int64]indexer.Hash, error) {
-	rows, err := q.QueryContext(ctx, "SELECT id, sha256 FROM chunks WHERE file = ?", file)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	hashes := make(map[int64]indexer.Hash)
-	for rows.Next() {
-		var id int64
-		var hash []byte
-		if err := rows.Scan(&id, &hash); err != nil {
-			return nil, err
-		}
-		var h indexer.Hash
-		copy(h[:], hash)
-		hashes[id] = h
-	}
-	return hashes, rows.Err()
 }
 
 // CacheVectors implements indexer.Rebuilder.

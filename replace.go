@@ -3,7 +3,6 @@ package kioku
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"iter"
@@ -145,11 +144,14 @@ type fileWriter struct {
 	meta  meta
 	space embed.Space
 	used  int64
-	// caching says that embedding_cache has rows.
-	caching bool
+	// caching says that embedding_cache has rows, sameCut that the chunks in the index are of this chunker.
+	caching, sameCut bool
 
-	chunk, fts, vec, cache, uncache *sql.Stmt // vec is nil while there is no chunks_vec of this space
+	find, file, chunk, fts, vec, cache, uncache *sql.Stmt // vec is nil while there is no chunks_vec of this space
 }
+
+const insertFile = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, tags, supersedes, error, chunks, embedded)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // newWriter prepares the statements of a transaction.
 func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*fileWriter, error) {
@@ -157,7 +159,7 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, space: space, used: s.now().Unix()}
+	w := &fileWriter{tx: tx, meta: m, space: space, used: s.now().Unix(), sameCut: m.chunking == s.chunking}
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.caching); err != nil {
 		return nil, fmt.Errorf("look into the cache: %w", err)
 	}
@@ -173,6 +175,8 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*
 		text string
 		want bool
 	}{
+		{&w.find, findFile, true},
+		{&w.file, insertFile, true},
 		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, terms, checksum, text)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
 		{&w.fts, "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)", true},
@@ -205,12 +209,22 @@ func (w *fileWriter) replace(ctx context.Context, f *indexer.File) error {
 
 // put does what replace does.
 func (w *fileWriter) put(ctx context.Context, f *indexer.File) error {
-	if err := w.remove(ctx, f); err != nil || f.Gone {
+	h, found, err := w.held(ctx, f.Path)
+	if err != nil {
 		return err
 	}
-	res, err := w.tx.ExecContext(ctx, `INSERT INTO files
-			(path, source, sha256, mtime, size, date, evergreen, tags, supersedes, error, chunks, embedded)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	if found {
+		if done, err := w.complete(ctx, h, f); done || err != nil {
+			return err
+		}
+		if err := w.remove(ctx, h, f); err != nil {
+			return err
+		}
+	}
+	if f.Gone {
+		return nil
+	}
+	res, err := w.file.ExecContext(ctx,
 		f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Size, f.Date, evergreen(f),
 		jsonList(f.Meta.Tags), jsonList(f.Meta.Supersedes), f.Skipped, len(f.Chunks), w.countEmbedded(f))
 	if err != nil {
@@ -278,22 +292,10 @@ func (w *fileWriter) insert(ctx context.Context, file int64, c *indexer.Chunk) e
 	return nil
 }
 
-// remove takes what the index holds of a file out of every table; a file that is not there is no error.
-func (w *fileWriter) remove(ctx context.Context, f *indexer.File) error {
-	var id int64
-	var chunks, embedded, terms int
-	var skipped bool
-	err := w.tx.QueryRowContext(ctx, `SELECT id, chunks, embedded, error <> '',
-			(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`, f.Path).
-		Scan(&id, &chunks, &embedded, &skipped, &terms)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if embedded > 0 {
-		if err := w.removeVectors(ctx, id, f); err != nil {
+// remove takes what the index holds of a file out of every table.
+func (w *fileWriter) remove(ctx context.Context, h heldFile, f *indexer.File) error {
+	if h.embedded > 0 {
+		if err := w.removeVectors(ctx, h.id, f); err != nil {
 			return err
 		}
 	}
@@ -302,16 +304,16 @@ func (w *fileWriter) remove(ctx context.Context, f *indexer.File) error {
 		"DELETE FROM chunks WHERE file = ?",
 		"DELETE FROM files WHERE id = ?",
 	} {
-		if _, err := w.tx.ExecContext(ctx, stmt, id); err != nil {
+		if _, err := w.tx.ExecContext(ctx, stmt, h.id); err != nil {
 			return err
 		}
 	}
-	if !skipped {
+	if !h.skipped {
 		w.meta.files--
 	}
-	w.meta.chunks -= chunks
-	w.meta.embedded -= embedded
-	w.meta.nTerms -= terms
+	w.meta.chunks -= h.chunks
+	w.meta.embedded -= h.embedded
+	w.meta.nTerms -= h.terms
 	return nil
 }
 

@@ -261,7 +261,7 @@ func (f *indexFixture) bare(ctx context.Context, table string, insert func(tx *s
 		return err
 	}
 	db, err := sql.Open("sqlite3", "file:"+filepath.Join(dir, "bare.sqlite")+
-		"?_journal_mode=WAL&_synchronous=NORMAL&_cache_size=-64000&_txlock=immediate")
+		"?_journal_mode=WAL&_synchronous=NORMAL&_cache_size=-64000&_secure_delete=true&_txlock=immediate")
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"kioku/indexer"
 )
@@ -38,18 +40,103 @@ func TestTheCacheSurvivesRemovalAndRebuild(t *testing.T) {
 	}
 }
 
-// Hazard A20: a flipped bit in the cache is noticed, and the vector counts as unknown.
-func TestADamagedCacheRowCountsAsUnknown(t *testing.T) {
-	s := openTestStore(t, t.TempDir())
-	f := testFile("memory/a.md", newRand(), "one", "two")
-	replace(t, s, f)
-	if _, err := s.db.writer.Exec("UPDATE embedding_cache SET vector = zeroblob(16) WHERE sha256 = ?", f.Chunks[0].Hash[:]); err != nil {
-		t.Fatal(err)
+// Hazard A20: a flipped bit in the cache or in the index is noticed, and the vector counts as unknown.
+func TestADamagedVectorCountsAsUnknown(t *testing.T) {
+	for _, c := range []struct {
+		where, damage string
+		cached        bool
+	}{
+		{"in the cache", "UPDATE embedding_cache SET vector = zeroblob(16) WHERE sha256 = ?", true},
+		{"in the index", "UPDATE chunks_vec SET embedding = x'0000803f000000000000000000000000' WHERE rowid IN (SELECT id FROM chunks WHERE sha256 = ?)", false},
+	} {
+		t.Run(c.where, func(t *testing.T) {
+			s := openTestStore(t, t.TempDir())
+			f := testFile("memory/a.md", newRand(), "one", "two")
+			replace(t, s, f)
+			if c.cached {
+				replace(t, s, indexer.File{Path: f.Path, Gone: true})
+			}
+			if _, err := s.db.writer.Exec(c.damage, f.Chunks[0].Hash[:]); err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.CachedVectors(t.Context(), testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash})
+			if err != nil || len(got) != 1 || got[f.Chunks[1].Hash] == nil {
+				t.Errorf("got %d vectors, %v", len(got), err)
+			}
+		})
 	}
-	got, err := s.CachedVectors(t.Context(), testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash})
-	if err != nil || len(got) != 1 || got[f.Chunks[1].Hash] == nil {
-		t.Errorf("got %d vectors, %v", len(got), err)
+}
+
+// pool is texts with their vectors; a change draws from it, so that texts go, come back, and stand in several files.
+type pool struct {
+	texts   []string
+	vectors map[indexer.Hash][]float32
+}
+
+func newPool(n int) pool {
+	p := pool{texts: numbered("pool", n), vectors: map[indexer.Hash][]float32{}}
+	r := newRand()
+	for _, text := range p.texts {
+		p.vectors[sha256.Sum256([]byte(text))] = unit(r, testSpace.Dims)
 	}
+	return p
+}
+
+// draw makes a file of texts of the pool, some without a vector. It notes the texts that have one.
+func (p pool) draw(rt *rapid.T, path string, known map[indexer.Hash][]float32) indexer.File {
+	f := testFile(path, nil, rapid.SliceOfN(rapid.SampledFrom(p.texts), 0, 6).Draw(rt, path)...)
+	for i := range f.Chunks {
+		c := &f.Chunks[i]
+		if rapid.IntRange(0, 4).Draw(rt, "bare") > 0 {
+			c.Vector = p.vectors[c.Hash]
+			known[c.Hash] = c.Vector
+		}
+	}
+	return f
+}
+
+func TestNoVectorIsLostAndNoneIsKeptTwice(t *testing.T) {
+	p := newPool(12)
+	var all []indexer.Hash
+	for h := range p.vectors {
+		all = append(all, h)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := openTestStore(t, t.TempDir())
+		defer s.db.close()
+		known := map[indexer.Hash][]float32{}
+		paths := rapid.SampledFrom([]string{"memory/a.md", "memory/b.md", "memory/c.md"})
+		rt.Repeat(map[string]func(*rapid.T){
+			"replace": func(rt *rapid.T) {
+				path := paths.Draw(rt, "path")
+				replace(t, s, p.draw(rt, path, known), indexer.File{Path: "memory/z.md", Gone: true})
+			},
+			"remove": func(rt *rapid.T) { replace(t, s, indexer.File{Path: paths.Draw(rt, "path"), Gone: true}) },
+			"rebuild": func(rt *rapid.T) {
+				f := p.draw(rt, "memory/a.md", known)
+				if err := s.ReplaceAll(t.Context(), testSpace, func(yield func(indexer.File, error) bool) { yield(f, nil) }); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"empty": func(rt *rapid.T) {
+				if err := s.adopt(t.Context(), rapid.SampledFrom([]string{"/x", "/y"}).Draw(rt, "folder")); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"": func(rt *rapid.T) {
+				got, err := s.CachedVectors(t.Context(), testSpace, all)
+				if err != nil || !cmp.Equal(got, known, cmpopts.EquateEmpty()) {
+					rt.Fatal(err, cmp.Diff(known, got))
+				}
+				var twice int
+				err = s.db.writer.QueryRow(`SELECT count(*) FROM embedding_cache e JOIN chunks c ON c.sha256 = e.sha256
+					WHERE c.checksum IS NOT NULL`).Scan(&twice)
+				if m := checkSound(t, s); err != nil || twice > 0 || t.Failed() {
+					rt.Fatalf("%d vectors are kept twice, %v, %+v", twice, err, m)
+				}
+			},
+		})
+	})
 }
 
 func TestTheCacheIsBoundedAndKeepsWhatIsIndexed(t *testing.T) {

@@ -60,12 +60,8 @@ func (c *change) put(id int64, v []float32) {
 	}
 }
 
-// remove notes vectors that are no more.
-func (c *change) remove(ids []int64) {
-	for _, id := range ids {
-		c.put(id, nil)
-	}
-}
+// remove notes a vector that is no more.
+func (c *change) remove(id int64) { c.put(id, nil) }
 
 // newHeld returns what holds nothing yet of a budget.
 func newHeld(memory *vector.Budget) *held {

@@ -141,8 +141,8 @@ func replaceAll(files ...indexer.File) iter.Seq2[indexer.File, error] {
 	}
 }
 
-// pool returns n unit vectors; a quarter of them is close to another.
-func pool(r *rand.Rand, n, dims int) [][]float32 {
+// vectorPool returns n unit vectors; a quarter of them is close to another.
+func vectorPool(r *rand.Rand, n, dims int) [][]float32 {
 	var p [][]float32
 	for i := range n {
 		v := unit(r, dims)
@@ -163,7 +163,7 @@ func TestVectorsInMemoryAnswerAsThoseOnDisk(t *testing.T) {
 		space.Dims = rapid.SampledFrom([]int{1, 2, 5, 64, 1024}).Draw(rt, "dims")
 		s := budgetStore(t, t.TempDir(), vector.NewBudget(vector.DefaultBudget), false)
 		defer s.db.close()
-		p := pool(r, 40, space.Dims)
+		p := vectorPool(r, 40, space.Dims)
 		held := 0
 		for step := range rapid.IntRange(4, 10).Draw(rt, "steps") {
 			var err error
@@ -199,7 +199,7 @@ func TestVectorsInMemoryAnswerAsThoseOnDisk(t *testing.T) {
 func TestVectorsInMemoryAreNeverStale(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
-	p := pool(r, 60, testSpace.Dims)
+	p := vectorPool(r, 60, testSpace.Dims)
 	for n := range 8 {
 		replace(t, s, drawFile(r, n, p))
 	}

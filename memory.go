@@ -150,7 +150,8 @@ type Status struct {
 	DatabaseBytes        int64
 	WALBytes             int64
 	Embedded             int
-	Cached               int
+	// Cached counts vectors of texts that are not indexed now.
+	Cached int
 	// HeldBytes of this memory's vectors are in RAM, and AllHeldBytes of all that share its budget of BudgetBytes.
 	HeldBytes, AllHeldBytes, BudgetBytes int64
 	Degraded                             []search.Degradation
@@ -234,7 +235,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	ix := opt.Index
-	ix.Workspace, ix.Notify, ix.Now, ix.Log = workspace, m.notify, opt.Now, m.log
+	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.analyze
 	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
 	m.Configure(opt.Search)
 	return m, nil

@@ -3,12 +3,13 @@ package kioku
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"hash/crc32"
 	"iter"
 	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -27,16 +28,16 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 	if err := checkVectors(space, files); err != nil {
 		return err
 	}
-	terms := s.analyze(files)
+	files = s.analyzeAll(files)
 	defer s.known.wrote(files) // also where it fails: a commit may have been made
 	err = s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		w, err := s.newWriter(ctx, tx, space, ch)
 		if err != nil {
 			return err
 		}
-		for i, f := range files {
-			if err := w.replace(ctx, f, terms[i]); err != nil {
-				return fmt.Errorf("index %s: %w", f.Path, err)
+		for _, f := range files {
+			if err := w.replace(ctx, &f); err != nil {
+				return err
 			}
 		}
 		return w.finish(ctx)
@@ -72,8 +73,8 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 			if err := checkVectors(space, one); err != nil {
 				return err
 			}
-			if err := w.replace(ctx, f, s.analyze(one)[0]); err != nil {
-				return fmt.Errorf("index %s: %w", f.Path, err)
+			if err := w.replace(ctx, &s.analyzeAll(one)[0]); err != nil {
+				return err
 			}
 		}
 		if _, err := tx.ExecContext(ctx, "UPDATE meta SET chunking = ?", s.chunking); err != nil {
@@ -87,44 +88,47 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 	return s.tidy(ctx)
 }
 
-// chunkTerms are the analysed terms of one chunk: the text for chunks_fts and their number.
-type chunkTerms struct {
-	text  string
-	count int
-}
-
-// analyze analyses the chunks of files on all cores, before the transaction that writes them begins.
-func (s *store) analyze(files []indexer.File) [][]chunkTerms {
-	all := make([][]chunkTerms, len(files))
+// analyzeAll analyses those files that Analyze has not seen, on all cores, before the transaction that writes them begins.
+func (s *store) analyzeAll(files []indexer.File) []indexer.File {
+	files = slices.Clone(files)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, f := range files {
-		g.Go(func() error {
-			all[i] = make([]chunkTerms, len(f.Chunks))
-			for j, c := range f.Chunks {
-				all[i][j] = s.analyzeChunk(f, c)
-			}
-			return nil
-		})
+	for i := range files {
+		f := &files[i]
+		if slices.ContainsFunc(f.Chunks, func(c indexer.Chunk) bool { return c.Terms == nil }) {
+			f.Chunks = slices.Clone(f.Chunks) // the caller's stay as they are
+			g.Go(func() error {
+				s.analyze(f)
+				return nil
+			})
+		}
 	}
 	g.Wait() // no goroutine returns an error
-	return all
+	return files
 }
 
-// analyzeChunk analyses one chunk. A panic costs the words of this chunk, not the process nor the file.
-func (s *store) analyzeChunk(f indexer.File, c indexer.Chunk) (t chunkTerms) {
+// analyze fills in the terms of the chunks of a file.
+func (s *store) analyze(f *indexer.File) {
+	for i := range f.Chunks {
+		f.Chunks[i].Terms = s.terms(f, &f.Chunks[i])
+	}
+}
+
+// terms analyses one chunk. A panic costs the words of this chunk, not the process nor the file.
+func (s *store) terms(f *indexer.File, c *indexer.Chunk) (t *indexer.Terms) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
-			t = chunkTerms{}
+			t = &indexer.Terms{Date: f.Date}
 		}
 	}()
-	terms := search.ChunkTerms(c.Headings, chunkDate(f, c), c.Text)
-	return chunkTerms{strings.Join(terms, " "), len(terms)}
+	date := chunkDate(f, c)
+	terms := search.ChunkTerms(c.Headings, date, c.Text)
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date}
 }
 
 // chunkDate is the date of the entry where it has one of its own, else that of its heading or of the file.
-func chunkDate(f indexer.File, c indexer.Chunk) string {
+func chunkDate(f *indexer.File, c *indexer.Chunk) string {
 	if c.Date != "" {
 		return c.Date
 	}
@@ -132,7 +136,7 @@ func chunkDate(f indexer.File, c indexer.Chunk) string {
 }
 
 // evergreen reports whether a file does not decay: its front matter says so, or it is one of the curated files.
-func evergreen(f indexer.File) bool {
+func evergreen(f *indexer.File) bool {
 	name := path.Base(f.Path)
 	return f.Meta.Evergreen || f.Source == indexer.SourceMemory && (name == "MEMORY.md" || name == "USER.md")
 }
@@ -145,9 +149,14 @@ type fileWriter struct {
 	used  int64
 	// change tells of the vectors that are written and removed.
 	change *change
+	// caching says that embedding_cache has rows, sameCut that the chunks in the index are of this chunker.
+	caching, sameCut bool
 
-	chunk, fts, vec, cache *sql.Stmt // vec is nil while there is no chunks_vec of this space
+	find, file, chunk, fts, vec, cache, uncache *sql.Stmt // vec is nil while there is no chunks_vec of this space
 }
+
+const insertFile = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, tags, supersedes, error, chunks, embedded)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // newWriter prepares the statements of a transaction.
 func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space, ch *change) (*fileWriter, error) {
@@ -155,23 +164,30 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space, ch
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, space: space, used: s.now().Unix(), change: ch}
+	w := &fileWriter{tx: tx, meta: m, space: space, used: s.now().Unix(), change: ch, sameCut: m.chunking == s.chunking}
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.caching); err != nil {
+		return nil, fmt.Errorf("look into the cache: %w", err)
+	}
 	if space.Dims > 0 && m.space != space && m.embedded == 0 {
 		if err := createVectors(ctx, tx, space); err != nil {
 			return nil, err
 		}
 		w.meta.space, ch.all = space, true
 	}
+	indexed := space.Dims > 0 && w.meta.space == space
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
 		want bool
 	}{
-		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, closed, terms, text)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
+		{&w.find, findFile, true},
+		{&w.file, insertFile, true},
+		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, closed, terms, checksum, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
 		{&w.fts, "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)", true},
-		{&w.vec, insertVector, space.Dims > 0 && w.meta.space == space},
-		{&w.cache, insertCached, space.Dims > 0},
+		{&w.vec, insertVector, indexed},
+		{&w.uncache, deleteCached, indexed},
+		{&w.cache, insertCached, space.Dims > 0 && !indexed},
 	} {
 		if !p.want {
 			continue
@@ -183,14 +199,37 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space, ch
 	return w, nil
 }
 
-// replace puts f in the place of what the index holds of it.
-func (w *fileWriter) replace(ctx context.Context, f indexer.File, terms []chunkTerms) error {
-	if err := w.remove(ctx, f.Path); err != nil || f.Gone {
+// replace puts f in the place of what the index holds of it, unless ctx is done. The driver runs a statement that can be
+// cancelled on a goroutine of its own, which must wait for a processor after every step of SQLite; a file is soon written.
+func (w *fileWriter) replace(ctx context.Context, f *indexer.File) error {
+	err := ctx.Err()
+	if err == nil {
+		err = w.put(context.WithoutCancel(ctx), f)
+	}
+	if err != nil {
+		return fmt.Errorf("index %s: %w", f.Path, err)
+	}
+	return nil
+}
+
+// put does what replace does.
+func (w *fileWriter) put(ctx context.Context, f *indexer.File) error {
+	h, found, err := w.held(ctx, f.Path)
+	if err != nil {
 		return err
 	}
-	res, err := w.tx.ExecContext(ctx, `INSERT INTO files
-			(path, source, sha256, mtime, size, date, evergreen, tags, supersedes, error, chunks, embedded)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	if found {
+		if done, err := w.complete(ctx, h, f); done || err != nil {
+			return err
+		}
+		if err := w.remove(ctx, h, f); err != nil {
+			return err
+		}
+	}
+	if f.Gone {
+		return nil
+	}
+	res, err := w.file.ExecContext(ctx,
 		f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Size, f.Date, evergreen(f),
 		jsonList(f.Meta.Tags), jsonList(f.Meta.Supersedes), f.Skipped, len(f.Chunks), w.countEmbedded(f))
 	if err != nil {
@@ -203,8 +242,8 @@ func (w *fileWriter) replace(ctx context.Context, f indexer.File, terms []chunkT
 	if f.Skipped == "" {
 		w.meta.files++
 	}
-	for i, c := range f.Chunks {
-		if err := w.insert(ctx, id, chunkDate(f, c), c, terms[i]); err != nil {
+	for i := range f.Chunks {
+		if err := w.insert(ctx, id, &f.Chunks[i]); err != nil {
 			return err
 		}
 	}
@@ -212,7 +251,7 @@ func (w *fileWriter) replace(ctx context.Context, f indexer.File, terms []chunkT
 }
 
 // countEmbedded counts the chunks of f that will have a row in chunks_vec.
-func (w *fileWriter) countEmbedded(f indexer.File) int {
+func (w *fileWriter) countEmbedded(f *indexer.File) int {
 	n := 0
 	for _, c := range f.Chunks {
 		if w.vec != nil && c.Vector != nil {
@@ -222,10 +261,19 @@ func (w *fileWriter) countEmbedded(f indexer.File) int {
 	return n
 }
 
-// insert writes one chunk to chunks, chunks_fts, chunks_vec and embedding_cache.
-func (w *fileWriter) insert(ctx context.Context, file int64, date string, c indexer.Chunk, terms chunkTerms) error {
-	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, date, c.Hash[:], c.Tokens,
-		c.Closed, terms.count, c.Text)
+// insert writes one chunk to chunks, chunks_fts, and its vector to chunks_vec. A vector of another space than that of
+// the index goes to embedding_cache.
+func (w *fileWriter) insert(ctx context.Context, file int64, c *indexer.Chunk) error {
+	var blob []byte
+	var checksum any // NULL
+	if c.Vector != nil {
+		blob = encodeVector(c.Vector)
+	}
+	if blob != nil && w.vec != nil {
+		checksum = crc32.Checksum(blob, castagnoli)
+	}
+	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Hash[:], c.Tokens,
+		c.Closed, c.Terms.Count, checksum, c.Text)
 	if err != nil {
 		return err
 	}
@@ -233,42 +281,26 @@ func (w *fileWriter) insert(ctx context.Context, file int64, date string, c inde
 	if err != nil {
 		return err
 	}
-	if _, err := w.fts.ExecContext(ctx, id, terms.text); err != nil {
+	if _, err := w.fts.ExecContext(ctx, id, c.Terms.Text); err != nil {
 		return err
 	}
 	w.meta.chunks++
-	w.meta.nTerms += terms.count
-	if c.Vector == nil || w.cache == nil {
+	w.meta.nTerms += c.Terms.Count
+	switch {
+	case blob == nil:
 		return nil
+	case w.vec != nil:
+		return w.insertVector(ctx, id, c, blob)
+	case w.cache != nil:
+		return execCached(ctx, w.cache, w.space, c.Hash, blob, w.used)
 	}
-	blob := encodeVector(c.Vector)
-	if w.vec != nil {
-		if _, err := w.vec.ExecContext(ctx, id, blob); err != nil {
-			return err
-		}
-		w.meta.embedded++
-		w.change.put(id, c.Vector)
-	}
-	return execCached(ctx, w.cache, w.space, c.Hash, blob, w.used)
+	return nil
 }
 
-// remove takes a file and its chunks out of every table; a file that is not there is no error.
-func (w *fileWriter) remove(ctx context.Context, path string) error {
-	var id int64
-	var chunks, embedded, terms int
-	var skipped bool
-	err := w.tx.QueryRowContext(ctx, `SELECT id, chunks, embedded, error <> '',
-			(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`, path).
-		Scan(&id, &chunks, &embedded, &skipped, &terms)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if embedded > 0 {
-		// vec0 deletes row by row; a subquery in its WHERE would scan the whole table.
-		if err := w.removeVectors(ctx, id); err != nil {
+// remove takes what the index holds of a file out of every table.
+func (w *fileWriter) remove(ctx context.Context, h heldFile, f *indexer.File) error {
+	if h.embedded > 0 {
+		if err := w.removeVectors(ctx, h.id, f); err != nil {
 			return err
 		}
 	}
@@ -277,36 +309,16 @@ func (w *fileWriter) remove(ctx context.Context, path string) error {
 		"DELETE FROM chunks WHERE file = ?",
 		"DELETE FROM files WHERE id = ?",
 	} {
-		if _, err := w.tx.ExecContext(ctx, stmt, id); err != nil {
+		if _, err := w.tx.ExecContext(ctx, stmt, h.id); err != nil {
 			return err
 		}
 	}
-	if !skipped {
+	if !h.skipped {
 		w.meta.files--
 	}
-	w.meta.chunks -= chunks
-	w.meta.embedded -= embedded
-	w.meta.nTerms -= terms
-	return nil
-}
-
-// removeVectors deletes the vectors of a file's chunks.
-func (w *fileWriter) removeVectors(ctx context.Context, file int64) error {
-	ids, err := queryIDs(ctx, w.tx, "SELECT id FROM chunks WHERE file = ?", file)
-	if err != nil {
-		return err
-	}
-	del, err := w.tx.PrepareContext(ctx, "DELETE FROM chunks_vec WHERE rowid = ?")
-	if err != nil {
-		return err
-	}
-	defer del.Close()
-	for _, id := range ids {
-		if _, err := del.ExecContext(ctx, id); err != nil {
-			return err
-		}
-	}
-	w.change.remove(ids)
+	w.meta.chunks -= h.chunks
+	w.meta.embedded -= h.embedded
+	w.meta.nTerms -= h.terms
 	return nil
 }
 

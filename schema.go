@@ -18,8 +18,8 @@ const (
 	// applicationID marks a database file as Kioku's: "Kiok" in ASCII.
 	applicationID = 0x4b696f6b
 	// schemaVersion goes up with every change of schema.sql or of search.ChunkTerms. An index of an older version is
-	// emptied but for its embedding cache.
-	schemaVersion = 4
+	// emptied but for its vectors, which the embedding cache keeps.
+	schemaVersion = 5
 )
 
 // migrate brings the database to the schema of this program. It returns ErrForeignFile for another program's database
@@ -69,8 +69,11 @@ func schemaVersionOf(ctx context.Context, q queryer) (int, error) {
 	return version, nil
 }
 
-// dropIndex removes every table but the embedding cache.
+// dropIndex removes every table but the embedding cache, which takes over the vectors.
 func dropIndex(ctx context.Context, tx *sql.Tx) error {
+	if err := keepVectors(ctx, tx); err != nil {
+		return err
+	}
 	for _, stmt := range []string{
 		"DROP TABLE IF EXISTS chunks_vec", "DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
 		"DROP TABLE IF EXISTS chunks", "DROP TABLE IF EXISTS files", "DROP TABLE IF EXISTS meta",

@@ -1,4 +1,4 @@
--- The index of one agent's memory. Everything in it but embedding_cache can be made anew from the Markdown.
+-- The index of one agent's memory. Everything in it but the vectors can be made anew from the Markdown.
 -- Lines are 1-based and inclusive; times are nanoseconds since 1970; hashes are raw sha256.
 -- chunks_vec, the vec0 table of unit vectors (rowid = chunks.id), is made when the dimension of the vectors is known.
 
@@ -49,6 +49,7 @@ CREATE TABLE IF NOT EXISTS chunks (
   tokens     INTEGER NOT NULL,
   closed     INTEGER NOT NULL, -- 1: it ends where a section does
   terms      INTEGER NOT NULL, -- analysed terms, as they are in chunks_fts
+  checksum   INTEGER,          -- CRC-32 (Castagnoli) of its vector in chunks_vec, NULL where it has none
   text       TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS chunks_file ON chunks (file);
@@ -67,11 +68,19 @@ CREATE VIRTUAL TABLE IF NOT EXISTS chunks_fts USING fts5 (
 -- A merge that is asked for begins with two segments of a level, not with four.
 INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'usermerge', 2
   WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'usermerge');
+-- FTS5 itself merges 16 segments of a level, not 4: a long sync writes each word half as often, and what is left is
+-- merged after it.
+INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'automerge', 16
+  WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'automerge');
+-- The words of a commit are one segment: they are gathered in memory up to 4 MB, not 1.
+INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'hashsize', 4194304
+  WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'hashsize');
 
 -- chunks_vocab: how many chunks hold a term.
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks_vocab USING fts5vocab (chunks_fts, 'row');
 
--- embedding_cache: vectors that were paid for, by the text they belong to. It survives every rebuild.
+-- embedding_cache: vectors that were paid for and are not in chunks_vec, by the text they belong to. A vector moves here
+-- when its last chunk goes, and back when the text comes again; none is in both. It survives every rebuild.
 CREATE TABLE IF NOT EXISTS embedding_cache (
   id       INTEGER PRIMARY KEY,
   provider TEXT    NOT NULL,
@@ -82,7 +91,7 @@ CREATE TABLE IF NOT EXISTS embedding_cache (
   sha256   BLOB    NOT NULL, -- of the text
   vector   BLOB    NOT NULL, -- float32, little-endian
   checksum INTEGER NOT NULL, -- CRC-32 (Castagnoli) of vector
-  used     INTEGER NOT NULL  -- when it was last written or asked for, seconds since 1970
+  used     INTEGER NOT NULL  -- when it was written, seconds since 1970
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS embedding_cache_key ON embedding_cache (sha256, provider, model, dims, endpoint, input);
 CREATE INDEX IF NOT EXISTS embedding_cache_used ON embedding_cache (used);

@@ -155,8 +155,11 @@ func (s *store) sound(ctx context.Context, m meta) (bool, error) {
 	return chunks == m.chunks && fts == m.chunks && files == m.files && vecs == m.embedded, nil
 }
 
-// clearIndex empties every table but embedding_cache and resets the totals of meta.
+// clearIndex empties every table but embedding_cache, which takes over the vectors, and resets the totals of meta.
 func clearIndex(ctx context.Context, tx *sql.Tx) error {
+	if err := keepVectors(ctx, tx); err != nil {
+		return err
+	}
 	for _, stmt := range []string{
 		"DROP TABLE IF EXISTS chunks_vec",
 		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",

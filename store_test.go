@@ -508,3 +508,40 @@ func TestTheNewestAreReadFromTheIndexOfDates(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// TestVectorsThatComeLaterLeaveTheWordsAlone tells by the ids of the chunks, which are new where a file is written again.
+func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	ids := func() []int64 {
+		t.Helper()
+		ids, err := queryIDs(t.Context(), s.db.readers, "SELECT id FROM chunks ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	bare := testFile("memory/a.md", nil, "one harbor", "two harbors", "three")
+	replace(t, s, bare, testFile("memory/b.md", nil, "four"))
+	first := ids()
+	part, whole := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "three"), bare
+	whole.Chunks = slices.Clone(part.Chunks)
+	part.Chunks[1].Vector = nil
+	for i, f := range []indexer.File{part, whole} {
+		replace(t, s, f)
+		if m := checkSound(t, s); m.embedded != 2+i || m.chunks != 4 || m.files != 2 {
+			t.Errorf("%+v", m)
+		}
+	}
+	if diff := cmp.Diff(first, ids()); diff != "" {
+		t.Errorf("the chunks were written again: %s", diff)
+	}
+	if got := nearest(t, s, search.Filter{}, whole.Chunks[1].Vector, 1); len(got) != 1 {
+		t.Errorf("the vector is not found: %v", got)
+	}
+	edited := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "another")
+	replace(t, s, edited)
+	if got := match(t, s, search.Filter{}, "anoth"); len(got) != 1 {
+		t.Errorf("an edit is not found: %v", got)
+	}
+	checkSound(t, s)
+}

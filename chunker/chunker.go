@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // version changes whenever the same file and options may yield other chunks than before.
@@ -23,6 +24,8 @@ type Chunker struct {
 	opts Options
 	// vocabulary of opts.Encoding, loaded on the first call in this process.
 	vocabulary func() *vocabulary
+	// counters that are free, with what they remember.
+	counters sync.Pool
 }
 
 // New returns a Chunker. It returns an error if an option is out of its range or the encoding is unknown. It is
@@ -69,7 +72,12 @@ func (c *Chunker) Count(text string) int {
 // and chunks start at ever later places of the file. Whatever the bytes are, there is a Document: bad UTF-8, front
 // matter or JSON is plain text.
 func (c *Chunker) Split(kind Kind, src []byte) Document {
-	text, counter := Normalize(src), newCounter(c.vocabulary())
+	counter, _ := c.counters.Get().(*counter)
+	if counter == nil {
+		counter = newCounter(c.vocabulary())
+	}
+	defer c.counters.Put(counter)
+	text := Normalize(src)
 	doc := Document{Lines: countLines(text)}
 	if kind == DailyLog {
 		doc.Chunks = splitLog(c.opts, counter, text)

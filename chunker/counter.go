@@ -6,20 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxRemembered bounds the pieces that a counter remembers, to about two megabytes.
-const maxRemembered = 1 << 15
-
-// counter counts tokens for one goroutine. It remembers pieces of more than one token, since each is counted with its
-// line and again with its chunk.
+// counter counts tokens for one goroutine.
 type counter struct {
 	*vocabulary
 	merger merger
-	// pieces are parts of the counted texts, nil in a counter that is used but once.
-	pieces map[string]int
+	// pieces of the counted texts, nil in a counter that is used but once.
+	pieces *memory
 }
 
 func newCounter(v *vocabulary) *counter {
-	return &counter{vocabulary: v, merger: merger{vocabulary: v}, pieces: map[string]int{}}
+	return &counter{vocabulary: v, merger: merger{vocabulary: v}, pieces: newMemory()}
 }
 
 // count returns the number of tokens of text, as tiktoken counts them when it knows no special tokens.
@@ -37,20 +33,22 @@ func (c *counter) count(text string) int {
 }
 
 func (c *counter) countPiece(piece string) int {
+	if c.pieces == nil || len(piece) > maxPiece {
+		return c.tokens(piece)
+	}
+	at := c.pieces.place(piece)
+	if at.piece != piece {
+		at.set(piece, c.tokens(piece))
+	}
+	return at.tokens
+}
+
+// tokens counts those of a piece.
+func (c *counter) tokens(piece string) int {
 	if c.rank(piece) != noRank {
 		return 1
 	}
-	if n, ok := c.pieces[piece]; ok {
-		return n
-	}
-	n := c.merger.count(piece)
-	if c.pieces != nil {
-		if len(c.pieces) == maxRemembered {
-			clear(c.pieces)
-		}
-		c.pieces[piece] = n
-	}
-	return n
+	return c.merger.count(piece)
 }
 
 // fit returns the most tokens that text has as it is, as a chunk without its final newline, or as a chunk that starts

@@ -1,16 +1,25 @@
 package chunker
 
 import (
+	"math/rand/v2"
 	"strconv"
 	"testing"
 )
 
-func TestACounterRemembersNoMoreThanItsLimit(t *testing.T) {
-	c := newCounter(encodings["cl100k_base"]())
-	for i := range maxRemembered + 100 {
-		c.countPiece("@" + strconv.FormatInt(int64(i), 36) + "@")
-	}
-	if n := len(c.pieces); n == 0 || n > maxRemembered {
-		t.Errorf("remembers %d pieces, want 1 to %d", n, maxRemembered)
+// TestWhatACounterRemembersChangesNoCount counts more pieces than are remembered, again and again, and compares with a
+// counter that remembers nothing.
+func TestWhatACounterRemembersChangesNoCount(t *testing.T) {
+	for name, vocabulary := range encodings {
+		c, plain := newCounter(vocabulary()), counter{vocabulary: vocabulary(), merger: merger{vocabulary: vocabulary()}}
+		r := rand.New(rand.NewPCG(3, 4))
+		for range 4 * remembered {
+			piece := "@" + strconv.FormatInt(r.Int64N(2*remembered), 36) + "日本"[:3*r.IntN(3)]
+			if got, want := c.countPiece(piece), plain.countPiece(piece); got != want {
+				t.Fatalf("%s: %q has %d tokens, want %d", name, piece, got, want)
+			}
+		}
+		if len(c.pieces.slots) != remembered {
+			t.Errorf("%s: the memory has %d places", name, len(c.pieces.slots))
+		}
 	}
 }

@@ -34,6 +34,7 @@ type request struct {
 	Model      string
 	Input      []string
 	Dimensions int
+	Encoding   string `json:"encoding_format"`
 }
 
 type reply struct {

@@ -37,6 +37,44 @@ func TestARequestIsWhatTheServiceExpects(t *testing.T) {
 	}
 }
 
+func TestAServerThatRefusesBase64IsAskedForNumbers(t *testing.T) {
+	f, c := newFake(t, embed.Config{BaseURL: "http://localhost", BatchItems: 2}, func(r request) reply {
+		if r.Encoding != "" {
+			return reply{status: 400, body: `{"error":{"message":"unknown field encoding_format"}}`}
+		}
+		return good(r)
+	})
+	texts := numbered(6)
+	got, err := c.Documents(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVectors(t, texts, got)
+	var forms []string
+	for _, r := range f.seen() {
+		forms = append(forms, r.Encoding)
+	}
+	if diff := cmp.Diff([]string{"base64", "", "", ""}, forms); diff != "" {
+		t.Errorf("it does not learn: %s", diff)
+	}
+}
+
+func TestAServerThatTookBase64IsNotAskedTwiceForATextThatItRefuses(t *testing.T) {
+	f, c := newFake(t, embed.Config{BaseURL: "http://localhost", BatchItems: 1}, func(r request) reply {
+		if r.Input[0] == "poison" {
+			return reply{status: 400, body: `{"error":{"message":"too long"}}`}
+		}
+		return good(r)
+	})
+	got, err := c.Documents(t.Context(), []string{"tea", "poison"})
+	if err != nil || got[0].Vector == nil || got[1].Err == nil {
+		t.Fatal(got, err)
+	}
+	if n := len(f.seen()); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 // Hazard E06: vectors in another order go to their own texts.
 func TestVectorsAreOrderedByTheirIndex(t *testing.T) {
 	_, c := newFake(t, embed.Config{}, func(request) reply {

@@ -15,7 +15,7 @@ const (
 	// embedGroup is how many texts go to the provider at once; progress is told after each.
 	embedGroup = 64
 	// saveAbove is how many texts of one batch may be missing before the answers are made safe one by one.
-	saveAbove = 256
+	saveAbove = 600
 	// saveWait bounds saving paid-for vectors after a sync was cancelled.
 	saveWait = 2 * time.Second
 )
@@ -38,6 +38,8 @@ type vectors struct {
 	// keep saves every answer at once, for a rebuild that may fail later.
 	keep             bool
 	embedded, cached int
+	// flying are the vectors of the batch before, which may not be in the index yet.
+	flying map[Hash][]float32
 	// short says that a text was left without a vector.
 	short bool
 	// textFirst lets files go ahead without their vectors; many says that there are more than a few of them.
@@ -137,6 +139,11 @@ func (v *vectors) lookUp(ctx context.Context, hashes []Hash, texts map[Hash]stri
 	if known == nil {
 		known = map[Hash][]float32{}
 	}
+	for _, h := range hashes {
+		if vec := v.flying[h]; vec != nil {
+			known[h] = vec
+		}
+	}
 	if !v.later {
 		v.cached += len(known)
 	}
@@ -145,6 +152,7 @@ func (v *vectors) lookUp(ctx context.Context, hashes []Hash, texts map[Hash]stri
 		return nil, err
 	}
 	v.short = v.short || len(known) < len(texts)
+	v.flying = known
 	return known, nil
 }
 

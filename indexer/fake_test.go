@@ -65,6 +65,8 @@ type memIndex struct {
 	// listed counts how often all files were asked for.
 	listed int
 	fail   error
+	// writing is called at the start of each ReplaceFile, nil for nothing.
+	writing func()
 }
 
 func newMemIndex() *memIndex {
@@ -106,6 +108,9 @@ func (m *memIndex) CachedVectors(_ context.Context, space embed.Space, hashes []
 }
 
 func (m *memIndex) ReplaceFile(ctx context.Context, space embed.Space, files ...indexer.File) error {
+	if m.writing != nil {
+		m.writing()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := errors.Join(m.fail, ctx.Err()); err != nil {

@@ -25,6 +25,9 @@ type Options struct {
 	Interval time.Duration
 	// PollInterval between scans where the system has no more watches to give; 0 means 5 s.
 	PollInterval time.Duration
+	// Analyze is called with each file that was cut, before anything is written, from several goroutines at once; it may fill
+	// in the Terms of the chunks. Nil does nothing.
+	Analyze func(*File)
 	// Notify is told of every event; it must not block. Nil means nobody.
 	Notify func(Event)
 	// Watcher makes the source of file events; nil means fsnotify.

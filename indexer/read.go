@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -106,6 +107,9 @@ func (r *run) cut(f *File, data []byte) {
 	for i, c := range doc.Chunks {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: sha256.Sum256([]byte(c.Text))}
 	}
+	if r.x.opt.Analyze != nil {
+		r.x.opt.Analyze(f)
+	}
 }
 
 // bare counts the chunks without a vector.
@@ -124,11 +128,14 @@ func (d *done) gained() bool {
 	return !d.hashKnown || d.bare() < d.stored.Unembedded
 }
 
+// ahead is how many results inOrder holds for each goroutine, so that a large file does not hold up the others.
+const ahead = 4
+
 // inOrder applies do to jobs on n goroutines and sends the results in the order of the jobs. Few results are held at
 // any time. The channel is closed after the last one, or soon after ctx is done; no goroutine is left then.
 func inOrder(ctx context.Context, n int, jobs []job, do func(job) done) <-chan done {
 	out := make(chan done)
-	slots := make(chan chan done, n)
+	slots := make(chan chan done, ahead*n)
 	work := make(chan func(), n)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -171,3 +178,7 @@ func inOrder(ctx context.Context, n int, jobs []job, do func(job) done) <-chan d
 	}()
 	return out
 }
+
+// readers is how many goroutines read files: all processors but the one on which the store writes, which is to wait for
+// nobody.
+func readers() int { return max(runtime.GOMAXPROCS(0)-1, 1) }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime"
 
 	"kioku/embed"
 )
@@ -137,7 +136,7 @@ func (r *run) attach(ctx context.Context, b []done) error {
 // batches reads all files and hands them on in batches of bounded size.
 func (r *run) batches(ctx context.Context, jobs []job, use func([]done) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	ready := inOrder(ctx, runtime.GOMAXPROCS(0), jobs, r.read)
+	ready := inOrder(ctx, readers(), jobs, r.read)
 	defer func() {
 		cancel()
 		for range ready {
@@ -152,7 +151,7 @@ func (r *run) batches(ctx context.Context, jobs []job, use func([]done) error) e
 			r.rep.Read++
 		}
 		b.add(d)
-		if b.full() {
+		if b.full(false) {
 			if err := use(b.files); err != nil {
 				return err
 			}

@@ -26,8 +26,8 @@ type run struct {
 	// left are the files that changed once more after they were indexed.
 	left     []string
 	progress Progress
-	// ahead counts files of the batch under way that have their vectors and are not written yet.
-	ahead int
+	// ahead counts files of the batch under way that have their vectors, flying those that are being written with them.
+	ahead, flying int
 	// later are files that were written without waiting for their vectors; embedding says that it is their turn.
 	later     []job
 	embedding bool
@@ -54,7 +54,7 @@ func (r *run) embedded(n, files int) {
 func (r *run) tell(phase, path string) {
 	r.progress.Phase, r.progress.Path = phase, path
 	p := r.progress
-	p.FilesDone += r.ahead
+	p.FilesDone += r.ahead + r.flying
 	r.step(p)
 }
 

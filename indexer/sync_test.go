@@ -171,7 +171,7 @@ func TestFilesAreWrittenInOrderAndInBatches(t *testing.T) {
 	f.sync()
 	var all []string
 	for _, c := range f.index.commits {
-		if len(c) > 13 {
+		if len(c) > 25 {
 			t.Errorf("a commit of %d files with 20 chunks each", len(c))
 		}
 		all = append(all, c...)
@@ -322,4 +322,50 @@ func TestFilesOfAnExtraPathThatIsNotConfiguredAnyMoreGo(t *testing.T) {
 	f.x = indexer.New(f.split, f.index, f.prov, indexer.Options{Workspace: f.dir, Now: f.now})
 	f.sync()
 	f.holds("memory/m.md")
+}
+
+// TestFilesAreEmbeddedWhileOthersAreWritten holds up the first write until the provider is asked for the second batch. A
+// text of both batches, which the index does not hold yet, is not asked for again.
+func TestFilesAreEmbeddedWhileOthersAreWritten(t *testing.T) {
+	f := setup(t, nil)
+	for i := range 50 {
+		f.write(fmt.Sprintf("memory/%02d.md", i), "the same everywhere"+strings.Repeat(fmt.Sprintf("\nline of %d", i), 20))
+	}
+	asked := make(chan struct{})
+	f.prov.during = func() {
+		if f.prov.calls == 2 {
+			close(asked)
+		}
+	}
+	f.index.writing = func() {
+		select {
+		case <-asked:
+		case <-time.After(20 * time.Second):
+			t.Error("nothing is embedded before the first batch is written")
+		}
+	}
+	rep := f.sync()
+	if rep.Files != 50 || rep.Embedded != 51 || f.prov.texts != 51 || f.index.unembedded() != 0 {
+		t.Errorf("report %+v, %d texts were sent, %d are without a vector", rep, f.prov.texts, f.index.unembedded())
+	}
+	if len(f.index.commits) < 2 {
+		t.Errorf("%d commits", len(f.index.commits))
+	}
+}
+
+func TestEachFileIsAnalysedBeforeItIsWritten(t *testing.T) {
+	f := setup(t, func(o *indexer.Options) {
+		o.Analyze = func(file *indexer.File) {
+			for i := range file.Chunks {
+				file.Chunks[i].Terms = &indexer.Terms{Text: strings.ToUpper(file.Chunks[i].Text), Count: 1}
+			}
+		}
+	})
+	f.write("memory/a.md", "one\ntwo")
+	f.sync()
+	for _, c := range f.index.files["memory/a.md"].Chunks {
+		if c.Terms == nil || c.Terms.Text != strings.ToUpper(c.Text) {
+			t.Errorf("%q has the terms %+v", c.Text, c.Terms)
+		}
+	}
 }

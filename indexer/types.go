@@ -27,6 +27,17 @@ type Chunk struct {
 	Hash Hash
 	// Vector is a unit vector, nil where the text could not be embedded.
 	Vector []float32
+	// Terms are the words of the chunk as the store keeps them, nil where it has yet to analyse the chunk.
+	Terms *Terms
+}
+
+// Terms are what an analysis made of a chunk.
+type Terms struct {
+	// Text is the words, separated by spaces, and Count how many they are.
+	Text  string
+	Count int
+	// Date of the chunk (YYYY-MM-DD), empty where it has none.
+	Date string
 }
 
 // File is what the index is to hold of one file from now on.

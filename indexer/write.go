@@ -3,26 +3,29 @@ package indexer
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 )
 
 // batchChunks and batchWait bound a transaction: files are written together until they have that many chunks or the
-// first of them has waited that long.
+// first of them has waited that long; slowChunks where the provider is waited for.
 const (
-	batchChunks = 256
+	batchChunks = 500
+	slowChunks  = 256
 	batchWait   = 200 * time.Millisecond
 )
 
-// pass reads files on all processors and writes them, with those that are gone, in batches. It returns the files that
-// changed in the meantime.
+// pass reads files on all processors and writes them, with those that are gone, in batches: while one is written, the
+// next is read and embedded. It returns the files that changed in the meantime.
 func (r *run) pass(ctx context.Context, jobs []job, gone []done) (again []job, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	ready := inOrder(ctx, runtime.GOMAXPROCS(0), jobs, r.read)
+	ready := inOrder(ctx, readers(), jobs, r.read)
+	w := writer{run: r}
 	defer func() {
+		err = firstErr(err, w.land())
 		cancel()
 		for range ready {
 		}
+		again = w.again
 	}()
 	b := batch{files: gone}
 	wait := time.NewTimer(batchWait)
@@ -34,23 +37,25 @@ func (r *run) pass(ctx context.Context, jobs []job, gone []done) (again []job, e
 			if more = ok; ok && r.take(d) {
 				b.add(d)
 			}
-			flush = !ok || b.full()
+			flush = !ok || b.full(r.embedding)
 		case <-wait.C:
 			flush = true
+		case <-w.landed:
+			if err := w.land(); err != nil {
+				return nil, err
+			}
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if flush {
-			changed, err := r.flush(ctx, &b)
-			if err != nil {
+			if err := w.flush(ctx, &b); err != nil {
 				return nil, err
 			}
-			again = append(again, changed...)
 			wait.Reset(batchWait)
 		}
 	}
-	return again, nil
+	return nil, nil
 }
 
 // batch is what the next transaction writes.
@@ -64,8 +69,15 @@ func (b *batch) add(d done) {
 	b.chunks += len(d.file.Chunks)
 }
 
-// full counts a file as a chunk at least, so that thousands of empty ones are no endless transaction.
-func (b *batch) full() bool { return b.chunks >= batchChunks || len(b.files) >= batchChunks }
+// full counts a file as a chunk at least, so that thousands of empty ones are no endless transaction. What a slow provider
+// gave is written earlier.
+func (b *batch) full(slow bool) bool {
+	limit := batchChunks
+	if slow {
+		limit = slowChunks
+	}
+	return b.chunks >= limit || len(b.files) >= limit
+}
 
 // take accounts for a file that was read, and reports whether it has to be written.
 func (r *run) take(d done) bool {
@@ -92,7 +104,6 @@ func (r *run) take(d done) bool {
 // finish counts a file as done.
 func (r *run) finish(d done) {
 	r.progress.FilesDone++
-	r.ahead = max(r.ahead-1, 0)
 	if d.file.Skipped != "" {
 		r.progress.Skipped++
 	}
@@ -103,40 +114,83 @@ func (r *run) finish(d done) {
 	}
 }
 
-// flush writes a batch and returns those of its files that changed in the meantime.
-func (r *run) flush(ctx context.Context, b *batch) (again []job, err error) {
+// writer writes the batches of a pass, one at a time, beside the pass.
+type writer struct {
+	run *run
+	// files are being written; landed is closed after that, when err is set, and nil where nothing is being written.
+	files  []done
+	landed chan struct{}
+	err    error
+	// again are files that changed after they were read.
+	again []job
+}
+
+// flush finds the vectors of a batch and has it written, after the one before.
+func (w *writer) flush(ctx context.Context, b *batch) error {
+	r := w.run
 	if len(b.files) == 0 {
-		return nil, nil
+		return nil
 	}
 	if err := r.vectors.fill(ctx, b.files); err != nil {
-		return nil, err
+		return err
 	}
 	r.down.Store(r.vectors.down != nil || r.vectors.cut)
 	r.rep.Embedded, r.rep.Cached = r.vectors.embedded, r.vectors.cached
 	r.noteEmbedErr(r.vectors.trouble())
+	if err := w.land(); err != nil {
+		return err
+	}
+	r.flying, r.ahead = r.ahead, 0
+	w.begin(ctx, b.files)
+	*b = batch{}
+	return nil
+}
+
+// begin has files written on a goroutine that land waits for.
+func (w *writer) begin(ctx context.Context, batch []done) {
 	var files []File
-	for _, d := range b.files {
+	for _, d := range batch {
 		if d.gained() {
 			files = append(files, d.file)
 		}
 	}
-	if len(files) > 0 {
-		if err := r.x.index.ReplaceFile(ctx, r.x.embed.Space(), files...); err != nil {
-			return nil, fmt.Errorf("write %d files to the index: %w", len(files), err)
-		}
+	w.files, w.landed = batch, make(chan struct{})
+	if len(files) == 0 {
+		close(w.landed)
+		return
 	}
-	for _, d := range b.files {
+	x, landed := w.run.x, w.landed
+	go func() {
+		defer close(landed)
+		if err := x.index.ReplaceFile(ctx, x.embed.Space(), files...); err != nil {
+			w.err = fmt.Errorf("write %d files to the index: %w", len(files), err)
+		}
+	}()
+}
+
+// land waits for the files that are being written, if any, and accounts for them.
+func (w *writer) land() error {
+	if w.landed == nil {
+		return nil
+	}
+	<-w.landed
+	files := w.files
+	w.files, w.landed = nil, nil
+	if w.err != nil {
+		return w.err
+	}
+	r := w.run
+	for _, d := range files {
 		if j, changed := r.written(d); changed {
-			again = append(again, j)
+			w.again = append(w.again, j)
 		} else {
 			r.postpone(d)
 		}
 	}
-	r.ahead = 0
+	r.flying = 0
 	r.tell(PhaseCommit, "")
 	r.pending()
-	*b = batch{}
-	return again, nil
+	return nil
 }
 
 // written accounts for a file after the commit. It returns the file again if it is not what was indexed any more.
@@ -148,6 +202,7 @@ func (r *run) written(d done) (job, bool) {
 		delete(r.x.memos, d.path)
 		return job{}, false
 	}
+	r.flying = max(r.flying-1, 0)
 	r.finish(d)
 	r.remember(d, d.gained())
 	if d.skip != "" || d.file.Skipped != "" {

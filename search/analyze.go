@@ -14,7 +14,7 @@ const (
 	// maxTermBytes is the longest term. Longer words are cut, longer identifiers have only their parts.
 	maxTermBytes = 64
 	// maxStems bounds the cache of stems of one analyzer.
-	maxStems = 1 << 13
+	maxStems = 1 << 15
 )
 
 // Analyze returns the terms of a text in order, duplicates included, as they are indexed and asked for.

@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"kioku/embed":          {},
 	"kioku/proto/kioku/v1": {},
 	"kioku/indexer":        {"kioku/chunker", "kioku/embed"},
-	"kioku/search":         {"kioku/embed"},
+	"kioku/search":         {"kioku/chunker", "kioku/embed"},
 	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
 	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
 	"kioku/server":         {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/proto/kioku/v1"},

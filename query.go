@@ -115,7 +115,7 @@ func (v *view) Nearest(ctx context.Context, vector []float32, f search.Filter, k
 }
 
 const (
-	selectChunk = `SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.closed, c.text
+	selectChunk = `SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.text
 		FROM chunks c JOIN files f ON f.id = c.file WHERE c.id = ?`
 	selectVector = "SELECT embedding FROM chunks_vec WHERE rowid = ?"
 )
@@ -131,7 +131,7 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 	for _, id := range ids {
 		var c search.Chunk
 		err := stmt.QueryRowContext(ctx, id).Scan(&c.ID, &c.Path, &c.Source, &c.StartLine, &c.EndLine, &c.Headings,
-			&c.Date, &c.Evergreen, &c.Closed, &c.Text)
+			&c.Date, &c.Evergreen, &c.Fence, &c.Closed, &c.Text)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}

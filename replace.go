@@ -162,8 +162,8 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space) (*
 		text string
 		want bool
 	}{
-		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, closed, terms, text)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
+		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, fence, closed, terms, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
 		{&w.fts, "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)", true},
 		{&w.vec, insertVector, space.Dims > 0 && w.meta.space == space},
 		{&w.cache, insertCached, space.Dims > 0},
@@ -220,7 +220,7 @@ func (w *fileWriter) countEmbedded(f indexer.File) int {
 // insert writes one chunk to chunks, chunks_fts, chunks_vec and embedding_cache.
 func (w *fileWriter) insert(ctx context.Context, file int64, date string, c indexer.Chunk, terms chunkTerms) error {
 	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, date, c.Hash[:], c.Tokens,
-		c.Closed, terms.count, c.Text)
+		c.Fence, c.Closed, terms.count, c.Text)
 	if err != nil {
 		return err
 	}

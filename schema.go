@@ -19,7 +19,7 @@ const (
 	applicationID = 0x4b696f6b
 	// schemaVersion goes up with every change of schema.sql or of search.ChunkTerms. An index of an older version is
 	// emptied but for its embedding cache.
-	schemaVersion = 3
+	schemaVersion = 4
 )
 
 // migrate brings the database to the schema of this program. It returns ErrForeignFile for another program's database

@@ -261,6 +261,9 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	if out.dated, err = gatherDated(ctx, rd, r.spans, terms, r.query.Filter, s.weights); err != nil {
 		return err
 	}
+	if out.named, err = r.gatherNamed(ctx, rd, s.weights.namePool); err != nil {
+		return err
+	}
 	if out.nearErr != nil {
 		r.degrade(VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", out.nearErr)
 		r.vector = nil

@@ -32,6 +32,8 @@ type weights struct {
 	gramAsks float64
 	// textPool is how many candidates come from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
 	textPool int
+	// namePool is how many candidates come from the keyword index for each identifier alone.
+	namePool int
 	// nearPool is the least number of candidates that come from the vectors, and of those that MMR looks at, so that
 	// asking for fewer results does not change the first.
 	nearPool int
@@ -59,7 +61,7 @@ func measured() weights {
 		k1: 1.2, b: 0.75, capital: 1.5, particle: 0.3, ideal: 0.75, pair: 0.3, bestPart: 0.3, partTerms: 100,
 		passageChunk: 0.5, passageConfidence: 0.6, passageOverlap: 160, passagePool: 40,
 		gramAsks: 0.9,
-		textPool: 100, nearPool: 24, common: 0.5, rrf: 60,
+		textPool: 100, namePool: 4, nearPool: 24, common: 0.5, rrf: 60,
 		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,
 		neighbor: 1, neighborTrust: 0.5,
 	}

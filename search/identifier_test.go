@@ -82,7 +82,6 @@ func anyIdentifierCase(t *rapid.T) (c identifierCase, home string) {
 	}
 	c.opt = testOptions()
 	c.opt.MMR = rapid.Bool().Draw(t, "mmr")
-	c.opt.Fusion = rapid.SampledFrom([]string{"weighted", FusionRRF}).Draw(t, "fusion")
 	c.weak = rapid.Bool().Draw(t, "weak")
 	return c, home
 }

@@ -123,7 +123,7 @@ func (q queryTerms) join(i int, near []string, df map[string]int, chunks int, w 
 	for _, t := range near {
 		place := len(joined.list)
 		joined.list = append(joined.list, queryTerm{
-			term: t, weight: base.weight * w.neighbor / math.Sqrt(n), misspelt: base.term,
+			term: t, weight: base.weight / math.Sqrt(n), misspelt: base.term,
 			df: df[t], idf: idf(df[t], chunks),
 		})
 		joined.list[i].near = append(joined.list[i].near, place)

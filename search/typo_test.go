@@ -202,7 +202,7 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 		t.Error("the terms joined are changed")
 	}
 	light := joined.list[3]
-	if want := w.neighbor / 1.4142135623730951; light.weight != want || light.idf >= q.list[2].idf {
+	if want := 1 / 1.4142135623730951; light.weight != want || light.idf >= q.list[2].idf {
 		t.Errorf("weight %v, want %v; idf %v of an unknown term's %v", light.weight, want, light.idf, q.list[2].idf)
 	}
 	if want := [][2]int{{0, 1}, {1, 2}, {1, 3}, {1, 4}}; !cmp.Equal(joined.pairs, want) {

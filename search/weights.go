@@ -47,12 +47,9 @@ type weights struct {
 	dayConfidence float64
 	// datePool is how many chunks of such days are candidates whatever they say, maxSpans how many spans are looked for.
 	datePool, maxSpans int
-	// neighbor / sqrt(n) is the weight of each of the n neighbours of a misspelt term, neighborTrust / n the part of that
-	// term that counts as matched where one occurs. A higher trust brings more answers back after a typo and lets more
-	// questions about something else through.
-	neighbor, neighborTrust float64
-	// rrf is the k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
-	rrf float64
+	// neighborTrust / n is the part of a misspelt term with n neighbours that counts as matched where one of them occurs. A
+	// higher trust brings more answers back after a typo and lets more questions about something else through.
+	neighborTrust float64
 }
 
 // measured returns the constants that the measurements recommend.
@@ -61,8 +58,8 @@ func measured() weights {
 		k1: 1.2, b: 0.75, capital: 1.5, particle: 0.3, ideal: 0.75, pair: 0.3, bestPart: 0.3, partTerms: 100,
 		passageChunk: 0.5, passageConfidence: 0.6, passageOverlap: 160, passagePool: 40,
 		gramAsks: 0.9,
-		textPool: 100, namePool: 4, nearPool: 24, common: 0.5, rrf: 60,
+		textPool: 100, namePool: 4, nearPool: 24, common: 0.5,
 		dayBonus: 1, spanBonus: 0.3, dayConfidence: 0.5, datePool: 200, maxSpans: 4,
-		neighbor: 1, neighborTrust: 0.5,
+		neighborTrust: 0.5,
 	}
 }

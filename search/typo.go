@@ -96,7 +96,7 @@ func (s *Searcher) joinNeighbors(ctx context.Context, rd Reader, r *run) error {
 		if err != nil {
 			return fmt.Errorf("look up other spellings: %w", err)
 		}
-		r.terms = r.terms.join(i, chooseNeighbors(df), df, r.index.Chunks, s.weights)
+		r.terms = r.terms.join(i, chooseNeighbors(df), df, r.index.Chunks)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func chooseNeighbors(df map[string]int) []string {
 
 // join returns q with the neighbours of the misspelt term at place i as terms of their own, which share its weight, its
 // pairs and, as alternatives of each other, its part in the coverage. Terms that the query holds anyway are left out.
-func (q queryTerms) join(i int, near []string, df map[string]int, chunks int, w weights) queryTerms {
+func (q queryTerms) join(i int, near []string, df map[string]int, chunks int) queryTerms {
 	near = slices.DeleteFunc(slices.Clone(near), func(t string) bool {
 		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return own.term == t })
 	})

@@ -194,7 +194,7 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	w := measured()
 	q := parseTerms("old lamp wxyzlight", w).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
-	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100, w)
+	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
 	if n := len(joined.list); n != 5 {
 		t.Fatalf("%d terms: lamp is asked for anyway", n)
 	}

@@ -11,6 +11,9 @@ import (
 const (
 	// minIdentifier is the least bytes of an identifier: shorter ones (q3, v2, C++) name many things.
 	minIdentifier = 4
+	// minCapitals is the least letters of a word in capitals: shorter ones (HTTP, RANK, AIDS) name many things, and terms
+	// do not tell them from common words.
+	minCapitals = 5
 	// minHex is the least bytes of a hexadecimal number that may be without digits.
 	minHex = 7
 	// maxSuffix is the most letters of a file's type: longer ones behind a full stop begin a sentence.
@@ -52,7 +55,7 @@ func (a *analyzer) names(t token, shouted bool) bool {
 		return false
 	}
 	return letterThenDigit(text) || isNumber(text) && !isYear(text) || isHex(text) && len(text) >= minHex ||
-		allOf(text, isUpper) && !shouted
+		allOf(text, isUpper) && len(text) >= minCapitals && !shouted
 }
 
 // joinedName tells INV-2026-0042 from 24/7 and e.g.

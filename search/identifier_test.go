@@ -25,6 +25,7 @@ func TestIdentifiersAreWhatNamesOneThing(t *testing.T) {
 		"config.yaml of example.com, or .env":     "config.yaml example.com .env",
 		"10.0.0.1, fe80::1 and a@b.example":       "10.0.0.1 fe80::1 a@b.example",
 		"call readFileSync in std::vector":        "readfilesync std::vector",
+		"HTTP and JSON beside EPERM":              "eperm",
 		"the parts of order-4711":                 "order-4711",
 		"2025 or 2026-01-20":                      "2026-01-20",
 		"WHY DID THE SERVER CRASH":                "",

@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"kioku/vector":         {},
 	"kioku/proto/kioku/v1": {},
 	"kioku/indexer":        {"kioku/chunker", "kioku/embed"},
-	"kioku/search":         {"kioku/embed"},
+	"kioku/search":         {"kioku/chunker", "kioku/embed"},
 	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
 	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
 	"kioku/bench/speed": {"kioku", "kioku/bench", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector",

@@ -120,7 +120,7 @@ func (v *view) match(ctx context.Context, expr string, f search.Filter, limit in
 
 // One statement for all ids takes a fourth of the time of one for each. CROSS JOIN keeps their order.
 const (
-	selectChunks = `SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.closed, c.text
+	selectChunks = `SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.text
 		FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value CROSS JOIN files f ON f.id = c.file`
 	selectVectors = "SELECT j.key, v.embedding FROM json_each(?) j CROSS JOIN chunks_vec v ON v.rowid = j.value"
 )
@@ -131,7 +131,7 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 	err := each(ctx, v.text, selectChunks, ids, func(rows *sql.Rows) error {
 		var c search.Chunk
 		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
-			&c.Evergreen, &c.Closed, &c.Text)
+			&c.Evergreen, &c.Fence, &c.Closed, &c.Text)
 		chunks = append(chunks, c)
 		return err
 	})

@@ -1,8 +1,12 @@
 package kioku_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,16 +23,13 @@ import (
 var update = flag.Bool("update", false, "write the figures of the ranking into testdata/rank_stats.txt")
 
 // The ranking of two small memories stands in testdata/rank_stats.txt, so that every change of it shows in a diff:
-// examples/workspace, and testdata/ranking with near-duplicate daily notes and facts that later notes supersede.
+// examples/workspace, and testdata/ranking with near-duplicate daily notes, facts that later notes supersede, and questions
+// that its notes cannot answer. Each question has a line with its first hits.
 func TestRankingIsAsRecorded(t *testing.T) {
-	sets := []bench.Set{exampleSet(t)}
-	own, err := bench.Load("testdata/ranking")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
-	b.WriteString("Ranking of the example workspace and of testdata/ranking; go test . -run Ranking -update records it.\n")
-	for _, set := range append(sets, own...) {
+	b.WriteString("Ranking of the example workspace and of testdata/ranking; go test . -run Ranking -update records it.\n" +
+		"Of each question: the rank of its first evidence, and the first three hits with their scores.\n")
+	for _, set := range []bench.Set{exampleSet(t), rankingSet(t)} {
 		for _, provider := range []string{"none", "hash"} {
 			for _, granularity := range []string{search.GranularityChunk, search.GranularityPassage} {
 				rankSet(t, &b, set, provider, granularity)
@@ -50,7 +51,7 @@ func TestRankingIsAsRecorded(t *testing.T) {
 	}
 }
 
-// rankSet writes the figures of a set, and the first hit of each question that is not found at rank 1.
+// rankSet writes the figures of a set and a line for each question.
 func rankSet(t *testing.T, b *strings.Builder, set bench.Set, provider, granularity string) {
 	t.Helper()
 	embedder, err := embed.New(embed.Config{Provider: provider})
@@ -66,16 +67,63 @@ func rankSet(t *testing.T, b *strings.Builder, set bench.Set, provider, granular
 	if err != nil {
 		t.Fatal(err)
 	}
+	var known, silent []bench.Asked
+	for _, a := range asked {
+		if len(a.Question.Relevant) > 0 {
+			known = append(known, a)
+		} else if len(a.Results) == 0 {
+			silent = append(silent, a)
+		}
+	}
 	fmt.Fprintf(b, "\n%s, provider %s, %ss\n", set.Name, provider, granularity)
-	for _, g := range bench.Groups(asked, []string{"lang", "category"}) {
+	for _, g := range bench.Groups(known, []string{"lang", "category"}) {
 		f := g.Figures
 		fmt.Fprintf(b, "  %-15s n %2d  R@1 %.3f  R@5 %.3f  R@10 %.3f  MRR@10 %.3f  nDCG@10 %.3f  R@2k %.3f  V@5 %.3f  V@4k %.3f  empty %.3f\n",
 			g.Name, f.N, f.R1, f.R5, f.R10, f.MRR, f.NDCG, f.R2k, f.V5, f.V4k, f.Empty)
 	}
+	if n := len(asked) - len(known); n > 0 {
+		fmt.Fprintf(b, "  %-15s n %2d  silent %d\n", offTopic, n, len(silent))
+	}
 	for _, a := range asked {
-		if s := a.Scores; s.MRR < 1 || s.R10 < 1 {
-			fmt.Fprintf(b, "  %s: MRR %.3f, recall %.3f of %d\n", a.Question.ID, s.MRR, s.R10, len(a.Question.Relevant))
+		fmt.Fprintf(b, "  %s\n", rankLine(a))
+	}
+}
+
+// rankLine is a question's id, the rank of its first evidence, and its first hits.
+func rankLine(a bench.Asked) string {
+	line := fmt.Sprintf("%-13s -", a.Question.ID)
+	if a.Scores.MRR > 0 {
+		line = fmt.Sprintf("%-13s %.0f", a.Question.ID, 1/a.Scores.MRR)
+	}
+	for _, r := range a.Results[:min(3, len(a.Results))] {
+		line += fmt.Sprintf("  %s#L%d-L%d %.2f", strings.TrimPrefix(r.Path, "memory/"), r.Start, r.End, r.Score)
+	}
+	return line
+}
+
+// offTopic is the category of questions that the notes cannot answer.
+const offTopic = "off-topic"
+
+// rankingSet loads testdata/ranking with its off-topic questions, which have no evidence.
+func rankingSet(t *testing.T) bench.Set {
+	t.Helper()
+	sets, err := bench.Load("testdata/ranking")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/ranking/offtopic.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := sets[0]
+	for dec := json.NewDecoder(bytes.NewReader(text)); ; {
+		q := bench.Question{WS: set.Questions[0].WS, Category: offTopic, Asked: set.Questions[0].Asked}
+		if err := dec.Decode(&q); errors.Is(err, io.EOF) {
+			return set
+		} else if err != nil {
+			t.Fatal(err)
 		}
+		set.Questions = append(set.Questions, q)
 	}
 }
 

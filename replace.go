@@ -182,8 +182,8 @@ func (s *store) newWriter(ctx context.Context, tx *sql.Tx, space embed.Space, ch
 	}{
 		{&w.find, findFile, true},
 		{&w.file, insertFile, true},
-		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, closed, terms, checksum, text)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
+		{&w.chunk, `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, tokens, fence, closed, terms, checksum, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, true},
 		{&w.fts, "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)", true},
 		{&w.vec, insertVector, indexed},
 		{&w.uncache, deleteCached, indexed},
@@ -273,7 +273,7 @@ func (w *fileWriter) insert(ctx context.Context, file int64, c *indexer.Chunk) e
 		checksum = crc32.Checksum(blob, castagnoli)
 	}
 	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Hash[:], c.Tokens,
-		c.Closed, c.Terms.Count, checksum, c.Text)
+		c.Fence, c.Closed, c.Terms.Count, checksum, c.Text)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ CREATE TABLE IF NOT EXISTS chunks (
   date       TEXT    NOT NULL, -- of the entry where the file tells one for each, else of its heading or of the file
   sha256     BLOB    NOT NULL, -- of text
   tokens     INTEGER NOT NULL,
+  fence      TEXT    NOT NULL, -- mark of the code fence that it begins in
   closed     INTEGER NOT NULL, -- 1: it ends where a section does
   terms      INTEGER NOT NULL, -- analysed terms, as they are in chunks_fts
   checksum   INTEGER,          -- CRC-32 (Castagnoli) of its vector in chunks_vec, NULL where it has none

@@ -88,6 +88,11 @@ func (f *Figures) divide(n float64) {
 	}
 }
 
+// Shares returns the figures in [0,1], in the order of the columns.
+func (f Figures) Shares() []float64 {
+	return []float64{f.R1, f.R5, f.R10, f.MRR, f.NDCG, f.R2k, f.V5, f.V4k, f.Empty}
+}
+
 // means are all figures but N, in the order of the columns.
 func (f *Figures) means() []*float64 {
 	return []*float64{&f.R1, &f.R5, &f.R10, &f.MRR, &f.NDCG, &f.R2k, &f.V5, &f.V4k, &f.Empty, &f.P50, &f.P95}

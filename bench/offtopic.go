@@ -46,6 +46,19 @@ func (s *Session) OffTopic(ctx context.Context, asked []Asked, other Set) (OffTo
 	return r, nil
 }
 
+// macroOffTopic returns the means over sets, which were asked the questions of one other.
+func macroOffTopic(sets []OffTopicReport) *OffTopicReport {
+	m := OffTopicReport{Other: sets[0].Other}
+	n := float64(len(sets))
+	for _, r := range sets {
+		m.N += r.N
+		m.Silent += r.Silent / n
+		m.LostQuestions += r.LostQuestions / n
+		m.LostHits += r.LostHits / n
+	}
+	return &m
+}
+
 // foreign puts questions of another set to the workspaces of this one, in turn.
 func (s *Session) foreign(other Set) []Question {
 	n := min(len(other.Questions), maxOffTopic)

@@ -106,8 +106,8 @@ func TestMeasureReportsWhatThePlanSays(t *testing.T) {
 	set := trio(t)
 	var phases []string
 	kept := 0
-	plan := Plan{By: []string{"lang"}, Typos: true, OffTopic: &set, Keep: func(_ Set, asked []Asked) error { kept = len(asked); return nil }}
-	r, err := Measure(t.Context(), set, plan, Options{Step: func(p Progress) {
+	plan := Plan{By: []string{"lang"}, Granularities: []string{"chunk", "passage"}, Typos: true, OffTopic: &set, Keep: func(_ Set, asked []Asked) error { kept = len(asked); return nil }}
+	reports, err := Measure(t.Context(), set, plan, Options{Step: func(p Progress) {
 		if p.Set != "trio" || p.Done >= p.Total {
 			t.Errorf("%+v", p)
 		}
@@ -116,6 +116,10 @@ func TestMeasureReportsWhatThePlanSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(reports) != 2 || reports[0].Groups[0].Figures.R2k == reports[1].Groups[0].Figures.R2k && reports[0].Groups[0].Figures.R10 == reports[1].Groups[0].Figures.R10 && reports[0].Groups[0].Figures.MRR == reports[1].Groups[0].Figures.MRR {
+		t.Errorf("two granularities: %+v", reports)
+	}
+	r := reports[0]
 	var groups []string
 	for _, g := range r.Groups {
 		groups = append(groups, g.By+" "+g.Name)
@@ -123,7 +127,7 @@ func TestMeasureReportsWhatThePlanSays(t *testing.T) {
 	if diff := cmp.Diff([]string{" all", " all but adversarial", "lang en", "lang ja", "lang zh"}, groups); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{PhaseIndex, PhaseAsk, PhaseTypos, PhaseOffTopic}, slices.Compact(phases)); diff != "" {
+	if diff := cmp.Diff([]string{PhaseIndex, PhaseAsk, PhaseTypos, PhaseOffTopic, PhaseAsk, PhaseTypos, PhaseOffTopic}, slices.Compact(phases)); diff != "" {
 		t.Error(diff)
 	}
 	if kept != 11 || r.Headline().N != 10 || r.Typos.N == 0 || r.OffTopic.N != 11 || r.OffTopic.Other != "trio" {

@@ -58,6 +58,20 @@ func (s *Session) Typos(ctx context.Context, asked []Asked) (TypoReport, error) 
 	return r, nil
 }
 
+// macroTypos returns the means over sets; what comes back is the share of the mean loss.
+func macroTypos(sets []TypoReport) *TypoReport {
+	var m TypoReport
+	var clean, typo, unknown []Figures
+	for _, r := range sets {
+		m.N += r.N
+		clean, typo, unknown = append(clean, r.Clean), append(typo, r.Typo), append(unknown, r.Unknown)
+	}
+	m.Clean, m.Typo, m.Unknown = Macro(clean), Macro(typo), Macro(unknown)
+	m.BackR5 = back(m.Clean.R5, m.Typo.R5, m.Unknown.R5)
+	m.BackV5 = back(m.Clean.V5, m.Typo.V5, m.Unknown.V5)
+	return &m
+}
+
 // back returns which share of a loss comes back.
 func back(clean, typo, lost float64) float64 {
 	if clean <= lost {

@@ -10,7 +10,7 @@ import (
 )
 
 // version changes whenever the same file and options may yield other chunks than before.
-const version = 2
+const version = 3
 
 // Limits of Options.Tokens. A chunk below the minimum could not hold a word in some scripts; one above the maximum
 // is longer than embedding models read.
@@ -54,7 +54,7 @@ func New(opts Options) (*Chunker, error) {
 	return &Chunker{opts: opts, vocabulary: vocabulary}, nil
 }
 
-// Fingerprint names the way of cutting, "v2 cl100k_base 400/80". Chunks made under another one don't fit together
+// Fingerprint names the way of cutting, "v3 cl100k_base 400/80". Chunks made under another one don't fit together
 // with those of this Chunker.
 func (c *Chunker) Fingerprint() string {
 	return fmt.Sprintf("v%d %s %d/%d", version, c.opts.Encoding, c.opts.Tokens, c.opts.Overlap)

@@ -55,29 +55,28 @@ func underlineLevel(line string) int {
 
 // isParagraph is true for a line of plain words, which starts no block of another kind.
 func isParagraph(line string) bool {
-	mark, _ := opensFence(line)
-	return mark == 0 && indent(line) < 4 && !isBullet(strings.TrimLeft(line, " ")) && !strings.ContainsAny(line, "|") &&
+	return fenceMark(line) == "" && indent(line) < 4 && !isBullet(strings.TrimLeft(line, " ")) && !strings.ContainsAny(line, "|") &&
 		!strings.HasPrefix(strings.TrimLeft(line, " "), ">") && underlineLevel(line) == 0
 }
 
-// opensFence returns the character of a code fence and how many there are, 0 and 0 for a line that opens none. A
-// fence may be indented to any depth, as under bullets.
-func opensFence(line string) (mark byte, size int) {
+// fenceMark returns the mark of the code fence that line opens, "```" or longer, or "~~~"; empty for a line that opens
+// none. A fence may be indented to any depth, as under bullets.
+func fenceMark(line string) string {
 	text := strings.TrimLeft(line, " \t")
 	for _, mark := range []byte("`~") {
 		n := countPrefix(text, mark)
 		if n >= 3 && (mark == '~' || !strings.Contains(text[n:], "`")) {
-			return mark, n
+			return text[:n]
 		}
 	}
-	return 0, 0
+	return ""
 }
 
-// closesFence is true for a line that ends a fence opened by size characters mark.
-func closesFence(line string, mark byte, size int) bool {
+// closesFence is true for a line that ends the fence that was opened with mark.
+func closesFence(line, mark string) bool {
 	text := strings.TrimSpace(line)
-	n := countPrefix(text, mark)
-	return n >= size && n == len(text)
+	n := countPrefix(text, mark[0])
+	return n >= len(mark) && n == len(text)
 }
 
 // isBullet is true for a list item that is not indented: "- ", "* ", "+ ", "1. ", "1) ".

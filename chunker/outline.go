@@ -1,9 +1,6 @@
 package chunker
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // unit is what a walk takes or leaves as a whole: a line, a run of blank lines, a block of lines that fits into a
 // chunk, or a part of a line that doesn't.
@@ -14,6 +11,8 @@ type unit struct {
 	line, last int
 	// tokens of the unit by itself, at least those of the unit without its newline.
 	tokens int
+	// fence is the mark of the code fence that the unit begins in, empty if it begins in none.
+	fence string
 	// level of the heading that the unit is, 0 if it is none.
 	level int
 	blank bool
@@ -32,131 +31,72 @@ type outline struct {
 	// pos and line are where the next line starts.
 	pos, line int
 
-	fence fence
-	// fenceless is true after a fence that is never closed: then no line opens one any more.
-	fenceless bool
-	// table and entry are the first units of what is open, -1 if nothing is.
-	table, entry int
-}
-
-// fence is an open code fence; its mark is 0 if there is none.
-type fence struct {
-	mark byte
-	size int
-	// first is the first unit of the opening line.
-	first int
-	// next, pos and line are where the line after it starts.
-	next, pos, line int
+	// open is the number of the Block that is open, 0 if none is, and openStart its first unit.
+	open, openStart int
+	// entry is the first unit of the entry that is open, -1 if none is.
+	entry int
 }
 
 func newOutline(opts Options, counter *counter, kind Kind, text string) *outline {
-	return &outline{opts: opts, counter: counter, kind: kind, text: text, line: 1, table: -1, entry: -1}
+	return &outline{opts: opts, counter: counter, kind: kind, text: text, line: 1, entry: -1}
 }
 
 // plain reads the lines of text, which come next, without looking for Markdown in them.
 func (o *outline) plain(text string) {
 	for end := o.pos + len(text); o.pos < end; {
-		o.push(firstLine(o.text[o.pos:]))
+		o.push(Line{Text: firstLine(o.text[o.pos:])})
 	}
 	o.body = len(o.units)
 }
 
-// markdown reads the rest of the text. What looks like a fence that is never closed is none, lest one stray mark
-// hide all headings below it.
+// markdown reads the rest of the text.
 func (o *outline) markdown() {
-	for {
-		for o.pos < len(o.text) {
-			o.add(firstLine(o.text[o.pos:]))
-		}
-		if o.fence.mark == 0 {
-			break
-		}
-		o.units = o.units[:o.fence.next]
-		o.pos, o.line = o.fence.pos, o.fence.line
-		o.fence, o.fenceless = fence{}, true
+	for _, line := range Lines(o.text[o.pos:], "", true) {
+		o.add(line)
 	}
-	o.endTable()
+	o.endBlock()
 	o.endEntry()
 }
 
-// add reads a line of Markdown.
-func (o *outline) add(line string) {
-	if o.fence.mark != 0 {
-		o.push(line)
-		if closesFence(line, o.fence.mark, o.fence.size) {
-			o.keep(o.fence.first)
-			o.fence = fence{}
-		}
-		return
+// add appends the units of a line.
+func (o *outline) add(line Line) {
+	if line.Block != o.open {
+		o.endBlock()
 	}
-	if o.table >= 0 && !strings.Contains(line, "|") {
-		o.endTable()
-	}
-	if o.kind == Entries && o.startsEntry(line) {
+	outside := o.kind == Entries && line.Fence == ""
+	if outside && o.startsEntry(line) {
 		o.endEntry()
 	}
 	at := len(o.units)
-	if level := underlineLevel(line); level > 0 && o.endsWithTitle() {
-		o.push(line)
-		o.keep(at - 1)
-		o.units[at-1].level = level
-		return
+	if line.Block != o.open {
+		o.open, o.openStart = line.Block, at
 	}
 	o.push(line)
-	mark, size := opensFence(line)
-	switch {
-	case mark != 0 && !o.fenceless:
-		o.fence = fence{mark: mark, size: size, first: at, next: len(o.units), pos: o.pos, line: o.line}
-	case headingLevel(line) > 0:
-		o.units[at].level = headingLevel(line)
-	case o.kind == Entries && isBullet(line):
+	if line.Level > 0 {
+		o.units[at].level = line.Level
+	} else if outside && isBullet(line.Text) {
 		o.entry = at
-	case o.table < 0 && isTableRule(line) && o.endsWithRow(at):
-		o.table = at - 1
 	}
 }
 
 // startsEntry is true for a line that cannot belong to the entry before it: a heading, a top-level bullet, or a
 // line that is not indented after a blank one.
-func (o *outline) startsEntry(line string) bool {
-	if headingLevel(line) > 0 || isBullet(line) {
+func (o *outline) startsEntry(line Line) bool {
+	if line.Level > 0 || isBullet(line.Text) {
 		return true
 	}
 	afterBlank := len(o.units) > 0 && o.units[len(o.units)-1].blank
-	return afterBlank && !isBlank(line) && indent(line) == 0
-}
-
-// endsWithTitle is true if the last line read would be a heading were it underlined: a paragraph of one line.
-func (o *outline) endsWithTitle() bool {
-	last := len(o.units) - 1
-	if last < o.body || !o.isLine(last) {
-		return false
-	}
-	if before := last - 1; before >= o.body && !o.units[before].blank && o.units[before].level == 0 {
-		return false
-	}
-	return o.units[last].level == 0 && isParagraph(o.textOf(o.units[last]))
-}
-
-// endsWithRow is true if the unit before at may be the head of a table.
-func (o *outline) endsWithRow(at int) bool {
-	return at > o.body && o.isLine(at-1) && strings.Contains(o.textOf(o.units[at-1]), "|")
-}
-
-// isLine is true if the unit at index i is a single whole line that is not blank.
-func (o *outline) isLine(i int) bool {
-	u := o.units[i]
-	return !u.blank && !u.part && u.line == u.last
+	return afterBlank && !isBlank(line.Text) && indent(line.Text) == 0
 }
 
 func (o *outline) textOf(u unit) string {
 	return o.text[u.start:u.end]
 }
 
-func (o *outline) endTable() {
-	if o.table >= 0 {
-		o.keep(o.table)
-		o.table = -1
+func (o *outline) endBlock() {
+	if o.open > 0 {
+		o.keep(o.openStart)
+		o.open = 0
 	}
 }
 
@@ -187,14 +127,14 @@ func (o *outline) keep(first int) {
 }
 
 // push appends the units of the next line.
-func (o *outline) push(line string) {
-	u := unit{start: o.pos, end: o.pos + len(line), line: o.line, last: o.line, blank: isBlank(line)}
+func (o *outline) push(line Line) {
+	u := unit{start: o.pos, end: o.pos + len(line.Text), line: o.line, last: o.line, fence: line.Fence, blank: isBlank(line.Text)}
 	o.pos, o.line = u.end, o.line+1
 	if u.blank {
 		o.pushBlank(u)
 		return
 	}
-	if tokens, fits := o.counter.fit(line, o.opts.Tokens); fits {
+	if tokens, fits := o.counter.fit(line.Text, o.opts.Tokens); fits {
 		u.tokens = tokens
 		o.units = append(o.units, u)
 		return

@@ -99,10 +99,10 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 
 func TestFingerprintNamesWhatDecidesTheChunks(t *testing.T) {
 	cases := map[string]chunker.Options{
-		"v2 cl100k_base 400/80": {},
-		"v2 cl100k_base 400/20": {Overlap: 20},
-		"v2 cl100k_base 100/0":  {Tokens: 100},
-		"v2 o200k_base 64/16":   {Tokens: 64, Overlap: 16, Encoding: "o200k_base"},
+		"v3 cl100k_base 400/80": {},
+		"v3 cl100k_base 400/20": {Overlap: 20},
+		"v3 cl100k_base 100/0":  {Tokens: 100},
+		"v3 o200k_base 64/16":   {Tokens: 64, Overlap: 16, Encoding: "o200k_base"},
 	}
 	for want, opts := range cases {
 		if got := newChunker(t, opts).Fingerprint(); got != want {

@@ -57,6 +57,8 @@ type Chunk struct {
 	Text string
 	// Tokens of Text; never more than Options.Tokens.
 	Tokens int
+	// Fence is the mark of the code fence within which the chunk begins, "```"; empty where it begins in none.
+	Fence string
 	// Closed says that the chunk ends where a section does: a heading follows, or nothing but blank lines. In a DailyLog
 	// each line is a section.
 	Closed bool

@@ -1,7 +1,6 @@
 package chunker
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -10,8 +9,10 @@ import (
 type walk struct {
 	*outline
 	// sums[i] is the number of tokens of all units before the unit i.
-	sums  []int
-	trail trail
+	sums []int
+	// trail is the path of headings at the unit before passed.
+	trail  Trail
+	passed int
 }
 
 func newWalk(o *outline) *walk {
@@ -37,6 +38,7 @@ func (w *walk) chunks() []Chunk {
 			Headings:  w.headings(from, cut),
 			Text:      w.between(from, cut),
 			Tokens:    tokens,
+			Fence:     w.units[from].fence,
 			Closed:    next == len(w.units) || w.units[next].level > 0,
 		})
 		own = next
@@ -182,54 +184,10 @@ func (w *walk) headings(from, cut int) string {
 	if body := w.skipBlank(w.body); from < w.body && body < cut {
 		from = body
 	}
-	for ; w.trail.next <= from; w.trail.next++ {
-		if u := w.units[w.trail.next]; u.level > 0 {
-			w.trail.enter(u.level, headingTitle(firstLine(w.textOf(u))))
+	for ; w.passed <= from; w.passed++ {
+		if u := w.units[w.passed]; u.level > 0 {
+			w.trail.Enter(u.level, headingTitle(firstLine(w.textOf(u))))
 		}
 	}
 	return w.trail.String()
-}
-
-// trail is the path of headings above a place that moves forward through a text.
-type trail struct {
-	// next is the first unit that has not been passed.
-	next     int
-	headings []trailHeading
-}
-
-type trailHeading struct {
-	level int
-	label string
-}
-
-// maxLabel and maxTrail bound a heading and a path of headings, in characters.
-const (
-	maxLabel = 80
-	maxTrail = 200
-)
-
-// enter passes a heading: it ends the sections of its level and below.
-func (t *trail) enter(level int, title string) {
-	t.headings = slices.DeleteFunc(t.headings, func(h trailHeading) bool { return h.level >= level })
-	runes := []rune(title[:min(len(title), 4*maxLabel)])
-	if len(runes) > maxLabel {
-		title = string(runes[:maxLabel-1]) + "…"
-	}
-	t.headings = append(t.headings, trailHeading{level, strings.TrimSpace(strings.Repeat("#", level) + " " + title)})
-}
-
-// String joins the headings, without the outermost where all would be too long.
-func (t *trail) String() string {
-	path := ""
-	for _, h := range slices.Backward(t.headings) {
-		longer := h.label
-		if path != "" {
-			longer += " > " + path
-		}
-		if len([]rune(longer)) > maxTrail {
-			break
-		}
-		path = longer
-	}
-	return path
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -52,7 +53,9 @@ func (c *candidate) score() float64 { return c.merged*c.decay + c.dateBonus }
 type found struct {
 	matched []int64
 	dated   []int64
-	near    []Neighbor
+	// named hold identifiers of the query.
+	named []int64
+	near  []Neighbor
 	// nearErr is why the vectors could not be searched.
 	nearErr error
 }
@@ -93,7 +96,7 @@ func recovered(step string, err *error) {
 
 // ids returns the proposed chunks without duplicates.
 func (f found) ids() []int64 {
-	ids := make([]int64, 0, len(f.matched)+len(f.dated)+len(f.near))
+	ids := make([]int64, 0, len(f.matched)+len(f.dated)+len(f.named)+len(f.near))
 	seen := make(map[int64]bool, cap(ids))
 	add := func(id int64) {
 		if !seen[id] {
@@ -101,10 +104,7 @@ func (f found) ids() []int64 {
 			ids = append(ids, id)
 		}
 	}
-	for _, id := range f.matched {
-		add(id)
-	}
-	for _, id := range f.dated {
+	for _, id := range slices.Concat(f.matched, f.dated, f.named) {
 		add(id)
 	}
 	for _, n := range f.near {

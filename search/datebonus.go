@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -117,23 +116,22 @@ func findSections(list []*candidate) {
 // datedSections returns the sections of a chunk that have days of their own. A section ends where a heading of its
 // level, or a higher one, begins.
 func datedSections(c *Chunk) []section {
-	if !strings.Contains(c.Text, "#") {
+	if !mayTellYear(c.Text) {
 		return nil
 	}
 	var list []section
-	level, number := 0, c.StartLine-1
-	for line := range strings.Lines(c.Text) {
-		number++
-		n := len(line) - len(strings.TrimLeft(line, "#"))
-		if n == 0 || n > 6 {
+	level := 0
+	for i, line := range c.markdown() {
+		if line.Level == 0 {
 			continue
 		}
-		day, first := headingDay(line)
-		if open := len(list) - 1; open >= 0 && level > 0 && (n <= level || first) {
+		number := c.StartLine + i
+		day, first := headingDay(line.Text)
+		if open := len(list) - 1; open >= 0 && level > 0 && (line.Level <= level || first) {
 			list[open].last, level = number-1, 0
 		}
 		if first {
-			list, level = append(list, section{day, number, c.EndLine}), n
+			list, level = append(list, section{day, number, c.EndLine}), line.Level
 		}
 	}
 	return list

@@ -197,3 +197,10 @@ func TestAFailureToLookUpADayIsReturned(t *testing.T) {
 		t.Errorf("look-up: %v", err)
 	}
 }
+
+func TestADayInACodeFenceBeginsNoSection(t *testing.T) {
+	c := &Chunk{StartLine: 11, EndLine: 18, Fence: "```", Text: "# 2023-05-07 fetched\n```\n## 2023-05-08\n#2022-01-01 tag\n```sh\n# 2023-05-09 released\n```\nthe end"}
+	if diff := cmp.Diff([]section{{"2023-05-08", 13, 18}}, datedSections(c), cmp.AllowUnexported(section{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// FusionRRF is the value of Options.Fusion that merges the channels by ranks instead of scores.
-const FusionRRF = "rrf"
-
 // channelWeights are what the two channels count; they add up to 1, and an absent channel has 0.
 type channelWeights struct {
 	vector, text float64
@@ -47,11 +44,10 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 // merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.
 //
 // The merged score is the weighted sum of the cosine and of the text score divided by the best of this query; the
-// confidence takes the keyword confidence instead, which is comparable between queries. With FusionRRF the merged
-// score is the weighted sum of (k+1)/(k+rank). A chunk that has no vector yet is judged by keywords alone: its
-// keyword confidence stands in for the cosine. The bonus for a date counts in the ranks; of a dated chunk's confidence
-// the date gives the first part, and words and meaning fill up the rest.
-func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
+// confidence takes the keyword confidence instead, which is comparable between queries. A chunk that has no vector
+// yet is judged by keywords alone: its keyword confidence stands in for the cosine. The bonus for a date counts in the
+// ranks; of a dated chunk's confidence the date gives the first part, and words and meaning fill up the rest.
+func merge(list []*candidate, weight channelWeights, w weights) {
 	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
 	var best float64
@@ -69,23 +65,12 @@ func merge(list []*candidate, weight channelWeights, fusion string, w weights) {
 		if best > 0 {
 			text = c.text.raw / best
 		}
-		if fusion == FusionRRF {
-			vector, text = w.reciprocal(c.vectorRank), w.reciprocal(c.textRank)
-		}
 		c.merged = clamp01(weight.vector*vector + weight.text*text)
 	}
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged+a.dateBonus, b.merged+b.dateBonus, a, b) })
 	for i, c := range list {
 		c.rank = i + 1
 	}
-}
-
-// reciprocal is 1 for the first rank and falls towards 0; it is 0 for rank 0, a chunk that the channel did not find.
-func (w weights) reciprocal(rank int) float64 {
-	if rank == 0 {
-		return 0
-	}
-	return (w.rrf + 1) / (w.rrf + float64(rank))
 }
 
 // rankChannel tells each candidate with a score above 0 its rank on one channel, from 1.

@@ -24,7 +24,7 @@ func TestAPassageScoresByItsLinesAsByItsText(t *testing.T) {
 		if lines == nil {
 			t.Fatalf("the lines of %q are not known", text)
 		}
-		for _, at := range cutPassages(text, c.StartLine, 1000, 100) {
+		for _, at := range cutPassages(text, c.markdown(), c.StartLine, 1000, 100) {
 			p := &candidate{Chunk: *c, lines: lines}
 			p.Text, p.Headings = at.text, "# tea"
 			want := sc.score(&p.Chunk)

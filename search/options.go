@@ -20,8 +20,6 @@ type Options struct {
 	CandidateMultiplier int
 	// Typos lets a word that the index lacks stand for those that differ from it by one typo.
 	Typos bool
-	// Fusion is "weighted" or "rrf" (reciprocal ranks, k = 60).
-	Fusion string
 	// MMR re-ranks for diversity; MMRLambda is the weight of relevance in [0,1].
 	MMR       bool
 	MMRLambda float64
@@ -55,7 +53,7 @@ func DefaultOptions() Options {
 	return Options{
 		MaxResults: 6, MinScore: 0.35, MinKeywordScore: 0.18,
 		Hybrid: true, VectorWeight: 0.7, TextWeight: 0.3, WeakVectorWeight: 0.3, WeakTextWeight: 0.7,
-		CandidateMultiplier: 4, Typos: true, Fusion: "weighted",
+		CandidateMultiplier: 4, Typos: true,
 		MMR: true, MMRLambda: 0.7,
 		Decay: true, HalfLife: 30 * 24 * time.Hour, DecayFloor: 0.85,
 		Granularity: GranularityPassage, SnippetChars: 700,

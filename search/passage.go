@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"kioku/chunker"
 )
 
 // Granularities of a hit.
@@ -20,11 +22,12 @@ const (
 func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
-		above, headings := parseTrail(c.Headings), headingLines(&c.Chunk)
-		for _, span := range cutPassages(c.Text, c.StartLine, limit, sc.w.passageOverlap) {
+		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
+		headings := headingLines(lines, c.StartLine)
+		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, sc.w.passageOverlap) {
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
-			p.Headings = above.at(span.text)
+			p.Headings = headingsAt(&above, lines[span.from-c.StartLine:span.to+1-c.StartLine])
 			p.heading = wholeSection(headings, span.to, c.Closed)
 			p.text = p.scoreText(sc, span, c.StartLine)
 			if p.text.raw > 0 {
@@ -82,10 +85,14 @@ type span struct {
 }
 
 // cutPassages cuts a text, whose first line is numbered first, into runs of whole lines of at most limit characters. A
-// run ends before a heading. Where it ends because it is full, the next one repeats up to overlap characters of it. A
-// line longer than limit becomes several runs of whole sentences.
-func cutPassages(text string, first, limit, overlap int) []span {
+// run ends before a heading. Where it ends because it is full, it ends before a block that fits into the next one, and
+// the next one repeats up to overlap characters of it. A line longer than limit becomes several runs of whole sentences.
+func cutPassages(text string, lines []chunker.Line, first, limit, overlap int) []span {
 	pieces := cutPieces(text, first, limit)
+	for i := range pieces {
+		pieces[i].markdown = lines[pieces[i].line-first]
+	}
+	joinBlocks(pieces, limit)
 	var spans []span
 	for from := 0; from < len(pieces); {
 		to := passageEnd(pieces, from, limit)
@@ -95,7 +102,7 @@ func cutPassages(text string, first, limit, overlap int) []span {
 		switch {
 		case to == len(pieces):
 			return spans
-		case isHeading(pieces[to].text):
+		case pieces[to].markdown.Level > 0:
 			from = to
 		default:
 			from = overlapFrom(pieces, from, to, overlap)
@@ -104,42 +111,72 @@ func cutPassages(text string, first, limit, overlap int) []span {
 	return spans
 }
 
+// tableHead is how many lines of a table are nothing without a third: its head and the rule below it.
+const tableHead = 2
+
+// joinBlocks tells each piece whether it belongs to the one before it: in a code fence or a table that is no longer than
+// limit, and in the head of one that is.
+func joinBlocks(pieces []piece, limit int) {
+	for from := 0; from < len(pieces); {
+		to, runes := from, 0
+		for to < len(pieces) && pieces[to].markdown.Block == pieces[from].markdown.Block {
+			runes += pieces[to].runes
+			to++
+		}
+		if pieces[from].markdown.Block > 0 {
+			whole := to
+			if runes > limit {
+				whole = min(from+tableHead+1, to)
+			}
+			for i := from + 1; i < whole; i++ {
+				pieces[i].joined = true
+			}
+		}
+		from = to
+	}
+}
+
 // passageEnd returns where the passage that begins at from ends: before a heading below which it has text, or where no
 // further piece fits.
 func passageEnd(pieces []piece, from, limit int) int {
 	runes, body := 0, false
 	for to := from; to < len(pieces); to++ {
-		heading := isHeading(pieces[to].text)
+		heading := pieces[to].markdown.Level > 0
 		if heading && body {
 			return to
 		}
 		if runes += pieces[to].runes; runes > limit {
-			return max(to, from+1)
+			return max(unjoined(pieces, from, to), from+1)
 		}
-		body = body || !heading && !isBlank(pieces[to])
+		body = body || !heading && !pieces[to].markdown.Underline && !isBlank(pieces[to])
 	}
 	return len(pieces)
 }
 
-func isBlank(p piece) bool { return strings.TrimSpace(p.text) == "" }
-
-// isHeading reports whether a line is an ATX heading.
-func isHeading(line string) bool {
-	level := len(line) - len(strings.TrimLeft(line, "#"))
-	return level > 0 && level <= 6 && strings.HasPrefix(line[level:], " ")
+// unjoined returns the last place in (from,to] at which pieces may be cut, to where there is none.
+func unjoined(pieces []piece, from, to int) int {
+	for at := to; at > from; at-- {
+		if !pieces[at].joined {
+			return at
+		}
+	}
+	return to
 }
 
-// headingLines returns the lines of a chunk that are headings, ascending.
-func headingLines(c *Chunk) []int {
-	var lines []int
-	number := c.StartLine
-	for line := range strings.Lines(c.Text) {
-		if isHeading(line) {
-			lines = append(lines, number)
+func isBlank(p piece) bool { return strings.TrimSpace(p.text) == "" }
+
+// markdown returns the lines of a chunk's text. One that does not end with its section may end within a code fence.
+func (c *Chunk) markdown() []chunker.Line { return chunker.Lines(c.Text, c.Fence, c.Closed) }
+
+// headingLines returns the numbers of the lines that are headings, ascending; the first line is numbered first.
+func headingLines(lines []chunker.Line, first int) []int {
+	var numbers []int
+	for i, line := range lines {
+		if line.Level > 0 {
+			numbers = append(numbers, first+i)
 		}
-		number++
 	}
-	return lines
+	return numbers
 }
 
 // wholeSection returns the last of the headings of a chunk down to a line, 0 where the chunk does not hold the lines below
@@ -158,6 +195,9 @@ func overlapFrom(pieces []piece, from, to, overlap int) int {
 	for next-1 > from && overlap-pieces[next-1].runes >= 0 {
 		next--
 		overlap -= pieces[next].runes
+	}
+	for next < to && pieces[next].joined {
+		next++
 	}
 	return next
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"kioku/chunker"
 )
 
 // places returns "first-last" and the first words of each passage.
@@ -32,9 +34,14 @@ func TestPassagesEndBeforeHeadingsAndWhereTheyAreFull(t *testing.T) {
 		"blank ends":        {"\n\naaaa\n\n", 100, 0, []string{"3 3 aaaa"}},
 		"blank alone":       {"\n \n", 100, 0, nil},
 		"no heading in hex": {"aaaa\n#b\n", 100, 0, []string{"1 2 aaaa"}},
+		"hash in a fence":   {"aaaa\n```\n# b\n```\ncccc\n", 100, 0, []string{"1 5 aaaa"}},
+		"fence that fits":   {"aaaa\nbbbb\n```\ncccc\n```\ndddd\n", 20, 9, []string{"1 2 aaaa", "2 5 bbbb", "6 6 dddd"}},
+		"fence that's long": {"```\naaaa\nbbbb\ncccc\ndddd\n```\n", 20, 0, []string{"1 4 ```", "5 6 dddd"}},
+		"head of a table":   {"aaaa\nx|y\n-|-\n1|2\n3|4\n5|6\n", 16, 0, []string{"1 1 aaaa", "2 5 x|y", "6 6 5|6"}},
+		"underlined":        {"aaaa\n\nB\n===\n\nC\n---\ncccc\n", 100, 0, []string{"1 1 aaaa", "3 8 B"}},
 		"long line":         {"aaaa bbbb. cccc dddd.\n", 11, 0, []string{"1 1 aaaa bbbb.", "1 1 cccc dddd."}},
 	} {
-		if got := places(cutPassages(c.text, 1, c.limit, c.overlap)); !cmp.Equal(got, c.want) {
+		if got := places(cutPassages(c.text, chunker.Lines(c.text, "", true), 1, c.limit, c.overlap)); !cmp.Equal(got, c.want) {
 			t.Errorf("%s: %s", name, cmp.Diff(c.want, got))
 		}
 	}
@@ -42,11 +49,11 @@ func TestPassagesEndBeforeHeadingsAndWhereTheyAreFull(t *testing.T) {
 
 func TestEveryLineIsInAPassageWithinTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab 。.#\n\n語")), 0, 200, -1).Draw(t, "text")
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab 。.#`|-=\n\n語")), 0, 200, -1).Draw(t, "text")
 		limit := rapid.IntRange(8, 60).Draw(t, "limit")
 		overlap := rapid.IntRange(0, 20).Draw(t, "overlap")
 		covered := map[int]bool{}
-		for _, s := range cutPassages(text, 1, limit, overlap) {
+		for _, s := range cutPassages(text, chunker.Lines(text, "", true), 1, limit, overlap) {
 			if n := utf8.RuneCountInString(s.text); n > limit || n == 0 {
 				t.Fatalf("%d characters, limit %d: %q", n, limit, s.text)
 			}
@@ -66,7 +73,7 @@ func TestEveryLineIsInAPassageWithinTheLimit(t *testing.T) {
 }
 
 func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
-	above := parseTrail("# Log")
+	above := chunker.ParseTrail("# Log")
 	for _, c := range [][2]string{
 		{"# Log\nfirst", "# Log"},
 		{"## Morning\ntea", "# Log > ## Morning"},
@@ -74,7 +81,7 @@ func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
 		{"## Evening\n\n### Late\nsoup", "# Log > ## Evening > ### Late"},
 		{"# Other", "# Other"},
 	} {
-		if got := above.at(c[0]); got != c[1] {
+		if got := headingsAt(&above, chunker.Lines(c[0], "", true)); got != c[1] {
 			t.Errorf("%q: %q, want %q", c[0], got, c[1])
 		}
 	}
@@ -90,7 +97,7 @@ func TestAPassageKnowsItsSectionWhereTheChunkHoldsAllOfIt(t *testing.T) {
 		{false, map[int]int{11: 0, 12: 12, 13: 12, 14: 12, 16: 0, 17: 0, 18: 0}},
 	} {
 		chunk := &Chunk{StartLine: 11, EndLine: 18, Text: text, Closed: c.closed}
-		headings := headingLines(chunk)
+		headings := headingLines(chunk.markdown(), chunk.StartLine)
 		if diff := cmp.Diff([]int{12, 16}, headings); diff != "" {
 			t.Fatalf("headings (-want +got):\n%s", diff)
 		}
@@ -180,5 +187,23 @@ func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
 		if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
 			t.Errorf("%+v: got %v", c.q, err)
 		}
+	}
+}
+
+func TestACommentInACodeFenceIsNoHeading(t *testing.T) {
+	text := "## Setup\n\n```sh\n# install it\nkioku init\n# then start\nkioku serve\n```\n\nThe copper kettle whistles."
+	a, err := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 1, EndLine: 10, Headings: "## Setup", Text: text}), nil, testOptions()).Search(t.Context(), Query{Text: "how to start kioku"})
+	if err != nil || len(a.Hits) != 1 {
+		t.Fatalf("%+v, %v", a.Hits, err)
+	}
+	if h := a.Hits[0]; h.Headings != "## Setup" || h.StartLine != 1 || h.EndLine != 10 {
+		t.Errorf("lines %d to %d under %q", h.StartLine, h.EndLine, h.Headings)
+	}
+}
+
+func TestAPassageOfAChunkThatBeginsInACodeFence(t *testing.T) {
+	chunk := &Chunk{StartLine: 5, EndLine: 9, Fence: "```", Text: "# then start\nkioku serve\n```\n## Tea\ngreen"}
+	if diff := cmp.Diff([]int{8}, headingLines(chunk.markdown(), chunk.StartLine)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -189,7 +189,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *run) error {
 	if err := s.findCandidates(ctx, rd, r); err != nil {
 		return err
 	}
-	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak), s.opt.Fusion, s.weights)
+	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak), s.weights)
 	s.opt.decay(r.candidates, r.now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 	s.choose(r)
@@ -259,6 +259,9 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 		return err
 	}
 	if out.dated, err = r.dates.gather(ctx, rd, terms, r.query.Filter, near, s.weights); err != nil {
+		return err
+	}
+	if out.named, err = r.gatherNamed(ctx, rd, s.weights.namePool); err != nil {
 		return err
 	}
 	if out.nearErr != nil {

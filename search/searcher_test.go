@@ -243,9 +243,8 @@ func TestABrokenKeywordIndexIsAnError(t *testing.T) {
 	}
 }
 
-func TestRRFAndPlainOrderAreOptions(t *testing.T) {
+func TestPlainOrderIsAnOption(t *testing.T) {
 	for _, change := range []func(*Options){
-		func(o *Options) { o.Fusion = FusionRRF },
 		func(o *Options) { o.MMR = false },
 		func(o *Options) { *o = Options{MaxResults: 3, Hybrid: true} },
 	} {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"kioku/chunker"
 )
 
 // piece is a line with its line break, or a part of a line that is too long for a snippet.
@@ -13,6 +15,9 @@ type piece struct {
 	line  int
 	runes int
 	part  bool
+	// markdown is the line, and joined says that a passage does not begin with the piece; snippets do not look at them.
+	markdown chunker.Line
+	joined   bool
 	// counts of the query terms.
 	counts []int
 	any    bool

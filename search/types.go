@@ -46,6 +46,8 @@ type Chunk struct {
 	Date string
 	// Evergreen chunks do not decay: front matter says so, or the file is MEMORY.md or USER.md.
 	Evergreen bool
+	// Fence is the mark of the code fence within which the chunk begins, "```"; empty where it begins in none.
+	Fence string
 	// Closed says that the chunk ends where a section does: a heading follows, or the end of the file.
 	Closed bool
 	Text   string

@@ -103,7 +103,7 @@ func (s *Searcher) joinNeighbors(ctx context.Context, rd Reader, r *run) error {
 		if err != nil {
 			return fmt.Errorf("look up other spellings: %w", err)
 		}
-		r.terms = r.terms.join(i, chooseNeighbors(df), df, r.index.Chunks, s.weights)
+		r.terms = r.terms.join(i, chooseNeighbors(df), df, r.index.Chunks)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func chooseNeighbors(df map[string]int) []string {
 
 // join returns q with the neighbours of the misspelt term at place i as terms of their own, which share its weight, its
 // pairs and, as alternatives of each other, its part in the coverage. Terms that the query holds anyway are left out.
-func (q queryTerms) join(i int, near []string, df map[string]int, chunks int, w weights) queryTerms {
+func (q queryTerms) join(i int, near []string, df map[string]int, chunks int) queryTerms {
 	near = slices.DeleteFunc(slices.Clone(near), func(t string) bool {
 		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return own.term == t })
 	})
@@ -130,7 +130,7 @@ func (q queryTerms) join(i int, near []string, df map[string]int, chunks int, w 
 	for _, t := range near {
 		place := len(joined.list)
 		joined.list = append(joined.list, queryTerm{
-			term: t, weight: base.weight * w.neighbor / math.Sqrt(n), misspelt: base.term,
+			term: t, weight: base.weight / math.Sqrt(n), misspelt: base.term,
 			df: df[t], idf: idf(df[t], chunks),
 		})
 		joined.list[i].near = append(joined.list[i].near, place)

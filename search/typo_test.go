@@ -194,7 +194,7 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	w := measured()
 	q := parseTerms("old lamp wxyzlight", nil, w).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
-	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100, w)
+	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
 	if n := len(joined.list); n != 5 {
 		t.Fatalf("%d terms: lamp is asked for anyway", n)
 	}
@@ -202,7 +202,7 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 		t.Error("the terms joined are changed")
 	}
 	light := joined.list[3]
-	if want := w.neighbor / 1.4142135623730951; light.weight != want || light.idf >= q.list[2].idf {
+	if want := 1 / 1.4142135623730951; light.weight != want || light.idf >= q.list[2].idf {
 		t.Errorf("weight %v, want %v; idf %v of an unknown term's %v", light.weight, want, light.idf, q.list[2].idf)
 	}
 	if want := [][2]int{{0, 1}, {1, 2}, {1, 3}, {1, 4}}; !cmp.Equal(joined.pairs, want) {

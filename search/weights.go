@@ -32,6 +32,8 @@ type weights struct {
 	gramAsks float64
 	// textPool is how many candidates come from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
 	textPool int
+	// namePool is how many candidates come from the keyword index for each identifier alone.
+	namePool int
 	// nearPool is the least number of candidates that come from the vectors, and of those that MMR looks at, so that
 	// asking for fewer results does not change the first.
 	nearPool int
@@ -51,16 +53,13 @@ type weights struct {
 	dayConfidence, spanConfidence float64
 	// datePool is how many chunks of such days are candidates whatever they say, maxSpans how many spans are looked for.
 	datePool, maxSpans int
-	// neighbor / sqrt(n) is the weight of each of the n neighbours of a misspelt term, neighborTrust / n the part of that
-	// term that counts as matched where one occurs. A higher trust brings more answers back after a typo and lets more
-	// questions about something else through.
-	neighbor, neighborTrust float64
+	// neighborTrust / n is the part of a misspelt term with n neighbours that counts as matched where one of them occurs. A
+	// higher trust brings more answers back after a typo and lets more questions about something else through.
+	neighborTrust float64
 	// neighborIdeal times the BM25 of a neighbour counts in the confidence. 0.6 leaves up to five points more of the questions
 	// about something else unanswered than 1, and brings back four points less of what a typo loses. A longer least word, no
 	// missing or doubled letters in short words, or another word beside the neighbour cost fifteen points and more of that.
 	neighborIdeal float64
-	// rrf is the k of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
-	rrf float64
 }
 
 // measured returns the constants that the measurements recommend.
@@ -69,8 +68,8 @@ func measured() weights {
 		k1: 1.2, b: 0.75, capital: 1.5, particle: 0.3, ideal: 0.75, pair: 0.3, bestPart: 0.3, partTerms: 100,
 		passageChunk: 0.5, passageConfidence: 0.6, passageOverlap: 160, passagePool: 40,
 		gramAsks: 0.9,
-		textPool: 100, nearPool: 24, common: 0.5, choosing: 0.7, matched: 10, rrf: 60,
+		textPool: 100, namePool: 4, nearPool: 24, common: 0.5, choosing: 0.7, matched: 10,
 		dayBonus: 1, spanBonus: 0.3, aloneBonus: 1.5, dayConfidence: 0.5, spanConfidence: 0.3, datePool: 200, maxSpans: 4,
-		neighbor: 1, neighborTrust: 0.5, neighborIdeal: 0.6,
+		neighborTrust: 0.5, neighborIdeal: 0.6,
 	}
 }

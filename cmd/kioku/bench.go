@@ -25,11 +25,10 @@ func (a *app) benchCmd() *cobra.Command {
 
 // retrieval is what the flags of bench retrieval ask for.
 type retrieval struct {
-	compare, by []string
-	granularity string
-	out         string
-	offTopic    string
-	typos       bool
+	compare, by, granularities []string
+	out                        string
+	offTopic                   string
+	typos                      bool
 }
 
 func (a *app) benchRetrievalCmd() *cobra.Command {
@@ -52,7 +51,7 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVar(&r.compare, "compare", nil, "measure each of these `providers` in turn")
 	f.StringSliceVar(&r.by, "by", nil, "also print groups by `category`, lang or ws")
-	f.StringVar(&r.granularity, "granularity", "", "chunk or passage (default: query.granularity)")
+	f.StringSliceVar(&r.granularities, "granularity", nil, "chunk, passage or both (default: query.granularity)")
 	f.StringVar(&r.out, "out", "", "write the results to this `file`, or to a file a set in this folder/")
 	f.BoolVar(&r.typos, "typos", false, "ask once more with a typo in the rarest word of each question")
 	f.StringVar(&r.offTopic, "off-topic", "", "also ask questions of this other `set`, which should find nothing")
@@ -66,11 +65,19 @@ func (r retrieval) check() error {
 			return misuse("--by %s groups nothing; choose %s", by, strings.Join(bench.Groupings(), ", "))
 		}
 	}
+	for i, g := range r.granularities {
+		switch {
+		case g != search.GranularityChunk && g != search.GranularityPassage:
+			return misuse("--granularity %s is none; choose chunk or passage", g)
+		case slices.Contains(r.granularities[:i], g):
+			return misuse("--granularity names %s twice", g)
+		}
+	}
 	switch {
-	case !slices.Contains([]string{"", search.GranularityChunk, search.GranularityPassage}, r.granularity):
-		return misuse("--granularity %s is none; choose chunk or passage", r.granularity)
 	case r.out != "" && len(r.compare) > 1:
 		return misuse("--out takes the results of one provider; leave --compare away")
+	case r.out != "" && len(r.granularities) > 1:
+		return misuse("--out takes the results of one granularity; name one")
 	}
 	return nil
 }
@@ -103,7 +110,7 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 	if err != nil {
 		return err
 	}
-	plan := bench.Plan{By: r.by, Typos: r.typos}
+	plan := bench.Plan{By: r.by, Granularities: r.granularities, Typos: r.typos}
 	if plan.OffTopic, err = a.offTopicSet(r.offTopic, sets); err != nil {
 		return err
 	}
@@ -129,7 +136,7 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 		if i > 0 {
 			p.linef("")
 		}
-		p.benchRun(run)
+		p.benchRun(run, firstOf(runs[:i], run.Granularity))
 	}
 	return a.show(p)
 }
@@ -171,7 +178,17 @@ type benchReport struct {
 	Runs []benchRun `json:"runs"`
 }
 
-// benchRun is the figures of one provider.
+// firstOf returns the first run with a granularity, nil without one.
+func firstOf(runs []benchRun, granularity string) *benchRun {
+	for i := range runs {
+		if runs[i].Granularity == granularity {
+			return &runs[i]
+		}
+	}
+	return nil
+}
+
+// benchRun is the figures of one provider and granularity.
 type benchRun struct {
 	Provider    string         `json:"provider"`
 	Model       string         `json:"model"`
@@ -179,6 +196,9 @@ type benchRun struct {
 	Sets        []bench.Report `json:"sets"`
 	// Macro is the mean over the sets, without adversarial questions.
 	Macro bench.Figures `json:"macro"`
+	// MacroTypos and MacroOffTopic are the means over the sets of what was asked besides.
+	MacroTypos    *bench.TypoReport     `json:"macro_typos,omitempty"`
+	MacroOffTopic *bench.OffTopicReport `json:"macro_off_topic,omitempty"`
 }
 
 // benchRuns measures all sets with each provider.
@@ -193,26 +213,48 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 	}
 	var runs []benchRun
 	for _, provider := range providers {
-		opt, run, err := a.benchEngine(conf, provider, r.granularity)
+		opt, run, err := a.benchEngine(conf, provider)
 		if err != nil {
 			return nil, err
 		}
-		var headlines []bench.Figures
-		for _, set := range sets {
-			report, err := a.measure(ctx, set, plan, opt)
-			if err != nil {
-				return nil, err
-			}
-			run.Sets, headlines = append(run.Sets, report), append(headlines, report.Headline())
+		measured, err := a.benchProvider(ctx, sets, plan, opt, run)
+		if err != nil {
+			return nil, err
 		}
-		run.Macro = bench.Macro(headlines)
-		runs = append(runs, run)
+		runs = append(runs, measured...)
+	}
+	return runs, nil
+}
+
+// benchProvider measures all sets with one provider and returns a run for each granularity; run is what they share.
+func (a *app) benchProvider(ctx context.Context, sets []bench.Set, plan bench.Plan, opt bench.Options, run benchRun) ([]benchRun, error) {
+	granularities := plan.Granularities
+	if len(granularities) == 0 {
+		granularities = []string{opt.Granularity}
+	}
+	runs := make([]benchRun, len(granularities))
+	for i, g := range granularities {
+		runs[i] = run
+		runs[i].Granularity = g
+	}
+	for _, set := range sets {
+		reports, err := a.measure(ctx, set, plan, opt)
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range reports {
+			runs[i].Sets = append(runs[i].Sets, r)
+		}
+	}
+	for i := range runs {
+		macro := bench.MacroReport(runs[i].Sets)
+		runs[i].Macro, runs[i].MacroTypos, runs[i].MacroOffTopic = macro.Headline(), macro.Typos, macro.OffTopic
 	}
 	return runs, nil
 }
 
 // benchEngine opens a provider and says how workspaces are opened with it: by the settings, but for the folders.
-func (a *app) benchEngine(conf *config.Config, provider, granularity string) (bench.Options, benchRun, error) {
+func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, benchRun, error) {
 	settings := *conf
 	settings.State = os.TempDir()
 	if settings.Embed.Provider != provider && provider != "openai" {
@@ -227,15 +269,12 @@ func (a *app) benchEngine(conf *config.Config, provider, granularity string) (be
 	if err != nil {
 		return bench.Options{}, benchRun{}, err
 	}
-	if granularity == "" {
-		granularity = engine.Search.Granularity
-	}
-	run := benchRun{Provider: provider, Model: embedder.Space().Model, Granularity: granularity}
-	return bench.Options{Engine: engine, Granularity: granularity}, run, nil
+	run := benchRun{Provider: provider, Model: embedder.Space().Model}
+	return bench.Options{Engine: engine, Granularity: engine.Search.Granularity}, run, nil
 }
 
 // measure measures one set and shows how far it is.
-func (a *app) measure(ctx context.Context, set bench.Set, plan bench.Plan, opt bench.Options) (bench.Report, error) {
+func (a *app) measure(ctx context.Context, set bench.Set, plan bench.Plan, opt bench.Options) ([]bench.Report, error) {
 	m := a.meter()
 	defer m.end()
 	opt.Step = m.bench

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ func newResultFiles(path string, folder bool, sets []bench.Set, other *bench.Set
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return nil, fmt.Errorf("make the folder for the results: %w", err)
 		}
-		return f, nil
+		return f, checkWritable(filepath.Join(path, sets[0].Name+".jsonl"))
 	}
 	of := map[string]string{}
 	for _, s := range sets {
@@ -49,7 +50,21 @@ func newResultFiles(path string, folder bool, sets []bench.Set, other *bench.Set
 			of[q.ID] = s.Name
 		}
 	}
-	return f, nil
+	return f, checkWritable(path)
+}
+
+// checkWritable returns an error where a file cannot be written, which is better known before a measurement than after it.
+// A file that is there keeps what it holds.
+func checkWritable(path string) error {
+	_, missing := os.Lstat(path)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	if missing != nil {
+		err = os.Remove(path)
+	}
+	return errors.Join(err, file.Close())
 }
 
 // of is the file that takes the results of a set.

@@ -85,6 +85,31 @@ func TestBenchRetrievalComparesProvidersInJSON(t *testing.T) {
 	}
 }
 
+func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(t *testing.T) {
+	s := newSandbox(t, nil)
+	other := filepath.Join(s.home, "other")
+	if err := os.CopyFS(other, os.DirFS(trio(t))); err != nil {
+		t.Fatal(err)
+	}
+	got := s.raw("bench", "retrieval", trio(t), other, "--granularity", "chunk,passage", "--compare", "none,hash", "--typos")
+	got.wants(t, exitOK)
+	var heads []string
+	for line := range strings.Lines(got.stdout) {
+		if strings.HasPrefix(line, "provider") {
+			heads = append(heads, strings.TrimSpace(line))
+		}
+	}
+	if want := "provider none, chunks|provider none, passages|provider hash hash-256, chunks|provider hash hash-256, passages"; strings.Join(heads, "|") != want {
+		t.Errorf("tables %q", heads)
+	}
+	if n := strings.Count(got.stdout, "\nmacro mean "); n != 8 {
+		t.Errorf("%d rows of means, want 8:\n%s", n, got.stdout)
+	}
+	if n := strings.Count(got.stdout, "\n  less none "); n != 2 {
+		t.Errorf("%d rows of differences, want 2:\n%s", n, got.stdout)
+	}
+}
+
 func TestBenchRetrievalWritesResultsForAScorer(t *testing.T) {
 	s := newSandbox(t, nil)
 	one, folder := filepath.Join(s.home, "out.jsonl"), filepath.Join(s.home, "results")
@@ -122,9 +147,20 @@ func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
 	}{
 		{[]string{"--by", "colour"}, "choose category, lang, ws"},
 		{[]string{"--granularity", "page"}, "choose chunk or passage"},
+		{[]string{"--granularity", "chunk,chunk"}, "names chunk twice"},
+		{[]string{"--granularity", "chunk,passage", "--out", "x"}, "one granularity"},
 		{[]string{"--compare", "none,hash", "--out", "x"}, "leave --compare away"},
 	} {
 		s.raw(append([]string{"bench", "retrieval", trio(t)}, tc.flags...)...).wants(t, exitUsage, tc.want)
+	}
+	s.write("file", "")
+	for _, out := range []string{"nowhere/x.jsonl", "file/", "file/x.jsonl"} {
+		got := s.raw("bench", "retrieval", trio(t), "--out", s.workspace+"/"+out, "--compare", "nonesuch")
+		got.wants(t, exitError, filepath.Join(s.workspace, out[:4]))
+	}
+	s.raw("bench", "retrieval", trio(t), "--out", filepath.Join(s.workspace, "x"), "--compare", "nonesuch").wants(t, exitError)
+	if _, err := os.Stat(filepath.Join(s.workspace, "x")); !os.IsNotExist(err) {
+		t.Errorf("an empty file is left: %v", err)
 	}
 	s.raw("bench", "retrieval", trio(t), "--compare", "nonesuch").wants(t, exitError, "provider nonesuch")
 }

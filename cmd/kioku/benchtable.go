@@ -58,8 +58,8 @@ func aligned(cells []string, widths []int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// benchRun adds the tables of one provider.
-func (p *page) benchRun(run benchRun) {
+// benchRun adds the tables of one run, with the differences to the first where that is not nil.
+func (p *page) benchRun(run benchRun, first *benchRun) {
 	name := run.Provider
 	if run.Model != "" {
 		name += " " + run.Model
@@ -72,11 +72,14 @@ func (p *page) benchRun(run benchRun) {
 		}
 	}
 	if len(run.Sets) > 1 {
-		t.add(true, figureRow("macro mean", run.Macro)...)
+		t.add(true, figureRow(macroMean, run.Macro)...)
+	}
+	if first != nil {
+		t.add(false, differenceRow("  less "+first.Provider, run.Macro, first.Macro)...)
 	}
 	p.table(t)
-	p.typoTable(run.Sets)
-	p.offTopicTable(run.Sets)
+	p.typoTable(run)
+	p.offTopicTable(run)
 }
 
 // groupName is the set for its first row, and what a group is for the rows below it.
@@ -90,40 +93,63 @@ func groupName(set string, g bench.Group) string {
 	return "  " + g.Name
 }
 
+// macroMean names the row of means over the sets.
+const macroMean = "macro mean"
+
 func figureRow(name string, f bench.Figures) []string {
 	cells := []string{name, fmt.Sprint(f.N)}
-	for _, v := range []float64{f.R1, f.R5, f.R10, f.MRR, f.NDCG, f.R2k, f.V5, f.V4k, f.Empty} {
+	for _, v := range f.Shares() {
 		cells = append(cells, fraction(v))
 	}
 	return append(cells, fmt.Sprintf("%.1f", f.P50), fmt.Sprintf("%.1f", f.P95))
 }
 
+// differenceRow is what f has more than another's figures.
+func differenceRow(name string, f, other bench.Figures) []string {
+	cells := []string{name, ""}
+	before := other.Shares()
+	for i, v := range f.Shares() {
+		cells = append(cells, strings.Replace(fmt.Sprintf("%+.3f", v-before[i]), "0.", ".", 1))
+	}
+	return append(cells, fmt.Sprintf("%+.1f", f.P50-other.P50), fmt.Sprintf("%+.1f", f.P95-other.P95))
+}
+
 // fraction is a figure in [0,1] to three digits.
 func fraction(v float64) string { return strings.Replace(fmt.Sprintf("%.3f", v), "0.", ".", 1) }
 
-func (p *page) typoTable(sets []bench.Report) {
+func (p *page) typoTable(run benchRun) {
+	if run.MacroTypos == nil {
+		return
+	}
 	t := table{head: []string{"one typo in the rarest word", "n", "R@5", "typo", "unknown", "back", "V@5", "typo", "unknown", "back"}}
-	for _, s := range sets {
-		r := s.Typos
-		if r == nil {
-			return
-		}
-		t.add(false, s.Set, fmt.Sprint(r.N),
+	add := func(strong bool, name string, r *bench.TypoReport) {
+		t.add(strong, name, fmt.Sprint(r.N),
 			fraction(r.Clean.R5), fraction(r.Typo.R5), fraction(r.Unknown.R5), fraction(r.BackR5),
 			fraction(r.Clean.V5), fraction(r.Typo.V5), fraction(r.Unknown.V5), fraction(r.BackV5))
+	}
+	for _, s := range run.Sets {
+		add(false, s.Set, s.Typos)
+	}
+	if len(run.Sets) > 1 {
+		add(true, macroMean, run.MacroTypos)
 	}
 	p.linef("")
 	p.table(t)
 }
 
-func (p *page) offTopicTable(sets []bench.Report) {
+func (p *page) offTopicTable(run benchRun) {
+	if run.MacroOffTopic == nil {
+		return
+	}
 	t := table{head: []string{"off-topic questions", "of", "n", "silent", "questions lost", "hits lost"}}
-	for _, s := range sets {
-		r := s.OffTopic
-		if r == nil {
-			return
-		}
-		t.add(false, s.Set, r.Other, fmt.Sprint(r.N), fraction(r.Silent), fraction(r.LostQuestions), fraction(r.LostHits))
+	add := func(strong bool, name string, r *bench.OffTopicReport) {
+		t.add(strong, name, r.Other, fmt.Sprint(r.N), fraction(r.Silent), fraction(r.LostQuestions), fraction(r.LostHits))
+	}
+	for _, s := range run.Sets {
+		add(false, s.Set, s.OffTopic)
+	}
+	if len(run.Sets) > 1 {
+		add(true, macroMean, run.MacroOffTopic)
 	}
 	p.linef("")
 	p.table(t)

@@ -13,7 +13,7 @@ type Field struct {
 	// Key as it stands in the file, "query.maxResults".
 	Key string
 	// Type is what a value looks like: "text", "path", "secret", "integer", "number", "true or false", "list",
-	// "pairs", or the choices, "weighted | rrf".
+	// "pairs", or the choices, "passage | chunk".
 	Type string
 	// Doc is a sentence for people.
 	Doc string
@@ -138,8 +138,6 @@ func queryFields() []Field {
 			func(c *Config) (*float64, *float64) { return &c.Search.TextWeight, &c.Search.WeakTextWeight }),
 		number("query.hybrid.candidateMultiplier", "Times maxResults, at least 24, are taken from the vectors.", 1, 100,
 			func(c *Config) *int { return &c.Search.CandidateMultiplier }),
-		choice("query.hybrid.fusion", "How the two channels are merged.", []string{"weighted", "rrf"},
-			func(c *Config) *string { return &c.Search.Fusion }),
 	}, rerankFields())
 }
 

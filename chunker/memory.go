@@ -7,9 +7,9 @@ import (
 
 const (
 	// remembered is how many pieces a counter remembers; it is a power of two.
-	remembered = 1 << 16
+	remembered = 1 << 15
 	// maxPiece is the longest piece that is remembered, in bytes.
-	maxPiece = 64
+	maxPiece = 128
 )
 
 // memory holds the numbers of tokens of pieces, each in one place, where a later one takes its place. Most pieces of a

@@ -271,19 +271,24 @@ func (f *indexFixture) bare(ctx context.Context, table string, insert func(tx *s
 		return err
 	}
 	for from := 0; from < len(f.chunks); from += bareBatch {
-		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		for i := from; i < min(from+bareBatch, len(f.chunks)); i++ {
-			if err := insert(tx, i); err != nil {
-				return err
-			}
-		}
-		if err := tx.Commit(); err != nil {
+		if err := insertRows(ctx, db, from, min(from+bareBatch, len(f.chunks)), insert); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// insertRows inserts the rows from, ..., end-1 in one transaction.
+func insertRows(ctx context.Context, db *sql.DB, from, end int, insert func(tx *sql.Tx, i int) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	for i := from; i < end; i++ {
+		if err := insert(tx, i); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
 }

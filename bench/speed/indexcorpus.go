@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -88,12 +89,10 @@ func indexWord(n uint64) string {
 }
 
 // indexProvider answers like a server of embeddings that needs no time to think. It is an http.RoundTripper; what it
-// sends is prepared, as numbers and as base64.
+// sends is prepared.
 type indexProvider struct {
-	blobs            [][]byte // float32, little-endian
-	numbers, encoded [][]byte
-	// plain makes it deaf to encoding_format, as old servers are.
-	plain bool
+	blobs   [][]byte // float32, little-endian
+	encoded [][]byte // the same in base64, as a JSON string
 }
 
 func newIndexProvider() *indexProvider {
@@ -105,14 +104,11 @@ func newIndexProvider() *indexProvider {
 			vector[i] = r.NormFloat64()
 			sum += vector[i] * vector[i]
 		}
-		var blob, list []byte
+		var blob []byte
 		for _, x := range vector {
-			x := float32(x / math.Sqrt(sum))
-			blob = binary.LittleEndian.AppendUint32(blob, math.Float32bits(x))
-			list = append(strconv.AppendFloat(list, float64(x), 'g', -1, 32), ',')
+			blob = binary.LittleEndian.AppendUint32(blob, math.Float32bits(float32(x/math.Sqrt(sum))))
 		}
 		p.blobs = append(p.blobs, blob)
-		p.numbers = append(p.numbers, fmt.Appendf(nil, "[%s]", list[:len(list)-1]))
 		p.encoded = append(p.encoded, strconv.AppendQuote(nil, base64.StdEncoding.EncodeToString(blob)))
 	}
 	return p
@@ -137,9 +133,8 @@ func (p *indexProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		return nil, err
 	}
-	vectors := p.numbers
-	if asked.Encoding == "base64" && !p.plain {
-		vectors = p.encoded
+	if asked.Encoding != "base64" {
+		return nil, errors.New("vectors were not asked for in base64")
 	}
 	var b bytes.Buffer
 	b.WriteString(`{"object":"list","data":[`)
@@ -148,7 +143,7 @@ func (p *indexProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b, `{"object":"embedding","index":%d,"embedding":`, i)
-		b.Write(vectors[indexVectorOf(text)])
+		b.Write(p.encoded[indexVectorOf(text)])
 		b.WriteByte('}')
 	}
 	b.WriteString(`],"model":"speed","usage":{"prompt_tokens":0,"total_tokens":0}}`)

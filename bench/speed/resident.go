@@ -13,6 +13,7 @@ import (
 
 	"kioku"
 	"kioku/embed"
+	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 const (
@@ -43,9 +44,12 @@ func benchMemory(ctx context.Context, e *Env) (ours, yardstick float64, err erro
 	if err != nil {
 		return 0, 0, fmt.Errorf("make the index: %w", err)
 	}
-	ours, err = e.peakOf(ctx, workspace, state, "--provider", "openai", "--model", "speed", "--base-url", base,
+	ours, held, err := e.peakOf(ctx, workspace, state, "--provider", "openai", "--model", "speed", "--base-url", base,
 		"--dims", strconv.Itoa(residentDims))
-	return ours, float64(vectors)*residentDims*4/1e6 + residentBase + pageCaches, err
+	if err == nil && held < int64(vectors)*residentDims*4 {
+		err = fmt.Errorf("the daemon holds %d bytes of %d vectors in memory", held, vectors)
+	}
+	return ours, float64(held)/1e6 + residentBase + pageCaches, err
 }
 
 // indexFor indexes as many entries as the size of e says, as a daemon would that gets its vectors from the server at base,
@@ -78,21 +82,26 @@ func benchIndexMemory(ctx context.Context, e *Env) (ours, yardstick float64, err
 	if err := writeWorkspace(ctx, workspace, indexingChunks); err != nil {
 		return 0, 0, fmt.Errorf("make the workspace: %w", err)
 	}
-	ours, err = e.peakOf(ctx, workspace, filepath.Join(e.Dir, "state"))
+	ours, _, err = e.peakOf(ctx, workspace, filepath.Join(e.Dir, "state"))
 	return ours, indexingLimit, err
 }
 
-// peakOf returns the most memory in MB that a daemon takes from its start until it has answered residentQuestions.
-func (e *Env) peakOf(ctx context.Context, workspace, state string, args ...string) (mb float64, err error) {
+// peakOf returns the most memory in MB that a daemon takes from its start until it has answered residentQuestions, and
+// how many bytes of vectors it holds then.
+func (e *Env) peakOf(ctx context.Context, workspace, state string, args ...string) (mb float64, held int64, err error) {
 	d, err := e.startDaemon(ctx, workspace, state, args...)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, d.end()) }()
 	if err := d.ask(ctx, residentQuestions, e.Step); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return d.peak, nil
+	st, err := d.client.Status(ctx, &kiokuv1.StatusRequest{Agent: "main"})
+	if err != nil {
+		return 0, 0, fmt.Errorf("ask the daemon what it holds: %w", err)
+	}
+	return d.peak, st.GetHeldBytes(), nil
 }
 
 // ownMemory returns the MB of memory that a process holds for itself, also what of it was swapped out. The pages of files

@@ -63,8 +63,8 @@ func tasks(benches []Bench, sizes []int) []task {
 	return all
 }
 
-// Run measures benches one after the other. It ends at the first that fails, or when ctx is done: then it returns an
-// error that names the row, and the results before it.
+// Run measures benches one after the other. It goes on after one that fails, and ends when ctx is done or Done fails: its
+// error names each row that is missing in the results.
 func Run(ctx context.Context, benches []Bench, opt Options) ([]Result, error) {
 	dir, err := os.MkdirTemp("", "kioku-speed-")
 	if err != nil {
@@ -77,6 +77,7 @@ func Run(ctx context.Context, benches []Bench, opt Options) ([]Result, error) {
 
 func runIn(ctx context.Context, dir string, fixtures *Fixtures, rows []task, opt Options) ([]Result, error) {
 	var results []Result
+	var failed []error
 	for i, t := range rows {
 		step := func(part, parts int) {
 			if opt.Step != nil {
@@ -86,16 +87,21 @@ func runIn(ctx context.Context, dir string, fixtures *Fixtures, rows []task, opt
 		step(0, 0)
 		row, err := t.run(ctx, dir, Env{Size: t.size, Fixtures: fixtures, Program: opt.Program, Step: step})
 		if err != nil {
-			return results, fmt.Errorf("measure %s: %w", t.name, err)
+			failed = append(failed, fmt.Errorf("measure %s: %w", t.name, err))
+			if ctx.Err() != nil {
+				break
+			}
+			continue
 		}
-		results = append(results, Result{row, t.bench.Name, t.size})
+		r := Result{row, t.bench.Name, t.size}
+		results = append(results, r)
 		if opt.Done != nil {
-			if err := opt.Done(results[i]); err != nil {
+			if err := opt.Done(r); err != nil {
 				return results, err
 			}
 		}
 	}
-	return results, nil
+	return results, errors.Join(failed...)
 }
 
 // run measures one row in a folder of its own.

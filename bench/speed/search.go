@@ -12,6 +12,8 @@ import (
 	// The driver that the yardsticks read with.
 	_ "github.com/mattn/go-sqlite3"
 
+	"github.com/viterin/vek/vek32"
+
 	"kioku"
 	"kioku/search"
 )
@@ -152,23 +154,13 @@ func hybridSearch(ctx context.Context, e *Env) (ours, yardstick float64, err err
 			return 0, 0, err
 		}
 		start := time.Now()
-		if sumOf(vectors) == 0 {
+		if vek32.Sum(vectors) == 0 {
 			return 0, 0, errors.New("the vectors are zero")
 		}
 		floor = append(floor, time.Since(start))
 		e.Step(i+1, len(list))
 	}
 	return median(whole), median(keywords) + median(floor), nil
-}
-
-// sumOf reads all numbers, with so many sums that no addition waits for another.
-func sumOf(v []float32) float32 {
-	var a, b, c, d, e, f, g, h float32
-	for ; len(v) >= 8; v = v[8:] {
-		a, b, c, d = a+v[0], b+v[1], c+v[2], d+v[3]
-		e, f, g, h = e+v[4], f+v[5], g+v[6], h+v[7]
-	}
-	return a + b + c + d + e + f + g + h
 }
 
 // hybridOverhead compares what a search does beside the lists and the scores with the whole of it.

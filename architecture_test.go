@@ -18,15 +18,18 @@ import (
 
 // allowed are the packages of Kioku that each one may import, directly or not.
 var allowed = map[string][]string{
-	"kioku/chunker":        {},
-	"kioku/embed":          {},
-	"kioku/proto/kioku/v1": {},
-	"kioku/indexer":        {"kioku/chunker", "kioku/embed"},
-	"kioku/search":         {"kioku/embed"},
-	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
-	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
-	"kioku/server":         {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/proto/kioku/v1"},
-	"kioku/agent":          {"kioku/proto/kioku/v1"},
+	"kioku/internal/remote": {},
+	"kioku/chunker":         {},
+	"kioku/embed":           {"kioku/internal/remote"},
+	"kioku/llm":             {"kioku/internal/remote"},
+	"kioku/llm/llmtest":     {"kioku/internal/remote", "kioku/llm"},
+	"kioku/proto/kioku/v1":  {},
+	"kioku/indexer":         {"kioku/internal/remote", "kioku/chunker", "kioku/embed"},
+	"kioku/search":          {"kioku/internal/remote", "kioku/embed"},
+	"kioku":                 {"kioku/internal/remote", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
+	"kioku/bench":           {"kioku/internal/remote", "kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search"},
+	"kioku/server":          {"kioku/internal/remote", "kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/proto/kioku/v1"},
+	"kioku/agent":           {"kioku/proto/kioku/v1"},
 }
 
 // pkg is what go list tells of a package.
@@ -87,7 +90,7 @@ func TestOnlyTheRootPackageKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./chunker", "./embed", "./search", "./indexer", "./agent", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./chunker", "./embed", "./search", "./indexer", "./agent", "./llm/...", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

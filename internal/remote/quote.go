@@ -1,4 +1,6 @@
-package embed
+// Package remote holds what the clients of model providers share: what a server said in an error without keys and
+// texts in it, and how long it wants to be left alone.
+package remote
 
 import (
 	"encoding/json"
@@ -16,10 +18,10 @@ const (
 	textWindow   = 12
 )
 
-// quotable returns what a server said in an error, on one line and without any part of secrets and texts: servers
+// Quote returns what a server said in an error, on one line and without any part of secrets and texts: servers
 // like to repeat what they were sent.
-func quotable(body []byte, secrets, texts []string) string {
-	said := shorten(message(body), maxQuotable)
+func Quote(body []byte, secrets, texts []string) string {
+	said := Shorten(message(body), maxQuotable)
 	hidden := make([]bool, len(said))
 	hide(hidden, said, secrets, secretWindow)
 	hide(hidden, said, texts, textWindow)
@@ -100,8 +102,8 @@ func reveal(said string, hidden []bool) string {
 	return b.String()
 }
 
-// shorten returns at most n characters of s.
-func shorten(s string, n int) string {
+// Shorten returns at most n characters of s.
+func Shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

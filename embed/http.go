@@ -17,6 +17,8 @@ import (
 const (
 	// maxErrorBody bounds what is read of an answer that is no success.
 	maxErrorBody = 64 << 10
+	// textWindow bytes in a row of a text are not shown in an error.
+	textWindow = 12
 	// unasked is the pause after a 429 that names none.
 	unasked = 2 * time.Second
 )
@@ -98,7 +100,7 @@ func (s *server) lost(err error) error {
 // failure reads an answer that is no success.
 func (s *server) failure(resp *http.Response, texts []string) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came is all there is to say
-	said := remote.Quote(body, s.secrets, texts)
+	said := remote.Quote(body, s.secrets, texts, textWindow)
 	f := &fault{verdict: verdictOn(resp.StatusCode, said)}
 	if f.verdict == transient {
 		f.wait = remote.Pause(resp.Header, body, s.now())

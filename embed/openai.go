@@ -75,7 +75,7 @@ func (p *openAI) embed(ctx context.Context, _ input, texts []string) ([][]float3
 		if errors.Is(err, errNoVector) {
 			return nil, faultf(refused, "openai: %w", err) // some servers overflow on some texts
 		}
-		said := remote.Shorten(remote.Quote(answer, p.server.secrets, texts), 200)
+		said := remote.Shorten(remote.Quote(answer, p.server.secrets, texts, textWindow), 200)
 		return nil, faultf(broken, "openai: %w: check that remote.baseUrl is an embeddings service (it said: %s)", err, said)
 	}
 	return vecs, nil

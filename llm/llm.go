@@ -3,6 +3,8 @@ package llm
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"time"
 )
 
 // Model is a language model. Its methods may be called concurrently.
@@ -12,7 +14,8 @@ type Model interface {
 	// Window is how many tokens a prompt and its answer may have together, 0 where that is not known.
 	Window() int
 	// Generate answers a request. Where stream is not nil it is told each part of the answer as it comes, by one goroutine;
-	// the response holds the whole answer all the same. Errors are *Error where the provider has refused or failed.
+	// the response holds the whole answer all the same. Errors are *Error where the provider has refused or failed, and wrap
+	// the cause of ctx where that has ended. A response beside an error holds nothing but the usage as far as it is known.
 	Generate(ctx context.Context, req Request, stream func(Event)) (Response, error)
 }
 
@@ -73,7 +76,8 @@ type Request struct {
 	// MaxTokens of the answer; 0 means the model's default.
 	MaxTokens int
 	// Schema, where it is not nil, is the JSON Schema of the only JSON value that the answer consists of. A model that cannot
-	// be held to it is told in words, and the answer is checked to be JSON.
+	// be held to it is told in words, and the answer is checked to be JSON. The text of the response is then bare JSON; what is
+	// streamed may have a code fence around it. A model that calls tools instead is not held to it.
 	Schema json.RawMessage
 }
 
@@ -89,7 +93,7 @@ type Event struct {
 const (
 	StopEnd    = "end"        // the model has said what it wants to say
 	StopTools  = "tool_calls" // it waits for the results of its calls
-	StopLength = "length"     // MaxTokens are used up
+	StopLength = "length"     // MaxTokens are used up, or the window is
 )
 
 // Response is an answer.
@@ -119,13 +123,19 @@ const (
 	KindInput       = "input"       // the provider does not take the request
 	KindUnavailable = "unavailable" // the provider is down, overloaded or not to be reached
 	KindBudget      = "budget"      // the bound of tokens or costs that was set is reached
+	KindAnswer      = "answer"      // the answer is not what was asked for, such as no JSON where only JSON was
 )
 
 // Error is a refusal or a failure of a provider. It never holds a key.
 type Error struct {
 	Kind    string
 	Message string
-	Err     error
+	// RetryAfter is how long the provider wants to be left alone, 0 where it did not say.
+	RetryAfter time.Duration
+	Err        error
+
+	// final says that the same request fails again however long one waits.
+	final bool
 }
 
 // Error implements error.
@@ -133,3 +143,11 @@ func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the *Error in err, or "" if there is none.
+func KindOf(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return ""
+}

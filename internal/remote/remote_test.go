@@ -20,6 +20,8 @@ func FuzzAPauseIsNeverNegativeNorLong(f *testing.F) {
 	})
 }
 
+const textWindow = 12
+
 func FuzzAQuoteHoldsNoPartOfTheText(f *testing.F) {
 	f.Add("error: cannot embed 'my secret diary', sorry", "my secret diary of May")
 	f.Add(`{"detail":"\u8a18\u61b6\u306e\u8a71"}`, "記憶の話")
@@ -28,7 +30,7 @@ func FuzzAQuoteHoldsNoPartOfTheText(f *testing.F) {
 		if strings.Contains(text, "[...") || strings.Contains(text, "...]") {
 			t.Skip("the mark itself")
 		}
-		got := Quote([]byte(body), nil, []string{text})
+		got := Quote([]byte(body), nil, []string{text}, textWindow)
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)
 		}
@@ -48,7 +50,7 @@ func TestAQuoteKeepsWhatTheServerSaid(t *testing.T) {
 		`{"a":1}`:         "",
 		"pin is 47":       "pin is [...]",
 	} {
-		got := Quote([]byte(body), []string{"sk-12345678", ""}, []string{"a line\nfrom the diary", "47"})
+		got := Quote([]byte(body), []string{"sk-12345678", ""}, []string{"a line\nfrom the diary", "47"}, textWindow)
 		if got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
@@ -57,7 +59,7 @@ func TestAQuoteKeepsWhatTheServerSaid(t *testing.T) {
 
 func TestALongRunIsHiddenWhole(t *testing.T) {
 	rule := strings.Repeat("-", 100_000)
-	if got := Quote([]byte("near "+rule), nil, []string{rule}); got != "near [...]…" {
+	if got := Quote([]byte("near "+rule), nil, []string{rule}, textWindow); got != "near [...]…" {
 		t.Errorf("got %q", got)
 	}
 }

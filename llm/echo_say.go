@@ -30,7 +30,9 @@ func language(s string) int {
 }
 
 // in returns the sentence of a language, filled in.
-func in(lang int, sentences [3]string, args ...any) string { return fmt.Sprintf(sentences[lang], args...) }
+func in(lang int, sentences [3]string, args ...any) string {
+	return fmt.Sprintf(sentences[lang], args...)
+}
 
 var (
 	sayRecalled = [3]string{"I recall from %s: %s", "%s にこうあります: %s", "我记得 %s 里写着: %s"}

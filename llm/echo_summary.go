@@ -17,6 +17,8 @@ var (
 	summarizing = regexp.MustCompile(`(?i)summar(y|i[sz]e)|compact(ion)?\b|要約|总结|總結|摘要`)
 	// heading is the line of a section that a request names.
 	heading = regexp.MustCompile(`(?m)^\s*(#{1,4}\s+\S.*)$`)
+	// identifying is a heading for identifiers; where there is none they stand in the last section.
+	identifying = regexp.MustCompile(`(?i)identifier|識別|标识|\bids?\b`)
 	// identifier finds what a summary must keep letter by letter: addresses, paths, dates, and words with digits.
 	identifier = regexp.MustCompile(`https?://[^\s"'<>)\]]+|(?:~|\.{1,2})?(?:/[\w.@-]+){2,}|[\w.-]+/[\w./-]*\w|\b\d{4}-\d{2}-\d{2}\b|\b[\w-]+\.[A-Za-z]{1,5}\b|\b[A-Za-z][\w-]*\d[\w-]*\b|\b\d+[A-Za-z][\w-]*\b|#\d+`)
 )
@@ -43,7 +45,7 @@ func summarize(req Request) string {
 	var out []string
 	for i, name := range names {
 		lines := about(name, input)
-		if identifying := regexp.MustCompile(`(?i)identifier|識別|标识|\bids?\b`); identifying.MatchString(name) || i == len(names)-1 && !slices.ContainsFunc(names, identifying.MatchString) {
+		if identifying.MatchString(name) || i == len(names)-1 && !slices.ContainsFunc(names, identifying.MatchString) {
 			lines = append(lines, identifiers(input)...)
 		}
 		if len(lines) == 0 {

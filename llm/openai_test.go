@@ -24,7 +24,9 @@ var completions = []string{
 	`[DONE]`,
 }
 
-func completionSSE(data ...string) string { return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n" }
+func completionSSE(data ...string) string {
+	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n"
+}
 
 func TestACompletionIsTheSameHoweverItIsCut(t *testing.T) {
 	want := llm.Response{

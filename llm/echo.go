@@ -26,7 +26,7 @@ const noReply = "NO_REPLY"
 //     these tools are offered; the answer after it tells the result.
 //   - A message that contains NO_REPLY, where memory_append is offered, stores what users have stated before it and what is
 //     not stored yet, and then answers NO_REPLY.
-//   - A request for a summary, without tools, is answered with the sections that it names and with the literal identifiers.
+//   - A request for a summary, without tools or with sections in the last message, is answered with the sections that it names and with the literal identifiers.
 //   - A request with a schema is answered with the smallest value that fits it.
 //   - Otherwise it quotes the first recalled memory of the system prompt with its source, or says that there is none.
 type Echo struct {
@@ -85,7 +85,7 @@ func (e *Echo) answer(req Request) Message {
 		return text(string(smallest(req.Schema)))
 	case strings.Contains(said, noReply) && offers(req, appendTool):
 		return flush(req.Messages[:last], results)
-	case len(req.Tools) == 0 && asksForSummary(req.System, said):
+	case asksForSummary(req, said):
 		return text(summarize(req))
 	case len(results) > 0:
 		return text(tellResults(language(said), results))
@@ -97,7 +97,9 @@ func (e *Echo) answer(req Request) Message {
 	return text(recall(req.System, said))
 }
 
-func text(s string) Message { return Message{Role: RoleAssistant, Text: s} }
+func text(s string) Message {
+	return Message{Role: RoleAssistant, Text: strings.ToValidUTF8(s, string(unicode.ReplacementChar))}
+}
 
 // lastUser returns the index of the last message of a user, -1 if there is none.
 func lastUser(messages []Message) int {

@@ -34,8 +34,13 @@ var subjects = []struct{ heading, sentence *regexp.Regexp }{
 	{regexp.MustCompile(`(?i)\bask|question|pending|質問|问题`), regexp.MustCompile(`[??]\s*$`)},
 }
 
-func asksForSummary(system, said string) bool {
-	return summarizing.MatchString(system) || summarizing.MatchString(remote.Shorten(said, 2000))
+// asksForSummary reports whether a request begins by asking for a summary.
+func asksForSummary(req Request, said string) bool {
+	if len(req.Tools) > 0 && len(headings(said)) < 2 {
+		return false
+	}
+	return summarizing.MatchString(remote.Shorten(said, 1000)) ||
+		len(req.Tools) == 0 && summarizing.MatchString(remote.Shorten(req.System, 500))
 }
 
 // summarize returns a summary of the messages in the sections that the system prompt names, or else the last message. It

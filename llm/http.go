@@ -159,5 +159,5 @@ func (s *server) lost(err error, arrived string) error {
 	case errors.Is(err, errSilence):
 		message = fmt.Sprintf("%s: no answer within %s: check that the server answers, or set llm.timeout", s.name, s.timeout)
 	}
-	return &Error{Kind: KindUnavailable, Message: message, Err: err}
+	return &Error{Kind: KindUnavailable, Message: message, Err: err, begun: arrived != ""}
 }

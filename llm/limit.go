@@ -90,14 +90,32 @@ func (l *Limited) Generate(ctx context.Context, req Request, stream func(Event))
 	if err := l.enter(guess); err != nil {
 		return Response{}, err
 	}
-	resp, err := l.Model.Generate(ctx, req, stream)
-	if resp.Usage == (Usage{}) && err == nil {
-		guess.Output = estimateMessage(resp.Message)
-		l.leave(Usage{Input: guess.Input}, guess)
-	} else {
-		l.leave(guess, resp.Usage)
+	heard := 0
+	listen := stream
+	if stream != nil {
+		listen = func(e Event) {
+			heard += estimate(e.Text)
+			stream(e)
+		}
 	}
+	resp, err := l.Model.Generate(ctx, req, listen)
+	l.leave(guess, used(resp, err, guess, heard))
 	return resp, err
+}
+
+// used returns what a call has used, by an estimate where the provider does not say. A call that failed before the provider
+// had begun to answer used nothing.
+func used(resp Response, err error, guess Usage, heard int) Usage {
+	e, failed := errors.AsType[*Error](err)
+	switch {
+	case resp.Usage != (Usage{}):
+		return resp.Usage
+	case err == nil:
+		return Usage{Input: guess.Input, Output: estimateMessage(resp.Message)}
+	case heard > 0 || failed && e.begun:
+		return Usage{Input: guess.Input, Output: heard}
+	}
+	return Usage{}
 }
 
 // enter counts a call as under way, or refuses it.

@@ -76,6 +76,26 @@ func TestACallWithoutUsageCountsByAnEstimate(t *testing.T) {
 	}
 }
 
+func TestACallThatBrokeOffCountsAndOneThatWasRefusedDoesNot(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply  reply
+		counts bool
+	}{
+		"broken":  {reply{header: eventStream, body: completionSSE(completions[:3]...)}, true},
+		"refused": {reply{status: 503, body: "{}"}, false},
+	} {
+		for _, stream := range []func(llm.Event){nil, func(llm.Event) {}} {
+			_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{Tokens: 1 << 20}}, c.reply)
+			if _, err := m.Generate(t.Context(), hi(), stream); err == nil {
+				t.Fatal("no error")
+			}
+			if got := m.(*llm.Limited).Spent().Tokens; (got > 0) != c.counts {
+				t.Errorf("%s: %d tokens", name, got)
+			}
+		}
+	}
+}
+
 func TestManyCallersAtOnceStayNearTheBound(t *testing.T) {
 	s := spending(1000)
 	m := llm.Limit(s, llm.Limits{Tokens: 10_000}, time.Now)

@@ -11,7 +11,8 @@ import (
 type Model interface {
 	// Name is what the provider calls the model.
 	Name() string
-	// Window is how many tokens a prompt and its answer may have together, 0 where that is not known.
+	// Window is how many tokens a prompt and its answer may have together, 0 where that is not known. It may ask the server
+	// for it, once and for a few seconds.
 	Window() int
 	// Generate answers a request. Where stream is not nil it is told each part of the answer as it comes, by one goroutine;
 	// the response holds the whole answer all the same. Errors are *Error where the provider has refused or failed, and wrap
@@ -136,6 +137,8 @@ type Error struct {
 
 	// final says that the same request fails again however long one waits.
 	final bool
+	// begun says that the provider had begun to answer, which it charges for.
+	begun bool
 }
 
 // Error implements error.

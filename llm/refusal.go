@@ -88,5 +88,5 @@ func (s *server) midway(code string, body []byte, texts []string, arrived string
 		said = "check " + s.keyHint
 	}
 	return &Error{Kind: kind, Message: fmt.Sprintf("%s: the server stopped after %s: %s", s.name, arrived, remote.Shorten(said, 300)),
-		final: kind != KindUnavailable && kind != KindRateLimit}
+		final: kind != KindUnavailable && kind != KindRateLimit, begun: true}
 }

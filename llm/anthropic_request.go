@@ -29,6 +29,7 @@ func (a *anthropicAPI) params(req Request, h hold) (anthropic.MessageNewParams, 
 		if err := json.Unmarshal(req.Schema, &p.OutputConfig.Format.Schema); err != nil {
 			return p, fmt.Errorf("the schema of the answer is no JSON object: %w", err)
 		}
+		closeObjects(p.OutputConfig.Format.Schema)
 	}
 	return p, nil
 }
@@ -44,6 +45,25 @@ func anthropicTool(t Tool) (anthropic.ToolUnionParam, error) {
 		tool.Description = param.NewOpt(t.Description)
 	}
 	return anthropic.ToolUnionParam{OfTool: &tool}, nil
+}
+
+// closeObjects says of the objects in a schema that they have no other properties than those listed, where it says nothing
+// about that: the API takes no other schema.
+func closeObjects(schema any) {
+	switch s := schema.(type) {
+	case map[string]any:
+		_, listed := s["properties"].(map[string]any)
+		if _, said := s["additionalProperties"]; listed && !said {
+			s["additionalProperties"] = false
+		}
+		for _, inner := range s {
+			closeObjects(inner)
+		}
+	case []any:
+		for _, inner := range s {
+			closeObjects(inner)
+		}
+	}
 }
 
 // anthropicSystem returns the system prompt as one block that is cached and one that changes. The API takes no blank blocks.

@@ -117,15 +117,20 @@ func TestClaudeIsHeldToASchemaOrElseToldInWords(t *testing.T) {
 		reply{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"output_config: this model does not support structured outputs"}}`},
 		reply{header: eventStream, body: sse(answer...)})
 	req := hi()
-	req.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)
+	req.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"all":{"type":"array","items":{"type":"object","properties":{}}}}}`)
 	got, err := m.Generate(t.Context(), req, nil)
 	if err != nil || got.Message.Text != `{"n":1}` || got.Stop != llm.StopEnd {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	first, second := s.requests()[0].Body, s.requests()[1].Body
-	if !strings.Contains(first, `"output_config":{"format":{"schema":{"properties"`) || strings.Contains(first, "valid against") {
+	var body struct {
+		Output json.RawMessage `json:"output_config"`
+	}
+	if err := json.Unmarshal([]byte(first), &body); err != nil || strings.Contains(first, "valid against") {
 		t.Errorf("first asked %s", first)
 	}
+	sameJSON(t, `{"format":{"type":"json_schema","schema":{"type":"object","additionalProperties":false,"properties":{
+		"n":{"type":"integer"},"all":{"type":"array","items":{"type":"object","additionalProperties":false,"properties":{}}}}}}}`, string(body.Output))
 	if strings.Contains(second, "output_config") || !strings.Contains(second, "valid against this JSON Schema") {
 		t.Errorf("then asked %s", second)
 	}

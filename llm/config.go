@@ -41,6 +41,9 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
+// String returns the provider and the model, so that a printed Config shows neither key nor address.
+func (cfg Config) String() string { return cfg.Provider + " " + cfg.Model }
+
 const (
 	anthropicBase = "https://api.anthropic.com"
 	openAIBase    = "https://api.openai.com"

@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -70,6 +71,18 @@ func TestTheWindowIsWhatIsSetOrElseKnown(t *testing.T) {
 			}
 			if got := newModel(t, llm.Config{Provider: provider, Model: model, Window: 5000}).Window(); got != 5000 {
 				t.Errorf("%s: %d though 5000 is set", model, got)
+			}
+		}
+	}
+}
+
+func TestAPrintedConfigurationOrModelShowsNoKey(t *testing.T) {
+	cfg := llm.Config{Provider: "openai", Model: "m", APIKey: testKey, BaseURL: "https://me:hunter22@models.example"}
+	m := newModel(t, cfg)
+	for _, v := range []any{cfg, &cfg, m} {
+		for _, form := range []string{"%v", "%+v", "%s"} {
+			if s := fmt.Sprintf(form, v); strings.Contains(s, testKey) || strings.Contains(s, "hunter22") {
+				t.Errorf("%s: %s", form, s)
 			}
 		}
 	}

@@ -53,6 +53,9 @@ func newClient(cfg Config, a asker) *client {
 // Name implements Model.
 func (c *client) Name() string { return c.model }
 
+// String keeps addresses and keys out of what is printed.
+func (c *client) String() string { return c.provider + " " + c.model }
+
 // Window implements Model.
 func (c *client) Window() int { return c.window() }
 

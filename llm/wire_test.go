@@ -10,10 +10,14 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"kioku/llm"
 )
 
 const testKey = "sk-test-0123456789abcdef"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // reply is one answer of a scripted server.
 type reply struct {

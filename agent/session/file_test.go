@@ -113,7 +113,7 @@ func TestASessionHasOneOwner(t *testing.T) {
 	if _, _, err := session.Open(folder, "a", session.Options{}); !errors.Is(err, session.ErrInUse) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if out, err := other(t, folder, "hold").CombinedOutput(); err == nil || !strings.Contains(string(out), "in use") {
+	if out, err := other(t, folder).CombinedOutput(); err == nil || !strings.Contains(string(out), "in use") {
 		t.Errorf("another process: %v, %s", err, out)
 	}
 	open(t, folder, "b")
@@ -121,11 +121,11 @@ func TestASessionHasOneOwner(t *testing.T) {
 	open(t, folder, "a")
 }
 
-// other is this test run as another process, which appends to session a of a folder and gets killed.
-func other(t *testing.T, folder, what string) *exec.Cmd {
+// other is this test run as another process, which appends to session a of a folder until it is killed.
+func other(t *testing.T, folder string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperProcess$")
-	cmd.Env = append(os.Environ(), "SESSION_FOLDER="+folder, "SESSION_DO="+what)
+	cmd.Env = append(os.Environ(), "SESSION_FOLDER="+folder)
 	return cmd
 }
 
@@ -150,7 +150,7 @@ func TestHelperProcess(t *testing.T) {
 func TestNoAcknowledgedEntryIsLostWhenTheProcessIsKilled(t *testing.T) {
 	folder := t.TempDir()
 	for round := range 5 {
-		cmd := other(t, folder, "append")
+		cmd := other(t, folder)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

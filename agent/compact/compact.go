@@ -60,7 +60,7 @@ type Compactor struct {
 // also when it was asked for once more, or is not shorter than what it replaces, and otherwise the error of the model or
 // of ctx.
 func (c *Compactor) Compact(ctx context.Context, v session.View) (session.Compaction, error) {
-	r := c.run()
+	r := c.settle()
 	at := cut(v, r.keep)
 	if at == 0 || at == 1 && v.Cycle > 0 {
 		return session.Compaction{}, ErrNothing
@@ -90,8 +90,8 @@ type run struct {
 	keep, summary, part int
 }
 
-// run settles the sizes for the model's window.
-func (c *Compactor) run() run {
+// settle fits the sizes into the model's window.
+func (c *Compactor) settle() run {
 	r := run{model: c.Model, keep: c.KeepRecentTokens, summary: c.SummaryTokens, part: c.PartTokens}
 	r.count = func(text string) int { return session.MessageTokens(c.Count, llm.Message{Text: text}) }
 	if r.keep <= 0 {

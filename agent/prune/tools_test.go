@@ -3,7 +3,6 @@ package prune_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"kioku/agent/prune"
 )
@@ -55,19 +54,13 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-func TestAPatternOfManyStarsTakesNoLongTime(t *testing.T) {
+func TestAPatternOfManyStarsIsMatchedInNoTime(t *testing.T) {
 	s := prune.Defaults()
 	s.Tools.Allow = []string{strings.Repeat("*a", 500) + "b"}
 	messages := conversation(text(5000))
 	messages[2].ToolName = strings.Repeat("a", 5000)
-	done := make(chan int, 1)
-	go func() { done <- len(prune.Prune(messages, s, stateOf(1000), later).New) }()
-	select {
-	case n := <-done:
-		if n != 0 {
-			t.Errorf("%d edits", n)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the pattern is still being matched after 10 s")
+	// Trying out every place for every star would take longer than any test may.
+	if plan := prune.Prune(messages, s, stateOf(1000), later); len(plan.New) > 0 {
+		t.Errorf("%d edits", len(plan.New))
 	}
 }

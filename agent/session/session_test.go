@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"kioku/agent/prune"
 	"kioku/agent/session"
@@ -257,6 +259,56 @@ func TestTheLastTouchIsThatOfAnswersAndEdits(t *testing.T) {
 	}
 	if v := s.View(); !v.LastTouch.Equal(noon.Add(4 * time.Second)) {
 		t.Errorf("touched at %v", v.LastTouch)
+	}
+}
+
+func TestTheUsageOfTheLastAnswerIsKnownUntilACompaction(t *testing.T) {
+	s := open(t, t.TempDir(), "a")
+	say(t, s, user("12345"))
+	if v := s.View(); v.LastUsage != nil || v.SinceUsage != 9 {
+		t.Errorf("before an answer: %+v", v)
+	}
+	m, usage := answer("!"), llm.Usage{Input: 100, Output: 7, CacheRead: 50}
+	if _, err := s.Append(session.Entry{Kind: session.KindMessage, Message: &m, Usage: &usage}); err != nil {
+		t.Fatal(err)
+	}
+	kept := say(t, s, user("123456"))
+	if v := s.View(); v.LastUsage == nil || *v.LastUsage != usage || v.SinceUsage != 10 {
+		t.Errorf("after an answer: %+v", v)
+	}
+	if _, err := s.Append(session.Entry{Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "s", FirstKept: kept}}); err != nil {
+		t.Fatal(err)
+	}
+	if v := s.View(); v.LastUsage != nil || v.SinceUsage != v.Tokens {
+		t.Errorf("after a compaction: %+v", v)
+	}
+}
+
+func TestManyGoroutinesMayAppendAtOnce(t *testing.T) {
+	folder := t.TempDir()
+	s := open(t, folder, "a")
+	var all errgroup.Group
+	for i := range 8 {
+		all.Go(func() error {
+			for j := range 10 {
+				m := user(fmt.Sprint(i, "-", j, strings.Repeat("x", 3000)))
+				if _, err := s.Append(session.Entry{Kind: session.KindMessage, Message: &m}); err != nil {
+					return err
+				}
+				if v := s.View(); len(v.Messages) != len(v.Counts) {
+					return fmt.Errorf("%d messages, %d counts", len(v.Messages), len(v.Counts))
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	want := s.View()
+	s.Close()
+	if diff := cmp.Diff(want, open(t, folder, "a").View()); diff != "" || len(want.Messages) != 80 {
+		t.Errorf("%d messages; %s", len(want.Messages), diff)
 	}
 }
 

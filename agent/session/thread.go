@@ -35,6 +35,9 @@ type thread struct {
 	lastTouch time.Time
 	cycle     int
 	flush     *Flush
+	// usage is that of the last answer since the last compaction, and since are the tokens of the messages after it.
+	usage *llm.Usage
+	since int
 }
 
 func newThread(count func(string) int) *thread {
@@ -108,6 +111,9 @@ func (t *thread) say(l Line) {
 		tokens = messageTokens(t.count, m)
 	}
 	t.push(l.ID, m, tokens)
+	if l.Usage != nil {
+		t.usage, t.since = l.Usage, 0
+	}
 }
 
 // missing returns a result for each open call, with ids that are the same every time.
@@ -125,6 +131,7 @@ func (t *thread) push(id string, m llm.Message, tokens int) {
 	t.messages = append(t.messages, m)
 	t.counts = append(t.counts, tokens)
 	t.tokens += tokens
+	t.since += tokens
 }
 
 // compact puts a summary in the place of the messages before the first that is kept.
@@ -136,6 +143,7 @@ func (t *thread) compact(l Line) {
 	}
 	ids, messages, counts := t.ids[from:], t.messages[from:], t.counts[from:]
 	t.place, t.ids, t.messages, t.counts, t.tokens = map[string]int{}, nil, nil, nil, 0
+	t.usage, t.since = nil, 0
 	summary := SummaryMessage(l.Compaction.Summary)
 	t.push(l.ID, summary, messageTokens(t.count, summary))
 	for i := range ids {
@@ -164,6 +172,7 @@ func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
 		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Cycle: t.cycle, Flush: t.flush,
+		LastUsage: t.usage, SinceUsage: t.since,
 	}
 	for id, e := range t.edits {
 		at := t.place[id]
@@ -175,6 +184,7 @@ func (t *thread) view() View {
 		tokens := messageTokens(t.count, results[i])
 		v.IDs, v.Messages, v.Counts = append(v.IDs, ids[i]), append(v.Messages, results[i]), append(v.Counts, tokens)
 		v.Tokens += tokens
+		v.SinceUsage += tokens
 	}
 	return v
 }

@@ -35,6 +35,11 @@ type View struct {
 	// Cycle is the number of compactions, and Flush the last flush since the latest of them, nil where there was none.
 	Cycle int
 	Flush *Flush
+	// LastUsage is what the provider counted for the last answer since the latest compaction, nil where it has told
+	// nothing yet. SinceUsage are the tokens of the messages after that answer, of all where LastUsage is nil. So the next
+	// prompt has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
+	LastUsage  *llm.Usage
+	SinceUsage int
 }
 
 // PruneState is what prune.Prune needs to know beside the messages. window is the model's, in tokens.

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,8 +141,14 @@ func TestHelperProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if limit, err := strconv.ParseUint(os.Getenv("SESSION_LIMIT"), 10, 64); err == nil {
+		signal.Ignore(syscall.SIGXFSZ)
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for i := 0; ; i++ {
-		e, err := s.Append(session.Entry{Kind: session.KindMessage, Message: &llm.Message{Role: llm.RoleUser, Text: strings.Repeat("x", i%3000)}})
+		e, err := s.Append(session.Entry{Kind: session.KindMessage, Message: &llm.Message{Role: llm.RoleUser, Text: strings.Repeat("x", 700+i%3000)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,6 +184,23 @@ func TestNoAcknowledgedEntryIsLostWhenTheProcessIsKilled(t *testing.T) {
 		if n < 5 || ids[len(ids)-1] < acknowledged[n-1] {
 			t.Fatalf("acknowledged were %v; the last one there is %s", acknowledged, ids[len(ids)-1])
 		}
+	}
+}
+
+func TestAnEntryThatDoesNotFitOnTheDiskIsTakenBack(t *testing.T) {
+	folder := t.TempDir()
+	cmd := other(t, folder)
+	cmd.Env = append(cmd.Env, "SESSION_LIMIT=20000")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "file too large") {
+		t.Fatalf("%v, %s", err, out)
+	}
+	s := open(t, folder, "a")
+	if acknowledged := strings.Count(string(out), "0000"); len(s.View().IDs) != acknowledged || acknowledged == 0 {
+		t.Errorf("%d messages of %d that were acknowledged", len(s.View().IDs), acknowledged)
+	}
+	if s.Size() != s.View().Bytes || s.Size() > 20_000 {
+		t.Errorf("%d bytes, of which %d are entries", s.Size(), s.View().Bytes)
 	}
 }
 

@@ -57,14 +57,25 @@ func recall(system, said string) string {
 	return in(language(said), sayNothing, said)
 }
 
-// firstRecalled returns the source and the text of the first memory after the heading of those recalled, or nothing.
+// recalledFrame opens the frame around what was recalled.
+const recalledFrame = "<recalled-memories id="
+
+// firstRecalled returns the source and the text of the first memory in the frame of those recalled, or after their heading
+// where there is no frame, or nothing.
 func firstRecalled(system string) (place, quote string) {
-	_, block, found := strings.Cut(system, "Recalled Memories")
+	_, block, found := strings.Cut(system, recalledFrame)
+	if !found {
+		_, block, found = strings.Cut(system, "Recalled Memories")
+	}
 	if !found {
 		return "", ""
 	}
 	lines := strings.Split(block, "\n")
 	for i, line := range lines {
+		var item struct{ Source, Text string }
+		if json.Unmarshal([]byte(line), &item) == nil && item.Source != "" && strings.TrimSpace(item.Text) != "" {
+			return item.Source, quoted(item.Text)
+		}
 		at := source.FindStringIndex(line)
 		if at == nil {
 			continue
@@ -77,17 +88,8 @@ func firstRecalled(system string) (place, quote string) {
 	return "", ""
 }
 
-// jsonText finds the text of a memory that is given as JSON.
-var jsonText = regexp.MustCompile(`"(?:text|snippet|content)"\s*:\s*("(?:[^"\\]|\\.)*")`)
-
 // itemText returns the text of a memory: what follows its source, up to the next source, heading, delimiter or blank line.
 func itemText(rest string, lines []string) string {
-	if m := jsonText.FindStringSubmatch(rest); m != nil {
-		var s string
-		if json.Unmarshal([]byte(m[1]), &s) == nil {
-			return remote.Shorten(strings.Join(strings.Fields(s), " "), maxQuote)
-		}
-	}
 	var text []string
 	if tail := strings.TrimLeft(rest, " \t:)]>\"'`—-"); !attributes.MatchString(tail) {
 		text = append(text, tail)

@@ -49,6 +49,7 @@ func TestEchoQuotesTheFirstRecalledMemoryWithItsSource(t *testing.T) {
 		"one":     "[1] memory/2026-01-02.md#L3-L5: The deploy key is in vault 7.\n[2] memory/b.md#L1: Other.\n",
 		"tag":     "<memory-5f source=\"memory/2026-01-02.md#L3-L5\" score=\"0.71\">\nThe deploy key is in vault 7.\n</memory-5f>\n<memory-5f source=\"b.md#L1\">\nOther.\n",
 		"JSON":    `{"source":"memory/2026-01-02.md#L3-L5","score":0.71,"text":"The deploy key is\nin vault 7."}` + "\n" + `{"source":"b.md#L1","text":"Other."}`,
+		"frame":   "<recalled-memories id=\"0123456789abcdef\">\n" + `{"source":"memory/2026-01-02.md#L3-L5","agent":"main","score":0.71,"text":"The deploy key is\nin vault 7."}` + "\n</recalled-memories id=\"0123456789abcdef\">",
 		"heading": "#### memory/2026-01-02.md#L3-L5\n\nThe deploy key is in vault 7.\n\n## Runtime Context\n",
 		"quote":   "source: memory/2026-01-02.md#L3-L5\n> The deploy key is in vault 7.\n\nsource: b.md#L1\n> Other.",
 	} {

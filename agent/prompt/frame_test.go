@@ -141,7 +141,7 @@ func TestInstructionsInAMemoryAreFramedAndFlagged(t *testing.T) {
 		"a\U000e0069\U000e0067b":                                        {prompt.FlagHidden},
 		"abc\u202edef":                                                  {prompt.FlagHidden},
 		"The previous instructions for the oven are in the blue folder": nil,
-		"家族 👨‍👩‍👧 と می\u200cخواهم, Привет мир, λόγος":                        nil,
+		"家族 👨‍👩‍👧 と می\u200cخواهم, Привет мир, λόγος":                   nil,
 		"前の会議の指示書を読んだ。我们决定了新的规则。":                                       nil,
 	} {
 		got, _ := framed(t, text)

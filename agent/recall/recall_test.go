@@ -133,10 +133,12 @@ func TestAMemoryThatHangsIsNotSearchedASecondTimeMeanwhile(t *testing.T) {
 		deaf := &fake{after: time.Minute, deaf: true, answer: answer(hit("a", 1))}
 		r := recall.New(recall.Options{Deadline: time.Second}, recall.Source{Agent: "main", Memory: deaf})
 		r.Recall(t.Context(), "x", false, time.Time{})
+		synctest.Wait()
 		if o := r.Recall(t.Context(), "x", false, time.Time{}); !errors.Is(o.Searches[0].Err, recall.ErrBusy) || o.Took != 0 || len(deaf.asked) != 1 {
 			t.Errorf("%+v, asked %d times", o, len(deaf.asked))
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		deaf.after = 0
 		if o := r.Recall(t.Context(), "x", false, time.Time{}); texts(o) != "main: a" {
 			t.Errorf("%+v", o)

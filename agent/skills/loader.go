@@ -106,20 +106,33 @@ func New(opt Options) *Loader {
 	return &Loader{opt: opt, cache: livefile.New(maxBytes)}
 }
 
+// place is a folder with skills: rel below root, without a symbolic link in between.
+type place struct{ root, rel string }
+
+func (p place) String() string { return filepath.Join(p.root, p.rel) }
+
 // Dirs returns the folders with skills, the weakest first: of two skills of one name that in the later folder counts. A
 // folder that is named twice has its later place.
 func (l *Loader) Dirs() []string {
-	dirs := slices.Clone(l.opt.Extra)
-	if w := l.opt.Workspace; w != "" {
-		dirs = append(dirs, filepath.Join(w, "skills"), filepath.Join(w, ".skills"), filepath.Join(w, ".agents", "skills"))
+	var dirs []string
+	for _, p := range l.places() {
+		dirs = append(dirs, p.String())
 	}
-	if p := l.opt.Project; p != "" {
-		dirs = append(dirs, filepath.Join(p, ".agents", "skills"), filepath.Join(p, "skills"))
+	return dirs
+}
+
+func (l *Loader) places() []place {
+	var all []place
+	for _, dir := range l.opt.Extra {
+		all = append(all, place{dir, "."})
 	}
-	var once []string
-	for i, dir := range dirs {
-		if dir != "" && !slices.Contains(dirs[i+1:], dir) {
-			once = append(once, dir)
+	w, p := l.opt.Workspace, l.opt.Project
+	all = append(all, place{w, "skills"}, place{w, ".skills"}, place{w, ".agents/skills"}, place{p, ".agents/skills"}, place{p, "skills"})
+	var once []place
+	for i, p := range all {
+		again := slices.ContainsFunc(all[i+1:], func(q place) bool { return q.root != "" && q.String() == p.String() })
+		if p.root != "" && !again {
+			once = append(once, p)
 		}
 	}
 	return once
@@ -130,8 +143,8 @@ func (l *Loader) Load() Set {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var seen []found
-	for _, dir := range l.Dirs() {
-		seen = append(seen, l.look(dir)...)
+	for _, p := range l.places() {
+		seen = append(seen, l.look(p)...)
 	}
 	changed := !slices.EqualFunc(seen, l.seen, func(a, b found) bool {
 		return a.path == b.path && a.version == b.version && a.reason == b.reason
@@ -149,7 +162,8 @@ func (l *Loader) Load() Set {
 }
 
 // look returns the skills in a folder by the names of theirs.
-func (l *Loader) look(dir string) []found {
+func (l *Loader) look(p place) []found {
+	dir := p.String()
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return []found{{folder: filepath.Base(dir), path: dir, reason: livefile.Reason(err)}}
@@ -163,7 +177,7 @@ func (l *Loader) look(dir string) []found {
 			continue
 		}
 		f := found{folder: e.Name(), path: filepath.Join(dir, e.Name(), fileName)}
-		text, err := l.cache.Read(dir, filepath.Join(e.Name(), fileName))
+		text, err := l.cache.Read(p.root, filepath.Join(p.rel, e.Name(), fileName))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

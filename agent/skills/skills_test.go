@@ -167,8 +167,16 @@ func TestALinkedSkillIsSkippedWithTheReason(t *testing.T) {
 	if err := os.Symlink(filepath.Join(out, "real"), filepath.Join(dir, "skills", "linked")); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Symlink(out, filepath.Join(dir, ".skills")); err != nil {
+		t.Fatal(err)
+	}
 	set := skills.New(skills.Options{Workspace: dir}).Load()
-	if diff := cmp.Diff(map[string]string{"linked": "symbolic link"}, reasons(set)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"linked": "symbolic link", "real": "symbolic link"}, reasons(set)); diff != "" {
+		t.Error(diff)
+	}
+	// A folder that a person has named may be a link itself.
+	set = skills.New(skills.Options{Extra: []string{filepath.Join(dir, ".skills")}}).Load()
+	if diff := cmp.Diff(map[string]string{"real": "+"}, reasons(set)); diff != "" {
 		t.Error(diff)
 	}
 }

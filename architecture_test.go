@@ -18,18 +18,28 @@ import (
 
 // allowed are the packages of Kioku that each one may import, directly or not.
 var allowed = map[string][]string{
-	"kioku/chunker":        {},
-	"kioku/embed":          {},
-	"kioku/vector":         {},
-	"kioku/proto/kioku/v1": {},
-	"kioku/indexer":        {"kioku/chunker", "kioku/embed"},
-	"kioku/search":         {"kioku/chunker", "kioku/embed"},
-	"kioku":                {"kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
-	"kioku/bench":          {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
-	"kioku/bench/speed": {"kioku", "kioku/bench", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector",
-		"kioku/server", "kioku/proto/kioku/v1"},
-	"kioku/server": {"kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector", "kioku/proto/kioku/v1"},
-	"kioku/agent":  {"kioku/proto/kioku/v1"},
+	"kioku/internal/remote":   {},
+	"kioku/chunker":           {},
+	"kioku/vector":            {},
+	"kioku/embed":             {"kioku/internal/remote"},
+	"kioku/llm":               {"kioku/internal/remote"},
+	"kioku/llm/llmtest":       {"kioku/internal/remote", "kioku/llm"},
+	"kioku/proto/kioku/v1":    {},
+	"kioku/indexer":           {"kioku/internal/remote", "kioku/chunker", "kioku/embed"},
+	"kioku/search":            {"kioku/internal/remote", "kioku/chunker", "kioku/embed"},
+	"kioku":                   {"kioku/internal/remote", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
+	"kioku/bench":             {"kioku/internal/remote", "kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector"},
+	"kioku/bench/speed":       {"kioku/internal/remote", "kioku", "kioku/bench", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector", "kioku/server", "kioku/proto/kioku/v1"},
+	"kioku/server":            {"kioku/internal/remote", "kioku", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/search", "kioku/vector", "kioku/proto/kioku/v1"},
+	"kioku/agent":             {"kioku/proto/kioku/v1"},
+	"kioku/agent/prune":       {"kioku/internal/remote", "kioku/llm"},
+	"kioku/agent/session":     {"kioku/internal/remote", "kioku/llm", "kioku/agent/prune"},
+	"kioku/agent/compact":     {"kioku/internal/remote", "kioku/llm", "kioku/agent/prune", "kioku/agent/session"},
+	"kioku/internal/livefile": {"kioku/internal/remote", "kioku/chunker", "kioku/embed", "kioku/indexer"},
+	"kioku/agent/bootstrap":   {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer"},
+	"kioku/agent/skills":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer"},
+	"kioku/agent/prompt":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap"},
+	"kioku/agent/recall":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap", "kioku/agent/prompt", "kioku/agent", "kioku/proto/kioku/v1"},
 }
 
 // pkg is what go list tells of a package.
@@ -90,7 +100,7 @@ func TestOnlyTheRootPackageKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./chunker", "./embed", "./vector", "./search", "./indexer", "./agent", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./chunker", "./embed", "./vector", "./search", "./indexer", "./agent/...", "./llm/...", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -9,19 +9,18 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
+
+	"kioku/internal/remote"
 )
 
 const (
 	// maxErrorBody bounds what is read of an answer that is no success.
 	maxErrorBody = 64 << 10
+	// textWindow bytes in a row of a text are not shown in an error.
+	textWindow = 12
 	// unasked is the pause after a 429 that names none.
 	unasked = 2 * time.Second
-	// longestWait bounds the pause a server may ask for.
-	longestWait = time.Hour
 )
 
 // server is a provider's endpoint: it posts JSON and turns every kind of failure into a fault.
@@ -101,10 +100,10 @@ func (s *server) lost(err error) error {
 // failure reads an answer that is no success.
 func (s *server) failure(resp *http.Response, texts []string) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came is all there is to say
-	said := quotable(body, s.secrets, texts)
+	said := remote.Quote(body, s.secrets, texts, textWindow)
 	f := &fault{verdict: verdictOn(resp.StatusCode, said)}
 	if f.verdict == transient {
-		f.wait = pauseAsked(resp.Header, body, s.now())
+		f.wait = remote.Pause(resp.Header, body, s.now())
 		if f.wait == 0 && resp.StatusCode == http.StatusTooManyRequests {
 			f.wait = unasked
 		}
@@ -112,7 +111,7 @@ func (s *server) failure(resp *http.Response, texts []string) error {
 	message := fmt.Sprintf("%s: %d: %s", s.name, resp.StatusCode, s.advice(resp, f.verdict))
 	// A server that refuses a key likes to repeat parts of it.
 	if said != "" && resp.StatusCode != http.StatusUnauthorized {
-		message += fmt.Sprintf(" (%s)", shorten(said, 200))
+		message += fmt.Sprintf(" (%s)", remote.Shorten(said, 200))
 	}
 	f.err = errors.New(message)
 	return f
@@ -124,24 +123,17 @@ func verdictOn(status int, said string) verdict {
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly,
 		status >= 500 && status != http.StatusNotImplemented:
 		return transient
-	case status == http.StatusTooManyRequests && !outOfCredit.MatchString(said):
+	case status == http.StatusTooManyRequests && !remote.OutOfCredit(said):
 		return transient
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:
-		if outOfCredit.MatchString(said) || badKey.MatchString(said) {
+		if remote.OutOfCredit(said) || remote.BadKey(said) {
 			return terminal
 		}
 		return refused
 	}
 	return terminal
 }
-
-// What services say besides the status when money or the key is the trouble. Gemini says "exceeded your current
-// quota" of a limit a minute too, so that this sentence proves nothing.
-var (
-	outOfCredit = regexp.MustCompile(`(?i)insufficient_(user_)?quota|insufficient balance|billing_hard_limit|billing_not_active|account_deactivated|arrearage`)
-	badKey      = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|(incorrect|invalid) api.?key|api key not valid`)
-)
 
 // advice says what a person can do.
 func (s *server) advice(resp *http.Response, v verdict) string {
@@ -154,7 +146,7 @@ func (s *server) advice(resp *http.Response, v verdict) string {
 	case status == http.StatusTooManyRequests && v == terminal, status == http.StatusPaymentRequired:
 		return "the account has no credit left: check its billing"
 	case status >= 300 && status < 400:
-		return "the server redirects" + target(resp) + ": set remote.baseUrl to the final address"
+		return "the server redirects" + remote.Target(resp) + ": set remote.baseUrl to the final address"
 	case status == http.StatusNotFound:
 		return "no such endpoint or model: check remote.baseUrl and model"
 	case v == terminal:
@@ -165,44 +157,4 @@ func (s *server) advice(resp *http.Response, v verdict) string {
 		return "the server has a problem"
 	}
 	return "the server refuses the request"
-}
-
-// target names the host a redirect points to; the rest of the address may hold a key.
-func target(resp *http.Response) string {
-	u, err := resp.Location()
-	if err != nil {
-		return ""
-	}
-	return " to " + u.Scheme + "://" + u.Host
-}
-
-// retryDelay is Google's way to ask for a pause, a RetryInfo in the body.
-var retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"([0-9.]+)s"`)
-
-// pauseAsked returns how long a server wants to be left alone, 0 if it does not say: Retry-After in seconds or as
-// a date, retry-after-ms, or RetryInfo. The answer is never more than an hour.
-func pauseAsked(h http.Header, body []byte, now time.Time) time.Duration {
-	if d := seconds(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
-		return d
-	}
-	after := h.Get("Retry-After")
-	if d := seconds(after, time.Second); d > 0 {
-		return d
-	}
-	if at, err := http.ParseTime(after); err == nil {
-		return min(max(at.Sub(now), 0), longestWait)
-	}
-	if m := retryDelay.FindSubmatch(body); m != nil {
-		return seconds(string(m[1]), time.Second)
-	}
-	return 0
-}
-
-// seconds returns number times unit, 0 if it is no positive number.
-func seconds(number string, unit time.Duration) time.Duration {
-	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || !(n > 0) {
-		return 0
-	}
-	return time.Duration(min(n*float64(unit), float64(longestWait)))
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
+
+	"kioku/internal/remote"
 )
 
 const (
@@ -33,7 +35,7 @@ func newOpenAI(cfg Config) (provider, Space, error) {
 	if address == "" {
 		address = openAIBase
 	}
-	base, err := parseBase(address)
+	base, err := remote.ParseBase(address, "remote.baseUrl")
 	if err != nil {
 		return nil, Space{}, fmt.Errorf("openai: %w", err)
 	}
@@ -45,7 +47,7 @@ func newOpenAI(cfg Config) (provider, Space, error) {
 	if cfg.APIKey != "" {
 		header.Set("Authorization", "Bearer "+cfg.APIKey)
 	}
-	p := &openAI{server: newServer(cfg, embeddingsURL(base), keyHint, header), model: space.Model, dims: cfg.Dims}
+	p := &openAI{server: newServer(cfg, remote.Endpoint(base, "embeddings"), keyHint, header), model: space.Model, dims: cfg.Dims}
 	p.settled.Store(space.Endpoint == "") // OpenAI's own service takes it
 	return p, space, nil
 }
@@ -67,7 +69,7 @@ func (p *openAI) embed(ctx context.Context, _ input, texts []string) ([][]float3
 		if errors.Is(err, errNoVector) {
 			return nil, faultf(refused, "openai: %w", err) // some servers overflow on some texts
 		}
-		said := shorten(quotable(answer, p.server.secrets, texts), 200)
+		said := remote.Shorten(remote.Quote(answer, p.server.secrets, texts, textWindow), 200)
 		return nil, faultf(broken, "openai: %w: check that remote.baseUrl is an embeddings service (it said: %s)", err, said)
 	}
 	return vecs, nil

@@ -1,4 +1,6 @@
-package embed
+// Package remote holds what the clients of model providers share: what a server said in an error without keys and
+// texts in it, and how long it wants to be left alone.
+package remote
 
 import (
 	"encoding/json"
@@ -11,18 +13,17 @@ import (
 const (
 	// maxQuotable bounds what is looked at of a server's error.
 	maxQuotable = 1 << 10
-	// As many bytes in a row of a secret or of a text are not shown.
+	// secretWindow bytes in a row of a secret are not shown.
 	secretWindow = 6
-	textWindow   = 12
 )
 
-// quotable returns what a server said in an error, on one line and without any part of secrets and texts: servers
-// like to repeat what they were sent.
-func quotable(body []byte, secrets, texts []string) string {
-	said := shorten(message(body), maxQuotable)
+// Quote returns what a server said in an error, on one line and without any part of secrets and without window bytes in
+// a row of texts: servers like to repeat what they were sent.
+func Quote(body []byte, secrets, texts []string, window int) string {
+	said := Shorten(message(body), maxQuotable)
 	hidden := make([]bool, len(said))
 	hide(hidden, said, secrets, secretWindow)
-	hide(hidden, said, texts, textWindow)
+	hide(hidden, said, texts, window)
 	return reveal(said, hidden)
 }
 
@@ -100,8 +101,8 @@ func reveal(said string, hidden []bool) string {
 	return b.String()
 }
 
-// shorten returns at most n characters of s.
-func shorten(s string, n int) string {
+// Shorten returns at most n characters of s.
+func Shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}

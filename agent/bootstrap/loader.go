@@ -1,0 +1,231 @@
+package bootstrap
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"kioku/internal/livefile"
+)
+
+// Names of the files.
+const (
+	Identity  = "IDENTITY.md"
+	Soul      = "SOUL.md"
+	Tools     = "TOOLS.md"
+	Memory    = "MEMORY.md"
+	Heartbeat = "HEARTBEAT.md"
+	Bootstrap = "BOOTSTRAP.md"
+	Agents    = "AGENTS.md"
+	User      = "USER.md"
+)
+
+// Names returns the names of all files in the order in which a prompt has them.
+func Names() []string {
+	return []string{Identity, Soul, Tools, Memory, Heartbeat, Bootstrap, Agents, User}
+}
+
+// Mode is how much of itself an agent is told.
+type Mode string
+
+// Modes. The empty mode is Full.
+const (
+	Full    Mode = "full"    // everything
+	Minimal Mode = "minimal" // AGENTS.md and TOOLS.md, for sub-agents and scheduled turns
+	None    Mode = "none"    // no file
+)
+
+// Valid reports whether m is a mode.
+func (m Mode) Valid() bool { return slices.Contains([]Mode{"", Full, Minimal, None}, m) }
+
+const (
+	defaultMax      = 20_000
+	defaultTotal    = 150_000
+	defaultReserved = 10_000
+	// maxBytes bounds what is read of one file.
+	maxBytes = 2 << 20
+)
+
+// Reasons for which nothing of a file is injected, beside those of reading it.
+const (
+	ReasonMode  = "not in this mode"
+	ReasonGroup = "private: this is a group or channel session"
+	ReasonEmpty = "empty"
+	ReasonTotal = "the files before it have used up the limit of all files"
+)
+
+// File is what became of one file: its text for the prompt and the report.
+type File struct {
+	Name string
+	// Path on the disk, empty where there is no such file; Override says that it is the agent's own.
+	Path     string
+	Override bool
+	// Text is what is injected, without blank space around it.
+	Text string
+	// RawChars are the characters of the file and InjectedChars those of Text, with the marker of a cut.
+	RawChars, InjectedChars int
+	// Cut says that the middle was left out.
+	Cut bool
+	// Reason is why Text is empty, and empty where it is not.
+	Reason string
+}
+
+// Loader reads the files of one workspace. Its methods may be called concurrently.
+type Loader struct {
+	opt   Options
+	cache *livefile.Cache
+
+	mu sync.Mutex
+	// seen is what was last found on the disk, and loaded what was made of it.
+	seen   []found
+	loaded map[request][]File
+}
+
+// Options of a Loader.
+type Options struct {
+	// Workspace is the folder with the files.
+	Workspace string
+	// Override is a folder of the agent's own. A file in it takes the place of the workspace's, also where it is empty or
+	// cannot be read. Empty for none.
+	Override string
+	// MaxChars of one file, 0 means 20,000; TotalMaxChars of all, 0 means 150,000.
+	MaxChars, TotalMaxChars int
+	// MemoryChars of TotalMaxChars are kept for MEMORY.md, as far as it needs them, though never more than half; 0 means
+	// 10,000.
+	MemoryChars int
+}
+
+// request is what Load is asked.
+type request struct {
+	mode  Mode
+	group bool
+}
+
+// found is a file as it is on the disk.
+type found struct {
+	File
+	text    string
+	version uint64
+}
+
+// New returns a Loader.
+func New(opt Options) *Loader {
+	for _, o := range []struct {
+		value *int
+		usual int
+	}{{&opt.MaxChars, defaultMax}, {&opt.TotalMaxChars, defaultTotal}, {&opt.MemoryChars, defaultReserved}} {
+		if *o.value <= 0 {
+			*o.value = o.usual
+		}
+	}
+	return &Loader{opt: opt, cache: livefile.New(maxBytes)}
+}
+
+// Load returns a File for each of Names, in that order, with the texts for a prompt. group is a session with more than
+// one person in it, which MEMORY.md stays out of. The slice is the caller's own.
+func (l *Loader) Load(mode Mode, group bool) []File {
+	if mode == "" {
+		mode = Full
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seen := l.look()
+	if !slices.EqualFunc(seen, l.seen, found.same) {
+		l.seen, l.loaded = seen, map[request][]File{}
+	}
+	asked := request{mode, group}
+	if l.loaded[asked] == nil {
+		l.loaded[asked] = l.fit(asked)
+	}
+	return slices.Clone(l.loaded[asked])
+}
+
+func (f found) same(g found) bool {
+	return f.version == g.version && f.Path == g.Path && f.Reason == g.Reason
+}
+
+// look finds all files, reading those that have changed.
+func (l *Loader) look() []found {
+	var all []found
+	for _, name := range Names() {
+		f := found{File: File{Name: name, Reason: "missing"}}
+		if l.opt.Override != "" {
+			f = l.read(l.opt.Override, name)
+			f.Override = f.Path != ""
+		}
+		if f.Path == "" {
+			f = l.read(l.opt.Workspace, name)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// read reads one file. Its path is empty where it is missing.
+func (l *Loader) read(dir, name string) found {
+	f := found{File: File{Name: name}}
+	text, err := l.cache.Read(dir, name)
+	if err != nil {
+		f.Reason = livefile.Reason(err)
+	}
+	if f.Reason != "missing" {
+		f.Path = filepath.Join(dir, name)
+	}
+	f.version, f.text = text.Version, strings.TrimSpace(text.Text)
+	f.RawChars = utf8.RuneCountInString(text.Text)
+	if f.Reason == "" && f.text == "" {
+		f.Reason = ReasonEmpty
+	}
+	return f
+}
+
+// fit decides how much of each file goes into a prompt. The limit of all is spent in the order of the files.
+func (l *Loader) fit(asked request) []File {
+	files := make([]File, len(l.seen))
+	for i, f := range l.seen {
+		files[i] = f.File
+		if why := without(f.Name, asked); why != "" && f.Path != "" {
+			files[i].Reason = why
+		}
+	}
+	left, reserved := l.opt.TotalMaxChars, l.reserve(files)
+	for i := range files {
+		f := &files[i]
+		if f.Name == Memory {
+			reserved = 0
+		}
+		if f.Reason != "" {
+			continue
+		}
+		f.Text = Cut(f.Name, l.seen[i].text, min(l.opt.MaxChars, left-reserved))
+		f.Cut = f.Text != l.seen[i].text
+		f.InjectedChars = utf8.RuneCountInString(f.Text)
+		left -= f.InjectedChars
+		if f.Text == "" {
+			f.Cut, f.Reason = false, ReasonTotal
+		}
+	}
+	return files
+}
+
+// reserve is how many characters the files before MEMORY.md have to leave for it.
+func (l *Loader) reserve(files []File) int {
+	at := slices.IndexFunc(files, func(f File) bool { return f.Name == Memory })
+	if files[at].Reason != "" {
+		return 0
+	}
+	return min(l.opt.MemoryChars, l.opt.TotalMaxChars/2, l.opt.MaxChars, utf8.RuneCountInString(l.seen[at].text))
+}
+
+// without returns why a file is not for this session, or nothing.
+func without(name string, asked request) string {
+	switch {
+	case asked.mode == None, asked.mode == Minimal && name != Agents && name != Tools:
+		return ReasonMode
+	case asked.group && name == Memory:
+		return ReasonGroup
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+package compact
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxIdentifiers is how many identifiers a summary is checked for.
+	maxIdentifiers = 12
+	// maxIdentifierBytes bounds one of them; what is longer is not copied by hand either.
+	maxIdentifierBytes = 160
+)
+
+// pattern finds identifiers of a kind; weight is how much one of them counts.
+type pattern struct {
+	re     *regexp.Regexp
+	weight int
+	// valid, where it is not nil, decides about a match.
+	valid func(string) bool
+}
+
+// patterns are looked for in this order; what one of them has found is not looked at again. The texts beside an
+// identifier may be Chinese or Japanese without a space between, so all but dates and units are ASCII alone.
+var patterns = []pattern{
+	{re: longest(`https?://[A-Za-z0-9\-._~:/?#@!$&*+,;=%]*[A-Za-z0-9\-_~/#$&*+=%]`), weight: 3},
+	{re: longest(`[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(\.[A-Za-z0-9\-]+)+`), weight: 3},
+	{re: longest(`[A-Za-z]:(\\[A-Za-z0-9._\-]*[A-Za-z0-9_\-])+`), weight: 3},
+	{re: longest(absolutePath + `|` + relativePath + `|` + fileName), weight: 3},
+	{re: longest(`[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`), weight: 3},
+	{re: longest(`[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+\-][0-9]{2}:?[0-9]{2})?)?`), weight: 2},
+	{re: longest(`([0-9０-９]{2,4}年)?[0-9０-９]{1,2}月[0-9０-９]{1,2}[日号]|[0-9０-９]{4}年[0-9０-９]{1,2}月`), weight: 2},
+	{re: longest(`(Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sept?(ember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?) [0-9]{1,2}(, [0-9]{4})?|[0-9]{1,2} (January|February|March|April|May|June|July|August|September|October|November|December)( [0-9]{4})?`), weight: 2},
+	{re: longest(`[A-Za-z][A-Za-z0-9]*([_\-][A-Za-z0-9]+)*[_\-][A-Za-z0-9]*[0-9][A-Za-z0-9]*([_\-][A-Za-z0-9]+)*`), weight: 3},
+	{re: longest(`#[0-9]+`), weight: 3},
+	{re: longest(`[0-9a-f]{7,64}`), weight: 3, valid: mixed},
+	{re: longest(`v?[0-9]+\.[0-9]+\.[0-9]+(\.[0-9]+|-[A-Za-z0-9.]*[A-Za-z0-9])?(:[0-9]+)?`), weight: 2},
+	{re: longest(`[$€£¥￥] ?[0-9０-９][0-9０-９,]*(\.[0-9]+)?[kKMB万億亿]?`), weight: 2},
+	{re: longest(`[0-9０-９][0-9０-９,]*(\.[0-9]+)? ?(` + asciiUnits + `|` + otherUnits + `)`), weight: 1},
+	{re: longest(`[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?`), weight: 1},
+}
+
+// Paths and names of files. They are one pattern, so that what begins first is found first.
+const (
+	absolutePath = `(~|\.{1,2})?(/[A-Za-z0-9._@+\-]*[A-Za-z0-9_@+\-]){2,}|~/[A-Za-z0-9._\-]*[A-Za-z0-9_\-]`
+	relativePath = `[A-Za-z0-9._\-]+/[A-Za-z0-9._\-]+(/[A-Za-z0-9._\-]*[A-Za-z0-9_\-])+`
+	fileName     = `[A-Za-z0-9._\-]+(/[A-Za-z0-9._\-]+)*\.(c|cc|cpp|cs|css|csv|db|go|h|html|ini|java|jpg|js|json|jsonl|jsx|kt|lock|log|md|pdf|php|` +
+		`png|proto|py|rb|rs|sh|sql|sqlite|svg|swift|tf|toml|ts|tsx|txt|xlsx|xml|yaml|yml|zip)`
+)
+
+// Units after which a number is an identifier.
+const (
+	asciiUnits = `%|ms|s|sec|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|B|kB|KB|MB|GB|TB|KiB|MiB|GiB|mm|cm|m|km|mg|g|kg|px|Hz|MHz|GHz|W|kW|V|USD|EUR|JPY|CNY|yen|euros?|dollars?|tokens?|users?|requests?`
+	otherUnits = `°C|µs|円|元|块|万|億|亿|万円|億円|万元|亿元|個|个|件|人|名|分|分钟|分間|秒|秒間|時間|小时|日|日間|天|週間|周|か月|ヶ月|カ月|个月|月|年|年間|回|次|台|本|枚|冊|歳|岁|点|度|倍|キロ|メートル|公里|公斤|ドル|美元|ユーロ|バイト|トークン`
+)
+
+func longest(expr string) *regexp.Regexp {
+	re := regexp.MustCompile(expr)
+	re.Longest()
+	return re
+}
+
+// mixed tells a hash from a number and from a word of letters up to f.
+func mixed(s string) bool {
+	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "abcdef")
+}
+
+// found is an identifier in the blocks: how much all its places count, and where its first and its last one are.
+type found struct {
+	text        string
+	score       int
+	first, last int
+}
+
+// identifiers returns the at most 12 identifiers that count most in blocks, in the order of their first places.
+func identifiers(blocks []block) []string {
+	known := map[string]*found{}
+	for i, b := range blocks {
+		collect(b, i, known)
+	}
+	all := make([]*found, 0, len(known))
+	for _, f := range known {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b *found) int {
+		return cmp.Or(b.score-a.score, b.last-a.last, strings.Compare(a.text, b.text))
+	})
+	all = all[:min(len(all), maxIdentifiers)]
+	slices.SortFunc(all, func(a, b *found) int { return cmp.Or(a.first-b.first, strings.Compare(a.text, b.text)) })
+	out := make([]string, len(all))
+	for i, f := range all {
+		out[i] = f.text
+	}
+	return out
+}
+
+// collect adds the identifiers of the block at place i.
+func collect(b block, i int, known map[string]*found) {
+	text := []byte(b.text)
+	for _, p := range patterns {
+		for _, at := range p.re.FindAllIndex(text, -1) {
+			id := string(text[at[0]:at[1]])
+			if !bounded(string(text[max(at[0]-1, 0):min(at[1]+1, len(text))]), id) || p.valid != nil && !p.valid(id) {
+				continue
+			}
+			// What is taken is no part of another identifier.
+			for k := at[0]; k < at[1]; k++ {
+				text[k] = '\n'
+			}
+			if len(id) > maxIdentifierBytes {
+				continue
+			}
+			f := known[id]
+			if f == nil {
+				f = &found{text: id, first: i}
+				known[id] = f
+			}
+			f.score += p.weight * b.weight
+			f.last = i
+		}
+	}
+}
+
+// missing returns the identifiers that do not stand in a text letter for letter.
+func missing(text string, ids []string) (out []string) {
+	for _, id := range ids {
+		if !bounded(text, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// bounded tells whether an identifier stands in a text and is not a part of a longer word or number.
+func bounded(text, id string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], id)
+		if i < 0 {
+			return false
+		}
+		start, end := from+i, from+i+len(id)
+		before := start > 0 && wordByte(text[start-1]) && wordByte(id[0])
+		after := end < len(text) && wordByte(text[end]) && wordByte(id[len(id)-1])
+		if !before && !after {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+// wordByte tells letters and digits of ASCII.
+func wordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -1,0 +1,122 @@
+package compact
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/agent/session"
+	"kioku/llm"
+)
+
+const (
+	// resultHead and resultTail are how many characters of the ends of a long result or input are shown to the model.
+	resultHead = 3000
+	resultTail = 1000
+)
+
+// block is a message, or a part of a long one, as the model that summarises it reads it.
+type block struct {
+	text string
+	// weight is how much an identifier in it counts: what people say counts more than what tools print.
+	weight int
+}
+
+// render writes messages as blocks of at most most tokens each. Each begins with who speaks; the lines of what is said
+// are indented, so that no text can pass for another speaker or for the end of the conversation.
+func render(v session.View, until, most int, count func(string) int) []block {
+	var out []block
+	for i, m := range v.Messages[:until] {
+		speaker, weight := speakerOf(m)
+		if i == 0 && v.Cycle > 0 {
+			speaker, weight = "summary of what came before", 3
+		}
+		for _, part := range split(body(m), most, count) {
+			out = append(out, block{text: "[" + speaker + "]\n" + indent(part) + "\n", weight: weight})
+		}
+	}
+	return out
+}
+
+func speakerOf(m llm.Message) (name string, weight int) {
+	switch {
+	case m.Role == llm.RoleUser:
+		return "user", 4
+	case m.Role == llm.RoleAssistant:
+		return "assistant", 3
+	case m.Failed:
+		return "error of the tool " + word(m.ToolName), 1
+	}
+	return "result of the tool " + word(m.ToolName), 1
+}
+
+// word makes a tool's name fit into the line of the speaker.
+func word(name string) string { return strings.Join(strings.Fields(name), " ") }
+
+// body is what a message says, shows and calls.
+func body(m llm.Message) string {
+	text := m.Text
+	if m.Role == llm.RoleTool {
+		text = clip(text)
+	}
+	var parts []string
+	if text != "" {
+		parts = append(parts, text)
+	}
+	if n := len(m.Images); n > 0 {
+		parts = append(parts, fmt.Sprintf("(images: %d)", n))
+	}
+	for _, c := range m.ToolCalls {
+		parts = append(parts, fmt.Sprintf("(calls the tool %s with %s)", word(c.Name), clip(string(c.Input))))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// clip leaves out the middle of a long text.
+func clip(text string) string {
+	n := utf8.RuneCountInString(text)
+	if n <= resultHead+resultTail {
+		return text
+	}
+	runes := []rune(text)
+	return fmt.Sprintf("%s\n(%d characters left out)\n%s", string(runes[:resultHead]), n-resultHead-resultTail, string(runes[n-resultTail:]))
+}
+
+// indent moves each line two columns in.
+func indent(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ")
+}
+
+// split halves a text until no part has more than most tokens, at ends of lines where there is one near the middle.
+func split(text string, most int, count func(string) int) []string {
+	if utf8.RuneCountInString(text) < 2 || count(text) <= most {
+		return []string{text}
+	}
+	at := len(text) / 2
+	if i := strings.LastIndexByte(text[:at], '\n'); i > len(text)/4 {
+		at = i + 1
+	}
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	if at == 0 {
+		_, at = utf8.DecodeRuneInString(text)
+	}
+	return append(split(text[:at], most, count), split(text[at:], most, count)...)
+}
+
+// pack joins texts in their order to groups of at most most tokens each. A longer text is a group of its own.
+func pack(texts []string, most int, count func(string) int) [][]string {
+	var out [][]string
+	size := 0
+	for _, text := range texts {
+		n := count(text)
+		if len(out) == 0 || size+n > most {
+			out, size = append(out, nil), 0
+		}
+		out[len(out)-1] = append(out[len(out)-1], text)
+		size += n
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package prompt
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"kioku/agent/bootstrap"
+)
+
+// leastTokens are those that a shortened text must have left to be worth its place.
+const leastTokens = 50
+
+// reasonBudget: a memory did not fit.
+const reasonBudget = "no room within the budget"
+
+// fit cuts parts, in the order of the package comment, until the budget is kept or nothing is left to be cut.
+func (a *assembly) fit(layers []layer) {
+	if a.Budget <= 0 {
+		return
+	}
+	for _, p := range a.victims(layers) {
+		over := -a.Budget
+		for _, l := range layers {
+			over += a.layerTokens(l)
+		}
+		if over <= 0 {
+			return
+		}
+		if p.tokens == 0 {
+			continue
+		}
+		from := p.tokens
+		a.shrink(p, p.tokens-over)
+		p.tokens = a.tokens(p.String())
+		if p.tokens != from {
+			a.out.Cuts = append(a.out.Cuts, Cut{Part: p.name, From: from, To: p.tokens})
+		}
+	}
+}
+
+// victims returns the parts that may be cut, the first to be cut first.
+func (a *assembly) victims(layers []layer) []*part {
+	byName := map[string]*part{}
+	var blocks []*part
+	for _, l := range layers {
+		for _, p := range l.parts {
+			if l.block {
+				blocks = append(blocks, p)
+			} else {
+				byName[p.name] = p
+			}
+		}
+	}
+	slices.Reverse(blocks)
+	var order []*part
+	for _, name := range []string{bootstrap.Heartbeat, bootstrap.Bootstrap, LayerSkills, bootstrap.User} {
+		order = append(order, byName[name])
+	}
+	order = append(order, blocks...)
+	for _, name := range []string{recalledPart, bootstrap.Memory, bootstrap.Agents, bootstrap.Tools, bootstrap.Identity, bootstrap.Soul} {
+		if p := byName[name]; p != nil {
+			order = append(order, p)
+		}
+	}
+	return order
+}
+
+// shrink shortens a part to at most target tokens, or leaves it out.
+func (a *assembly) shrink(p *part, target int) {
+	switch {
+	case len(p.memories) > 0:
+		a.forget(p, target)
+	case p.name == bootstrap.Identity:
+		if a.cut(p, target); p.text == "" {
+			p.text = p.short
+		}
+	case p.short != "" && a.tokens(p.heading+p.short) <= target:
+		p.text = p.short
+	case p.name == LayerSkills:
+		p.text = ""
+	default:
+		a.cut(p, target)
+	}
+}
+
+// forget leaves out memories from the worst one on. The frame goes with the last of them.
+func (a *assembly) forget(p *part, target int) {
+	for len(p.memories) > 0 && a.tokens(p.text) > target {
+		last := len(p.memories) - 1
+		a.leaveOut(p.memories[last], reasonBudget)
+		p.memories = p.memories[:last]
+		p.text = a.frame(p.memories)
+	}
+}
+
+// cut leaves out the middle of a text.
+func (a *assembly) cut(p *part, target int) {
+	text := p.text
+	p.text = ""
+	if target < leastTokens {
+		return
+	}
+	limit := utf8.RuneCountInString(text) * target / max(p.tokens, 1)
+	// Tokens are not spread evenly over a text, so the first guess may be too long.
+	for range 12 {
+		shorter := bootstrap.Cut(p.name, text, limit)
+		if shorter == "" {
+			return
+		}
+		if a.tokens(p.heading+shorter) <= target {
+			p.text = shorter
+			return
+		}
+		limit = limit * 9 / 10
+	}
+}

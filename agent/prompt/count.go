@@ -1,0 +1,53 @@
+package prompt
+
+import "sync"
+
+// Estimate counts a token for four characters of ASCII and one for any other.
+type Estimate struct{}
+
+// Count implements Counter.
+func (Estimate) Count(text string) int {
+	ascii, others := 0, 0
+	for _, r := range text {
+		if r < 0x80 {
+			ascii++
+		} else {
+			others++
+		}
+	}
+	return (ascii+3)/4 + others
+}
+
+// rememberedBytes bounds the texts that a Remembering keeps.
+const rememberedBytes = 4 << 20
+
+// Remembering is a Counter that counts each text once, so that a prompt of which little has changed is counted quickly. It
+// may be used concurrently.
+type Remembering struct {
+	counter Counter
+
+	mu    sync.Mutex
+	known map[string]int
+	bytes int
+}
+
+// Remember returns a Counter that remembers what c has counted. c is asked by one goroutine at a time.
+func Remember(c Counter) *Remembering {
+	return &Remembering{counter: c, known: map[string]int{}}
+}
+
+// Count implements Counter.
+func (r *Remembering) Count(text string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n, ok := r.known[text]; ok {
+		return n
+	}
+	if r.bytes += len(text); r.bytes > rememberedBytes {
+		clear(r.known)
+		r.bytes = len(text)
+	}
+	n := r.counter.Count(text)
+	r.known[text] = n
+	return n
+}

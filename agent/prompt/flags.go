@@ -1,0 +1,83 @@
+package prompt
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Flags of a memory whose text looks as if it wanted to steer the model. They are a hint and no wall: the frame is what
+// keeps text from being more than data. A memory is never left out for them.
+const (
+	// FlagInstruction: it says such things as "ignore previous instructions", in English, Japanese or Chinese.
+	FlagInstruction = "instruction"
+	// FlagRole: it holds the marks by which models tell apart who speaks.
+	FlagRole = "role"
+	// FlagHidden: it holds characters that cannot be seen.
+	FlagHidden = "hidden"
+	// FlagLookalike: it holds words of Latin and Cyrillic or Greek letters mixed.
+	FlagLookalike = "lookalike"
+)
+
+var (
+	instructing = regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(previous|prior|above|earlier|preceding|all|any|your|system)\b[^.\n]{0,40}\b(instructions?|prompts?|rules?|messages?|directives?|guidelines?|context)\b` +
+		`|\byou are now\b|\b(new|real|actual) (system )?instructions?\b|\b(reveal|print|show|repeat) (me )?(your|the) (system )?prompt\b|\bdo not (tell|inform) the user\b` +
+		`|(これまで|今まで|以前|以上|上記|前述|先ほど|すべて|全て|全部|システム)[^。\n]{0,10}(指示|命令|プロンプト|ルール|制約)[^。\n]{0,8}(無視|忘れ|従わ|破棄)|(指示|命令|プロンプト|ルール)[^。\n]{0,4}(無視|忘れ)(し|て|ろ)` +
+		`|(忽略|无视|無視|忘记|忘掉|忘記|不要遵守|不要理会)[^。\n]{0,10}(之前|以上|先前|前面|上面|上述|所有|一切|全部|系统|系統)[^。\n]{0,8}(指令|指示|提示|规则|規則|要求|命令|对话)|你现在是|你現在是`)
+	roleMark = regexp.MustCompile(`(?im)^\s*(system|assistant|human|user|developer|tool)\s*[::]|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?\s*(system|assistant|user|human|memory|recalled-memories|tool_result|function_results?)\b`)
+)
+
+// lookalikes are letters of other scripts that look like Latin ones.
+var lookalikes = strings.NewReplacer(
+	"а", "a", "в", "b", "с", "c", "ԁ", "d", "е", "e", "һ", "h", "і", "i", "ј", "j", "к", "k", "м", "m", "о", "o", "р", "p", "ѕ", "s", "т", "t", "у", "y", "х", "x",
+	"А", "A", "В", "B", "С", "C", "Е", "E", "Н", "H", "І", "I", "Ј", "J", "К", "K", "М", "M", "О", "O", "Р", "P", "Ѕ", "S", "Т", "T", "У", "Y", "Х", "X",
+	"α", "a", "ε", "e", "ι", "i", "κ", "k", "ν", "v", "ο", "o", "ρ", "p", "τ", "t", "υ", "u", "χ", "x",
+	"Α", "A", "Β", "B", "Ε", "E", "Η", "H", "Ι", "I", "Κ", "K", "Μ", "M", "Ν", "N", "Ο", "O", "Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X",
+)
+
+// suspicions returns the flags of a text, in the order of the constants, nil where there are none.
+func suspicions(text string) []string {
+	var seen strings.Builder
+	concealed := false
+	var before rune
+	for _, r := range text {
+		switch {
+		case !hidden(r) || r == '\n' || r == '\t' || r == '\r':
+			seen.WriteRune(r)
+			before = r
+		case r != joiner && r != nonJoiner || before < 0x80:
+			concealed = true
+		}
+	}
+	plain := norm.NFKC.String(seen.String())
+	latin := lookalikes.Replace(plain)
+	var flags []string
+	for _, c := range []struct {
+		flag string
+		is   bool
+	}{
+		{FlagInstruction, instructing.MatchString(latin)},
+		{FlagRole, roleMark.MatchString(latin)},
+		{FlagHidden, concealed},
+		{FlagLookalike, latin != plain && mixed(plain)},
+	} {
+		if c.is {
+			flags = append(flags, c.flag)
+		}
+	}
+	return flags
+}
+
+// mixed reports whether a word has letters of Latin and of a script that looks like it.
+func mixed(text string) bool {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		latin := strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) })
+		other := strings.ContainsFunc(word, func(r rune) bool { return unicode.In(r, unicode.Cyrillic, unicode.Greek) })
+		if latin && other {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,95 @@
+package prompt
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	tag       = regexp.MustCompile(`<(/?)` + frameTag + ` id="([0-9a-f]{16})">`)
+	itemPlace = regexp.MustCompile(`#L\d+(-L\d+)?$`)
+	manyLines = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
+)
+
+// StripRecalled returns text without the memories that were recalled into it: whole frames, what is left of one that was
+// cut off, and single items. What is stored goes through it, so that nothing comes back to memory that is from there. A
+// text without any comes back as it is.
+func StripRecalled(text string) string {
+	out, found := stripFrames(text)
+	kept := make([]string, 0, strings.Count(out, "\n")+1)
+	for line := range strings.SplitSeq(out, "\n") {
+		if isItem(line) {
+			found = true
+		} else {
+			kept = append(kept, line)
+		}
+	}
+	if !found {
+		return text
+	}
+	kept = slices.DeleteFunc(kept, func(line string) bool {
+		line = bare(line)
+		return line == bare(recallHeading) || line == intro
+	})
+	for i, line := range kept {
+		// The blank lines of a quotation that is gone.
+		if strings.Trim(line, " \t\r>") == "" {
+			kept[i] = ""
+		}
+	}
+	return strings.TrimSpace(manyLines.ReplaceAllString(strings.Join(kept, "\n"), "\n\n"))
+}
+
+// stripFrames puts the end of a line in the place of each frame, and of each tag without its other half. So the text
+// around it cannot become a new one.
+func stripFrames(text string) (string, bool) {
+	tags := tag.FindAllStringSubmatchIndex(text, -1)
+	if len(tags) == 0 {
+		return text, false
+	}
+	var b strings.Builder
+	at := 0
+	for i := 0; i < len(tags); i++ {
+		t := tags[i]
+		b.WriteString(text[at:t[0]] + "\n")
+		if end := closing(text, tags, i); end > i {
+			i, t = end, tags[end]
+		}
+		at = t[1]
+	}
+	b.WriteString(text[at:])
+	return b.String(), true
+}
+
+// closing returns which tag closes the frame that tag i opens, 0 where none does. A second opening one with the same id
+// means that the first was cut off.
+func closing(text string, tags [][]int, i int) int {
+	part := func(t []int, group int) string { return text[t[2*group]:t[2*group+1]] }
+	if part(tags[i], 1) != "" {
+		return 0
+	}
+	for j := i + 1; j < len(tags); j++ {
+		if part(tags[j], 2) == part(tags[i], 2) {
+			if part(tags[j], 1) == "" {
+				return 0
+			}
+			return j
+		}
+	}
+	return 0
+}
+
+// isItem reports whether a line is a memory of a frame.
+func isItem(line string) bool {
+	line = bare(line)
+	if !strings.HasPrefix(line, `{"source":`) {
+		return false
+	}
+	var it struct{ Source, Agent, Text *string }
+	return json.Unmarshal([]byte(line), &it) == nil && it.Source != nil && it.Agent != nil && it.Text != nil && itemPlace.MatchString(*it.Source)
+}
+
+// bare returns a line without the marks of quotations, lists and code around it.
+func bare(line string) string { return strings.Trim(line, " \t\r>`-*#") }

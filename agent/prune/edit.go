@@ -1,0 +1,74 @@
+package prune
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"kioku/llm"
+)
+
+// Edit replaces the text of one tool result.
+type Edit struct {
+	// Index is the message's place, from 0, and CallID its ToolCallID. An edit whose place holds another message, or none,
+	// has no effect.
+	Index  int
+	CallID string
+	// Text is what the message says from now on.
+	Text string
+	// Cleared tells that Text is a placeholder, and not the two ends of a long result.
+	Cleared bool
+}
+
+// fits tells whether an edit is meant for one of these messages.
+func (e Edit) fits(messages []llm.Message) bool {
+	if e.Index < 0 || e.Index >= len(messages) {
+		return false
+	}
+	m := &messages[e.Index]
+	return m.Role == llm.RoleTool && m.ToolCallID == e.CallID
+}
+
+// Apply returns a copy of the messages with the edits carried out, the later of two edits of the same message last. Edits
+// that do not fit have no effect. The same messages and edits always give the same bytes.
+func Apply(messages []llm.Message, edits []Edit) []llm.Message {
+	out := slices.Clone(messages)
+	for _, e := range edits {
+		if e.fits(messages) {
+			out[e.Index].Text = e.Text
+		}
+	}
+	return out
+}
+
+// trim returns the two ends of a text of size characters with a marker between them and a note after them. It returns
+// false where that would not be shorter.
+func trim(text string, size int, s SoftTrim) (string, bool) {
+	head, tail := max(s.Head, 0), max(s.Tail, 0)
+	if size <= s.MaxChars || head+tail >= size {
+		return "", false
+	}
+	note := fmt.Sprintf("\n\n[Trimmed: the first %d and the last %d of %d characters are shown.]", head, tail, size)
+	short := text[:offset(text, head)] + "\n[...]\n" + text[offsetFromEnd(text, tail):] + note
+	return short, count(short) < size
+}
+
+// offset returns where the first n characters of a text end.
+func offset(text string, n int) int {
+	at := 0
+	for range n {
+		_, width := utf8.DecodeRuneInString(text[at:])
+		at += width
+	}
+	return at
+}
+
+// offsetFromEnd returns where the last n characters of a text start.
+func offsetFromEnd(text string, n int) int {
+	at := len(text)
+	for range n {
+		_, width := utf8.DecodeLastRuneInString(text[:at])
+		at -= width
+	}
+	return at
+}

@@ -1,0 +1,212 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"kioku/llm"
+)
+
+// Options of a session. The zero value is of use.
+type Options struct {
+	// Count counts the tokens of a text. nil means an estimate: one for four characters of ASCII, one for any other.
+	Count func(text string) int
+	// Strip takes out of the text of a user or an assistant what was not said but put beside it, such as recalled memories.
+	// nil leaves texts as they are.
+	Strip func(text string) string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Session is an open transcript. It is the only one that writes to it. Its methods may be called concurrently.
+type Session struct {
+	id  string
+	opt Options
+
+	mu     sync.Mutex
+	file   *os.File // nil when closed
+	size   int64
+	last   int // the highest number that an id or a line has
+	thread *thread
+}
+
+// Open opens the transcript of a session in a folder, or makes it, and keeps it locked until Close. What a crash has left
+// of an unfinished line is moved into a file beside it; the report tells so, and which lines were skipped.
+// Open returns ErrID for an id that cannot be one and ErrInUse for a transcript that is open.
+func Open(folder, id string, opt Options) (*Session, Report, error) {
+	if err := CheckID(id); err != nil {
+		return nil, Report{}, err
+	}
+	if opt.Count == nil {
+		opt.Count = estimate
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Strip == nil {
+		opt.Strip = func(text string) string { return text }
+	}
+	s := &Session{id: id, opt: opt, thread: newThread(opt.Count)}
+	report, err := s.open(folder)
+	if err != nil {
+		return nil, report, fmt.Errorf("open session %s: %w", id, err)
+	}
+	return s, report, nil
+}
+
+// open locks, reads and mends the file.
+func (s *Session) open(folder string) (Report, error) {
+	root, err := openFolder(folder)
+	if err != nil {
+		return Report{}, err
+	}
+	defer root.Close()
+	if s.file, err = openLocked(root, s.id+suffix); err != nil {
+		return Report{}, err
+	}
+	report, err := Read(s.file, s.take)
+	if err == nil {
+		report.TornFile, s.size, err = mend(root, s.id, s.file, report.Torn)
+	}
+	if err != nil {
+		s.file.Close()
+		return report, err
+	}
+	for _, b := range report.Bad {
+		s.last = max(s.last, b.Line)
+	}
+	return report, nil
+}
+
+// take puts a line that was read into the thread.
+func (s *Session) take(l Line) error {
+	if err := s.thread.fits(l.Entry); err != nil {
+		return err
+	}
+	s.thread.add(l)
+	s.last = max(s.last, l.Number, number(l.ID))
+	return nil
+}
+
+// number is that of an id made by Append, 0 for another one.
+func number(id string) int {
+	n, err := strconv.Atoi(id)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// ID of the session.
+func (s *Session) ID() string { return s.id }
+
+// Size of the transcript in bytes.
+func (s *Session) Size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size
+}
+
+// View returns what a model is sent now.
+func (s *Session) View() View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.thread.view()
+}
+
+// Append adds an entry and returns it as it was kept, with ID, Time and Tokens. When Append returns it is on the disk, and
+// after an error it is not in the transcript. The error is ErrEntry for an entry that cannot come next: a result of no open call,
+// a compaction that keeps what is not there, an id that is taken.
+func (s *Session) Append(e Entry) (Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return Entry{}, fmt.Errorf("append to session %s: %w", s.id, ErrClosed)
+	}
+	line, err := s.prepare(&e)
+	if err != nil {
+		return Entry{}, fmt.Errorf("append to session %s: %w: %w", s.id, ErrEntry, err)
+	}
+	if err := s.write(line); err != nil {
+		return Entry{}, fmt.Errorf("append to session %s: %w", s.id, err)
+	}
+	s.last = max(s.last+1, number(e.ID))
+	s.thread.add(Line{Entry: e, Bytes: len(line)})
+	return e, nil
+}
+
+// prepare fills in an entry, checks it and returns its line. The entry becomes what will be read back from that line.
+func (s *Session) prepare(e *Entry) ([]byte, error) {
+	if e.ID == "" {
+		e.ID = fmt.Sprintf("%06d", s.last+1)
+	}
+	if e.Time.IsZero() {
+		e.Time = s.opt.Now().UTC()
+	}
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	s.fill(e)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return nil, err
+	}
+	kept, err := parse(line.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	*e = kept
+	return line.Bytes(), s.thread.fits(kept)
+}
+
+// fill strips and counts the message of an entry. The caller's message stays as it is.
+func (s *Session) fill(e *Entry) {
+	e.Tokens = 0
+	if e.Kind != KindMessage {
+		return
+	}
+	m := *e.Message
+	if m.Role != llm.RoleTool {
+		m.Text = s.opt.Strip(m.Text)
+	}
+	e.Message = &m
+	e.Tokens = messageTokens(s.opt.Count, m)
+}
+
+// write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; where
+// that is not possible either the session is closed, so that nothing follows half a line.
+func (s *Session) write(line []byte) error {
+	_, err := s.file.Write(line)
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if err == nil {
+		s.size += int64(len(line))
+		return nil
+	}
+	if undo := s.file.Truncate(s.size); undo != nil {
+		err = errors.Join(err, undo, s.file.Close())
+		s.file = nil
+	}
+	return err
+}
+
+// Close lets go of the transcript. A second Close does nothing.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	s.file = nil
+	return err
+}

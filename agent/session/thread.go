@@ -1,0 +1,190 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"kioku/agent/prune"
+	"kioku/llm"
+)
+
+// unanswered is the result of a call that got none, because the program ended or the turn was given up.
+const unanswered = "[No result: the turn ended before this tool did.]"
+
+// thread is what is sent, kept up to date entry by entry. It is the same whether the entries are read or appended.
+type thread struct {
+	count func(string) int
+	// known are the ids of all entries, and place is where a message stands.
+	known map[string]bool
+	place map[string]int
+	// ids, messages and counts belong together, tokens is the sum of counts. Views share them, so nothing in them is
+	// changed, only added.
+	ids      []string
+	messages []llm.Message
+	counts   []int
+	tokens   int
+	// bytes of the entries since the last compaction.
+	bytes int64
+	// open are the calls of the entry caller that have no result yet.
+	open   []llm.ToolCall
+	caller string
+
+	edits     map[string]Edit
+	lastTouch time.Time
+	cycle     int
+	flush     *Flush
+	// usage is that of the last answer since the last compaction, and since are the tokens of the messages after it.
+	usage *llm.Usage
+	since int
+}
+
+func newThread(count func(string) int) *thread {
+	return &thread{count: count, known: map[string]bool{}, place: map[string]int{}, edits: map[string]Edit{}}
+}
+
+// fits tells whether an entry can come next.
+func (t *thread) fits(e Entry) error {
+	if t.known[e.ID] {
+		return fmt.Errorf("there is an entry with the id %s already", e.ID)
+	}
+	switch e.Kind {
+	case KindMessage:
+		if e.Message.Role == llm.RoleTool && t.callOf(e.Message) < 0 {
+			return fmt.Errorf("result of the call %q, which is not waiting for one", e.Message.ToolCallID)
+		}
+	case KindCompaction:
+		first := e.Compaction.FirstKept
+		at, there := t.place[first]
+		if first != "" && !there {
+			return fmt.Errorf("first kept message %s is not among those that are sent", first)
+		}
+		if first != "" && t.messages[at].Role == llm.RoleTool {
+			return fmt.Errorf("first kept message %s is a result; it would lose its call", first)
+		}
+	}
+	return nil
+}
+
+// callOf returns the place among the open calls of the one that a result answers, -1 where none does.
+func (t *thread) callOf(m *llm.Message) int {
+	return slices.IndexFunc(t.open, func(c llm.ToolCall) bool { return c.ID == m.ToolCallID })
+}
+
+// add takes in an entry that fits.
+func (t *thread) add(l Line) {
+	t.known[l.ID] = true
+	t.bytes += int64(l.Bytes)
+	switch l.Kind {
+	case KindMessage:
+		t.say(l)
+	case KindCompaction:
+		t.compact(l)
+	case KindPrune:
+		t.prune(l)
+	case KindFlush:
+		if l.Flush.Cycle == t.cycle {
+			t.flush = l.Flush
+		}
+	}
+}
+
+// say takes in a message.
+func (t *thread) say(l Line) {
+	m := *l.Message
+	if m.Role == llm.RoleTool {
+		at := t.callOf(&m)
+		t.open = slices.Delete(t.open, at, at+1)
+	} else {
+		ids, results := t.missing()
+		for i := range results {
+			t.push(ids[i], results[i], messageTokens(t.count, results[i]))
+		}
+		t.open, t.caller = slices.Clone(m.ToolCalls), l.ID
+	}
+	if m.Role == llm.RoleAssistant {
+		t.lastTouch = l.Time
+	}
+	tokens := l.Tokens
+	if tokens <= 0 {
+		tokens = messageTokens(t.count, m)
+	}
+	t.push(l.ID, m, tokens)
+	if l.Usage != nil {
+		t.usage, t.since = l.Usage, 0
+	}
+}
+
+// missing returns a result for each open call, with ids that are the same every time.
+func (t *thread) missing() (ids []string, results []llm.Message) {
+	for i, c := range t.open {
+		ids = append(ids, fmt.Sprintf("%s/%d", t.caller, i+1))
+		results = append(results, llm.Message{Role: llm.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: unanswered, Failed: true})
+	}
+	return ids, results
+}
+
+func (t *thread) push(id string, m llm.Message, tokens int) {
+	t.place[id] = len(t.messages)
+	t.ids = append(t.ids, id)
+	t.messages = append(t.messages, m)
+	t.counts = append(t.counts, tokens)
+	t.tokens += tokens
+	t.since += tokens
+}
+
+// compact puts a summary in the place of the messages before the first that is kept.
+func (t *thread) compact(l Line) {
+	from, kept := t.place[l.Compaction.FirstKept]
+	if !kept {
+		from = len(t.messages)
+		t.open = nil
+	}
+	ids, messages, counts := t.ids[from:], t.messages[from:], t.counts[from:]
+	t.place, t.ids, t.messages, t.counts, t.tokens = map[string]int{}, nil, nil, nil, 0
+	t.usage, t.since = nil, 0
+	summary := SummaryMessage(l.Compaction.Summary)
+	t.push(l.ID, summary, messageTokens(t.count, summary))
+	for i := range ids {
+		t.push(ids[i], messages[i], counts[i])
+	}
+	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
+	t.bytes = 0
+	t.flush = nil
+	t.cycle++
+}
+
+// prune takes in edits; the later of two of the same message counts.
+func (t *thread) prune(l Line) {
+	for _, e := range l.Prune {
+		if _, there := t.place[e.Message]; there {
+			t.edits[e.Message] = e
+		}
+	}
+	if l.Time.After(t.lastTouch) {
+		t.lastTouch = l.Time
+	}
+}
+
+// view is what is sent now.
+func (t *thread) view() View {
+	v := View{
+		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
+		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Cycle: t.cycle, Flush: t.flush,
+		LastUsage: t.usage, SinceUsage: t.since,
+	}
+	for id, e := range t.edits {
+		at := t.place[id]
+		v.Edits = append(v.Edits, prune.Edit{Index: at, CallID: t.messages[at].ToolCallID, Text: e.Text, Cleared: e.Cleared})
+	}
+	slices.SortFunc(v.Edits, func(a, b prune.Edit) int { return a.Index - b.Index })
+	ids, results := t.missing()
+	for i := range results {
+		tokens := messageTokens(t.count, results[i])
+		v.IDs, v.Messages, v.Counts = append(v.IDs, ids[i]), append(v.Messages, results[i]), append(v.Counts, tokens)
+		v.Tokens += tokens
+		v.SinceUsage += tokens
+	}
+	return v
+}

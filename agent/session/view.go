@@ -1,0 +1,95 @@
+package session
+
+import (
+	"time"
+
+	"kioku/agent/prune"
+	"kioku/llm"
+)
+
+const (
+	// messageOverhead are the tokens that a provider spends on the frame of a message.
+	messageOverhead = 4
+	// imageTokens are 8,000 characters of four a token.
+	imageTokens = 2000
+	// summaryIntro comes before a summary in what is sent.
+	summaryIntro = "Summary of the conversation up to here:\n\n"
+)
+
+// View is what a model is sent: the summary of the last compaction, if there was one, and the messages since its first
+// kept one. Every call has its result right behind it, whatever became of the turn. The slices are shared and must not be
+// changed.
+type View struct {
+	// IDs are the entries of the messages, that of a compaction for its summary.
+	IDs      []string
+	Messages []llm.Message
+	// Counts are the tokens of the messages, and Tokens is their sum. Edits are not taken into account.
+	Counts []int
+	Tokens int
+	// Bytes is by how much the transcript has grown since the last compaction.
+	Bytes int64
+	// Edits are those of old results that were recorded.
+	Edits []prune.Edit
+	// LastTouch is when the model answered or an edit was recorded last, zero where neither has happened.
+	LastTouch time.Time
+	// Cycle is the number of compactions, and Flush the last flush since the latest of them, nil where there was none.
+	Cycle int
+	Flush *Flush
+	// LastUsage is what the provider counted for the last answer since the latest compaction, nil where it has told
+	// nothing yet. SinceUsage are the tokens of the messages after that answer, of all where LastUsage is nil. So the next
+	// prompt has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
+	LastUsage  *llm.Usage
+	SinceUsage int
+}
+
+// PruneState is what prune.Prune needs to know beside the messages. window is the model's, in tokens.
+func (v View) PruneState(window int) prune.State {
+	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits}
+}
+
+// PruneEntry is the entry that records edits of the messages of this view.
+func (v View) PruneEntry(edits []prune.Edit) Entry {
+	e := Entry{Kind: KindPrune}
+	for _, edit := range edits {
+		e.Prune = append(e.Prune, Edit{Message: v.IDs[edit.Index], Text: edit.Text, Cleared: edit.Cleared})
+	}
+	return e
+}
+
+// SummaryMessage is how a summary is sent.
+func SummaryMessage(summary string) llm.Message {
+	return llm.Message{Role: llm.RoleUser, Text: summaryIntro + summary}
+}
+
+// MessageTokens returns what a message takes of a model's window, where count counts the tokens of a text; nil counts as
+// Options.Count does.
+func MessageTokens(count func(text string) int, m llm.Message) int {
+	if count == nil {
+		count = estimate
+	}
+	return messageTokens(count, m)
+}
+
+func messageTokens(count func(string) int, m llm.Message) int {
+	n := messageOverhead + len(m.Images)*imageTokens
+	if m.Text != "" {
+		n += count(m.Text)
+	}
+	for _, c := range m.ToolCalls {
+		n += messageOverhead + count(c.Name) + count(string(c.Input))
+	}
+	return n
+}
+
+// estimate counts a token for every four bytes of ASCII and for every other character.
+func estimate(text string) int {
+	ascii, others := 0, 0
+	for _, r := range text {
+		if r < 0x80 {
+			ascii++
+		} else {
+			others++
+		}
+	}
+	return (ascii+3)/4 + others
+}

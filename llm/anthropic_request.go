@@ -1,0 +1,140 @@
+package llm
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+)
+
+// params returns req in Anthropic's form. It fails on a schema that is no JSON object.
+func (a *anthropicAPI) params(req Request, h hold) (anthropic.MessageNewParams, error) {
+	p := anthropic.MessageNewParams{Model: anthropic.Model(a.model), MaxTokens: anthropicTokens,
+		System: anthropicSystem(req.System, req.CachedBytes), Messages: anthropicMessages(req.Messages)}
+	if req.MaxTokens > 0 {
+		p.MaxTokens = int64(req.MaxTokens)
+	}
+	for _, t := range req.Tools {
+		tool, err := anthropicTool(t)
+		if err != nil {
+			return p, err
+		}
+		p.Tools = append(p.Tools, tool)
+	}
+	if h == bySchema {
+		if err := json.Unmarshal(req.Schema, &p.OutputConfig.Format.Schema); err != nil {
+			return p, fmt.Errorf("the schema of the answer is no JSON object: %w", err)
+		}
+		closeObjects(p.OutputConfig.Format.Schema)
+	}
+	return p, nil
+}
+
+func anthropicTool(t Tool) (anthropic.ToolUnionParam, error) {
+	var schema map[string]any
+	if err := json.Unmarshal(t.Schema, &schema); err != nil {
+		return anthropic.ToolUnionParam{}, fmt.Errorf("the schema of the tool %s is no JSON object: %w", t.Name, err)
+	}
+	delete(schema, "type") // which is always object, and which the SDK writes itself
+	tool := anthropic.ToolParam{Name: t.Name, InputSchema: anthropic.ToolInputSchemaParam{ExtraFields: schema}}
+	if t.Description != "" {
+		tool.Description = param.NewOpt(t.Description)
+	}
+	return anthropic.ToolUnionParam{OfTool: &tool}, nil
+}
+
+// closeObjects says of the objects in a schema that they have no other properties than those listed, where it says nothing
+// about that: the API takes no other schema.
+func closeObjects(schema any) {
+	switch s := schema.(type) {
+	case map[string]any:
+		_, listed := s["properties"].(map[string]any)
+		if _, said := s["additionalProperties"]; listed && !said {
+			s["additionalProperties"] = false
+		}
+		for _, inner := range s {
+			closeObjects(inner)
+		}
+	case []any:
+		for _, inner := range s {
+			closeObjects(inner)
+		}
+	}
+}
+
+// anthropicSystem returns the system prompt as one block that is cached and one that changes. The API takes no blank blocks.
+func anthropicSystem(system string, cached int) []anthropic.TextBlockParam {
+	cached = min(max(cached, 0), len(system))
+	for cached > 0 && cached < len(system) && !utf8.RuneStart(system[cached]) {
+		cached--
+	}
+	var blocks []anthropic.TextBlockParam
+	if head := system[:cached]; strings.TrimSpace(head) != "" {
+		blocks = append(blocks, anthropic.TextBlockParam{Text: head, CacheControl: anthropic.NewCacheControlEphemeralParam()})
+	}
+	if tail := system[cached:]; strings.TrimSpace(tail) != "" {
+		blocks = append(blocks, anthropic.TextBlockParam{Text: tail})
+	}
+	return blocks
+}
+
+// anthropicMessages returns the messages in Anthropic's form, where the results of all calls of one message stand in the one
+// user message after it.
+func anthropicMessages(messages []Message) []anthropic.MessageParam {
+	var all []anthropic.MessageParam
+	for _, m := range messages {
+		role, blocks := anthropic.MessageParamRoleUser, anthropicBlocks(m)
+		if m.Role == RoleAssistant {
+			role = anthropic.MessageParamRoleAssistant
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		if n := len(all); n > 0 && all[n-1].Role == role {
+			all[n-1].Content = append(all[n-1].Content, blocks...)
+			continue
+		}
+		all = append(all, anthropic.MessageParam{Role: role, Content: blocks})
+	}
+	return all
+}
+
+func anthropicBlocks(m Message) []anthropic.ContentBlockParamUnion {
+	if m.Role == RoleTool {
+		return []anthropic.ContentBlockParamUnion{{OfToolResult: anthropicResult(m)}}
+	}
+	var blocks []anthropic.ContentBlockParamUnion
+	for _, image := range m.Images {
+		blocks = append(blocks, anthropic.NewImageBlockBase64(image.MediaType, base64.StdEncoding.EncodeToString(image.Data)))
+	}
+	if strings.TrimSpace(m.Text) != "" {
+		text := m.Text
+		if m.Role == RoleAssistant {
+			text = strings.TrimRight(text, " \n\t") // the API refuses white space at the end
+		}
+		blocks = append(blocks, anthropic.NewTextBlock(text))
+	}
+	for _, c := range m.ToolCalls {
+		blocks = append(blocks, anthropic.NewToolUseBlock(c.ID, objectOf(c.Input), c.Name))
+	}
+	return blocks
+}
+
+func anthropicResult(m Message) *anthropic.ToolResultBlockParam {
+	result := &anthropic.ToolResultBlockParam{ToolUseID: m.ToolCallID}
+	if m.Failed {
+		result.IsError = param.NewOpt(true)
+	}
+	if strings.TrimSpace(m.Text) != "" {
+		result.Content = append(result.Content, anthropic.ToolResultBlockParamContentUnion{OfText: &anthropic.TextBlockParam{Text: m.Text}})
+	}
+	for _, image := range m.Images {
+		block := anthropic.NewImageBlockBase64(image.MediaType, base64.StdEncoding.EncodeToString(image.Data))
+		result.Content = append(result.Content, anthropic.ToolResultBlockParamContentUnion{OfImage: block.OfImage})
+	}
+	return result
+}

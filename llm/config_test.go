@@ -1,0 +1,89 @@
+package llm_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"kioku/llm"
+)
+
+func TestASettingThatIsMissingOrWrongIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg  llm.Config
+		says string
+	}{
+		"nothing":         {llm.Config{}, "llm.provider"},
+		"unknown":         {llm.Config{Provider: "gemini"}, `"gemini" is none of`},
+		"no key":          {llm.Config{Provider: "anthropic", Model: "m"}, "ANTHROPIC_API_KEY or llm.apiKey"},
+		"no key, OpenAI":  {llm.Config{Provider: "openai", Model: "m"}, "OPENAI_API_KEY or llm.apiKey"},
+		"no model":        {llm.Config{Provider: "ollama"}, "llm.model"},
+		"bad key":         {llm.Config{Provider: "anthropic", Model: "m", APIKey: "sk-secret\nX-Other: 1"}, "a character that no key has: check ANTHROPIC_API_KEY"},
+		"bad URL":         {llm.Config{Provider: "openai", Model: "m", BaseURL: "localhost:1234"}, "llm.baseUrl is not a URL"},
+		"http":            {llm.Config{Provider: "openai", Model: "m", BaseURL: "http://models.example/v1"}, "unencrypted to models.example: use https, or allow it with llm.allowHttp"},
+		"http to a LAN":   {llm.Config{Provider: "ollama", Model: "m", BaseURL: "http://192.168.1.7:11434"}, "llm.allowHttp"},
+		"bound in USD":    {llm.Config{Provider: "echo", Limits: llm.Limits{USDPerDay: 1}}, "prices"},
+		"negative bounds": {llm.Config{Provider: "echo", Limits: llm.Limits{Tokens: -1}}, "negative"},
+	} {
+		_, err := llm.New(c.cfg)
+		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "sk-secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSettingsThatAreInOrderMakeAModel(t *testing.T) {
+	for name, cfg := range map[string]llm.Config{
+		"local without key":    {Provider: "openai", Model: "m", BaseURL: "http://localhost:1234/v1"},
+		"loopback":             {Provider: "openai", Model: "m", BaseURL: "http://[::1]:1234"},
+		"Ollama here":          {Provider: "ollama", Model: "m"},
+		"http that is allowed": {Provider: "ollama", Model: "m", BaseURL: "http://192.168.1.7:11434", AllowHTTP: true},
+		"https":                {Provider: "openai", Model: "m", BaseURL: "https://models.example/v1"},
+		"a key with a newline": {Provider: "anthropic", Model: "m", APIKey: "sk-1\n"},
+	} {
+		if m, err := llm.New(cfg); err != nil || m.Name() != "m" {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+	}
+}
+
+func TestAConfiguredBoundIsKept(t *testing.T) {
+	m, err := llm.New(llm.Config{Provider: "echo", Limits: llm.Limits{Tokens: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindBudget {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheWindowIsWhatIsSetOrElseKnown(t *testing.T) {
+	for model, want := range map[string]int{
+		"claude-opus-9": 200_000, "anthropic/claude-sonnet-4.5": 200_000, "gpt-4": 8192, "gpt-4o-mini": 128_000, "GPT-4.1-nano": 1_047_576,
+		"openai/gpt-4-32k-0613": 32_768, "o1-mini": 128_000, "o1": 200_000, "qwen2.5-7b-instruct": 0, "my-gpt-4": 0,
+	} {
+		for _, provider := range []string{"openai", "anthropic"} {
+			if got := newModel(t, llm.Config{Provider: provider, Model: model}).Window(); got != want {
+				t.Errorf("%s: %d, want %d", model, got, want)
+			}
+			if got := newModel(t, llm.Config{Provider: provider, Model: model, Window: 5000}).Window(); got != 5000 {
+				t.Errorf("%s: %d though 5000 is set", model, got)
+			}
+		}
+	}
+}
+
+func TestAPrintedConfigurationOrModelShowsNoKey(t *testing.T) {
+	cfg := llm.Config{Provider: "openai", Model: "m", APIKey: testKey, BaseURL: "https://me:hunter22@models.example"}
+	m := newModel(t, cfg)
+	for _, v := range []any{cfg, &cfg, m} {
+		for _, form := range []string{"%v", "%+v", "%s"} {
+			if s := fmt.Sprintf(form, v); strings.Contains(s, testKey) || strings.Contains(s, "hunter22") {
+				t.Errorf("%s: %s", form, s)
+			}
+		}
+	}
+}

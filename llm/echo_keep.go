@@ -1,0 +1,79 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxFacts bounds how many facts one turn stores.
+const maxFacts = 16
+
+// stating finds sentences that state what is worth keeping: wishes to remember, decisions, and facts about the speaker.
+var stating = regexp.MustCompile(`(?i)\bremember\b|\bdecided?\b|\bdecision\b|\bmy\s+.+\b(is|are|was)\b|\b(i|we)\s+(prefer|always|never|agreed)\b|\bour\s+.+\b(is|are)\b|` +
+	`覚えて|おぼえて|決め|決定|決まり|(私|僕|俺|わたし|うち)の.+は|` +
+	`记住|記住|记得|决定|決定|(我|我们|我們)的.+是`)
+
+// sentence cuts a message into lines and sentences.
+var sentence = regexp.MustCompile(`[^\n。!?!?.]+(?:[.](?:\S[^\n。!?!?.]*)?)*[。!?!?.]*`)
+
+// flush stores the facts in a conversation that are in no call yet, and says NO_REPLY when there is none. results are the
+// messages after the request to do so.
+func flush(conversation, results []Message) Message {
+	if len(results) > 0 {
+		return text(noReply)
+	}
+	m := Message{Role: RoleAssistant}
+	for _, fact := range newFacts(conversation) {
+		call := toolCall(appendTool, "text", fact)
+		call.ID = fmt.Sprintf("echo_%d_%d", len(conversation), len(m.ToolCalls))
+		m.ToolCalls = append(m.ToolCalls, call)
+	}
+	if len(m.ToolCalls) == 0 {
+		return text(noReply)
+	}
+	return m
+}
+
+// newFacts returns what users have stated and no call of memory_append holds, the latest maxFacts.
+func newFacts(conversation []Message) []string {
+	stored := ""
+	for _, m := range conversation {
+		for _, c := range m.ToolCalls {
+			var input struct{ Text string }
+			if c.Name == appendTool && json.Unmarshal(c.Input, &input) == nil {
+				stored += input.Text + "\n"
+			}
+		}
+	}
+	var facts []string
+	for _, m := range conversation {
+		if m.Role != RoleUser || strings.Contains(m.Text, noReply) {
+			continue
+		}
+		for _, fact := range statements(m.Text) {
+			if !strings.Contains(stored, fact) && !slices.Contains(facts, fact) {
+				facts = append(facts, fact)
+			}
+		}
+	}
+	return facts[max(0, len(facts)-maxFacts):]
+}
+
+// statements returns the sentences of a user's message that state something. Questions state nothing.
+func statements(said string) []string {
+	var facts []string
+	for _, s := range sentence.FindAllString(said, -1) {
+		s = strings.TrimSpace(s)
+		if !stating.MatchString(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "?") {
+			continue
+		}
+		if matter := group(remembering, s); matter != "" {
+			s = matter
+		}
+		facts = append(facts, s)
+	}
+	return facts
+}

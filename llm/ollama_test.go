@@ -1,0 +1,131 @@
+package llm_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/llm"
+)
+
+// lines are those of an Ollama answer with text and two calls.
+var lines = []string{
+	`{"model":"m","message":{"role":"assistant","content":"お茶を"},"done":false}`,
+	`{"model":"m","message":{"role":"assistant","content":"探します 🍵"},"done":false}`,
+	`{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"memory_search","arguments":{"query":"お茶"}}}]},"done":false}`,
+	`{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"id":"call_9","function":{"index":1,"name":"now","arguments":{}}}]},"done":false}`,
+	`{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":26,"eval_count":8}`,
+}
+
+func ndjson(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
+
+func TestOllamasAnswerIsTheSameHoweverItIsCut(t *testing.T) {
+	want := llm.Response{
+		Message: llm.Message{Role: llm.RoleAssistant, Text: "お茶を探します 🍵", ToolCalls: []llm.ToolCall{
+			{Name: "memory_search", Input: json.RawMessage(`{"query":"お茶"}`)},
+			{ID: "call_9", Name: "now", Input: json.RawMessage(`{}`)},
+		}},
+		Stop:  llm.StopTools,
+		Usage: llm.Usage{Input: 26, Output: 8},
+	}
+	whole := ndjson(lines...)
+	for name, r := range map[string]reply{
+		"at once":    {body: whole},
+		"by bytes":   {body: whole, piece: 1},
+		"CRLF":       {body: strings.ReplaceAll(whole, "\n", "\r\n\r\n"), piece: 3},
+		"no newline": {body: strings.TrimSpace(whole)},
+	} {
+		_, m := serve(t, llm.Config{Provider: "ollama", Window: 4096}, r)
+		var h heard
+		got, err := m.Generate(t.Context(), hi(), h.event)
+		if err != nil || len(got.Message.ToolCalls) != 2 {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		if first := &got.Message.ToolCalls[0]; first.ID == "" || first.ID != h.calls[0].ID {
+			t.Errorf("%s: a call is named %q, and %q in the stream", name, first.ID, h.calls[0].ID)
+		} else {
+			first.ID = ""
+		}
+		if diff := cmp.Diff(want, got); diff != "" || h.text != want.Message.Text {
+			t.Errorf("%s: %s, streamed %q", name, diff, h.text)
+		}
+	}
+}
+
+func TestOllamaIsAskedInItsOwnForm(t *testing.T) {
+	s, m := serve(t, llm.Config{Provider: "ollama", Window: 16_000, BaseURL: "/v1"}, reply{body: ndjson(lines...)})
+	req := talk()
+	req.Schema = json.RawMessage(`{"type":"object"}`)
+	if _, err := m.Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.requests()[0]; got.Path != "/api/chat" {
+		t.Errorf("path %s", got.Path)
+	}
+	sameJSON(t, `{"model":"test-model","stream":true,"truncate":false,"options":{"num_ctx":16000,"num_predict":99},"format":{"type":"object"},"messages":[
+		{"role":"system","content":"You keep notes. 今日は晴れ"},
+		{"role":"user","content":"what is this?","images":["UE5H"]},
+		{"role":"assistant","content":"Let me look. ","tool_calls":[
+			{"function":{"name":"memory_search","arguments":{"query":"tea"}}},
+			{"function":{"name":"memory_get","arguments":{"input":"broken"}}}]},
+		{"role":"tool","content":"green tea","images":["VEVB"],"tool_name":"memory_search"},
+		{"role":"tool","content":"no such path","tool_name":"memory_get"}],
+		"tools":[{"type":"function","function":{"name":"memory_search","description":"Searches.","parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}}]}`, s.requests()[0].Body)
+}
+
+func TestOllamaIsAskedForTheWindowOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		shown string
+		want  int
+	}{
+		"trained":     {`{"model_info":{"general.architecture":"llama","llama.context_length":8192,"llama.block_count":32}}`, 8192},
+		"large":       {`{"model_info":{"qwen3.context_length":262144}}`, 32_768},
+		"set":         {`{"parameters":"stop \"x\"\nnum_ctx                        65536","model_info":{"llama.context_length":131072}}`, 65_536},
+		"says little": {`{}`, 0},
+		"no JSON":     {`<html>`, 0},
+	} {
+		s, m := serve(t, llm.Config{Provider: "ollama"}, reply{body: c.shown}, reply{body: ndjson(lines...)})
+		if got := m.Window(); got != c.want {
+			t.Errorf("%s: %d", name, got)
+		}
+		if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+			t.Fatal(err)
+		}
+		m.Window()
+		if all := s.requests(); len(all) != 2 || all[0].Path != "/api/show" || all[0].Body != `{"model":"test-model"}` ||
+			strings.Contains(all[1].Body, "num_ctx") != (c.want > 0) {
+			t.Errorf("%s: asked %+v", name, all)
+		}
+	}
+}
+
+func TestOllamasErrorsAreToldApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply reply
+		kind  string
+		says  string
+	}{
+		"no model": {reply{status: 404, body: `{"error":"model 'x' not found"}`}, llm.KindInput, "llm.model"},
+		"too long": {reply{status: 400, body: `{"error":"the input length exceeds the context length"}`}, llm.KindOverflow, "exceeds"},
+		"no tools": {reply{status: 400, body: `{"error":"m does not support tools"}`}, llm.KindInput, "does not support tools"},
+		"midway":   {reply{body: ndjson(lines[0], `{"error":"llama runner process has terminated"}`)}, llm.KindUnavailable, "after 3 characters: llama runner"},
+		"cut":      {reply{body: ndjson(lines[:3]...), cut: true}, llm.KindUnavailable, "after 9 characters and 1 tool calls"},
+		"closed":   {reply{body: ndjson(lines[:2]...)}, llm.KindUnavailable, "after 9 characters"},
+		"torn":     {reply{body: lines[0] + "\n" + lines[1][:40]}, llm.KindUnavailable, "no JSON"},
+		"length":   {reply{body: ndjson(lines[0], strings.Replace(lines[4], "stop", "length", 1))}, "", ""},
+	} {
+		_, m := serve(t, llm.Config{Provider: "ollama", Window: 4096}, c.reply)
+		got, err := m.Generate(t.Context(), hi(), nil)
+		if c.kind == "" {
+			if err != nil || got.Stop != llm.StopLength {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
+			continue
+		}
+		if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: kind %q, %v", name, llm.KindOf(err), err)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package llm
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+)
+
+// openAIBody is a request of OpenAI's chat completions.
+type openAIBody struct {
+	Model      string          `json:"model"`
+	Messages   []openAIMessage `json:"messages"`
+	Tools      []openAITool    `json:"tools,omitempty"`
+	Stream     bool            `json:"stream"`
+	StreamWith map[string]bool `json:"stream_options,omitempty"`
+	// OpenAI's newer models refuse max_tokens, other servers know nothing else.
+	MaxTokens           int `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int `json:"max_completion_tokens,omitempty"`
+	Format              any `json:"response_format,omitempty"`
+}
+
+type openAIMessage struct {
+	Role       string       `json:"role"`
+	Content    any          `json:"content"` // a string, a list of parts, or null
+	ToolCalls  []openAICall `json:"tool_calls,omitempty"`
+	ToolCallID string       `json:"tool_call_id,omitempty"`
+}
+
+type openAICall struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Function openAIFunction `json:"function"`
+}
+
+type openAIFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type openAITool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+func (a *openAI) body(req Request, h hold) openAIBody {
+	b := openAIBody{Model: a.model, Messages: openAIMessages(req), Tools: functions(req.Tools), Stream: true,
+		StreamWith: map[string]bool{"include_usage": true}}
+	if a.own {
+		b.MaxCompletionTokens = req.MaxTokens
+	} else {
+		b.MaxTokens = req.MaxTokens
+	}
+	switch h {
+	case bySchema:
+		b.Format = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": req.Schema}}
+	case byObject:
+		b.Format = map[string]any{"type": "json_object"}
+	}
+	return b
+}
+
+// functions returns tools in the form of OpenAI, which is Ollama's too.
+func functions(tools []Tool) []openAITool {
+	var all []openAITool
+	for _, t := range tools {
+		f := openAITool{Type: "function"}
+		f.Function.Name, f.Function.Description, f.Function.Parameters = t.Name, t.Description, t.Schema
+		all = append(all, f)
+	}
+	return all
+}
+
+func openAIMessages(req Request) []openAIMessage {
+	var all []openAIMessage
+	if req.System != "" {
+		all = append(all, openAIMessage{Role: "system", Content: req.System})
+	}
+	var shown []Image // by tools, whose messages hold no images: they follow after the last result
+	for i, m := range req.Messages {
+		all = append(all, openAIMessageOf(m))
+		if m.Role == RoleTool {
+			shown = append(shown, m.Images...)
+		}
+		last := i+1 == len(req.Messages) || req.Messages[i+1].Role != RoleTool
+		if last && len(shown) > 0 {
+			all = append(all, openAIMessage{Role: "user", Content: parts(Message{Text: "The images of the tool results above:", Images: shown})})
+			shown = nil
+		}
+	}
+	return all
+}
+
+func openAIMessageOf(m Message) openAIMessage {
+	switch m.Role {
+	case RoleTool:
+		return openAIMessage{Role: "tool", Content: m.Text, ToolCallID: m.ToolCallID}
+	case RoleAssistant:
+		message := openAIMessage{Role: "assistant", Content: m.Text}
+		if m.Text == "" && len(m.ToolCalls) > 0 {
+			message.Content = nil
+		}
+		for _, c := range m.ToolCalls {
+			message.ToolCalls = append(message.ToolCalls, openAICall{ID: c.ID, Type: "function",
+				Function: openAIFunction{Name: c.Name, Arguments: string(objectOf(c.Input))}})
+		}
+		return message
+	}
+	if len(m.Images) > 0 {
+		return openAIMessage{Role: "user", Content: parts(m)}
+	}
+	return openAIMessage{Role: "user", Content: m.Text}
+}
+
+// parts returns the text and the images of a message as a list.
+func parts(m Message) []map[string]any {
+	var all []map[string]any
+	if m.Text != "" {
+		all = append(all, map[string]any{"type": "text", "text": m.Text})
+	}
+	for _, image := range m.Images {
+		address := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
+		all = append(all, map[string]any{"type": "image_url", "image_url": map[string]string{"url": address}})
+	}
+	return all
+}
+
+// callID returns a name for the nth call of an answer whose server gave it none. It differs from answer to answer, so that a
+// conversation has no two calls of one name.
+func callID(nth int) string { return fmt.Sprintf("call_%s_%d", rand.Text()[:10], nth) }

@@ -1,0 +1,108 @@
+package llm
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func events(t *testing.T, r io.Reader, read func(io.Reader, func([]byte) error) error) []string {
+	t.Helper()
+	var all []string
+	if err := read(r, func(data []byte) error { all = append(all, string(data)); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestEventsAreReadAsTheStandardSays(t *testing.T) {
+	for stream, want := range map[string][]string{
+		"data: a\n\ndata: b\n\n":                {"a", "b"},
+		"data: a\ndata: b\n\n":                  {"a\nb"},
+		"data:a\r\n\r\ndata:  b\r\n\r\n":        {"a", " b"},
+		": comment\n\nevent: ping\n\nid: 1\n\n": nil,
+		"event: x\ndata: a\nretry: 5\n\n":       {"a"},
+		"data\ndata: a\n\n\n\n":                 {"a"},
+		"data: a":                               {"a"},
+		"":                                      nil,
+	} {
+		if diff := cmp.Diff(want, events(t, strings.NewReader(stream), readSSE)); diff != "" {
+			t.Errorf("%q: %s", stream, diff)
+		}
+	}
+}
+
+func TestALineThatIsTooLongIsAnError(t *testing.T) {
+	long := io.MultiReader(strings.NewReader("data: "), bytes.NewReader(bytes.Repeat([]byte("x"), maxLine+1)))
+	if err := readSSE(long, func([]byte) error { t.Error("told"); return nil }); err == nil {
+		t.Error("no error")
+	}
+}
+
+func FuzzEventsDoNotDependOnHowTheyAreCut(f *testing.F) {
+	for _, s := range []string{"data: お茶\n\n", "data: a\r\ndata: b\r\n\r\n", ": c\n\ndata:\n\n", "data: x", "\r\r\n\n", "event: e\ndata: 🍵\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		for _, read := range []func(io.Reader, func([]byte) error) error{readSSE, readNDJSON} {
+			whole := events(t, bytes.NewReader(stream), read)
+			if diff := cmp.Diff(whole, events(t, iotest.OneByteReader(bytes.NewReader(stream)), read)); diff != "" {
+				t.Error(diff)
+			}
+			for _, e := range whole {
+				if e == "" || !bytes.Contains(stream, []byte(strings.Split(e, "\n")[0])) {
+					t.Errorf("%q is not of the stream", e)
+				}
+			}
+		}
+	})
+}
+
+// newScrap returns a server of which only the errors count.
+func newScrap() *server { return &server{name: "test", keyHint: "the key"} }
+
+func FuzzAnAnswerIsWholeOrAnError(f *testing.F) {
+	for _, s := range []string{
+		`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":-1,"id":"","function":{"name":"n","arguments":"{"}}]},"finish_reason":"length"}]}`,
+		`{"error":{"code":429}}`, `{"error":"x"}`, `[DONE]`, `null`, `{"choices":null,"usage":null}`,
+		`{"message":{"content":"a","tool_calls":[{"function":{"name":"n","arguments":null}}]},"done":true}`, `{"done":true,"done_reason":5}`,
+	} {
+		f.Add([]byte("data: " + s + "\n\n" + s + "\n"))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		said := ""
+		emit := func(e Event) { said += e.Text }
+		none := func() []string { return nil }
+		c := &completion{server: newScrap(), texts: none, emit: emit}
+		resp, err := c.end(readSSE(bytes.NewReader(stream), c.chunk))
+		checkAnswer(t, resp, err, said)
+		said = ""
+		o := &ollamaAnswer{server: newScrap(), texts: none, emit: emit}
+		resp, err = o.end(readNDJSON(bytes.NewReader(stream), o.line))
+		checkAnswer(t, resp, err, said)
+	})
+}
+
+func checkAnswer(t *testing.T, resp Response, err error, said string) {
+	t.Helper()
+	if err != nil {
+		if _, ok := errors.AsType[*Error](err); !ok || resp.Message.Text != "" || resp.Message.ToolCalls != nil {
+			t.Errorf("%v beside %+v", err, resp)
+		}
+		return
+	}
+	if resp.Message.Text != said || resp.Stop == "" {
+		t.Errorf("said %q, answered %+v", said, resp)
+	}
+	for _, call := range resp.Message.ToolCalls {
+		if call.ID == "" || len(inputOf(string(call.Input))) != len(call.Input) {
+			t.Errorf("call %+v", call)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // migrate brings the database to the schema of this program. It returns ErrForeignFile for another program's database
 // and ErrNewerSchema for one that a newer Kioku wrote; both are left as they are.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -35,7 +36,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if version < schemaVersion {
-		if err := dropIndex(ctx, tx); err != nil {
+		if err := dropIndex(ctx, tx, log); err != nil {
 			return err
 		}
 	}
@@ -70,12 +71,15 @@ func schemaVersionOf(ctx context.Context, q queryer) (int, error) {
 }
 
 // dropIndex removes every table but the embedding cache, which takes over the vectors.
-func dropIndex(ctx context.Context, tx *sql.Tx) error {
-	if err := keepVectors(ctx, tx); err != nil {
+func dropIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
+	if err := keepVectors(ctx, tx, log); err != nil {
+		return err
+	}
+	if err := dropVectors(ctx, tx); err != nil {
 		return err
 	}
 	for _, stmt := range []string{
-		"DROP TABLE IF EXISTS chunks_vec", "DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
+		"DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
 		"DROP TABLE IF EXISTS chunks", "DROP TABLE IF EXISTS files", "DROP TABLE IF EXISTS meta",
 	} {
 		if _, err := tx.ExecContext(ctx, stmt); err != nil {

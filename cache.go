@@ -208,16 +208,21 @@ func (s *store) resolve(ctx context.Context, space embed.Space) (embed.Space, er
 	return space, nil
 }
 
-// evict forgets the oldest vectors of the cache beyond its bound.
-func (s *store) evict(ctx context.Context) error {
+// evict forgets the oldest vectors of the cache beyond its bound. Texts that are indexed without a vector add to the bound,
+// and an index that was emptied forgets nothing before its first complete sync: it is about to need what the cache holds.
+func (s *store) evict(ctx context.Context, m meta) error {
+	if m.space.IsZero() || m.lastSync.IsZero() {
+		return nil
+	}
+	bound := s.cacheEntries + m.chunks - m.embedded
 	n, err := s.cached(ctx)
-	if err != nil || n <= s.cacheEntries {
+	if err != nil || n <= bound {
 		return err
 	}
 	// A tenth more than needed goes, so that the next change does not evict again.
 	_, err = s.db.writer.ExecContext(ctx,
 		"DELETE FROM embedding_cache WHERE id IN (SELECT id FROM embedding_cache ORDER BY used, id LIMIT ?)",
-		n-s.cacheEntries+s.cacheEntries/10)
+		n-bound+s.cacheEntries/10)
 	if err != nil {
 		return fmt.Errorf("evict cached vectors: %w", err)
 	}

@@ -75,9 +75,83 @@ func TestAnEditGetsThroughADamagedVectorTable(t *testing.T) {
 			if got := match(t, s, search.Filter{}, "three", "four", "two"); len(got) != 2 {
 				t.Errorf("found %v", got)
 			}
-			if m, err := readMeta(t.Context(), s.db.writer); err != nil || m.chunks != 3 || m.files != 2 {
-				t.Errorf("%+v, %v", m, err)
+			if m := checkSound(t, s); m.chunks != 3 || m.files != 2 || m.embedded == 0 {
+				t.Errorf("%+v", m)
 			}
 		})
+	}
+}
+
+func TestTheGenerationGoesOnWhenAnOlderSchemaIsEmptied(t *testing.T) {
+	dir := t.TempDir()
+	s := openTestStore(t, dir)
+	replace(t, s, testFile("memory/a.md", newRand(), "one"))
+	before, err := readMeta(t.Context(), s.db.writer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.close(); err != nil {
+		t.Fatal(err)
+	}
+	setPragma(t, s.db.path, "PRAGMA user_version = 4")
+	if after := checkSound(t, openTestStore(t, dir)); after.generation <= before.generation {
+		t.Errorf("generation %d follows %d", after.generation, before.generation)
+	}
+}
+
+// An index is emptied by a new schema, by a move and where its tables disagree; none of them costs what was paid for.
+func TestAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
+	for _, damage := range []string{"PRAGMA user_version = 4", "UPDATE meta SET chunks = 1", "UPDATE meta SET workspace = '/moved'"} {
+		t.Run(damage, func(t *testing.T) {
+			fake, client := openAI(t)
+			files := map[string]string{}
+			for i := range 40 {
+				files[fmt.Sprintf("memory/%d.md", i)] = fmt.Sprintf("The ferry number %d was late.", i)
+			}
+			opt := Options{Workspace: workspace(t, files), State: t.TempDir(), Embedder: client, CacheEntries: 10}
+			m, err := Open(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			execClosed(t, m.store.db.path, damage)
+			paid := fake.texts.Load()
+			m = openMemory(t, opt)
+			if n, err := m.store.cached(t.Context()); err != nil || n != 40 {
+				t.Fatalf("%d vectors are kept, %v", n, err)
+			}
+			for i := range 40 { // file by file, each a change of its own
+				if err := m.store.ReplaceFile(t.Context(), client.Space(), indexer.File{Path: fmt.Sprint(i), Gone: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || fake.texts.Load() != paid {
+				t.Errorf("%d texts are embedded again, %v", fake.texts.Load()-paid, err)
+			}
+			if got := checkSound(t, m.store); got.embedded != 40 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestTheCacheIsBoundedAgainAfterACompleteSync(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	replace(t, s, testFile("memory/a.md", r, numbered("old", 100)...))
+	replace(t, s, testFile("memory/a.md", r, "new"))
+	if n, err := s.cached(t.Context()); err != nil || n != 100 {
+		t.Errorf("before the first sync %d vectors are cached, %v", n, err)
+	}
+	if err := s.setLastSync(t.Context(), s.now()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.cached(t.Context()); err != nil || n > s.cacheEntries {
+		t.Errorf("after it %d are, %v", n, err)
 	}
 }

@@ -218,12 +218,17 @@ func spaceName(s embed.Space) string {
 	return name
 }
 
-// setLastSync records the end of a complete sync. It is no change of the index, so the generation stays.
+// setLastSync records the end of a complete sync, after which the cache is bounded again. It is no change of the index, so
+// the generation stays.
 func (s *store) setLastSync(ctx context.Context, t time.Time) error {
 	if _, err := s.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
 		return fmt.Errorf("record sync: %w", err)
 	}
-	return nil
+	m, err := readMeta(ctx, s.db.readers)
+	if err != nil {
+		return err
+	}
+	return s.evict(ctx, m)
 }
 
 // jsonList encodes a list of front matter for a column; nil is "[]".

@@ -100,7 +100,7 @@ func (s *store) tidy(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.evict(ctx)
+	return s.evict(ctx, m)
 }
 
 // compactVectors writes chunks_vec anew with its live rows alone.

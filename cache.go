@@ -55,25 +55,10 @@ func execCached(ctx context.Context, stmt *sql.Stmt, sp embed.Space, h indexer.H
 	return err
 }
 
-// keepVectors puts the vectors of the index, which is about to be emptied, into the cache. Indexes of the first schemas
-// have theirs there already.
-func keepVectors(ctx context.Context, tx *sql.Tx) error {
-	var there bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'chunks_vec')
-		AND EXISTS (SELECT 1 FROM pragma_table_info('chunks') WHERE name = 'checksum')`).Scan(&there)
-	if err == nil && there {
-		_, err = tx.ExecContext(ctx, keepAll)
-	}
-	if err != nil {
-		return fmt.Errorf("keep vectors: %w", err)
-	}
-	return nil
-}
-
 // insertVector puts the vector of a chunk into chunks_vec, and takes it out of the cache.
 func (w *fileWriter) insertVector(ctx context.Context, id int64, c *indexer.Chunk, blob []byte) error {
 	if _, err := w.vec.ExecContext(ctx, id, blob); err != nil {
-		return err
+		return vectorError(err)
 	}
 	w.meta.embedded++
 	w.change.put(id, c.Vector)
@@ -86,7 +71,7 @@ func (w *fileWriter) insertVector(ctx context.Context, id int64, c *indexer.Chun
 }
 
 // removeVectors deletes the vectors of a file's chunks, row by row: a subquery in the WHERE would have vec0 scan the whole
-// table. Those that the file does not have from now on go into the cache.
+// table. Those that the file does not have from now on go into the cache, as far as they can be read.
 func (w *fileWriter) removeVectors(ctx context.Context, file int64, now *indexer.File) error {
 	stays := make(map[indexer.Hash]bool)
 	for _, c := range now.Chunks {
@@ -110,12 +95,12 @@ func (w *fileWriter) removeVectors(ctx context.Context, file int64, now *indexer
 	for _, c := range chunks {
 		if !stays[indexer.Hash(c.hash)] {
 			w.caching = true
-			if _, err := keep.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.used, c.id); err != nil {
+			if _, err := keep.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.used, c.id); err != nil && !isVectorDamage(err) {
 				return err
 			}
 		}
 		if _, err := del.ExecContext(ctx, c.id); err != nil {
-			return err
+			return vectorError(err)
 		}
 		w.change.remove(c.id)
 	}
@@ -223,16 +208,21 @@ func (s *store) resolve(ctx context.Context, space embed.Space) (embed.Space, er
 	return space, nil
 }
 
-// evict forgets the oldest vectors of the cache beyond its bound.
-func (s *store) evict(ctx context.Context) error {
+// evict forgets the oldest vectors of the cache beyond its bound. Texts that are indexed without a vector add to the bound,
+// and an index that was emptied forgets nothing before its first complete sync: it is about to need what the cache holds.
+func (s *store) evict(ctx context.Context, m meta) error {
+	if m.space.IsZero() || m.lastSync.IsZero() {
+		return nil
+	}
+	bound := s.cacheEntries + m.chunks - m.embedded
 	n, err := s.cached(ctx)
-	if err != nil || n <= s.cacheEntries {
+	if err != nil || n <= bound {
 		return err
 	}
 	// A tenth more than needed goes, so that the next change does not evict again.
 	_, err = s.db.writer.ExecContext(ctx,
 		"DELETE FROM embedding_cache WHERE id IN (SELECT id FROM embedding_cache ORDER BY used, id LIMIT ?)",
-		n-s.cacheEntries+s.cacheEntries/10)
+		n-bound+s.cacheEntries/10)
 	if err != nil {
 		return fmt.Errorf("evict cached vectors: %w", err)
 	}

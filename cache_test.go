@@ -144,6 +144,9 @@ func TestTheCacheIsBoundedAndKeepsWhatIsIndexed(t *testing.T) {
 	r := newRand()
 	live := testFile("memory/live.md", r, numbered("live", 40)...)
 	replace(t, s, live)
+	if err := s.setLastSync(t.Context(), s.now()); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 20 {
 		replace(t, s, testFile("memory/b.md", r, numbered(fmt.Sprint("round", i), 20)...))
 	}

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func writeUntilKilled(dir string) {
 	log := slog.New(slog.DiscardHandler)
 	ctx := context.Background()
-	db, err := openDatabase(ctx, filepath.Join(dir, "memory", "main.sqlite"), false)
+	db, err := openDatabase(ctx, filepath.Join(dir, "memory", "main.sqlite"), false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		fmt.Println("open:", err)
 		os.Exit(1)

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -34,8 +35,8 @@ const (
 	readerPool = 2*maxViews + 4
 )
 
-// openDatabase opens or makes the index at path with the current schema.
-func openDatabase(ctx context.Context, path string, readOnly bool) (*database, error) {
+// openDatabase opens or makes the index at path with the current schema. log is told of vectors that are lost by that.
+func openDatabase(ctx context.Context, path string, readOnly bool, log *slog.Logger) (*database, error) {
 	loadVec()
 	if err := prepareFile(path, readOnly); err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func openDatabase(ctx context.Context, path string, readOnly bool) (*database, e
 	if readOnly {
 		err = db.checkReadable(ctx)
 	} else {
-		err = migrate(ctx, db.writer)
+		err = migrate(ctx, db.writer, log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.close())

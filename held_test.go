@@ -24,7 +24,7 @@ import (
 // budgetStore opens a store whose vectors in memory count for a budget.
 func budgetStore(t testing.TB, dir string, memory *vector.Budget, readOnly bool) *store {
 	t.Helper()
-	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), readOnly)
+	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), readOnly, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

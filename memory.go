@@ -251,7 +251,7 @@ func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) 
 	if fileSize(path) == 0 {
 		return "", nil
 	}
-	db, err := openDatabase(ctx, path, true)
+	db, err := openDatabase(ctx, path, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", fmt.Errorf("open index %s: %w", path, err)
 	}
@@ -347,7 +347,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 
 // openIndex opens the database and makes it this workspace's.
 func (m *Memory) openIndex(ctx context.Context, path, chunking string) error {
-	db, err := openDatabase(ctx, path, m.opt.ReadOnly)
+	db, err := openDatabase(ctx, path, m.opt.ReadOnly, m.log)
 	if err != nil {
 		return err
 	}

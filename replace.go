@@ -3,6 +3,7 @@ package kioku
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"iter"
@@ -30,7 +31,21 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 	}
 	files = s.analyzeAll(files)
 	defer s.known.wrote(files) // also where it fails: a commit may have been made
-	err = s.write(ctx, func(tx *sql.Tx, ch *change) error {
+	err = s.writeFiles(ctx, space, files)
+	if errors.Is(err, errVectors) {
+		if err = s.resetVectors(ctx, err); err == nil {
+			err = s.writeFiles(ctx, space, files)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.tidy(ctx)
+}
+
+// writeFiles is the transaction of ReplaceFile.
+func (s *store) writeFiles(ctx context.Context, space embed.Space, files []indexer.File) error {
+	return s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		w, err := s.newWriter(ctx, tx, space, ch)
 		if err != nil {
 			return err
@@ -42,10 +57,6 @@ func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...ind
 		}
 		return w.finish(ctx)
 	})
-	if err != nil {
-		return err
-	}
-	return s.tidy(ctx)
 }
 
 // ReplaceAll implements indexer.Rebuilder. The whole exchange is one transaction: readers see the old index until it is
@@ -57,7 +68,7 @@ func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Se
 	}
 	defer s.known.forget()
 	err = s.write(ctx, func(tx *sql.Tx, ch *change) error {
-		if err := clearIndex(ctx, tx); err != nil {
+		if err := clearIndex(ctx, tx, s.log); err != nil {
 			return err
 		}
 		ch.all = true

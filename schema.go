@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // migrate brings the database to the schema of this program. It returns ErrForeignFile for another program's database
 // and ErrNewerSchema for one that a newer Kioku wrote; both are left as they are.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -34,13 +35,22 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
+	var generation int64
 	if version < schemaVersion {
-		if err := dropIndex(ctx, tx); err != nil {
+		if generation, err = nextGeneration(ctx, tx); err != nil {
+			return err
+		}
+		if err := dropIndex(ctx, tx, log); err != nil {
 			return err
 		}
 	}
 	if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
 		return schemaError(err)
+	}
+	if generation > 0 {
+		if _, err := tx.ExecContext(ctx, "UPDATE meta SET generation = ?", generation); err != nil {
+			return fmt.Errorf("carry over generation: %w", err)
+		}
 	}
 	// Pragmas take no placeholders; both numbers are constants of this file.
 	pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
@@ -69,13 +79,31 @@ func schemaVersionOf(ctx context.Context, q queryer) (int, error) {
 	return version, nil
 }
 
+// nextGeneration returns the generation after that of an index of an older schema, so that no other process takes what it
+// remembers of the old index for the new one; 0 where there is no index.
+func nextGeneration(ctx context.Context, tx *sql.Tx) (int64, error) {
+	var there bool
+	var next int64
+	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pragma_table_info('meta') WHERE name = 'generation')").Scan(&there)
+	if err == nil && there {
+		err = tx.QueryRowContext(ctx, "SELECT coalesce(max(generation), 0) + 1 FROM meta").Scan(&next)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read generation: %w", err)
+	}
+	return next, nil
+}
+
 // dropIndex removes every table but the embedding cache, which takes over the vectors.
-func dropIndex(ctx context.Context, tx *sql.Tx) error {
-	if err := keepVectors(ctx, tx); err != nil {
+func dropIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
+	if err := keepVectors(ctx, tx, log); err != nil {
+		return err
+	}
+	if err := dropVectors(ctx, tx); err != nil {
 		return err
 	}
 	for _, stmt := range []string{
-		"DROP TABLE IF EXISTS chunks_vec", "DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
+		"DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
 		"DROP TABLE IF EXISTS chunks", "DROP TABLE IF EXISTS files", "DROP TABLE IF EXISTS meta",
 	} {
 		if _, err := tx.ExecContext(ctx, stmt); err != nil {

@@ -119,7 +119,7 @@ func (s *store) adopt(ctx context.Context, workspace string) error {
 	return s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		if !sound || moved {
 			ch.all = true
-			if err := clearIndex(ctx, tx); err != nil {
+			if err := clearIndex(ctx, tx, s.log); err != nil {
 				return err
 			}
 			m.chunks = 0
@@ -156,12 +156,14 @@ func (s *store) sound(ctx context.Context, m meta) (bool, error) {
 }
 
 // clearIndex empties every table but embedding_cache, which takes over the vectors, and resets the totals of meta.
-func clearIndex(ctx context.Context, tx *sql.Tx) error {
-	if err := keepVectors(ctx, tx); err != nil {
+func clearIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
+	if err := keepVectors(ctx, tx, log); err != nil {
+		return err
+	}
+	if err := dropVectors(ctx, tx); err != nil {
 		return err
 	}
 	for _, stmt := range []string{
-		"DROP TABLE IF EXISTS chunks_vec",
 		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
 		"DELETE FROM chunks",
 		"DELETE FROM files",
@@ -216,12 +218,17 @@ func spaceName(s embed.Space) string {
 	return name
 }
 
-// setLastSync records the end of a complete sync. It is no change of the index, so the generation stays.
+// setLastSync records the end of a complete sync, after which the cache is bounded again. It is no change of the index, so
+// the generation stays.
 func (s *store) setLastSync(ctx context.Context, t time.Time) error {
 	if _, err := s.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
 		return fmt.Errorf("record sync: %w", err)
 	}
-	return nil
+	m, err := readMeta(ctx, s.db.readers)
+	if err != nil {
+		return err
+	}
+	return s.evict(ctx, m)
 }
 
 // jsonList encodes a list of front matter for a column; nil is "[]".

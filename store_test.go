@@ -33,7 +33,7 @@ var testSpace = embed.Space{Provider: "test", Model: "m", Dims: 4}
 func openTestStore(t *testing.T, dir string) *store {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), false)
+	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), false, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -19,6 +20,12 @@ const (
 	vecSlack = 16
 	// maxNeighbors is the largest k that vec0 answers.
 	maxNeighbors = 4096
+
+	// selectCounts counts the rows of chunks_vec, and the blocks that are missing or not as long as they must be. The
+	// length of a blob is known without reading it.
+	selectCounts = `SELECT (SELECT count(*) FROM chunks_vec_rowids), (SELECT count(*) FROM chunks_vec_chunks c
+		LEFT JOIN chunks_vec_vector_chunks00 v ON v._rowid_ = c.chunk_id WHERE length(c.validity) * 8 < c.size
+		OR length(c.rowids) <> c.size * 8 OR length(v.vectors) IS NOT c.size * 4 * ?)`
 
 	insertVector = "INSERT INTO chunks_vec (rowid, embedding) VALUES (?, ?)"
 )
@@ -40,8 +47,8 @@ func checkVectors(space embed.Space, files []indexer.File) error {
 
 // createVectors makes an empty chunks_vec for a space, in the place of the one that is there.
 func createVectors(ctx context.Context, tx *sql.Tx, space embed.Space) error {
-	if _, err := tx.ExecContext(ctx, "DROP TABLE IF EXISTS chunks_vec"); err != nil {
-		return fmt.Errorf("drop chunks_vec: %w", err)
+	if err := dropVectors(ctx, tx); err != nil {
+		return err
 	}
 	// A table's definition takes no placeholders; both are numbers.
 	stmt := fmt.Sprintf("CREATE VIRTUAL TABLE chunks_vec USING vec0 (embedding float[%d] distance_metric=cosine, chunk_size=%d)",
@@ -52,14 +59,24 @@ func createVectors(ctx context.Context, tx *sql.Tx, space embed.Space) error {
 	return nil
 }
 
-// countVectors returns the rows of chunks_vec; 0 where there is no such table.
+// countVectors returns the rows of chunks_vec: 0 where there is no space, -1 where its tables do not hold together.
 func countVectors(ctx context.Context, q queryer, space embed.Space) (int, error) {
 	if space.IsZero() {
 		return 0, nil
 	}
-	var n int
-	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM chunks_vec_rowids").Scan(&n); err != nil {
+	var whole bool
+	if err := q.QueryRowContext(ctx, selectWhole).Scan(&whole); err != nil {
+		return 0, fmt.Errorf("look for chunks_vec: %w", err)
+	}
+	if !whole {
+		return -1, nil
+	}
+	var n, damaged int
+	if err := q.QueryRowContext(ctx, selectCounts, space.Dims).Scan(&n, &damaged); err != nil {
 		return 0, fmt.Errorf("count vectors: %w", err)
+	}
+	if damaged > 0 {
+		return -1, nil
 	}
 	return n, nil
 }
@@ -75,18 +92,22 @@ func (s *store) tidy(ctx context.Context) error {
 		return fmt.Errorf("count shadow chunks: %w", err)
 	}
 	if shadow > (m.embedded+vecRows-1)/vecRows+vecSlack {
-		if err := s.compactVectors(ctx, m.space); err != nil {
+		err := s.compactVectors(ctx, m.space)
+		if errors.Is(err, errVectors) {
+			err = s.resetVectors(ctx, err)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return s.evict(ctx)
+	return s.evict(ctx, m)
 }
 
 // compactVectors writes chunks_vec anew with its live rows alone.
 func (s *store) compactVectors(ctx context.Context, space embed.Space) error {
 	return s.write(ctx, func(tx *sql.Tx, _ *change) error {
 		if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE live AS SELECT rowid AS id, embedding FROM chunks_vec"); err != nil {
-			return fmt.Errorf("compact vectors: %w", err)
+			return fmt.Errorf("compact vectors: %w", vectorError(err))
 		}
 		if err := createVectors(ctx, tx, space); err != nil {
 			return err

@@ -43,6 +43,9 @@ func TestVectorsAreCompacted(t *testing.T) {
 	for i := range files {
 		replace(t, s, testFile(fmt.Sprintf("memory/%d.md", i), r, numbered(fmt.Sprint("f", i), perFile)...))
 	}
+	if err := s.setLastSync(t.Context(), s.now()); err != nil {
+		t.Fatal(err)
+	}
 	first := checkpointed(t, s)
 	for round := range 50 {
 		for i := range 3 {

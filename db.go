@@ -179,6 +179,33 @@ func isDamage(err error) bool {
 	return errors.As(err, &e) && (e.Code == sqlite3.ErrNotADB || e.Code == sqlite3.ErrCorrupt)
 }
 
+// damagedMark ends the name of the mark that condemn leaves beside a database.
+const damagedMark = ".damaged"
+
+// condemn marks a database in which a write met damage, so that the next opening sets it aside: nothing less mends it. It
+// returns err, with what to do where it tells of damage.
+func (d *database) condemn(err error) error {
+	if !isDamage(err) {
+		return err
+	}
+	if markErr := os.WriteFile(d.path+damagedMark, nil, 0o600); markErr != nil {
+		return errors.Join(err, fmt.Errorf("mark the index as damaged: %w", markErr))
+	}
+	return fmt.Errorf("the index is damaged and is made anew at the next start (run kioku index, or start kioku serve again): %w", err)
+}
+
+// setCondemnedAside sets a database aside that condemn has marked, and returns its new name; "" where there is no mark.
+func setCondemnedAside(path string) (string, error) {
+	if _, err := os.Lstat(path + damagedMark); errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	aside, err := setAside(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("set damaged index aside: %w", err)
+	}
+	return aside, os.Remove(path + damagedMark)
+}
+
 // setAside renames a damaged database and its companions, which would otherwise be replayed into a new one.
 func setAside(path string) (string, error) {
 	aside := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405.000000000")

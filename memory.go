@@ -329,6 +329,13 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 				m.lock.Close()
 			}
 		}()
+		aside, err := setCondemnedAside(path)
+		if err != nil {
+			return err
+		}
+		if aside != "" {
+			m.log.Warn("index was damaged; it is set aside and made anew", "path", path, "aside", aside)
+		}
 	}
 	err = m.openIndex(ctx, path, chunking)
 	if isDamage(err) && !m.opt.ReadOnly {

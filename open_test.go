@@ -394,3 +394,65 @@ func TestAReadOnlyStateFolderCanBeSearched(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 }
+
+// TestDamageThatAWriteMeetsIsMendedByTheNextStart overwrites one page after another of an index that opens all the same.
+func TestDamageThatAWriteMeetsIsMendedByTheNextStart(t *testing.T) {
+	files := map[string]string{}
+	for i := range 40 {
+		files[fmt.Sprintf("memory/2026-01-%02d-%d.md", i%28+1, i)] = strings.Repeat(fmt.Sprintf("The ferry number %d was late again.\n", i), 40)
+	}
+	ws, state := workspace(t, files), t.TempDir()
+	path := filepath.Join(state, "memory", "main.sqlite")
+	start := func() (error, error) {
+		m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+		if err != nil {
+			return err, nil
+		}
+		_, syncErr := m.Sync(t.Context(), SyncOptions{}, nil)
+		return nil, errors.Join(syncErr, m.Close())
+	}
+	edit := func(round int) {
+		for name, text := range files {
+			text = fmt.Sprintf("Round %d. %s", round, text)
+			if err := os.WriteFile(filepath.Join(ws, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	met := 0
+	for round := 1; met < 3; round++ {
+		if openErr, syncErr := start(); openErr != nil || syncErr != nil {
+			t.Fatalf("round %d: %v, %v", round, openErr, syncErr)
+		}
+		sound, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := 4 + 3*round
+		if page*4096+4096 > len(sound) {
+			break
+		}
+		copy(sound[page*4096:], strings.Repeat("damage!!", 512))
+		if err := os.WriteFile(path, sound, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		edit(round)
+		openErr, syncErr := start()
+		if openErr != nil {
+			t.Fatalf("page %d: %v", page, openErr)
+		}
+		if syncErr == nil {
+			continue // the damage was seen at once, or never mattered
+		}
+		met++
+		if !strings.Contains(syncErr.Error(), "made anew at the next start") {
+			t.Errorf("page %d: %v", page, syncErr)
+		}
+		if openErr, syncErr := start(); openErr != nil || syncErr != nil {
+			t.Errorf("page %d, the start after that: %v, %v", page, openErr, syncErr)
+		}
+	}
+	if met == 0 {
+		t.Error("no write met the damage")
+	}
+}

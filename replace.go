@@ -21,8 +21,9 @@ import (
 )
 
 // ReplaceFile implements indexer.Store.
-func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...indexer.File) error {
-	space, err := s.resolve(ctx, space)
+func (s *store) ReplaceFile(ctx context.Context, space embed.Space, files ...indexer.File) (err error) {
+	defer func() { err = s.db.condemn(err) }()
+	space, err = s.resolve(ctx, space)
 	if err != nil {
 		return err
 	}
@@ -61,8 +62,9 @@ func (s *store) writeFiles(ctx context.Context, space embed.Space, files []index
 
 // ReplaceAll implements indexer.Rebuilder. The whole exchange is one transaction: readers see the old index until it is
 // committed, and a failure at any point leaves it as it was.
-func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Seq2[indexer.File, error]) error {
-	space, err := s.resolve(ctx, space)
+func (s *store) ReplaceAll(ctx context.Context, space embed.Space, files iter.Seq2[indexer.File, error]) (err error) {
+	defer func() { err = s.db.condemn(err) }()
+	space, err = s.resolve(ctx, space)
 	if err != nil {
 		return err
 	}

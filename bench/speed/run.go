@@ -154,7 +154,7 @@ func Select(benches []Bench, texts []string) ([]Bench, error) {
 // Bounds of a size: fewer chunks than minSize show nothing, and more than maxSize fit into no memory.
 const (
 	minSize = 100
-	maxSize = 10_000_000
+	maxSize = 1_000_000
 )
 
 // ParseSizes reads sizes such as 1000, 10k or 1M, divided by commas, and returns them in rising order, each once.

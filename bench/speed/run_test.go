@@ -173,7 +173,7 @@ func TestSizesAreNumbersWithOrWithoutAUnit(t *testing.T) {
 	}
 	for list, want := range map[string]string{
 		"": `"" is no size`, "1k,": `"" is no size`, "2x": `"2x" is no size; write numbers such as 1000, 10k or 1M`, "-5k": "no size",
-		"k": `"k" is no size`, "1.5k": "no size", "1kk": "no size", "0": "not between 100 and 10,000,000", "99": "not between", "11M": "size 11M is not between",
+		"k": `"k" is no size`, "1.5k": "no size", "1kk": "no size", "0": "not between 100 and 1,000,000", "99": "not between", "2M": "size 2M is not between",
 		"4000000000M": "no size", "2000000000M": "not between",
 	} {
 		if got, err := ParseSizes(list); err == nil || !strings.Contains(err.Error(), want) {

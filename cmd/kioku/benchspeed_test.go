@@ -235,7 +235,7 @@ func TestBenchSpeedRefusesWhatItCannotMeasureBeforeItBegins(t *testing.T) {
 		want string
 	}{
 		{[]string{"--sizes", "1k,2x"}, `--sizes: "2x" is no size; write numbers such as 1000, 10k or 1M`},
-		{[]string{"--sizes", "1"}, "--sizes: size 1 is not between 100 and 10,000,000"},
+		{[]string{"--sizes", "1"}, "--sizes: size 1 is not between 100 and 1,000,000"},
 		{[]string{"--only", "nothing such"}, `--only: no row's name contains "nothing such"; there are: `},
 		{[]string{"--plot", "no/such/folder/x.svg"}, "--plot no/such/folder/x.svg: there is no folder "},
 		{[]string{"--markdown", "--json"}, "--markdown and --json exclude each other"},

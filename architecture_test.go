@@ -38,8 +38,8 @@ var allowed = map[string][]string{
 	"kioku/internal/livefile": {"kioku/internal/remote", "kioku/chunker", "kioku/embed", "kioku/indexer"},
 	"kioku/agent/bootstrap":   {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer"},
 	"kioku/agent/skills":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer"},
-	"kioku/agent/prompt":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap"},
-	"kioku/agent/recall":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap", "kioku/agent/prompt", "kioku/agent", "kioku/proto/kioku/v1"},
+	"kioku/agent/prompt":      {"kioku/internal/remote", "kioku/llm", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap"},
+	"kioku/agent/recall":      {"kioku/internal/remote", "kioku/llm", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap", "kioku/agent/prompt", "kioku/agent", "kioku/proto/kioku/v1"},
 }
 
 // pkg is what go list tells of a package.

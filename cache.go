@@ -149,9 +149,9 @@ func (s *store) CachedVectors(ctx context.Context, space embed.Space, hashes []i
 		return nil, fmt.Errorf("read known vectors: %w", err)
 	}
 	defer tx.Rollback()
-	err = addVectors(ctx, tx, found, space.Dims, selectCached, list, space.Provider, space.Model, space.Dims, space.Endpoint)
+	err = collectVectors(ctx, tx, found, space.Dims, selectCached, list, space.Provider, space.Model, space.Dims, space.Endpoint)
 	if err == nil && m.space == space && m.embedded > 0 {
-		err = addVectors(ctx, tx, found, space.Dims, selectIndexed, list)
+		err = collectVectors(ctx, tx, found, space.Dims, selectIndexed, list)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read known vectors: %w", err)
@@ -169,8 +169,8 @@ func hexList(hashes []indexer.Hash) (string, error) {
 	return string(list), err
 }
 
-// addVectors adds the sound vectors that a query finds, by their hash.
-func addVectors(ctx context.Context, q queryer, found map[indexer.Hash][]float32, dims int, query string, args ...any) error {
+// collectVectors adds the sound vectors that a query finds, by their hash.
+func collectVectors(ctx context.Context, q queryer, found map[indexer.Hash][]float32, dims int, query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

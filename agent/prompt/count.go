@@ -1,22 +1,16 @@
 package prompt
 
-import "sync"
+import (
+	"sync"
 
-// Estimate counts a token for four characters of ASCII and one for any other.
+	"kioku/llm"
+)
+
+// Estimate counts by [llm.EstimateTokens].
 type Estimate struct{}
 
 // Count implements Counter.
-func (Estimate) Count(text string) int {
-	ascii, others := 0, 0
-	for _, r := range text {
-		if r < 0x80 {
-			ascii++
-		} else {
-			others++
-		}
-	}
-	return (ascii+3)/4 + others
-}
+func (Estimate) Count(text string) int { return llm.EstimateTokens(text) }
 
 // rememberedBytes bounds the texts that a Remembering keeps.
 const rememberedBytes = 4 << 20

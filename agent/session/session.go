@@ -44,7 +44,7 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 		return nil, Report{}, err
 	}
 	if opt.Count == nil {
-		opt.Count = estimate
+		opt.Count = llm.EstimateTokens
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now

@@ -65,7 +65,7 @@ func SummaryMessage(summary string) llm.Message {
 // Options.Count does.
 func MessageTokens(count func(text string) int, m llm.Message) int {
 	if count == nil {
-		count = estimate
+		count = llm.EstimateTokens
 	}
 	return messageTokens(count, m)
 }
@@ -79,17 +79,4 @@ func messageTokens(count func(string) int, m llm.Message) int {
 		n += messageOverhead + count(c.Name) + count(string(c.Input))
 	}
 	return n
-}
-
-// estimate counts a token for every four bytes of ASCII and for every other character.
-func estimate(text string) int {
-	ascii, others := 0, 0
-	for _, r := range text {
-		if r < 0x80 {
-			ascii++
-		} else {
-			others++
-		}
-	}
-	return (ascii+3)/4 + others
 }

@@ -6,9 +6,38 @@ import (
 	"os"
 	"strings"
 
+	"kioku/embed"
 	"kioku/indexer"
 	"kioku/search"
 )
+
+// Status describes a memory for people.
+type Status struct {
+	Agent     string
+	Workspace string
+	Database  string
+	State     IndexState
+	Skipped   []SkippedFile
+	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
+	WatchMode, WatchNote string
+	Space                embed.Space
+	Health               embed.Health
+	DatabaseBytes        int64
+	WALBytes             int64
+	Embedded             int
+	// Cached counts vectors of texts that are not indexed now.
+	Cached int
+	// HeldBytes of this memory's vectors are in RAM, and AllHeldBytes of all that share its budget of BudgetBytes.
+	HeldBytes, AllHeldBytes, BudgetBytes int64
+	Degraded                             []search.Degradation
+	Unavailable                          []string
+	Syncing                              bool
+}
+
+// SkippedFile is a file that is not indexed, and why.
+type SkippedFile struct {
+	Path, Reason string
+}
 
 // State returns how far the index is.
 func (m *Memory) State(ctx context.Context) (IndexState, error) {

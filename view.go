@@ -21,8 +21,8 @@ type view struct {
 const snapshotTries = 5
 
 // View implements search.Store. It waits while as many views are open as there are pairs of connections: two views that
-// each held one connection and waited for another would wait for ever. Match and Nearest run on a connection each, so that they can run at the same time;
-// both see the same generation of the index.
+// each held one connection and waited for another would wait for ever. Match and Nearest run on a connection each, so that
+// they can run at the same time; both see the same generation of the index.
 func (s *store) View(ctx context.Context, vectors bool, f func(search.Reader) error) error {
 	select {
 	case s.views <- struct{}{}:

@@ -69,7 +69,11 @@ func (a *app) speedOptions(r speedRun, benches []speed.Bench) (speed.Options, []
 		return speed.Options{}, nil, misuse("--markdown and --json exclude each other")
 	}
 	if r.plot != "" {
-		folder := filepath.Dir(a.inDir([]string{r.plot})[0])
+		file := a.inDir([]string{r.plot})[0]
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return speed.Options{}, nil, misuse("--plot %s: that is a folder; name a file in it", r.plot)
+		}
+		folder := filepath.Dir(file)
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 			return speed.Options{}, nil, misuse("--plot %s: there is no folder %s", r.plot, folder)
 		}

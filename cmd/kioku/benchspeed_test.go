@@ -237,6 +237,7 @@ func TestBenchSpeedRefusesWhatItCannotMeasureBeforeItBegins(t *testing.T) {
 		{[]string{"--sizes", "1k,2x"}, `--sizes: "2x" is no size; write numbers such as 1000, 10k or 1M`},
 		{[]string{"--sizes", "1"}, "--sizes: size 1 is not between 100 and 1,000,000"},
 		{[]string{"--only", "nothing such"}, `--only: no row's name contains "nothing such"; there are: `},
+		{[]string{"--plot", "."}, "--plot .: that is a folder; name a file in it"},
 		{[]string{"--plot", "no/such/folder/x.svg"}, "--plot no/such/folder/x.svg: there is no folder "},
 		{[]string{"--markdown", "--json"}, "--markdown and --json exclude each other"},
 		{[]string{"extra"}, "unknown command"},

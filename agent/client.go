@@ -31,6 +31,7 @@ type Options struct {
 
 // Client uses the memory of one agent. Its methods may be called concurrently.
 type Client struct {
+	// conn is nil where it is not the client's own.
 	conn    *grpc.ClientConn
 	memory  kiokuv1.MemoryServiceClient
 	target  string
@@ -46,12 +47,6 @@ func Dial(target string, opt Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Agent == "" {
-		opt.Agent = "main"
-	}
-	if opt.Timeout == 0 {
-		opt.Timeout = 10 * time.Second
-	}
 	if opt.Token != "" && opt.TLS == nil && !local {
 		return nil, fmt.Errorf("dial %s: the token would be readable on the network; set Options.TLS, or use a tunnel to this machine", target)
 	}
@@ -59,9 +54,26 @@ func Dial(target string, opt Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", target, err)
 	}
-	return &Client{
-		conn: conn, memory: kiokuv1.NewMemoryServiceClient(conn), target: target, agent: opt.Agent, timeout: opt.Timeout,
-	}, nil
+	c := New(kiokuv1.NewMemoryServiceClient(conn), opt)
+	c.conn, c.target = conn, target
+	return c, nil
+}
+
+// New returns a client that calls the service through memory, which belongs to the caller: Close does not end it. Token and
+// TLS of opt have no effect.
+func New(memory kiokuv1.MemoryServiceClient, opt Options) *Client {
+	if opt.Agent == "" {
+		opt.Agent = "main"
+	}
+	if opt.Timeout == 0 {
+		opt.Timeout = 10 * time.Second
+	}
+	return &Client{memory: memory, target: "memory service", agent: opt.Agent, timeout: opt.Timeout}
+}
+
+// For returns a client of another agent's memory over the same connection, which stays the first one's to close.
+func (c *Client) For(agent string) *Client {
+	return &Client{memory: c.memory, target: c.target, agent: agent, timeout: c.timeout}
 }
 
 func dialOptions(opt Options) []grpc.DialOption {
@@ -94,7 +106,12 @@ func checkTarget(target string) (local bool, err error) {
 }
 
 // Close ends the connection; running calls fail.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	if c.conn == nil {
+		return nil
+	}
+	return c.conn.Close()
+}
 
 // Agent returns the id of the agent whose memory the client uses.
 func (c *Client) Agent() string { return c.agent }

@@ -89,6 +89,14 @@ const (
 	LongTerm = "long_term"
 )
 
+// Sources of a note.
+const (
+	SourceUser  = "user"  // a person has written it
+	SourceAgent = "agent" // a model has, in its own words
+	SourceTool  = "tool"  // a model has, after it has read what a tool returned in the same turn
+	SourceFlush = "flush" // a model has, before a compaction
+)
+
 // Note is text to remember.
 type Note struct {
 	Text string
@@ -98,6 +106,8 @@ type Note struct {
 	Category string
 	// Key makes the call idempotent: a second note with the same key is not written.
 	Key string
+	// Source says where the note is from and is recorded beside it: one of the sources below, or empty for nothing.
+	Source string
 }
 
 // Appended says where a note is.
@@ -166,7 +176,7 @@ func (c *Client) Append(ctx context.Context, note Note) (Appended, error) {
 	ctx, cancel := c.call(ctx)
 	defer cancel()
 	resp, err := c.memory.MemoryAppend(ctx, &kiokuv1.MemoryAppendRequest{
-		Agent: c.agent, Text: note.Text, Target: note.Target, Category: note.Category, IdempotencyKey: note.Key,
+		Agent: c.agent, Text: note.Text, Target: note.Target, Category: note.Category, IdempotencyKey: note.Key, Source: note.Source,
 	})
 	if err != nil {
 		return Appended{}, c.failed("append to memory", err)

@@ -1023,8 +1023,11 @@ type MemoryAppendRequest struct {
 	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
 	// Two calls with one key write once.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Where the note is from, recorded beside it: "user", "agent" (a model's own words), "tool" (a model's words after it has
+	// read what a tool returned) or "flush". Empty records nothing.
+	Source        string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryAppendRequest) Reset() {
@@ -1088,6 +1091,13 @@ func (x *MemoryAppendRequest) GetCategory() string {
 func (x *MemoryAppendRequest) GetIdempotencyKey() string {
 	if x != nil {
 		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *MemoryAppendRequest) GetSource() string {
+	if x != nil {
+		return x.Source
 	}
 	return ""
 }
@@ -2291,13 +2301,14 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\vtotal_lines\x18\x05 \x01(\x05R\n" +
 	"totalLines\x12\x1c\n" +
 	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12\x1b\n" +
-	"\tnext_from\x18\a \x01(\x05R\bnextFrom\"\x9c\x01\n" +
+	"\tnext_from\x18\a \x01(\x05R\bnextFrom\"\xb4\x01\n" +
 	"\x13MemoryAppendRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
 	"\x06target\x18\x03 \x01(\tR\x06target\x12\x1a\n" +
 	"\bcategory\x18\x04 \x01(\tR\bcategory\x12'\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\"m\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
+	"\x06source\x18\x06 \x01(\tR\x06source\"m\n" +
 	"\x14MemoryAppendResponse\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +

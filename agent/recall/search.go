@@ -9,60 +9,43 @@ import (
 	"kioku/agent/prompt"
 )
 
-// call is the search of one memory. Its fields belong to the goroutine that searches until it was sent, and from then on to
-// the one that waits; ended and left to the Recaller's lock.
+// call is the search of one memory.
 type call struct {
 	source
-	Search
-	hits []agent.Hit
-	// ended says that the memory has answered, left that nobody waits for it any more.
-	ended, left bool
+	// done is closed, under the Recaller's lock, when outcome and hits are there.
+	done    chan struct{}
+	outcome Search
+	hits    []agent.Hit
+	// left says that nobody waits for it any more; the Recaller's lock guards it.
+	left bool
 }
 
-// search asks all memories at once and takes what comes before ctx ends. Searches and memories are in the order of asked.
+// search asks all memories at once and takes what comes before ctx ends. Both answers are in the order of asked.
 func (r *Recaller) search(ctx context.Context, asked []source, q agent.Query) ([]Search, []prompt.Memory) {
 	begin := time.Now()
-	answers := make(chan *call, len(asked))
-	calls, searches := make([]*call, len(asked)), make([]Search, len(asked))
-	waiting := map[*call]int{}
+	calls := make([]*call, len(asked))
 	for i, s := range asked {
-		if r.busy(s.agent) {
-			searches[i] = Search{Agent: s.agent, Err: ErrBusy}
+		calls[i] = &call{source: s, done: make(chan struct{})}
+		if r.hangs(s.agent) {
+			calls[i].outcome = Search{Agent: s.agent, Err: ErrBusy}
+			close(calls[i].done)
 			continue
 		}
-		c := &call{source: s}
-		waiting[c] = i
-		go func() {
-			r.ask(ctx, c, q)
-			answers <- c
-		}()
+		go r.ask(ctx, calls[i], q)
 	}
-	take := func(c *call) {
-		calls[waiting[c]], searches[waiting[c]] = c, c.Search
-		delete(waiting, c)
-	}
-	for len(waiting) > 0 {
-		select {
-		case c := <-answers:
-			take(c)
-			continue
-		case <-ctx.Done():
-		}
-		// What has come at the same moment counts.
-		for range len(answers) {
-			take(<-answers)
-		}
-		for c, i := range waiting {
-			r.leave(c)
-			searches[i] = Search{Agent: c.agent, Err: ctx.Err(), Took: time.Since(begin)}
-		}
-		break
-	}
+	searches := make([]Search, len(asked))
 	var all []prompt.Memory
-	for _, c := range calls {
-		if c != nil {
-			all = append(all, c.memories(c.hits)...)
+	for i, c := range calls {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			if r.leave(c) {
+				searches[i] = Search{Agent: c.agent, Err: ctx.Err(), Took: time.Since(begin)}
+				continue
+			}
 		}
+		searches[i] = c.outcome
+		all = append(all, c.memories(c.hits)...)
 	}
 	return searches, all
 }
@@ -76,28 +59,34 @@ func (r *Recaller) ask(ctx context.Context, c *call, q agent.Query) {
 		err = fmt.Errorf("recall from %s: %w", c.agent, err)
 	}
 	c.hits = found.Hits
-	c.Search = Search{Agent: c.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)}
+	c.outcome = Search{Agent: c.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.ended = true; c.left {
-		if r.hanging[c.agent]--; r.hanging[c.agent] == 0 {
-			delete(r.hanging, c.agent)
-		}
+	close(c.done)
+	if !c.left {
+		return
+	}
+	if r.hanging[c.agent]--; r.hanging[c.agent] == 0 {
+		delete(r.hanging, c.agent)
 	}
 }
 
-// leave stops waiting for a search.
-func (r *Recaller) leave(c *call) {
+// leave stops waiting for a search, and reports whether it has not ended.
+func (r *Recaller) leave(c *call) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !c.ended {
+	select {
+	case <-c.done:
+		return false
+	default:
 		c.left = true
 		r.hanging[c.agent]++
+		return true
 	}
 }
 
-// busy reports whether a search of an agent's memory hangs.
-func (r *Recaller) busy(agent string) bool {
+// hangs reports whether a search of an agent's memory that was left has not ended.
+func (r *Recaller) hangs(agent string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hanging[agent] > 0

@@ -56,10 +56,10 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 		return session.Compaction{}, err
 	}
 	t.store(ctx, v, d, p)
-	if ctx.Err() != nil {
-		return session.Compaction{}, ctx.Err()
+	if err := t.replace(ctx, v, made); err != nil {
+		return session.Compaction{}, err
 	}
-	return made, t.replace(made)
+	return made, nil
 }
 
 // Status tells how full the conversation is.

@@ -35,6 +35,7 @@ type thread struct {
 	lastTouch time.Time
 	cycle     int
 	flush     *Flush
+	flushed   int // messages before flush
 	// usage is that of the last answer since the last compaction, and since are the tokens of the messages after it.
 	usage *llm.Usage
 	since int
@@ -85,7 +86,7 @@ func (t *thread) add(l Line) {
 		t.prune(l)
 	case KindFlush:
 		if l.Flush.Cycle == t.cycle {
-			t.flush = l.Flush
+			t.flush, t.flushed = l.Flush, len(t.messages)+len(t.open)
 		}
 	}
 }
@@ -151,7 +152,7 @@ func (t *thread) compact(l Line) {
 	}
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
 	t.bytes = 0
-	t.flush = nil
+	t.flush, t.flushed = nil, 0
 	t.cycle++
 }
 
@@ -171,7 +172,7 @@ func (t *thread) prune(l Line) {
 func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
-		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Cycle: t.cycle, Flush: t.flush,
+		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Cycle: t.cycle, Flush: t.flush, Flushed: t.flushed,
 		LastUsage: t.usage, SinceUsage: t.since,
 	}
 	for id, e := range t.edits {

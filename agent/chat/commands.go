@@ -51,10 +51,7 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	if err != nil {
 		return session.Compaction{}, err
 	}
-	d, p, err := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
-	if err != nil {
-		return session.Compaction{}, err
-	}
+	d, p, _ := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
 	t.store(ctx, v, d, p)
 	if err := t.replace(ctx, v, made); err != nil {
 		return session.Compaction{}, err

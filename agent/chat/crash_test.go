@@ -189,7 +189,7 @@ func checkCrashed(t *testing.T, dir string, point int) []string {
 		t.Errorf("point %d: %d turns answered, %d sent again, %d compactions", point, n, again, compactions)
 	}
 	for cycle, n := range flushed {
-		if n > 1 {
+		if n > 2 { // one at the threshold, and one of what came between that and the compaction
 			t.Errorf("point %d: cycle %d has %d flushes", point, cycle, n)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"kioku/agent/compact"
 	"kioku/agent/flush"
-	"kioku/agent/prune"
 	"kioku/agent/session"
 )
 
@@ -35,11 +34,8 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	v := t.opt.Session.View()
-	d, p, err := t.decide(v, flush.State{Projected: projected})
-	if err != nil {
-		t.notice("Memories are not stored and old messages not summarised: %v", err)
-		return nil
-	}
+	// Where the ledger cannot be read, the flush is going to say so.
+	d, p, _ := t.decide(v, flush.State{Projected: projected})
 	t.store(ctx, v, d, p)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
@@ -88,13 +84,14 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, f
 	return c.opt.Sidecar.Decide(c.opt.Session.ID(), v.Cycle, st)
 }
 
-// store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash. Why there is
-// none before a compaction is recorded.
+// store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash; once a cycle,
+// whatever comes of it. Why there is none before a compaction is recorded.
 func (t *turn) store(ctx context.Context, v session.View, d flush.Decision, p flush.Progress) {
 	switch {
-	case d.Flush, p.Begun && !p.Done && v.Flush == nil:
+	case v.Flush != nil:
+	case d.Flush, p.Begun && !p.Done:
 		t.flush(ctx, v)
-	case d.Compact && v.Flush == nil:
+	case d.Compact:
 		t.record(v.Cycle, flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason})
 	}
 }
@@ -145,12 +142,8 @@ func (t *turn) replace(ctx context.Context, v session.View, made session.Compact
 // so, and old messages are summarised, the second time more of them.
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()
-	d, p, err := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true})
-	if err != nil {
-		t.notice("Memories are not stored: %v", err)
-	} else {
-		t.store(ctx, v, d, p)
-	}
+	d, p, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true})
+	t.store(ctx, v, d, p)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -158,7 +151,7 @@ func (t *turn) shrink(ctx context.Context, try int) error {
 	if try > 0 {
 		return t.compact(ctx, least)
 	}
-	err = t.compact(ctx, 0)
+	err := t.compact(ctx, 0)
 	if errors.Is(err, compact.ErrNothing) {
 		err = t.compact(ctx, least)
 	}

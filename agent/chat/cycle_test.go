@@ -162,7 +162,8 @@ func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
 	}{
 		"read-only": {func(w *world) { w.sidecar.ReadOnly = true }, session.FlushSkipped, "read-only", 0},
 		"disabled":  {func(w *world) { w.sidecar.Flush.Enabled = false }, session.FlushSkipped, "disabled", 0},
-		"no disk":   {func(w *world) { w.notes.err = status.Error(codes.PermissionDenied, "read-only file system") }, session.FlushFailed, "read-only file system", 1},
+		"denied":    {func(w *world) { w.notes.err = status.Error(codes.PermissionDenied, "no right to write") }, session.FlushSkipped, "no right to write", 1},
+		"no disk":   {func(w *world) { w.notes.err = status.Error(codes.Internal, "no space left on device") }, session.FlushFailed, "no space left", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := []llmtest.Step{llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000)}

@@ -85,10 +85,10 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, f
 }
 
 // store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash; once a cycle,
-// whatever comes of it. Why there is none before a compaction is recorded.
+// whatever comes of it, and not where nothing was said since the last one. Why there is none before a compaction is recorded.
 func (t *turn) store(ctx context.Context, v session.View, d flush.Decision, p flush.Progress) {
 	switch {
-	case v.Flush != nil:
+	case v.Flush != nil, v.Flushed == len(v.Messages):
 	case d.Flush, p.Begun && !p.Done:
 		t.flush(ctx, v)
 	case d.Compact:

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"kioku/agent/flush"
 	"kioku/agent/prune"
@@ -10,39 +11,12 @@ import (
 	"kioku/llm"
 )
 
-const (
-	// earlier stands before the summary in the system prompt of a flush.
-	earlier = "\n\n## Earlier in this conversation\n\nThis is shown for context only. What matters in it is in memory already: do not save it again.\n\n"
-	// leftOut stands in the messages of a flush for those that were flushed before.
-	leftOut = "[What was said before this is in memory already and is left out.]"
-)
+// seen stands behind the messages of a flush that an earlier one has seen, which are there for what comes after them.
+const seen = "[What was said up to here is in memory already. Save only what follows.]"
 
 // flush stores memories and records what came of it. One that was given up in the middle is resumed by the next turn.
 func (t *turn) flush(ctx context.Context, v session.View) flush.Outcome {
-	job := t.job(v)
-	if v.Cycle > 0 {
-		t.setAside(&job)
-	}
-	return t.runFlush(ctx, job)
-}
-
-// job is the flush of all messages.
-func (t *turn) job(v session.View) flush.Job {
-	id := t.opt.Session.ID()
-	return flush.Job{
-		Session: id, Cycle: v.Cycle, Holder: id,
-		System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: prune.Apply(v.Messages, v.Edits),
-	}
-}
-
-// setAside takes the summary out of the messages of a flush where all that it is of was flushed before: what is stored would
-// be stored again in other words, cycle by cycle. It stays in sight as a part of the system prompt.
-func (t *turn) setAside(job *flush.Job) {
-	if before, err := t.opt.Sidecar.Ledger().Progress(job.Session, job.Cycle-1); err != nil || !before.Done {
-		return
-	}
-	job.System += earlier + job.Messages[0].Text
-	job.Messages[0].Text = leftOut
+	return t.runFlush(ctx, t.job(v))
 }
 
 // flushLate stores memories once more in a cycle, those of messages that came after its flush and are about to go. There are
@@ -51,9 +25,17 @@ func (t *turn) setAside(job *flush.Job) {
 func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 	job := t.job(v)
 	job.Session = fmt.Sprintf("%s+%d", job.Session, v.Flushed)
-	before := llm.Message{Role: llm.RoleUser, Text: leftOut}
-	job.Messages = append([]llm.Message{before}, job.Messages[v.Flushed:]...)
 	return t.runFlush(ctx, job)
+}
+
+// job is the flush of a conversation.
+func (t *turn) job(v session.View) flush.Job {
+	id := t.opt.Session.ID()
+	messages := prune.Apply(v.Messages, v.Edits)
+	if v.Flushed > 0 && v.Flushed < len(messages) {
+		messages = slices.Insert(messages, v.Flushed, llm.Message{Role: llm.RoleUser, Text: seen})
+	}
+	return flush.Job{Session: id, Cycle: v.Cycle, Holder: id, System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: messages}
 }
 
 // runFlush runs a flush and records its outcome.

@@ -231,7 +231,7 @@ func TestAFactOfTheThirdTurnIsRecalledAfterTwoHundredTurns(t *testing.T) {
 		}
 		w.say(c, message, each)
 	}
-	if compactions < 3 || flushes != compactions && flushes != compactions+1 {
+	if compactions < 3 || flushes < compactions || flushes > 2*compactions+1 { // at the threshold, and of what came after that
 		t.Errorf("%d compactions and %d flushes", compactions, flushes)
 	}
 	if n := strings.Count(w.notes.text(), "4-17-32"); n != 1 {

@@ -35,7 +35,7 @@ type thread struct {
 	lastTouch time.Time
 	cycle     int
 	flush     *Flush
-	flushed   int // messages before flush
+	flushed   int // messages that a flush has seen
 	// usage is that of the last answer since the last compaction, and since are the tokens of the messages after it.
 	usage *llm.Usage
 	since int
@@ -86,7 +86,10 @@ func (t *thread) add(l Line) {
 		t.prune(l)
 	case KindFlush:
 		if l.Flush.Cycle == t.cycle {
-			t.flush, t.flushed = l.Flush, len(t.messages)+len(t.open)
+			t.flush = l.Flush
+		}
+		if l.Flush.Outcome == FlushDone {
+			t.flushed = len(t.messages) + len(t.open)
 		}
 	}
 }
@@ -152,7 +155,9 @@ func (t *thread) compact(l Line) {
 	}
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
 	t.bytes = 0
-	t.flush, t.flushed = nil, 0
+	t.flush = nil
+	// The summary takes the place of what was before the first kept message.
+	t.flushed = max(t.flushed-from+1, 0)
 	t.cycle++
 }
 

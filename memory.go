@@ -123,6 +123,8 @@ type Note struct {
 	Category string
 	// Key makes the call idempotent: a second note with the same key is not written.
 	Key string
+	// Source is who has written it, one of the constants NoteFrom..., and is recorded beside the text; empty records nothing.
+	Source string
 }
 
 // Appended says where a note is.

@@ -205,11 +205,12 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		}
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
-	if err := m.openStore(ctx, splitter.Fingerprint()); err != nil {
+	if err := m.openStore(ctx, splitter.Fingerprint()+marksVersion); err != nil {
 		return nil, err
 	}
 	ix := opt.Index
 	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.analyze
+	ix.Hide = hideMarks
 	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
 	m.Configure(opt.Search)
 	return m, nil

@@ -42,6 +42,9 @@ const (
 	markEnd   = " -->"
 )
 
+// marksVersion is part of the fingerprint of an index. It changes whenever hideMarks takes out something else.
+const marksVersion = ", marks v1"
+
 // markOf is the mark of a note, empty for one without key and source.
 func markOf(n Note) string {
 	if n.Key == "" && n.Source == "" {

@@ -225,6 +225,14 @@ func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
 // IsSession reports whether a path of the index names a transcript, of which [Sessions.Render] is to be shown.
 func (x *Indexer) IsSession(p string) bool { return x.layout.sessions != "" && reserved(p) }
 
+// Limit is the size in bytes above which the file at a path of the index is skipped.
+func (x *Indexer) Limit(p string) int64 {
+	if x.IsSession(p) {
+		return limitOf(SourceSessions, x.opt.MaxFileBytes)
+	}
+	return x.opt.MaxFileBytes
+}
+
 // excluded reports whether ignore files keep rel out. An unreadable one keeps out everything.
 func excluded(root, rel string) bool {
 	r, err := os.OpenRoot(root)

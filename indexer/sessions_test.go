@@ -127,7 +127,7 @@ func TestAFolderNamedSessionsInTheWorkspaceKeepsItsOwnPaths(t *testing.T) {
 	f.shows(f.path("sessions/t.md"), "more notes")
 	f.must(os.Remove(own))
 	f.gone(own)
-	f.holds("sessions/s.jsonl")
+	f.holds("sessions/s.jsonl", f.path("sessions/t.md"))
 	for p, want := range map[string]string{own: own, "sessions/s.jsonl": transcript} {
 		if root, rel, ok := f.x.Owns(p); !ok || filepath.Join(root, rel) != want {
 			t.Errorf("Owns(%q) = %q, %q, %v", p, root, rel, ok)

@@ -13,7 +13,7 @@ func sessionFields() []Field {
 	return []Field{
 		sourceList("sources", "What is indexed: memory, and sessions for what users and assistants have said in the agent's transcripts.",
 			func(c *Config) *[]string { return &c.Sources }),
-		number("sync.sessions.deltaBytes", "Bytes by which a transcript grows before the daemon indexes it again.", 1, 1<<30,
+		number("sync.sessions.deltaBytes", "Bytes by which a transcript grows before the daemon indexes it again.", 1, 1<<26,
 			func(c *Config) *int64 { return &c.Index.Sessions.DeltaBytes }),
 		number("sync.sessions.deltaMessages", "Messages by which a transcript grows before the daemon indexes it again.", 1, 1_000_000,
 			func(c *Config) *int { return &c.Index.Sessions.DeltaMessages }),

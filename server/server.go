@@ -63,7 +63,7 @@ type Server struct {
 	health *health.Server
 	// sidecars by agent id; they do not change once anyone is served.
 	sidecars map[string]Sidecar
-	panics atomic.Int64
+	panics   atomic.Int64
 
 	// stopping is closed, once, when the server begins to end.
 	stopping chan struct{}

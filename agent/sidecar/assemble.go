@@ -55,7 +55,7 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	switch {
 	case t.Mode != bootstrap.Full:
 		p.Recall.Skipped = recall.SkippedMode
-	case t.NoRecall:
+	case t.NoRecall || s.opt.NoRecall:
 		p.Recall.Skipped = recall.SkippedOff
 	default:
 		p.Recall = s.search(ctx, t)

@@ -38,8 +38,10 @@ type Options struct {
 	Bootstrap bootstrap.Options
 	Skills    skills.Options
 	Recall    recall.Options
-	Prune     prune.Settings
-	Flush     flush.Settings
+	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
+	NoRecall bool
+	Prune    prune.Settings
+	Flush    flush.Settings
 	// KeepRecentTokens stay in a compaction; 0 means 20,000.
 	KeepRecentTokens int
 	// CacheFriendly is the order of prompts whose turn does not say.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -121,28 +120,50 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 	return srv, listeners, err
 }
 
-// tellMemory says how each agent's memory answers. One that does not is no error: prompts are made without recall until it
-// does.
+// tellMemory says whether the memories of the agents answer. One that does not is no error: prompts are made without recall
+// until it does.
 func (a *app) tellMemory(ctx context.Context, places []config.Place, memory *agent.Client, target string) {
 	var ids []string
 	for _, p := range places {
 		ids = append(ids, p.Agent)
-		if err := probe(ctx, memory.For(p.Agent)); err != nil && ctx.Err() == nil {
-			a.notice("the memory of agent %s at %s does not answer: %v; prompts are made without recall until it does%s", p.Agent, target, err, remedy(err))
+	}
+	for _, id := range ids {
+		err := probe(ctx, memory.For(id))
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		a.notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
+		if errors.Is(err, agent.ErrUnavailable) {
+			break
 		}
 	}
 	if ctx.Err() == nil {
-		a.notice("ready: %s, with the memory at %s", strings.Join(ids, ", "), target)
+		a.notice("ready: %s beside the memory at %s", strings.Join(ids, ", "), target)
 	}
 }
 
-// probe asks a memory for something that costs next to nothing.
+// missing says why a memory is not there, and what to do.
+func missing(err error, id, target string) string {
+	switch {
+	case errors.Is(err, agent.ErrUnavailable):
+		return fmt.Sprintf("no memory service answers at %s; start one with kioku serve, or name another with --memory", target)
+	case errors.Is(err, agent.ErrNotFound):
+		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or give a token that reaches it", target, id)
+	case errors.Is(err, agent.ErrDenied):
+		return fmt.Sprintf("the memory service at %s lets nobody in with this token; check sidecar.token", target)
+	}
+	return fmt.Sprintf("the memory of agent %s at %s: %v", id, target, err)
+}
+
+// probe asks whether a service has the memory of an agent. A path that can be no memory file is refused as such only by one
+// that has it, and costs it nothing.
 func probe(ctx context.Context, memory *agent.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, daemonWait)
 	defer cancel()
-	_, err := memory.Get(ctx, agent.GetRequest{Path: "MEMORY.md", Lines: 1})
+	_, err := memory.Get(ctx, agent.GetRequest{Path: "/"})
+	var refused *agent.InputError
+	if errors.As(err, &refused) {
+		return nil
+	}
 	return err
 }
-
-var _ = fmt.Sprint
-var _ = slog.LevelInfo

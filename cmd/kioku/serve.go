@@ -102,10 +102,10 @@ func (a *app) checkAgents(conf *config.Config) error {
 
 // daemon is the state of a running kioku serve.
 type daemon struct {
-	app      *app
-	conf     *config.Config
-	level    *slog.LevelVar
-	log      *slog.Logger
+	app   *app
+	conf  *config.Config
+	level *slog.LevelVar
+	log   *slog.Logger
 	// places of the agents, and their memories in the same order.
 	places   []config.Place
 	memories []*kioku.Memory

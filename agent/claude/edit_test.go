@@ -163,7 +163,7 @@ func TestRecalledMemoriesAreTakenOutOfWhatIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := &notes{t: t, tool: tool, folder: filepath.Join(base, "memory"), kept: filepath.Join(base, "kept")}
-	frame := prompt.Frame([]prompt.Memory{{Path: "memory/old.md", StartLine: 1, EndLine: 1, Text: "old tea"}}, []byte("key"))
+	frame, _ := prompt.Frame(prompt.Input{Recalled: []prompt.Memory{{Path: "memory/old.md", StartLine: 1, EndLine: 1, Text: "old tea"}}})
 	if !strings.Contains(frame, "old tea") {
 		t.Fatalf("no frame: %q", frame)
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -51,19 +52,18 @@ func (f *folder) rename(oldPath, newPath string) (string, error) {
 	return fmt.Sprintf("Renamed %s to %s.", shown(from), shown(to)), nil
 }
 
-// move renames. The new name is first taken by something empty, because a rename replaces what else may come to have it.
+// move renames. The rename of a file replaces a file, so the new name is first taken by an empty one; that of a folder
+// replaces nothing.
 func (f *folder) move(from, to string, isFolder bool) error {
-	var err error
-	if isFolder {
-		err = f.root.Mkdir(to, 0o755)
-	} else {
-		err = writeFile(f.root, to, "", 0o644)
-	}
-	if err != nil {
-		return err
+	if !isFolder {
+		if err := writeFile(f.root, to, "", 0o644); err != nil {
+			return err
+		}
 	}
 	if err := f.root.Rename(from, to); err != nil {
-		f.root.Remove(to)
+		if !isFolder {
+			err = errors.Join(err, f.root.Remove(to))
+		}
 		return err
 	}
 	if err := syncFolder(f.root, path.Dir(to)); err != nil {

@@ -75,9 +75,13 @@ func TestAnAgentIdThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutAgentsIsRefused(t *testing.T) {
-	if _, err := server.New(server.Options{}); err == nil {
-		t.Error("New returned no error")
+func TestAServerWithoutAgentsServesNobody(t *testing.T) {
+	l, err := server.ListenTCP("127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newServer(t, server.Options{}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), "no agent") {
+		t.Errorf("Serve returned %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"kioku/agent"
@@ -38,8 +39,10 @@ type Options struct {
 	Bootstrap bootstrap.Options
 	Skills    skills.Options
 	Recall    recall.Options
-	Prune     prune.Settings
-	Flush     flush.Settings
+	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
+	NoRecall bool
+	Prune    prune.Settings
+	Flush    flush.Settings
 	// KeepRecentTokens stay in a compaction; 0 means 20,000.
 	KeepRecentTokens int
 	// CacheFriendly is the order of prompts whose turn does not say.
@@ -122,6 +125,12 @@ func (s *Sidecar) Agent() string { return s.opt.Agent }
 
 // Model returns the model of the sidecar, nil where there is none.
 func (s *Sidecar) Model() llm.Model { return s.opt.Model }
+
+// Shared returns the agents that are searched beside the own memory where a turn names none.
+func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
+
+// Count counts the tokens of a text as Compact does.
+func (s *Sidecar) Count(text string) int { return s.opt.Counter.Count(text) }
 
 // window is that of the model, 0 where there is none or it is not known.
 func (s *Sidecar) window() int {

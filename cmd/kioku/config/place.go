@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,6 +21,8 @@ var (
 type Place struct {
 	Agent, Workspace string
 	ExtraPaths       []string
+	// AgentDir is a folder whose bootstrap files replace those of the workspace, empty for none.
+	AgentDir string
 	// Assumed says that the workspace is the working directory, which looks like one, and that nobody named it.
 	Assumed bool
 }
@@ -40,7 +43,7 @@ func (c *Config) Place(agent string) (Place, error) {
 		return Place{}, &Error{Key: "agent", Problem: err.Error()}
 	}
 	own := c.Agents[agent]
-	p := Place{Agent: agent, ExtraPaths: c.Index.ExtraPaths}
+	p := Place{Agent: agent, ExtraPaths: c.Index.ExtraPaths, AgentDir: cmp.Or(own.AgentDir, c.AgentDir)}
 	if own.ExtraPaths != nil {
 		p.ExtraPaths = own.ExtraPaths
 	}

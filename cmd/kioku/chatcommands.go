@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kioku/agent/chat"
 	"kioku/agent/compact"
 	"kioku/agent/session"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -95,7 +96,14 @@ func (r *repl) search(ctx context.Context, query string) error {
 }
 
 func (r *repl) flush(ctx context.Context, _ string) error {
-	outcome := r.talk.Flush(ctx, r.view.event)
+	told := false
+	outcome := r.talk.Flush(ctx, func(e chat.Event) {
+		told = told || e.Flushed != nil
+		r.view.event(e)
+	})
+	if !told {
+		r.view.note("%s", flushedLine(&outcome))
+	}
 	if outcome.Outcome == session.FlushFailed {
 		return fmt.Errorf("the flush failed: %s", outcome.Reason)
 	}

@@ -31,6 +31,10 @@ func (v *view) event(e chat.Event) {
 	case e.Pruned != nil:
 		v.note("%s", prunedLine(e.Pruned))
 	case e.Flushed != nil:
+		// Of any other a notice tells.
+		if e.Flushed.Outcome != session.FlushDone {
+			return
+		}
 		v.note("%s", flushedLine(e.Flushed))
 	case e.Compacted != nil:
 		v.note("%s", compactedLine(e.Compacted))

@@ -14,9 +14,6 @@ import (
 // begin opens a session, and leaves the one before it.
 func (r *repl) begin(id string) error {
 	s, report, err := session.Open(r.folder, id, r.options)
-	if errors.Is(err, session.ErrInUse) {
-		return fmt.Errorf("%w; end the other chat, or begin a new session", err)
-	}
 	if err != nil {
 		return err
 	}
@@ -39,12 +36,13 @@ func (r *repl) leave() error {
 	}
 	s := r.session
 	r.session = nil
-	empty := s.Size() == 0
-	if err := s.Close(); err != nil {
-		return fmt.Errorf("close session %s: %w", s.ID(), err)
+	var err error
+	if s.Size() == 0 {
+		// Its lock keeps others out until it is closed.
+		err = os.Remove(filepath.Join(r.folder, s.ID()+".jsonl"))
 	}
-	if empty {
-		return os.Remove(filepath.Join(r.folder, s.ID()+".jsonl"))
+	if err = errors.Join(err, s.Close()); err != nil {
+		return fmt.Errorf("close session %s: %w", s.ID(), err)
 	}
 	return nil
 }

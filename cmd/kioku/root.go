@@ -29,7 +29,7 @@ func (a *app) rootCmd() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	a.addGlobals(root)
 	root.AddCommand(
-		a.initCmd(), a.serveCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
+		a.initCmd(), a.serveCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.chatCmd(), a.statusCmd(),
 		a.explainCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
 	)
 	return root

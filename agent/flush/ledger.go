@@ -3,6 +3,7 @@ package flush
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -20,7 +21,9 @@ var (
 type HeldError struct{ Until time.Time }
 
 // Error implements error.
-func (e *HeldError) Error() string { panic("contract") }
+func (e *HeldError) Error() string {
+	return ErrHeld.Error() + " until " + e.Until.Format(time.RFC3339) + "; try again then"
+}
 
 // Is reports whether target is ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
@@ -36,7 +39,14 @@ type LedgerOptions struct {
 
 // Ledger keeps the flushes of one agent in a folder. Several processes may use one folder. Its methods may be called
 // concurrently.
-type Ledger struct{}
+//
+// A flush has a record, a spool with the messages that were about to go, and a journal with what a Runner has done. Spool
+// and journal of a flush that has ended well are removed when the flush of a later cycle of the session begins, and its
+// record after 30 days. Those of a flush that has not ended well stay.
+type Ledger struct {
+	folder string
+	opt    LedgerOptions
+}
 
 // Lease is a flush that was begun.
 type Lease struct {
@@ -47,11 +57,14 @@ type Lease struct {
 	Expires time.Time
 	// Attempt counts from 1.
 	Attempt int
-	// Resumed says that the same holder, or one whose lease has ended, has begun it before; Done that it has ended well.
+	// Resumed says that the same holder, or one whose lease has ended or was given back, has begun it before; Done that it
+	// has ended well. Then nothing is leased.
 	Resumed, Done bool
-	// Spool are the messages that were given when it was first begun.
+	// Spool are the messages that were given when it was first begun, without white space between their parts; nil where the
+	// flush has ended well.
 	Spool []json.RawMessage
-	// NoteKey before the number of a note, from 1, is the note's idempotency key.
+	// NoteKey before the number of a note, from 1, is the note's idempotency key. It stays the same until the attempt is
+	// aborted: the notes of another attempt may be others.
 	NoteKey string
 }
 
@@ -63,18 +76,134 @@ type Progress struct {
 }
 
 // NewLedger returns a ledger in a folder, which is made when it is first written to.
-func NewLedger(folder string, opt LedgerOptions) *Ledger { panic("contract") }
-
-// Begin takes the lease of a cycle's flush. The spool is on disk when it returns.
-func (l *Ledger) Begin(session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
-	panic("contract")
+func NewLedger(folder string, opt LedgerOptions) *Ledger {
+	if opt.Lease <= 0 {
+		opt.Lease = Defaults().Lease
+	}
+	if opt.Attempts <= 0 {
+		opt.Attempts = Defaults().Attempts
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	return &Ledger{folder: folder, opt: opt}
 }
 
-// Commit ends a flush well.
-func (l *Ledger) Commit(id, holder string) error { panic("contract") }
+// Begin takes the lease of a cycle's flush. The spool is on disk when it returns. A flush that was begun before, by the
+// same holder or by one whose lease has ended or was given back, goes on with the spool of then.
+//
+// Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted where no attempt is left, and an
+// *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
+// and for a message that is no JSON. Where a file is damaged, the error names it.
+func (l *Ledger) Begin(session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
+	if err := checkFlush(session, cycle, holder); err != nil {
+		return Lease{}, err
+	}
+	lines, err := spoolLines(spool)
+	if err != nil {
+		return Lease{}, err
+	}
+	f, err := l.open(true)
+	if err != nil {
+		return Lease{}, fmt.Errorf("begin flush: %w", err)
+	}
+	defer f.close()
+	lease, err := l.begin(f, flushID(session, cycle), record{Session: session, Cycle: cycle, Holder: holder}, lines)
+	if err != nil {
+		return Lease{}, fmt.Errorf("begin flush: %w", err)
+	}
+	return lease, nil
+}
 
-// Abort gives a flush back and returns how many attempts are left.
-func (l *Ledger) Abort(id, holder, reason string) (left int, err error) { panic("contract") }
+// begin is Begin with the folder locked.
+func (l *Ledger) begin(f *folder, id string, want record, lines []byte) (Lease, error) {
+	now := l.opt.Now()
+	r, begun, err := f.record(id)
+	if err != nil {
+		return Lease{}, err
+	}
+	if r.Done {
+		return r.lease(id, true, nil), nil
+	}
+	if r.Holder != "" && r.Holder != want.Holder && now.Before(r.Expires) {
+		return Lease{}, &HeldError{Until: r.Expires}
+	}
+	if r.Failed >= l.opt.Attempts {
+		return Lease{}, fmt.Errorf("%w (%d times), the last time: %s", ErrExhausted, r.Failed, r.Reason)
+	}
+	if !begun {
+		r = want
+		r.Begun = now
+		if r.Messages, err = f.writeSpool(id, lines, now); err != nil {
+			return Lease{}, err
+		}
+		f.tidy(id, want.Session, want.Cycle, now)
+	}
+	spool, err := f.readSpool(id, r.Messages)
+	if err != nil {
+		return Lease{}, err
+	}
+	r.Holder, r.Expires = want.Holder, now.Add(l.opt.Lease)
+	if err := f.writeRecord(id, r); err != nil {
+		return Lease{}, err
+	}
+	return r.lease(id, begun, spool), nil
+}
 
-// Progress returns how far the flush of a cycle is.
-func (l *Ledger) Progress(session string, cycle int) (Progress, error) { panic("contract") }
+// Commit ends a flush well. Committing twice is harmless. It returns ErrUnknown for a flush that there is not, that was
+// aborted, or that somebody else has taken over.
+func (l *Ledger) Commit(id, holder string) error {
+	err := l.change(id, holder, func(r *record) {
+		r.Done = true
+	})
+	if err != nil {
+		return fmt.Errorf("commit flush: %w", err)
+	}
+	return nil
+}
+
+// Abort gives a flush back and returns how many attempts are left. It returns ErrUnknown as Commit does, and for a flush
+// that has ended well.
+func (l *Ledger) Abort(id, holder, reason string) (left int, err error) {
+	err = l.change(id, holder, func(r *record) {
+		r.Holder, r.Expires, r.Reason = "", time.Time{}, clip(reason)
+		r.Failed++
+		left = max(0, l.opt.Attempts-r.Failed)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("abort flush: %w", err)
+	}
+	return left, nil
+}
+
+// change changes the record of a flush that holder holds. That of a flush that has ended well stays as it is.
+func (l *Ledger) change(id, holder string, edit func(*record)) error {
+	f, err := l.open(false)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	r, err := f.held(id, holder)
+	if err != nil || r.Done {
+		return err
+	}
+	edit(&r)
+	return f.writeRecord(id, r)
+}
+
+// Progress returns how far the flush of a cycle is. One that was never begun has none, and is no error.
+func (l *Ledger) Progress(session string, cycle int) (Progress, error) {
+	f, err := l.peek()
+	if errors.Is(err, ErrUnknown) {
+		return Progress{}, nil
+	}
+	if err != nil {
+		return Progress{}, fmt.Errorf("read flush: %w", err)
+	}
+	defer f.close()
+	r, begun, err := f.record(flushID(session, cycle))
+	if err != nil {
+		return Progress{}, fmt.Errorf("read flush: %w", err)
+	}
+	return Progress{Begun: begun, Done: r.Done, Attempts: r.Failed}, nil
+}

@@ -48,14 +48,18 @@ type Prompt struct {
 // not counts as bootstrap.None.
 func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	t = s.settle(t)
-	recalled := make(chan recall.Outcome)
-	go func() { recalled <- s.remember(ctx, t) }()
-	// The disk is looked at meanwhile.
 	p := Prompt{Group: *t.Group, Files: s.files.Load(t.Mode, *t.Group)}
 	if t.Mode == bootstrap.Full {
 		p.Skills = s.skills.Load()
 	}
-	p.Recall = <-recalled
+	switch {
+	case t.Mode != bootstrap.Full:
+		p.Recall.Skipped = recall.SkippedMode
+	case t.NoRecall:
+		p.Recall.Skipped = recall.SkippedOff
+	default:
+		p.Recall = s.search(ctx, t)
+	}
 	in := s.input(t, p.Recall.Memories)
 	in.Files, in.Skills, in.SkillsShort = p.Files, p.Skills.Block, p.Skills.Names
 	p.Result = prompt.Assemble(in)
@@ -108,7 +112,7 @@ func (s *Sidecar) remember(ctx context.Context, t Turn) recall.Outcome {
 	return s.search(ctx, t)
 }
 
-// search searches the memories of a settled turn.
+// search recalls for a settled turn.
 func (s *Sidecar) search(ctx context.Context, t Turn) recall.Outcome {
 	return s.recall.Recall(ctx, recall.Request{Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Now: t.Now})
 }

@@ -101,7 +101,7 @@ func TestATurnSaysWhatTheSettingsLeaveOpen(t *testing.T) {
 		if got := fmt.Sprintf("%s, %s, group %v", strings.Join(found, " "), last, p.Group); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
-		if !strings.Contains(p.Prompt, "2027-03-02") {
+		if !strings.Contains(p.Prompt, "2027-03-02") || strings.Contains(p.Prompt, "Others read this conversation") != p.Group {
 			t.Errorf("%s: it is %s", name, p.Prompt)
 		}
 	}

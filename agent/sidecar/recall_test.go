@@ -31,9 +31,13 @@ func TestRecallReturnsTheBlockOfThePrompt(t *testing.T) {
 	if out, block := s.Recall(t.Context(), question); block != "" || len(out.Memories) > 0 || len(out.Searches) != 1 {
 		t.Errorf("%q, %+v", block, out)
 	}
-	turn := question
-	turn.Mode, turn.Channel = bootstrap.None, "slack"
 	own.notes = []agent.Note{{Text: "private"}}
+	turn := question
+	turn.Mode = bootstrap.None
+	if _, block := s.Recall(t.Context(), turn); !strings.Contains(block, "private") {
+		t.Errorf("%q", block)
+	}
+	turn.Channel = "slack"
 	if out, block := s.Recall(t.Context(), turn); block != "" || out.Skipped == "" || len(out.Memories) > 0 {
 		t.Errorf("%q, %+v", block, out)
 	}

@@ -41,8 +41,9 @@ type Options struct {
 	Recall    recall.Options
 	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
 	NoRecall bool
-	Prune    prune.Settings
-	Flush    flush.Settings
+	// Prune and Flush do nothing where they are the zero value.
+	Prune prune.Settings
+	Flush flush.Settings
 	// KeepRecentTokens stay in a compaction; 0 means 20,000.
 	KeepRecentTokens int
 	// CacheFriendly is the order of prompts whose turn does not say.
@@ -66,13 +67,18 @@ type Sidecar struct {
 	files  *bootstrap.Loader
 	skills *skills.Loader
 	recall *recall.Recaller
+	ledger *flush.Ledger
 	// counter remembers what it has counted for prompts.
 	counter prompt.Counter
 }
 
 // New returns a sidecar. It returns an error where a setting is missing or wrong.
 func New(opt Options) (*Sidecar, error) {
-	if err := opt.settle(); err != nil {
+	folder, err := flushFolder(opt.State, opt.Agent)
+	if err == nil {
+		err = opt.settle()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sidecar of %.100q: %w", opt.Agent, err)
 	}
 	return &Sidecar{
@@ -80,6 +86,7 @@ func New(opt Options) (*Sidecar, error) {
 		files:   bootstrap.New(opt.Bootstrap),
 		skills:  skills.New(opt.Skills),
 		recall:  recall.New(opt.Recall, func(agent string) recall.Memory { return opt.Memories(agent) }),
+		ledger:  flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
 		counter: prompt.Remember(opt.Counter),
 	}, nil
 }
@@ -92,13 +99,10 @@ func (o *Options) settle() error {
 	case o.Memories == nil:
 		return errors.New("no memories")
 	}
-	if _, err := flushFolder(o.State, o.Agent); err != nil {
-		return err
-	}
 	if o.Prune.Mode == "" {
 		o.Prune.Mode = prune.ModeOff
 	}
-	if err := o.Prune.Check(); err != nil {
+	if err := errors.Join(o.Prune.Check(), o.Flush.Check()); err != nil {
 		return err
 	}
 	if o.Counter == nil {

@@ -13,10 +13,13 @@ import (
 const (
 	// maxShrinks is how often a request that is too long is tried again.
 	maxShrinks = 2
-	// A compaction that has come to nothing is tried again when the next prompt has grown by a part of the window, at least
-	// by minGrowth tokens.
+	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens:
+	// after one that has come to nothing, and where a window is so small that there is no room after one either.
 	growthParts = 20
 	minGrowth   = 500
+	// A summary has at most 1/summaryParts of the window; at least 1/leastParts of it stays beside that.
+	summaryParts = 8
+	leastParts   = 16
 	// shrinkParts of the conversation are summarised when nothing else makes it fit, all but one.
 	shrinkParts = 3
 	// charsPerToken is how pruning counts.
@@ -40,8 +43,8 @@ func (t *turn) prepare(ctx context.Context) error {
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
 	}
-	if err := t.compact(ctx, 0); err != nil {
-		t.patience = projected + max(t.model.Window()/growthParts, minGrowth)
+	if err := t.compact(ctx, t.keep(d.CompactAt)); err != nil {
+		t.patience = projected + t.growth()
 		if ctx.Err() == nil && !errors.Is(err, compact.ErrNothing) {
 			t.notice("Old messages could not be summarised, and stay as they are: %v", err)
 		}
@@ -126,6 +129,20 @@ func (t *turn) record(cycle int, out flush.Outcome) {
 	}
 }
 
+// growth is by how much the next prompt has to grow before a compaction is tried again.
+func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth) }
+
+// keep is how many tokens of the latest messages stay in a compaction, 0 for as many as the settings say. In a small window
+// those leave no room until the next one, beside the system prompt, the tools and the summary.
+func (t *turn) keep(compactAt int) int {
+	window := t.model.Window()
+	room := (compactAt - t.fixed - window/summaryParts) / 2
+	if window == 0 || room >= min(window/3, 20_000) {
+		return 0
+	}
+	return max(room, window/leastParts)
+}
+
 // compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
 // the settings say.
 func (t *turn) compact(ctx context.Context, keep int) error {
@@ -141,7 +158,7 @@ func (t *turn) replace(made session.Compaction) error {
 	if _, err := t.opt.Session.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
 		return err
 	}
-	t.patience = 0
+	t.patience = t.projected(t.opt.Session.View()) + t.growth()
 	t.each(Event{Compacted: &made})
 	return nil
 }

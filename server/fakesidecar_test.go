@@ -106,3 +106,14 @@ func agentClient(t *testing.T, car server.Sidecar) kiokuv1.AgentServiceClient {
 	t.Helper()
 	return localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": car}))
 }
+
+// besideOnTCP serves sidecars on a loopback port and returns its address.
+func besideOnTCP(t *testing.T, opt server.Options, sidecars map[string]server.Sidecar) string {
+	t.Helper()
+	l, err := server.ListenTCP("127.0.0.1:0", opt.Tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, beside(t, opt, sidecars), l)
+	return l.Addr().String()
+}

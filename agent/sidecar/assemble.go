@@ -95,6 +95,7 @@ func (s *Sidecar) settle(t Turn) Turn {
 	if t.CacheFriendly == nil {
 		t.CacheFriendly = &s.opt.CacheFriendly
 	}
+	t.NoRecall = t.NoRecall || s.opt.NoRecall
 	if t.Now.IsZero() {
 		t.Now = s.opt.Now()
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/prompt"
 	"kioku/agent/session"
@@ -92,11 +92,12 @@ func (a *app) chat(ctx context.Context, f chatFlags, turn sidecar.Turn) error {
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, toRead, func(c *client) error {
-		if err := a.freshen(ctx, c); err != nil {
-			return err
-		}
-		return c.watching(ctx, func(ctx context.Context) error { return a.converse(ctx, conf, c, f, turn) })
+	shared := conf.SharedAgents
+	if turn.Shared != nil {
+		shared = turn.Shared
+	}
+	return a.withMemories(ctx, toRead, shared, func(m *memories) error {
+		return m.own.watching(ctx, func(ctx context.Context) error { return a.converse(ctx, conf, m, f, turn) })
 	})
 }
 
@@ -135,8 +136,8 @@ func (c *client) watching(ctx context.Context, f func(context.Context) error) er
 }
 
 // converse makes the parts of a chat and runs it.
-func (a *app) converse(ctx context.Context, conf *config.Config, c *client, f chatFlags, turn sidecar.Turn) (err error) {
-	r, err := a.newRepl(ctx, conf, c, turn)
+func (a *app) converse(ctx context.Context, conf *config.Config, m *memories, f chatFlags, turn sidecar.Turn) (err error) {
+	r, err := a.newRepl(conf, m, turn)
 	if err != nil {
 		return err
 	}
@@ -160,19 +161,14 @@ func (a *app) converse(ctx context.Context, conf *config.Config, c *client, f ch
 }
 
 // newRepl returns a chat without a session.
-func (a *app) newRepl(ctx context.Context, conf *config.Config, c *client, turn sidecar.Turn) (*repl, error) {
-	place, err := c.place(ctx, conf)
-	if err != nil {
-		return nil, err
-	}
+func (a *app) newRepl(conf *config.Config, m *memories, turn sidecar.Turn) (*repl, error) {
 	// An index of another owner cannot be written either.
-	a.readOnly = a.readOnly || c.readOnly
+	a.readOnly = a.readOnly || m.own.readOnly
 	model, err := newModel(conf)
 	if err != nil {
 		return nil, err
 	}
-	memory := agent.New(c.MemoryServiceClient, agent.Options{Agent: c.agent})
-	side, err := a.newSidecar(conf, place, func(agent string) sidecar.Memory { return memory.For(agent) }, model)
+	side, err := a.newSidecar(conf, m.place, m.of, model)
 	if err != nil {
 		return nil, err
 	}
@@ -180,33 +176,16 @@ func (a *app) newRepl(ctx context.Context, conf *config.Config, c *client, turn 
 	if err != nil {
 		return nil, err
 	}
-	folder, err := session.Folder(conf.State, c.agent)
+	folder, err := session.Folder(conf.State, m.own.agent)
 	if err != nil {
 		return nil, err
 	}
-	in, terminal, err := a.chatInput(conf.State, c.agent)
-	if err != nil {
-		return nil, err
-	}
+	in, terminal := a.chatInput(filepath.Join(filepath.Dir(folder), "chat_history"))
 	return &repl{
-		app: a, conf: conf, client: c, sidecar: side, tools: chat.MemoryTools{Client: memory}, turn: turn,
+		app: a, conf: conf, client: m.own, sidecar: side, tools: chat.MemoryTools{Client: m.own.remember()}, turn: turn,
 		in: in, terminal: terminal, view: a.view(), folder: folder,
 		options: session.Options{Count: counter.Count, Strip: prompt.StripRecalled, Now: clockOf(conf)},
 	}, nil
-}
-
-// place is that of the agent; where a daemon answers, with the workspace that it has.
-func (c *client) place(ctx context.Context, conf *config.Config) (config.Place, error) {
-	place, err := conf.Place(c.agent)
-	if c.memory != nil || err != nil && !errors.Is(err, config.ErrNoWorkspace) {
-		return place, err
-	}
-	st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.agent})
-	if err != nil {
-		return place, err
-	}
-	place.Agent, place.Workspace = c.agent, st.GetWorkspace()
-	return place, nil
 }
 
 // banner says what one talks to.

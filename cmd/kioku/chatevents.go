@@ -46,7 +46,7 @@ func (v *view) event(e chat.Event) {
 // prompt tells what was recalled for a prompt, what stayed out of it, and which searches failed.
 func (v *view) prompt(p *sidecar.Prompt) {
 	if len(p.Recalled) > 0 {
-		v.note("recalled %s: %s", memories(len(p.Recalled)), recalledPlaces(p.Recalled))
+		v.note("recalled %s: %s", memoryCount(len(p.Recalled)), recalledPlaces(p.Recalled))
 	}
 	for _, m := range p.LeftOut {
 		v.note("recalled but left out: %s, %s", m.Source(), m.Reason)
@@ -61,7 +61,7 @@ func (v *view) prompt(p *sidecar.Prompt) {
 	}
 }
 
-func memories(n int) string {
+func memoryCount(n int) string {
 	if n == 1 {
 		return "1 memory"
 	}

@@ -104,11 +104,12 @@ func (r *repl) prompt(ctx context.Context, message string) error {
 	made := r.talk.Prompt(ctx, message)
 	p := r.app.page()
 	p.linef("%s", made.Prompt)
-	if err := r.app.show(p); err != nil {
-		return err
+	p.linef("")
+	p.layers(made)
+	for _, line := range promptNotes(made) {
+		r.view.note("%s", line)
 	}
-	r.view.prompt(&made)
-	return r.app.showLayers(made)
+	return r.app.show(p)
 }
 
 // status shows how full the conversation is, and what it has used.

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"kioku/agent/session"
 	"kioku/internal/lineedit"
 )
 
@@ -28,21 +26,18 @@ type lineReader interface {
 	ReadLine(ctx context.Context, prompt string) (string, error)
 }
 
-// chatInput returns where the lines of a chat come from, and whether that is a terminal.
-func (a *app) chatInput(state, agent string) (lineReader, bool, error) {
-	in, ok := a.stdin.(*os.File)
-	if !ok || !isTerminal(in) || !isTerminal(a.stderr) || slices.Contains(a.env, "TERM=dumb") {
-		return &plainLines{in: a.stdin}, false, nil
+// chatInput returns where the lines of a chat come from, and whether that is a terminal. Those of a terminal are kept in a
+// file.
+func (a *app) chatInput(historyFile string) (in lineReader, terminal bool) {
+	tty, ok := a.stdin.(*os.File)
+	if !ok || !isTerminal(tty) || !isTerminal(a.stderr) || slices.Contains(a.env, "TERM=dumb") {
+		return &plainLines{in: a.stdin}, false
 	}
-	folder, err := session.Folder(state, agent)
+	history, err := lineedit.OpenHistory(historyFile, chatHistory)
 	if err != nil {
-		return nil, false, err
+		a.notice("%v; what is entered now is not kept", err)
 	}
-	history, err := lineedit.OpenHistory(filepath.Join(filepath.Dir(folder), "chat_history"), chatHistory)
-	if err != nil {
-		a.notice("%v; this chat has no history of its own", err)
-	}
-	return &editedLines{lineedit.New(in, a.stderr.(*os.File), history), history, a}, true, nil
+	return &editedLines{lineedit.New(tty, a.stderr.(*os.File), history), history, a}, true
 }
 
 // editedLines are those of a person.
@@ -91,7 +86,7 @@ func (p *plainLines) ReadLine(ctx context.Context, _ string) (string, error) {
 
 func (p *plainLines) read() {
 	lines := bufio.NewScanner(p.in)
-	lines.Buffer(nil, maxNoteBytes)
+	lines.Buffer(nil, maxTextBytes)
 	for lines.Scan() {
 		p.lines <- plainLine{text: strings.ToValidUTF8(lines.Text(), "\uFFFD")}
 	}
@@ -100,7 +95,7 @@ func (p *plainLines) read() {
 	case err == nil:
 		err = io.EOF
 	case errors.Is(err, bufio.ErrTooLong):
-		err = fmt.Errorf("read standard input: a line is longer than %d bytes", maxNoteBytes)
+		err = fmt.Errorf("read standard input: a line is longer than %d bytes", maxTextBytes)
 	default:
 		err = fmt.Errorf("read standard input: %w", err)
 	}

@@ -47,7 +47,7 @@ func TestABackslashAtTheEndOfALineContinuesIt(t *testing.T) {
 }
 
 func TestALineWithoutEndIsAnErrorAndNotAFullMemory(t *testing.T) {
-	lines := &plainLines{in: strings.NewReader(strings.Repeat("x", maxNoteBytes+1))}
+	lines := &plainLines{in: strings.NewReader(strings.Repeat("x", maxTextBytes+1))}
 	for range 2 {
 		if _, err := readText(t.Context(), lines); err == nil || !strings.Contains(err.Error(), "longer than") {
 			t.Errorf("got %v", err)

@@ -12,6 +12,7 @@ import (
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/llm"
+	"kioku/server"
 )
 
 // newModel returns the language model of the settings, nil for none. What is wrong with them is a *config.Error.
@@ -48,6 +49,21 @@ func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(
 		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
 		Key: frameKey(state), Now: clockOf(conf),
 	})
+}
+
+// sidecars returns what runs beside each of some agents, with one language model for all of them.
+func (a *app) sidecars(conf *config.Config, places []config.Place, memories func(agent string) sidecar.Memory) (map[string]server.Sidecar, error) {
+	model, err := newModel(conf)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]server.Sidecar{}
+	for _, p := range places {
+		if all[p.Agent], err = a.newSidecar(conf, p, memories, model); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // frameKeyBytes is how long the key of the frames around recalled memories is.

@@ -17,6 +17,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrDenied: the token is missing or unknown, or has not the right.
 	ErrDenied = errors.New("not allowed")
+	// ErrReadOnly: the service has the memory open read-only.
+	ErrReadOnly = errors.New("memory is read-only")
 	// ErrBusy: a limit of the service was reached; try again later.
 	ErrBusy = errors.New("limit reached")
 	// ErrUnavailable: the service does not answer, starts or stops.
@@ -42,6 +44,8 @@ func (c *Client) failed(step string, err error) error {
 		return fmt.Errorf("%s: %w: %s", step, ErrNotFound, st.Message())
 	case codes.PermissionDenied, codes.Unauthenticated:
 		return fmt.Errorf("%s: %w: %s", step, ErrDenied, st.Message())
+	case codes.FailedPrecondition:
+		return fmt.Errorf("%s: %w: %s", step, ErrReadOnly, st.Message())
 	case codes.ResourceExhausted:
 		return fmt.Errorf("%s: %w: %s", step, ErrBusy, st.Message())
 	case codes.Unavailable:

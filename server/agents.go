@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,36 +44,45 @@ func callerOf(ctx context.Context) caller {
 
 // memory returns an agent's memory to those who may reach it. Handlers have no other way to one.
 func (s *Server) memory(ctx context.Context, agent string) (Memory, error) {
-	if agent == "" {
-		return nil, &search.InputError{Field: "agent", Problem: "is required" + s.known(ctx)}
-	}
-	if err := kioku.CheckAgent(agent); err != nil {
-		return nil, err
-	}
-	m, ok := s.opt.Agents[agent]
-	if !ok || !callerOf(ctx).reaches(agent) {
-		return nil, errNoAgent
-	}
-	return m, nil
+	return reach(ctx, s.opt.Agents, agent)
 }
 
 // writable is memory for calls that change something.
 func (s *Server) writable(ctx context.Context, agent string) (Memory, error) {
-	m, err := s.memory(ctx, agent)
-	if err != nil {
-		return nil, err
+	return reachToWrite(ctx, s.opt.Agents, agent)
+}
+
+// reach returns what belongs to an agent to those who may reach the agent.
+func reach[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+	var none T
+	if agent == "" {
+		return none, &search.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
 	}
-	if !callerOf(ctx).write {
-		return nil, status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
+	if err := kioku.CheckAgent(agent); err != nil {
+		return none, err
 	}
-	return m, nil
+	one, ok := of[agent]
+	if !ok || !callerOf(ctx).reaches(agent) {
+		return none, errNoAgent
+	}
+	return one, nil
+}
+
+// reachToWrite is reach for calls that change something.
+func reachToWrite[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+	one, err := reach(ctx, of, agent)
+	if err == nil && !callerOf(ctx).write {
+		var none T
+		return none, status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
+	}
+	return one, err
 }
 
 // reachable returns the ids of the agents that the caller may reach, sorted.
-func (s *Server) reachable(ctx context.Context) []string {
+func reachable[T any](ctx context.Context, of map[string]T) []string {
 	c := callerOf(ctx)
 	var ids []string
-	for _, id := range s.ids {
+	for _, id := range slices.Sorted(maps.Keys(of)) {
 		if c.reaches(id) {
 			ids = append(ids, id)
 		}
@@ -80,9 +90,8 @@ func (s *Server) reachable(ctx context.Context) []string {
 	return ids
 }
 
-// known names the first of the agents that the caller may reach.
-func (s *Server) known(ctx context.Context) string {
-	ids := s.reachable(ctx)
+// known names the first of some agents.
+func known(ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"kioku"
 	"kioku/embed"
@@ -21,6 +20,9 @@ import (
 // an id that the caller is told too; so does what a provider answered.
 func (s *Server) status(ctx context.Context, method string, err error) error {
 	var input *search.InputError
+	if st := s.besideStatus(ctx, method, err); st != nil {
+		return st
+	}
 	switch {
 	case isStatus(err):
 		return err
@@ -90,16 +92,11 @@ func withRetry(ctx context.Context, m Memory, err error) error {
 
 // errOutage says that a provider is down and, in the details, when to try again.
 func errOutage(err error) error {
-	st := status.New(codes.Unavailable, embed.ErrUnavailable.Error())
 	var o *outage
-	if !errors.As(err, &o) {
-		return st.Err()
+	if errors.As(err, &o) {
+		return retryable(codes.Unavailable, embed.ErrUnavailable.Error(), o.again)
 	}
-	detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(o.again)})
-	if err != nil {
-		return st.Err()
-	}
-	return detailed.Err()
+	return status.Error(codes.Unavailable, embed.ErrUnavailable.Error())
 }
 
 func errInternal(id string) error {

@@ -33,7 +33,12 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
 	}, more...)
 	g := grpc.NewServer(opts...)
-	kiokuv1.RegisterMemoryServiceServer(g, service{Server: s})
+	if len(s.opt.Agents) > 0 {
+		kiokuv1.RegisterMemoryServiceServer(g, service{Server: s})
+	}
+	if len(s.sidecars) > 0 {
+		kiokuv1.RegisterAgentServiceServer(g, agentService{Server: s})
+	}
 	healthpb.RegisterHealthServer(g, s.health)
 	if !l.open {
 		reflection.Register(g)

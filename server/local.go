@@ -14,10 +14,28 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Local returns a client of the server inside of this process, with every right and without a network, streams
+// Local returns a client of the memories inside of this process, with every right and without a network, streams
 // included. It works with and without Serve. The function ends running calls and gives everything back; where there is
 // an error, nothing is left to give back.
 func (s *Server) Local() (kiokuv1.MemoryServiceClient, func() error, error) {
+	conn, end, err := s.inside()
+	if err != nil {
+		return nil, nil, err
+	}
+	return kiokuv1.NewMemoryServiceClient(conn), end, nil
+}
+
+// LocalAgents is Local for the sidecars that are there when it is called.
+func (s *Server) LocalAgents() (kiokuv1.AgentServiceClient, func() error, error) {
+	conn, end, err := s.inside()
+	if err != nil {
+		return nil, nil, err
+	}
+	return kiokuv1.NewAgentServiceClient(conn), end, nil
+}
+
+// inside returns a connection that stays in this process.
+func (s *Server) inside() (*grpc.ClientConn, func() error, error) {
 	lis := bufconn.Listen(256 << 10)
 	g := s.newGRPC(Listener{lis: lis, trusted: true}, grpc.WaitForHandlers(true))
 	served := make(chan error, 1)
@@ -36,7 +54,7 @@ func (s *Server) Local() (kiokuv1.MemoryServiceClient, func() error, error) {
 		g.Stop()
 		return nil, nil, errors.Join(fmt.Errorf("connect within the process: %w", err), <-served)
 	}
-	return kiokuv1.NewMemoryServiceClient(conn), sync.OnceValue(func() error {
+	return conn, sync.OnceValue(func() error {
 		err := conn.Close()
 		g.Stop()
 		return errors.Join(err, <-served)

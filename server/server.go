@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +36,7 @@ type Memory interface {
 
 // Options says what to serve and within which bounds.
 type Options struct {
-	// Agents are the memories by agent id; at least one. The server does not close them.
+	// Agents are the memories by agent id, none for a server of sidecars alone. The server does not close them.
 	Agents map[string]Memory
 	// Tokens that calls over TCP must carry; nil lets every process of this machine in, and ListenTCP keeps
 	// the others out.
@@ -48,6 +46,8 @@ type Options struct {
 
 	// SearchTimeout is the deadline of a unary call whose caller sets none; 0 means 10 s.
 	SearchTimeout time.Duration
+	// CompactTimeout takes the place of SearchTimeout for Compact, which waits for a model; 0 means 10 minutes.
+	CompactTimeout time.Duration
 	// Grace is how long running calls may go on after Serve was told to end; 0 means 10 s.
 	Grace time.Duration
 	// MaxStreams is the most calls at a time on one connection; 0 means 128.
@@ -57,30 +57,29 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server serves the memories of some agents.
+// Server serves the memories of some agents, and what runs beside them.
 type Server struct {
 	opt    Options
-	ids    []string
 	health *health.Server
-	panics atomic.Int64
+	// sidecars by agent id; they do not change once anyone is served.
+	sidecars map[string]Sidecar
+	panics   atomic.Int64
 
 	// stopping is closed, once, when the server begins to end.
 	stopping chan struct{}
 	stopOnce sync.Once
 }
 
-// New returns a server. It returns an error where opt names no agent, or one whose id is none.
+// New returns a server of memories. It returns an error where the id of an agent is none. [Server.Beside] adds sidecars.
 func New(opt Options) (*Server, error) {
-	if len(opt.Agents) == 0 {
-		return nil, errors.New("nothing to serve: no agent is configured")
-	}
-	for id := range opt.Agents {
-		if err := kioku.CheckAgent(id); err != nil {
-			return nil, fmt.Errorf("%q: %w", id, err)
-		}
+	if err := checkAgents(opt.Agents); err != nil {
+		return nil, err
 	}
 	if opt.SearchTimeout == 0 {
 		opt.SearchTimeout = 10 * time.Second
+	}
+	if opt.CompactTimeout == 0 {
+		opt.CompactTimeout = 10 * time.Minute
 	}
 	if opt.Grace == 0 {
 		opt.Grace = 10 * time.Second
@@ -93,12 +92,23 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt:      opt,
-		ids:      slices.Sorted(maps.Keys(opt.Agents)),
 		health:   health.NewServer(),
 		stopping: make(chan struct{}),
 	}
-	s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	if len(opt.Agents) > 0 {
+		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	}
 	return s, nil
+}
+
+// checkAgents returns an error for an id that no agent can have.
+func checkAgents[T any](of map[string]T) error {
+	for id := range of {
+		if err := kioku.CheckAgent(id); err != nil {
+			return fmt.Errorf("%q: %w", id, err)
+		}
+	}
+	return nil
 }
 
 // Panics returns how many calls have ended in a panic.
@@ -106,13 +116,16 @@ func (s *Server) Panics() int64 { return s.panics.Load() }
 
 // Serve answers on the listeners until ctx is done, and closes them. Then health tells NOT_SERVING, streams end,
 // and running calls may go on for Options.Grace before they are cut off. It returns nil after such an end, and an
-// error where a listener fails or must not be served. A server that has ended does not serve again.
+// error where a listener fails or must not be served, or there is neither a memory nor a sidecar. A server that has ended does not serve again.
 func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 	defer func() {
 		for _, l := range listeners {
 			l.Close()
 		}
 	}()
+	if len(s.opt.Agents) == 0 && len(s.sidecars) == 0 {
+		return errors.New("nothing to serve: no agent is configured")
+	}
 	if len(listeners) == 0 {
 		return errors.New("nowhere to listen: no listener is configured")
 	}

@@ -122,7 +122,7 @@ func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kioku
 // ListAgents lists the agents that the caller may reach. One whose index cannot tell its state is listed without.
 func (s service) ListAgents(ctx context.Context, _ *kiokuv1.ListAgentsRequest) (*kiokuv1.ListAgentsResponse, error) {
 	resp := &kiokuv1.ListAgentsResponse{}
-	for _, id := range s.reachable(ctx) {
+	for _, id := range reachable(ctx, s.opt.Agents) {
 		m := s.opt.Agents[id]
 		agent := &kiokuv1.Agent{Id: id, Workspace: m.Workspace()}
 		state, err := m.State(ctx)

@@ -3,9 +3,12 @@ package flush
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"time"
 
 	"kioku/agent"
+	"kioku/agent/session"
 	"kioku/llm"
 )
 
@@ -14,11 +17,12 @@ type Notes interface {
 	Append(ctx context.Context, note agent.Note) (agent.Appended, error)
 }
 
-// Runner has a model store memories.
+// Runner has a model store memories. Its fields are required, but Now. Its methods may be called concurrently.
 type Runner struct {
-	Model    llm.Model
-	Notes    Notes
-	Ledger   *Ledger
+	Model  llm.Model
+	Notes  Notes
+	Ledger *Ledger
+	// Settings bound the attempts and the notes; 0 means those of Defaults. The ledger has its own bound of attempts.
 	Settings Settings
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
@@ -51,4 +55,109 @@ type Outcome struct {
 
 // Run stores what is worth keeping of a conversation, in as many attempts as the settings allow. It never returns an error:
 // a flush that fails must not hold up a turn. The outcome says what happened.
-func (r *Runner) Run(ctx context.Context, job Job) Outcome { panic("contract") }
+//
+// It is skipped where somebody else holds the flush, and where memory must not be written. Every answer of the model is on
+// disk before its calls are carried out. A flush that was cut short, also by a crash, goes on with the answers that it has,
+// so that each note is stored once, under the same key.
+func (r *Runner) Run(ctx context.Context, job Job) Outcome {
+	if r.Model == nil {
+		return Outcome{Outcome: session.FlushSkipped, Reason: "there is no model"}
+	}
+	attempts := r.Settings.Attempts
+	if attempts <= 0 {
+		attempts = Defaults().Attempts
+	}
+	var out Outcome
+	for again := true; again && attempts > 0; attempts-- {
+		again = r.attempt(ctx, &job, &out)
+	}
+	return out
+}
+
+// attempt tries once to flush and reports whether trying again is of use.
+func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) (again bool) {
+	if ctx.Err() != nil {
+		out.fail(session.FlushFailed, context.Cause(ctx))
+		return false
+	}
+	lease, err := r.Ledger.Begin(job.Session, job.Cycle, job.Holder, job.Spool)
+	if errors.Is(err, ErrHeld) {
+		out.fail(session.FlushSkipped, err)
+		return false
+	}
+	if err != nil {
+		out.fail(session.FlushFailed, err)
+		return false
+	}
+	if lease.Done {
+		out.succeed("", r.storedBefore(lease))
+		return false
+	}
+	t := &turn{runner: r, job: job, lease: lease, usage: &out.Usage}
+	reply, err := t.run(ctx)
+	out.Notes = t.notes
+	if err == nil {
+		err = r.Ledger.Commit(lease.ID, lease.Holder)
+	}
+	if err == nil {
+		out.succeed(reply, t.notes)
+		return false
+	}
+	return r.abort(ctx, lease, err, out)
+}
+
+// abort gives a flush back that has come to nothing, and reports whether trying again is of use.
+func (r *Runner) abort(ctx context.Context, lease Lease, err error, out *Outcome) (again bool) {
+	if errors.Is(err, errOvertaken) || errors.Is(err, ErrUnknown) {
+		out.fail(session.FlushSkipped, errOvertaken)
+		return false
+	}
+	left, abortErr := r.Ledger.Abort(lease.ID, lease.Holder, err.Error())
+	if errors.Is(err, agent.ErrReadOnly) || errors.Is(err, agent.ErrDenied) {
+		out.fail(session.FlushSkipped, err)
+		return false
+	}
+	out.fail(session.FlushFailed, errors.Join(err, abortErr))
+	return left > 0 && ctx.Err() == nil
+}
+
+// storedBefore returns the notes of a flush that has ended well. They are no more than a comfort: where they cannot be
+// read, the flush has ended well all the same.
+func (r *Runner) storedBefore(lease Lease) []agent.Appended {
+	steps, err := r.Ledger.steps(lease.ID)
+	if err != nil {
+		return nil
+	}
+	var notes []agent.Appended
+	for _, s := range steps {
+		if s.Note != nil {
+			notes = append(notes, *s.Note)
+		}
+	}
+	return notes
+}
+
+func (r *Runner) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
+}
+
+func (r *Runner) maxNotes() int {
+	if r.Settings.MaxNotes <= 0 {
+		return Defaults().MaxNotes
+	}
+	return r.Settings.MaxNotes
+}
+
+func (o *Outcome) fail(outcome string, err error) {
+	o.Outcome, o.Reason = outcome, err.Error()
+}
+
+func (o *Outcome) succeed(reply string, notes []agent.Appended) {
+	o.Outcome, o.Reason, o.Notes = session.FlushDone, "", notes
+	if !Silent(reply) {
+		o.Reply = strings.TrimSpace(reply)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"kioku/agent"
@@ -38,6 +39,8 @@ type Options struct {
 	Bootstrap bootstrap.Options
 	Skills    skills.Options
 	Recall    recall.Options
+	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
+	NoRecall bool
 	// Prune and Flush do nothing where they are the zero value.
 	Prune prune.Settings
 	Flush flush.Settings
@@ -126,6 +129,12 @@ func (s *Sidecar) Agent() string { return s.opt.Agent }
 
 // Model returns the model of the sidecar, nil where there is none.
 func (s *Sidecar) Model() llm.Model { return s.opt.Model }
+
+// Shared returns the agents that are searched beside the own memory where a turn names none.
+func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
+
+// Count counts the tokens of a text as Compact does.
+func (s *Sidecar) Count(text string) int { return s.opt.Counter.Count(text) }
 
 // window is that of the model, 0 where there is none or it is not known.
 func (s *Sidecar) window() int {

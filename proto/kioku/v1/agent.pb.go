@@ -28,7 +28,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ChatMessage is one message of a conversation.
+// ChatMessage is one message of a conversation. The results of tools come right after the message with their calls, one for
+// each call at most.
 type ChatMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The agent's own id of the message; Compact and Prune name messages by it. Empty: its place in the request, from 0.
@@ -43,7 +44,7 @@ type ChatMessage struct {
 	ToolName   string `protobuf:"bytes,6,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	// The tool has failed.
 	Failed bool `protobuf:"varint,7,opt,name=failed,proto3" json:"failed,omitempty"`
-	// How many pictures there are beside the text.
+	// How many pictures there are beside the text, at most 1,000.
 	Images        int32 `protobuf:"varint,8,opt,name=images,proto3" json:"images,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -139,7 +140,7 @@ type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// A JSON object.
+	// A JSON object; empty means {}.
 	Input         string `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -199,7 +200,7 @@ func (x *ToolCall) GetInput() string {
 type AssemblePromptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// What the user has said; searched for the recalled memories.
+	// What the user has said, at most 64 KiB; searched for the recalled memories.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// "full" (also when empty), "minimal" or "none".
 	Mode string `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`
@@ -210,7 +211,8 @@ type AssemblePromptRequest struct {
 	Group *bool `protobuf:"varint,5,opt,name=group,proto3,oneof" json:"group,omitempty"`
 	// Name of the model that is asked.
 	Model string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
-	// Agents whose memory is searched beside its own. They are shared: groups are shown them too. The caller must reach them.
+	// Agents, at most 16, whose memory is searched beside its own. They are shared: groups are shown them too. The caller must
+	// reach them. None means those of the settings, as far as the caller reaches them.
 	SharedAgents []string       `protobuf:"bytes,7,rep,name=shared_agents,json=sharedAgents,proto3" json:"shared_agents,omitempty"`
 	Blocks       []*PromptBlock `protobuf:"bytes,8,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// Most tokens of the prompt; 0 means no limit.
@@ -348,7 +350,8 @@ func (x *AssemblePromptRequest) GetNow() string {
 	return ""
 }
 
-// PromptBlock is a part of the prompt that the caller adds. It is trusted as the files of the workspace are.
+// PromptBlock is a part of the prompt that the caller adds. It is trusted as the files of the workspace are. At most 64 blocks
+// with 512 KiB of text are taken.
 type PromptBlock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1267,7 +1270,7 @@ type PruneRequest struct {
 	WindowTokens int32 `protobuf:"varint,3,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
 	// When the model was asked last, or last_touch of the last answer, whichever is later.
 	LastTouch *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_touch,json=lastTouch,proto3" json:"last_touch,omitempty"`
-	// Edits of earlier answers, to be replayed.
+	// Edits of earlier answers, to be replayed. Those of messages that are not there any more have no effect.
 	Edits         []*PruneEdit `protobuf:"bytes,5,rep,name=edits,proto3" json:"edits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1499,9 +1502,10 @@ func (x *PruneResponse) GetReason() string {
 }
 
 type CheckFlushRequest struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Agent   string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	Session string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// The agent's own name of the conversation, at most 256 bytes.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// Number of compactions of the session so far.
 	Cycle int32 `protobuf:"varint,3,opt,name=cycle,proto3" json:"cycle,omitempty"`
 	// Tokens that the model takes; 0 means the configured model's.
@@ -1698,10 +1702,11 @@ type BeginFlushRequest struct {
 	Agent   string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	Session string                 `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	Cycle   int32                  `protobuf:"varint,3,opt,name=cycle,proto3" json:"cycle,omitempty"`
-	// Who flushes: any text that stays the same over a crash and is unique among those who may flush this session.
+	// Who flushes: any text that stays the same over a crash and is unique among those who may flush this session; at most
+	// 256 bytes.
 	Holder string `protobuf:"bytes,4,opt,name=holder,proto3" json:"holder,omitempty"`
-	// The messages about to be compacted. They are on disk before the answer comes. Where the cycle's flush was begun
-	// before, those of then are kept.
+	// The messages about to be compacted, at most 4,032 KiB. They are on disk before the answer comes. Where the cycle's flush
+	// was begun before, those of then are kept.
 	Messages      []*ChatMessage `protobuf:"bytes,5,rep,name=messages,proto3" json:"messages,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1784,7 +1789,7 @@ type BeginFlushResponse struct {
 	// Send the n-th note of the flush, counted from 1, with idempotency_key = note_key_prefix + n, target "daily" and
 	// source "flush"; sent again, it is written once.
 	NoteKeyPrefix string `protobuf:"bytes,5,opt,name=note_key_prefix,json=noteKeyPrefix,proto3" json:"note_key_prefix,omitempty"`
-	// The flush was begun before. Messages are those that were kept then.
+	// The flush was begun before. Messages are those that were kept then, each with its id.
 	Resumed  bool           `protobuf:"varint,6,opt,name=resumed,proto3" json:"resumed,omitempty"`
 	Messages []*ChatMessage `protobuf:"bytes,7,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The cycle was flushed before, and there is nothing to do.

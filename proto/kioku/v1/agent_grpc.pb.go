@@ -40,8 +40,11 @@ const (
 //
 // AgentService gives agents in any language the system prompt, recall, pruning, flush and compaction.
 //
-// Errors are those of MemoryService. A service without a language model answers Compact with FAILED_PRECONDITION. A flush
-// that somebody else holds is ABORTED with google.rpc.RetryInfo.
+// Errors are those of MemoryService. BeginFlush, CommitFlush and AbortFlush take the right to write. A flush that somebody
+// else holds is ABORTED with google.rpc.RetryInfo, one whose attempts are used up FAILED_PRECONDITION, and an unknown flush_id
+// or one of another holder NOT_FOUND. What is wrong with the language model's provider is RESOURCE_EXHAUSTED (what it may
+// spend is used up, or a limit of the provider is reached) or UNAVAILABLE, both with google.rpc.RetryInfo where the time is
+// known, or FAILED_PRECONDITION (no model, wrong key, name or window). At most 20,000 messages and 4 MiB make a request.
 type AgentServiceClient interface {
 	// AssemblePrompt makes the system prompt of a turn: eight layers out of the files of the workspace, the skills, and what
 	// memory holds about the user's message. It is answered also where memory is not to be reached; recall tells why then.
@@ -59,7 +62,9 @@ type AgentServiceClient interface {
 	CommitFlush(ctx context.Context, in *CommitFlushRequest, opts ...grpc.CallOption) (*CommitFlushResponse, error)
 	// AbortFlush gives a flush back that has come to nothing. It may be begun again, as often as the settings allow.
 	AbortFlush(ctx context.Context, in *AbortFlushRequest, opts ...grpc.CallOption) (*AbortFlushResponse, error)
-	// Compact has old messages summarised by the service's model. It changes nothing: the agent replaces its messages.
+	// Compact has old messages summarised by the service's model. It changes nothing: the agent replaces its messages. It may
+	// take minutes, and has ten where the caller sets no deadline. A summary that lacks what must be in it, also at the second
+	// try, is ABORTED; then, as after every error, the agent goes on with the messages that it has.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
 }
 
@@ -157,8 +162,11 @@ func (c *agentServiceClient) Compact(ctx context.Context, in *CompactRequest, op
 //
 // AgentService gives agents in any language the system prompt, recall, pruning, flush and compaction.
 //
-// Errors are those of MemoryService. A service without a language model answers Compact with FAILED_PRECONDITION. A flush
-// that somebody else holds is ABORTED with google.rpc.RetryInfo.
+// Errors are those of MemoryService. BeginFlush, CommitFlush and AbortFlush take the right to write. A flush that somebody
+// else holds is ABORTED with google.rpc.RetryInfo, one whose attempts are used up FAILED_PRECONDITION, and an unknown flush_id
+// or one of another holder NOT_FOUND. What is wrong with the language model's provider is RESOURCE_EXHAUSTED (what it may
+// spend is used up, or a limit of the provider is reached) or UNAVAILABLE, both with google.rpc.RetryInfo where the time is
+// known, or FAILED_PRECONDITION (no model, wrong key, name or window). At most 20,000 messages and 4 MiB make a request.
 type AgentServiceServer interface {
 	// AssemblePrompt makes the system prompt of a turn: eight layers out of the files of the workspace, the skills, and what
 	// memory holds about the user's message. It is answered also where memory is not to be reached; recall tells why then.
@@ -176,7 +184,9 @@ type AgentServiceServer interface {
 	CommitFlush(context.Context, *CommitFlushRequest) (*CommitFlushResponse, error)
 	// AbortFlush gives a flush back that has come to nothing. It may be begun again, as often as the settings allow.
 	AbortFlush(context.Context, *AbortFlushRequest) (*AbortFlushResponse, error)
-	// Compact has old messages summarised by the service's model. It changes nothing: the agent replaces its messages.
+	// Compact has old messages summarised by the service's model. It changes nothing: the agent replaces its messages. It may
+	// take minutes, and has ten where the caller sets no deadline. A summary that lacks what must be in it, also at the second
+	// try, is ABORTED; then, as after every error, the agent goes on with the messages that it has.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }

@@ -1,0 +1,146 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+func TestAFieldOutOfBoundsIsNamed(t *testing.T) {
+	client := localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": &fakeSidecar{}, "team": &fakeSidecar{}}))
+	assemble := func(req *kiokuv1.AssemblePromptRequest) error {
+		req.Agent = "main"
+		_, err := client.AssemblePrompt(t.Context(), req)
+		return err
+	}
+	long, huge := strings.Repeat("x", 257), strings.Repeat("x", 64<<10+1)
+	block := &kiokuv1.PromptBlock{Name: "b", Text: strings.Repeat("x", 16<<10)}
+	for field, req := range map[string]*kiokuv1.AssemblePromptRequest{
+		"message": {Message: huge}, "mode": {Mode: "Full"}, "channel": {Channel: long}, "model": {Model: "a\nb"}, "budget_tokens": {BudgetTokens: -1},
+		"now": {Now: "tomorrow"}, "blocks[1].name": {Blocks: []*kiokuv1.PromptBlock{block, {Name: " "}}},
+		"blocks": {Blocks: slicesOf(block, 40)}, "shared_agents[1]": {SharedAgents: []string{"team", "../etc"}}, "shared_agents[0]": {SharedAgents: []string{"main"}},
+		"shared_agents": {SharedAgents: slicesOf("team", 17)},
+	} {
+		t.Run(field, func(t *testing.T) { wantViolation(t, assemble(req), field) })
+	}
+	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{Blocks: slicesOf(&kiokuv1.PromptBlock{Name: "b"}, 65)}), "blocks")
+	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{SharedAgents: []string{"team", "team"}}), "shared_agents[1]")
+	if err := assemble(&kiokuv1.AssemblePromptRequest{Message: huge[1:], Channel: long[1:], Mode: "none", Now: "2026-03-01"}); err != nil {
+		t.Errorf("at the bounds: %v", err)
+	}
+}
+
+func slicesOf[T any](one T, n int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = one
+	}
+	return out
+}
+
+func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
+	client := agentClient(t, &fakeSidecar{})
+	ctx := t.Context()
+	check := func(req *kiokuv1.CheckFlushRequest) error {
+		req.Agent = "main"
+		_, err := client.CheckFlush(ctx, req)
+		return err
+	}
+	for _, name := range []string{"", " ", strings.Repeat("s", 257), "a\x00b", "a\nb"} {
+		wantViolation(t, check(&kiokuv1.CheckFlushRequest{Session: name}), "session")
+		_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", Session: name})
+		wantViolation(t, err, "session")
+		_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: name, Holder: "h"})
+		wantViolation(t, err, "session")
+		_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: name})
+		wantViolation(t, err, "holder")
+		_, err = client.CommitFlush(ctx, &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: "f", Holder: name})
+		wantViolation(t, err, "holder")
+		_, err = client.AbortFlush(ctx, &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: name, Holder: "h"})
+		wantViolation(t, err, "flush_id")
+	}
+	for field, req := range map[string]*kiokuv1.CheckFlushRequest{
+		"cycle": {Session: "s", Cycle: -1}, "window_tokens": {Session: "s", WindowTokens: -1}, "projected_tokens": {Session: "s", ProjectedTokens: -1},
+		"transcript_bytes": {Session: "s", TranscriptBytes: -1},
+	} {
+		wantViolation(t, check(req), field)
+	}
+	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", Session: "s", KeepRecentTokens: -1})
+	wantViolation(t, err, "keep_recent_tokens")
+	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", WindowTokens: -1})
+	wantViolation(t, err, "window_tokens")
+	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", LastTouch: &timestamppb.Timestamp{Seconds: -1 << 60}})
+	wantViolation(t, err, "last_touch")
+	if err := check(&kiokuv1.CheckFlushRequest{Session: "discord:家族#" + strings.Repeat("s", 230)}); err != nil {
+		t.Errorf("a session of another system: %v", err)
+	}
+}
+
+func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
+	client := agentClient(t, &fakeSidecar{})
+	call := func(id string) *kiokuv1.ChatMessage {
+		return &kiokuv1.ChatMessage{Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: id, Name: "look", Input: "{}"}}}
+	}
+	withInput := func(input string) []*kiokuv1.ChatMessage {
+		m := call("c")
+		m.ToolCalls[0].Input = input
+		return []*kiokuv1.ChatMessage{m}
+	}
+	user, result := &kiokuv1.ChatMessage{Role: "user"}, &kiokuv1.ChatMessage{Role: "tool", ToolCallId: "c"}
+	cases := []struct {
+		messages []*kiokuv1.ChatMessage
+		field    string
+	}{
+		{[]*kiokuv1.ChatMessage{user, {Role: "system"}}, "messages[1].role"},
+		{[]*kiokuv1.ChatMessage{{}}, "messages[0].role"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", Id: "a"}, {Role: "user", Id: "a"}}, "messages[1].id"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", Id: "1"}, user}, "messages[1].id"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", Id: strings.Repeat("i", 257)}}, "messages[0].id"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", Images: -1}}, "messages[0].images"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", Images: 1 << 30}}, "messages[0].images"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", ToolCallId: "c"}}, "messages[0].tool_call_id"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", ToolCalls: call("c").ToolCalls}}, "messages[0].tool_calls"},
+		{[]*kiokuv1.ChatMessage{{Role: "tool"}}, "messages[0].tool_call_id"},
+		{[]*kiokuv1.ChatMessage{result}, "messages[0].tool_call_id"},
+		{[]*kiokuv1.ChatMessage{call("other"), result}, "messages[1].tool_call_id"},
+		{[]*kiokuv1.ChatMessage{call("c"), user, result}, "messages[2].tool_call_id"},
+		{[]*kiokuv1.ChatMessage{call("c"), result, result}, "messages[2].tool_call_id"},
+		{[]*kiokuv1.ChatMessage{{Role: "assistant", ToolCalls: append(call("c").ToolCalls, call("c").ToolCalls...)}}, "messages[0].tool_calls[1].id"},
+		{[]*kiokuv1.ChatMessage{call("")}, "messages[0].tool_calls[0].id"},
+		{[]*kiokuv1.ChatMessage{{Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c"}}}}, "messages[0].tool_calls[0].name"},
+		{withInput("[1]"), "messages[0].tool_calls[0].input"},
+		{withInput("{"), "messages[0].tool_calls[0].input"},
+		{withInput(" "), "messages[0].tool_calls[0].input"},
+		{withInput("null"), "messages[0].tool_calls[0].input"},
+		{slicesOf(user, 20_001), "messages"},
+	}
+	for i, c := range cases {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			_, err := client.Prune(t.Context(), &kiokuv1.PruneRequest{Agent: "main", Messages: c.messages})
+			wantViolation(t, err, c.field)
+			_, err = client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: c.messages})
+			wantViolation(t, err, c.field)
+			_, err = client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h", Messages: c.messages})
+			wantViolation(t, err, c.field)
+		})
+	}
+	fine := [][]*kiokuv1.ChatMessage{nil, {user, user}, {call("c"), result, call("c"), result}, {call("c"), user}, withInput(""), withInput(" {\"a\": 1}\n")}
+	for i, messages := range fine {
+		if _, err := client.Prune(t.Context(), &kiokuv1.PruneRequest{Agent: "main", Messages: messages}); err != nil {
+			t.Errorf("conversation %d: %v", i, err)
+		}
+	}
+}
+
+// What a flush keeps comes back in one answer, with ids and prompts: a spool that would not fit then is refused before.
+func TestMoreThanAFlushCanKeepIsRefused(t *testing.T) {
+	client := agentClient(t, &fakeSidecar{})
+	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h",
+		Messages: []*kiokuv1.ChatMessage{{Role: "user", Text: strings.Repeat("x", 4<<20-64<<10)}}})
+	wantViolation(t, err, "messages")
+}

@@ -1,0 +1,186 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"kioku/agent/bootstrap"
+	"kioku/agent/compact"
+	"kioku/agent/prompt"
+	"kioku/agent/prune"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// maxBlocks of one prompt, and maxBlock bytes of all their texts.
+	maxBlocks = 64
+	maxBlock  = 512 << 10
+)
+
+// agentService implements kioku.v1.AgentService.
+type agentService struct {
+	kiokuv1.UnimplementedAgentServiceServer
+	*Server
+}
+
+// AssemblePrompt makes the system prompt of a turn.
+func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssemblePromptRequest) (*kiokuv1.AssemblePromptResponse, error) {
+	car, err := s.sidecar(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	turn, err := turnOf(req)
+	if err != nil {
+		return nil, err
+	}
+	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
+		return nil, err
+	}
+	return s.promptResponse(car.Assemble(ctx, turn)), nil
+}
+
+// turnOf reads what a prompt is to be made for, all but the shared agents.
+func turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error) {
+	now, err := readTime("now", req.GetNow())
+	t := sidecar.Turn{
+		Message: req.GetMessage(), Mode: bootstrap.Mode(req.GetMode()), Channel: req.GetChannel(), Group: req.Group, Model: req.GetModel(),
+		Budget: int(req.GetBudgetTokens()), CacheFriendly: req.CacheFriendly,
+		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: now,
+	}
+	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
+	if err != nil {
+		return t, err
+	}
+	if t.Mode != "" && !t.Mode.Valid() {
+		return t, badField("mode", "must be full, minimal or none, not %q", clip(req.GetMode(), 50))
+	}
+	t.Blocks, err = blocksOf(req.GetBlocks())
+	return t, err
+}
+
+func checkTurn(message, channel string) error {
+	return cmp.Or(checkSize("message", message, maxQuestion), checkName("channel", channel))
+}
+
+// blocksOf reads the parts of a prompt that the caller adds.
+func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
+	if len(list) > maxBlocks {
+		return nil, badField("blocks", "has %d blocks; at most %d", len(list), maxBlocks)
+	}
+	var out []prompt.Block
+	size := 0
+	for i, b := range list {
+		if err := checkKey(fmt.Sprintf("blocks[%d].name", i), b.GetName()); err != nil {
+			return nil, err
+		}
+		if size += len(b.GetText()); size > maxBlock {
+			return nil, badField("blocks", "have more than %d bytes of text", maxBlock)
+		}
+		out = append(out, prompt.Block{Name: strings.TrimSpace(b.GetName()), Text: b.GetText(), Volatile: b.GetChanging()})
+	}
+	return out, nil
+}
+
+// Recall searches memory for a user's message.
+func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
+	car, err := s.sidecar(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	now, err := readTime("now", req.GetNow())
+	if err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel())); err != nil {
+		return nil, err
+	}
+	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: now}
+	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
+		return nil, err
+	}
+	found, block := car.Recall(ctx, turn)
+	return &kiokuv1.RecallResponse{Report: s.recallReport(found, found.Memories, nil), Block: block}, nil
+}
+
+// Prune plans which old results of tools are shortened.
+func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*kiokuv1.PruneResponse, error) {
+	car, err := s.sidecar(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	touched, err := readTimestamp("last_touch", req.GetLastTouch())
+	if err = cmp.Or(err, checkCount("window_tokens", req.GetWindowTokens())); err != nil {
+		return nil, err
+	}
+	c, err := conversationOf(req.GetMessages())
+	if err != nil {
+		return nil, err
+	}
+	st := prune.State{LastTouch: touched, Window: int(req.GetWindowTokens()), Edits: c.edits(req.GetEdits())}
+	plan := car.Prune(c.messages, st, time.Now())
+	return &kiokuv1.PruneResponse{
+		Edits: c.pruneEdits(plan.Edits), NewEdits: int32Of(len(plan.New)), LastTouch: timestampOf(plan.LastTouch),
+		CharsBefore: int32Of(plan.Before), CharsAfter: int32Of(plan.After), Reason: plan.Reason,
+	}, nil
+}
+
+// readTimestamp returns the zero time where there is none.
+func readTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
+		return time.Time{}, nil
+	}
+	if err := t.CheckValid(); err != nil {
+		return time.Time{}, badField(field, "is no time between the years 1 and 9999")
+	}
+	return t.AsTime(), nil
+}
+
+// Compact has old messages summarised.
+func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) (*kiokuv1.CompactResponse, error) {
+	car, err := s.sidecar(ctx, req.GetAgent())
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(checkSession(req.GetSession(), req.GetCycle()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens())); err != nil {
+		return nil, err
+	}
+	c, err := conversationOf(req.GetMessages())
+	if err != nil {
+		return nil, err
+	}
+	view := c.view(car.Count)
+	view.Cycle = int(req.GetCycle())
+	done, err := car.Compact(ctx, view, int(req.GetKeepRecentTokens()))
+	if errors.Is(err, compact.ErrNothing) {
+		tokens := int32Of(view.Tokens)
+		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &kiokuv1.CompactResponse{
+		Summary: done.Summary, FirstKeptId: done.FirstKept, Message: chatMessage(session.SummaryMessage(done.Summary)),
+		TokensBefore: int32Of(done.TokensBefore), TokensAfter: int32Of(done.TokensAfter),
+	}, nil
+}
+
+// view is the conversation as a session would show it.
+func (c *conversation) view(count func(string) int) session.View {
+	v := session.View{IDs: c.ids, Messages: c.messages}
+	for _, m := range c.messages {
+		n := session.MessageTokens(count, m)
+		v.Counts = append(v.Counts, n)
+		v.Tokens += n
+	}
+	return v
+}
+
+// checkSession checks what names a session and a cycle of it.
+func checkSession(name string, cycle int32) error {
+	return cmp.Or(checkKey("session", name), checkCount("cycle", cycle))
+}

@@ -1,0 +1,322 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"kioku/agent"
+	"kioku/agent/bootstrap"
+	"kioku/agent/compact"
+	"kioku/agent/flush"
+	"kioku/agent/prompt"
+	"kioku/agent/prune"
+	"kioku/agent/recall"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/agent/skills"
+	"kioku/llm"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+func TestAPromptRequestReachesTheSidecarWhole(t *testing.T) {
+	var got sidecar.Turn
+	client := localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{
+		"main": &fakeSidecar{shared: []string{"home"}, assemble: func(turn sidecar.Turn) sidecar.Prompt { got = turn; return sidecar.Prompt{} }},
+		"team": &fakeSidecar{}, "home": &fakeSidecar{},
+	}))
+	yes := true
+	_, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{
+		Agent: "main", Message: "茶はどこ?", Mode: "minimal", Channel: "slack", Group: &yes, Model: "small", SharedAgents: []string{"team"},
+		Blocks: []*kiokuv1.PromptBlock{{Name: "Tasks", Text: "water the plants", Changing: true}}, BudgetTokens: 900, CacheFriendly: &yes,
+		NoMemoryTools: true, NoRecall: true, Now: "2026-03-01T10:00:00+09:00",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sidecar.Turn{
+		Message: "茶はどこ?", Mode: bootstrap.Minimal, Channel: "slack", Group: &yes, Model: "small", Shared: []string{"team"},
+		Blocks: []prompt.Block{{Name: "Tasks", Text: "water the plants", Volatile: true}}, Budget: 900, CacheFriendly: &yes,
+		NoTools: true, NoRecall: true, Now: time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("turn (-want +got):\n%s", diff)
+	}
+	if _, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sidecar.Turn{Shared: []string{"home"}}, got); diff != "" {
+		t.Errorf("turn of an empty request (-want +got):\n%s", diff)
+	}
+}
+
+// recalled is a memory as the sidecar and as the service tell of it.
+func recalled(reason string) (prompt.Memory, *kiokuv1.RecalledMemory) {
+	return prompt.Memory{Agent: "team", Shared: true, Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 4, Score: 0.5, Date: "2026-02-01",
+			Text: "会議は木曜", Flags: []string{prompt.FlagRole}}, &kiokuv1.RecalledMemory{
+			Agent: "team", Shared: true, Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 4, Score: 0.5, Date: "2026-02-01",
+			Text: "会議は木曜", Flags: []string{"role"}, Reason: reason,
+		}
+}
+
+func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
+	in, wantIn := recalled("")
+	out, wantOut := recalled("no room")
+	client := agentClient(t, &fakeSidecar{assemble: func(sidecar.Turn) sidecar.Prompt {
+		return sidecar.Prompt{
+			Result: prompt.Result{Prompt: "You are Mike.", CachedBytes: 7, Layers: []prompt.Layer{{Name: "identity", Chars: 13, Tokens: 4}}, Tokens: 4, Over: true,
+				Recalled: []prompt.Memory{in}, LeftOut: []prompt.LeftOut{{Memory: out, Reason: "no room"}}, Cuts: []prompt.Cut{{Part: "USER.md", From: 9, To: 2}}},
+			Files:  []bootstrap.File{{Name: "SOUL.md", Path: "/w/SOUL.md", Override: true, RawChars: 30, InjectedChars: 20, Cut: true, Reason: "why"}},
+			Skills: skills.Set{Note: "names only", Report: []skills.Entry{{Name: "tea", Path: "/w/skills/tea/SKILL.md", Loaded: true, InPrompt: true, Reason: "r"}}},
+			Recall: recall.Outcome{Query: "tea", Skipped: "not", Took: time.Millisecond, Searches: []recall.Search{
+				{Agent: "main", Hits: 2, Mode: "hybrid", Degraded: []agent.Degradation{{Code: "provider_down", Text: "down"}}, Took: time.Second}}},
+			Group: true,
+		}
+	}})
+	got, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: "tea"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.AssemblePromptResponse{
+		Prompt: "You are Mike.", CachedBytes: 7, Layers: []*kiokuv1.PromptLayer{{Name: "identity", Chars: 13, Tokens: 4}}, Tokens: 4, OverBudget: true,
+		Files:  []*kiokuv1.FileReport{{Name: "SOUL.md", Path: "/w/SOUL.md", Override: true, RawChars: 30, InjectedChars: 20, Cut: true, Reason: "why"}},
+		Skills: []*kiokuv1.SkillReport{{Name: "tea", Path: "/w/skills/tea/SKILL.md", Loaded: true, InPrompt: true, Reason: "r"}}, SkillsNote: "names only",
+		Cuts: []*kiokuv1.PromptCut{{Part: "USER.md", FromTokens: 9, ToTokens: 2}}, Group: true,
+		Recall: &kiokuv1.RecallReport{
+			Recalled: []*kiokuv1.RecalledMemory{wantIn}, LeftOut: []*kiokuv1.RecalledMemory{wantOut}, Query: "tea", Skipped: "not",
+			Took: durationpb.New(time.Millisecond), Searches: []*kiokuv1.RecallSearch{{Agent: "main", Hits: 2, Mode: "hybrid",
+				Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "down"}}, Took: durationpb.New(time.Second)}},
+		},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+// Hazard D16: files with bytes that are no text do not cost the answer; nor do more skills than fit.
+func TestAPromptOfBadBytesAndAThousandSkillsIsAnswered(t *testing.T) {
+	report := make([]skills.Entry, 30_000)
+	for i := range report {
+		report[i] = skills.Entry{Name: strings.Repeat("\xff", 500), Path: "/w/" + strings.Repeat("x", 4000)}
+	}
+	client := agentClient(t, &fakeSidecar{assemble: func(sidecar.Turn) sidecar.Prompt {
+		return sidecar.Prompt{Result: prompt.Result{Prompt: "tea \xff\xfe cup"}, Skills: skills.Set{Report: report}}
+	}})
+	got, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := got.GetSkills()
+	if got.GetPrompt() != "tea \uFFFD cup" || proto.Size(got) > 4<<20 || list[len(list)-1].GetReason() != "and 29500 more skills" {
+		t.Errorf("prompt %q, %d skills in %d bytes", got.GetPrompt(), len(list), proto.Size(got))
+	}
+}
+
+func TestARecallTellsWhatWasFoundAndWhatWentWrong(t *testing.T) {
+	memory, want := recalled("")
+	var log buffer
+	failures := map[error]string{
+		fmt.Errorf("search at unix:///private: %w", agent.ErrUnavailable): agent.ErrUnavailable.Error(),
+		fmt.Errorf("search at 10.0.0.1: %w", context.DeadlineExceeded):    "no answer in time",
+		fmt.Errorf("search: %w", recall.ErrBusy):                          recall.ErrBusy.Error(),
+		errBoom:                                                           "the search has failed; the log has the cause",
+	}
+	for failure, problem := range failures {
+		s := beside(t, server.Options{Log: logTo(&log)}, map[string]server.Sidecar{"main": &fakeSidecar{recall: func(turn sidecar.Turn) (recall.Outcome, string) {
+			return recall.Outcome{Memories: []prompt.Memory{memory}, Query: turn.Message, Searches: []recall.Search{{Agent: "main", Err: failure}}}, "<frame>"
+		}}})
+		got, err := localAgents(t, s).Recall(t.Context(), &kiokuv1.RecallRequest{Agent: "main", Message: "会議"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]*kiokuv1.RecalledMemory{want}, got.GetReport().GetRecalled(), protocmp.Transform()); diff != "" || got.GetBlock() != "<frame>" {
+			t.Errorf("block %q, recalled (-want +got):\n%s", got.GetBlock(), diff)
+		}
+		if one := got.GetReport().GetSearches()[0]; one.GetError() != problem {
+			t.Errorf("%v is told as %q, want %q", failure, one.GetError(), problem)
+		}
+	}
+	if !strings.Contains(log.String(), "disk on fire") {
+		t.Errorf("the log has not the cause:\n%s", log.String())
+	}
+}
+
+func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
+	touched := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	client := agentClient(t, &fakeSidecar{prune: func(messages []llm.Message, st prune.State, _ time.Time) prune.Plan {
+		if len(messages) != 3 || len(messages[0].Images) != 2 || !messages[2].Failed {
+			t.Errorf("messages = %+v", messages)
+		}
+		want := prune.State{LastTouch: touched, Window: 1000, Edits: []prune.Edit{{Index: 2, CallID: "c1", Text: "short"}}}
+		if diff := cmp.Diff(want, st); diff != "" {
+			t.Errorf("state (-want +got):\n%s", diff)
+		}
+		edit := prune.Edit{Index: 2, CallID: "c1", Text: "(cleared)", Cleared: true}
+		return prune.Plan{Edits: []prune.Edit{edit}, New: []prune.Edit{edit}, LastTouch: touched.Add(time.Hour), Before: 90, After: 9, Reason: prune.ReasonCleared}
+	}})
+	got, err := client.Prune(t.Context(), &kiokuv1.PruneRequest{
+		Agent: "main", WindowTokens: 1000, LastTouch: timestamppb.New(touched),
+		Messages: []*kiokuv1.ChatMessage{{Role: "user", Images: 2}, {Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c1", Name: "read"}}},
+			{Id: "m7", Role: "tool", ToolCallId: "c1", Failed: true}},
+		Edits: []*kiokuv1.PruneEdit{{MessageId: "m7", ToolCallId: "c1", Text: "short"}, {MessageId: "compacted long ago", Text: "x"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.PruneResponse{
+		Edits:    []*kiokuv1.PruneEdit{{MessageId: "m7", ToolCallId: "c1", Text: "(cleared)", Cleared: true}},
+		NewEdits: 1, LastTouch: timestamppb.New(touched.Add(time.Hour)), CharsBefore: 90, CharsAfter: 9, Reason: "cleared",
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+// talk is a conversation with a call.
+func talk() []*kiokuv1.ChatMessage {
+	return []*kiokuv1.ChatMessage{
+		{Id: "a", Role: "user", Text: "Where is the key?"},
+		{Id: "b", Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c1", Name: "look", Input: `{"at": "door"}`}}},
+		{Id: "c", Role: "tool", ToolCallId: "c1", ToolName: "look", Text: "under the mat"},
+		{Id: "d", Role: "assistant", Text: "鍵はマットの下。"},
+	}
+}
+
+func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
+	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep int) (session.Compaction, error) {
+		want := session.View{IDs: []string{"a", "b", "c", "d"}, Cycle: 2, Messages: []llm.Message{
+			{Role: llm.RoleUser, Text: "Where is the key?"},
+			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "look", Input: []byte(`{"at": "door"}`)}}},
+			{Role: llm.RoleTool, ToolCallID: "c1", ToolName: "look", Text: "under the mat"},
+			{Role: llm.RoleAssistant, Text: "鍵はマットの下。"},
+		}}
+		for _, m := range want.Messages {
+			n := session.MessageTokens(func(text string) int { return len(text) }, m)
+			want.Counts, want.Tokens = append(want.Counts, n), want.Tokens+n
+		}
+		if diff := cmp.Diff(want, v); diff != "" || keep != 50 {
+			t.Errorf("keep %d, view (-want +got):\n%s", keep, diff)
+		}
+		return session.Compaction{Summary: "The key is under the mat.", FirstKept: "d", TokensBefore: 40, TokensAfter: 12}, nil
+	}})
+	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: talk(), Cycle: 2, KeepRecentTokens: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.CompactResponse{
+		Summary: "The key is under the mat.", FirstKeptId: "d", TokensBefore: 40, TokensAfter: 12,
+		Message: &kiokuv1.ChatMessage{Role: "user", Text: session.SummaryMessage("The key is under the mat.").Text},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+// retryOf returns what an error says about trying again, 0 where it says nothing.
+func retryOf(err error) time.Duration {
+	for _, detail := range status.Convert(err).Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok {
+			return info.GetRetryDelay().AsDuration()
+		}
+	}
+	return 0
+}
+
+func TestEachErrorOfASidecarHasItsCode(t *testing.T) {
+	secret := "the provider quotes: my private words"
+	model := func(kind string) error {
+		return fmt.Errorf("compact 3 messages: %w", &llm.Error{Kind: kind, Message: secret, RetryAfter: time.Hour})
+	}
+	cases := []struct {
+		err   error
+		want  codes.Code
+		retry time.Duration
+	}{
+		{sidecar.ErrNoModel, codes.FailedPrecondition, 0},
+		{fmt.Errorf("%w: it lacks INV-7", compact.ErrRefused), codes.Aborted, 0},
+		{model(llm.KindBudget), codes.ResourceExhausted, time.Hour},
+		{model(llm.KindRateLimit), codes.ResourceExhausted, time.Hour},
+		{&llm.Error{Kind: llm.KindRateLimit, Message: secret}, codes.ResourceExhausted, time.Minute},
+		{model(llm.KindUnavailable), codes.Unavailable, time.Hour},
+		{model(llm.KindAuth), codes.FailedPrecondition, 0},
+		{model(llm.KindInput), codes.FailedPrecondition, 0},
+		{model(llm.KindOverflow), codes.FailedPrecondition, 0},
+		{model(llm.KindAnswer), codes.Internal, 0},
+		{fmt.Errorf("begin: %w", flush.ErrUnknown), codes.NotFound, 0},
+		{fmt.Errorf("begin: %w", flush.ErrExhausted), codes.FailedPrecondition, 0},
+		{errBoom, codes.Internal, 0},
+	}
+	for _, c := range cases {
+		var log buffer
+		car := &fakeSidecar{compact: func(context.Context, session.View, int) (session.Compaction, error) {
+			return session.Compaction{}, c.err
+		}}
+		client := localAgents(t, beside(t, server.Options{Log: logTo(&log)}, map[string]server.Sidecar{"main": car}))
+		_, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s"})
+		if status.Code(err) != c.want || retryOf(err) != c.retry {
+			t.Errorf("%v: %v after %v, want %v after %v", c.err, err, retryOf(err), c.want, c.retry)
+		}
+		if strings.Contains(err.Error(), "private") {
+			t.Errorf("the caller is told what the provider said: %v", err)
+		}
+		if llm.KindOf(c.err) != "" && !strings.Contains(log.String(), "private words") {
+			t.Errorf("%v: the log has not the cause:\n%s", c.err, log.String())
+		}
+	}
+}
+
+func TestNothingToCompactIsNoError(t *testing.T) {
+	client := agentClient(t, &fakeSidecar{compact: func(context.Context, session.View, int) (session.Compaction, error) {
+		return session.Compaction{}, compact.ErrNothing
+	}})
+	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: talk()[:1]})
+	if err != nil || !got.GetNothing() || got.GetTokensBefore() != 21 || got.GetTokensAfter() != 21 || got.GetMessage() != nil {
+		t.Errorf("answer = %v, %v", got, err)
+	}
+}
+
+func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
+	left := make(chan time.Duration, 1)
+	car := &fakeSidecar{
+		compact: func(ctx context.Context, _ session.View, _ int) (session.Compaction, error) {
+			deadline, _ := ctx.Deadline()
+			left <- time.Until(deadline)
+			return session.Compaction{}, ctx.Err()
+		},
+	}
+	for want, opt := range map[time.Duration]server.Options{
+		10 * time.Minute: {SearchTimeout: time.Nanosecond}, time.Hour: {SearchTimeout: time.Nanosecond, CompactTimeout: time.Hour},
+	} {
+		client := localAgents(t, beside(t, opt, map[string]server.Sidecar{"main": car}))
+		if _, err := client.Compact(context.Background(), &kiokuv1.CompactRequest{Agent: "main", Session: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-left; got > want || got < want-time.Minute {
+			t.Errorf("the handler had %v, want nearly %v", got, want)
+		}
+	}
+}
+
+func TestACanceledCompactionIsCanceledWhateverTheModelSays(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	client := agentClient(t, &fakeSidecar{compact: func(inner context.Context, _ session.View, _ int) (session.Compaction, error) {
+		cancel()
+		<-inner.Done()
+		return session.Compaction{}, &llm.Error{Kind: llm.KindUnavailable, Message: "gone", Err: errors.Join(inner.Err())}
+	}})
+	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", Session: "s"})
+	wantCode(t, err, codes.Canceled)
+}

@@ -1,0 +1,178 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku"
+	"kioku/agent"
+	"kioku/agent/bootstrap"
+	"kioku/agent/flush"
+	"kioku/agent/recall"
+	"kioku/agent/sidecar"
+	"kioku/llm"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/search"
+	"kioku/server"
+)
+
+// house is a server with a real memory and a real sidecar over folders that outlive it.
+type house struct {
+	memory kiokuv1.MemoryServiceClient
+	agents kiokuv1.AgentServiceClient
+	close  func()
+}
+
+// open opens what is in two folders, as kioku serve does.
+func openHouse(t *testing.T, workspace, state string) house {
+	t.Helper()
+	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, State: state, Search: search.DefaultOptions(), Location: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, agents(m))
+	memory, stop := mustLocal(t, s)
+	own := agent.New(memory, agent.Options{Agent: "main"})
+	car, err := sidecar.New(sidecar.Options{
+		Agent: "main", State: state, Memories: func(id string) sidecar.Memory { return own.For(id) },
+		Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon},
+		Flush: flush.Defaults(), Model: &llm.Echo{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Beside(map[string]server.Sidecar{"main": car}); err != nil {
+		t.Fatal(err)
+	}
+	client, stopAgents, err := s.LocalAgents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return house{memory: memory, agents: client, close: func() {
+		for _, end := range []func() error{stopAgents, stop, m.Close} {
+			if err := end(); err != nil {
+				t.Error(err)
+			}
+		}
+	}}
+}
+
+func (h house) sync(t *testing.T) {
+	t.Helper()
+	if _, err := last(h.memory.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"})); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Hazard F06: an agent in another language flushes and compacts through the service; service and agent die between two
+// notes, and after it each note is there once, no message is lost, and the fact is recalled.
+func TestAFactOutlivesFlushCrashAndCompaction(t *testing.T) {
+	workspace, state := filepath.Join(t.TempDir(), "workspace"), filepath.Join(t.TempDir(), "state")
+	if err := os.MkdirAll(workspace, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte(notes["MEMORY.md"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	messages := longTalk()
+	h := openHouse(t, workspace, state)
+	h.sync(t)
+	wantRecalled(t, h, "What does Hana like to drink, tea or coffee?", "green tea")
+
+	first := beginLong(t, h, messages, false)
+	appendNote(t, h, first, 1, "The boiler's order number is INV-2041.", false)
+	h.close()
+
+	h = openHouse(t, workspace, state)
+	defer func() { h.close() }()
+	resumed := beginLong(t, h, nil, true)
+	if n := len(resumed.GetMessages()); n != len(messages) || resumed.GetMessages()[0].GetText() != messages[0].GetText() {
+		t.Fatalf("%d messages were kept, want %d", n, len(messages))
+	}
+	appendNote(t, h, resumed, 1, "The boiler's order number is INV-2041.", true)
+	appendNote(t, h, resumed, 2, "ボイラーの保証は2031年まで。", false)
+	if _, err := h.agents.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: resumed.GetFlushId(), Holder: "agent-1", Reply: "NO_REPLY"}); err != nil {
+		t.Fatal(err)
+	}
+	compactLong(t, h, messages)
+	h.sync(t)
+	wantRecalled(t, h, "What is the order number of the boiler?", "INV-2041")
+}
+
+// longTalk has a fact in its first message, and then much noise.
+func longTalk() []*kiokuv1.ChatMessage {
+	list := []*kiokuv1.ChatMessage{{Id: "m-0", Role: "user", Text: "The boiler's order number is INV-2041, remember that."}}
+	for i := range 40 {
+		role := "assistant"
+		if i%2 == 1 {
+			role = "user"
+		}
+		list = append(list, &kiokuv1.ChatMessage{Id: fmt.Sprintf("m-%d", i+1), Role: role, Text: strings.Repeat("we speak of the weather and of nothing else. ", 20)})
+	}
+	return list
+}
+
+// beginLong checks that it is time for a flush, and begins or resumes it.
+func beginLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage, unfinished bool) *kiokuv1.BeginFlushResponse {
+	t.Helper()
+	check, err := h.agents.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", ProjectedTokens: 190_000})
+	if err != nil || !check.GetFlush() || !check.GetCompact() || check.GetFlushAtTokens() != 176_000 || check.GetUnfinished() != unfinished {
+		t.Fatalf("check = %v, %v", check, err)
+	}
+	got, err := h.agents.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "agent-1", Messages: messages})
+	if err != nil || got.GetResumed() != unfinished || got.GetDone() {
+		t.Fatalf("begin = %v, %v", got, err)
+	}
+	return got
+}
+
+func appendNote(t *testing.T, h house, f *kiokuv1.BeginFlushResponse, n int, text string, there bool) {
+	t.Helper()
+	got, err := h.memory.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{
+		Agent: "main", Text: text, Target: "daily", IdempotencyKey: fmt.Sprint(f.GetNoteKeyPrefix(), n),
+	})
+	if err != nil || got.GetDeduplicated() != there {
+		t.Fatalf("append = %v, %v; want deduplicated %v", got, err, there)
+	}
+}
+
+// compactLong compacts once the flush has ended, and checks that what is left holds together.
+func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
+	t.Helper()
+	check, err := h.agents.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", ProjectedTokens: 190_000})
+	if err != nil || check.GetFlush() || !check.GetCompact() || check.GetUnfinished() {
+		t.Fatalf("check after the flush = %v, %v", check, err)
+	}
+	got, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: messages, KeepRecentTokens: 1000})
+	if err != nil || got.GetNothing() {
+		t.Fatalf("compact = %v, %v", got, err)
+	}
+	if !strings.Contains(got.GetSummary(), "INV-2041") || !strings.Contains(got.GetMessage().GetText(), got.GetSummary()) ||
+		!strings.HasPrefix(got.GetFirstKeptId(), "m-3") || got.GetTokensAfter() >= got.GetTokensBefore() {
+		t.Errorf("compacted to %v", got)
+	}
+	nothing, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: messages})
+	if err != nil || !nothing.GetNothing() {
+		t.Errorf("with the 20,000 tokens of the settings: %v, %v; want nothing", nothing, err)
+	}
+}
+
+// wantRecalled checks that a message's prompt holds a fact, as data, with the report that tells where it is from.
+func wantRecalled(t *testing.T, h house, message, fact string) {
+	t.Helper()
+	got, err := h.agents.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: message, Channel: "terminal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, m := range got.GetRecall().GetRecalled() {
+		found = found || strings.Contains(m.GetText(), fact) && m.GetAgent() == "main" && m.GetStartLine() > 0
+	}
+	if !found || !strings.Contains(got.GetPrompt(), fact) {
+		t.Errorf("%q does not recall %q: %v", message, fact, got.GetRecall())
+	}
+}

@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"kioku/agent/flush"
+	"kioku/agent/prune"
+	"kioku/agent/recall"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/llm"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+var _ server.Sidecar = (*sidecar.Sidecar)(nil)
+
+// fakeSidecar answers with what its fields say, and with zero values where they say nothing.
+type fakeSidecar struct {
+	shared   []string
+	assemble func(sidecar.Turn) sidecar.Prompt
+	recall   func(sidecar.Turn) (recall.Outcome, string)
+	prune    func([]llm.Message, prune.State, time.Time) prune.Plan
+	decide   func(session string, cycle int, st flush.State) (flush.Decision, flush.Progress, error)
+	compact  func(ctx context.Context, v session.View, keep int) (session.Compaction, error)
+	ledger   *flush.Ledger
+}
+
+func (f *fakeSidecar) Shared() []string { return f.shared }
+
+func (f *fakeSidecar) Assemble(_ context.Context, t sidecar.Turn) sidecar.Prompt {
+	if f.assemble == nil {
+		return sidecar.Prompt{}
+	}
+	return f.assemble(t)
+}
+
+func (f *fakeSidecar) Recall(_ context.Context, t sidecar.Turn) (recall.Outcome, string) {
+	if f.recall == nil {
+		return recall.Outcome{}, ""
+	}
+	return f.recall(t)
+}
+
+func (f *fakeSidecar) Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan {
+	if f.prune == nil {
+		return prune.Plan{}
+	}
+	return f.prune(messages, st, now)
+}
+
+func (f *fakeSidecar) Decide(session string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
+	if f.decide == nil {
+		return flush.Decision{}, flush.Progress{}, nil
+	}
+	return f.decide(session, cycle, st)
+}
+
+func (f *fakeSidecar) Ledger() *flush.Ledger { return f.ledger }
+
+// Count counts bytes, so that a test can tell it from an estimate.
+func (f *fakeSidecar) Count(text string) int { return len(text) }
+
+func (f *fakeSidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
+	if f.compact == nil {
+		return session.Compaction{}, nil
+	}
+	return f.compact(ctx, v, keep)
+}
+
+// beside makes a server with a memory and a sidecar for each agent.
+func beside(t *testing.T, opt server.Options, sidecars map[string]server.Sidecar) *server.Server {
+	t.Helper()
+	if opt.Agents == nil {
+		opt.Agents = make(map[string]server.Memory)
+		for id := range sidecars {
+			opt.Agents[id] = &fakeMemory{}
+		}
+	}
+	s := newServer(t, opt)
+	if err := s.Beside(sidecars); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// localAgents returns a client of a server's sidecars in this process.
+func localAgents(t *testing.T, s *server.Server) kiokuv1.AgentServiceClient {
+	t.Helper()
+	client, stop, err := s.LocalAgents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return client
+}
+
+// agentClient returns a client of one sidecar, that of "main".
+func agentClient(t *testing.T, car server.Sidecar) kiokuv1.AgentServiceClient {
+	t.Helper()
+	return localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": car}))
+}
+
+// besideOnTCP serves sidecars on a loopback port and returns its address.
+func besideOnTCP(t *testing.T, opt server.Options, sidecars map[string]server.Sidecar) string {
+	t.Helper()
+	l, err := server.ListenTCP("127.0.0.1:0", opt.Tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, beside(t, opt, sidecars), l)
+	return l.Addr().String()
+}

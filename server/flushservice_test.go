@@ -1,0 +1,145 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"kioku/agent/flush"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+// flushing returns a client of one agent's sidecar whose flushes are in a folder.
+func flushing(t *testing.T, folder string, opt flush.LedgerOptions) kiokuv1.AgentServiceClient {
+	t.Helper()
+	return agentClient(t, &fakeSidecar{ledger: flush.NewLedger(folder, opt)})
+}
+
+func begin(t *testing.T, client kiokuv1.AgentServiceClient, holder string, messages ...*kiokuv1.ChatMessage) *kiokuv1.BeginFlushResponse {
+	t.Helper()
+	got, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: holder, Messages: messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestACheckReachesTheSidecarWholeAndBack(t *testing.T) {
+	client := agentClient(t, &fakeSidecar{decide: func(session string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
+		want := flush.State{Window: 200_000, Projected: 180_000, Bytes: 5 << 30, Overflow: true, Heartbeat: true}
+		if diff := cmp.Diff(want, st); diff != "" || session != "s" || cycle != 3 {
+			t.Errorf("session %q, cycle %d, state (-want +got):\n%s", session, cycle, diff)
+		}
+		return flush.Decision{Flush: true, Compact: true, Reason: "full", FlushAt: 176_000, CompactAt: 180_000}, flush.Progress{Begun: true}, nil
+	}})
+	got, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Cycle: 3,
+		WindowTokens: 200_000, ProjectedTokens: 180_000, TranscriptBytes: 5 << 30, Heartbeat: true, Overflow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.CheckFlushResponse{Flush: true, Compact: true, Reason: "full", FlushAtTokens: 176_000, CompactAtTokens: 180_000, Unfinished: true}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFlushIsBegunOnceAndCommitted(t *testing.T) {
+	client := flushing(t, t.TempDir(), flush.LedgerOptions{Lease: time.Hour})
+	first := begin(t, client, "h", talk()...)
+	if first.GetFlushId() == "" || first.GetResumed() || first.GetDone() || len(first.GetMessages()) != 0 || first.GetNoteKeyPrefix() == "" {
+		t.Fatalf("first = %v", first)
+	}
+	if left := time.Until(first.GetExpires().AsTime()); left > time.Hour || left < 59*time.Minute {
+		t.Errorf("the lease ends in %v, want an hour", left)
+	}
+	if !strings.Contains(first.GetUserPrompt(), flush.NoReply) || !strings.Contains(first.GetSystemPrompt(), "memory_append") {
+		t.Errorf("prompts: %q, %q", first.GetSystemPrompt(), first.GetUserPrompt())
+	}
+	for reply, silent := range map[string]bool{"NO_REPLY": true, "Your key is noted.": false} {
+		got, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: first.GetFlushId(), Holder: "h", Reply: reply})
+		if err != nil || got.GetSilent() != silent {
+			t.Errorf("commit with %q = %v, %v", reply, got, err)
+		}
+	}
+	again := begin(t, client, "h", talk()...)
+	if !again.GetDone() || again.GetUserPrompt() != "" || len(again.GetMessages()) != 0 || again.GetExpires() != nil {
+		t.Errorf("after the commit: %v, want done and nothing else", again)
+	}
+}
+
+// Hazard F06: after a crash of agent and service, the same holder gets the same flush, with the messages of then and the
+// same keys of notes; another one waits for the end of the lease.
+func TestAFlushGoesOnAfterACrash(t *testing.T) {
+	folder := t.TempDir()
+	first := begin(t, flushing(t, folder, flush.LedgerOptions{Lease: time.Hour}), "h", append(talk(), &kiokuv1.ChatMessage{Role: "user", Text: "next\u2028line"})...)
+	client := flushing(t, folder, flush.LedgerOptions{Lease: time.Hour})
+	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "another"})
+	wantCode(t, err, codes.Aborted)
+	if retry := retryOf(err); retry > time.Hour || retry < 59*time.Minute {
+		t.Errorf("to be tried again after %v, want an hour", retry)
+	}
+	resumed := begin(t, client, "h")
+	if !resumed.GetResumed() || resumed.GetFlushId() != first.GetFlushId() || resumed.GetNoteKeyPrefix() != first.GetNoteKeyPrefix() || resumed.GetUserPrompt() == "" {
+		t.Errorf("resumed = %v, begun as %v", resumed, first)
+	}
+	want := append(talk(), &kiokuv1.ChatMessage{Id: "4", Role: "user", Text: "next\u2028line"})
+	if diff := cmp.Diff(want, resumed.GetMessages(), protocmp.Transform()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	// Messages that were named then are those that they were.
+	if diff := cmp.Diff(want, begin(t, client, "h", &kiokuv1.ChatMessage{Role: "user", Text: "other"}).GetMessages(), protocmp.Transform()); diff != "" {
+		t.Errorf("messages of a third call (-want +got):\n%s", diff)
+	}
+}
+
+func TestAFlushIsGivenBackAsOftenAsTheSettingsAllow(t *testing.T) {
+	client := flushing(t, t.TempDir(), flush.LedgerOptions{Attempts: 2})
+	for want := int32(1); want >= 0; want-- {
+		id := begin(t, client, "h", talk()...).GetFlushId()
+		got, err := client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: id, Holder: "h", Reason: strings.Repeat("no model ", 1000)})
+		if err != nil || got.GetAttemptsLeft() != want {
+			t.Fatalf("abort = %v, %v; want %d attempts left", got, err, want)
+		}
+	}
+	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "h"})
+	wantCode(t, err, codes.FailedPrecondition)
+}
+
+// Hazard C05: the id of a flush is of use to its agent and its holder alone, and is not told from one that is not there.
+func TestTheFlushOfAnotherAgentIsUnknown(t *testing.T) {
+	ledger := func() *fakeSidecar { return &fakeSidecar{ledger: flush.NewLedger(t.TempDir(), flush.LedgerOptions{})} }
+	s := beside(t, server.Options{}, map[string]server.Sidecar{"ann": ledger(), "bob": ledger()})
+	client := localAgents(t, s)
+	req := &kiokuv1.BeginFlushRequest{Agent: "bob", Session: "s", Holder: "h", Messages: talk()}
+	bobs, err := client.BeginFlush(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Agent = "ann"
+	if _, err := client.BeginFlush(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	answers := make(map[string]bool)
+	for _, c := range []struct{ agent, id, holder string }{
+		{"ann", bobs.GetFlushId(), "h"}, {"ann", "nonsense", "h"}, {"ann", "../" + bobs.GetFlushId(), "h"}, {"bob", bobs.GetFlushId(), "another"},
+	} {
+		_, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: c.agent, FlushId: c.id, Holder: c.holder})
+		wantCode(t, err, codes.NotFound)
+		answers[status.Convert(err).Message()] = true
+		_, err = client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: c.agent, FlushId: c.id, Holder: c.holder})
+		wantCode(t, err, codes.NotFound)
+		answers[status.Convert(err).Message()] = true
+	}
+	if len(answers) != 1 {
+		t.Errorf("%d different answers: %v", len(answers), answers)
+	}
+	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "bob", FlushId: bobs.GetFlushId(), Holder: "h"}); err != nil {
+		t.Errorf("bob's own: %v", err)
+	}
+}

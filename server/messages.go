@@ -1,0 +1,209 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"kioku/agent/prune"
+	"kioku/llm"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// maxMessages of one request, and maxImages of one message.
+	maxMessages = 20_000
+	maxImages   = 1000
+	// maxSpool is the most bytes of messages that are kept for a flush: they come back in one answer with the prompts.
+	maxSpool = maxMessage - 64<<10
+)
+
+// conversation is the messages of a request, and how the caller names them.
+type conversation struct {
+	ids      []string
+	messages []llm.Message
+	// place of a message by its id.
+	place map[string]int
+}
+
+// conversationOf reads the messages of a request. Each result of a tool must answer a call of the assistant before it, as
+// providers demand, so that a cut falls on neither side of a pair.
+func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
+	if len(list) > maxMessages {
+		return conversation{}, badField("messages", "has %d messages; at most %d", len(list), maxMessages)
+	}
+	c := conversation{place: make(map[string]int, len(list))}
+	var open calls
+	images := make([]llm.Image, maxImages)
+	for i, m := range list {
+		field := fmt.Sprintf("messages[%d]", i)
+		if err := c.name(field, m.GetId()); err != nil {
+			return conversation{}, err
+		}
+		if err := open.follow(field, m); err != nil {
+			return conversation{}, err
+		}
+		message, err := messageOf(field, m, images)
+		if err != nil {
+			return conversation{}, err
+		}
+		c.messages = append(c.messages, message)
+	}
+	return c, nil
+}
+
+// name gives the next message its id.
+func (c *conversation) name(field, id string) error {
+	if err := checkName(field+".id", id); err != nil {
+		return err
+	}
+	i := len(c.ids)
+	if id == "" {
+		id = strconv.Itoa(i)
+	}
+	if other, taken := c.place[id]; taken {
+		return badField(field+".id", "%q is that of messages[%d] already; a message without an id has its place as id", id, other)
+	}
+	c.place[id] = i
+	c.ids = append(c.ids, id)
+	return nil
+}
+
+// calls are those of an assistant that have no result yet.
+type calls map[string]bool
+
+// follow checks that a message may come after those before it.
+func (open *calls) follow(field string, m *kiokuv1.ChatMessage) error {
+	id := m.GetToolCallId()
+	if m.GetRole() != string(llm.RoleTool) {
+		*open = make(calls)
+		for i, call := range m.GetToolCalls() {
+			if (*open)[call.GetId()] {
+				return badField(fmt.Sprintf("%s.tool_calls[%d].id", field, i), "%q is there twice", clip(call.GetId(), maxName))
+			}
+			(*open)[call.GetId()] = true
+		}
+		return nil
+	}
+	switch {
+	case id == "":
+		return badField(field+".tool_call_id", "is required where the role is tool")
+	case !(*open)[id]:
+		return badField(field+".tool_call_id", "%q answers no open call of the assistant before it; "+
+			"results come right after the message with their calls, one for each", clip(id, maxName))
+	}
+	delete(*open, id)
+	return nil
+}
+
+// messageOf reads one message. Its images are the first of those given, which are placeholders: only their number counts.
+func messageOf(field string, m *kiokuv1.ChatMessage, images []llm.Image) (llm.Message, error) {
+	out := llm.Message{
+		Role: llm.Role(m.GetRole()), Text: m.GetText(), ToolCallID: m.GetToolCallId(), ToolName: m.GetToolName(), Failed: m.GetFailed(),
+	}
+	switch {
+	case out.Role != llm.RoleUser && out.Role != llm.RoleAssistant && out.Role != llm.RoleTool:
+		return out, badField(field+".role", "must be user, assistant or tool, not %q", clip(m.GetRole(), 50))
+	case out.Role != llm.RoleTool && out.ToolCallID != "":
+		return out, badField(field+".tool_call_id", "is for messages whose role is tool")
+	case out.Role != llm.RoleAssistant && len(m.GetToolCalls()) > 0:
+		return out, badField(field+".tool_calls", "are for messages whose role is assistant")
+	case m.GetImages() < 0 || int(m.GetImages()) > len(images):
+		return out, badField(field+".images", "must be 0 to %d", len(images))
+	}
+	if n := m.GetImages(); n > 0 {
+		out.Images = images[:n:n]
+	}
+	for i, call := range m.GetToolCalls() {
+		c, err := callOf(fmt.Sprintf("%s.tool_calls[%d]", field, i), call)
+		if err != nil {
+			return out, err
+		}
+		out.ToolCalls = append(out.ToolCalls, c)
+	}
+	return out, nil
+}
+
+// callOf reads a call. One without an input has an empty object.
+func callOf(field string, call *kiokuv1.ToolCall) (llm.ToolCall, error) {
+	input := []byte(call.GetInput())
+	if len(input) == 0 {
+		input = []byte("{}")
+	}
+	switch {
+	case call.GetId() == "":
+		return llm.ToolCall{}, badField(field+".id", "is required")
+	case call.GetName() == "":
+		return llm.ToolCall{}, badField(field+".name", "is required")
+	case !json.Valid(input) || bytes.TrimLeft(input, " \t\r\n")[0] != '{':
+		return llm.ToolCall{}, badField(field+".input", "must be a JSON object")
+	}
+	return llm.ToolCall{ID: call.GetId(), Name: call.GetName(), Input: input}, nil
+}
+
+// chatMessage is a message as an agent sends it to its model.
+func chatMessage(m llm.Message) *kiokuv1.ChatMessage {
+	out := &kiokuv1.ChatMessage{
+		Role: string(m.Role), Text: m.Text, ToolCallId: m.ToolCallID, ToolName: m.ToolName, Failed: m.Failed, Images: int32Of(len(m.Images)),
+	}
+	for _, c := range m.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls, &kiokuv1.ToolCall{Id: c.ID, Name: c.Name, Input: string(c.Input)})
+	}
+	return out
+}
+
+// edits reads recorded edits. Those of messages that are not there any more have no effect, and are left out.
+func (c *conversation) edits(list []*kiokuv1.PruneEdit) []prune.Edit {
+	var out []prune.Edit
+	for _, e := range list {
+		if i, ok := c.place[e.GetMessageId()]; ok {
+			out = append(out, prune.Edit{Index: i, CallID: e.GetToolCallId(), Text: e.GetText(), Cleared: e.GetCleared()})
+		}
+	}
+	return out
+}
+
+// pruneEdits names the messages of edits.
+func (c *conversation) pruneEdits(list []prune.Edit) []*kiokuv1.PruneEdit {
+	var out []*kiokuv1.PruneEdit
+	for _, e := range list {
+		out = append(out, &kiokuv1.PruneEdit{MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared})
+	}
+	return out
+}
+
+// spool writes the messages of a request as JSON, each with its id.
+func (c *conversation) spool(list []*kiokuv1.ChatMessage) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	size := 0
+	for i, m := range list {
+		named := proto.CloneOf(m)
+		named.Id = c.ids[i]
+		if size += proto.Size(named) + 5; size > maxSpool {
+			return nil, badField("messages", "are more than the %d bytes that a flush keeps; shorten the longest results of tools", maxSpool)
+		}
+		line, err := protojson.Marshal(named)
+		if err != nil {
+			return nil, fmt.Errorf("write message %d of the spool: %w", i+1, err)
+		}
+		out = append(out, line)
+	}
+	return out, nil
+}
+
+// spooled reads what spool has written.
+func spooled(lines []json.RawMessage) ([]*kiokuv1.ChatMessage, error) {
+	var out []*kiokuv1.ChatMessage
+	for i, line := range lines {
+		m := &kiokuv1.ChatMessage{}
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(line, m); err != nil {
+			return nil, fmt.Errorf("read message %d of the spool: %w", i+1, err)
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}

@@ -1,0 +1,138 @@
+package server_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+func TestSidecarsAreRefusedThatCannotBeServed(t *testing.T) {
+	s := newServer(t, agents(&fakeMemory{}))
+	for name, sidecars := range map[string]map[string]server.Sidecar{
+		"none": {}, "no id": {"../etc": &fakeSidecar{}}, "no memory": {"main": &fakeSidecar{}, "other": &fakeSidecar{}},
+	} {
+		if err := s.Beside(sidecars); err == nil {
+			t.Errorf("%s: Beside returned no error", name)
+		}
+	}
+	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+// A process that holds no memories serves the agents' side alone, with the sidecars and the shared agents of another one.
+func TestASidecarIsServedWithoutAMemory(t *testing.T) {
+	s := newServer(t, server.Options{})
+	if err := s.Beside(map[string]server.Sidecar{"ann": &fakeSidecar{}}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := server.ListenTCP("127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, s, l)
+	conn := dial(t, l.Addr().String())
+	client := kiokuv1.NewAgentServiceClient(conn)
+	if _, err := client.Recall(t.Context(), &kiokuv1.RecallRequest{Agent: "ann", SharedAgents: []string{"bob"}}); err != nil {
+		t.Errorf("recall: %v", err)
+	}
+	_, err = client.Recall(t.Context(), &kiokuv1.RecallRequest{})
+	if wantViolation(t, err, "agent"); !strings.Contains(err.Error(), "ann") {
+		t.Errorf("a missing agent is answered with %v", err)
+	}
+	_, err = kiokuv1.NewMemoryServiceClient(conn).ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{})
+	wantCode(t, err, codes.Unimplemented)
+	wantServices(t, conn, "kioku.v1.AgentService")
+}
+
+func TestTheAgentServiceIsThereWithSidecarsAlone(t *testing.T) {
+	wantServices(t, dial(t, onTCP(t, agents(&fakeMemory{}))), "kioku.v1.MemoryService")
+	both := besideOnTCP(t, server.Options{}, map[string]server.Sidecar{"main": &fakeSidecar{}})
+	wantServices(t, dial(t, both), "kioku.v1.AgentService", "kioku.v1.MemoryService")
+}
+
+// wantServices checks which of Kioku's services reflection and health tell of.
+func wantServices(t *testing.T, conn *grpc.ClientConn, want ...string) {
+	t.Helper()
+	listed, err := list(t.Context(), conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"kioku.v1.AgentService", "kioku.v1.MemoryService"} {
+		is := slices.Contains(want, name)
+		if slices.Contains(listed, name) != is {
+			t.Errorf("reflection lists %v, want %v", listed, want)
+		}
+		code := codes.NotFound
+		if is {
+			code = codes.OK
+		}
+		_, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{Service: name})
+		wantCode(t, err, code)
+	}
+}
+
+// The sidecars of kioku serve use the server's own memories: the client within the process is there before they are, and
+// goes on after.
+func TestTheMemoriesAreReachedBeforeTheSidecarsAreThere(t *testing.T) {
+	s := newServer(t, agents(&fakeMemory{}))
+	memories, stop := mustLocal(t, s)
+	defer stop()
+	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := memories.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"}); err != nil {
+		t.Errorf("status: %v", err)
+	}
+	if _, err := localAgents(t, s).Prune(t.Context(), &kiokuv1.PruneRequest{Agent: "main"}); err != nil {
+		t.Errorf("prune: %v", err)
+	}
+}
+
+func TestAFlushNeedsTheRightToWrite(t *testing.T) {
+	opt := server.Options{Tokens: openTokens(t, tokenLine("r", "tok-r", "main", false))}
+	client := kiokuv1.NewAgentServiceClient(dial(t, besideOnTCP(t, opt, map[string]server.Sidecar{"main": &fakeSidecar{}, "other": &fakeSidecar{}})))
+	for name, attempt := range map[string]func(ctx context.Context, agent string) error{
+		"begin": func(ctx context.Context, agent string) error {
+			_, err := client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: agent})
+			return err
+		},
+		"commit": func(ctx context.Context, agent string) error {
+			_, err := client.CommitFlush(ctx, &kiokuv1.CommitFlushRequest{Agent: agent})
+			return err
+		},
+		"abort": func(ctx context.Context, agent string) error {
+			_, err := client.AbortFlush(ctx, &kiokuv1.AbortFlushRequest{Agent: agent})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wantCode(t, attempt(with(t, "tok-r"), "main"), codes.PermissionDenied)
+			wantCode(t, attempt(with(t, "tok-r"), "other"), codes.NotFound)
+		})
+	}
+	for name, err := range map[string]error{
+		"assemble": second(client.AssemblePrompt(with(t, "tok-r"), &kiokuv1.AssemblePromptRequest{Agent: "main"})),
+		"recall":   second(client.Recall(with(t, "tok-r"), &kiokuv1.RecallRequest{Agent: "main"})),
+		"prune":    second(client.Prune(with(t, "tok-r"), &kiokuv1.PruneRequest{Agent: "main"})),
+		"check":    second(client.CheckFlush(with(t, "tok-r"), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s"})),
+		"compact":  second(client.Compact(with(t, "tok-r"), &kiokuv1.CompactRequest{Agent: "main", Session: "s"})),
+	} {
+		if err != nil {
+			t.Errorf("%s with a token that reads: %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -164,16 +164,20 @@ func perhaps(key, doc string, at func(*Config) **float64) Field {
 
 // agreeAgentSide checks the settings of the agent side that depend on each other.
 func (l *loader) agreeAgentSide() {
-	l.checked("contextPruning", l.conf.Prune.Check())
+	if err := l.conf.Prune.Check(); err != nil {
+		name, problem, _ := strings.Cut(err.Error(), ": ")
+		l.wrong("contextPruning."+name, problem)
+	}
+	if faults, ok := l.conf.Flush.Check().(interface{ Unwrap() []error }); ok {
+		for _, fault := range faults.Unwrap() {
+			key, problem, _ := strings.Cut(fault.Error(), " ")
+			l.wrong(key, problem)
+		}
+	}
 }
 
-// checked reports what a package finds wrong with a block of settings: "name: problem", with the name within the block.
-func (l *loader) checked(block string, err error) {
-	if err == nil {
-		return
-	}
-	name, problem, _ := strings.Cut(err.Error(), ": ")
-	key := block + "." + name
+// wrong reports a fault in a setting, or in a block of settings, where somebody has set it.
+func (l *loader) wrong(key, problem string) {
 	where := l.conf.origins[key].where
 	for _, f := range agentSideFields() {
 		if where == "" && strings.HasPrefix(f.Key, key+".") {

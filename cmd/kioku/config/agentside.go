@@ -51,14 +51,7 @@ func defaultAgentSide() AgentSide {
 		RecallEnabled: true,
 		Recall:        recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
 
-		Flush: defaultFlush(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
+		Flush: flush.Defaults(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
 		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
-	}
-}
-
-func defaultFlush() flush.Settings {
-	return flush.Settings{
-		Enabled: true, ReserveTokens: 20_000, SoftThresholdTokens: 4_000, TranscriptBytes: 2 << 20, Attempts: 3,
-		Lease: 10 * time.Minute, MaxNotes: 20,
 	}
 }

@@ -2,8 +2,6 @@ package kioku
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,15 +26,16 @@ const (
 	maxKeyBytes = 256
 
 	longTermFile = "MEMORY.md"
-	// keyMarkStart begins the comment that a key leaves.
-	keyMarkStart = " <!-- kioku:"
+	// bulletIndent begins the further lines of a bullet.
+	bulletIndent = "  "
 )
 
 // Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, fsyncs it, and starts a sync, so
 // that the note is found soon, without waiting for it. The day is that of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a long-term one a bullet.
 //
 // The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
-// a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index.
+// a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index. The
+// source of a note stands in the same comment, which no search finds or shows; it does not make another note of a text.
 // Append returns a *search.InputError for a note that is blank, too long or no valid text.
 func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 	if err := m.enter(); err != nil {
@@ -80,8 +79,8 @@ func (m *Memory) write(note Note) (Appended, error) {
 
 // checkNote refuses a note that cannot be written and fills in what it leaves open.
 func checkNote(n Note) (Note, error) {
-	n.Text = strings.TrimSpace(strings.ReplaceAll(n.Text, "\r\n", "\n"))
-	n.Category = strings.Join(strings.Fields(n.Category), " ")
+	n.Text = strings.TrimSpace(withoutMarks(strings.ReplaceAll(n.Text, "\r\n", "\n")))
+	n.Category = strings.Join(strings.Fields(withoutMarks(n.Category)), " ")
 	if n.Target == "" {
 		n.Target = TargetDaily
 	}
@@ -107,7 +106,7 @@ func checkNote(n Note) (Note, error) {
 	case len(n.Key) > maxKeyBytes:
 		return bad("idempotency_key", fmt.Sprintf("must have at most %d bytes", maxKeyBytes))
 	}
-	return n, nil
+	return n, checkSource(n.Source)
 }
 
 // dayFile is the daily file of a day.
@@ -115,23 +114,14 @@ func dayFile(t time.Time) string { return path.Join("memory", t.Format(time.Date
 
 // section is a daily note as Markdown.
 func section(n Note, now time.Time) string {
-	return fmt.Sprintf("## %s - %s\n\n%s%s\n", now.Format("15:04"), n.Category, n.Text, keyMark(n.Key))
+	return fmt.Sprintf("## %s - %s\n\n%s\n", now.Format("15:04"), n.Category, marked(n.Text, "", n))
 }
 
 // bullet is a long-term note as Markdown; further lines are indented so that they belong to the bullet.
-func bullet(n Note) string { return bulletText(n) + keyMark(n.Key) + "\n" }
+func bullet(n Note) string { return marked(bulletText(n), bulletIndent, n) + "\n" }
 
-// bulletText is a bullet without key and line end.
-func bulletText(n Note) string { return "- " + strings.ReplaceAll(n.Text, "\n", "\n  ") }
-
-// keyMark is the comment by which a key is known again; empty without a key.
-func keyMark(key string) string {
-	if key == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(key))
-	return keyMarkStart + hex.EncodeToString(sum[:8]) + " -->"
-}
+// bulletText is a bullet without mark and line end.
+func bulletText(n Note) string { return "- " + strings.ReplaceAll(n.Text, "\n", "\n"+bulletIndent) }
 
 // appendNote writes block at the end of a file under the kernel's lock on it, unless the note is there already, or its key
 // in the file before. title starts a file that is made.
@@ -227,7 +217,7 @@ func findNote(src string, n Note, byText bool) (line int, found bool) {
 	text := chunker.Normalize([]byte(src))
 	at := -1
 	if n.Key != "" {
-		at = strings.Index(text, keyMark(n.Key))
+		at = strings.Index(text, markStart+keyPart(n.Key)+" ")
 	}
 	if at < 0 && byText {
 		at = findText(text, n)
@@ -240,9 +230,9 @@ func findNote(src string, n Note, byText bool) (line int, found bool) {
 
 // findText returns an offset in the block that is the note's text and nothing else, -1 where there is none.
 func findText(text string, n Note) int {
-	block, ends := "\n\n"+n.Text, []string{"\n\n## ", keyMarkStart}
+	block, ends := "\n\n"+n.Text, append(markStarts(""), "\n\n## ")
 	if n.Target == TargetLongTerm {
-		block, ends = "\n"+bulletText(n), []string{"\n\n", "\n- ", "\n#", keyMarkStart}
+		block, ends = "\n"+bulletText(n), append(markStarts(bulletIndent), "\n\n", "\n- ", "\n#")
 	}
 	// A line break before the first line and a heading after the last one, so that these are no special cases.
 	padded := "\n" + strings.TrimRight(text, "\n") + "\n\n## "

@@ -22,7 +22,7 @@ const (
 	maxPathBytes = 4096
 )
 
-// Get returns lines of a file that the index may hold. Numbers out of range are brought into it; beyond the end of the
+// Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are brought into it; beyond the end of the
 // file the text is empty. A line longer than 12,000 characters is cut. Get returns a *search.InputError for a path that
 // could never name a memory file, and ErrNotFound for one that is missing or lies outside of the memory.
 func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) {
@@ -80,13 +80,16 @@ func (m *Memory) readFile(path string) (string, error) {
 		return "", notFound(path)
 	}
 	defer f.Close()
-	limit := m.opt.Index.MaxFileBytes
+	limit := m.indexer.Limit(path)
 	if info.Size() > limit {
 		return "", notFound(path)
 	}
 	src, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	if m.indexer.IsSession(path) {
+		src = m.opt.Index.Sessions.Render(src)
 	}
 	return chunker.Normalize(src), nil
 }

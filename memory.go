@@ -123,6 +123,8 @@ type Note struct {
 	Category string
 	// Key makes the call idempotent: a second note with the same key is not written.
 	Key string
+	// Source is who has written it, one of the constants NoteFrom..., and is recorded beside the text; empty records nothing.
+	Source string
 }
 
 // Appended says where a note is.
@@ -203,11 +205,12 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		}
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
-	if err := m.openStore(ctx, splitter.Fingerprint()); err != nil {
+	if err := m.openStore(ctx, splitter.Fingerprint()+marksVersion); err != nil {
 		return nil, err
 	}
 	ix := opt.Index
 	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.analyze
+	ix.Hide = hideMarks
 	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
 	m.Configure(opt.Search)
 	return m, nil

@@ -23,7 +23,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer m.leave()
 		defer cancel()
-		if _, err := m.sync(ctx, SyncOptions{NoRebuild: true}, nil); err != nil && ctx.Err() == nil {
+		if _, err := m.sync(ctx, SyncOptions{NoRebuild: true, Patient: true}, nil); err != nil && ctx.Err() == nil {
 			m.log.Error("sync in the background", "err", err)
 		}
 		m.mu.Lock()

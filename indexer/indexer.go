@@ -67,6 +67,8 @@ type Indexer struct {
 	// Owned by the sync that has the turn.
 	memos  map[string]memo
 	doubts doubts
+	// caughtUp says that a full sync has ended well, after which others may be patient.
+	caughtUp bool
 
 	mu      sync.Mutex // guards what follows
 	state   State
@@ -84,7 +86,7 @@ func New(s Splitter, ix Index, e Embedder, opt Options) *Indexer {
 	opt = withDefaults(opt)
 	return &Indexer{
 		split: s, index: ix, embed: e, opt: opt,
-		layout: newLayout(opt.Workspace, opt.ExtraPaths),
+		layout: newLayout(opt.Workspace, opt.ExtraPaths, opt.Sessions),
 		turn:   make(chan struct{}, 1),
 		hurry:  make(chan struct{}, 1),
 		memos:  map[string]memo{},
@@ -105,6 +107,7 @@ func withDefaults(o Options) Options {
 	if o.MaxFileBytes <= 0 {
 		o.MaxFileBytes = DefaultMaxFileBytes
 	}
+	o.Sessions = o.Sessions.withDefaults()
 	if o.Watcher == nil {
 		o.Watcher = newFSWatcher
 	}
@@ -127,7 +130,7 @@ func withDefaults(o Options) Options {
 // what it did not embed stays without vectors, and Report.EmbedErr says why. Once ctx is done, Sync returns its error
 // and leaves whole files only.
 func (x *Indexer) Sync(ctx context.Context, opt SyncOptions, step func(Progress)) (Report, error) {
-	return x.do(ctx, request{full: true, counted: true, verify: opt.Verify, prune: opt.Prune, noRebuild: opt.NoRebuild}, step)
+	return x.do(ctx, request{full: true, counted: true, verify: opt.Verify, prune: opt.Prune, noRebuild: opt.NoRebuild, patient: opt.Patient}, step)
 }
 
 // Rebuild makes the whole index anew while the old one answers, and then syncs. If the provider fails, or the files of
@@ -157,8 +160,9 @@ type request struct {
 	verify  bool
 	prune   bool
 	rebuild bool
-	// noRebuild is SyncOptions.NoRebuild.
+	// noRebuild is SyncOptions.NoRebuild, patient SyncOptions.Patient.
 	noRebuild bool
+	patient   bool
 	// watched syncs are those of a watch, which go on later with the vectors when files change meanwhile; inFlight of
 	// the paths that wait are their own.
 	watched  bool
@@ -180,6 +184,7 @@ func (x *Indexer) do(ctx context.Context, req request, step func(Progress)) (Rep
 	x.begin(req)
 	r := newRun(x, req, step)
 	err := r.run(ctx)
+	x.caughtUp = x.caughtUp || req.full && err == nil
 	r.rep.Stale = r.stale
 	r.rep.Took = x.opt.Now().Sub(start)
 	x.end(r, err)

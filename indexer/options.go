@@ -15,6 +15,8 @@ type Options struct {
 	// ExtraPaths are further files or folders, absolute or relative to the workspace; folders are walked for .md.
 	// The last element may be a glob.
 	ExtraPaths []string
+	// Sessions are transcripts of conversations; the zero value indexes none.
+	Sessions Sessions
 	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
 	MaxFileBytes int64
 	// Debounce is how long a file must rest before it is indexed; 0 means 1500 ms.
@@ -25,6 +27,9 @@ type Options struct {
 	Interval time.Duration
 	// PollInterval between scans where the system has no more watches to give; 0 means 5 s.
 	PollInterval time.Duration
+	// Hide takes out of a file's text what is neither to be found nor shown, before the text is cut; lines keep their numbers.
+	// It is called from several goroutines at once. Nil takes out nothing.
+	Hide func(src []byte) []byte
 	// Analyze is called with each file that was cut, before anything is written, from several goroutines at once; it may fill
 	// in the Terms of the chunks. Nil does nothing.
 	Analyze func(*File)
@@ -47,4 +52,7 @@ type SyncOptions struct {
 	// NoRebuild is for queries: it leaves an index that ought to be built anew as it is (State.Stale says why), and unchanged files
 	// without the vectors that they lack. Changed files are indexed as ever.
 	NoRebuild bool
+	// Patient leaves transcripts that have grown by less than Sessions says as the index holds them. The first full sync of an
+	// Indexer never does.
+	Patient bool
 }

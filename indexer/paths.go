@@ -23,10 +23,12 @@ type target struct {
 // layout maps between files and the paths under which the index knows them.
 type layout struct {
 	workspace string
-	targets   []target
+	// sessions is the folder of transcripts, empty for none.
+	sessions string
+	targets  []target
 }
 
-func newLayout(workspace string, extra []string) layout {
+func newLayout(workspace string, extra []string, sessions Sessions) layout {
 	given := absolute(workspace)
 	ws := given
 	if real, err := filepath.EvalSymlinks(given); err == nil {
@@ -38,6 +40,10 @@ func newLayout(workspace string, extra []string) layout {
 	}
 	for _, p := range extra {
 		l.targets = append(l.targets, extraTarget(given, ws, p))
+	}
+	if sessions.on() {
+		t := sessionTarget(sessions.Folder)
+		l.sessions, l.targets = t.root, append(l.targets, t)
 	}
 	return l
 }
@@ -136,6 +142,9 @@ func (t target) selects(rel string) bool {
 
 // named reports whether rel has the name of a memory file.
 func (t target) named(rel string) bool {
+	if t.source == SourceSessions {
+		return session(rel)
+	}
 	if t.source == SourceMemory && path.Ext(rel) == ".jsonl" {
 		return path.Dir(rel) == "daily"
 	}
@@ -150,18 +159,31 @@ func (t target) within(rel string) (string, bool) {
 	return below(t.base, rel)
 }
 
-// name returns the path under which the index knows a file: relative inside of the workspace, else absolute, and
-// with bad bytes written as escapes.
+// name returns the path under which the index knows a file: relative inside of the workspace, "sessions/<id>.jsonl" for a
+// transcript, else absolute, and with bad bytes written as escapes.
 func (l layout) name(abs string) string {
-	if rel, ok := below(l.workspace, abs); ok && rel != "." {
+	if rel, ok := below(l.sessions, abs); ok && l.sessions != "" {
+		abs = path.Join(sessionsName, rel)
+	} else if rel, ok := below(l.workspace, abs); ok && rel != "." && (l.sessions == "" || !reserved(rel)) {
 		abs = rel
 	}
 	return printable(filepath.ToSlash(abs))
 }
 
+// abs is the place of a file on disk, by its path in the index.
+func (l layout) abs(name string) string {
+	switch {
+	case path.IsAbs(name):
+		return name
+	case l.sessions != "" && reserved(name):
+		return filepath.Join(l.sessions, strings.TrimPrefix(name, sessionsName))
+	}
+	return filepath.Join(l.workspace, name)
+}
+
 // nameIn is name of the path rel in a root. Most files are in the workspace, where the two are the same.
 func (l layout) nameIn(root, rel string) string {
-	if root == l.workspace && rel != "." {
+	if root == l.workspace && rel != "." && l.sessions == "" {
 		return printable(rel)
 	}
 	return l.name(filepath.Join(root, rel))
@@ -189,10 +211,7 @@ func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
 	if p == "" || p != path.Clean(p) || badName(p) != "" {
 		return "", "", false
 	}
-	abs := p
-	if !path.IsAbs(p) {
-		abs = filepath.Join(x.layout.workspace, p)
-	}
+	abs := x.layout.abs(p)
 	if x.layout.name(abs) != p {
 		return "", "", false
 	}
@@ -201,6 +220,17 @@ func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
 		return "", "", false
 	}
 	return t.root, rel, true
+}
+
+// IsSession reports whether a path of the index names a transcript, of which [Sessions.Render] is to be shown.
+func (x *Indexer) IsSession(p string) bool { return x.layout.sessions != "" && reserved(p) }
+
+// Limit is the size in bytes above which the file at a path of the index is skipped.
+func (x *Indexer) Limit(p string) int64 {
+	if x.IsSession(p) {
+		return limitOf(SourceSessions, x.opt.MaxFileBytes)
+	}
+	return x.opt.MaxFileBytes
 }
 
 // excluded reports whether ignore files keep rel out. An unreadable one keeps out everything.

@@ -55,7 +55,7 @@ func (r *run) plan(s *scan, stored map[string]Stored) plan {
 		if known {
 			both++
 		}
-		settled, retry := known && r.settled(f, st, now), known && r.wantsVectors(f.path, st)
+		settled, retry := r.waits(f, st) || known && r.settled(f, st, now), known && r.wantsVectors(f.path, st)
 		if retry || !settled {
 			p.jobs = append(p.jobs, job{found: *f, stored: st, known: known, retry: retry, settled: settled})
 		} else {

@@ -199,7 +199,7 @@ func (x *Indexer) lookAtRoots() map[string]rootState {
 	out := map[string]rootState{}
 	for _, t := range x.layout.targets {
 		for _, dir := range []string{t.root, t.abs()} {
-			if _, ok := out[dir]; !ok && !(t.optional && dir == t.abs()) {
+			if _, ok := out[dir]; !ok && !(t.optional && dir != t.root) {
 				out[dir] = lookAtRoot(dir)
 			}
 		}

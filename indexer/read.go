@@ -44,7 +44,7 @@ func (r *run) read(j job) (d done) {
 	if j.skip != "" || d.unread {
 		return d
 	}
-	data, info, err := readRegular(j.root, j.rel, r.x.opt.MaxFileBytes)
+	data, info, err := readRegular(j.root, j.rel, limitOf(j.source, r.x.opt.MaxFileBytes))
 	if info != nil {
 		d.info, d.read = info, true
 		d.file.ModTime, d.file.Size = info.ModTime(), info.Size()
@@ -98,6 +98,13 @@ func (d *done) skippedAsBefore() bool {
 
 // cut fills in what comes from the content of a file.
 func (r *run) cut(f *File, data []byte) {
+	var days []string
+	switch {
+	case f.Source == SourceSessions:
+		data, days = r.x.opt.Sessions.render(data)
+	case r.x.opt.Hide != nil:
+		data = r.x.opt.Hide(data)
+	}
 	doc := r.x.split.Split(chunker.KindOf(f.Path), data)
 	f.Meta, f.Date = doc.Meta, doc.Meta.Date
 	if f.Date == "" {
@@ -107,6 +114,7 @@ func (r *run) cut(f *File, data []byte) {
 	for i, c := range doc.Chunks {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: sha256.Sum256([]byte(c.Text))}
 	}
+	dateChunks(f.Chunks, days)
 	if r.x.opt.Analyze != nil {
 		r.x.opt.Analyze(f)
 	}

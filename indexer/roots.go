@@ -97,7 +97,7 @@ func (s *scan) lose(t target, err error) {
 		return
 	}
 	if !s.prune {
-		s.kept = append(s.kept, top)
+		s.kept = append(s.kept, top, s.layout.name(t.abs()))
 	}
 	if !slices.ContainsFunc(s.lost, func(l lostRoot) bool { return l.name == name }) {
 		s.lost = append(s.lost, lostRoot{name, reason})
@@ -131,8 +131,8 @@ func (x *Indexer) knows(name string, stored map[string]Stored) bool {
 	if name == printable(x.layout.workspace) {
 		name = ""
 	}
-	for p := range stored {
-		if covers(name, p) {
+	for p, st := range stored {
+		if covers(name, p) && (name != "" || st.Source != SourceSessions) {
 			return true
 		}
 	}

@@ -112,6 +112,7 @@ func (s *scan) target(ctx context.Context, t target) {
 	switch {
 	case badGlob != nil:
 		s.lose(t, badGlob)
+	case t.optional && t.base == "." && errors.Is(pl.err, fs.ErrNotExist):
 	case pl.err != nil:
 		s.lose(t, pl.err)
 	case t.base == ".":
@@ -276,7 +277,7 @@ func (s *scan) entry(ctx context.Context, t target, pl *place, dir *os.Root, rel
 
 // mayHold reports whether what has no name of a memory file may still lead to some: a folder, or a link to one.
 func (s *scan) mayHold(t target, dir *os.Root, inner string, info fs.FileInfo) bool {
-	if t.glob != "" && !t.selects(inner) {
+	if t.glob != "" && !t.selects(inner) || t.source == SourceSessions {
 		return false
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {
@@ -296,8 +297,8 @@ func (s *scan) add(t target, pl *place, rel string, info fs.FileInfo, reason str
 	if len(s.byPath) == seen {
 		return
 	}
-	if reason == "" && info.Size() > s.limit {
-		reason = tooLarge(s.limit)
+	if limit := limitOf(t.source, s.limit); reason == "" && info.Size() > limit {
+		reason = tooLarge(limit)
 	}
 	s.files = append(s.files, found{path: name, source: t.source, root: pl.root, rel: rel, info: info, skip: reason})
 }

@@ -124,7 +124,7 @@ func (w *watch) start(ctx context.Context, now time.Time) {
 		w.waiting.clear()
 	}
 	w.inFlight = len(req.paths)
-	req.watched, req.inFlight = true, w.inFlight
+	req.watched, req.patient, req.inFlight = true, true, w.inFlight
 	w.countWaiting()
 	req.paths = outermost(req.paths)
 	w.running = make(chan error, 1)

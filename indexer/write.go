@@ -205,7 +205,8 @@ func (r *run) written(d done) (job, bool) {
 	r.flying = max(r.flying-1, 0)
 	r.finish(d)
 	r.remember(d, d.gained())
-	if d.skip != "" || d.file.Skipped != "" {
+	// A conversation goes on; what was said meanwhile is for the next sync.
+	if d.skip != "" || d.file.Skipped != "" || d.source == SourceSessions {
 		return job{}, false
 	}
 	info, err := d.root.Lstat(d.rel)

@@ -94,7 +94,7 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 		return nil, err
 	}
 	added, err := m.Append(ctx, kioku.Note{
-		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(),
+		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
 	})
 	if err != nil {
 		return nil, err

@@ -202,7 +202,7 @@ func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
 			return kioku.Excerpt{Path: req.Path, Text: "a\nb", From: req.From, Lines: 2, TotalLines: math.MaxInt, Truncated: true, NextFrom: req.From + 2}, nil
 		},
 		append: func(_ context.Context, n kioku.Note) (kioku.Appended, error) {
-			want := kioku.Note{Text: "お茶が好き", Target: "long_term", Category: "taste", Key: "k1"}
+			want := kioku.Note{Text: "お茶が好き", Target: "long_term", Category: "taste", Key: "k1", Source: "tool"}
 			if diff := cmp.Diff(want, n); diff != "" {
 				t.Errorf("note (-want +got):\n%s", diff)
 			}
@@ -218,7 +218,7 @@ func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
 		t.Errorf("excerpt (-want +got):\n%s", diff)
 	}
 	added, err := client.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{
-		Agent: "main", Text: "お茶が好き", Target: "long_term", Category: "taste", IdempotencyKey: "k1",
+		Agent: "main", Text: "お茶が好き", Target: "long_term", Category: "taste", IdempotencyKey: "k1", Source: "tool",
 	})
 	if err != nil {
 		t.Fatal(err)

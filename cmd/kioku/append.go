@@ -55,7 +55,7 @@ func (a *app) argumentText(args []string) (string, error) {
 }
 
 func (a *app) append(ctx context.Context, c *client, req *kiokuv1.MemoryAppendRequest) error {
-	req.Agent = c.agent
+	req.Agent, req.Source = c.agent, kioku.NoteFromUser
 	resp, err := c.MemoryAppend(ctx, req)
 	if err != nil {
 		return err

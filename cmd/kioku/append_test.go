@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// Hazard F09: what is typed at the command line is the user's, also where processes write at once.
 func TestAppendsAtOnceWaitForEachOther(t *testing.T) {
 	s := newSandbox(t, notes())
 	const n = 8
@@ -34,8 +35,8 @@ func TestAppendsAtOnceWaitForEachOther(t *testing.T) {
 		all.Write(text)
 	}
 	for i := range n {
-		if strings.Count(all.String(), fmt.Sprintf("note <%d>", i)) != 1 {
-			t.Errorf("note %d is not there once", i)
+		if strings.Count(all.String(), fmt.Sprintf("note <%d> <!-- kioku from=user -->\n", i)) != 1 {
+			t.Errorf("note %d is not there once, as the user's", i)
 		}
 	}
 }

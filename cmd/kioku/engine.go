@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/agent/session"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/search"
@@ -21,11 +22,28 @@ func engine(conf *config.Config, place config.Place, embedder *embed.Client, log
 	index := conf.Index
 	index.Workspace, index.ExtraPaths = place.Workspace, place.ExtraPaths
 	index.Now, index.Log = now, log
+	if conf.HasSessions() {
+		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
+			return kioku.Options{}, err
+		}
+		index.Sessions.Spoken = spoken(conf.Location)
+	}
 	return kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, State: state,
 		Chunking: conf.Chunking, Embedder: embedder, Index: index, Search: ranking(conf),
 		CacheEntries: conf.CacheEntries, Vectors: vector.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
 	}, nil
+}
+
+// spoken reads a line of a transcript; its day is that of a time zone.
+func spoken(zone *time.Location) func(line []byte) (text, day string) {
+	return func(line []byte) (text, day string) {
+		text, at := session.Spoken(line)
+		if text == "" {
+			return "", ""
+		}
+		return text, at.In(zone).Format(time.DateOnly)
+	}
 }
 
 // clockOf is the clock of the configured time zone.

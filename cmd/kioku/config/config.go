@@ -35,6 +35,8 @@ type Config struct {
 	Location  *time.Location
 	LogLevel  slog.Level
 
+	// Sources to index beside the extra paths; see HasSessions.
+	Sources      []string
 	Fallback     string
 	Chunking     chunker.Options
 	Embed        embed.Config
@@ -88,11 +90,12 @@ type origin struct {
 func Default() *Config {
 	return &Config{
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
-		Location: time.Local, LogLevel: slog.LevelInfo, Fallback: "none",
+		Location: time.Local, LogLevel: slog.LevelInfo, Fallback: "none", Sources: []string{indexer.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Embed:    embed.Config{Provider: "none"},
 		Index: indexer.Options{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
+			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
 		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
 		AgentSide: defaultAgentSide(),

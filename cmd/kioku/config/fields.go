@@ -76,7 +76,7 @@ func serviceFields() []Field {
 }
 
 func memoryFields() []Field {
-	return slices.Concat(providerFields(), indexFields(), queryFields(), []Field{
+	return slices.Concat(providerFields(), indexFields(), sessionFields(), queryFields(), []Field{
 		number("cache.maxEntries", "Embeddings kept beyond those of the texts that are indexed now.", 1, 100_000_000,
 			func(c *Config) *int { return &c.CacheEntries }),
 		number("memoryBudgetBytes", "Bytes of vectors held in memory for all agents; what does not fit is searched on disk.", 0, 1<<40,
@@ -158,18 +158,17 @@ func rerankFields() []Field {
 // ignored are keys of an OpenClaw block memorySearch that have no counterpart, and what to know about each.
 func ignored() map[string]string {
 	return map[string]string{
-		"enabled":             "memory is always on",
-		"sources":             "ask a search for its sources",
-		"experimental":        "there is nothing experimental to turn on",
-		"local":               "there is no local model",
-		"store":               "the index lies in the state folder",
-		"sync.onSessionStart": "the daemon keeps the index in step",
-		"sync.onSearch":       "the daemon keeps the index in step",
-		"sync.watch":          "the daemon keeps the index in step",
-		"sync.sessions":       "sessions are not indexed",
-		"remote.batch":        "batch jobs are not used",
-		"cache.enabled":       "the cache is always on",
-		"maxTokensPerDay":     "there is no daily budget",
+		"enabled":                           "memory is always on",
+		"experimental":                      "sources: [memory, sessions] is enough to have transcripts indexed",
+		"local":                             "there is no local model",
+		"store":                             "the index lies in the state folder",
+		"sync.onSessionStart":               "the daemon keeps the index in step",
+		"sync.onSearch":                     "the daemon keeps the index in step",
+		"sync.watch":                        "the daemon keeps the index in step",
+		"sync.sessions.postCompactionForce": "what was said stays in the transcript after a compaction",
+		"remote.batch":                      "batch jobs are not used",
+		"cache.enabled":                     "the cache is always on",
+		"maxTokensPerDay":                   "there is no daily budget",
 	}
 }
 

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 func crashTurns() []string {
 	var turns []string
 	for i := range 9 {
-		turn := fmt.Sprintf("Turn %d: tell me about the sea, %s", i, strings.Repeat("please, ", 130))
+		turn := fmt.Sprintf("Turn %d: tell me about the sea, %s", i, strings.Repeat("please, ", 300)+"do")
 		if i%3 == 0 {
 			turn = fmt.Sprintf("My locker number %d is %d%d%d.", i, i, i+1, i+2)
 		}
@@ -105,7 +105,7 @@ func answered(entries []session.Entry) int {
 		switch m := e.Message; {
 		case m == nil:
 		case m.Role == llm.RoleUser:
-			asked = m.Text == strings.TrimSpace(turns[n])
+			asked = m.Text == turns[n]
 		case asked && m.Role == llm.RoleAssistant && len(m.ToolCalls) == 0:
 			n, asked = n+1, false
 		}
@@ -136,7 +136,7 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	want := checkCrashed(t, whole, 0)
-	if len(want) != 3 || points < 50 {
+	if len(want) < 3 || points < 50 {
 		t.Fatalf("%d points, notes %q: the test does not test", points, want)
 	}
 	step := 1
@@ -179,7 +179,7 @@ func checkCrashed(t *testing.T, dir string, point int) []string {
 	}
 	again := 0
 	for _, turn := range crashTurns() {
-		n := times[strings.TrimSpace(turn)]
+		n := times[turn]
 		if n == 0 {
 			t.Errorf("point %d: lost: %.40q", point, turn)
 		}
@@ -189,7 +189,7 @@ func checkCrashed(t *testing.T, dir string, point int) []string {
 		t.Errorf("point %d: %d turns answered, %d sent again, %d compactions", point, n, again, compactions)
 	}
 	for cycle, n := range flushed {
-		if n > 1 {
+		if n > 2 { // one at the threshold, and one of what came between that and the compaction
 			t.Errorf("point %d: cycle %d has %d flushes", point, cycle, n)
 		}
 	}

@@ -71,13 +71,26 @@ type appendOutput struct {
 // names of parameters (limit and top_k for max_results). It returns an *InputError, worded for the model, for an
 // unknown tool or parameter and for an input of the wrong form; otherwise the errors of Search, Get and Append.
 func (c *Client) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
+	return c.CallWith(ctx, name, input, func(n Note) (Note, error) { return n, nil })
+}
+
+// CallWith is Call for a program that has a say in what is stored: the note of memory_append goes through edit first, which
+// may change it, name its source for example, or refuse it with an error.
+func (c *Client) CallWith(ctx context.Context, name string, input json.RawMessage, edit func(Note) (Note, error)) (json.RawMessage, error) {
 	switch name {
 	case ToolSearch:
 		return run(ctx, name, input, searchAliases, c.searchTool)
 	case ToolGet:
 		return run(ctx, name, input, getAliases, c.getTool)
 	case ToolAppend:
-		return run(ctx, name, input, appendAliases, c.appendTool)
+		return run(ctx, name, input, appendAliases, func(ctx context.Context, in appendInput) (appendOutput, error) {
+			note, err := edit(Note{Text: in.Text, Target: in.Target, Category: in.Category})
+			if err != nil {
+				return appendOutput{}, err
+			}
+			a, err := c.Append(ctx, note)
+			return appendOutput(a), err
+		})
 	}
 	return nil, &InputError{Field: "name", Problem: unknown("tool", name, []string{ToolSearch, ToolGet, ToolAppend})}
 }
@@ -123,9 +136,4 @@ func (c *Client) getTool(ctx context.Context, in getInput) (getOutput, error) {
 	return getOutput{
 		Path: e.Path, Text: e.Text, From: e.From, Lines: e.Lines, TotalLines: e.TotalLines, NextFrom: e.NextFrom,
 	}, nil
-}
-
-func (c *Client) appendTool(ctx context.Context, in appendInput) (appendOutput, error) {
-	a, err := c.Append(ctx, Note{Text: in.Text, Target: in.Target, Category: in.Category})
-	return appendOutput(a), err
 }

@@ -179,3 +179,26 @@ func FuzzCallInput(f *testing.F) {
 		}
 	})
 }
+
+func TestANoteOfAToolGoesThroughTheProgramFirst(t *testing.T) {
+	f := &fakeService{added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md"}}
+	c := connect(t, f, agent.Options{})
+	input := json.RawMessage(`{"content": "tea", "category": "fact"}`)
+	_, err := c.CallWith(t.Context(), "memory_append", input, func(n agent.Note) (agent.Note, error) {
+		n.Text, n.Source = n.Text+" is green", agent.SourceTool
+		return n, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "tea is green", Category: "fact", Source: "tool"}
+	if diff := cmp.Diff(want, f.appended, protocmp.Transform()); diff != "" {
+		t.Errorf("append request (-want +got):\n%s", diff)
+	}
+	f.appended = nil
+	refused := errors.New("not this one")
+	_, err = c.CallWith(t.Context(), "memory_append", input, func(agent.Note) (agent.Note, error) { return agent.Note{}, refused })
+	if !errors.Is(err, refused) || f.appended != nil {
+		t.Errorf("%v, stored %v", err, f.appended)
+	}
+}

@@ -82,7 +82,7 @@ func openAIMessages(req Request) []openAIMessage {
 	}
 	var shown []Image // by tools, whose messages hold no images: they follow after the last result
 	for i, m := range req.Messages {
-		all = append(all, openAIMessageOf(m))
+		all = addOpenAI(all, openAIMessageOf(m))
 		if m.Role == RoleTool {
 			shown = append(shown, m.Images...)
 		}
@@ -93,6 +93,19 @@ func openAIMessages(req Request) []openAIMessage {
 		}
 	}
 	return all
+}
+
+// addOpenAI adds a message. Texts that a user says one after the other, as where an answer has failed or a summary comes
+// first, become one: some servers' templates take no two messages of the same role in a row.
+func addOpenAI(all []openAIMessage, m openAIMessage) []openAIMessage {
+	if n := len(all); n > 0 && m.Role == "user" && all[n-1].Role == "user" {
+		before, plain := all[n-1].Content.(string)
+		if text, alsoPlain := m.Content.(string); plain && alsoPlain {
+			all[n-1].Content = before + "\n\n" + text
+			return all
+		}
+	}
+	return append(all, m)
 }
 
 func openAIMessageOf(m Message) openAIMessage {

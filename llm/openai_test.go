@@ -112,6 +112,23 @@ func TestAServerIsAskedInTheFormOfChatCompletions(t *testing.T) {
 		"tools":[{"type":"function","function":{"name":"memory_search","description":"Searches.","parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}}]}`, got.Body)
 }
 
+func TestWhatAUserSaysInSeveralMessagesIsOneForTheServer(t *testing.T) {
+	s, m := serve(t, llm.Config{Provider: "openai"}, reply{header: eventStream, body: completionSSE(completions...)})
+	shown := llm.Message{Role: llm.RoleUser, Text: "see", Images: []llm.Image{{MediaType: "image/png", Data: []byte("PNG")}}}
+	req := hi()
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: "are you there?"}, shown, llm.Message{Role: llm.RoleUser, Text: "well?"})
+	if _, err := m.Generate(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Messages json.RawMessage }
+	if err := json.Unmarshal([]byte(s.requests()[0].Body), &got); err != nil {
+		t.Fatal(err)
+	}
+	sameJSON(t, `[{"role":"user","content":"hi\n\nare you there?"},
+		{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image/png;base64,UE5H"}}]},
+		{"role":"user","content":"well?"}]`, string(got.Messages))
+}
+
 func TestOnlyOpenAIItselfIsToldOfCompletionTokens(t *testing.T) {
 	s, m := direct(t, llm.Config{Provider: "openai", MaxTokens: 7}, reply{header: eventStream, body: completionSSE(completions...)})
 	if _, err := m.Generate(t.Context(), hi(), nil); err != nil {

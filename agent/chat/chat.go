@@ -3,6 +3,8 @@ package chat
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"kioku/agent/flush"
@@ -12,20 +14,31 @@ import (
 	"kioku/llm"
 )
 
+// ErrBlank: a message has no text of its own.
+var ErrBlank = errors.New("the message is empty")
+
+// defaultRounds of tool calls in one turn.
+const defaultRounds = 25
+
 // Tools are what a model may call.
 type Tools interface {
 	// List describes them to the model.
 	List() []llm.Tool
-	// Call runs one and returns its output as JSON. What its error says is shown to the model.
+	// Call runs one and returns its output as JSON. What its error says is shown to the model. Source tells from ctx where a
+	// note is from that the call stores.
 	Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error)
 }
 
 // Options of a Conversation. Sidecar, with a model, and Session are required.
 type Options struct {
 	Sidecar *sidecar.Sidecar
+	// Session is to be opened with prompt.StripRecalled as its Options.Strip: what was recalled is never part of what was
+	// said, also where a model repeats it.
 	Session *session.Session
-	Tools   Tools
-	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn.
+	// Tools are what the model may call; nil for none. Join makes one of several.
+	Tools Tools
+	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn. NoTools is set where the tools of
+	// the memory are not among Tools.
 	Turn sidecar.Turn
 	// MaxRounds of tool calls in one turn, 0 means 25.
 	MaxRounds int
@@ -60,10 +73,11 @@ type Result struct {
 
 // Reply is the answer of a turn.
 type Reply struct {
+	// Text of the last answer, without those that came before calls.
 	Text string
 	// Silent says that it has nothing for the user.
 	Silent bool
-	// Usage of all requests of the turn, those of flush and compaction included, as far as it is known.
+	// Usage of all requests of the turn, those of a flush included, as far as it is known.
 	Usage llm.Usage
 	// Rounds of tool calls.
 	Rounds int
@@ -77,35 +91,74 @@ type Status struct {
 	// Messages that are sent, the tokens that the next prompt is going to have, and the thresholds.
 	Messages, Projected int
 	FlushAt, CompactAt  int
-	Cycle               int
-	Flush               *session.Flush
-	Usage               llm.Usage
+	// Cycle is the number of compactions, and Flush the last flush since then, nil where there was none.
+	Cycle int
+	Flush *session.Flush
+	// Usage of all requests since New, as far as it is known.
+	Usage llm.Usage
 }
 
 // Conversation goes on in a session. Its methods must not be called concurrently.
-type Conversation struct{ opt Options }
-
-// New returns a conversation that goes on where the session is.
-func New(opt Options) (*Conversation, error) { panic("contract") }
-
-// Turn answers a message of the user. each, where it is not nil, is told what happens, by one goroutine. The message and the
-// answer are in the transcript when Turn returns. After an error, also of ctx, the conversation can go on; what the model
-// has said until then is in the transcript.
-func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
-	panic("contract")
+type Conversation struct {
+	opt   Options
+	model llm.Model
+	usage llm.Usage
+	// fixed are the tokens of the last system prompt and the tools, 0 before the first.
+	fixed int
+	// patience is how many tokens the next prompt has to have before a compaction is tried again that has come to nothing.
+	patience int
 }
 
-// Prompt assembles the prompt that a message would have, and sends nothing.
-func (c *Conversation) Prompt(ctx context.Context, message string) sidecar.Prompt { panic("contract") }
-
-// Flush stores what is worth keeping now, also before the threshold.
-func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome { panic("contract") }
-
-// Compact flushes where that was not done in this cycle, and summarises the old messages. It returns compact.ErrNothing
-// where all messages are recent ones; after any error the history is what it was.
-func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.Compaction, error) {
-	panic("contract")
+// New returns a conversation that goes on where the session is. A flush that a crash has left unfinished is resumed by the
+// next turn. It returns sidecar.ErrNoModel where the sidecar has none.
+func New(opt Options) (*Conversation, error) {
+	switch {
+	case opt.Sidecar == nil || opt.Session == nil:
+		return nil, errors.New("a conversation needs a sidecar and a session")
+	case opt.Sidecar.Model() == nil:
+		return nil, fmt.Errorf("begin a conversation: %w", sidecar.ErrNoModel)
+	}
+	if opt.MaxRounds <= 0 {
+		opt.MaxRounds = defaultRounds
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	c := &Conversation{opt: opt, model: opt.Sidecar.Model()}
+	if err := c.recordLost(); err != nil {
+		return nil, fmt.Errorf("begin a conversation: %w", err)
+	}
+	return c, nil
 }
 
-// Status tells how full the conversation is.
-func (c *Conversation) Status() Status { panic("contract") }
+// recordLost records a flush that has ended well, where a crash came between that and the transcript.
+func (c *Conversation) recordLost() error {
+	v := c.opt.Session.View()
+	if v.Flush != nil || len(v.Messages) == 0 {
+		return nil
+	}
+	p, err := c.opt.Sidecar.Ledger().Progress(c.opt.Session.ID(), v.Cycle)
+	if err != nil || !p.Done {
+		return err
+	}
+	_, err = c.opt.Session.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Cycle: v.Cycle, Outcome: session.FlushDone}})
+	return err
+}
+
+// tools returns what the model may call.
+func (c *Conversation) tools() []llm.Tool {
+	if c.opt.Tools == nil {
+		return nil
+	}
+	return c.opt.Tools.List()
+}
+
+// spend counts what a request has used.
+func (c *Conversation) spend(u llm.Usage) { c.usage = sum(c.usage, u) }
+
+func sum(a, b llm.Usage) llm.Usage {
+	return llm.Usage{
+		Input: a.Input + b.Input, Output: a.Output + b.Output,
+		CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
+	}
+}

@@ -1,0 +1,101 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"kioku/agent"
+	"kioku/llm"
+)
+
+// sourceKey is where ctx holds the source of notes.
+type sourceKey struct{}
+
+// Source returns where a note is from that a tool stores in this call: agent.SourceTool where the model has read what a tool
+// returned in the same turn, which may be what has it store that, and otherwise agent.SourceAgent. The outputs of
+// memory_append tell nothing and do not count.
+func Source(ctx context.Context) string {
+	if source, ok := ctx.Value(sourceKey{}).(string); ok {
+		return source
+	}
+	return agent.SourceAgent
+}
+
+// call runs the calls of an answer, one after the other, and appends their results.
+func (t *turn) call(ctx context.Context, calls []llm.ToolCall) error {
+	// The model has made all of these calls before it reads the result of any.
+	within := ctx
+	if t.read {
+		within = context.WithValue(ctx, sourceKey{}, agent.SourceTool)
+	}
+	for _, call := range calls {
+		t.each(Event{Call: &call})
+		result := t.invoke(within, call)
+		if result.Err != nil && ctx.Err() != nil {
+			// Nobody knows what has become of this call.
+			return result.Err
+		}
+		if _, err := t.say(message(result), nil); err != nil {
+			return err
+		}
+		t.each(Event{Result: &result})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	t.read = t.read || slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Name != agent.ToolAppend })
+	return nil
+}
+
+// invoke runs a call.
+func (t *turn) invoke(ctx context.Context, call llm.ToolCall) Result {
+	begin := time.Now()
+	r := Result{Call: call}
+	if t.opt.Tools == nil {
+		r.Err = fmt.Errorf("there is no tool %q, and no other", call.Name)
+	} else {
+		r.Output, r.Err = t.opt.Tools.Call(ctx, call.Name, call.Input)
+	}
+	r.Took = time.Since(begin)
+	return r
+}
+
+// message tells the model what came of a call. An output that is one JSON string is shown as its text.
+func message(r Result) llm.Message {
+	m := llm.Message{Role: llm.RoleTool, ToolCallID: r.Call.ID, ToolName: r.Call.Name, Text: string(r.Output)}
+	if r.Err != nil {
+		m.Text, m.Failed = r.Err.Error(), true
+		return m
+	}
+	var text string
+	if json.Unmarshal(r.Output, &text) == nil {
+		m.Text = text
+	}
+	return m
+}
+
+// tellCalls puts calls and their results into words.
+func tellCalls(messages []llm.Message) {
+	for i := range messages {
+		m := &messages[i]
+		if m.Role == llm.RoleTool {
+			*m = llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("[Result of the tool %s]\n%s", m.ToolName, m.Text), Images: m.Images}
+		}
+		for _, call := range m.ToolCalls {
+			m.Text += fmt.Sprintf("\n[Called the tool %s with %s]", call.Name, call.Input)
+		}
+		m.ToolCalls = nil
+	}
+}
+
+// toolTokens guesses what the descriptions of tools take of the window.
+func toolTokens(tools []llm.Tool) int {
+	n := 0
+	for _, t := range tools {
+		n += llm.EstimateTokens(t.Name) + llm.EstimateTokens(t.Description) + llm.EstimateTokens(string(t.Schema))
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package chat
+
+import (
+	"context"
+
+	"kioku/agent"
+	"kioku/agent/flush"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+)
+
+// Prompt assembles the prompt that a message would have, and sends nothing.
+func (c *Conversation) Prompt(ctx context.Context, message string) sidecar.Prompt {
+	return c.assemble(ctx, message, c.opt.Turn.NoRecall)
+}
+
+// assemble makes a prompt.
+func (c *Conversation) assemble(ctx context.Context, message string, noRecall bool) sidecar.Prompt {
+	turn := c.opt.Turn
+	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
+	turn.NoTools, turn.NoRecall = turn.NoTools || !has(c.tools(), agent.ToolSearch), noRecall
+	return c.opt.Sidecar.Assemble(ctx, turn)
+}
+
+// Flush stores what is worth keeping now, also before the threshold. Where this cycle has done so, where memory cannot be
+// written, and where nothing was said, the outcome is session.FlushSkipped with the reason.
+func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome {
+	v := c.opt.Session.View()
+	if len(v.Messages) == 0 {
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said yet"}
+	}
+	t := c.begin(c.assemble(ctx, "", true), each)
+	d, _, err := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
+	switch {
+	case err != nil:
+		return flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
+	case !d.Flush:
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason}
+	}
+	return t.flush(ctx, v)
+}
+
+// Compact summarises the old messages. Before they go it flushes where that was not done in this cycle. It returns
+// compact.ErrNothing where all messages are recent ones, and then has not flushed either; after any error the history is
+// what it was.
+func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.Compaction, error) {
+	v := c.opt.Session.View()
+	t := c.begin(c.assemble(ctx, "", true), each)
+	// The summary is written first, because one that comes to nothing must not use up the flush of this cycle.
+	made, err := c.opt.Sidecar.Compact(ctx, v, 0)
+	if err != nil {
+		return session.Compaction{}, err
+	}
+	d, p, _ := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
+	t.store(ctx, v, d, p)
+	if err := t.replace(ctx, v, made); err != nil {
+		return session.Compaction{}, err
+	}
+	return made, nil
+}
+
+// Status tells how full the conversation is.
+func (c *Conversation) Status() Status {
+	v := c.opt.Session.View()
+	if c.fixed == 0 {
+		c.begin(c.assemble(context.Background(), "", true), nil)
+	}
+	s := Status{
+		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.model.Window(), Messages: len(v.Messages),
+		Projected: c.projected(v), Cycle: v.Cycle, Flush: v.Flush, Usage: c.usage,
+	}
+	// The thresholds are known also where the state of the flush is not.
+	d, _, _ := c.decide(v, flush.State{Projected: s.Projected})
+	s.FlushAt, s.CompactAt = d.FlushAt, d.CompactAt
+	return s
+}

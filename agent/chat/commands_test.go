@@ -1,0 +1,95 @@
+package chat_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/agent/chat"
+	"kioku/agent/compact"
+	"kioku/agent/session"
+	"kioku/llm/llmtest"
+)
+
+func TestAFlushThatIsAskedForRunsOnceACycle(t *testing.T) {
+	model := script(remember("The tea is green."), none)
+	w := newWorld(t, model)
+	c := w.start("s")
+	if out := c.Flush(t.Context(), nil); out.Outcome != session.FlushSkipped || out.Reason == "" {
+		t.Errorf("nothing said: %+v", out)
+	}
+	w.seed("The tea is green", "noted", 0)
+	var l log
+	if out := c.Flush(t.Context(), l.each); out.Outcome != session.FlushDone || len(out.Notes) != 1 || !l.has("flush done") {
+		t.Errorf("%+v, %q", out, l.lines)
+	}
+	out := c.Flush(t.Context(), nil)
+	if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, "already") {
+		t.Errorf("again: %+v", out)
+	}
+	if s := c.Status(); s.Flush == nil || s.Flush.Outcome != session.FlushDone || s.Usage != out.Usage {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestACompactionThatIsAskedForFlushesFirst(t *testing.T) {
+	model := script(llmtest.Say("They spoke of tea."), remember("The tea is green."), none)
+	model.Tokens = 10_000
+	w := newWorld(t, model)
+	c := w.start("s")
+	w.seed(long(4000), "noted", 0)
+	var l log
+	made, err := c.Compact(t.Context(), l.each)
+	if err != nil || made.Summary != "They spoke of tea." {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if diff := cmp.Diff([]string{"flush done", "compacted"}, l.lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"assistant: noted", "flush done", "compaction"}, kinds(w.transcript("s"))); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+	// What is left is recent: the flush of the new cycle is not used up by that.
+	if _, err := c.Compact(t.Context(), nil); !errors.Is(err, compact.ErrNothing) {
+		t.Errorf("%v", err)
+	}
+	if s := c.Status(); s.Cycle != 1 || s.Flush != nil {
+		t.Errorf("status %+v", s)
+	}
+}
+
+func TestAPromptIsShownWithoutAskingTheModel(t *testing.T) {
+	model := script()
+	w := newWorld(t, model)
+	w.write("SOUL.md", "You are calm.")
+	w.notes.MemoryAppend(t.Context(), note("The meeting room is blue."))
+	c := w.start("s", func(o *chat.Options) { o.Turn.Channel = "terminal" })
+	p := c.Prompt(t.Context(), "which meeting room?")
+	for _, want := range []string{"You are calm.", "meeting room is blue", "- Model: script", "12:05", "memory_append"} {
+		if !strings.Contains(p.Prompt, want) {
+			t.Errorf("%q is not in\n%s", want, p.Prompt)
+		}
+	}
+	bare := w.start("s", func(o *chat.Options) { o.Tools = nil }).Prompt(t.Context(), "x")
+	if strings.Contains(bare.Prompt, "memory_append") {
+		t.Errorf("tools that are not there:\n%s", bare.Prompt)
+	}
+	if len(model.Requests()) > 0 || len(w.transcript("s")) > 0 {
+		t.Error("something was sent or kept")
+	}
+}
+
+func TestAStatusCountsWhatTheNextPromptHas(t *testing.T) {
+	w := newWorld(t, script(sized(llmtest.Say("hello"), 900)))
+	c := w.start("s")
+	empty := c.Status()
+	if empty.Projected == 0 || empty.Messages != 0 || empty.Window != 100_000 || empty.Model != "script" || empty.Session != "s" || empty.FlushAt != 76_000 || empty.CompactAt != 80_000 {
+		t.Errorf("%+v", empty)
+	}
+	w.say(c, "hi", nil)
+	if s := c.Status(); s.Projected != 901 || s.Messages != 2 || s.Usage.Input != 900 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,159 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"kioku/agent/compact"
+	"kioku/agent/flush"
+	"kioku/agent/session"
+)
+
+const (
+	// maxShrinks is how often a request that is too long is tried again.
+	maxShrinks = 2
+	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens:
+	// after one that has come to nothing, and where a window is so small that there is no room after one either.
+	growthParts = 20
+	minGrowth   = 500
+	// A summary has at most 1/summaryParts of the window; at least 1/leastParts of it stays beside that.
+	summaryParts = 8
+	leastParts   = 16
+	// shrinkParts of the conversation are summarised when nothing else makes it fit, all but one.
+	shrinkParts = 3
+	// charsPerToken is how pruning counts.
+	charsPerToken = 4
+)
+
+// prepare does what is due before a request: old results are pruned, memories are stored, and old messages summarised. All
+// calls have their results then.
+func (t *turn) prepare(ctx context.Context) error {
+	projected, err := t.prune()
+	if err != nil {
+		return err
+	}
+	v := t.opt.Session.View()
+	// Where the ledger cannot be read, the flush is going to say so.
+	d, p, _ := t.decide(v, flush.State{Projected: projected})
+	t.store(ctx, v, d, p)
+	if ctx.Err() != nil || !d.Compact || projected < t.patience {
+		return ctx.Err()
+	}
+	if err := t.compact(ctx, t.keep(d.CompactAt)); err != nil {
+		t.patience = projected + t.growth()
+		if ctx.Err() == nil && !errors.Is(err, compact.ErrNothing) {
+			t.notice("Old messages could not be summarised, and stay as they are: %v", err)
+		}
+	}
+	return ctx.Err()
+}
+
+// prune records what is sent in place of old results, and returns how many tokens the next request has.
+func (t *turn) prune() (projected int, err error) {
+	v := t.opt.Session.View()
+	plan := t.opt.Sidecar.Prune(v.Messages, v.PruneState(t.model.Window()), t.opt.Now())
+	if len(plan.New) == 0 {
+		return t.projected(v), nil
+	}
+	projected = t.projected(v)
+	if _, err := t.opt.Session.Append(v.PruneEntry(plan.New)); err != nil {
+		return 0, err
+	}
+	t.each(Event{Pruned: &plan})
+	return projected - (plan.Before-plan.After)/charsPerToken, nil
+}
+
+// projected is how many tokens the next request has.
+func (c *Conversation) projected(v session.View) int {
+	if u := v.LastUsage; u != nil {
+		return u.Prompt() + u.Output + v.SinceUsage
+	}
+	n := c.fixed + v.Tokens
+	for _, e := range v.Edits {
+		m := v.Messages[e.Index]
+		m.Text = e.Text
+		n += session.MessageTokens(nil, m) - v.Counts[e.Index]
+	}
+	return n
+}
+
+// decide says what is due.
+func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, flush.Progress, error) {
+	st.Window, st.Bytes = c.model.Window(), v.Bytes
+	return c.opt.Sidecar.Decide(c.opt.Session.ID(), v.Cycle, st)
+}
+
+// store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash; once a cycle,
+// whatever comes of it, and not where nothing was said since the last one. Why there is none before a compaction is recorded.
+func (t *turn) store(ctx context.Context, v session.View, d flush.Decision, p flush.Progress) {
+	switch {
+	case v.Flush != nil, v.Flushed == len(v.Messages):
+	case d.Flush, p.Begun && !p.Done:
+		t.flush(ctx, v)
+	case d.Compact:
+		t.record(v.Cycle, flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason})
+	}
+}
+
+// growth is by how much the next prompt has to grow before a compaction is tried again.
+func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth) }
+
+// keep is how many tokens of the latest messages stay in a compaction, 0 for as many as the settings say. In a small window
+// those leave no room until the next one, beside the system prompt, the tools and the summary.
+func (t *turn) keep(compactAt int) int {
+	window := t.model.Window()
+	room := (compactAt - t.fixed - window/summaryParts) / 2
+	if window == 0 || room >= min(window/3, 20_000) {
+		return 0
+	}
+	return max(room, window/leastParts)
+}
+
+// compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
+// the settings say.
+func (t *turn) compact(ctx context.Context, keep int) error {
+	v := t.opt.Session.View()
+	made, err := t.opt.Sidecar.Compact(ctx, v, keep)
+	if err != nil {
+		return err
+	}
+	return t.replace(ctx, v, made)
+}
+
+// replace puts a summary in the place of the messages that it is of, after all of them were flushed.
+func (t *turn) replace(ctx context.Context, v session.View, made session.Compaction) error {
+	flushed := v.Flush != nil && v.Flush.Outcome == session.FlushDone
+	if flushed && slices.Index(v.IDs, made.FirstKept) > v.Flushed {
+		t.flushLate(ctx, v)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, err := t.opt.Session.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
+		return err
+	}
+	t.patience = t.projected(t.opt.Session.View()) + t.growth()
+	t.each(Event{Compacted: &made})
+	return nil
+}
+
+// shrink makes a conversation fit that the model has refused as too long: memories are stored where this cycle has not done
+// so, and old messages are summarised, the second time more of them.
+func (t *turn) shrink(ctx context.Context, try int) error {
+	v := t.opt.Session.View()
+	d, p, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true})
+	t.store(ctx, v, d, p)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	least := max(v.Tokens/shrinkParts, 1)
+	if try > 0 {
+		return t.compact(ctx, least)
+	}
+	err := t.compact(ctx, 0)
+	if errors.Is(err, compact.ErrNothing) {
+		err = t.compact(ctx, least)
+	}
+	return err
+}

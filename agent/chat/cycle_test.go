@@ -1,0 +1,281 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku/agent/chat"
+	"kioku/agent/compact"
+	"kioku/agent/prune"
+	"kioku/agent/session"
+	"kioku/llm"
+	"kioku/llm/llmtest"
+)
+
+// long is a text of about so many tokens.
+func long(tokens int) string { return strings.Repeat("tea ", tokens) }
+
+// sized is a step that has used so many tokens.
+func sized(s llmtest.Step, tokens int) llmtest.Step {
+	s.Response.Usage = llm.Usage{Input: tokens, Output: 1}
+	return s
+}
+
+// seed appends an exchange to the open session.
+func (w *world) seed(question, answer string, used int) {
+	w.t.Helper()
+	for _, m := range []llm.Message{{Role: llm.RoleUser, Text: question}, {Role: llm.RoleAssistant, Text: answer}} {
+		e := session.Entry{Kind: session.KindMessage, Message: &m}
+		if used > 0 && m.Role == llm.RoleAssistant {
+			e.Usage = &llm.Usage{Input: used}
+		}
+		if _, err := w.session.Append(e); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// kinds are what the transcript holds after the seed, without long texts.
+func kinds(entries []session.Entry) []string {
+	var out []string
+	for _, line := range said(entries) {
+		if len(line) < 100 {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// none is a flush that stores nothing, remember one that stores a note.
+var none = llmtest.Say("NO_REPLY")
+
+func remember(text string) llmtest.Step {
+	return llmtest.Call("f", "memory_append", map[string]any{"text": text})
+}
+
+// Hazard F06: memories are stored and history is summarised before the request that would be too long, in this order.
+func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
+	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
+	model.Tokens = 10_000
+	w := newWorld(t, model)
+	c := w.start("s")
+	w.seed(long(4000), "noted", 6000)
+	var l log
+	reply := w.say(c, "and now?", l.each)
+	want := []string{"prompt", "flush done", "compacted", "text fine"}
+	if diff := cmp.Diff(want, l.lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"assistant: noted", "user: and now?", "flush done", "compaction", "assistant: fine"}, kinds(w.transcript("s"))); diff != "" {
+		t.Errorf("transcript (-want +got):\n%s", diff)
+	}
+	if got := w.notes.text(); got != "The tea is green." || !strings.HasSuffix(w.notes.lines()[0], "\tflush") {
+		t.Errorf("notes %q", w.notes.lines())
+	}
+	sent := model.Requests()[3].Messages
+	if sent[0].Text != session.SummaryMessage("They spoke of tea.").Text || sent[len(sent)-1].Text != "and now?" {
+		t.Errorf("sent %+v", sent)
+	}
+	if s := c.Status(); s.Cycle != 1 || s.Flush != nil || s.CompactAt != 5000 || s.Projected != 1001 || s.Usage != reply.Usage {
+		t.Errorf("status %+v", s)
+	}
+	w.say(c, "and then?", nil) // the new cycle is far from its threshold
+}
+
+func TestAnOverflowIsFlushedCompactedAndTriedAgain(t *testing.T) {
+	model := script(llmtest.Fail(llm.KindOverflow), none, llmtest.Say("They spoke of tea."), llmtest.Say("fine"))
+	model.Tokens = 0 // nobody knows the window: only the provider can tell
+	w := newWorld(t, model)
+	c := w.start("s")
+	w.seed(long(2000), "noted", 0)
+	var l log
+	w.say(c, "and now?", l.each)
+	if diff := cmp.Diff([]string{"prompt", "flush done", "compacted", "text fine"}, l.lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatCannotBeMadeToFitIsAnErrorWithAdvice(t *testing.T) {
+	model := script(llmtest.Fail(llm.KindOverflow), none, llmtest.Say("fine"))
+	w := newWorld(t, model)
+	c := w.start("s")
+	_, err := c.Turn(t.Context(), long(50), nil)
+	if llm.KindOf(err) != llm.KindOverflow || !errors.Is(err, compact.ErrNothing) || !strings.Contains(err.Error(), "begin a new session") {
+		t.Errorf("%v", err)
+	}
+	w.say(c, "short", nil)
+
+	again := llmtest.Fail(llm.KindOverflow)
+	model = script(again, none, llmtest.Say("They spoke of tea."), again, llmtest.Say("Tea."), again)
+	w = newWorld(t, model)
+	c = w.start("s")
+	for range 4 {
+		w.seed(long(5000), long(5000), 0)
+	}
+	if _, err := c.Turn(t.Context(), "and now?", nil); llm.KindOf(err) != llm.KindOverflow || !strings.Contains(err.Error(), "100000 tokens") {
+		t.Errorf("%v", err)
+	}
+	if got := len(model.Requests()); got != 6 || w.session.View().Cycle != 2 {
+		t.Errorf("%d requests, cycle %d", got, w.session.View().Cycle)
+	}
+}
+
+func TestACompactionThatFailsHoldsUpNoReplyAndWaits(t *testing.T) {
+	model := script(
+		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
+		sized(llmtest.Say("two"), 7000),                                      // not tried again
+		llmtest.Say("They spoke of tea."), sized(llmtest.Say("three"), 3000), // after it has grown
+	)
+	model.Tokens = 10_000
+	w := newWorld(t, model)
+	c := w.start("s")
+	w.seed(long(4000), "noted", 6000)
+	var l log
+	if reply := w.say(c, "first", l.each); reply.Text != "one" || !l.has("notice Old messages could not be summarised") {
+		t.Errorf("%+v, %q", reply, l.lines)
+	}
+	l = log{}
+	if reply := w.say(c, "second", l.each); reply.Text != "two" || l.has("notice") {
+		t.Errorf("%+v, %q", reply, l.lines)
+	}
+	l = log{}
+	if reply := w.say(c, "third", l.each); reply.Text != "three" || !l.has("compacted") || l.has("flush") {
+		t.Errorf("%+v, %q", reply, l.lines)
+	}
+}
+
+// Hazard F06: memory that cannot be written is told, and the reply comes.
+func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*world)
+		outcome string
+		reason  string
+		steps   int // of the flush
+	}{
+		"read-only": {func(w *world) { w.sidecar.ReadOnly = true }, session.FlushSkipped, "read-only", 0},
+		"disabled":  {func(w *world) { w.sidecar.Flush.Enabled = false }, session.FlushSkipped, "disabled", 0},
+		"denied":    {func(w *world) { w.notes.err = status.Error(codes.PermissionDenied, "no right to write") }, session.FlushSkipped, "no right to write", 1},
+		"no disk":   {func(w *world) { w.notes.err = status.Error(codes.Internal, "no space left on device") }, session.FlushFailed, "no space left", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := []llmtest.Step{llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000)}
+			model := &flusher{rest: script(steps...)}
+			model.rest.Tokens = 10_000
+			w := newWorld(t, model)
+			c.change(w)
+			conversation := w.start("s")
+			w.seed(long(4000), "noted", 6000)
+			var l log
+			if reply := w.say(conversation, "and now?", l.each); reply.Text != "fine" {
+				t.Errorf("%+v", reply)
+			}
+			var kept *session.Flush
+			for _, e := range w.transcript("s") {
+				if e.Flush != nil {
+					kept = e.Flush
+				}
+			}
+			if kept == nil || kept.Outcome != c.outcome || !strings.Contains(kept.Reason, c.reason) || !l.has(c.reason) || !l.has("compacted") {
+				t.Errorf("recorded %+v, told %q", kept, l.lines)
+			}
+			if (model.flushes > 0) != (c.steps > 0) {
+				t.Errorf("%d flush requests", model.flushes)
+			}
+		})
+	}
+}
+
+// flusher stores a note in each flush, and otherwise goes through a script.
+type flusher struct {
+	rest    *llmtest.Script
+	flushes int
+}
+
+func (f *flusher) Name() string { return "flusher" }
+func (f *flusher) Window() int  { return f.rest.Tokens }
+func (f *flusher) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	for i := len(req.Messages) - 1; i >= 0; i-- {
+		if m := req.Messages[i]; m.Role == llm.RoleUser {
+			if !strings.Contains(m.Text, "NO_REPLY") {
+				break
+			}
+			f.flushes++
+			if i == len(req.Messages)-1 {
+				return remember("The tea is green.").Response, nil
+			}
+			return none.Response, nil
+		}
+	}
+	return f.rest.Generate(ctx, req, stream)
+}
+
+func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
+	model := script(llmtest.Step{Wait: make(chan struct{})}, remember("The tea is green."), none, sized(llmtest.Say("fine"), 100))
+	model.Tokens = 10_000
+	w := newWorld(t, model)
+	c := w.start("s")
+	w.seed(long(10), "noted", 3000) // over the threshold of a flush
+	ctx, cancel := context.WithCancel(t.Context())
+	model.Steps[0].Wait = nil
+	model.Steps[0].Check = func(llm.Request) error {
+		cancel()
+		return ctx.Err()
+	}
+	if _, err := c.Turn(ctx, "and now?", nil); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	c = w.start("s")
+	var l log
+	w.say(c, "and then?", l.each)
+	if diff := cmp.Diff([]string{"prompt", "flush done", "text fine"}, l.lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if got := w.notes.text(); got != "The tea is green." {
+		t.Errorf("notes %q", got)
+	}
+}
+
+// Hazard F07: results are shortened in what is sent and nowhere else, and the next request repeats the bytes of the one
+// before.
+func TestOldResultsAreShortenedInWhatIsSentAlone(t *testing.T) {
+	read := sized(llmtest.Call("1", "read", map[string]any{}), 100)
+	model := script(read, sized(llmtest.Say("read"), 100), llmtest.Say("second"), llmtest.Say("third"))
+	model.Tokens = 12_000
+	w := newWorld(t, model)
+	w.sidecar.Prune, w.sidecar.Flush.Enabled = prune.Defaults(), false
+	w.sidecar.Prune.KeepLastAssistants = 1
+	page, now := long(5000), noon
+	w.now = func() time.Time { return now }
+	c := w.start("s", func(o *chat.Options) {
+		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) { return json.Marshal(page) })
+	})
+	w.say(c, "read the page", nil)
+	now = now.Add(time.Hour)
+	var l log
+	w.say(c, "and now?", l.each)
+	if !l.has("pruned") {
+		t.Errorf("%q", l.lines)
+	}
+	w.say(c, "and then?", nil)
+	reqs := model.Requests()
+	first, second := reqs[2].Messages, reqs[3].Messages
+	if short := first[2].Text; len(short) >= len(page) || !strings.Contains(short, "Trimmed") {
+		t.Errorf("sent %d of %d bytes", len(short), len(page))
+	}
+	if diff := cmp.Diff(first, second[:len(first)]); diff != "" {
+		t.Errorf("the next request differs (-want +got):\n%s", diff)
+	}
+	for _, e := range w.transcript("s") {
+		if e.Message != nil && e.Message.Role == llm.RoleTool && e.Message.Text != page {
+			t.Error("the transcript was shortened")
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kioku/agent"
+	"kioku/agent/prompt"
+	"kioku/llm"
+)
+
+// MemoryTools are the tools of a memory: memory_search, memory_get and memory_append.
+//
+// A note is recorded with its Source. What was recalled into the conversation is taken out of it, and a note that consists of
+// nothing else is refused, because it is stored already.
+type MemoryTools struct{ Client *agent.Client }
+
+// List implements Tools.
+func (m MemoryTools) List() []llm.Tool {
+	var out []llm.Tool
+	for _, t := range agent.Tools() {
+		out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
+	}
+	return out
+}
+
+// Call implements Tools.
+func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
+	return m.Client.CallWith(ctx, name, input, func(note agent.Note) (agent.Note, error) {
+		own := prompt.StripRecalled(note.Text)
+		if strings.TrimSpace(own) == "" && strings.TrimSpace(note.Text) != "" {
+			return note, &agent.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; say in words of your own what is new, or store nothing"}
+		}
+		note.Text, note.Source = own, Source(ctx)
+		return note, nil
+	})
+}
+
+// Join makes one of several tools. Of two with the same name the first is called.
+func Join(tools ...Tools) Tools { return joined(tools) }
+
+// joined are several tools.
+type joined []Tools
+
+// List implements Tools.
+func (j joined) List() []llm.Tool {
+	var out []llm.Tool
+	for _, tools := range j {
+		for _, t := range tools.List() {
+			if !has(out, t.Name) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// Call implements Tools.
+func (j joined) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
+	for _, tools := range j {
+		if has(tools.List(), name) {
+			return tools.Call(ctx, name, input)
+		}
+	}
+	var names []string
+	for _, t := range j.List() {
+		names = append(names, t.Name)
+	}
+	return nil, fmt.Errorf("there is no tool %q; there are: %s", name, strings.Join(names, ", "))
+}
+
+// has reports whether a tool is among others.
+func has(tools []llm.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
+}

@@ -1,0 +1,199 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"kioku/agent/flush"
+	"kioku/agent/prompt"
+	"kioku/agent/prune"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/llm"
+)
+
+// What stands behind an answer that did not come to its end, so that the model knows later.
+const (
+	interrupted = "[Interrupted here: this answer is not complete.]"
+	unanswered  = "[Interrupted before an answer was given.]"
+)
+
+// turn is a call of Turn, Flush or Compact.
+type turn struct {
+	*Conversation
+	each   func(Event)
+	prompt sidecar.Prompt
+	tools  []llm.Tool
+	reply  Reply
+	// heard is what the model says in the request that is under way.
+	heard strings.Builder
+	// read says that the model has read in this turn what a tool returned.
+	read bool
+}
+
+// Turn answers a message of the user. each, where it is not nil, is told what happens, by one goroutine. The message and the
+// answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
+//
+// After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
+// Reply.Text, marked as interrupted. A flush or a compaction that fails is no error: a notice says so. Only where the model
+// takes the conversation no longer Turn returns an error that says what to do.
+func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
+	if strings.TrimSpace(prompt.StripRecalled(message)) == "" {
+		return Reply{}, ErrBlank
+	}
+	if _, err := c.say(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
+		return Reply{}, err
+	}
+	t := c.begin(c.Prompt(ctx, message), each)
+	before := c.usage
+	err := t.run(ctx)
+	if err != nil {
+		err = t.end(ctx, err)
+	}
+	t.reply.Usage = llm.Usage{
+		Input: c.usage.Input - before.Input, Output: c.usage.Output - before.Output,
+		CacheRead: c.usage.CacheRead - before.CacheRead, CacheWrite: c.usage.CacheWrite - before.CacheWrite,
+	}
+	return t.reply, err
+}
+
+// begin begins a turn with a prompt.
+func (c *Conversation) begin(p sidecar.Prompt, each func(Event)) *turn {
+	if each == nil {
+		each = func(Event) {}
+	}
+	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
+	c.fixed = p.Tokens + toolTokens(t.tools)
+	return t
+}
+
+// say appends a message to the transcript, with what its request has used, and returns it as it was kept.
+func (c *Conversation) say(m llm.Message, used *llm.Usage) (llm.Message, error) {
+	e, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &m, Usage: used})
+	if err != nil {
+		return m, err
+	}
+	return *e.Message, nil
+}
+
+// run asks the model, and again as long as it calls tools.
+func (t *turn) run(ctx context.Context) error {
+	t.each(Event{Prompt: &t.prompt})
+	for {
+		last := t.reply.Rounds >= t.opt.MaxRounds
+		if last {
+			t.notice("There were %d rounds of tool calls, which is the limit: the model has to answer now.", t.reply.Rounds)
+		}
+		resp, err := t.ask(ctx, last)
+		if err != nil {
+			return err
+		}
+		if calls := resp.Message.ToolCalls; len(calls) > 0 {
+			t.reply.Rounds++
+			if err := t.call(ctx, calls); err != nil {
+				return err
+			}
+			continue
+		}
+		if resp.Stop == llm.StopLength {
+			t.notice("The answer was cut off, because it has reached the most tokens that an answer may have.")
+		}
+		t.reply.Text = resp.Message.Text
+		t.reply.Silent = strings.TrimSpace(t.reply.Text) == "" || flush.Silent(t.reply.Text)
+		return nil
+	}
+}
+
+// ask gets an answer of the model into the transcript. Before it, all is done that is due. An answer that is the last one
+// calls no tools.
+func (t *turn) ask(ctx context.Context, last bool) (llm.Response, error) {
+	if err := t.prepare(ctx); err != nil {
+		return llm.Response{}, err
+	}
+	for try := 0; ; try++ {
+		resp, err := t.generate(ctx, last)
+		overflow := llm.KindOf(err) == llm.KindOverflow && t.heard.Len() == 0
+		if err == nil || !overflow {
+			return resp, err
+		}
+		if try == maxShrinks {
+			return resp, t.tooLong(err)
+		}
+		if failed := t.shrink(ctx, try); failed != nil {
+			return resp, t.tooLong(errors.Join(err, failed))
+		}
+	}
+}
+
+// tooLong says what to do about a conversation that does not fit.
+func (t *turn) tooLong(cause error) error {
+	size := ""
+	if window := t.model.Window(); window > 0 {
+		size = fmt.Sprintf(" of %d tokens", window)
+	}
+	return fmt.Errorf("the conversation does not fit into the window%s of the model %s; send a shorter message, begin a new session, or take a model with a larger window: %w", size, t.model.Name(), cause)
+}
+
+// generate sends the conversation as it is now.
+func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
+	v := t.opt.Session.View()
+	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: prune.Apply(v.Messages, v.Edits), Tools: t.tools}
+	if last {
+		// A provider may refuse calls in a conversation without tools.
+		req.Tools = nil
+		tellCalls(req.Messages)
+	}
+	t.heard.Reset()
+	resp, err := t.model.Generate(ctx, req, func(e llm.Event) {
+		if e.Text != "" {
+			t.heard.WriteString(e.Text)
+			t.each(Event{Text: e.Text})
+		}
+	})
+	t.spend(resp.Usage)
+	if err != nil {
+		return resp, err
+	}
+	if last {
+		resp.Message.ToolCalls = nil
+	}
+	t.heard.Reset()
+	resp.Message, err = t.say(resp.Message, known(resp.Usage))
+	return resp, err
+}
+
+// known returns what a provider has counted, nil where it has told nothing.
+func known(u llm.Usage) *llm.Usage {
+	if u == (llm.Usage{}) {
+		return nil
+	}
+	return &u
+}
+
+// end keeps what the model has said of an answer that did not come to its end, and that a turn was given up, so that the
+// model does not take the message for one that waits for its answer.
+func (t *turn) end(ctx context.Context, err error) error {
+	said := strings.TrimRight(t.heard.String(), " \t\n")
+	t.reply.Text = said
+	switch {
+	case said != "":
+		said += "\n\n" + interrupted
+	case ctx.Err() != nil:
+		said = unanswered
+	default:
+		return err
+	}
+	if _, lost := t.say(llm.Message{Role: llm.RoleAssistant, Text: said}, nil); lost != nil {
+		err = errors.Join(err, lost)
+	}
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
+}
+
+func (t *turn) notice(format string, args ...any) {
+	t.each(Event{Notice: fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,264 @@
+package chat_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku/agent"
+	"kioku/agent/chat"
+	"kioku/agent/flush"
+	"kioku/agent/prompt"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/llm"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// noon is the moment of all turns.
+var noon = time.Date(2026, 3, 2, 12, 5, 0, 0, time.UTC)
+
+// notebook is a memory service over one file: a note is a line with its key and its source.
+type notebook struct {
+	kiokuv1.MemoryServiceClient
+	path string
+	err  error
+	// at is told of each step of a write.
+	at func(step string)
+}
+
+// lines are those of the file.
+func (n *notebook) lines() []string {
+	data, _ := os.ReadFile(n.path) // a file that is not there has no lines
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// text of the notes, without keys and sources.
+func (n *notebook) text() string {
+	var out []string
+	for _, line := range n.lines() {
+		text, _, _ := strings.Cut(line, "\t")
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n")
+}
+
+// MemorySearch finds the notes that share a word of at least six letters with the query, the newest first.
+func (n *notebook) MemorySearch(_ context.Context, req *kiokuv1.MemorySearchRequest, _ ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
+	resp := &kiokuv1.MemorySearchResponse{Mode: "keyword"}
+	lines := n.lines()
+	for i := len(lines) - 1; i >= 0 && len(resp.Results) < int(req.GetMaxResults()); i-- {
+		for word := range strings.FieldsSeq(strings.ToLower(req.GetQuery())) {
+			if word = strings.Trim(word, ".,?!"); len(word) >= 6 && strings.Contains(strings.ToLower(lines[i]), word) {
+				text, _, _ := strings.Cut(lines[i], "\t")
+				at := int32(i + 1)
+				resp.Results = append(resp.Results, &kiokuv1.SearchResult{Path: "memory/notes.md", StartLine: at, EndLine: at, Score: 0.9, Snippet: text})
+				break
+			}
+		}
+	}
+	return resp, n.err
+}
+
+// MemoryAppend writes a line, unless there is one with the same text or key.
+func (n *notebook) MemoryAppend(_ context.Context, req *kiokuv1.MemoryAppendRequest, _ ...grpc.CallOption) (*kiokuv1.MemoryAppendResponse, error) {
+	if n.err != nil {
+		return nil, n.err
+	}
+	n.step("append begins")
+	defer n.step("append ends")
+	for i, line := range n.lines() {
+		text, rest, _ := strings.Cut(line, "\t")
+		key, _, _ := strings.Cut(rest, "\t")
+		if text == req.GetText() || key != "" && key == req.GetIdempotencyKey() {
+			return &kiokuv1.MemoryAppendResponse{Path: "memory/notes.md", StartLine: int32(i + 1), Deduplicated: true}, nil
+		}
+	}
+	f, err := os.OpenFile(n.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s\t%s\t%s\n", req.GetText(), req.GetIdempotencyKey(), req.GetSource())
+	return &kiokuv1.MemoryAppendResponse{Path: "memory/notes.md", StartLine: int32(len(n.lines()))}, nil
+}
+
+func (n *notebook) step(name string) {
+	if n.at != nil {
+		n.at(name)
+	}
+}
+
+// world is all that a conversation needs, in folders.
+type world struct {
+	t         testing.TB
+	state     string
+	workspace string
+	notes     *notebook
+	now       func() time.Time
+	sidecar   sidecar.Options
+	session   *session.Session
+}
+
+// newWorld makes one with an empty memory for a model.
+func newWorld(t testing.TB, model llm.Model) *world {
+	t.Helper()
+	w := worldIn(t.TempDir(), model)
+	w.t = t
+	return w
+}
+
+// worldIn makes a world in a folder, or finds it again.
+func worldIn(dir string, model llm.Model) *world {
+	w := &world{state: filepath.Join(dir, "state"), workspace: dir, notes: &notebook{path: filepath.Join(dir, "notes.md")}}
+	w.now = func() time.Time { return noon }
+	w.sidecar = sidecar.Options{
+		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Flush: flush.Defaults(),
+		Memories: func(string) sidecar.Memory { return w.client() },
+		Now:      func() time.Time { return w.now() },
+	}
+	w.sidecar.Bootstrap.Workspace, w.sidecar.Skills.Workspace = dir, dir
+	return w
+}
+
+func (w *world) client() *agent.Client { return agent.New(w.notes, agent.Options{}) }
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.workspace, name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// open opens a conversation, after the one before it was closed.
+func (w *world) open(id string, change ...func(*chat.Options)) (*chat.Conversation, error) {
+	if w.session != nil {
+		w.session.Close()
+	}
+	s, err := sidecar.New(w.sidecar)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := session.Folder(w.state, "main")
+	if err != nil {
+		return nil, err
+	}
+	if w.session, _, err = session.Open(folder, id, session.Options{Strip: prompt.StripRecalled, Now: func() time.Time { return w.now() }}); err != nil {
+		return nil, err
+	}
+	opt := chat.Options{Sidecar: s, Session: w.session, Tools: chat.MemoryTools{Client: w.client()}, Now: func() time.Time { return w.now() }}
+	for _, f := range change {
+		f(&opt)
+	}
+	return chat.New(opt)
+}
+
+// start is open in a test.
+func (w *world) start(id string, change ...func(*chat.Options)) *chat.Conversation {
+	w.t.Helper()
+	c, err := w.open(id, change...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { w.session.Close() })
+	return c
+}
+
+// entries are those that the file of a session holds.
+func (w *world) entries(id string) ([]session.Entry, error) {
+	f, err := os.Open(filepath.Join(w.state, "agents", "main", "sessions", id+".jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []session.Entry
+	report, err := session.Read(f, func(l session.Line) error {
+		out = append(out, l.Entry)
+		return nil
+	})
+	if err == nil && (len(report.Bad) > 0 || report.Torn > 0) {
+		err = fmt.Errorf("transcript %s: %+v", id, report)
+	}
+	return out, err
+}
+
+// transcript is entries in a test.
+func (w *world) transcript(id string) []session.Entry {
+	w.t.Helper()
+	out, err := w.entries(id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// say is a turn that must go well.
+func (w *world) say(c *chat.Conversation, message string, each func(chat.Event)) chat.Reply {
+	w.t.Helper()
+	reply, err := c.Turn(w.t.Context(), message, each)
+	if err != nil {
+		w.t.Fatalf("%q: %v", message, err)
+	}
+	return reply
+}
+
+// said is the message of each entry, as "role: text" with calls and failures, and the kind of every other entry.
+func said(entries []session.Entry) []string {
+	var out []string
+	for _, e := range entries {
+		switch {
+		case e.Message == nil && e.Flush != nil:
+			out = append(out, "flush "+e.Flush.Outcome)
+		case e.Message == nil:
+			out = append(out, string(e.Kind))
+		default:
+			out = append(out, spoken(*e.Message))
+		}
+	}
+	return out
+}
+
+func spoken(m llm.Message) string {
+	line := string(m.Role) + ": " + m.Text
+	for _, c := range m.ToolCalls {
+		line += fmt.Sprintf(" %s(%s)", c.Name, c.Input)
+	}
+	if m.Failed {
+		line += " [failed]"
+	}
+	return line
+}
+
+// log collects what a conversation tells.
+type log struct{ lines []string }
+
+func (l *log) each(e chat.Event) {
+	switch {
+	case e.Text != "":
+		l.lines = append(l.lines, "text "+e.Text)
+	case e.Call != nil:
+		l.lines = append(l.lines, "call "+e.Call.Name)
+	case e.Result != nil:
+		l.lines = append(l.lines, fmt.Sprintf("result %s failed=%v", e.Result.Call.Name, e.Result.Err != nil))
+	case e.Prompt != nil:
+		l.lines = append(l.lines, "prompt")
+	case e.Pruned != nil:
+		l.lines = append(l.lines, "pruned")
+	case e.Flushed != nil:
+		l.lines = append(l.lines, "flush "+e.Flushed.Outcome)
+	case e.Compacted != nil:
+		l.lines = append(l.lines, "compacted")
+	case e.Notice != "":
+		l.lines = append(l.lines, "notice "+e.Notice)
+	}
+}
+
+func (l *log) has(part string) bool { return strings.Contains(strings.Join(l.lines, "\n"), part) }

@@ -137,7 +137,7 @@ func (f *folder) checked(text, parameter string) (string, error) {
 		return "", refuse("%s: must be text without NUL", parameter)
 	}
 	clean := f.opt.Clean(text)
-	if clean == "" && text != "" {
+	if strings.TrimSpace(clean) == "" && strings.TrimSpace(text) != "" {
 		return "", refuse("%s: holds nothing but memories that are stored already", parameter)
 	}
 	return clean, nil

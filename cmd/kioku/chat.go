@@ -58,7 +58,7 @@ func (a *app) chatCmd() *cobra.Command {
 	fl.BoolVar(&f.fresh, "new", false, "begin a new session, which is the default")
 	fl.StringVar(&f.channel, "channel", "terminal", "`where` the agent takes the conversation to be: terminal, slack, ...")
 	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out (default: what the channel tells)")
-	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.sharedAgents)")
+	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.shared)")
 	fl.StringSliceVar(&f.tools, "tools", []string{"memory"}, "`tools` of the model: memory (memory_search, memory_get, memory_append), claude (the memory tool of Claude's API), or both")
 	fl.IntVar(&f.window, "window", 0, "`tokens` that the model takes, such as 3000 to see --echo flush and compact (default: llm.window)")
 	return cmd

@@ -128,7 +128,7 @@ func TestAMarkLeavesACodeFenceClosed(t *testing.T) {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
 		a := note(t, m, Note{Text: "run\n```\nmake\n```", Target: target, Source: NoteFromAgent, Key: "k"})
-		lines := chunker.Lines(read(t, ws, a.Path), "", true)
+		lines := chunker.Lines(read(t, ws, a.Path), "", false)
 		last := lines[len(lines)-1]
 		if last.Fence != "" || !strings.Contains(last.Text, "from=agent") {
 			t.Errorf("%s: the last line is %+v", target, last)

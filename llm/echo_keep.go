@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// summaryOf begins a message with the summary of what was said before, which holds nothing new.
+const summaryOf = "Summary of the conversation"
+
 // maxFacts bounds how many facts one turn stores.
 const maxFacts = 16
 
@@ -50,7 +53,7 @@ func newFacts(conversation []Message) []string {
 	}
 	var facts []string
 	for _, m := range conversation {
-		if m.Role != RoleUser || strings.Contains(m.Text, noReply) {
+		if m.Role != RoleUser || strings.Contains(m.Text, noReply) || strings.HasPrefix(m.Text, summaryOf) {
 			continue
 		}
 		for _, fact := range statements(m.Text) {

@@ -102,7 +102,7 @@ func about(name, input string) []string {
 	}
 	var lines []string
 	for _, s := range sentence.FindAllString(input, -1) {
-		s = strings.TrimSpace(s)
+		s = strings.TrimLeft(strings.TrimSpace(s), "- ") // of the list in an earlier summary
 		if belongs.MatchString(s) && !heading.MatchString(s) && !slices.Contains(lines, s) {
 			lines = append(lines, remote.Shorten(s, maxQuote))
 		}

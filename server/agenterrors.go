@@ -44,7 +44,7 @@ func sidecarStatus(err error) error {
 	case errors.Is(err, flush.ErrUnknown):
 		return status.Error(codes.NotFound, "no such flush; flush_id and holder are those of BeginFlush")
 	case errors.Is(err, flush.ErrExhausted):
-		return status.Error(codes.FailedPrecondition, "the flush of this cycle has failed too often; compact without it")
+		return status.Error(codes.FailedPrecondition, clip(err.Error(), 500)+"; compact without it")
 	case errors.Is(err, sidecar.ErrNoModel):
 		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error())
 	case errors.Is(err, compact.ErrRefused):

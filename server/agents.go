@@ -14,7 +14,7 @@ import (
 )
 
 // errNoAgent answers alike for an agent that is not there and for one that the caller may not reach.
-var errNoAgent = status.Error(codes.NotFound, "no such agent; ListAgents lists those that you may reach")
+var errNoAgent = status.Error(codes.NotFound, "no such agent; ListAgents of MemoryService lists those that you may reach")
 
 // caller is who calls, and what they may do. The zero caller may do nothing.
 type caller struct {

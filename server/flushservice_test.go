@@ -109,6 +109,9 @@ func TestAFlushIsGivenBackAsOftenAsTheSettingsAllow(t *testing.T) {
 	}
 	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "h"})
 	wantCode(t, err, codes.FailedPrecondition)
+	if !strings.Contains(err.Error(), "no model") || len(err.Error()) > 700 {
+		t.Errorf("%v does not tell the reason, or is too long", err)
+	}
 }
 
 // Hazard C05: the id of a flush is of use to its agent and its holder alone, and is not told from one that is not there.
@@ -121,7 +124,7 @@ func TestTheFlushOfAnotherAgentIsUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Agent = "ann"
+	req.Agent, req.Session = "ann", "another"
 	if _, err := client.BeginFlush(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +141,19 @@ func TestTheFlushOfAnotherAgentIsUnknown(t *testing.T) {
 	}
 	if len(answers) != 1 {
 		t.Errorf("%d different answers: %v", len(answers), answers)
+	}
+	// In a session of the same name, what one agent ends is not ended for the other.
+	req.Session = "s"
+	anns, err := client.BeginFlush(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "ann", FlushId: anns.GetFlushId(), Holder: "h"}); err != nil {
+		t.Fatal(err)
+	}
+	req.Agent = "bob"
+	if got, err := client.BeginFlush(t.Context(), req); err != nil || got.GetDone() || !got.GetResumed() {
+		t.Errorf("bob's flush after ann's has ended: %v, %v", got, err)
 	}
 	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "bob", FlushId: bobs.GetFlushId(), Holder: "h"}); err != nil {
 		t.Errorf("bob's own: %v", err)

@@ -124,7 +124,25 @@ func New(opt Options) (*Conversation, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	return &Conversation{opt: opt, model: opt.Sidecar.Model()}, nil
+	c := &Conversation{opt: opt, model: opt.Sidecar.Model()}
+	if err := c.recordLost(); err != nil {
+		return nil, fmt.Errorf("begin a conversation: %w", err)
+	}
+	return c, nil
+}
+
+// recordLost records a flush that has ended well, where a crash came between that and the transcript.
+func (c *Conversation) recordLost() error {
+	v := c.opt.Session.View()
+	if v.Flush != nil || len(v.Messages) == 0 {
+		return nil
+	}
+	p, err := c.opt.Sidecar.Ledger().Progress(c.opt.Session.ID(), v.Cycle)
+	if err != nil || !p.Done {
+		return err
+	}
+	_, err = c.opt.Session.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Cycle: v.Cycle, Outcome: session.FlushDone}})
+	return err
 }
 
 // tools returns what the model may call.

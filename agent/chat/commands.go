@@ -51,15 +51,12 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	if err != nil {
 		return session.Compaction{}, err
 	}
-	d, p, err := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
-	if err != nil {
+	d, p, _ := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
+	t.store(ctx, v, d, p)
+	if err := t.replace(ctx, v, made); err != nil {
 		return session.Compaction{}, err
 	}
-	t.store(ctx, v, d, p)
-	if ctx.Err() != nil {
-		return session.Compaction{}, ctx.Err()
-	}
-	return made, t.replace(made)
+	return made, nil
 }
 
 // Status tells how full the conversation is.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 
 	"kioku/agent/chat"
 	"kioku/agent/session"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 func crashTurns() []string {
 	var turns []string
 	for i := range 9 {
-		turn := fmt.Sprintf("Turn %d: tell me about the sea, %s", i, strings.Repeat("please, ", 130))
+		turn := fmt.Sprintf("Turn %d: tell me about the sea, %s", i, strings.Repeat("please, ", 300)+"do")
 		if i%3 == 0 {
 			turn = fmt.Sprintf("My locker number %d is %d%d%d.", i, i, i+1, i+2)
 		}
@@ -105,7 +106,7 @@ func answered(entries []session.Entry) int {
 		switch m := e.Message; {
 		case m == nil:
 		case m.Role == llm.RoleUser:
-			asked = m.Text == strings.TrimSpace(turns[n])
+			asked = m.Text == turns[n]
 		case asked && m.Role == llm.RoleAssistant && len(m.ToolCalls) == 0:
 			n, asked = n+1, false
 		}
@@ -118,7 +119,7 @@ func talk(t *testing.T, dir string, point int) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", crashEnv, dir, point))
@@ -136,24 +137,32 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	want := checkCrashed(t, whole, 0)
-	if len(want) != 3 || points < 50 {
+	if len(want) < 3 || points < 50 {
 		t.Fatalf("%d points, notes %q: the test does not test", points, want)
 	}
 	step := 1
 	if testing.Short() {
 		step = 7
 	}
+	var group errgroup.Group
+	group.SetLimit(4)
 	for point := 1; point <= points; point += step {
 		dir := t.TempDir()
-		if out, err := talk(t, dir, point); err == nil || !strings.Contains(err.Error(), "killed") {
-			t.Fatalf("point %d: not killed: %v, %s", point, err, out)
-		}
-		if out, err := talk(t, dir, 0); err != nil {
-			t.Fatalf("point %d: after the restart: %v: %s", point, err, out)
-		}
-		if diff := cmp.Diff(want, checkCrashed(t, dir, point)); diff != "" {
-			t.Errorf("point %d: notes (-want +got):\n%s", point, diff)
-		}
+		group.Go(func() error {
+			if out, err := talk(t, dir, point); err == nil || !strings.Contains(err.Error(), "killed") {
+				return fmt.Errorf("point %d: not killed: %w, %s", point, err, out)
+			}
+			if out, err := talk(t, dir, 0); err != nil {
+				return fmt.Errorf("point %d: after the restart: %w: %s", point, err, out)
+			}
+			if diff := cmp.Diff(want, checkCrashed(t, dir, point)); diff != "" {
+				t.Errorf("point %d: notes (-want +got):\n%s", point, diff)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -161,8 +170,11 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 func checkCrashed(t *testing.T, dir string, point int) []string {
 	t.Helper()
 	w := worldIn(dir, nil)
-	w.t = t
-	entries := w.transcript("s")
+	entries, err := w.entries("s")
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
 	times, compactions, flushed := map[string]int{}, 0, map[int]int{}
 	for _, e := range entries {
 		switch {
@@ -179,7 +191,7 @@ func checkCrashed(t *testing.T, dir string, point int) []string {
 	}
 	again := 0
 	for _, turn := range crashTurns() {
-		n := times[strings.TrimSpace(turn)]
+		n := times[turn]
 		if n == 0 {
 			t.Errorf("point %d: lost: %.40q", point, turn)
 		}
@@ -189,7 +201,7 @@ func checkCrashed(t *testing.T, dir string, point int) []string {
 		t.Errorf("point %d: %d turns answered, %d sent again, %d compactions", point, n, again, compactions)
 	}
 	for cycle, n := range flushed {
-		if n > 1 {
+		if n > 2 { // one at the threshold, and one of what came between that and the compaction
 			t.Errorf("point %d: cycle %d has %d flushes", point, cycle, n)
 		}
 	}

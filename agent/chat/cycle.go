@@ -3,10 +3,10 @@ package chat
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"kioku/agent/compact"
 	"kioku/agent/flush"
-	"kioku/agent/prune"
 	"kioku/agent/session"
 )
 
@@ -34,11 +34,8 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	v := t.opt.Session.View()
-	d, p, err := t.decide(v, flush.State{Projected: projected})
-	if err != nil {
-		t.notice("Memories are not stored and old messages not summarised: %v", err)
-		return nil
-	}
+	// Where the ledger cannot be read, the flush is going to say so.
+	d, p, _ := t.decide(v, flush.State{Projected: projected})
 	t.store(ctx, v, d, p)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
@@ -87,45 +84,15 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, f
 	return c.opt.Sidecar.Decide(c.opt.Session.ID(), v.Cycle, st)
 }
 
-// store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash. Why there is
-// none before a compaction is recorded.
+// store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash; once a cycle,
+// whatever comes of it, and not where nothing was said since the last one. Why there is none before a compaction is recorded.
 func (t *turn) store(ctx context.Context, v session.View, d flush.Decision, p flush.Progress) {
-	unrecorded := v.Flush == nil
 	switch {
-	case d.Flush, p.Begun && !p.Done && unrecorded:
+	case v.Flush != nil, v.Flushed == len(v.Messages):
+	case d.Flush, p.Begun && !p.Done:
 		t.flush(ctx, v)
-	case p.Done && unrecorded:
-		t.record(v.Cycle, flush.Outcome{Outcome: session.FlushDone})
-	case d.Compact && unrecorded:
+	case d.Compact:
 		t.record(v.Cycle, flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason})
-	}
-}
-
-// flush stores memories and records what came of it. One that was given up in the middle is resumed by the next turn.
-func (t *turn) flush(ctx context.Context, v session.View) flush.Outcome {
-	out := t.opt.Sidecar.Flush(ctx, flush.Job{
-		Session: t.opt.Session.ID(), Cycle: v.Cycle, Holder: t.opt.Session.ID(),
-		System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: prune.Apply(v.Messages, v.Edits),
-	})
-	t.spend(out.Usage)
-	if ctx.Err() == nil || out.Outcome == session.FlushDone {
-		t.record(v.Cycle, out)
-	}
-	return out
-}
-
-// record appends the outcome of a flush to the transcript.
-func (t *turn) record(cycle int, out flush.Outcome) {
-	e := session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Cycle: cycle, Outcome: out.Outcome, Reason: out.Reason}}
-	if _, err := t.opt.Session.Append(e); err != nil {
-		t.notice("What came of storing memories could not be recorded: %v", err)
-	}
-	t.each(Event{Flushed: &out})
-	switch out.Outcome {
-	case session.FlushFailed:
-		t.notice("Memories could not be stored: %s", out.Reason)
-	case session.FlushSkipped:
-		t.notice("Memories were not stored: %s", out.Reason)
 	}
 }
 
@@ -146,15 +113,23 @@ func (t *turn) keep(compactAt int) int {
 // compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
 // the settings say.
 func (t *turn) compact(ctx context.Context, keep int) error {
-	made, err := t.opt.Sidecar.Compact(ctx, t.opt.Session.View(), keep)
+	v := t.opt.Session.View()
+	made, err := t.opt.Sidecar.Compact(ctx, v, keep)
 	if err != nil {
 		return err
 	}
-	return t.replace(made)
+	return t.replace(ctx, v, made)
 }
 
-// replace puts a summary in the place of the messages that it is of.
-func (t *turn) replace(made session.Compaction) error {
+// replace puts a summary in the place of the messages that it is of, after all of them were flushed.
+func (t *turn) replace(ctx context.Context, v session.View, made session.Compaction) error {
+	flushed := v.Flush != nil && v.Flush.Outcome == session.FlushDone
+	if flushed && slices.Index(v.IDs, made.FirstKept) > v.Flushed {
+		t.flushLate(ctx, v)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if _, err := t.opt.Session.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
 		return err
 	}
@@ -167,12 +142,8 @@ func (t *turn) replace(made session.Compaction) error {
 // so, and old messages are summarised, the second time more of them.
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()
-	d, p, err := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true})
-	if err != nil {
-		t.notice("Memories are not stored: %v", err)
-	} else {
-		t.store(ctx, v, d, p)
-	}
+	d, p, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true})
+	t.store(ctx, v, d, p)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -180,7 +151,7 @@ func (t *turn) shrink(ctx context.Context, try int) error {
 	if try > 0 {
 		return t.compact(ctx, least)
 	}
-	err = t.compact(ctx, 0)
+	err := t.compact(ctx, 0)
 	if errors.Is(err, compact.ErrNothing) {
 		err = t.compact(ctx, least)
 	}

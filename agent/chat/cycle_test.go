@@ -63,7 +63,7 @@ func remember(text string) llmtest.Step {
 
 // Hazard F06: memories are stored and history is summarised before the request that would be too long, in this order.
 func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
-	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000), sized(llmtest.Say("good"), 3100))
+	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
 	c := w.start("s")
@@ -84,7 +84,7 @@ func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
 	if sent[0].Text != session.SummaryMessage("They spoke of tea.").Text || sent[len(sent)-1].Text != "and now?" {
 		t.Errorf("sent %+v", sent)
 	}
-	if s := c.Status(); s.Cycle != 1 || s.Flush != nil || s.CompactAt != 5000 || s.Projected != 3001 || s.Usage != reply.Usage {
+	if s := c.Status(); s.Cycle != 1 || s.Flush != nil || s.CompactAt != 5000 || s.Projected != 1001 || s.Usage != reply.Usage {
 		t.Errorf("status %+v", s)
 	}
 	w.say(c, "and then?", nil) // the new cycle is far from its threshold
@@ -131,7 +131,7 @@ func TestWhatCannotBeMadeToFitIsAnErrorWithAdvice(t *testing.T) {
 func TestACompactionThatFailsHoldsUpNoReplyAndWaits(t *testing.T) {
 	model := script(
 		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
-		sized(llmtest.Say("two"), 7000),                               // not tried again
+		sized(llmtest.Say("two"), 7000),                                      // not tried again
 		llmtest.Say("They spoke of tea."), sized(llmtest.Say("three"), 3000), // after it has grown
 	)
 	model.Tokens = 10_000
@@ -162,7 +162,8 @@ func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
 	}{
 		"read-only": {func(w *world) { w.sidecar.ReadOnly = true }, session.FlushSkipped, "read-only", 0},
 		"disabled":  {func(w *world) { w.sidecar.Flush.Enabled = false }, session.FlushSkipped, "disabled", 0},
-		"no disk":   {func(w *world) { w.notes.err = status.Error(codes.PermissionDenied, "read-only file system") }, session.FlushFailed, "read-only file system", 1},
+		"denied":    {func(w *world) { w.notes.err = status.Error(codes.PermissionDenied, "no right to write") }, session.FlushSkipped, "no right to write", 1},
+		"no disk":   {func(w *world) { w.notes.err = status.Error(codes.Internal, "no space left on device") }, session.FlushFailed, "no space left", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := []llmtest.Step{llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000)}
@@ -245,18 +246,17 @@ func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
 // Hazard F07: results are shortened in what is sent and nowhere else, and the next request repeats the bytes of the one
 // before.
 func TestOldResultsAreShortenedInWhatIsSentAlone(t *testing.T) {
-	read := llmtest.Call("1", "read", map[string]any{})
-	model := script(read, llmtest.Say("read"), llmtest.Say("second"), llmtest.Say("third"))
+	read := sized(llmtest.Call("1", "read", map[string]any{}), 100)
+	model := script(read, sized(llmtest.Say("read"), 100), llmtest.Say("second"), llmtest.Say("third"))
 	model.Tokens = 12_000
 	w := newWorld(t, model)
-	w.sidecar.Prune = prune.Defaults()
+	w.sidecar.Prune, w.sidecar.Flush.Enabled = prune.Defaults(), false
 	w.sidecar.Prune.KeepLastAssistants = 1
 	page, now := long(5000), noon
 	w.now = func() time.Time { return now }
 	c := w.start("s", func(o *chat.Options) {
 		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) { return json.Marshal(page) })
 	})
-	w.sidecar.Flush.Enabled = false
 	w.say(c, "read the page", nil)
 	now = now.Add(time.Hour)
 	var l log

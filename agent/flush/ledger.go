@@ -162,8 +162,8 @@ func (l *Ledger) Commit(id, holder string) error {
 	return nil
 }
 
-// Abort gives a flush back and returns how many attempts are left. It returns ErrUnknown as Commit does, and for a flush
-// that has ended well.
+// Abort gives a flush back and returns how many attempts are left. It returns ErrUnknown as Commit does. A flush that has
+// ended well stays so, and has none left.
 func (l *Ledger) Abort(id, holder, reason string) (left int, err error) {
 	err = l.change(id, holder, func(r *record) {
 		r.Holder, r.Expires, r.Reason = "", time.Time{}, clip(reason)

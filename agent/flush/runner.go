@@ -12,7 +12,9 @@ import (
 	"kioku/llm"
 )
 
-// Notes is where a flush stores; *agent.Client is one.
+// Notes is where a flush stores; *agent.Client is one. What an *agent.InputError says is shown to the model, which may try
+// again with another note; agent.ErrReadOnly and agent.ErrDenied end a flush, and every other error an attempt. A note with
+// a key that was stored before is not stored again.
 type Notes interface {
 	Append(ctx context.Context, note agent.Note) (agent.Appended, error)
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"kioku/agent"
-	"kioku/agent/prompt"
 	"kioku/llm"
 )
 
@@ -73,7 +72,7 @@ func (t *turn) ask(ctx context.Context) (llm.Message, error) {
 		resp, err := t.runner.Model.Generate(ctx, t.request(), nil)
 		addUsage(t.usage, resp.Usage)
 		if err == nil {
-			return resp.Message, nil
+			return readable(resp.Message), nil
 		}
 		shorter, ok := []llm.Message(nil), false
 		if llm.KindOf(err) == llm.KindOverflow {
@@ -84,6 +83,17 @@ func (t *turn) ask(ctx context.Context) (llm.Message, error) {
 		}
 		t.job.Messages = shorter
 	}
+}
+
+// readable returns an answer whose calls have inputs that are JSON, as the journal needs them; one that was cut off is empty.
+func readable(m llm.Message) llm.Message {
+	m.ToolCalls = slices.Clone(m.ToolCalls)
+	for i, call := range m.ToolCalls {
+		if !json.Valid(call.Input) {
+			m.ToolCalls[i].Input = json.RawMessage("{}")
+		}
+	}
+	return m
 }
 
 func (t *turn) request() llm.Request {
@@ -190,11 +200,7 @@ func (t *turn) note(call llm.ToolCall) (agent.Note, error) {
 	if strings.TrimSpace(input.Text) == "" {
 		return refuse("text", "must not be blank")
 	}
-	text := prompt.StripRecalled(input.Text)
-	if strings.TrimSpace(text) == "" {
-		return refuse("text", "is a recalled memory, which is stored already")
-	}
-	return agent.Note{Text: text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
+	return agent.Note{Text: input.Text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
 }
 
 func addUsage(sum *llm.Usage, u llm.Usage) {

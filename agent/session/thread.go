@@ -35,6 +35,7 @@ type thread struct {
 	lastTouch time.Time
 	cycle     int
 	flush     *Flush
+	flushed   int // messages that a flush has seen
 	// usage is that of the last answer since the last compaction, and since are the tokens of the messages after it.
 	usage *llm.Usage
 	since int
@@ -86,6 +87,9 @@ func (t *thread) add(l Line) {
 	case KindFlush:
 		if l.Flush.Cycle == t.cycle {
 			t.flush = l.Flush
+		}
+		if l.Flush.Outcome == FlushDone {
+			t.flushed = len(t.messages) + len(t.open)
 		}
 	}
 }
@@ -152,6 +156,8 @@ func (t *thread) compact(l Line) {
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
 	t.bytes = 0
 	t.flush = nil
+	// The summary takes the place of what was before the first kept message.
+	t.flushed = max(t.flushed-from+1, 0)
 	t.cycle++
 }
 
@@ -171,7 +177,7 @@ func (t *thread) prune(l Line) {
 func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
-		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Cycle: t.cycle, Flush: t.flush,
+		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Cycle: t.cycle, Flush: t.flush, Flushed: t.flushed,
 		LastUsage: t.usage, SinceUsage: t.since,
 	}
 	for id, e := range t.edits {

@@ -1,0 +1,266 @@
+package flush_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kioku/agent"
+	"kioku/agent/flush"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// clock is a clock that a test moves.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func newClock() *clock { return &clock{time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)} }
+
+func messages(texts ...string) (spool []json.RawMessage) {
+	for _, text := range texts {
+		raw, _ := json.Marshal(map[string]string{"role": "user", "text": text}) // strings always have a JSON form
+		spool = append(spool, raw)
+	}
+	return spool
+}
+
+func begin(t *testing.T, l *flush.Ledger, session string, cycle int, holder string, spool []json.RawMessage) flush.Lease {
+	t.Helper()
+	lease, err := l.Begin(session, cycle, holder, spool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
+
+func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
+	clock, folder := newClock(), filepath.Join(t.TempDir(), "agents", "main", "flush")
+	spool := messages("one\ntwo", "三")
+	first := begin(t, flush.NewLedger(folder, flush.LedgerOptions{Now: clock.Now}), "s", 0, "a", spool)
+	want := flush.Lease{ID: first.ID, NoteKey: first.NoteKey, Session: "s", Holder: "a", Expires: clock.now.Add(5 * time.Minute), Attempt: 1, Spool: spool}
+	if diff := cmp.Diff(want, first); diff != "" || first.ID == "" || first.NoteKey == "" {
+		t.Errorf("%+v\n%s", first, diff)
+	}
+
+	// Another process, long after.
+	clock.now = clock.now.Add(time.Hour)
+	again := begin(t, flush.NewLedger(folder, flush.LedgerOptions{Now: clock.Now}), "s", 0, "a", messages("other"))
+	want.Resumed, want.Expires = true, clock.now.Add(5*time.Minute)
+	if diff := cmp.Diff(want, again); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
+	clock := newClock()
+	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Lease: time.Minute, Now: clock.Now})
+	a := begin(t, l, "s", 3, "a", messages("x"))
+	clock.now = clock.now.Add(59 * time.Second)
+	var held *flush.HeldError
+	if _, err := l.Begin("s", 3, "b", nil); !errors.As(err, &held) || !errors.Is(err, flush.ErrHeld) || !held.Until.Equal(a.Expires) {
+		t.Errorf("%v", err)
+	}
+	clock.now = clock.now.Add(time.Second)
+	b := begin(t, l, "s", 3, "b", nil)
+	if !b.Resumed || b.ID != a.ID || b.NoteKey != a.NoteKey || b.Attempt != 1 || len(b.Spool) != 1 {
+		t.Errorf("%+v", b)
+	}
+	if err := l.Commit(a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
+		t.Errorf("who lost the lease could commit: %v", err)
+	}
+	if _, err := l.Abort(a.ID, "a", "x"); !errors.Is(err, flush.ErrUnknown) {
+		t.Errorf("who lost the lease could abort: %v", err)
+	}
+	if err := l.Commit(b.ID, "b"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
+	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
+	lease := begin(t, l, "s", 0, "a", messages("x"))
+	for range 2 {
+		if err := l.Commit(lease.ID, "a"); err != nil {
+			t.Errorf("commit: %v", err)
+		}
+	}
+	if left, err := l.Abort(lease.ID, "a", "late"); err != nil || left != 0 {
+		t.Errorf("abort after it: %d, %v", left, err)
+	}
+	for _, holder := range []string{"a", "b"} {
+		if again := begin(t, l, "s", 0, holder, messages("y")); !again.Done || !again.Resumed || again.ID != lease.ID {
+			t.Errorf("%+v", again)
+		}
+	}
+	got, err := l.Progress("s", 0)
+	if diff := cmp.Diff(flush.Progress{Begun: true, Done: true}, got); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+func TestAttemptsAreUsedUp(t *testing.T) {
+	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Attempts: 2})
+	first := begin(t, l, "s", 0, "a", messages("x"))
+	if left, err := l.Abort(first.ID, "a", "no network"); err != nil || left != 1 {
+		t.Errorf("%d, %v", left, err)
+	}
+	if _, err := l.Abort(first.ID, "a", "twice"); !errors.Is(err, flush.ErrUnknown) {
+		t.Errorf("aborted twice: %v", err)
+	}
+	// The lease is free for anybody, and what the model says now may be something else.
+	second := begin(t, l, "s", 0, "b", nil)
+	if second.ID != first.ID || second.NoteKey == first.NoteKey || second.Attempt != 2 || !second.Resumed || len(second.Spool) != 1 {
+		t.Errorf("%+v", second)
+	}
+	if left, err := l.Abort(second.ID, "b", "no power"); err != nil || left != 0 {
+		t.Errorf("%d, %v", left, err)
+	}
+	if _, err := l.Begin("s", 0, "a", nil); !errors.Is(err, flush.ErrExhausted) || !strings.Contains(err.Error(), "no power") {
+		t.Errorf("%v", err)
+	}
+	if got, _ := l.Progress("s", 0); got.Attempts != 2 || got.Done || !got.Begun {
+		t.Errorf("%+v", got)
+	}
+	if next := begin(t, l, "s", 1, "a", nil); next.Attempt != 1 || next.Resumed {
+		t.Errorf("the next cycle: %+v", next)
+	}
+}
+
+func TestWhatIsUnknown(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "none")
+	l := flush.NewLedger(folder, flush.LedgerOptions{})
+	if got, err := l.Progress("s", 0); err != nil || got != (flush.Progress{}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	id := strings.Repeat("0", 32) + "-0"
+	check := func() {
+		for _, id := range []string{id, "", "../../etc/passwd", "lock", id + "/.."} {
+			if err := l.Commit(id, "a"); !errors.Is(err, flush.ErrUnknown) {
+				t.Errorf("commit %q: %v", id, err)
+			}
+			if _, err := l.Abort(id, "a", ""); !errors.Is(err, flush.ErrUnknown) {
+				t.Errorf("abort %q: %v", id, err)
+			}
+		}
+	}
+	check()
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a question has made the folder: %v", err)
+	}
+	lease := begin(t, l, "s", 0, "a", nil)
+	check()
+	if err := l.Commit(lease.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
+		t.Errorf("%v", err)
+	}
+	if err := l.Commit(lease.ID, ""); !errors.Is(err, flush.ErrUnknown) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNamesAreTextUpToALength(t *testing.T) {
+	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
+	for field, c := range map[string]struct {
+		session string
+		cycle   int
+		holder  string
+		spool   []json.RawMessage
+	}{
+		"session":  {session: strings.Repeat("x", 257), holder: "a"},
+		"holder":   {session: "s", holder: strings.Repeat("x", 257)},
+		"cycle":    {session: "s", cycle: -1, holder: "a"},
+		"messages": {session: "s", holder: "a", spool: []json.RawMessage{[]byte(`{}`), []byte(`{"a":`)}},
+	} {
+		var wrong *agent.InputError
+		if _, err := l.Begin(c.session, c.cycle, c.holder, c.spool); !errors.As(err, &wrong) || wrong.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, name := range []string{"", "\xff"} {
+		if _, err := l.Begin(name, 0, "a", nil); err == nil {
+			t.Errorf("a session %q was taken", name)
+		}
+		if _, err := l.Begin("s", 0, name, nil); err == nil {
+			t.Errorf("a holder %q was taken", name)
+		}
+	}
+}
+
+func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		parent, err := os.MkdirTemp("", "flush")
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer os.RemoveAll(parent)
+		folder := filepath.Join(parent, "flush")
+		l := flush.NewLedger(folder, flush.LedgerOptions{})
+		name := rapid.OneOf(rapid.StringN(1, 60, 256), rapid.SampledFrom([]string{"../x", "/", ".", "a\x00b", "x.json", "会話/一"}))
+		names := rapid.SliceOfNDistinct(name, 1, 4, rapid.ID).Draw(r, "sessions")
+		for i, session := range names {
+			if _, err := l.Begin(session, i, session, messages(session)); err != nil {
+				r.Fatal(err)
+			}
+		}
+		for i, session := range names {
+			lease, err := l.Begin(session, i, session, nil)
+			if diff := cmp.Diff(messages(session), lease.Spool); err != nil || diff != "" || lease.Session != session || lease.Cycle != i {
+				r.Errorf("%v %+v\n%s", err, lease, diff)
+			}
+		}
+		if entries, _ := os.ReadDir(parent); len(entries) != 1 {
+			r.Errorf("something is outside of the folder: %v", entries)
+		}
+	})
+}
+
+func TestWhatIsKeptIsForTheOwnerAlone(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "flush")
+	begin(t, flush.NewLedger(folder, flush.LedgerOptions{}), "s", 0, "a", messages("x"))
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	entries, _ := os.ReadDir(folder)
+	if len(entries) != 3 {
+		t.Errorf("record, spool and lock: %v", entries)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", e.Name(), info.Mode(), err)
+		}
+	}
+}
+
+func TestManyHoldersAtOnceMakeOneFlush(t *testing.T) {
+	folder := t.TempDir()
+	var mu sync.Mutex
+	var got []flush.Lease
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			l := flush.NewLedger(folder, flush.LedgerOptions{})
+			lease, err := l.Begin("s", 0, fmt.Sprint("holder ", i), messages(fmt.Sprint(i)))
+			if err != nil && !errors.Is(err, flush.ErrHeld) {
+				t.Error(err)
+			}
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				got = append(got, lease)
+			}
+		})
+	}
+	group.Wait()
+	if len(got) != 1 || got[0].Resumed {
+		t.Errorf("%d of 8 hold the flush: %+v", len(got), got)
+	}
+}

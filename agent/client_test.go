@@ -93,7 +93,7 @@ func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
 		want error
 	}{
 		{codes.NotFound, agent.ErrNotFound}, {codes.PermissionDenied, agent.ErrDenied}, {codes.Unauthenticated, agent.ErrDenied},
-		{codes.ResourceExhausted, agent.ErrBusy}, {codes.Unavailable, agent.ErrUnavailable},
+		{codes.FailedPrecondition, agent.ErrReadOnly}, {codes.ResourceExhausted, agent.ErrBusy}, {codes.Unavailable, agent.ErrUnavailable},
 		{codes.DeadlineExceeded, context.DeadlineExceeded}, {codes.Canceled, context.Canceled},
 	}
 	for _, c := range cases {

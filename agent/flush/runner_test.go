@@ -1,0 +1,365 @@
+package flush_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kioku/agent"
+	"kioku/agent/flush"
+	"kioku/agent/session"
+	"kioku/llm"
+	"kioku/llm/llmtest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// store is a memory of notes. It may be used concurrently.
+type store struct {
+	mu    sync.Mutex
+	notes []agent.Note
+	// fail is asked before each note is stored.
+	fail func(agent.Note) error
+}
+
+func (s *store) Append(_ context.Context, note agent.Note) (agent.Appended, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail(note); err != nil {
+			return agent.Appended{}, fmt.Errorf("append: %w", err)
+		}
+	}
+	if i := slices.IndexFunc(s.notes, func(n agent.Note) bool { return n.Key == note.Key }); i >= 0 {
+		return agent.Appended{Path: "memory/day.md", StartLine: i + 1, Deduplicated: true}, nil
+	}
+	s.notes = append(s.notes, note)
+	return agent.Appended{Path: "memory/day.md", StartLine: len(s.notes)}, nil
+}
+
+func (s *store) texts() (texts []string) {
+	for _, n := range s.notes {
+		texts = append(texts, n.Text)
+	}
+	return texts
+}
+
+// save is a step that stores texts.
+func save(texts ...string) llmtest.Step {
+	var step llmtest.Step
+	for i, text := range texts {
+		one := llmtest.Call(fmt.Sprint("c", i), agent.ToolAppend, map[string]string{"text": text})
+		step.Response.Message.Role = llm.RoleAssistant
+		step.Response.Message.ToolCalls = append(step.Response.Message.ToolCalls, one.Response.Message.ToolCalls...)
+	}
+	step.Response.Usage = llm.Usage{Input: 100, Output: 10, CacheRead: 1, CacheWrite: 2}
+	return step
+}
+
+func runner(t *testing.T, notes flush.Notes, steps ...llmtest.Step) (*flush.Runner, *llmtest.Script) {
+	model := &llmtest.Script{Tokens: 200_000, Steps: steps}
+	return &flush.Runner{
+		Model: model, Notes: notes, Ledger: flush.NewLedger(filepath.Join(t.TempDir(), "flush"), flush.LedgerOptions{}),
+		Settings: flush.Defaults(), Now: newClock().Now,
+	}, model
+}
+
+func job() flush.Job {
+	return flush.Job{
+		Session: "s", Holder: "a", System: "You are an agent.", CachedBytes: 17,
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: "The launch is in May."}, {Role: llm.RoleAssistant, Text: "Noted."}},
+	}
+}
+
+func TestAModelStoresWhatIsWorthKeeping(t *testing.T) {
+	notes := &store{}
+	r, model := runner(t, notes, save("The launch is in May.", "発売は五月。"), llmtest.Say("NO_REPLY"))
+	out := r.Run(t.Context(), job())
+	want := flush.Outcome{
+		Outcome: session.FlushDone, Usage: llm.Usage{Input: 100, Output: 10, CacheRead: 1, CacheWrite: 2},
+		Notes: []agent.Appended{{Path: "memory/day.md", StartLine: 1}, {Path: "memory/day.md", StartLine: 2}},
+	}
+	if diff := cmp.Diff(want, out); diff != "" {
+		t.Error(diff)
+	}
+	for i, n := range notes.notes {
+		if n.Target != agent.Daily || n.Source != agent.SourceFlush || !strings.HasSuffix(n.Key, fmt.Sprint("-", i+1)) {
+			t.Errorf("%+v", n)
+		}
+	}
+	first, second := model.Requests()[0], model.Requests()[1]
+	if first.System != "You are an agent.\n\n"+flush.SystemPrompt() || first.CachedBytes != 17 {
+		t.Errorf("system %q, %d cached", first.System, first.CachedBytes)
+	}
+	if len(first.Tools) != 1 || first.Tools[0].Name != agent.ToolAppend || !json.Valid(first.Tools[0].Schema) {
+		t.Errorf("tools %+v", first.Tools)
+	}
+	asked := append(job().Messages, llm.Message{Role: llm.RoleUser, Text: flush.UserPrompt(newClock().now)})
+	if diff := cmp.Diff(asked, first.Messages); diff != "" {
+		t.Error(diff)
+	}
+	results := second.Messages[len(asked)+1:]
+	if len(results) != 2 || results[0].Role != llm.RoleTool || results[1].ToolCallID != "c1" || !strings.Contains(results[0].Text, `"start_line":1`) {
+		t.Errorf("%+v", results)
+	}
+}
+
+func TestAFlushThatIsDoneIsNotDoneAgain(t *testing.T) {
+	notes := &store{}
+	r, model := runner(t, notes, save("x"), llmtest.Say("NO_REPLY"))
+	first := r.Run(t.Context(), job())
+	second := r.Run(t.Context(), job())
+	if second.Outcome != session.FlushDone || len(second.Notes) != 1 || len(model.Requests()) != 2 || len(first.Notes) != 1 {
+		t.Errorf("%+v, %d requests", second, len(model.Requests()))
+	}
+}
+
+func TestWhatTheModelSaysToTheUserIsKept(t *testing.T) {
+	r, _ := runner(t, &store{}, llmtest.Say(" Your backup has failed. \n"))
+	if out := r.Run(t.Context(), job()); out.Reply != "Your backup has failed." || out.Outcome != session.FlushDone {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestCallsThatAreOutOfPlaceAreAnsweredWithAnError(t *testing.T) {
+	notes := &store{}
+	bad := func(name, input string) llmtest.Step {
+		call := llm.ToolCall{ID: "x", Name: name, Input: json.RawMessage(input)}
+		return llmtest.Step{Response: llm.Response{Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call}}}}
+	}
+	for _, c := range []struct {
+		step    llmtest.Step
+		problem string
+	}{
+		{bad(agent.ToolSearch, `{"query":"x"}`), "only memory_append"},
+		{bad(agent.ToolAppend, `{"text":" "}`), "must not be blank"},
+		{bad(agent.ToolAppend, `{"text":7}`), "must be a JSON object"},
+		{bad(agent.ToolAppend, `{"text":"cut o`), "must not be blank"},
+		{bad(agent.ToolAppend, ``), "must not be blank"},
+	} {
+		r, model := runner(t, notes, c.step, llmtest.Say("NO_REPLY"))
+		if out := r.Run(t.Context(), job()); out.Outcome != session.FlushDone || len(out.Notes) != 0 {
+			t.Errorf("%s: %+v", c.problem, out)
+			continue
+		}
+		told := model.Requests()[1].Messages
+		if last := told[len(told)-1]; !last.Failed || !strings.Contains(last.Text, c.problem) {
+			t.Errorf("%s: %+v", c.problem, last)
+		}
+	}
+	if len(notes.notes) != 0 {
+		t.Errorf("%v", notes.texts())
+	}
+}
+
+func TestALongTermTargetAndOtherNamesOfTheTextMakeADailyNote(t *testing.T) {
+	notes := &store{}
+	r, _ := runner(t, notes, llmtest.Call("x", agent.ToolAppend, map[string]string{"content": "x", "target": "long_term", "category": "fact"}), llmtest.Say(""))
+	r.Run(t.Context(), job())
+	if len(notes.notes) != 1 || notes.notes[0].Target != agent.Daily || notes.notes[0].Category != "fact" {
+		t.Errorf("%+v", notes.notes)
+	}
+}
+
+func TestNotesAndRoundsAreBounded(t *testing.T) {
+	notes := &store{}
+	var steps []llmtest.Step
+	for i := range 9 {
+		steps = append(steps, save(fmt.Sprint(i, "a"), fmt.Sprint(i, "b")))
+	}
+	r, model := runner(t, notes, steps...)
+	r.Settings.MaxNotes = 3
+	out := r.Run(t.Context(), job())
+	if diff := cmp.Diff([]string{"0a", "0b", "1a"}, notes.texts()); diff != "" || out.Outcome != session.FlushDone || out.Reply != "" {
+		t.Errorf("%s\n%+v", diff, out)
+	}
+	if n := len(model.Requests()); n != 5 {
+		t.Errorf("%d rounds", n)
+	}
+}
+
+func TestAFlushThatFailsIsTriedAgainAndGoesOnWhereItWas(t *testing.T) {
+	down := 1
+	notes := &store{fail: func(n agent.Note) error {
+		if n.Text == "two" && down > 0 {
+			down--
+			return agent.ErrUnavailable
+		}
+		return nil
+	}}
+	r, model := runner(t, notes, save("one", "two"), llmtest.Fail(llm.KindUnavailable), save("three"), llmtest.Say("NO_REPLY"))
+	out := r.Run(t.Context(), job())
+	if diff := cmp.Diff([]string{"one", "two", "three"}, notes.texts()); diff != "" || out.Outcome != session.FlushDone || len(out.Notes) != 3 {
+		t.Errorf("%s\n%+v", diff, out)
+	}
+	if n := len(model.Requests()); n != 4 {
+		t.Errorf("%d requests", n)
+	}
+	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 2 || !got.Done {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAFlushThatGoesOnFailingSaysWhy(t *testing.T) {
+	notes := &store{}
+	r, model := runner(t, notes, save("one"), llmtest.Fail(llm.KindRateLimit), llmtest.Fail(llm.KindAuth), llmtest.Fail(llm.KindUnavailable), llmtest.Say(""))
+	out := r.Run(t.Context(), job())
+	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, "unavailable") || len(out.Notes) != 1 || out.Usage.Input != 100 {
+		t.Errorf("%+v", out)
+	}
+	if n := len(model.Requests()); n != 4 {
+		t.Errorf("%d requests", n)
+	}
+	out = r.Run(t.Context(), job())
+	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, flush.ErrExhausted.Error()) || len(model.Requests()) != 4 {
+		t.Errorf("%+v", out)
+	}
+}
+
+// Hazard F06: memory that must not be written ends a flush at once, with the reason.
+func TestReadOnlyMemoryIsAReasonToSkip(t *testing.T) {
+	for _, cause := range []error{agent.ErrReadOnly, agent.ErrDenied} {
+		r, model := runner(t, &store{fail: func(agent.Note) error { return cause }}, save("one"), save("one"))
+		out := r.Run(t.Context(), job())
+		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, cause.Error()) || len(model.Requests()) != 1 {
+			t.Errorf("%+v", out)
+		}
+	}
+}
+
+func TestAFlushEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the user has gone")
+	notes := &store{fail: func(agent.Note) error { cancel(gone); return nil }}
+	r, _ := runner(t, notes, save("one", "two"), llmtest.Say("NO_REPLY"))
+	out := r.Run(ctx, job())
+	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, gone.Error()) || len(out.Notes) != 1 {
+		t.Errorf("%+v", out)
+	}
+	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 1 || got.Done {
+		t.Errorf("%+v", got)
+	}
+	notes.fail = nil
+	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushDone || len(out.Notes) != 2 {
+		t.Errorf("afterwards: %+v", out)
+	}
+}
+
+func TestAFlushThatSomebodyElseHoldsIsSkipped(t *testing.T) {
+	r, model := runner(t, &store{}, llmtest.Say("NO_REPLY"))
+	begin(t, r.Ledger, "s", 0, "b", nil)
+	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, "somebody else") || len(model.Requests()) != 0 {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
+	notes, clock := &store{}, newClock()
+	r, model := runner(t, notes, save("one"))
+	r.Ledger = flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: clock.Now})
+	model.Steps[0].Check = func(llm.Request) error {
+		clock.now = clock.now.Add(time.Hour)
+		_, err := r.Ledger.Begin("s", 0, "b", nil)
+		return err
+	}
+	out := r.Run(t.Context(), job())
+	if out.Outcome != session.FlushSkipped || len(notes.notes) != 0 {
+		t.Errorf("%+v, %v", out, notes.texts())
+	}
+	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 0 {
+		t.Errorf("the other one's flush was aborted: %+v", got)
+	}
+}
+
+// Hazard F06: of many who flush the same cycle at once, also under one name, one is listened to, and each of its notes is
+// stored once.
+func TestManyRunnersAtOnceStoreOneAnswer(t *testing.T) {
+	notes, folder := &store{}, t.TempDir()
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			r := &flush.Runner{Model: dyingModel{name: fmt.Sprint(i)}, Notes: notes, Ledger: flush.NewLedger(folder, flush.LedgerOptions{})}
+			j := job()
+			j.Messages, j.Holder = nil, fmt.Sprint("holder ", i%2)
+			if out := r.Run(t.Context(), j); out.Outcome == session.FlushFailed {
+				t.Error(out.Reason)
+			}
+		})
+	}
+	group.Wait()
+	texts := notes.texts()
+	if len(texts) != 3 || texts[0][:1] != texts[1][:1] || texts[0][2:]+texts[1][2:]+texts[2][2:] != "onetwothree" {
+		t.Errorf("%v", texts)
+	}
+	if got, err := flush.NewLedger(folder, flush.LedgerOptions{}).Progress("s", 0); err != nil || !got.Done {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestAPromptThatIsTooLongIsAskedWithoutItsOldestMessages(t *testing.T) {
+	notes := &store{}
+	r, _ := runner(t, notes)
+	r.Model = &llm.Echo{Tokens: 3_000}
+	j := job()
+	j.Messages = nil
+	for i := range 200 {
+		j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("noise ", strings.Repeat("la ", 60), i)},
+			llm.Message{Role: llm.RoleAssistant, Text: "yes"})
+	}
+	j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: "We decided to paint it green."})
+	out := r.Run(t.Context(), j)
+	if out.Outcome != session.FlushDone || len(notes.notes) != 1 || !strings.Contains(notes.notes[0].Text, "green") {
+		t.Errorf("%+v, %v", out, notes.texts())
+	}
+	if len(j.Messages) != 401 {
+		t.Error("the caller's messages were changed")
+	}
+
+	r, _ = runner(t, notes)
+	r.Model = &llm.Echo{Tokens: 10}
+	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, "too long") {
+		t.Errorf("a window that nothing fits into: %+v", out)
+	}
+}
+
+func TestWithoutAModelOrAFolderAFlushComesToNothing(t *testing.T) {
+	r, _ := runner(t, &store{}, llmtest.Say("NO_REPLY"))
+	r.Model = nil
+	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushSkipped || out.Reason == "" {
+		t.Errorf("%+v", out)
+	}
+	r, model := runner(t, &store{}, llmtest.Say("NO_REPLY"))
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Ledger = flush.NewLedger(file, flush.LedgerOptions{})
+	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, file) || len(model.Requests()) != 0 {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestADamagedJournalIsNamed(t *testing.T) {
+	for name, journal := range map[string]string{
+		"no JSON": "x\n", "neither": "{}\n", "a result first": `{"result":{"role":"tool"}}` + "\n",
+	} {
+		r, _ := runner(t, &store{}, llmtest.Say("NO_REPLY"))
+		folder := t.TempDir()
+		r.Ledger = flush.NewLedger(folder, flush.LedgerOptions{})
+		lease := begin(t, r.Ledger, "s", 0, "a", nil)
+		if err := os.WriteFile(filepath.Join(folder, lease.ID+".journal.jsonl"), []byte(journal), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, lease.ID) {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+}

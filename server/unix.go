@@ -20,17 +20,22 @@ const maxSocketPath = 107
 
 // SocketPath returns the path of the socket of the server whose state is in a folder: kioku.sock in it or, where
 // that is too long for a socket, a short path of this user's under the folder for temporary files.
-func SocketPath(state string) string {
+func SocketPath(state string) string { return socketPath(state, "") }
+
+// AgentSocketPath is [SocketPath] for a server of sidecars alone: kioku-agent.sock.
+func AgentSocketPath(state string) string { return socketPath(state, "-agent") }
+
+func socketPath(state, suffix string) string {
 	abs, err := filepath.Abs(state)
 	if err != nil {
 		abs = state
 	}
-	path := filepath.Join(abs, "kioku.sock")
+	path := filepath.Join(abs, "kioku"+suffix+".sock")
 	if len(path) <= maxSocketPath {
 		return path
 	}
 	sum := sha256.Sum256([]byte(abs))
-	return filepath.Join(os.TempDir(), "kioku-"+strconv.Itoa(os.Geteuid()), hex.EncodeToString(sum[:8])+".sock")
+	return filepath.Join(os.TempDir(), "kioku-"+strconv.Itoa(os.Geteuid()), hex.EncodeToString(sum[:8])+suffix+".sock")
 }
 
 // ListenUnix listens on a unix socket that only this user, and root, can use: its mode is 0600 whatever the umask, and

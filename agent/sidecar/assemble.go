@@ -95,10 +95,22 @@ func (s *Sidecar) settle(t Turn) Turn {
 	if t.CacheFriendly == nil {
 		t.CacheFriendly = &s.opt.CacheFriendly
 	}
+	t.NoRecall = t.NoRecall || s.opt.NoRecall
 	if t.Now.IsZero() {
 		t.Now = s.opt.Now()
 	}
 	return t
+}
+
+// remember recalls for a settled turn's prompt.
+func (s *Sidecar) remember(ctx context.Context, t Turn) recall.Outcome {
+	switch {
+	case t.Mode != bootstrap.Full:
+		return recall.Outcome{Skipped: recall.SkippedMode}
+	case t.NoRecall || s.opt.NoRecall:
+		return recall.Outcome{Skipped: recall.SkippedOff}
+	}
+	return s.search(ctx, t)
 }
 
 // search recalls for a settled turn.

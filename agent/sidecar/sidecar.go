@@ -39,6 +39,8 @@ type Options struct {
 	Bootstrap bootstrap.Options
 	Skills    skills.Options
 	Recall    recall.Options
+	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
+	NoRecall bool
 	// Prune and Flush do nothing where they are the zero value.
 	Prune prune.Settings
 	Flush flush.Settings

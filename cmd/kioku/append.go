@@ -13,9 +13,9 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// maxNoteBytes is more than any note may have; the service knows the limit, this one keeps a stream from filling
+// maxTextBytes is more than any note may have; the service knows the limit, this one keeps a stream from filling
 // the memory.
-const maxNoteBytes = 1 << 20
+const maxTextBytes = 1 << 20
 
 func (a *app) appendCmd() *cobra.Command {
 	req := &kiokuv1.MemoryAppendRequest{}
@@ -25,7 +25,7 @@ func (a *app) appendCmd() *cobra.Command {
 		Example: "  kioku append \"Ines prefers mail\"\n  git log -1 | kioku append --category release -",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.noteText(args)
+			text, err := a.argumentText(args)
 			if err != nil {
 				return err
 			}
@@ -39,14 +39,14 @@ func (a *app) appendCmd() *cobra.Command {
 	return cmd
 }
 
-// noteText is the text of the arguments, or of standard input.
-func (a *app) noteText(args []string) (string, error) {
+// argumentText is the text of the arguments, or of standard input.
+func (a *app) argumentText(args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, " "), nil
 	}
-	text, err := io.ReadAll(io.LimitReader(a.stdin, maxNoteBytes))
+	text, err := io.ReadAll(io.LimitReader(a.stdin, maxTextBytes))
 	if err != nil {
-		return "", fmt.Errorf("read the note: %w", err)
+		return "", fmt.Errorf("read standard input: %w", err)
 	}
 	if !utf8.Valid(text) {
 		return "", misuse("standard input is not valid UTF-8")

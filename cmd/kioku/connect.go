@@ -25,6 +25,8 @@ type client struct {
 	agent string
 	// memory is nil where a daemon answers.
 	memory *kioku.Memory
+	// workspace that the memory is of.
+	workspace string
 	// readOnly says that the index of memory is read as it stands.
 	readOnly bool
 	// cause returns what is behind an error of a call, as far as this process knows.
@@ -52,11 +54,16 @@ func (a *app) connect(ctx context.Context, n need) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.daemon(ctx, conf)
+	return a.connectTo(ctx, conf, conf.Agent, n)
+}
+
+// connectTo is connect for any agent.
+func (a *app) connectTo(ctx context.Context, conf *config.Config, agent string, n need) (*client, error) {
+	c, err := a.daemon(ctx, conf, agent)
 	if c != nil || err != nil {
 		return c, err
 	}
-	place, err := conf.Place(conf.Agent)
+	place, err := conf.Place(agent)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +95,7 @@ func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, 
 			return c, err
 		}
 		// The owner may be a daemon that listens only now.
-		if c, again := a.daemon(ctx, conf); c != nil || again != nil {
+		if c, again := a.daemon(ctx, conf, place.Agent); c != nil || again != nil {
 			return c, again
 		}
 		if n == toRead {
@@ -139,7 +146,7 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &client{
-		MemoryServiceClient: local, agent: place.Agent, memory: memory, readOnly: readOnly,
+		MemoryServiceClient: local, agent: place.Agent, memory: memory, workspace: place.Workspace, readOnly: readOnly,
 		cause: causes.cause,
 		close: func() error { return errors.Join(end(), memory.Close()) },
 	}, nil

@@ -35,7 +35,7 @@ func socketPath(conf *config.Config) (string, error) {
 
 // daemon returns a client of the daemon, nil where none answers or it does not serve the agent. It returns an error
 // where the daemon serves another folder than the one asked for.
-func (a *app) daemon(ctx context.Context, conf *config.Config) (*client, error) {
+func (a *app) daemon(ctx context.Context, conf *config.Config, agent string) (*client, error) {
 	if a.noDaemon || a.readOnly {
 		return nil, nil
 	}
@@ -56,14 +56,16 @@ func (a *app) daemon(ctx context.Context, conf *config.Config) (*client, error) 
 		return nil, err
 	}
 	c := &client{
-		MemoryServiceClient: kiokuv1.NewMemoryServiceClient(conn), agent: conf.Agent,
+		MemoryServiceClient: kiokuv1.NewMemoryServiceClient(conn), agent: agent,
 		cause: func(err error) error { return err }, close: conn.Close,
 	}
 	ok, err := a.serves(ctx, c, conf, socket)
 	if err != nil || !ok {
 		return nil, errors.Join(err, conn.Close())
 	}
-	a.tellIgnored(conf)
+	if agent == conf.Agent {
+		a.tellIgnored(conf)
+	}
 	return c, nil
 }
 
@@ -92,6 +94,7 @@ func (a *app) serves(ctx context.Context, c *client, conf *config.Config, socket
 		return false, nil
 	}
 	served := resp.GetAgents()[i].GetWorkspace()
+	c.workspace = served
 	place, err := conf.Place(c.agent)
 	switch {
 	case errors.Is(err, config.ErrNoWorkspace):

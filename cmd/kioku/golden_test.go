@@ -63,6 +63,7 @@ func compare(t *testing.T, path string) {
 	}
 	a := parseArchive(string(text))
 	s := newSandbox(t, nil)
+	s.fixFrames()
 	for _, name := range a.names {
 		if !strings.HasPrefix(name, "run") {
 			s.write(name, a.files[name])
@@ -81,6 +82,17 @@ func compare(t *testing.T, path string) {
 	}
 }
 
+// fixFrames gives the frames around recalled memories the same ids in every run.
+func (s *sandbox) fixFrames() {
+	s.t.Helper()
+	if err := os.MkdirAll(s.state, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), make([]byte, frameKeyBytes), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 var (
 	words    = regexp.MustCompile(`"[^"]*"|\S+`)
 	duration = regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms|s)\b`)
@@ -94,6 +106,9 @@ func (s *sandbox) transcript(line string) string {
 	}
 	got := s.run(args...)
 	text := got.stdout
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n" // a prompt has none of its own
+	}
 	for l := range strings.Lines(got.stderr) {
 		text += "! " + l
 	}

@@ -10,8 +10,10 @@ import (
 )
 
 // took is how long the service needed, to three digits.
-func took(resp *kiokuv1.MemorySearchResponse) string {
-	d := resp.GetTook().AsDuration()
+func took(resp *kiokuv1.MemorySearchResponse) string { return threeDigits(resp.GetTook().AsDuration()) }
+
+// threeDigits is a duration as people read it.
+func threeDigits(d time.Duration) string {
 	switch {
 	case d >= time.Second:
 		return d.Round(10 * time.Millisecond).String()

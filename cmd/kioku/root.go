@@ -29,8 +29,8 @@ func (a *app) rootCmd() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	a.addGlobals(root)
 	root.AddCommand(
-		a.initCmd(), a.serveCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
-		a.explainCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
+		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
+		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
 	)
 	return root
 }
@@ -41,7 +41,7 @@ var parserError = regexp.MustCompile(`strconv\.Parse(\w+): parsing ".*": (.+)$`)
 // flagError says in plain words why a flag or its value is refused.
 func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
-	takesText := slices.Contains([]string{"search", "explain", "append"}, cmd.Name())
+	takesText := slices.Contains([]string{"search", "explain", "append", "prompt"}, cmd.Name())
 	if takesText && strings.HasPrefix(text, "unknown ") {
 		return fmt.Errorf("%w; a text that begins with - goes behind --, as in kioku %s -- -x", err, cmd.Name())
 	}

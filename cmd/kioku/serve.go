@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku"
+	"kioku/agent"
+	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/server"
@@ -31,8 +33,8 @@ func (a *app) serveCmd() *cobra.Command {
 	var untilEOF bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in step",
-		Long: "Serve memories over gRPC, on a unix socket in the state folder and on a TCP address, and keep their indexes in step\n" +
-			"with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again\n" +
+		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
+			"and keep the indexes in step with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again\n" +
 			"and takes over those of searches (query.*) and logLevel.",
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
@@ -100,10 +102,12 @@ func (a *app) checkAgents(conf *config.Config) error {
 
 // daemon is the state of a running kioku serve.
 type daemon struct {
-	app      *app
-	conf     *config.Config
-	level    *slog.LevelVar
-	log      *slog.Logger
+	app   *app
+	conf  *config.Config
+	level *slog.LevelVar
+	log   *slog.Logger
+	// places of the agents, and their memories in the same order.
+	places   []config.Place
 	memories []*kioku.Memory
 }
 
@@ -116,13 +120,24 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.closeMemories()) }()
-	srv, listeners, err := d.listen(grace)
+	tokens, err := openTokens(d.conf, d.log)
 	if err != nil {
 		return err
 	}
-	for _, l := range listeners {
-		a.notice("listening on %s:%s", l.Addr().Network(), l.Addr())
+	srv, end, err := d.server(tokens, grace)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, end()) }()
+	socket, err := socketPath(d.conf)
+	if err != nil {
+		return err
+	}
+	listeners, err := listenOn(socket, d.conf.Listen, tokens)
+	if err != nil {
+		return err
+	}
+	a.tellListeners(listeners)
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Serve(running, listeners...) })
 	group.Go(func() error { return d.reloadOn(running, hangups) })
@@ -153,8 +168,8 @@ func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
 }
 
 func (d *daemon) openMemories(ctx context.Context) error {
-	places, err := d.conf.Places()
-	if err != nil {
+	var err error
+	if d.places, err = d.conf.Places(); err != nil {
 		return err
 	}
 	embedder, err := embed.New(d.conf.Embed)
@@ -162,7 +177,7 @@ func (d *daemon) openMemories(ctx context.Context) error {
 		return err
 	}
 	memory := vector.NewBudget(d.conf.MemoryBudget)
-	for _, p := range places {
+	for _, p := range d.places {
 		if err := checkFolder(ctx, d.conf, p, toWrite); err != nil {
 			return err
 		}
@@ -180,15 +195,9 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	return nil
 }
 
-// listen makes the server and everything that it listens on.
-func (d *daemon) listen(grace time.Duration) (*server.Server, []server.Listener, error) {
-	var tokens *server.Tokens
-	var err error
-	if d.conf.TokenFile != "" {
-		if tokens, err = server.OpenTokens(d.conf.TokenFile, d.log); err != nil {
-			return nil, nil, err
-		}
-	}
+// server makes the server of the memories and of what runs beside their agents. The function gives back what the two are
+// connected by.
+func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, func() error, error) {
 	agents := map[string]server.Memory{}
 	for _, m := range d.memories {
 		agents[m.Agent()] = m
@@ -197,25 +206,19 @@ func (d *daemon) listen(grace time.Duration) (*server.Server, []server.Listener,
 	if err != nil {
 		return nil, nil, err
 	}
-	socket, err := socketPath(d.conf)
+	local, end, err := srv.Local()
 	if err != nil {
 		return nil, nil, err
 	}
-	local, err := server.ListenUnix(socket)
-	if err != nil {
-		return nil, nil, err
-	}
-	if d.conf.Listen == "" || d.conf.Listen == "none" {
-		return srv, []server.Listener{local}, nil
-	}
-	remote, err := server.ListenTCP(d.conf.Listen, tokens)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%w; choose another address with --listen, or none", err)
+	memory := agent.New(local, agent.Options{})
+	beside, err := d.app.sidecars(d.conf, d.places, func(id string) sidecar.Memory { return memory.For(id) })
+	if err == nil {
+		err = srv.Beside(beside)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, local.Close())
+		return nil, nil, errors.Join(err, end())
 	}
-	return srv, []server.Listener{local, remote}, nil
+	return srv, end, nil
 }
 
 // keepInStep brings every index in step, tells when that is done for all, and watches from then on.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -65,10 +66,14 @@ type page struct {
 
 // page returns an empty page, in colour where a terminal shows it and NO_COLOR does not forbid.
 func (a *app) page() *page {
-	plain := slices.ContainsFunc(a.env, func(e string) bool {
+	return &page{color: a.colors(a.stdout)}
+}
+
+// colors reports whether a text on w may have colours.
+func (a *app) colors(w io.Writer) bool {
+	return isTerminal(w) && !slices.ContainsFunc(a.env, func(e string) bool {
 		return strings.HasPrefix(e, "NO_COLOR=") && e != "NO_COLOR=" || e == "TERM=dumb"
 	})
-	return &page{color: isTerminal(a.stdout) && !plain}
 }
 
 // show writes the page.

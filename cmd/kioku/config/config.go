@@ -46,9 +46,12 @@ type Config struct {
 	// MemoryBudget is the most bytes of vectors that are held in memory, for all agents.
 	MemoryBudget int64
 
-	// apiKey and headers as they were written, perhaps references to secrets; Embed holds what they stand for.
-	apiKey  string
-	headers map[string]string
+	AgentSide
+
+	// apiKey, llmKey, sidecarToken and headers as they were written, perhaps references to secrets; Embed, LLM and Sidecar
+	// hold what they stand for.
+	apiKey, llmKey, sidecarToken string
+	headers                      map[string]string
 	// origins says where each setting that is no default came from.
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
@@ -62,6 +65,8 @@ type Agent struct {
 	Workspace string
 	// ExtraPaths replace the common ones where they are not nil.
 	ExtraPaths []string
+	// AgentDir replaces the common one where it is not empty.
+	AgentDir string
 }
 
 // layer is one of the places that settings come from; a later one wins.
@@ -93,7 +98,8 @@ func Default() *Config {
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
 		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
-		headers: map[string]string{}, origins: map[string]origin{},
+		AgentSide: defaultAgentSide(),
+		headers:   map[string]string{}, origins: map[string]origin{},
 	}
 }
 
@@ -179,7 +185,7 @@ func (c *Config) Values() []Value {
 			continue
 		}
 		for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
-			for _, name := range []string{"workspace", "extraPaths"} {
+			for _, name := range agentSettings() {
 				own, _ := agentField(id, name)
 				all = append(all, c.value(own))
 			}
@@ -235,6 +241,7 @@ func (c *Config) secretTexts() map[string]string {
 	}
 	delete(texts, "agents")
 	texts["remote.apiKey"] = c.Embed.APIKey
+	texts["llm.apiKey"], texts["sidecar.token"] = c.LLM.APIKey, c.Sidecar.Token
 	texts["remote.headers"] = fmt.Sprint(c.Embed.Headers)
 	return texts
 }

@@ -307,7 +307,7 @@ func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
 		{Name: "--agent", Key: "agents", Value: "b=/b"},
 	}
 	got := config.Changed(before, load(t, src))
-	want := []string{"agents.b.extraPaths", "agents.b.workspace", "logLevel", "remote.apiKey"}
+	want := []string{"agents.b.agentDir", "agents.b.extraPaths", "agents.b.workspace", "logLevel", "remote.apiKey"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

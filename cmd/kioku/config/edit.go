@@ -55,6 +55,12 @@ func anchored(f Field, value, dir string) string {
 	switch {
 	case f.Type == "path":
 		return abs(value)
+	case f.Type == "paths":
+		items := split(f.kind, value)
+		for i := range items {
+			items[i] = abs(items[i])
+		}
+		return strings.Join(items, ",")
 	case f.Type == "secret":
 		return in.reference(value)
 	case f.Key == "agents":

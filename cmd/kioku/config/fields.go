@@ -13,7 +13,7 @@ type Field struct {
 	// Key as it stands in the file, "query.maxResults".
 	Key string
 	// Type is what a value looks like: "text", "path", "secret", "integer", "number", "true or false", "list",
-	// "pairs", or the choices, "passage | chunk".
+	// "paths", "pairs", or the choices, "passage | chunk".
 	Type string
 	// Doc is a sentence for people.
 	Doc string
@@ -52,7 +52,7 @@ func Fields() []Field {
 	for i := range memory {
 		memory[i].memory = true
 	}
-	return slices.Concat(serviceFields(), memory)
+	return slices.Concat(serviceFields(), memory, agentSideFields())
 }
 
 func serviceFields() []Field {
@@ -61,7 +61,7 @@ func serviceFields() []Field {
 			func(c *Config) *string { return &c.Workspace }),
 		agentID("agent", "Agent that commands ask about and that the workspace belongs to.",
 			func(c *Config) *string { return &c.Agent }),
-		agentFolders("agents", "Folders of further agents: blocks of workspace and extraPaths by id; id=folder,... as text."),
+		agentFolders("agents", "Folders of further agents: blocks of workspace, extraPaths and agentDir by id; id=folder,... as text."),
 		path("state", "Folder of the index; unset means kioku in $XDG_STATE_HOME or ~/.local/state.",
 			func(c *Config) *string { return &c.State }),
 		path("socket", "Unix socket of the daemon; unset means one in the state folder.",
@@ -172,7 +172,7 @@ func ignored() map[string]string {
 	}
 }
 
-// lookup finds a setting by its key; agents.<id>.workspace and agents.<id>.extraPaths are settings too.
+// lookup finds a setting by its key; those of one agent, agents.<id>.workspace and the like, are settings too.
 func lookup(key string) (Field, bool) {
 	for _, f := range Fields() {
 		if f.Key == key {

@@ -135,7 +135,10 @@ func agentFolders(key, doc string) Field {
 	}
 }
 
-// agentField is one setting of one agent: its workspace or its extraPaths.
+// agentSettings are the names of what an agent can have of its own.
+func agentSettings() []string { return []string{"workspace", "extraPaths", "agentDir"} }
+
+// agentField is one setting of one agent.
 func agentField(id, name string) (Field, bool) {
 	var f Field
 	key := "agents." + id + "." + name
@@ -160,6 +163,12 @@ func agentField(id, name string) (Field, bool) {
 		f.get = func(c *Config) string { return strings.Join(c.Agents[id].ExtraPaths, ",") }
 		f.set = func(c *Config, in input) error {
 			return keep(c, in, func(a *Agent) { a.ExtraPaths = in.expanded() })
+		}
+	case "agentDir":
+		f = path(key, "Folder whose files replace those of this agent's workspace.", nil)
+		f.get = func(c *Config) string { return c.Agents[id].AgentDir }
+		f.set = func(c *Config, in input) error {
+			return keep(c, in, func(a *Agent) { a.AgentDir = in.abs(in.text()) })
 		}
 	default:
 		return Field{}, false

@@ -112,6 +112,7 @@ func (l *loader) agree() {
 	if c.Index.MaxWait < c.Index.Debounce {
 		l.cross("sync.maxWaitMs", "sync.watchDebounceMs", fmt.Errorf("%d is less than sync.watchDebounceMs, %d", c.Index.MaxWait.Milliseconds(), c.Index.Debounce.Milliseconds()))
 	}
+	l.agreeAgentSide()
 }
 
 // cross reports a fault between two settings at the one that somebody set.
@@ -122,14 +123,16 @@ func (l *loader) cross(key, other string, err error) {
 // reveal looks up the secrets that the settings refer to.
 func (l *loader) reveal() {
 	c := l.conf
-	key, err := reveal(c.apiKey, l.env)
-	if err != nil {
-		l.fail(c.origins["remote.apiKey"].where, "remote.apiKey", err)
+	c.Embed.APIKey = l.secret("remote.apiKey", c.apiKey)
+	if c.apiKey == "" && c.Embed.Provider == "openai" && c.Embed.BaseURL == "" {
+		c.Embed.APIKey = l.env["OPENAI_API_KEY"]
 	}
-	if key == "" && c.Embed.Provider == "openai" && c.Embed.BaseURL == "" {
-		key = l.env["OPENAI_API_KEY"]
+	c.LLM.APIKey = l.secret("llm.apiKey", c.llmKey)
+	if own := (map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"})[c.LLM.Provider]; own != "" &&
+		c.llmKey == "" && c.LLM.BaseURL == "" {
+		c.LLM.APIKey = l.env[own]
 	}
-	c.Embed.APIKey = key
+	c.Sidecar.Token = l.secret("sidecar.token", c.sidecarToken)
 	for name, value := range c.headers {
 		text, err := reveal(value, l.env)
 		if err != nil {
@@ -141,6 +144,15 @@ func (l *loader) reveal() {
 		}
 		c.Embed.Headers[http.CanonicalHeaderKey(name)] = text
 	}
+}
+
+// secret looks up one secret.
+func (l *loader) secret(key, written string) string {
+	text, err := reveal(written, l.env)
+	if err != nil {
+		l.fail(l.conf.origins[key].where, key, err)
+	}
+	return text
 }
 
 // defaultState is the state folder of a user, empty where the environment names no home.

@@ -10,7 +10,10 @@ func unknown(where, key string) *Error {
 	problem := "no such setting"
 	candidates := keys()
 	if parts := strings.Split(key, "."); len(parts) == 3 && parts[0] == "agents" {
-		candidates = []string{"agents." + parts[1] + ".workspace", "agents." + parts[1] + ".extraPaths"}
+		candidates = nil
+		for _, name := range agentSettings() {
+			candidates = append(candidates, "agents."+parts[1]+"."+name)
+		}
 	}
 	if near := nearest(key, candidates); near != "" {
 		problem += fmt.Sprintf("; did you mean %s?", near)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,6 +21,8 @@ var (
 type Place struct {
 	Agent, Workspace string
 	ExtraPaths       []string
+	// AgentDir is a folder whose bootstrap files replace those of the workspace, empty for none.
+	AgentDir string
 	// Assumed says that the workspace is the working directory, which looks like one, and that nobody named it.
 	Assumed bool
 }
@@ -34,13 +37,13 @@ func (c *Config) StateDir() (string, error) {
 
 // Place returns the folder of an agent: the workspace of a flag or the environment, the agent's own in the file,
 // the file's common one where it belongs to this agent, else the working directory where it holds MEMORY.md or
-// memory/. It returns ErrNoWorkspace where there is none.
+// memory/. Where there is none it returns ErrNoWorkspace, and the place without a folder.
 func (c *Config) Place(agent string) (Place, error) {
 	if err := CheckAgent(agent); err != nil {
 		return Place{}, &Error{Key: "agent", Problem: err.Error()}
 	}
 	own := c.Agents[agent]
-	p := Place{Agent: agent, ExtraPaths: c.Index.ExtraPaths}
+	p := Place{Agent: agent, ExtraPaths: c.Index.ExtraPaths, AgentDir: cmp.Or(own.AgentDir, c.AgentDir)}
 	if own.ExtraPaths != nil {
 		p.ExtraPaths = own.ExtraPaths
 	}
@@ -54,7 +57,7 @@ func (c *Config) Place(agent string) (Place, error) {
 	case agent == c.Agent && looksLikeWorkspace(c.dir):
 		p.Workspace, p.Assumed = c.dir, true
 	default:
-		return Place{}, ErrNoWorkspace
+		return p, ErrNoWorkspace
 	}
 	return p, nil
 }

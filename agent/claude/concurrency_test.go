@@ -1,0 +1,123 @@
+package claude_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kioku"
+)
+
+// Hazard F06: notes that MemoryAppend adds to the file of a day while a model edits it are all there in the end, and so is
+// what the model wrote.
+func TestNotesThatAreAppendedDuringEditsAreNotLost(t *testing.T) {
+	base := t.TempDir()
+	n := openIn(t, filepath.Join(base, "memory"), filepath.Join(base, "kept"), map[string]string{"2026-01-20.md": "# 2026-01-20\n\nround 0\n"})
+	memory, err := kioku.Open(t.Context(), kioku.Options{
+		Workspace: base, State: filepath.Join(base, "state"), Now: func() time.Time { return noon }, Location: time.UTC,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	const rounds = 40
+	var both errgroup.Group
+	both.Go(func() error {
+		for i := range rounds {
+			if _, err := memory.Append(t.Context(), kioku.Note{Text: fmt.Sprintf("appended %d.", i)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	both.Go(func() error {
+		for i := range rounds {
+			if _, err := n.call(replace("/memories/2026-01-20.md", fmt.Sprintf("round %d\n", i), fmt.Sprintf("round %d\n", i+1))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := both.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	text := tree(t, n.folder)["2026-01-20.md"]
+	for i := range rounds {
+		if strings.Count(text, fmt.Sprintf("\nappended %d.\n", i)) != 1 {
+			t.Errorf("note %d is not there once", i)
+		}
+	}
+	if !strings.Contains(text, fmt.Sprintf("\nround %d\n", rounds)) {
+		t.Errorf("the last edit is missing:\n%s", text)
+	}
+}
+
+func TestCommandsOfTwoToolsOnOneFolderWaitForEachOther(t *testing.T) {
+	n := open(t, map[string]string{"list.md": ""})
+	other := openIn(t, n.folder, n.kept, nil)
+	const rounds = 30
+	var both errgroup.Group
+	for who, tool := range []*notes{n, other} {
+		both.Go(func() error {
+			for i := range rounds {
+				if _, err := tool.call(insert("/memories/list.md", 0, fmt.Sprintf("%d of %d", i, who))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := both.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(tree(t, n.folder)["list.md"], "\n"); got != 2*rounds {
+		t.Errorf("%d lines, want %d", got, 2*rounds)
+	}
+	if got := len(tree(t, n.kept)); got != 2*rounds {
+		t.Errorf("%d copies, want %d", got, 2*rounds)
+	}
+}
+
+func TestOneOfManyThatCreateAFileSucceeds(t *testing.T) {
+	n := open(t, nil)
+	done := make(chan error)
+	for i := range 8 {
+		go func() {
+			_, err := n.call(create("/memories/one.md", fmt.Sprint(i)))
+			done <- err
+		}()
+	}
+	succeeded := 0
+	for range 8 {
+		if err := <-done; err == nil {
+			succeeded++
+		}
+	}
+	if succeeded != 1 {
+		t.Errorf("%d succeeded", succeeded)
+	}
+}
+
+func TestAFolderThatMayNotBeWrittenIsAnErrorAndNoLoss(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("the superuser may write everywhere")
+	}
+	n := open(t, map[string]string{"a.md": "a\n"})
+	if err := os.Chmod(n.folder, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(n.folder, 0o755)
+	for _, fields := range []map[string]any{create("/memories/b.md", "b"), replace("/memories/a.md", "a", "b"), remove("/memories/a.md")} {
+		if _, err := n.call(fields); err == nil {
+			t.Errorf("%v succeeds", fields)
+		}
+	}
+	if got := tree(t, n.folder)["a.md"]; got != "a\n" {
+		t.Errorf("the file is %q", got)
+	}
+}

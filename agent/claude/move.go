@@ -1,0 +1,166 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"kioku/indexer"
+)
+
+// errInUse: notes are being added to the file of a day, which must keep its name for that.
+func errInUse(rel string) error {
+	return refuse("%s holds the notes of today, to which others may be added at any moment, so it keeps its name; take text out of it with str_replace", shown(rel))
+}
+
+// rename gives a file or folder another name; nothing may have that name.
+func (f *folder) rename(oldPath, newPath string) (string, error) {
+	from, err := parsePath(oldPath)
+	if err != nil {
+		return "", err
+	}
+	to, err := parsePath(newPath)
+	if err != nil {
+		return "", err
+	}
+	info, err := f.stat(from)
+	switch {
+	case err != nil:
+		return "", err
+	case from == "." || to == ".":
+		return "", refuse("%s itself cannot be renamed or replaced", top)
+	case info == nil:
+		return "", errMissing(from)
+	case inUse(from, f.now):
+		return "", errInUse(from)
+	case inUse(to, f.now):
+		return "", errInUse(to)
+	case strings.HasPrefix(to+"/", from+"/") && info.IsDir():
+		return "", refuse("%s cannot be moved into itself", shown(from))
+	}
+	if err := f.place(to); err != nil {
+		return "", err
+	}
+	if err := f.move(from, to, info.IsDir()); err != nil {
+		return "", fmt.Errorf("memory tool: rename %s: %w", shown(from), err)
+	}
+	return fmt.Sprintf("Renamed %s to %s.", shown(from), shown(to)), nil
+}
+
+// move renames. The rename of a file replaces a file, so the new name is first taken by an empty one; that of a folder
+// replaces nothing.
+func (f *folder) move(from, to string, isFolder bool) error {
+	if !isFolder {
+		if err := writeFile(f.root, to, "", 0o644); err != nil {
+			return err
+		}
+	}
+	if err := f.root.Rename(from, to); err != nil {
+		if !isFolder {
+			err = errors.Join(err, f.root.Remove(to))
+		}
+		return err
+	}
+	if err := syncFolder(f.root, path.Dir(to)); err != nil {
+		return err
+	}
+	return syncFolder(f.root, path.Dir(from))
+}
+
+// delete removes a file, or a folder with all that is in it, of which copies are kept.
+func (f *folder) delete(ctx context.Context, rel string) (string, error) {
+	info, err := f.stat(rel)
+	switch {
+	case err != nil:
+		return "", err
+	case rel == ".":
+		return "", refuse("%s itself cannot be deleted; delete what is in it", top)
+	case info == nil:
+		return "", errMissing(rel)
+	case inUse(rel, f.now):
+		return "", errInUse(rel)
+	}
+	files, folders, err := f.contents(ctx, rel)
+	if err != nil {
+		return "", err
+	}
+	seen, err := f.keepFiles(ctx, files)
+	if err != nil {
+		return "", err
+	}
+	if err := f.remove(seen, files, folders); err != nil {
+		return "", err
+	}
+	if err := syncFolder(f.root, path.Dir(rel)); err != nil {
+		return "", fmt.Errorf("memory tool: delete %s: %w", shown(rel), err)
+	}
+	return fmt.Sprintf("Deleted %s. A copy is kept outside of %s.", shown(rel), top), nil
+}
+
+// contents returns all files of a path, and all folders, the outer ones first. It refuses what the tool would not show.
+func (f *folder) contents(ctx context.Context, rel string) (files, folders []string, err error) {
+	err = fs.WalkDir(f.root.FS(), rel, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case nameProblem(d.Name()) != "" || !d.IsDir() && !d.Type().IsRegular():
+			return refuse("%s holds %s, which is no note; it can only be deleted by hand", shown(rel), quoted(d.Name()))
+		case d.IsDir():
+			folders = append(folders, name)
+		default:
+			files = append(files, name)
+		}
+		return ctx.Err()
+	})
+	return files, folders, err
+}
+
+// keepFiles copies files to the folder of kept copies, and returns what was copied.
+func (f *folder) keepFiles(ctx context.Context, files []string) ([]fs.FileInfo, error) {
+	k, err := f.keep("delete")
+	if err != nil {
+		return nil, err
+	}
+	defer k.close()
+	seen := make([]fs.FileInfo, 0, len(files))
+	for _, name := range files {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		file, info, err := indexer.OpenRegular(f.root, name)
+		if err != nil {
+			return nil, unreadable(name, err)
+		}
+		err = k.copy(name, file)
+		file.Close()
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, info)
+	}
+	return seen, k.sync()
+}
+
+// remove takes away the files that were kept, as they were then, and the folders, unless something new is in them.
+func (f *folder) remove(seen []fs.FileInfo, files, folders []string) error {
+	for i, name := range files {
+		now, err := f.root.Lstat(name)
+		if err != nil || !os.SameFile(seen[i], now) || now.Size() != seen[i].Size() || !now.ModTime().Equal(seen[i].ModTime()) {
+			return errChanged(name)
+		}
+		if err := f.root.Remove(name); err != nil {
+			return fmt.Errorf("memory tool: delete %s: %w", shown(name), err)
+		}
+	}
+	for _, name := range slices.Backward(folders) {
+		if err := f.root.Remove(name); err != nil {
+			return fmt.Errorf("memory tool: delete %s: %w", shown(name), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package claude
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// top is what the model calls the folder.
+	top = "/memories"
+	// maxPathBytes and maxNameBytes bound a path and each of its names, with room for what file systems take.
+	maxPathBytes = 1000
+	maxNameBytes = 200
+)
+
+// escape is a byte as URLs write it.
+var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
+// parsePath returns what a model's path means relative to the folder, "." for the folder itself. Names are taken as they
+// stand: nothing is decoded, cleaned or resolved. What could mean more than one place is refused.
+func parsePath(p string) (string, error) {
+	switch {
+	case !utf8.ValidString(p):
+		return "", refuse("path: must be valid UTF-8")
+	case len(p) > maxPathBytes:
+		return "", refuse("path: is %d bytes long; the most is %d", len(p), maxPathBytes)
+	case escape.MatchString(p):
+		return "", refuse("path: %s must be written as it is, without %%-escapes", quoted(p))
+	}
+	rest := strings.TrimSuffix(p, "/")
+	if rest == top {
+		return ".", nil
+	}
+	rel, ok := strings.CutPrefix(rest, top+"/")
+	if !ok {
+		return "", refuse("path: %s must begin with %s/", quoted(p), top)
+	}
+	for name := range strings.SplitSeq(rel, "/") {
+		if problem := nameProblem(name); problem != "" {
+			return "", refuse("path: %s %s", quoted(p), problem)
+		}
+	}
+	return rel, nil
+}
+
+// nameProblem says why a name can be none of a file or folder of notes, empty where it can.
+func nameProblem(name string) string {
+	switch {
+	case name == "":
+		return "has an empty name between two slashes"
+	case name == "." || name == "..":
+		return `must not contain "." or ".." as a name`
+	case strings.HasPrefix(name, "."):
+		return "is hidden: names must not begin with a dot"
+	case len(name) > maxNameBytes:
+		return "has a name that is too long"
+	case strings.TrimSpace(name) != name:
+		return "has a name that begins or ends with a space"
+	case strings.ContainsRune(name, '\\'):
+		return "has a backslash; folders are separated by /"
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }):
+		return "has a character that cannot be seen"
+	}
+	return ""
+}
+
+// quoted is a path as an error shows it: escaped, and not longer than a line.
+func quoted(p string) string {
+	if r := []rune(p); len(r) > 100 {
+		p = string(r[:100]) + "..."
+	}
+	return `"` + strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, p) + `"`
+}
+
+// shown is a path relative to the folder as the model knows it.
+func shown(rel string) string { return path.Join(top, rel) }
+
+// dayOf returns the day of a file that MemoryAppend writes its daily notes to, false for any other path.
+func dayOf(rel string) (time.Time, bool) {
+	name, isMarkdown := strings.CutSuffix(rel, ".md")
+	if !isMarkdown {
+		return time.Time{}, false
+	}
+	day, err := time.Parse(time.DateOnly, name)
+	return day, err == nil
+}
+
+// inUse reports whether MemoryAppend may be writing to a file now, whatever the time zone that its days are of.
+func inUse(rel string, now time.Time) bool {
+	day, ok := dayOf(rel)
+	if !ok {
+		return false
+	}
+	away := now.UTC().Truncate(24 * time.Hour).Sub(day)
+	return away >= -24*time.Hour && away <= 24*time.Hour
+}

@@ -1,0 +1,216 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/indexer"
+)
+
+const (
+	// maxViewBytes bounds what a view of a file shows at once.
+	maxViewBytes = 64 << 10
+	// maxEntries bounds what a view of a folder lists.
+	maxEntries = 1000
+	// listedLevels of folders are listed.
+	listedLevels = 2
+)
+
+// view shows a folder or the lines of a file.
+func (f *folder) view(ctx context.Context, rel string, lines []number) (string, error) {
+	info, err := f.stat(rel)
+	switch {
+	case err != nil:
+		return "", err
+	case info == nil && rel == ".":
+		return listing([]entry{{rel: "."}}), nil
+	case info == nil:
+		return "", errMissing(rel)
+	case info.IsDir() && len(lines) > 0:
+		return "", refuse("view_range: %s is a folder; only files have lines", shown(rel))
+	case info.IsDir():
+		return f.viewFolder(ctx, rel)
+	}
+	text, err := f.read(rel)
+	if err != nil {
+		return "", err
+	}
+	return viewLines(rel, text, lines)
+}
+
+// entry is a file or folder in a listing.
+type entry struct {
+	rel  string
+	size int64
+}
+
+// viewFolder lists a folder, with the size of each file, and of folders that of all files in them.
+func (f *folder) viewFolder(ctx context.Context, rel string) (string, error) {
+	var list []entry
+	at := map[string]int{}
+	err := fs.WalkDir(f.root.FS(), rel, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != rel && nameProblem(d.Name()) != "" && d.IsDir():
+			return fs.SkipDir
+		case name != rel && nameProblem(d.Name()) != "", !d.IsDir() && !d.Type().IsRegular():
+			return nil
+		}
+		if depth(rel, name) <= listedLevels {
+			at[name] = len(list)
+			list = append(list, entry{rel: name})
+		}
+		if info, err := d.Info(); err == nil && !d.IsDir() {
+			for up := name; ; up = path.Dir(up) {
+				if i, listed := at[up]; listed {
+					list[i].size += info.Size()
+				}
+				if up == rel {
+					break
+				}
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return "", fmt.Errorf("memory tool: view %s: %w", shown(rel), err)
+	}
+	return listing(list), nil
+}
+
+// depth returns how many levels a path is below a folder.
+func depth(folder, name string) int {
+	if name == folder {
+		return 0
+	}
+	if folder != "." {
+		name = strings.TrimPrefix(name, folder+"/")
+	}
+	return 1 + strings.Count(name, "/")
+}
+
+// listing is a list of entries, of which the first is the folder itself, in the form that Claude knows: size, tab, path.
+func listing(list []entry) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "What is in %s, %d levels deep, without hidden files (size, path):\n", shown(list[0].rel), listedLevels)
+	for i, e := range list {
+		if i == maxEntries {
+			fmt.Fprintf(&b, "and %d more; view one of the folders\n", len(list)-i)
+			break
+		}
+		fmt.Fprintf(&b, "%s\t%s\n", sizeText(e.size), shown(e.rel))
+	}
+	if len(list) == 1 {
+		b.WriteString("It is empty.\n")
+	}
+	return b.String()
+}
+
+// sizeText is a size as "512", "1.5K" or "2.0M".
+func sizeText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprint(n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1fK", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/(1<<20))
+}
+
+// viewLines shows lines of a text with their numbers, all where none are asked for.
+func viewLines(rel, text string, lines []number) (string, error) {
+	all := splitLines(text)
+	if len(all) == 0 {
+		return shown(rel) + " is empty.", nil
+	}
+	first, last := 1, len(all)
+	if len(lines) > 0 {
+		if len(lines) != 2 {
+			return "", refuse("view_range: must be two line numbers, such as [1, 20]")
+		}
+		first, last = int(lines[0]), int(lines[1])
+		if last == -1 {
+			last = len(all)
+		}
+	}
+	if first < 1 || first > len(all) || last < first {
+		return "", refuse("view_range: [%d, %d] is not in the file, which has the lines 1 to %d", first, last, len(all))
+	}
+	body, next := numbered(all, first, min(last, len(all)), maxViewBytes)
+	said := fmt.Sprintf("Lines %d to %d of %d in %s:\n%s", first, next-1, len(all), shown(rel), body)
+	if next <= min(last, len(all)) {
+		said += fmt.Sprintf("\nThat is as much as a view shows; go on with view_range [%d, %d].", next, last)
+	}
+	return said, nil
+}
+
+// numbered returns lines with their numbers, of which at least one is whole, and the line to go on from.
+func numbered(all []string, first, last, limit int) (string, int) {
+	var b strings.Builder
+	for n := first; n <= last; n++ {
+		line := fmt.Sprintf("%6d\t%s", n, strings.TrimSuffix(all[n-1], "\r"))
+		if n > first {
+			if b.Len()+len(line) > limit {
+				return b.String(), n
+			}
+			b.WriteByte('\n')
+		}
+		b.WriteString(line)
+	}
+	return b.String(), last + 1
+}
+
+// splitLines returns the lines of a text without their ends; a text that ends a line has none behind it.
+func splitLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// read returns the text of a plain file.
+func (f *folder) read(rel string) (string, error) {
+	file, _, err := indexer.OpenRegular(f.root, rel)
+	if err != nil {
+		return "", unreadable(rel, err)
+	}
+	defer file.Close()
+	return f.readText(rel, file)
+}
+
+// readText reads an open file from its beginning, which must be text and not too large.
+func (f *folder) readText(rel string, file io.ReadSeeker) (string, error) {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return "", unreadable(rel, err)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, int64(f.opt.MaxFileBytes)+1))
+	if err != nil {
+		return "", unreadable(rel, err)
+	}
+	if len(data) > f.opt.MaxFileBytes {
+		return "", refuse("%s is larger than %d bytes, too large for this tool", shown(rel), f.opt.MaxFileBytes)
+	}
+	if text := string(data); utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
+		return text, nil
+	}
+	return "", refuse("%s is not text in UTF-8", shown(rel))
+}
+
+// unreadable says why a file cannot be read or edited.
+func unreadable(rel string, err error) error {
+	var skip *indexer.SkipError
+	switch {
+	case errors.As(err, &skip):
+		return refuse("%s cannot be used: %s", shown(rel), skip.Reason)
+	case errors.Is(err, fs.ErrNotExist):
+		return errMissing(rel)
+	}
+	return fmt.Errorf("memory tool: %s: %w", shown(rel), err)
+}

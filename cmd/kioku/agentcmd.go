@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"kioku/agent"
+	"kioku/agent/sidecar"
+	"kioku/cmd/kioku/config"
+	"kioku/server"
+)
+
+func (a *app) agentCmd() *cobra.Command {
+	var grace time.Duration
+	var untilEOF bool
+	cmd := &cobra.Command{
+		Use: "agent", Short: "Serve what runs beside agents, over the memory service of another process",
+		Long: "Serve what runs beside agents over gRPC: prompts, recall, pruning, flush and compaction. Files and skills are read here;\n" +
+			"the memory is that of a kioku serve, which may start later. kioku serve alone serves both.",
+		Example: "  kioku agent --workspace ~/notes\n  kioku agent --agent nova=~/nova --memory 127.0.0.1:7600",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if untilEOF {
+				ctx = untilEnd(ctx, a.stdin)
+			}
+			return a.serveAgents(ctx, grace)
+		},
+	}
+	f := cmd.Flags()
+	f.Var(&setting{app: a, name: "listen", key: "sidecar.listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7601)")
+	f.Var(&setting{app: a, name: "socket", key: "sidecar.socket"}, "socket", "unix socket `path` to listen on (default: one in the state folder)")
+	f.Var(&setting{app: a, name: "memory", key: "sidecar.memory"}, "memory", "memory `service`, unix:///path or host:port (default: the daemon's socket)")
+	f.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
+	f.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
+	f.DurationVar(&grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
+	f.BoolVar(&untilEOF, "until-eof", false, "end when standard input ends: for programs that start a sidecar of their own")
+	return cmd
+}
+
+// serveAgents serves the sidecars of all agents until ctx ends.
+func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) {
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
+	if err := a.checkAgents(conf); err != nil {
+		return err
+	}
+	target, err := memoryTarget(conf)
+	if err != nil {
+		return err
+	}
+	memory, err := agent.Dial(target, agent.Options{Token: conf.Sidecar.Token})
+	if err != nil {
+		return &config.Error{Key: "sidecar.memory", Problem: err.Error()}
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	places, err := conf.Places()
+	if err != nil {
+		return err
+	}
+	srv, listeners, err := a.agentServer(conf, places, memory, grace)
+	if err != nil {
+		return err
+	}
+	a.tellListeners(listeners)
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return srv.Serve(running, listeners...) })
+	group.Go(func() error { a.tellMemory(running, places, memory, target); return nil })
+	err = group.Wait()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// memoryTarget is the memory service of the settings: the one that is named, else the daemon of the state folder.
+func memoryTarget(conf *config.Config) (string, error) {
+	if conf.Sidecar.Memory != "" {
+		return conf.Sidecar.Memory, nil
+	}
+	socket, err := socketPath(conf)
+	return "unix://" + socket, err
+}
+
+// agentServer makes the server of the sidecars, and everything that it listens on.
+func (a *app) agentServer(conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*server.Server, []server.Listener, error) {
+	log := a.log(conf.LogLevel)
+	tokens, err := openTokens(conf, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	srv, err := server.New(server.Options{Tokens: tokens, Version: buildVersion(), Grace: grace, Log: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	beside, err := a.sidecars(conf, places, func(id string) sidecar.Memory { return memory.For(id) })
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := srv.Beside(beside); err != nil {
+		return nil, nil, err
+	}
+	state, err := conf.StateDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	socket := conf.Sidecar.Socket
+	if socket == "" {
+		socket = server.AgentSocketPath(state)
+	}
+	listeners, err := listenOn(socket, conf.Sidecar.Listen, tokens)
+	return srv, listeners, err
+}
+
+// tellMemory says whether the memories of the agents answer. One that does not is no error: prompts are made without recall
+// until it does.
+func (a *app) tellMemory(ctx context.Context, places []config.Place, memory *agent.Client, target string) {
+	var ids []string
+	for _, p := range places {
+		ids = append(ids, p.Agent)
+	}
+	for _, id := range ids {
+		err := probe(ctx, memory.For(id))
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		a.notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
+		if errors.Is(err, agent.ErrUnavailable) {
+			break
+		}
+	}
+	if ctx.Err() == nil {
+		a.notice("ready: %s beside the memory at %s", strings.Join(ids, ", "), target)
+	}
+}
+
+// missing says why a memory is not there, and what to do.
+func missing(err error, id, target string) string {
+	switch {
+	case errors.Is(err, agent.ErrUnavailable):
+		return fmt.Sprintf("no memory service answers at %s; start one with kioku serve, or name another with --memory", target)
+	case errors.Is(err, agent.ErrNotFound):
+		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or give a token that reaches it", target, id)
+	case errors.Is(err, agent.ErrDenied):
+		return fmt.Sprintf("the memory service at %s lets nobody in with this token; check sidecar.token", target)
+	}
+	return fmt.Sprintf("the memory of agent %s at %s: %v", id, target, err)
+}
+
+// probe asks whether a service has the memory of an agent. A path that can be no memory file is refused as such only by one
+// that has it, and costs it nothing.
+func probe(ctx context.Context, memory *agent.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, daemonWait)
+	defer cancel()
+	_, err := memory.Get(ctx, agent.GetRequest{Path: "/"})
+	var refused *agent.InputError
+	if errors.As(err, &refused) {
+		return nil
+	}
+	return err
+}

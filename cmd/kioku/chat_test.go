@@ -1,0 +1,346 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"kioku/agent/session"
+)
+
+// chat runs a chat with the scripted model over lines of input.
+func (s *sandbox) chat(lines []string, args ...string) outcome {
+	s.t.Helper()
+	s.stdin = strings.Join(lines, "\n") + "\n"
+	return s.run(append([]string{"chat", "--echo"}, args...)...)
+}
+
+// day is what the files of days hold that were not there at the beginning.
+func (s *sandbox) day() string {
+	s.t.Helper()
+	var all strings.Builder
+	files, err := filepath.Glob(filepath.Join(s.workspace, "memory", "*.md"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if _, known := notes()[filepath.Join("memory", filepath.Base(f))]; !known {
+			all.Write(text)
+		}
+	}
+	return all.String()
+}
+
+// shows fails unless a chat ended with a code and showed all of these, a text that begins with "· " or "kioku: " on
+// standard error and any other on either output.
+func (o outcome) shows(t *testing.T, code int, texts ...string) {
+	t.Helper()
+	if o.code != code {
+		t.Errorf("exit %d, want %d: %s", o.code, code, o.stderr)
+	}
+	for _, text := range texts {
+		where := o.stdout + o.stderr
+		if strings.HasPrefix(text, "· ") || strings.HasPrefix(text, "kioku: ") {
+			where = o.stderr
+		}
+		if !strings.Contains(where, text) {
+			t.Errorf("it lacks %q:\n%s\n%s", text, o.stdout, o.stderr)
+		}
+	}
+}
+
+func TestAChatRecallsNotesInThreeLanguages(t *testing.T) {
+	s := newSandbox(t, notes())
+	got := s.chat([]string{"What is the task runner called?", "大阪のホテルのチェックインは何時?", "苹果放在哪里?"})
+	got.shows(t, exitOK,
+		"I recall from MEMORY.md#L", "tanuki",
+		"memory/2026-01-12.md#L", "チェックインは午後三時", "地下室",
+		"· agent main, model echo with a window of 200,000 tokens\n",
+		"· memory "+s.workspace+": 3 files, ",
+		", a new one\n", "· recalled 1 memory: MEMORY.md#L",
+	)
+}
+
+func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
+	s := newSandbox(t, notes())
+	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?"})
+	got.shows(t, exitOK, "I have remembered it in memory/", "the heron sleeps in the reeds", "· memory_append text=", "· recalled 1 memory: memory/")
+	if n := strings.Count(s.day(), "the heron sleeps in the reeds"); n != 1 {
+		t.Errorf("today's file holds it %d times: %s", n, s.day())
+	}
+}
+
+func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
+	s := newSandbox(t, notes())
+	lines := []string{"My locker number is K-4711 in the north hall."}
+	for _, animal := range strings.Fields("heron otter badger lynx marten stork crane newt viper toad perch pike") {
+		lines = append(lines, "Today I saw a "+animal+" beside the long river, and it was "+strings.Repeat("very ", 60)+"calm.")
+	}
+	got := s.chat(append(lines, "/status"), "--window", "4000")
+	got.shows(t, exitOK, "· flush done: stored ", "· compacted: a summary takes the place of the old messages, ", "window     ", " of 4,000 tokens")
+	if strings.Count(got.stderr, "flush done") < strings.Count(got.stderr, "compacted:") {
+		t.Errorf("compacted without a flush:\n%s", got.stderr)
+	}
+	if !strings.Contains(s.day(), "K-4711") {
+		t.Errorf("the fact is in no file:\n%s", s.day())
+	}
+	again := s.chat([]string{"What is my locker number?"}, "--continue", "--window", "4000")
+	again.shows(t, exitOK, "K-4711", " goes on with ", ", the first of them a summary\n")
+}
+
+func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
+	files := notes()
+	files["SOUL.md"] = "You are patient.\n"
+	files["skills/brew/SKILL.md"] = "---\nname: brew\ndescription: How to make tea.\n---\nBoil water.\n"
+	files["skills/broken/SKILL.md"] = "no front matter\n"
+	s := newSandbox(t, files)
+	p := newProvider(t)
+	var lines []string
+	for _, c := range chatCommands() {
+		argument := map[string]string{"search": " boiler", "prompt": " boiler pressure"}[c.name]
+		if c.name != "exit" {
+			lines = append(lines, "/"+c.name+argument)
+		}
+	}
+	s.stdin = strings.Join(append(lines, "/Quit", "never read"), "\n")
+	got := s.run(append([]string{"chat"}, p.flags()...)...)
+	got.shows(t, exitOK,
+		"You are patient.\n", "brew  How to make tea.\n", "left out: broken", "The task runner is called tanuki.\n", "· the memory holds ",
+		" 1. ", "## Personality\n", "<recalled-memories id=", "SOUL.md              17        16\n", "IDENTITY.md           0         0  missing\n",
+		"window     ", "thresholds memories are stored at ", "· nothing to compact", "· flush skipped: nothing was said yet\n",
+		"/search QUERY        search the memory\n", "* ", "· session ",
+	)
+	if asked := p.asked(); len(asked) > 0 {
+		t.Errorf("the model was asked %+v", asked)
+	}
+}
+
+func TestACommandThatIsWrongIsToldAndFails(t *testing.T) {
+	s := newSandbox(t, notes())
+	for line, want := range map[string]string{
+		"/serach boiler": "there is no /serach; did you mean /search?",
+		"/etc/hosts":     "there is no /etc/hosts; /help shows all commands, and a message that begins with a slash is written with two",
+		"/search":        "write what to look for behind /search",
+		"/status now":    "/status stands alone",
+		"/session ../x":  `session "../x" is no valid id`,
+	} {
+		got := s.chat([]string{line})
+		got.shows(t, exitError, "kioku: "+want, "kioku: 1 line of the chat failed\n")
+		if got.stdout != "" {
+			t.Errorf("%q shows %q", line, got.stdout)
+		}
+	}
+	s.chat([]string{"//etc/hosts is what?"}).shows(t, exitOK, "You said: /etc/hosts is what?")
+}
+
+func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
+	s := newSandbox(t, notes())
+	got := s.run("chat")
+	got.wants(t, exitError, "no language model is set: --echo", "llm.provider")
+	s.run("chat", "--echo", "--new", "--continue").wants(t, exitUsage, "exclude each other")
+	s.run("chat", "--echo", "--session", "../x").wants(t, exitUsage, "is no valid id")
+	s.run("chat", "--echo", "--window", "-1").wants(t, exitUsage, "--window is -1")
+	s.run("chat", "--echo", "--tools", "hammer").wants(t, exitUsage, `--tools is "hammer"`)
+	s.run("chat", "--echo", "--tools", "claude", "--read-only").wants(t, exitUsage, "--read-only forbids")
+	s.run("chat", "--set", "llm.provider=openai").wants(t, exitUsage, "llm.apiKey")
+}
+
+func TestSessionsGoOnWhereTheyWere(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.chat([]string{"/help"}, "--continue").shows(t, exitOK, ", a new one\n")
+	s.chat([]string{"hello there"}, "--session", "first").shows(t, exitOK, "· session first, a new one\n")
+	s.chat([]string{"/help"}).shows(t, exitOK, ", a new one\n")
+	s.chat([]string{"and again", "/new", "/session first", "/session"}, "--continue").shows(t, exitOK,
+		"· session first goes on with 2 messages\n", "· session first goes on with 4 messages\n", "* first")
+	folder, err := session.Folder(s.state, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := session.List(folder); err != nil || len(list) != 1 {
+		t.Errorf("sessions in which nothing was said are left: %v, %v", list, err)
+	}
+}
+
+func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.chat([]string{"hello there"}, "--session", "torn").shows(t, exitOK)
+	path := filepath.Join(s.state, "agents", "main", "sessions", "torn.jsonl")
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("nonsense\n{\"id\":\"half"); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	s.chat([]string{"/status"}, "--session", "torn").shows(t, exitOK,
+		"kioku: the end of the transcript was not finished", "kioku: the transcript goes on without its line 3: ", "· session torn goes on with 2 messages\n")
+}
+
+// write sends a line to a process.
+func (p *process) write(line string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in.(io.Writer), line+"\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestCtrlCCancelsATurnAndNotTheChat(t *testing.T) {
+	s := newSandbox(t, notes())
+	gone := make(chan struct{})
+	model := newProvider(t, hangs("Let me think\n", gone), says("Back again."))
+	p := s.start(append([]string{"chat"}, model.flags()...)...)
+	p.waits(p.err, "/help")
+	p.write("a hard question")
+	p.waits(p.out, "Let me think")
+	p.signal(os.Interrupt)
+	p.waits(p.err, "· canceled; the conversation goes on")
+	<-gone
+	p.write("an easy one")
+	p.waits(p.out, "Back again.")
+	p.in.Close()
+	if code, _ := p.ends(); code != exitError {
+		t.Errorf("exit %d, although a line was not answered", code)
+	}
+	asked := model.asked()
+	var said []string
+	for _, m := range asked[1].Messages {
+		said = append(said, m.Content)
+	}
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "a hard question") || !strings.Contains(text, "Let me think") {
+		t.Errorf("what was said before is lost: %s", text)
+	}
+}
+
+func TestASignalEndsAChat(t *testing.T) {
+	s := newSandbox(t, notes())
+	for sig, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
+		p := s.start("chat", "--echo")
+		p.waits(p.err, "/help")
+		p.signal(sig)
+		if code, took := p.ends(); code != want || took > patience/2 {
+			t.Errorf("%v: exit %d after %s", sig, code, took)
+		}
+	}
+	gone := make(chan struct{})
+	model := newProvider(t, hangs("Let me think\n", gone))
+	p := s.start(append([]string{"chat"}, model.flags()...)...)
+	p.write("a hard question")
+	p.waits(p.out, "Let me think")
+	p.signal(syscall.SIGTERM)
+	if code, _ := p.ends(); code != 143 {
+		t.Errorf("in a turn: exit %d", code)
+	}
+	<-gone
+}
+
+func TestANoteThatIsWrittenByHandIsKnownInTheNextTurn(t *testing.T) {
+	s := newSandbox(t, notes())
+	p := s.start("chat", "--echo")
+	p.write("Where is the lighthouse?")
+	p.waits(p.out, "I recall nothing about that")
+	s.write("memory/2026-01-14.md", "# 2026-01-14\n\nThe lighthouse stands at Cape Hoku.\n")
+	p.write("Where is the lighthouse?")
+	p.waits(p.out, "Cape Hoku")
+	p.in.Close()
+	if code, _ := p.ends(); code != exitOK {
+		t.Errorf("exit %d: %q", code, p.said)
+	}
+}
+
+func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
+	s := newSandbox(t, notes())
+	daemon, _ := s.serve()
+	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?", "/prompt heron"})
+	got.shows(t, exitOK, "the heron sleeps in the reeds", "· memory "+s.workspace)
+	s.stdin = "Where does the heron sleep?\n"
+	bare := s.raw("chat", "--echo", "--state", s.state)
+	bare.shows(t, exitOK, "the heron sleeps in the reeds")
+	// Beside the daemon the index can only be read.
+	alone := s.chat([]string{"What is the task runner called?", "Remember that it rains."}, "--no-daemon")
+	alone.shows(t, exitOK, "tanuki", "read-only", "· the memory is open read-only: nothing can be stored\n", "→ failed: ")
+	if strings.Contains(s.day(), "it rains") {
+		t.Errorf("it was stored all the same: %s", s.day())
+	}
+	daemon.terminates()
+}
+
+func TestTwoChatsDoNotShareASession(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.serve()
+	p := s.start("chat", "--echo", "--session", "mine")
+	p.waits(p.err, "/help")
+	s.chat([]string{"hello"}, "--session", "mine").shows(t, exitError, "kioku: open session mine: session is in use")
+	s.chat([]string{"hello"}, "--session", "yours").shows(t, exitOK)
+}
+
+// The private part of a memory stays out of the prompt of a group.
+func TestMEMORYStaysOutOfAGroup(t *testing.T) {
+	s := newSandbox(t, notes())
+	for _, args := range [][]string{{"--group"}, {"--channel", "discord"}} {
+		got := s.chat([]string{"/prompt What is the task runner called?", "What is the task runner called?"}, args...)
+		got.shows(t, exitOK, "I recall nothing about that")
+		if strings.Contains(got.stdout, "tanuki") {
+			t.Errorf("%q: it is in the prompt: %s", args, got.stdout)
+		}
+	}
+	s.chat([]string{"What is the task runner called?"}, "--channel", "discord", "--group=false").shows(t, exitOK, "tanuki")
+}
+
+func TestASecondCtrlCEndsAChatThatDoesNotHeedTheFirst(t *testing.T) {
+	if folder := os.Getenv("KIOKU_TEST_STUBBORN"); folder != "" {
+		beStubborn(t, folder)
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "KIOKU_TEST_STUBBORN="+t.TempDir())
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		all = append(all, lines.Text())
+		if line := lines.Text(); line == "busy" || strings.HasPrefix(line, "· canceling") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+		t.Errorf("exit %v: %q", err, all)
+	}
+	if want := "· ended; kioku chat --continue goes on with session busy"; len(all) != 3 || all[2] != want {
+		t.Errorf("said %q, want %q at the end", all, want)
+	}
+}
+
+// beStubborn has a chat do something that no context ends.
+func beStubborn(t *testing.T, folder string) {
+	s, _, err := session.Open(folder, "busy", session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt)
+	r := &repl{app: &app{signals: signals}, view: &view{out: io.Discard, notes: os.Stderr}, session: s}
+	t.Error(r.attend(t.Context(), func(context.Context) error {
+		fmt.Fprintln(os.Stderr, "busy")
+		select {}
+	}))
+}

@@ -1,0 +1,179 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/agent/flush"
+	"kioku/agent/prune"
+	"kioku/cmd/kioku/config"
+	"kioku/llm"
+)
+
+func TestTheAgentSideHasTheDefaultsOfItsPackages(t *testing.T) {
+	c := load(t, config.Sources{Dir: t.TempDir()})
+	if diff := cmp.Diff(prune.Defaults(), c.Prune); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(flush.Defaults(), c.Flush); diff != "" {
+		t.Error(diff)
+	}
+	if c.LLM.Provider != "none" || c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.KeepRecentTokens != 20_000 {
+		t.Errorf("provider %q, cacheFriendly %v, recall %v, minScore %v, keep %d",
+			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.KeepRecentTokens)
+	}
+}
+
+func TestAFileSetsWhatRunsBesideAnAgent(t *testing.T) {
+	src := write(t, `
+bootstrapMaxChars: 5000
+agentDir: own
+skills: {extraDirs: [team, "~/skills", /srv/skills], maxSkills: 7}
+cacheFriendly: true
+recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
+compaction:
+  reserveTokensFloor: 1000
+  keepRecentTokens: 2000
+  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, attempts: 1, leaseSeconds: 30, maxNotes: 4}
+contextPruning:
+  mode: "off"
+  ttlSeconds: 60
+  keepLastAssistants: 1
+  softTrim: {maxChars: 100, headChars: 40, tailChars: 50}
+  hardClear: {enabled: false, placeholder: gone}
+  tools: {allow: ["memory_*"], deny: [memory_append]}
+llm:
+  provider: anthropic
+  model: m
+  allowHttp: true
+  window: 100000
+  maxTokens: 50
+  timeoutSeconds: 9.5
+  limits: {tokens: 1, tokensPerDay: 2, usdPerDay: 0.5}
+  prices: {input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75}
+sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
+`)
+	c := load(t, src)
+	home, base := strings.TrimPrefix(src.Env[0], "HOME="), filepath.Dir(src.File)
+	got := []any{
+		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, c.CacheFriendly,
+		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.SharedAgents, c.KeepRecentTokens, c.Flush,
+		c.Prune.Mode, c.Prune.TTL, c.Prune.KeepLastAssistants, c.Prune.SoftTrim, c.Prune.HardClear, c.Prune.Tools,
+		c.LLM, c.Sidecar,
+	}
+	want := []any{
+		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, true,
+		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
+		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, Attempts: 1, Lease: 30 * time.Second, MaxNotes: 4},
+		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},
+		prune.HardClear{Placeholder: "gone"}, prune.Tools{Allow: []string{"memory_*"}, Deny: []string{"memory_append"}},
+		llm.Config{
+			Provider: "anthropic", Model: "m", AllowHTTP: true, Window: 100_000, MaxTokens: 50, Timeout: 9500 * time.Millisecond,
+			Limits: llm.Limits{Tokens: 1, TokensPerDay: 2, USDPerDay: 0.5, Prices: llm.Prices{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}},
+		},
+		config.Sidecar{Listen: "none", Socket: filepath.Join(base, "a.sock"), Memory: "127.0.0.1:7600", Token: "secret"},
+	}
+	for i := range want {
+		if diff := cmp.Diff(want[i], got[i]); diff != "" {
+			t.Errorf("%d: %s", i, diff)
+		}
+	}
+}
+
+// Hazard G02: what the packages find wrong is told with its place too.
+func TestAFaultBesideAnAgentIsToldWithItsPlace(t *testing.T) {
+	for _, tc := range []struct{ name, text, want string }{
+		{"typo", "compaction: {memoryFlush: {softTreshold: 1}}\n", `did you mean compaction.memoryFlush.softThreshold`},
+		{"mode", "contextPruning: {mode: always}\n", `:1:24: contextPruning.mode: "always" is not possible; choose cache-ttl, off`},
+		{"sizes of a trim", "contextPruning:\n  softTrim:\n    maxChars: 100\n", `:3:5: contextPruning.softTrim: head 1500 and tail 1500 are more than maxChars 100`},
+		{"placeholder", "contextPruning: {hardClear: {placeholder: \"\"}}\n", `contextPruning.hardClear.placeholder: must not be empty`},
+		{"ratio", "compaction: {memoryFlush: {softThresholdRatio: 1}}\n", `:1:28: compaction.memoryFlush.softThresholdRatio: must be at least 0 and below 1, not 1`},
+		{"agent id", "recall: {shared: [../x]}\n", `recall.shared: "../x" names no agent`},
+		{"score", "recall: {minScore: 2}\n", `:1:20: recall.minScore: 2 is not between 0 and 1`},
+		{"provider", "llm: {provider: gpt}\n", `llm.provider: "gpt" is not possible; choose none, anthropic, openai, ollama, echo`},
+		{"not one of memory", "memorySearch: {recall: {topK: 1}}\n", `recall.topK: no such setting`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src := write(t, tc.text)
+			_, err := config.Load(src)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.HasPrefix(err.Error(), src.File) {
+				t.Errorf("got  %v\nwant %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// A key of the environment goes to its own provider's server alone.
+func TestAProvidersOwnKeyGoesToItsOwnServerAlone(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"llm: {provider: anthropic}", "sk-a"},
+		{"llm: {provider: openai}", "sk-o"},
+		{"llm: {provider: ollama}", ""},
+		{"llm: {provider: none}", ""},
+		{"llm: {provider: openai, baseUrl: \"http://127.0.0.1:1\"}", ""},
+		{"llm: {provider: anthropic, apiKey: \"env:MINE\"}", "sk-m"},
+		{"llm: {provider: openai, baseUrl: \"http://127.0.0.1:1\", apiKey: written}", "written"},
+	} {
+		src := write(t, tc.text)
+		src.Env = append(src.Env, "ANTHROPIC_API_KEY=sk-a", "OPENAI_API_KEY=sk-o", "MINE=sk-m")
+		if c := load(t, src); c.LLM.APIKey != tc.want {
+			t.Errorf("%s: the key is %q, want %q", tc.text, c.LLM.APIKey, tc.want)
+		}
+	}
+}
+
+// Hazard C13: neither the key of the model nor the token of the memory service is shown, and a change of either is noticed.
+func TestKeysBesideAnAgentAreHiddenAndCompared(t *testing.T) {
+	src := write(t, "llm: {apiKey: sk-verysecret}\nsidecar: {token: t-verysecret}\n")
+	before := load(t, src)
+	for _, v := range before.Values() {
+		if strings.Contains(v.Text, "verysecret") {
+			t.Errorf("%s shows %q", v.Key, v.Text)
+		}
+	}
+	src.Flags = []config.Flag{{Name: "--set", Key: "llm.apiKey", Value: "other"}, {Name: "--set", Key: "sidecar.token", Value: "other"}}
+	if diff := cmp.Diff([]string{"llm.apiKey", "sidecar.token"}, config.Changed(before, load(t, src))); diff != "" {
+		t.Error(diff)
+	}
+	_, err := config.Load(write(t, "sidecar: {token: \"env:NO_SUCH_TOKEN\"}\n"))
+	if err == nil || !strings.Contains(err.Error(), ":1:11: sidecar.token: the environment variable NO_SUCH_TOKEN is not set") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnAgentMayHaveFilesOfItsOwn(t *testing.T) {
+	src := write(t, "agentDir: all\nagents:\n  nova: {workspace: /srv/nova, agentDir: nova}\n  ryo: {workspace: /srv/ryo}\n")
+	c := load(t, src)
+	base := filepath.Dir(src.File)
+	for id, want := range map[string]string{"nova": filepath.Join(base, "nova"), "ryo": filepath.Join(base, "all")} {
+		if p, err := c.Place(id); err != nil || p.AgentDir != want {
+			t.Errorf("%s: got %+v, %v, want %s", id, p, err, want)
+		}
+	}
+	if _, origin := value(t, c, "agents.nova.agentDir"); origin != src.File+":3:32" {
+		t.Errorf("it comes from %s", origin)
+	}
+	if p, err := c.Place("other"); err == nil || p.AgentDir != filepath.Join(base, "all") || p.Agent != "other" {
+		t.Errorf("without a workspace the place is %+v, %v", p, err)
+	}
+}
+
+func TestEditKeepsFoldersWhereTheyAre(t *testing.T) {
+	src := write(t, "")
+	if _, err := config.Edit(src, "skills.extraDirs", "team, ~/skills"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(src.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "skills:\n  extraDirs:\n    - " + filepath.Join(src.Dir, "team") + "\n    - ~/skills\n"
+	if string(text) != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}

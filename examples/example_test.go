@@ -1,0 +1,97 @@
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"kioku"
+	"kioku/agent"
+	"kioku/agent/bootstrap"
+	"kioku/agent/chat"
+	"kioku/agent/claude"
+	"kioku/agent/flush"
+	"kioku/agent/prompt"
+	"kioku/agent/prune"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/indexer"
+	"kioku/llm"
+	"kioku/server"
+)
+
+// Put Kioku into a program in Go: a conversation with recall, tools, pruning, flush and compaction, kept in a transcript.
+// The memory is that of a "kioku serve"; llm.Echo stands for a language model.
+func Example() {
+	workspace, state, target, stop := serveMemory()
+	defer stop()
+	ctx := context.Background()
+
+	memory, err := agent.Dial(target, agent.Options{Agent: "main"})
+	check(err)
+	defer memory.Close()
+	side, err := sidecar.New(sidecar.Options{
+		Agent: "main", State: state, Memories: func(string) sidecar.Memory { return memory },
+		Bootstrap: bootstrap.Options{Workspace: workspace},
+		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &llm.Echo{},
+	})
+	check(err)
+	notes, err := claude.New(claude.Options{
+		Folder: filepath.Join(workspace, "memory"), Kept: filepath.Join(state, "agents", "main", "kept"), Clean: prompt.StripRecalled,
+	})
+	check(err)
+	folder, err := session.Folder(state, "main")
+	check(err)
+	transcript, _, err := session.Open(folder, "demo", session.Options{Strip: prompt.StripRecalled})
+	check(err)
+	defer transcript.Close()
+	talk, err := chat.New(chat.Options{
+		Sidecar: side, Session: transcript, Turn: sidecar.Turn{Channel: "terminal"},
+		Tools: chat.Join(chat.MemoryTools{Client: memory}, notes),
+	})
+	check(err)
+
+	reply, err := talk.Turn(ctx, "What does Mia drink in the morning?", func(e chat.Event) {
+		if e.Prompt != nil {
+			fmt.Println("recalled:", len(e.Prompt.Recall.Memories))
+		}
+	})
+	check(err)
+	fmt.Println(reply.Text)
+	// Output:
+	// recalled: 1
+	// I recall from MEMORY.md#L1-L3: # Memory - Mia drinks green tea in the morning.
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// serveMemory stands for "kioku serve" over a workspace with one fact.
+func serveMemory() (workspace, state, target string, stop func()) {
+	base, err := os.MkdirTemp("", "kioku-")
+	check(err)
+	workspace, state = filepath.Join(base, "w"), filepath.Join(base, "s")
+	check(os.Mkdir(workspace, 0o755))
+	check(os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte("# Memory\n\n- Mia drinks green tea in the morning.\n"), 0o644))
+	ctx, cancel := context.WithCancel(context.Background())
+	memory, err := kioku.Open(ctx, kioku.Options{Workspace: workspace, State: state})
+	check(err)
+	_, err = memory.Sync(ctx, kioku.SyncOptions{}, func(indexer.Progress) {})
+	check(err)
+	service, err := server.New(server.Options{Agents: map[string]server.Memory{"main": memory}})
+	check(err)
+	listener, err := server.ListenUnix(server.SocketPath(state))
+	check(err)
+	served := make(chan error, 1)
+	go func() { served <- service.Serve(ctx, listener) }()
+	return workspace, state, "unix://" + server.SocketPath(state), func() {
+		cancel()
+		check(errors.Join(<-served, memory.Close(), os.RemoveAll(base)))
+	}
+}

@@ -1,0 +1,257 @@
+package examples_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// patience bounds every wait; nothing should need nearly as long.
+const patience = time.Minute
+
+// example is an agent in another language.
+type example struct {
+	// holder of its flushes, before the name of the session.
+	holder string
+	// command runs it, in a folder and with more environment.
+	command []string
+	env     []string
+}
+
+func TestThePythonAgentRemembers(t *testing.T) {
+	remembers(t, pythonAgent(t))
+}
+
+func TestTheNodeAgentRemembers(t *testing.T) {
+	remembers(t, nodeAgent(t))
+}
+
+// remembers lets an agent talk over a real daemon: what it recalls, stores, flushes and compacts, what it does about a flush
+// that a crash has left behind, and what the next process knows.
+func remembers(t *testing.T, ex example) {
+	d := startDaemon(t)
+	said := d.talk(t, ex, "first", append([]string{
+		"What does Mia drink in the morning?",
+		"remember The cellar key is under the third stone.",
+		"search cellar key",
+		"My dentist appointment is on 2026-03-09 with Dr. Aoki.",
+	}, chatter(12)...)...)
+	inOrder(t, said,
+		"[recalled MEMORY.md:1]", "I remember: - Mia drinks green tea in the morning.",
+		"[memory_append ", "Done: stored in memory/",
+		"[memory_search ", "Done: memory/", ": The cellar key is under the third stone.",
+		"[flush committed: 1 notes, silent]",
+		"[compacted: ",
+	)
+	notes := d.notes(t)
+	inOrder(t, notes, "The cellar key is under the third stone.", "from=agent", "My dentist appointment is on 2026-03-09 with Dr. Aoki.", "from=flush")
+	if n := strings.Count(notes, "dentist"); n != 1 {
+		t.Errorf("the fact is written %d times:\n%s", n, notes)
+	}
+
+	d.crashInFlush(t, ex.holder+"crashed", "crashed", "My brother is called Jonas.")
+	said = d.talk(t, ex, "crashed", "Hello?")
+	inOrder(t, said, "[flush committed: 1 notes, resumed, silent]")
+
+	said = d.talk(t, ex, "another", "When is my dentist appointment?", "What is my brother called?")
+	inOrder(t, said, "I remember: My dentist appointment is on 2026-03-09", "I remember: My brother is called Jonas.")
+}
+
+// chatter is what fills a window: long questions about nothing.
+func chatter(n int) []string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = "And what about this: " + strings.Repeat("lorem ipsum dolor sit amet ", 25) + "?"
+	}
+	return lines
+}
+
+// inOrder fails unless a text holds some others, one after the other.
+func inOrder(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	rest := text
+	for _, want := range wants {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("%q is missing, or in another place, in\n%s", want, text)
+		}
+		rest = after
+	}
+}
+
+// pythonAgent returns the agent in Python, with its stubs made; the test is skipped where Python lacks what it needs.
+func pythonAgent(t *testing.T) example {
+	t.Helper()
+	python := ""
+	for _, candidate := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(t.Context(), candidate, "-c", "import grpc, google.protobuf").Run() == nil {
+			python = candidate
+			break
+		}
+	}
+	if python == "" {
+		t.Skip("no Python with gRPC: apt-get install python3-grpcio python3-protobuf protobuf-compiler, or pip install -r examples/python-agent/requirements.txt")
+	}
+	protoc := []string{"protoc"}
+	if exec.CommandContext(t.Context(), python, "-c", "import grpc_tools.protoc").Run() == nil {
+		protoc = []string{python, "-m", "grpc_tools.protoc"}
+	} else if _, err := exec.LookPath("protoc"); err != nil {
+		t.Skip("no protoc: apt-get install protobuf-compiler, or pip install -r examples/python-agent/requirements.txt")
+	}
+	stubs := t.TempDir()
+	args := append(protoc, "-I", "../proto", "--python_out="+stubs, "kioku/v1/agent.proto", "kioku/v1/memory.proto")
+	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("make stubs: %v\n%s", err, out)
+	}
+	return example{holder: "python-agent/", command: []string{python, "python-agent/agent.py"}, env: []string{"PYTHONPATH=" + stubs, "PYTHONDONTWRITEBYTECODE=1"}}
+}
+
+// nodeAgent returns the agent in Node; the test is skipped where Node or its packages are missing.
+func nodeAgent(t *testing.T) example {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node: install Node 18 or later")
+	}
+	if _, err := os.Stat("node-agent/node_modules/@grpc/grpc-js"); err != nil {
+		t.Skip("no packages: run npm ci --ignore-scripts in examples/node-agent")
+	}
+	return example{holder: "node-agent/", command: []string{node, "node-agent/agent.js"}}
+}
+
+// daemon is a "kioku serve" of one agent.
+type daemon struct{ workspace, target string }
+
+// startDaemon builds the program and starts it over a workspace; the end of the test ends it.
+func startDaemon(t *testing.T) daemon {
+	t.Helper()
+	// The path of a unix socket has to be short.
+	base, err := os.MkdirTemp("", "kioku-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	d := daemon{workspace: filepath.Join(base, "w"), target: "unix://" + filepath.Join(base, "s", "kioku.sock")}
+	if err := os.Mkdir(d.workspace, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	memory := "# Memory\n\n- Mia drinks green tea in the morning.\n"
+	if err := os.WriteFile(filepath.Join(d.workspace, "MEMORY.md"), []byte(memory), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(base, "kioku")
+	if out, err := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-o", program}, buildFlags()...), "kioku/cmd/kioku")...).CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	cmd := exec.Command(program, "serve", "--workspace", d.workspace, "--state", filepath.Join(base, "s"), "--listen", "none",
+		"--until-eof", "--set", "llm.provider=echo")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TZ=UTC"}
+	awaitReady(t, cmd)
+	return d
+}
+
+// awaitReady starts a daemon and waits until it says that it is ready.
+func awaitReady(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timeout := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("kioku serve: %v", err)
+		}
+		timeout.Stop()
+	})
+	lines := bufio.NewScanner(log)
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "kioku: ready") {
+			timeout.Reset(5 * patience)
+			go io.Copy(io.Discard, log)
+			return
+		}
+	}
+	t.Fatal("kioku serve ended before it was ready")
+}
+
+// buildFlags are those that this test was built with, as far as they change the program.
+func buildFlags() []string {
+	var flags []string
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-tags" {
+			flags = append(flags, s.Key+"="+s.Value)
+		}
+	}
+	return flags
+}
+
+// talk runs an agent with one line of input a turn, and returns what it writes.
+func (d daemon) talk(t *testing.T, ex example, session string, lines ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, ex.command[0], ex.command[1:]...)
+	cmd.Env = append(os.Environ(), append(ex.env, "KIOKU_TARGET="+d.target, "KIOKU_SESSION="+session)...)
+	cmd.Stdin = strings.NewReader(strings.Join(lines, "\n") + "\n")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", ex.command, err, out)
+	}
+	return string(out)
+}
+
+// crashInFlush begins a flush as an agent would that is killed before it has stored anything.
+func (d daemon) crashInFlush(t *testing.T, holder, session, fact string) {
+	t.Helper()
+	conn, err := grpc.NewClient(d.target, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, err = kiokuv1.NewAgentServiceClient(conn).BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{
+		Agent: "main", Session: session, Holder: holder, Messages: []*kiokuv1.ChatMessage{{Id: "m1", Role: "user", Text: fact}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// notes returns the text of all daily notes.
+func (d daemon) notes(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(d.workspace, "memory", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}

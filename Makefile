@@ -45,11 +45,13 @@ lint: vet
 	$(GO) run $(STATICCHECK) -tags '$(TAGS)' ./...
 
 ## bench: the speed table, a ratio of two things measured in the same run a row; then the Go benchmarks that have no row:
-## BenchmarkMisspelt, look-ups of misspelt words after syncs and edits, and BenchmarkRank, the re-scoring of 100 candidates
+## BenchmarkMisspelt, look-ups of misspelt words after syncs and edits, BenchmarkRank, the re-scoring of 100 candidates,
+## and those of agent: the prompt of a turn beside the search in it, pruning, and a turn of sessions of different lengths
 bench: build
 	bin/kioku bench speed
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m .
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench 'Rescore|Rank' -benchtime 200x ./search
+	$(GO) test -run '^$$' -bench . -benchtime 300x ./agent/sidecar ./agent/prune ./agent/session
 
 ## performance: measure anew what docs/performance.md shows
 performance: build

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -22,9 +23,12 @@ const (
 )
 
 var (
+	// instructing is in English, and holds one of instructingWords wherever it matches; instructingHan is in Japanese and
+	// Chinese.
 	instructing = regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(previous|prior|above|earlier|preceding|all|any|your|system)\b[^.\n]{0,40}\b(instructions?|prompts?|rules?|messages?|directives?|guidelines?|context)\b` +
-		`|\byou are now\b|\b(new|real|actual) (system )?instructions?\b|\b(reveal|print|show|repeat) (me )?(your|the) (system )?prompt\b|\bdo not (tell|inform) the user\b` +
-		`|(これまで|今まで|以前|以上|上記|前述|先ほど|すべて|全て|全部|システム)[^。\n]{0,10}(指示|命令|プロンプト|ルール|制約)[^。\n]{0,8}(無視|忘れ|従わ|破棄)|(指示|命令|プロンプト|ルール)[^。\n]{0,4}(無視|忘れ)(し|て|ろ)` +
+		`|\byou are now\b|\b(new|real|actual) (system )?instructions?\b|\b(reveal|print|show|repeat) (me )?(your|the) (system )?prompt\b|\bdo not (tell|inform) the user\b`)
+	instructingWords = []string{"ignore", "disregard", "forget", "override", "bypass", "you are now", "instruction", "prompt", "do not"}
+	instructingHan   = regexp.MustCompile(`(これまで|今まで|以前|以上|上記|前述|先ほど|すべて|全て|全部|システム)[^。\n]{0,10}(指示|命令|プロンプト|ルール|制約)[^。\n]{0,8}(無視|忘れ|従わ|破棄)|(指示|命令|プロンプト|ルール)[^。\n]{0,4}(無視|忘れ)(し|て|ろ)` +
 		`|(忽略|无视|無視|忘记|忘掉|忘記|不要遵守|不要理会)[^。\n]{0,10}(之前|以上|先前|前面|上面|上述|所有|一切|全部|系统|系統)[^。\n]{0,8}(指令|指示|提示|规则|規則|要求|命令|对话)|你现在是|你現在是`)
 	roleMark = regexp.MustCompile(`(?im)^\s*(system|assistant|human|user|developer|tool)\s*[::]|<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|</?\s*(system|assistant|user|human|memory|recalled-memories|tool_result|function_results?)\b`)
 )
@@ -58,7 +62,7 @@ func suspicions(text string) []string {
 		flag string
 		is   bool
 	}{
-		{FlagInstruction, instructing.MatchString(latin)},
+		{FlagInstruction, instructs(latin)},
 		{FlagRole, roleMark.MatchString(latin)},
 		{FlagHidden, concealed},
 		{FlagLookalike, latin != plain && mixed(plain)},
@@ -68,6 +72,15 @@ func suspicions(text string) []string {
 		}
 	}
 	return flags
+}
+
+// instructs reports whether a text wants to steer the model. Each expression costs much more than the look for what all of
+// its matches hold.
+func instructs(text string) bool {
+	low := strings.ToLower(text)
+	word := slices.ContainsFunc(instructingWords, func(w string) bool { return strings.Contains(low, w) })
+	han := strings.ContainsFunc(text, func(r rune) bool { return r >= '\u3040' })
+	return word && instructing.MatchString(text) || han && instructingHan.MatchString(text)
 }
 
 // mixed reports whether a word has letters of Latin and of a script that looks like it.

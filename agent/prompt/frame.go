@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"kioku/agent/bootstrap"
 )
 
 // intro tells a model what the frame is.
@@ -55,6 +57,17 @@ type item struct {
 	Date   string      `json:"date,omitempty"`
 	Flags  []string    `json:"flags,omitempty"`
 	Text   string      `json:"text"`
+}
+
+// Frame returns what Assemble writes of the recalled memories of in: a section with its heading, and the memories in it
+// with their flags. It is empty where none are for this session. The budget does not count.
+func Frame(in Input) (section string, shown []Memory) {
+	a := &assembly{Input: in}
+	if a.Mode == "" {
+		a.Mode = bootstrap.Full
+	}
+	a.admit()
+	return a.frame(a.Recalled), a.Recalled
 }
 
 // frame returns memories as a section of the prompt, nothing where there are none. Each is a line of JSON in which <, >

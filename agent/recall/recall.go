@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"kioku/agent"
@@ -23,10 +22,11 @@ const (
 const (
 	SkippedBlank   = "the message has no text of its own"
 	SkippedPrivate = "this is a group or channel session and no memory is shared"
-	SkippedNone    = "there is no memory to search"
+	SkippedMode    = "memories belong into full prompts alone"
+	SkippedOff     = "no recall was asked for"
 )
 
-// ErrBusy: an earlier search of the same memory has not come back yet.
+// ErrBusy: an earlier search of the same memory was given up and has not come back yet.
 var ErrBusy = errors.New("an earlier search has not ended yet")
 
 // Memory is what is searched; *agent.Client is one.
@@ -35,17 +35,9 @@ type Memory interface {
 	Search(ctx context.Context, q agent.Query) (agent.Answer, error)
 }
 
-// Source is the memory of one agent.
-type Source struct {
-	Agent  string
-	Memory Memory
-	// Shared memories are searched in groups as well.
-	Shared bool
-}
-
 // Options of a Recaller.
 type Options struct {
-	// TopK is the most passages of all sources together, 0 means 3.
+	// TopK is the most passages of all memories together, 0 means 3.
 	TopK int
 	// MinScore replaces the threshold of the memories where it is set.
 	MinScore *float64
@@ -53,16 +45,28 @@ type Options struct {
 	Deadline time.Duration
 }
 
-// Recaller searches the memories of one agent and those that are shared with it. It may be used concurrently.
-type Recaller struct {
-	opt     Options
-	sources []*source
+// Request says what to recall.
+type Request struct {
+	// Message of the user.
+	Message string
+	// Agent whose own memory is searched, and Shared those of other agents that are searched beside it. An agent that is
+	// named twice counts once, and the own memory is never a shared one.
+	Agent  string
+	Shared []string
+	// Group is a session with more than one person in it, for which only shared memories are searched.
+	Group bool
+	// Now is the moment of the message, zero for the service's clock.
+	Now time.Time
 }
 
-// source is a Source and whether it is being searched.
-type source struct {
-	Source
-	busy atomic.Bool
+// Recaller searches memories. It may be used concurrently.
+type Recaller struct {
+	opt  Options
+	open func(agent string) Memory
+
+	mu sync.Mutex
+	// hanging counts, for each agent, the searches that nobody waits for any more.
+	hanging map[string]int
 }
 
 // Outcome is what was recalled for a message, and how.
@@ -71,8 +75,9 @@ type Outcome struct {
 	Memories []prompt.Memory
 	// Query is what was searched, empty where nothing was; Skipped says why not.
 	Query, Skipped string
-	Searches       []Search
-	Took           time.Duration
+	// Searches, that of the own memory first.
+	Searches []Search
+	Took     time.Duration
 }
 
 // Search is what became of the search of one memory.
@@ -87,139 +92,70 @@ type Search struct {
 	Took time.Duration
 }
 
-// New returns a Recaller of some memories, the agent's own first.
-func New(opt Options, sources ...Source) *Recaller {
+// New returns a Recaller of the memories that open returns for the ids of agents.
+func New(opt Options, open func(agent string) Memory) *Recaller {
 	if opt.TopK <= 0 {
 		opt.TopK = defaultTopK
 	}
 	if opt.Deadline <= 0 {
 		opt.Deadline = defaultDeadline
 	}
-	r := &Recaller{opt: opt}
-	for _, s := range sources {
-		r.sources = append(r.sources, &source{Source: s})
-	}
-	return r
+	return &Recaller{opt: opt, open: open, hanging: map[string]int{}}
 }
 
-// Recall returns what the memories hold about a user's message. group is a session with more than one person in it, for
-// which only shared memories are searched. now is the moment of the message, zero for the service's clock.
-//
-// Recall returns after the deadline or the end of ctx at the latest, with the answers that are there by then. A search
-// that does not heed its context ends behind its back; its memory is not searched again before that.
-func (r *Recaller) Recall(ctx context.Context, message string, group bool, now time.Time) Outcome {
+// Recall returns what the memories hold about a user's message, the deadline or the end of ctx after it was called at the
+// latest, with the answers that are there by then. A search that does not heed its context ends behind its back; its
+// memory is not searched again before that.
+func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	begin := time.Now()
-	asked := r.open(group)
-	out := Outcome{Query: Query(message)}
+	asked := req.sources()
+	out := Outcome{Query: Query(req.Message)}
 	switch {
-	case len(r.sources) == 0:
-		out.Query, out.Skipped = "", SkippedNone
 	case len(asked) == 0:
 		out.Query, out.Skipped = "", SkippedPrivate
 	case out.Query == "":
 		out.Skipped = SkippedBlank
 	default:
-		query := agent.Query{Text: out.Query, MaxResults: r.opt.TopK, MinScore: r.opt.MinScore, Now: now}
+		query := agent.Query{Text: out.Query, MaxResults: r.opt.TopK, MinScore: r.opt.MinScore, Now: req.Now}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()
-		out.Searches, out.Memories = search(ctx, asked, query)
+		out.Searches, out.Memories = r.search(ctx, asked, query)
 		out.Memories = best(out.Memories, r.opt.TopK)
 	}
 	out.Took = time.Since(begin)
 	return out
 }
 
-// open returns the sources that may be searched for a session.
-func (r *Recaller) open(group bool) []*source {
-	var asked []*source
-	for _, s := range r.sources {
-		if s.Shared || !group {
-			asked = append(asked, s)
+// source is a memory to be searched.
+type source struct {
+	agent  string
+	shared bool
+}
+
+// sources returns those that may be searched for a session.
+func (req Request) sources() []source {
+	var asked []source
+	if !req.Group {
+		asked = append(asked, source{agent: req.Agent})
+	}
+	for i, id := range req.Shared {
+		if id != req.Agent && !slices.Contains(req.Shared[:i], id) {
+			asked = append(asked, source{agent: id, shared: true})
 		}
 	}
 	return asked
 }
 
-// answer is that of the source at a place.
-type answer struct {
-	at     int
-	search Search
-	hits   []agent.Hit
-}
-
-// search asks all sources at once and takes what comes before ctx ends.
-func search(ctx context.Context, asked []*source, q agent.Query) ([]Search, []prompt.Memory) {
-	begin := time.Now()
-	answers := make(chan answer, len(asked))
-	searches, hits := make([]Search, len(asked)), make([][]agent.Hit, len(asked))
-	waiting := 0
-	for i, s := range asked {
-		if !s.busy.CompareAndSwap(false, true) {
-			searches[i] = Search{Agent: s.Agent, Err: ErrBusy}
-			continue
+// memories makes memories of the hits of a source.
+func (s source) memories(hits []agent.Hit) []prompt.Memory {
+	all := make([]prompt.Memory, len(hits))
+	for i, h := range hits {
+		all[i] = prompt.Memory{
+			Agent: s.agent, Shared: s.shared, Path: h.Path, StartLine: h.SnippetStart, EndLine: h.SnippetEnd,
+			Score: h.Score, Date: h.Date, Text: prompt.StripRecalled(h.Snippet),
 		}
-		waiting++
-		searches[i] = Search{Agent: s.Agent, Err: errWaiting}
-		go func() {
-			defer s.busy.Store(false)
-			answers <- s.search(ctx, i, q)
-		}()
-	}
-	take := func(a answer) { searches[a.at], hits[a.at] = a.search, a.hits }
-	for ; waiting > 0; waiting-- {
-		select {
-		case a := <-answers:
-			take(a)
-		case <-ctx.Done():
-			// What has come at the same moment counts.
-			for range len(answers) {
-				take(<-answers)
-			}
-			giveUp(searches, ctx.Err(), time.Since(begin))
-			return searches, memories(asked, hits)
-		}
-	}
-	return searches, memories(asked, hits)
-}
-
-// errWaiting marks a search that has not answered.
-var errWaiting = errors.New("still searching")
-
-// giveUp says of the searches that have not answered why they are not waited for.
-func giveUp(searches []Search, why error, took time.Duration) {
-	for i := range searches {
-		if searches[i].Err == errWaiting {
-			searches[i].Err, searches[i].Took = why, took
-		}
-	}
-}
-
-// search asks one memory.
-func (s *source) search(ctx context.Context, at int, q agent.Query) answer {
-	begin := time.Now()
-	found, err := s.Memory.Search(ctx, q)
-	if err != nil {
-		found.Hits = nil
-		err = fmt.Errorf("recall from %s: %w", s.Agent, err)
-	}
-	return answer{at: at, hits: found.Hits, search: Search{
-		Agent: s.Agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin),
-	}}
-}
-
-// memories makes memories of hits.
-func memories(asked []*source, hits [][]agent.Hit) []prompt.Memory {
-	var all []prompt.Memory
-	for i, s := range asked {
-		for _, h := range hits[i] {
-			m := prompt.Memory{
-				Agent: s.Agent, Shared: s.Shared, Path: h.Path, StartLine: h.SnippetStart, EndLine: h.SnippetEnd,
-				Score: h.Score, Date: h.Date, Text: prompt.StripRecalled(h.Snippet),
-			}
-			if m.StartLine == 0 {
-				m.StartLine, m.EndLine = h.StartLine, h.EndLine
-			}
-			all = append(all, m)
+		if h.SnippetStart == 0 {
+			all[i].StartLine, all[i].EndLine = h.StartLine, h.EndLine
 		}
 	}
 	return all

@@ -45,12 +45,20 @@ func (f *fake) Search(ctx context.Context, q agent.Query) (agent.Answer, error) 
 	}
 }
 
+// among opens memories by the ids of agents.
+func among(memories map[string]*fake) func(string) recall.Memory {
+	return func(agent string) recall.Memory { return memories[agent] }
+}
+
 // hit is a passage with that text.
 func hit(text string, score float64) agent.Hit {
 	return agent.Hit{Path: "memory/2026-01-02.md", StartLine: 1, EndLine: 9, SnippetStart: 3, SnippetEnd: 4, Score: score, Snippet: text, Date: "2026-01-02"}
 }
 
 func answer(hits ...agent.Hit) agent.Answer { return agent.Answer{Hits: hits, Mode: "hybrid"} }
+
+// x is a request for the own memory.
+var x = recall.Request{Message: "x", Agent: "main"}
 
 // texts returns those of the memories.
 func texts(o recall.Outcome) string {
@@ -66,9 +74,9 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 		own := &fake{answer: answer(hit("a", 0.9), hit("b", 0.5), hit("c", 0.4))}
 		team := &fake{answer: answer(hit("b ", 0.7), hit("d", 0.6)), after: time.Second}
 		min := 0.3
-		r := recall.New(recall.Options{MinScore: &min}, recall.Source{Agent: "main", Memory: own}, recall.Source{Agent: "team", Memory: team, Shared: true})
+		r := recall.New(recall.Options{MinScore: &min}, among(map[string]*fake{"main": own, "team": team}))
 		now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
-		o := r.Recall(t.Context(), "where is a? ", false, now)
+		o := r.Recall(t.Context(), recall.Request{Message: "where is a? ", Agent: "main", Shared: []string{"team", "main", "team"}, Now: now})
 		if got := texts(o); got != "main: a; team: b ; team: d" || o.Took != time.Second {
 			t.Errorf("%s after %v", got, o.Took)
 		}
@@ -90,7 +98,7 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 func TestNothingIsRecalledWhereNothingIsGoodEnough(t *testing.T) {
 	degraded := []agent.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
 	own := &fake{answer: agent.Answer{Mode: "keyword", Degraded: degraded}}
-	o := recall.New(recall.Options{TopK: 5}, recall.Source{Agent: "main", Memory: own}).Recall(t.Context(), "x", false, time.Time{})
+	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
 	if len(o.Memories) > 0 || own.asked[0].MaxResults != 5 || own.asked[0].MinScore != nil {
 		t.Errorf("%+v asked %+v", o, own.asked)
 	}
@@ -112,8 +120,8 @@ func TestASlowOrFailingMemoryNeverHoldsUpTheTurn(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c.slow.answer = answer(hit("late", 1))
-			r := recall.New(recall.Options{}, recall.Source{Agent: "main", Memory: c.slow}, recall.Source{Agent: "team", Memory: &fake{answer: answer(hit("quick", 0.5))}})
-			o := r.Recall(t.Context(), "x", false, time.Time{})
+			r := recall.New(recall.Options{}, among(map[string]*fake{"main": c.slow, "team": {answer: answer(hit("quick", 0.5))}}))
+			o := r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"team"}})
 			if texts(o) != "team: quick" || o.Took != c.took {
 				t.Errorf("%s: %s after %v", name, texts(o), o.Took)
 			}
@@ -131,18 +139,33 @@ func TestASlowOrFailingMemoryNeverHoldsUpTheTurn(t *testing.T) {
 func TestAMemoryThatHangsIsNotSearchedASecondTimeMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := &fake{after: time.Minute, deaf: true, answer: answer(hit("a", 1))}
-		r := recall.New(recall.Options{Deadline: time.Second}, recall.Source{Agent: "main", Memory: deaf})
-		r.Recall(t.Context(), "x", false, time.Time{})
+		r := recall.New(recall.Options{Deadline: time.Second}, among(map[string]*fake{"main": deaf}))
+		r.Recall(t.Context(), x)
 		synctest.Wait()
-		if o := r.Recall(t.Context(), "x", false, time.Time{}); !errors.Is(o.Searches[0].Err, recall.ErrBusy) || o.Took != 0 || len(deaf.asked) != 1 {
+		if o := r.Recall(t.Context(), x); !errors.Is(o.Searches[0].Err, recall.ErrBusy) || o.Took != 0 || len(deaf.asked) != 1 {
 			t.Errorf("%+v, asked %d times", o, len(deaf.asked))
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		deaf.after = 0
-		if o := r.Recall(t.Context(), "x", false, time.Time{}); texts(o) != "main: a" {
+		if o := r.Recall(t.Context(), x); texts(o) != "main: a" {
 			t.Errorf("%+v", o)
 		}
+	})
+}
+
+func TestTwoSessionsOfAnAgentSearchItsMemoryAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := recall.New(recall.Options{}, among(map[string]*fake{"main": {after: time.Second, answer: answer(hit("a", 1))}}))
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() {
+				if o := r.Recall(t.Context(), x); texts(o) != "main: a" || o.Took != time.Second {
+					t.Errorf("%+v", o)
+				}
+			})
+		}
+		both.Wait()
 	})
 }
 
@@ -150,7 +173,7 @@ func TestTheEndOfTheTurnEndsTheSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		o := recall.New(recall.Options{}, recall.Source{Agent: "main", Memory: &fake{after: time.Hour}}).Recall(ctx, "x", false, time.Time{})
+		o := recall.New(recall.Options{}, among(map[string]*fake{"main": {after: time.Hour}})).Recall(ctx, x)
 		if o.Took != time.Millisecond || o.Searches[0].Err == nil {
 			t.Errorf("%+v", o)
 		}
@@ -159,14 +182,13 @@ func TestTheEndOfTheTurnEndsTheSearch(t *testing.T) {
 
 func TestAGroupSearchesOnlyWhatIsShared(t *testing.T) {
 	own, team := &fake{answer: answer(hit("private", 1))}, &fake{answer: answer(hit("common", 0.5))}
-	r := recall.New(recall.Options{}, recall.Source{Agent: "main", Memory: own}, recall.Source{Agent: "team", Memory: team, Shared: true})
-	if o := r.Recall(t.Context(), "x", true, time.Time{}); texts(o) != "team: common" || len(own.asked) > 0 || len(o.Searches) != 1 {
+	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
+	// Whoever names the own memory among the shared ones does not make it one.
+	o := r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"main", "team"}, Group: true})
+	if texts(o) != "team: common" || len(own.asked) > 0 || len(o.Searches) != 1 {
 		t.Errorf("%+v", o)
 	}
-	if o := recall.New(recall.Options{}, recall.Source{Memory: own}).Recall(t.Context(), "x", true, time.Time{}); o.Skipped != recall.SkippedPrivate || len(own.asked) > 0 {
-		t.Errorf("%+v", o)
-	}
-	if o := recall.New(recall.Options{}).Recall(t.Context(), "x", false, time.Time{}); o.Skipped != recall.SkippedNone {
+	if o := r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"main"}, Group: true}); o.Skipped != recall.SkippedPrivate || o.Query != "" || len(own.asked) > 0 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -178,11 +200,11 @@ func TestWhatWasRecalledIsNeitherSearchedNorRecalledAgain(t *testing.T) {
 	block := full[strings.Index(full, "<recalled"):]
 	block = block[:strings.LastIndex(block, `">`)+2]
 	own := &fake{answer: answer(hit(block, 1), hit("new "+block, 0.5))}
-	r := recall.New(recall.Options{}, recall.Source{Agent: "main", Memory: own})
-	if o := r.Recall(t.Context(), block+"\nand now?", false, time.Time{}); own.asked[0].Text != "and now?" || texts(o) != "main: new" {
+	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own}))
+	if o := r.Recall(t.Context(), recall.Request{Message: block + "\nand now?", Agent: "main"}); own.asked[0].Text != "and now?" || texts(o) != "main: new" {
 		t.Errorf("%q, %s", own.asked[0].Text, texts(o))
 	}
-	if o := r.Recall(t.Context(), block, false, time.Time{}); o.Skipped != recall.SkippedBlank || len(own.asked) != 1 {
+	if o := r.Recall(t.Context(), recall.Request{Message: block, Agent: "main"}); o.Skipped != recall.SkippedBlank || len(own.asked) != 1 {
 		t.Errorf("%+v", o)
 	}
 }

@@ -2,11 +2,14 @@ package sidecar
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"kioku/agent"
 	"kioku/agent/bootstrap"
-	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prompt"
 	"kioku/agent/prune"
@@ -27,7 +30,7 @@ type Options struct {
 	Agent string
 	// Folder of this agent's flushes and transcripts is below State.
 	State string
-	// Memories returns the memory of an agent: of this one, and of those that are searched beside it.
+	// Memories returns the memory of an agent, never nil: of this one, and of those that are searched beside it.
 	Memories func(agent string) Memory
 	// Shared agents are searched beside the own memory where a turn names none.
 	Shared []string
@@ -35,62 +38,88 @@ type Options struct {
 	Bootstrap bootstrap.Options
 	Skills    skills.Options
 	Recall    recall.Options
-	Prune     prune.Settings
-	Flush     flush.Settings
+	// Prune and Flush do nothing where they are the zero value.
+	Prune prune.Settings
+	Flush flush.Settings
 	// KeepRecentTokens stay in a compaction; 0 means 20,000.
 	KeepRecentTokens int
 	// CacheFriendly is the order of prompts whose turn does not say.
 	CacheFriendly bool
 	// Model writes summaries and flushes; nil for none.
 	Model llm.Model
-	// Counter counts tokens; nil means an estimate.
+	// Counter counts tokens; nil means an estimate. It is called by several goroutines.
 	Counter prompt.Counter
 	// ReadOnly says that memory must not be written.
 	ReadOnly bool
-	// Key makes the frames around recalled memories unguessable.
+	// Key makes the frames around recalled memories unguessable. With the same key the same turn and memories have the same
+	// frame. Where it is empty, New makes a random one, so that this holds for one Sidecar.
 	Key []byte
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 }
 
-// Turn is what a prompt is made for.
-type Turn struct {
-	// Message of the user, searched in memory.
-	Message string
-	Mode    bootstrap.Mode
-	Channel string
-	// Group overrides what the channel tells where it is not nil.
-	Group *bool
-	// Model is the name of the model that is asked.
-	Model string
-	// Shared replaces Options.Shared where it is not nil.
-	Shared []string
-	Blocks []prompt.Block
-	// Budget in tokens, 0 for none.
-	Budget int
-	// CacheFriendly replaces that of Options where it is not nil.
-	CacheFriendly *bool
-	// NoTools leaves out how to use the memory tools, NoRecall does not search.
-	NoTools, NoRecall bool
-	// Now is the moment of the turn, zero for the clock.
-	Now time.Time
-}
-
-// Prompt is a system prompt and what it is made of.
-type Prompt struct {
-	prompt.Result
-	Files  []bootstrap.File
-	Skills skills.Set
-	Recall recall.Outcome
-	// Group says that more than one person is taken to be in the conversation.
-	Group bool
-}
-
 // Sidecar runs beside one agent. Its methods may be called concurrently.
-type Sidecar struct{ opt Options }
+type Sidecar struct {
+	opt    Options
+	files  *bootstrap.Loader
+	skills *skills.Loader
+	recall *recall.Recaller
+	ledger *flush.Ledger
+	// counter remembers what it has counted for prompts.
+	counter prompt.Counter
+}
 
-// New returns a sidecar. It returns an error where settings do not go together.
-func New(opt Options) (*Sidecar, error) { panic("contract") }
+// New returns a sidecar. It returns an error where a setting is missing or wrong.
+func New(opt Options) (*Sidecar, error) {
+	folder, err := flushFolder(opt.State, opt.Agent)
+	if err == nil {
+		err = opt.settle()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sidecar of %.100q: %w", opt.Agent, err)
+	}
+	return &Sidecar{
+		opt:     opt,
+		files:   bootstrap.New(opt.Bootstrap),
+		skills:  skills.New(opt.Skills),
+		recall:  recall.New(opt.Recall, func(agent string) recall.Memory { return opt.Memories(agent) }),
+		ledger:  flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
+		counter: prompt.Remember(opt.Counter),
+	}, nil
+}
+
+// settle checks options and fills in those that may be left out.
+func (o *Options) settle() error {
+	switch {
+	case o.State == "":
+		return errors.New("no folder for its state")
+	case o.Memories == nil:
+		return errors.New("no memories")
+	}
+	if o.Prune.Mode == "" {
+		o.Prune.Mode = prune.ModeOff
+	}
+	if err := errors.Join(o.Prune.Check(), o.Flush.Check()); err != nil {
+		return err
+	}
+	if o.Counter == nil {
+		o.Counter = prompt.Estimate{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(o.Key) == 0 {
+		o.Key = make([]byte, 32)
+		rand.Read(o.Key) // which never fails
+	}
+	return nil
+}
+
+// flushFolder is where the flushes of an agent are: <state>/agents/<agent>/flush, beside its transcripts.
+func flushFolder(state, agent string) (string, error) {
+	sessions, err := session.Folder(state, agent)
+	return filepath.Join(filepath.Dir(sessions), "flush"), err
+}
 
 // Agent returns the id of the agent.
 func (s *Sidecar) Agent() string { return s.opt.Agent }
@@ -98,32 +127,10 @@ func (s *Sidecar) Agent() string { return s.opt.Agent }
 // Model returns the model of the sidecar, nil where there is none.
 func (s *Sidecar) Model() llm.Model { return s.opt.Model }
 
-// Assemble makes the system prompt of a turn. It never fails for the sake of a memory: Prompt.Recall tells what went wrong.
-func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt { panic("contract") }
-
-// Recall searches memory for a message, and returns also the framed block for a prompt, empty where nothing was recalled.
-func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) { panic("contract") }
-
-// Prune plans what to send in place of old tool results. Where st.Window is 0 the model's counts.
-func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan {
-	panic("contract")
+// window is that of the model, 0 where there is none or it is not known.
+func (s *Sidecar) window() int {
+	if s.opt.Model == nil {
+		return 0
+	}
+	return s.opt.Model.Window()
 }
-
-// Decide says whether to flush and to compact. Window 0 means the model's; Flushed, Attempts and ReadOnly are looked up.
-func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
-	panic("contract")
-}
-
-// Ledger holds the flushes of the agent.
-func (s *Sidecar) Ledger() *flush.Ledger { panic("contract") }
-
-// Flush stores what is worth keeping of a conversation with the sidecar's model.
-func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome { panic("contract") }
-
-// Compact has old messages summarised. keep replaces Options.KeepRecentTokens where it is not 0. It returns ErrNoModel
-// without a model, and the errors of compact.Compactor.
-func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
-	panic("contract")
-}
-
-var _ compact.Model = llm.Model(nil)

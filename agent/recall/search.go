@@ -1,0 +1,93 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"kioku/agent"
+	"kioku/agent/prompt"
+)
+
+// call is the search of one memory.
+type call struct {
+	source
+	// done is closed, under the Recaller's lock, when outcome and hits are there.
+	done    chan struct{}
+	outcome Search
+	hits    []agent.Hit
+	// left says that nobody waits for it any more; the Recaller's lock guards it.
+	left bool
+}
+
+// search asks all memories at once and takes what comes before ctx ends. Both answers are in the order of asked.
+func (r *Recaller) search(ctx context.Context, asked []source, q agent.Query) ([]Search, []prompt.Memory) {
+	begin := time.Now()
+	calls := make([]*call, len(asked))
+	for i, s := range asked {
+		calls[i] = &call{source: s, done: make(chan struct{})}
+		if r.hangs(s.agent) {
+			calls[i].outcome = Search{Agent: s.agent, Err: ErrBusy}
+			close(calls[i].done)
+			continue
+		}
+		go r.ask(ctx, calls[i], q)
+	}
+	searches := make([]Search, len(asked))
+	var all []prompt.Memory
+	for i, c := range calls {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			if r.leave(c) {
+				searches[i] = Search{Agent: c.agent, Err: ctx.Err(), Took: time.Since(begin)}
+				continue
+			}
+		}
+		searches[i] = c.outcome
+		all = append(all, c.memories(c.hits)...)
+	}
+	return searches, all
+}
+
+// ask searches one memory.
+func (r *Recaller) ask(ctx context.Context, c *call, q agent.Query) {
+	begin := time.Now()
+	found, err := r.open(c.agent).Search(ctx, q)
+	if err != nil {
+		found.Hits = nil
+		err = fmt.Errorf("recall from %s: %w", c.agent, err)
+	}
+	c.hits = found.Hits
+	c.outcome = Search{Agent: c.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(c.done)
+	if !c.left {
+		return
+	}
+	if r.hanging[c.agent]--; r.hanging[c.agent] == 0 {
+		delete(r.hanging, c.agent)
+	}
+}
+
+// leave stops waiting for a search, and reports whether it has not ended.
+func (r *Recaller) leave(c *call) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-c.done:
+		return false
+	default:
+		c.left = true
+		r.hanging[c.agent]++
+		return true
+	}
+}
+
+// hangs reports whether a search of an agent's memory that was left has not ended.
+func (r *Recaller) hangs(agent string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hanging[agent] > 0
+}

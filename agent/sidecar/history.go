@@ -1,0 +1,74 @@
+package sidecar
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"kioku/agent/compact"
+	"kioku/agent/flush"
+	"kioku/agent/prune"
+	"kioku/agent/session"
+	"kioku/llm"
+)
+
+// ErrNoModel: there is no language model that could write a summary.
+var ErrNoModel = errors.New("no language model: set llm.provider")
+
+// Prune plans what to send in place of old tool results. Where st.Window is 0 the model's counts.
+func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan {
+	if st.Window == 0 {
+		st.Window = s.window()
+	}
+	return prune.Prune(messages, s.opt.Prune, st, now)
+}
+
+// Decide says whether to flush and to compact. Window 0 means the model's; Flushed, Attempts and ReadOnly are looked up. An
+// error is that of the ledger; the decision counts all the same, for a cycle that was not flushed yet.
+func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
+	if st.Window == 0 {
+		st.Window = s.window()
+	}
+	progress, err := s.ledger.Progress(sessionID, cycle)
+	st.Flushed, st.Attempts, st.ReadOnly = progress.Done, progress.Attempts, s.opt.ReadOnly
+	return s.opt.Flush.Decide(st), progress, err
+}
+
+// Ledger holds the flushes of the agent.
+func (s *Sidecar) Ledger() *flush.Ledger { return s.ledger }
+
+// Flush stores what is worth keeping of a conversation with the sidecar's model. It is skipped, with the reason, without a
+// model, where flushes are disabled and where memory must not be written.
+func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
+	if why := s.flushless(); why != "" {
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
+	}
+	r := flush.Runner{
+		Model: s.opt.Model, Notes: s.opt.Memories(s.opt.Agent), Ledger: s.ledger, Settings: s.opt.Flush, Now: s.opt.Now,
+	}
+	return r.Run(ctx, job)
+}
+
+// flushless says why there are no flushes, and is empty where there are.
+func (s *Sidecar) flushless() string {
+	switch {
+	case !s.opt.Flush.Enabled:
+		return "it is disabled (compaction.memoryFlush.enabled)"
+	case s.opt.ReadOnly:
+		return "memory is read-only"
+	case s.opt.Model == nil:
+		return ErrNoModel.Error()
+	}
+	return ""
+}
+
+// Compact has old messages summarised. keep replaces Options.KeepRecentTokens where it is not 0. It returns ErrNoModel
+// without a model, and the errors of compact.Compactor.
+func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
+	if s.opt.Model == nil {
+		return session.Compaction{}, ErrNoModel
+	}
+	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Counter.Count, KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)}
+	return c.Compact(ctx, v)
+}

@@ -1,0 +1,197 @@
+package sidecar_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"kioku/agent"
+	"kioku/agent/compact"
+	"kioku/agent/flush"
+	"kioku/agent/prune"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/llm"
+	"kioku/llm/llmtest"
+)
+
+// conversation returns so many messages of a user and an assistant, of about a hundred tokens each.
+func conversation(n int) session.View {
+	var v session.View
+	for i := range n {
+		m := llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("My room number is %d. %s", 1000+i, strings.Repeat("word ", 80))}
+		if i%2 == 1 {
+			m = llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("yes ", 100)}
+		}
+		tokens := session.MessageTokens(nil, m)
+		v.IDs, v.Messages, v.Counts, v.Tokens = append(v.IDs, fmt.Sprintf("%06d", i+1)), append(v.Messages, m), append(v.Counts, tokens), v.Tokens+tokens
+	}
+	return v
+}
+
+func TestPruningTakesTheWindowOfTheModel(t *testing.T) {
+	opt := options(t, remembering())
+	opt.Prune = prune.Defaults()
+	var messages []llm.Message
+	for range 5 {
+		messages = append(messages, llm.Message{Role: llm.RoleUser, Text: "go on"},
+			llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "a", Name: "exec"}}},
+			llm.Message{Role: llm.RoleTool, ToolCallID: "a", ToolName: "exec", Text: strings.Repeat("output ", 1000)})
+	}
+	st := prune.State{LastTouch: noon.Add(-prune.Defaults().TTL)}
+	if p := start(t, opt).Prune(messages, st, noon); p.Reason != prune.ReasonNoWindow {
+		t.Errorf("without a model: %s", p.Reason)
+	}
+	opt.Model = &llm.Echo{Tokens: 10_000}
+	if p := start(t, opt).Prune(messages, st, noon); len(p.New) != 2 || p.New[0].Index != 2 || p.After >= p.Before {
+		t.Errorf("%+v", p)
+	}
+	st.Window = 1_000_000
+	if p := start(t, opt).Prune(messages, st, noon); p.Reason != prune.ReasonRoom {
+		t.Errorf("with a window of its own: %s", p.Reason)
+	}
+	st.Window, opt.Prune = 0, prune.Settings{}
+	if p := start(t, opt).Prune(messages, st, noon); p.Reason != prune.ReasonOff {
+		t.Errorf("without settings: %s", p.Reason)
+	}
+}
+
+func TestWhatIsDueFollowsFromTheModelAndTheLedger(t *testing.T) {
+	opt := options(t, remembering())
+	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	s := start(t, opt)
+	decide := func(s *sidecar.Sidecar, cycle int, st flush.State) (flush.Decision, flush.Progress) {
+		t.Helper()
+		d, p, err := s.Decide("talk", cycle, st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, p
+	}
+	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || d.Compact || d.FlushAt != 176_000 || d.CompactAt != 180_000 || p.Begun {
+		t.Errorf("%+v, %+v", d, p)
+	}
+	if d, _ := decide(s, 0, flush.State{Projected: 176_000, Window: 1_000_000}); d.Flush {
+		t.Errorf("with a window of its own: %+v", d)
+	}
+	lease, err := s.Ledger().Begin("talk", 0, "me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || !p.Begun || p.Done {
+		t.Errorf("begun: %+v, %+v", d, p)
+	}
+	if err := s.Ledger().Commit(lease.ID, "me"); err != nil {
+		t.Fatal(err)
+	}
+	// Another process has the same ledger.
+	if d, p := decide(start(t, opt), 0, flush.State{Projected: 185_000}); d.Flush || !d.Compact || !p.Done {
+		t.Errorf("done: %+v, %+v", d, p)
+	}
+	if d, p := decide(s, 1, flush.State{Projected: 176_000}); !d.Flush || p.Begun {
+		t.Errorf("the next cycle: %+v, %+v", d, p)
+	}
+	opt.ReadOnly = true
+	if d, _ := decide(start(t, opt), 1, flush.State{Projected: 185_000}); d.Flush || !d.Compact || !strings.Contains(d.Reason, "read-only") {
+		t.Errorf("read-only: %+v", d)
+	}
+}
+
+// Hazard F06: a ledger that cannot be read is an error that somebody sees, and the decision is there all the same.
+func TestABrokenLedgerIsAnErrorBesideTheDecision(t *testing.T) {
+	opt := options(t, remembering())
+	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	write(t, opt.State, "agents/main/flush", "no folder")
+	d, _, err := start(t, opt).Decide("talk", 0, flush.State{Projected: 185_000})
+	if err == nil || !d.Flush || !d.Compact {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestAFlushThatCannotBeIsSkippedWithTheReason(t *testing.T) {
+	for want, change := range map[string]func(*sidecar.Options){
+		"memoryFlush.enabled": func(o *sidecar.Options) { o.Flush = flush.Settings{} },
+		"read-only":           func(o *sidecar.Options) { o.ReadOnly = true },
+		"llm.provider":        func(o *sidecar.Options) { o.Model = nil },
+	} {
+		own := remembering()
+		opt := options(t, own)
+		opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{}
+		change(&opt)
+		s := start(t, opt)
+		out := s.Flush(t.Context(), flush.Job{Session: "talk", Holder: "me", Messages: conversation(4).Messages})
+		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, want) || len(own.notes) > 0 {
+			t.Errorf("%+v, stored %v", out, own.notes)
+		}
+		if p, err := s.Ledger().Progress("talk", 0); err != nil || p.Begun {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+}
+
+func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
+	own := remembering()
+	opt := options(t, own)
+	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{}
+	s := start(t, opt)
+	job := flush.Job{Session: "talk", Holder: "me", System: "You are helpful.", Messages: conversation(1).Messages}
+	out := s.Flush(t.Context(), job)
+	if out.Outcome != session.FlushDone || len(own.notes) == 0 || len(out.Notes) != len(own.notes) || !strings.Contains(own.notes[0].Text, "1000") || own.notes[0].Source != agent.SourceFlush {
+		t.Fatalf("%+v, stored %+v", out, own.notes)
+	}
+	if _, err := os.Stat(filepath.Join(opt.State, "agents", "main", "flush")); err != nil {
+		t.Error(err)
+	}
+	stored := len(own.notes)
+	if s.Flush(t.Context(), job); len(own.notes) != stored {
+		t.Errorf("a second flush of the cycle stored %+v", own.notes[stored:])
+	}
+}
+
+// Hazard F08: over fifty flushes of a model that stores all that it was shown, the memory keeps its size.
+func TestFiftyFlushesStoreNothingThatWasRecalled(t *testing.T) {
+	own := remembering("The key is in vault 7.", "Tea at four.")
+	opt := options(t, own)
+	model := &llmtest.Script{Tokens: 200_000}
+	opt.Flush, opt.Model = flush.Defaults(), model
+	s := start(t, opt)
+	for cycle := range 50 {
+		p := s.Assemble(t.Context(), question)
+		_, block := s.Recall(t.Context(), question)
+		if len(p.Recalled) != 2 {
+			t.Fatalf("%+v", p.Recall)
+		}
+		model.Steps = append(model.Steps,
+			llmtest.Call("a", agent.ToolAppend, map[string]string{"text": block}),
+			llmtest.Call("b", agent.ToolAppend, map[string]string{"text": "> " + strings.ReplaceAll(block, "\n", "\n> ")}),
+			llmtest.Say(flush.NoReply))
+		out := s.Flush(t.Context(), flush.Job{Session: "talk", Cycle: cycle, Holder: "me", System: p.Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: question.Message}}})
+		if out.Outcome != session.FlushDone || out.Reply != "" {
+			t.Fatalf("cycle %d: %+v", cycle, out)
+		}
+	}
+	if len(own.notes) != 2 || len(model.Steps) != 150 || len(model.Requests()) != 150 {
+		t.Errorf("%d requests, stored %+v", len(model.Requests()), own.notes)
+	}
+}
+
+func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
+	opt := options(t, remembering())
+	v := conversation(40)
+	if _, err := start(t, opt).Compact(t.Context(), v, 0); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
+		t.Errorf("%v", err)
+	}
+	opt.Model, opt.KeepRecentTokens = &llm.Echo{}, 2000
+	for keep, want := range map[int]string{0: "000023", 1000: "000032"} {
+		c, err := start(t, opt).Compact(t.Context(), v, keep)
+		if err != nil || c.FirstKept != want || c.TokensAfter >= c.TokensBefore {
+			t.Errorf("keeping %d: %v, first kept %s, %d tokens of %d", keep, err, c.FirstKept, c.TokensAfter, c.TokensBefore)
+		}
+	}
+	if _, err := start(t, opt).Compact(t.Context(), v, 50_000); !errors.Is(err, compact.ErrNothing) {
+		t.Errorf("%v", err)
+	}
+}

@@ -167,6 +167,18 @@ func TestEchoSummarizesInTheSectionsThatAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestEchoTakesASummaryForNothingNew(t *testing.T) {
+	summary := user("Summary of the conversation up to here:\n\n## Decisions\n- We decided to move.")
+	got := ask(t, llm.Request{Tools: memoryTools, Messages: []llm.Message{summary, user("My desk is blue."), user("Save now, or answer NO_REPLY.")}})
+	if calls := got.Message.ToolCalls; len(calls) != 1 || !strings.Contains(string(calls[0].Input), "desk") {
+		t.Errorf("%+v", got.Message)
+	}
+	got = ask(t, llm.Request{System: "Summarize:\n## Decisions", Messages: []llm.Message{summary}})
+	if !strings.Contains(got.Message.Text, "\n- We decided to move.") {
+		t.Errorf("%s", got.Message.Text)
+	}
+}
+
 func TestEchoFillsInASchema(t *testing.T) {
 	got := ask(t, llm.Request{Messages: []llm.Message{user("hi")}, Schema: json.RawMessage(`{"type":"object","required":["a","b","c","d"],
 		"properties":{"a":{"type":"array","minItems":1,"items":{"enum":["x","y"]}},"b":{"type":["integer","null"]},"c":{"type":"object"},"d":{},"e":{"type":"string"}}}`)})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 
 	"kioku/agent/chat"
 	"kioku/agent/session"
@@ -118,7 +119,7 @@ func talk(t *testing.T, dir string, point int) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", crashEnv, dir, point))
@@ -143,17 +144,25 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	if testing.Short() {
 		step = 7
 	}
+	var group errgroup.Group
+	group.SetLimit(4)
 	for point := 1; point <= points; point += step {
 		dir := t.TempDir()
-		if out, err := talk(t, dir, point); err == nil || !strings.Contains(err.Error(), "killed") {
-			t.Fatalf("point %d: not killed: %v, %s", point, err, out)
-		}
-		if out, err := talk(t, dir, 0); err != nil {
-			t.Fatalf("point %d: after the restart: %v: %s", point, err, out)
-		}
-		if diff := cmp.Diff(want, checkCrashed(t, dir, point)); diff != "" {
-			t.Errorf("point %d: notes (-want +got):\n%s", point, diff)
-		}
+		group.Go(func() error {
+			if out, err := talk(t, dir, point); err == nil || !strings.Contains(err.Error(), "killed") {
+				return fmt.Errorf("point %d: not killed: %w, %s", point, err, out)
+			}
+			if out, err := talk(t, dir, 0); err != nil {
+				return fmt.Errorf("point %d: after the restart: %w: %s", point, err, out)
+			}
+			if diff := cmp.Diff(want, checkCrashed(t, dir, point)); diff != "" {
+				t.Errorf("point %d: notes (-want +got):\n%s", point, diff)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -161,8 +170,11 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 func checkCrashed(t *testing.T, dir string, point int) []string {
 	t.Helper()
 	w := worldIn(dir, nil)
-	w.t = t
-	entries := w.transcript("s")
+	entries, err := w.entries("s")
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
 	times, compactions, flushed := map[string]int{}, 0, map[int]int{}
 	for _, e := range entries {
 		switch {

@@ -81,7 +81,7 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 			t.Errorf("%s after %v", got, o.Took)
 		}
 		want := []agent.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
-		if diff := cmp.Diff([][]agent.Query{want, want}, [][]agent.Query{own.asked, team.asked}); diff != "" {
+		if diff := cmp.Diff(want, own.asked); diff != "" {
 			t.Error(diff)
 		}
 		m := prompt.Memory{Agent: "team", Shared: true, Path: "memory/2026-01-02.md", StartLine: 3, EndLine: 4, Score: 0.6, Date: "2026-01-02", Text: "d"}
@@ -223,4 +223,17 @@ func TestALongMessageIsSearchedByItsBeginningAndItsEnd(t *testing.T) {
 			t.Fatalf("%q from %q", q, text)
 		}
 	})
+}
+
+// Hazard C05: the transcripts of an agent whose notes are shared stay its own.
+func TestTranscriptsOfSharedAgentsAreNotSearched(t *testing.T) {
+	own, team := &fake{}, &fake{}
+	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
+	r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"team"}})
+	if diff := cmp.Diff([]string(nil), own.asked[0].Sources); diff != "" {
+		t.Errorf("sources of the own memory (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"memory", "extra"}, team.asked[0].Sources); diff != "" {
+		t.Errorf("sources of the shared memory (-want +got):\n%s", diff)
+	}
 }

@@ -53,6 +53,10 @@ func (r *Recaller) search(ctx context.Context, asked []source, q agent.Query) ([
 // ask searches one memory.
 func (r *Recaller) ask(ctx context.Context, c *call, q agent.Query) {
 	begin := time.Now()
+	if c.shared {
+		// What was said to another agent is not what that agent shares.
+		q.Sources = []string{"memory", "extra"}
+	}
 	found, err := r.open(c.agent).Search(ctx, q)
 	if err != nil {
 		found.Hits = nil

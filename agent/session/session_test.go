@@ -129,6 +129,51 @@ func TestTokensAreCountedOnceAMessage(t *testing.T) {
 	}
 }
 
+func TestWhatAFlushHasSeenIsKnownAfterACompaction(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome     string
+		before, all int // messages before the flush, and in all
+		kept        int // from which one on
+		want        int
+	}{
+		"all seen":           {session.FlushDone, 4, 4, 2, 3},
+		"some after":         {session.FlushDone, 3, 5, 2, 2},
+		"the summary alone":  {session.FlushDone, 2, 4, 2, 1},
+		"one gone too early": {session.FlushDone, 2, 4, 3, 0},
+		"failed":             {session.FlushFailed, 4, 4, 2, 0},
+		"skipped":            {session.FlushSkipped, 4, 4, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, t.TempDir(), "a")
+			var ids []string
+			for i := range c.all {
+				if i == c.before {
+					flushed(t, s, c.outcome)
+				}
+				ids = append(ids, say(t, s, user("hello")))
+			}
+			if c.before == c.all {
+				flushed(t, s, c.outcome)
+			}
+			made := session.Compaction{Summary: "short", FirstKept: ids[c.kept]}
+			if _, err := s.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.View().Flushed; got != c.want {
+				t.Errorf("seen %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// flushed appends the outcome of a flush.
+func flushed(t *testing.T, s *session.Session, outcome string) {
+	t.Helper()
+	if _, err := s.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Outcome: outcome}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
 	folder := t.TempDir()
 	s := open(t, folder, "a")
@@ -144,8 +189,8 @@ func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
 	if _, err := s.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Outcome: session.FlushDone}}); err != nil {
 		t.Fatal(err)
 	}
-	if f := s.View().Flush; f == nil || f.Outcome != session.FlushDone {
-		t.Errorf("flush %v", f)
+	if v := s.View(); v.Flush == nil || v.Flush.Outcome != session.FlushDone || v.Flushed != 5 {
+		t.Errorf("flush %v, seen %d", v.Flush, v.Flushed)
 	}
 	e, err := s.Append(session.Entry{Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "要約", FirstKept: kept}})
 	if err != nil {
@@ -157,7 +202,7 @@ func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
 	if diff := cmp.Diff(want, v.Messages); diff != "" {
 		t.Error(diff)
 	}
-	if v.IDs[0] != e.ID || v.IDs[1] != kept || v.Cycle != 1 || v.Flush != nil || len(v.Edits) > 0 || v.Bytes >= s.Size()/2 {
+	if v.IDs[0] != e.ID || v.IDs[1] != kept || v.Cycle != 1 || v.Flush != nil || v.Flushed != 2 || len(v.Edits) > 0 || v.Bytes >= s.Size()/2 {
 		t.Errorf("view %+v", v)
 	}
 	sum := 0

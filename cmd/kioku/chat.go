@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"kioku/agent/chat"
+	"kioku/agent/claude"
 	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
+	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -23,7 +26,7 @@ type chatFlags struct {
 	echo, fresh, resume bool
 	session, channel    string
 	group               bool
-	shared              []string
+	shared, tools       []string
 	window              int
 }
 
@@ -38,17 +41,14 @@ func (a *app) chatCmd() *cobra.Command {
 		Example: "  kioku chat --echo --workspace ~/notes\n  kioku chat --continue\n  echo \"When is the switch-off?\" | kioku chat --echo",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
+			if err := f.check(a.readOnly); err != nil {
 				return err
 			}
-			turn := sidecar.Turn{Channel: f.channel}
-			if cmd.Flags().Changed("group") {
-				turn.Group = &f.group
+			s, err := a.chatSetup(cmd, f)
+			if err != nil {
+				return err
 			}
-			if cmd.Flags().Changed("shared") {
-				turn.Shared = f.shared
-			}
-			return a.chat(cmd.Context(), f, turn)
+			return a.chat(cmd.Context(), s)
 		},
 	}
 	fl := cmd.Flags()
@@ -58,13 +58,14 @@ func (a *app) chatCmd() *cobra.Command {
 	fl.BoolVar(&f.fresh, "new", false, "begin a new session, which is the default")
 	fl.StringVar(&f.channel, "channel", "terminal", "`where` the agent takes the conversation to be: terminal, slack, ...")
 	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out (default: what the channel tells)")
-	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.sharedAgents)")
+	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.shared)")
+	fl.StringSliceVar(&f.tools, "tools", []string{"memory"}, "`tools` of the model: memory (memory_search, memory_get, memory_append), claude (the memory tool of Claude's API), or both")
 	fl.IntVar(&f.window, "window", 0, "`tokens` that the model takes, such as 3000 to see --echo flush and compact (default: llm.window)")
 	return cmd
 }
 
 // check returns a misuse for flags that contradict each other.
-func (f chatFlags) check() error {
+func (f chatFlags) check(readOnly bool) error {
 	n := 0
 	for _, given := range []bool{f.fresh, f.resume, f.session != ""} {
 		if given {
@@ -77,6 +78,14 @@ func (f chatFlags) check() error {
 	case f.window < 0:
 		return misuse("--window is %d; it must be at least 1", f.window)
 	}
+	for _, name := range f.tools {
+		if name != "memory" && name != "claude" {
+			return misuse("--tools is %q; it must be memory, claude or memory,claude", name)
+		}
+	}
+	if readOnly && slices.Contains(f.tools, "claude") {
+		return misuse("--tools claude writes to the memory, which --read-only forbids")
+	}
 	if f.session == "" {
 		return nil
 	}
@@ -86,26 +95,19 @@ func (f chatFlags) check() error {
 	return nil
 }
 
-// chat runs a chat, over a daemon or over an index that it keeps in step itself.
-func (a *app) chat(ctx context.Context, f chatFlags, turn sidecar.Turn) error {
-	conf, err := a.chatConfig(f)
-	if err != nil {
-		return err
-	}
-	shared := conf.SharedAgents
-	if turn.Shared != nil {
-		shared = turn.Shared
-	}
-	return a.withMemories(ctx, toRead, shared, func(m *memories) error {
-		return m.own.watching(ctx, func(ctx context.Context) error { return a.converse(ctx, conf, m, f, turn) })
-	})
+// chatSetup is what a chat is made of.
+type chatSetup struct {
+	chatFlags
+	conf  *config.Config
+	model llm.Model
+	turn  sidecar.Turn
 }
 
-// chatConfig returns the settings with those of the flags in them, or says how to get a model.
-func (a *app) chatConfig(f chatFlags) (*config.Config, error) {
+// chatSetup reads the settings, or says how to get a model.
+func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 	conf, err := a.config()
 	if err != nil {
-		return nil, err
+		return chatSetup{}, err
 	}
 	if f.echo {
 		conf.LLM.Provider, conf.LLM.Model = "echo", ""
@@ -113,10 +115,24 @@ func (a *app) chatConfig(f chatFlags) (*config.Config, error) {
 	if f.window > 0 {
 		conf.LLM.Window = f.window
 	}
-	if conf.LLM.Provider == "none" {
-		return nil, errNoModel
+	s := chatSetup{chatFlags: f, conf: conf, turn: sidecar.Turn{Channel: f.channel, Shared: conf.SharedAgents}}
+	if s.model, err = newModel(conf); err == nil && s.model == nil {
+		err = errNoModel
 	}
-	return conf, nil
+	if cmd.Flags().Changed("group") {
+		s.turn.Group = &f.group
+	}
+	if cmd.Flags().Changed("shared") {
+		s.turn.Shared = f.shared
+	}
+	return s, err
+}
+
+// chat runs a chat, over a daemon or over an index that it keeps in step itself.
+func (a *app) chat(ctx context.Context, s chatSetup) error {
+	return a.withMemories(ctx, toRead, s.turn.Shared, func(m *memories) error {
+		return m.own.watching(ctx, func(ctx context.Context) error { return a.converse(ctx, s, m) })
+	})
 }
 
 // watching runs f while the index follows the folder, unless a daemon does that or nothing may be written.
@@ -135,14 +151,14 @@ func (c *client) watching(ctx context.Context, f func(context.Context) error) er
 	return err
 }
 
-// converse makes the parts of a chat and runs it.
-func (a *app) converse(ctx context.Context, conf *config.Config, m *memories, f chatFlags, turn sidecar.Turn) (err error) {
-	r, err := a.newRepl(conf, m, turn)
+// converse runs a chat over memories.
+func (a *app) converse(ctx context.Context, s chatSetup, m *memories) (err error) {
+	r, err := a.newRepl(s, m)
 	if err != nil {
 		return err
 	}
-	id := f.session
-	if f.resume {
+	id := s.session
+	if s.resume {
 		if id, err = latest(r.folder); err != nil {
 			return err
 		}
@@ -161,31 +177,47 @@ func (a *app) converse(ctx context.Context, conf *config.Config, m *memories, f 
 }
 
 // newRepl returns a chat without a session.
-func (a *app) newRepl(conf *config.Config, m *memories, turn sidecar.Turn) (*repl, error) {
+func (a *app) newRepl(s chatSetup, m *memories) (*repl, error) {
+	folder, err := session.Folder(s.conf.State, m.own.agent)
+	if err != nil {
+		return nil, err
+	}
+	own := filepath.Dir(folder)
+	r := &repl{app: a, conf: s.conf, client: m.own, turn: s.turn, view: a.view(), folder: folder}
+	if r.tools, err = chatTools(m, own, s.tools, clockOf(s.conf)); err != nil {
+		return nil, err
+	}
 	// An index of another owner cannot be written either.
 	a.readOnly = a.readOnly || m.own.readOnly
-	model, err := newModel(conf)
+	if r.sidecar, err = a.newSidecar(s.conf, m.place, m.of, s.model); err != nil {
+		return nil, err
+	}
+	counter, err := chunker.New(s.conf.Chunking)
 	if err != nil {
 		return nil, err
 	}
-	side, err := a.newSidecar(conf, m.place, m.of, model)
-	if err != nil {
-		return nil, err
+	r.options = session.Options{Count: counter.Count, Strip: prompt.StripRecalled, Now: clockOf(s.conf)}
+	r.in, r.terminal = a.chatInput(filepath.Join(own, "chat_history"))
+	return r, nil
+}
+
+// chatTools are those of some names; state is the agent's folder in the state folder.
+func chatTools(m *memories, state string, names []string, now func() time.Time) (chat.Tools, error) {
+	var all []chat.Tools
+	for _, name := range names {
+		if name == "memory" {
+			all = append(all, chat.MemoryTools{Client: m.own.remember()})
+			continue
+		}
+		tool, err := claude.New(claude.Options{
+			Folder: filepath.Join(m.place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: prompt.StripRecalled, Now: now,
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, tool)
 	}
-	counter, err := chunker.New(conf.Chunking)
-	if err != nil {
-		return nil, err
-	}
-	folder, err := session.Folder(conf.State, m.own.agent)
-	if err != nil {
-		return nil, err
-	}
-	in, terminal := a.chatInput(filepath.Join(filepath.Dir(folder), "chat_history"))
-	return &repl{
-		app: a, conf: conf, client: m.own, sidecar: side, tools: chat.MemoryTools{Client: m.own.remember()}, turn: turn,
-		in: in, terminal: terminal, view: a.view(), folder: folder,
-		options: session.Options{Count: counter.Count, Strip: prompt.StripRecalled, Now: clockOf(conf)},
-	}, nil
+	return chat.Join(all...), nil
 }
 
 // banner says what one talks to.
@@ -205,6 +237,10 @@ func (r *repl) banner(ctx context.Context) error {
 	if r.client.readOnly {
 		r.view.note("the memory is open read-only: nothing can be stored")
 	}
-	r.view.note("%s", strings.TrimSuffix("/help shows the commands; "+map[bool]string{true: "Ctrl-D ends the chat"}[r.terminal], "; "))
+	help := "/help shows the commands"
+	if r.terminal {
+		help += "; Ctrl-D ends the chat"
+	}
+	r.view.note("%s", help)
 	return nil
 }

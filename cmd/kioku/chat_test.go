@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -147,6 +152,8 @@ func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
 	s.run("chat", "--echo", "--new", "--continue").wants(t, exitUsage, "exclude each other")
 	s.run("chat", "--echo", "--session", "../x").wants(t, exitUsage, "is no valid id")
 	s.run("chat", "--echo", "--window", "-1").wants(t, exitUsage, "--window is -1")
+	s.run("chat", "--echo", "--tools", "hammer").wants(t, exitUsage, `--tools is "hammer"`)
+	s.run("chat", "--echo", "--tools", "claude", "--read-only").wants(t, exitUsage, "--read-only forbids")
 	s.run("chat", "--set", "llm.provider=openai").wants(t, exitUsage, "llm.apiKey")
 }
 
@@ -290,4 +297,50 @@ func TestMEMORYStaysOutOfAGroup(t *testing.T) {
 		}
 	}
 	s.chat([]string{"What is the task runner called?"}, "--channel", "discord", "--group=false").shows(t, exitOK, "tanuki")
+}
+
+func TestASecondCtrlCEndsAChatThatDoesNotHeedTheFirst(t *testing.T) {
+	if folder := os.Getenv("KIOKU_TEST_STUBBORN"); folder != "" {
+		beStubborn(t, folder)
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), "KIOKU_TEST_STUBBORN="+t.TempDir())
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		all = append(all, lines.Text())
+		if line := lines.Text(); line == "busy" || strings.HasPrefix(line, "· canceling") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+		t.Errorf("exit %v: %q", err, all)
+	}
+	if want := "· ended; kioku chat --continue goes on with session busy"; len(all) != 3 || all[2] != want {
+		t.Errorf("said %q, want %q at the end", all, want)
+	}
+}
+
+// beStubborn has a chat do something that no context ends.
+func beStubborn(t *testing.T, folder string) {
+	s, _, err := session.Open(folder, "busy", session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt)
+	r := &repl{app: &app{signals: signals}, view: &view{out: io.Discard, notes: os.Stderr}, session: s}
+	t.Error(r.attend(t.Context(), func(context.Context) error {
+		fmt.Fprintln(os.Stderr, "busy")
+		select {}
+	}))
 }

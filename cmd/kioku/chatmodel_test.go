@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -144,6 +146,24 @@ func TestAModelSearchesAndStoresAndItsAnswerIsShown(t *testing.T) {
 	}
 	if !strings.Contains(s.day(), "Ines looks after the boiler.") {
 		t.Errorf("today's file holds %q", s.day())
+	}
+}
+
+func TestTheMemoryToolOfClaudeWritesNotesThatAreRecalled(t *testing.T) {
+	s := newSandbox(t, notes())
+	p := newProvider(t,
+		calls("memory", `{"command":"create","path":"/memories/people.md","file_text":"# People\n\nInes looks after the boiler.\n"}`),
+		says("Noted."), says("Ines."),
+	)
+	s.stdin = "Ines looks after the boiler.\nWho looks after the boiler?\n"
+	got := s.run(append([]string{"chat", "--tools", "claude"}, p.flags()...)...)
+	got.shows(t, exitOK, "Noted.\nInes.\n", "· memory command=\"create\" ", "memory/people.md#L")
+	asked := p.asked()
+	if len(asked) != 3 || len(asked[0].Tools) != 1 || asked[0].Tools[0].Function.Name != "memory" {
+		t.Errorf("asked %+v", asked)
+	}
+	if text, err := os.ReadFile(filepath.Join(s.workspace, "memory", "people.md")); err != nil || !strings.Contains(string(text), "Ines") {
+		t.Errorf("got %q, %v", text, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package examples_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -45,13 +46,11 @@ func remembers(t *testing.T, ex example) {
 	said := d.talk(t, ex, "first", append([]string{
 		"What does Mia drink in the morning?",
 		"remember The cellar key is under the third stone.",
-		"search cellar key",
 		"My dentist appointment is on 2026-03-09 with Dr. Aoki.",
 	}, chatter(12)...)...)
 	inOrder(t, said,
 		"[recalled MEMORY.md:1]", "I remember: - Mia drinks green tea in the morning.",
 		"[memory_append ", "Done: stored in memory/",
-		"[memory_search ", "Done: memory/", ": The cellar key is under the third stone.",
 		"[flush committed: 1 notes, silent]",
 		"[compacted: ",
 	)
@@ -65,8 +64,12 @@ func remembers(t *testing.T, ex example) {
 	said = d.talk(t, ex, "crashed", "Hello?")
 	inOrder(t, said, "[flush committed: 1 notes, resumed, silent]")
 
-	said = d.talk(t, ex, "another", "When is my dentist appointment?", "What is my brother called?")
-	inOrder(t, said, "I remember: My dentist appointment is on 2026-03-09", "I remember: My brother is called Jonas.")
+	d.sync(t)
+	said = d.talk(t, ex, "another", "When is my dentist appointment?", "What is my brother called?", "search cellar key")
+	inOrder(t, said,
+		"I remember: My dentist appointment is on 2026-03-09", "I remember: My brother is called Jonas.",
+		"[memory_search ", "Done: memory/", ": The cellar key is under the third stone.",
+	)
 }
 
 // chatter is what fills a window: long questions about nothing.
@@ -222,15 +225,33 @@ func (d daemon) talk(t *testing.T, ex example, session string, lines ...string) 
 	return string(out)
 }
 
-// crashInFlush begins a flush as an agent would that is killed before it has stored anything.
-func (d daemon) crashInFlush(t *testing.T, holder, session, fact string) {
+// dial connects to the daemon.
+func (d daemon) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient(d.target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	_, err = kiokuv1.NewAgentServiceClient(conn).BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// sync waits until all notes are indexed.
+func (d daemon) sync(t *testing.T) {
+	t.Helper()
+	stream, err := kiokuv1.NewMemoryServiceClient(d.dial(t)).Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"})
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+}
+
+// crashInFlush begins a flush as an agent would that is killed before it has stored anything.
+func (d daemon) crashInFlush(t *testing.T, holder, session, fact string) {
+	t.Helper()
+	_, err := kiokuv1.NewAgentServiceClient(d.dial(t)).BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{
 		Agent: "main", Session: session, Holder: holder, Messages: []*kiokuv1.ChatMessage{{Id: "m1", Role: "user", Text: fact}},
 	})
 	if err != nil {

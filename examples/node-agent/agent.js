@@ -68,8 +68,9 @@ async function tool({name, input}) {
     const note = await memory.MemoryAppend({...input, source: 'agent'});
     return `stored in ${note.path}:${note.start_line}`;
   }
-  const {results} = await memory.MemorySearch({...input, max_results: 3});
-  return results.map((h) => `${h.citation}: ${lastLine(h.snippet)}`).join('; ') || 'nothing found';
+  const {results, degraded} = await memory.MemorySearch({...input, max_results: 3});
+  const lines = results.map((h) => `${h.citation}: ${lastLine(h.snippet)}`);
+  return (lines.length > 0 ? lines : ['nothing found', ...degraded.map((d) => d.text)]).join('; ');
 }
 
 // makeRoom has memories stored before old messages become a summary, and goes on with a flush that a crash has ended.

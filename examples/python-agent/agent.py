@@ -84,8 +84,9 @@ class Agent:
         if name == "memory_append":
             note = self.memory.MemoryAppend(source="agent", **fields)
             return "stored in %s:%d" % (note.path, note.start_line)
-        hits = self.memory.MemorySearch(max_results=3, **fields).results
-        return "; ".join("%s: %s" % (h.citation, last_line(h.snippet)) for h in hits) or "nothing found"
+        found = self.memory.MemorySearch(max_results=3, **fields)
+        lines = ["%s: %s" % (h.citation, last_line(h.snippet)) for h in found.results]
+        return "; ".join(lines or ["nothing found"] + [d.text for d in found.degraded])
 
     def make_room(self, text):
         """Has memories stored before old messages become a summary, and goes on with a flush that a crash has ended."""

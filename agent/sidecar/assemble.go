@@ -102,17 +102,6 @@ func (s *Sidecar) settle(t Turn) Turn {
 	return t
 }
 
-// remember recalls for a settled turn's prompt.
-func (s *Sidecar) remember(ctx context.Context, t Turn) recall.Outcome {
-	switch {
-	case t.Mode != bootstrap.Full:
-		return recall.Outcome{Skipped: recall.SkippedMode}
-	case t.NoRecall || s.opt.NoRecall:
-		return recall.Outcome{Skipped: recall.SkippedOff}
-	}
-	return s.search(ctx, t)
-}
-
 // search recalls for a settled turn.
 func (s *Sidecar) search(ctx context.Context, t Turn) recall.Outcome {
 	return s.recall.Recall(ctx, recall.Request{Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Now: t.Now})

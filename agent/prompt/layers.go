@@ -136,6 +136,7 @@ func (a *assembly) runtime(now *part) layer {
 	}
 	l := layer{name: LayerRuntime, parts: []*part{{name: LayerRuntime, heading: "## Runtime Context\n\n", text: strings.Join(facts, "\n")}}}
 	if now != nil {
+		now.tight = true
 		l.parts = append(l.parts, now)
 	}
 	return l
@@ -145,7 +146,11 @@ func (a *assembly) time() string {
 	if a.Now.IsZero() {
 		return ""
 	}
-	return "- Time: " + a.Now.Format("Monday, 2006-01-02 15:04 (MST, UTC-07:00)")
+	zone := "MST, UTC-07:00"
+	if name, offset := a.Now.Zone(); offset == 0 && name == "UTC" {
+		zone = name
+	}
+	return "- Time: " + a.Now.Format("Monday, 2006-01-02 15:04 ("+zone+")")
 }
 
 func (a *assembly) channel() layer {

@@ -112,6 +112,8 @@ type part struct {
 	// short takes the place of text before that is left out.
 	short    string
 	volatile bool
+	// tight parts go on in the list of the part before them.
+	tight bool
 	// memories are those that text shows.
 	memories []Memory
 	// tokens of heading and text.
@@ -222,21 +224,25 @@ func (a *assembly) layerTokens(l layer) int {
 func (a *assembly) join(layers []layer) {
 	var b strings.Builder
 	stable, changing := 0, false
-	write := func(text string) {
+	write := func(text, space string) {
 		if b.Len() > 0 {
-			b.WriteString("\n\n")
+			b.WriteString(space)
 		}
 		b.WriteString(text)
 	}
 	for _, l := range layers {
 		tokens, begin := a.layerTokens(l), b.Len()
 		if tokens > 0 && l.heading != "" {
-			write(l.heading)
+			write(l.heading, "\n\n")
 		}
-		for _, p := range l.parts {
+		for i, p := range l.parts {
 			changing = changing || p.volatile
-			if p.text != "" {
-				write(p.String())
+			switch {
+			case p.text == "":
+			case p.tight && l.parts[i-1].text != "":
+				write(p.String(), "\n")
+			default:
+				write(p.String(), "\n\n")
 			}
 			if p.text != "" && !changing {
 				stable = b.Len()

@@ -80,7 +80,7 @@ func TestTheEightLayersStandInTheirOrder(t *testing.T) {
 	}
 	inOrder(t, r.Prompt, "memory/2026-01-01.md#L3-L5", "memory/2026-01-02.md#L3-L5", "memory/2026-01-03.md#L3-L5", "### Using Memory\n\n", "memory_search",
 		"\n\n## HEARTBEAT.md\n\ntext of HEARTBEAT.md\n\n## BOOTSTRAP.md\n\ntext of BOOTSTRAP.md\n\n## AGENTS.md\n\ntext of AGENTS.md\n\n## USER.md\n\ntext of USER.md\n\n"+
-			"## Runtime Context\n\n- Agent: main\n- Model: echo\n- Channel: terminal\n- Mode: full\n\n- Time: Monday, 2026-03-02 12:05 (JST, UTC+09:00)\n\n## Channel\n\nYou are responding in a terminal.")
+			"## Runtime Context\n\n- Agent: main\n- Model: echo\n- Channel: terminal\n- Mode: full\n- Time: Monday, 2026-03-02 12:05 (JST, UTC+09:00)\n\n## Channel\n\nYou are responding in a terminal.")
 }
 
 func TestEmptyLayersAreLeftOut(t *testing.T) {

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"kioku"
 	"kioku/agent"
 	"kioku/agent/bootstrap"
@@ -101,6 +104,43 @@ func TestAFactOutlivesFlushCrashAndCompaction(t *testing.T) {
 	compactLong(t, h, messages)
 	h.sync(t)
 	wantRecalled(t, h, "What is the order number of the boiler?", "INV-2041")
+}
+
+// Hazard F08: over fifty rounds of an agent that stores all that it was shown, the memory keeps its size; what stands beside
+// it is stored.
+func TestWhatWasRecalledIsNotStoredAgain(t *testing.T) {
+	workspace, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte(notes["MEMORY.md"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := openHouse(t, workspace, state)
+	defer h.close()
+	h.sync(t)
+	question := "What does Hana like to drink, tea or coffee?"
+	recalled := func() string {
+		got, err := h.agents.Recall(t.Context(), &kiokuv1.RecallRequest{Agent: "main", Message: question, Channel: "terminal"})
+		if err != nil || !strings.Contains(got.GetBlock(), "green tea") {
+			t.Fatalf("recall = %v, %v", got, err)
+		}
+		return got.GetBlock()
+	}
+	for range 50 {
+		_, err := h.memory.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: recalled()})
+		if status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "recalled from memory") {
+			t.Fatalf("append = %v", err)
+		}
+	}
+	if days, err := os.ReadDir(filepath.Join(workspace, "memory")); err == nil {
+		t.Errorf("stored %v", days)
+	}
+	got, err := h.memory.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: recalled() + "\n\nShe is allergic to milk."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day, err := os.ReadFile(filepath.Join(workspace, got.GetPath()))
+	if err != nil || !strings.Contains(string(day), "allergic to milk") || strings.Contains(string(day), "green tea") {
+		t.Errorf("stored %q, %v", day, err)
+	}
 }
 
 // longTalk has a fact in its first message, and then much noise.

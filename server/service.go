@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"kioku"
+	"kioku/agent/prompt"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -93,8 +95,12 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	if err != nil {
 		return nil, err
 	}
+	text, err := ownWords(req.GetText())
+	if err != nil {
+		return nil, err
+	}
 	added, err := m.Append(ctx, kioku.Note{
-		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
+		Text: text, Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
 	})
 	if err != nil {
 		return nil, err
@@ -102,6 +108,16 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	return &kiokuv1.MemoryAppendResponse{
 		Path: added.Path, StartLine: int32Of(added.StartLine), Deduplicated: added.Deduplicated,
 	}, nil
+}
+
+// ownWords returns a text without the memories that were recalled into the conversation it is from. It returns an error,
+// worded for a model, for a text that consists of nothing else: otherwise memory would fill up with itself.
+func ownWords(text string) (string, error) {
+	own := prompt.StripRecalled(text)
+	if strings.TrimSpace(own) == "" && strings.TrimSpace(text) != "" {
+		return "", &search.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
+	}
+	return own, nil
 }
 
 // Status describes the index of an agent.

@@ -8,14 +8,12 @@ import (
 	"strings"
 
 	"kioku/agent"
-	"kioku/agent/recall"
 	"kioku/llm"
 )
 
 // MemoryTools are the tools of a memory: memory_search, memory_get and memory_append.
 //
-// A note is recorded with its Source. What was recalled into the conversation is taken out of it, and a note that consists of
-// nothing else is refused, because it is stored already.
+// A note is recorded with its Source. The service takes out of it what was recalled into the conversation.
 type MemoryTools struct{ Client *agent.Client }
 
 // List implements Tools.
@@ -30,9 +28,8 @@ func (m MemoryTools) List() []llm.Tool {
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
 	return m.Client.CallWith(ctx, name, input, func(note agent.Note) (agent.Note, error) {
-		note, err := recall.StripNote(note)
 		note.Source = Source(ctx)
-		return note, err
+		return note, nil
 	})
 }
 

@@ -3,7 +3,6 @@ package chat_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,31 +89,6 @@ func frame(t *testing.T, w *world, message string) string {
 		t.Fatalf("nothing was recalled:\n%s", p.Prompt)
 	}
 	return p.Prompt[from : to+strings.Index(p.Prompt[to:], ">")+1]
-}
-
-// Hazard F08: what was recalled is no note, and what stands beside it is kept.
-func TestANoteOfNothingButRecalledTextIsRefused(t *testing.T) {
-	w := newWorld(t, script())
-	w.notes.MemoryAppend(t.Context(), note("The meeting room is blue."))
-	block := frame(t, w, "which meeting room?")
-	tools := chat.MemoryTools{Client: w.client()}
-	call := func(text string) (json.RawMessage, error) {
-		input, err := json.Marshal(map[string]string{"content": text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tools.Call(t.Context(), agent.ToolAppend, input)
-	}
-	var refused *agent.InputError
-	if _, err := call(block); !errors.As(err, &refused) || !strings.Contains(err.Error(), "recalled from memory") {
-		t.Errorf("%v", err)
-	}
-	if _, err := call(block + "\nThe new room is green."); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff("The meeting room is blue.\nThe new room is green.", w.notes.text()); diff != "" {
-		t.Errorf("notes (-want +got):\n%s", diff)
-	}
 }
 
 // parrot repeats what was recalled, as an answer, as a note and in each flush.

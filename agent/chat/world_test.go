@@ -68,17 +68,22 @@ func (n *notebook) MemorySearch(_ context.Context, req *kiokuv1.MemorySearchRequ
 	return resp, n.err
 }
 
-// MemoryAppend writes a line, unless there is one with the same text or key.
+// MemoryAppend writes a line, unless there is one with the same text or key. As the service does it takes out what was
+// recalled, and refuses a text of nothing else.
 func (n *notebook) MemoryAppend(_ context.Context, req *kiokuv1.MemoryAppendRequest, _ ...grpc.CallOption) (*kiokuv1.MemoryAppendResponse, error) {
 	if n.err != nil {
 		return nil, n.err
 	}
 	n.step("append begins")
 	defer n.step("append ends")
+	note := strings.TrimSpace(prompt.StripRecalled(req.GetText()))
+	if note == "" {
+		return nil, status.Error(codes.InvalidArgument, "text: was recalled from memory and is stored there already")
+	}
 	for i, line := range n.lines() {
 		text, rest, _ := strings.Cut(line, "\t")
 		key, _, _ := strings.Cut(rest, "\t")
-		if text == req.GetText() || key != "" && key == req.GetIdempotencyKey() {
+		if text == note || key != "" && key == req.GetIdempotencyKey() {
 			return &kiokuv1.MemoryAppendResponse{Path: "memory/notes.md", StartLine: int32(i + 1), Deduplicated: true}, nil
 		}
 	}
@@ -87,7 +92,7 @@ func (n *notebook) MemoryAppend(_ context.Context, req *kiokuv1.MemoryAppendRequ
 		return nil, status.Error(codes.Internal, err.Error())
 	}
 	defer f.Close()
-	fmt.Fprintf(f, "%s\t%s\t%s\n", req.GetText(), req.GetIdempotencyKey(), req.GetSource())
+	fmt.Fprintf(f, "%s\t%s\t%s\n", note, req.GetIdempotencyKey(), req.GetSource())
 	return &kiokuv1.MemoryAppendResponse{Path: "memory/notes.md", StartLine: int32(len(n.lines()))}, nil
 }
 

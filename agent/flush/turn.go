@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"kioku/agent"
-	"kioku/agent/prompt"
 	"kioku/llm"
 )
 
@@ -201,11 +200,7 @@ func (t *turn) note(call llm.ToolCall) (agent.Note, error) {
 	if strings.TrimSpace(input.Text) == "" {
 		return refuse("text", "must not be blank")
 	}
-	text := prompt.StripRecalled(input.Text)
-	if strings.TrimSpace(text) == "" {
-		return refuse("text", "was recalled from memory and is stored there already; save only what is new")
-	}
-	return agent.Note{Text: text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
+	return agent.Note{Text: input.Text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
 }
 
 func addUsage(sum *llm.Usage, u llm.Usage) {

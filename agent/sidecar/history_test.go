@@ -15,7 +15,6 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
-	"kioku/llm/llmtest"
 )
 
 // conversation returns so many messages of a user and an assistant, of about a hundred tokens each.
@@ -148,33 +147,6 @@ func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
 	stored := len(own.notes)
 	if s.Flush(t.Context(), job); len(own.notes) != stored {
 		t.Errorf("a second flush of the cycle stored %+v", own.notes[stored:])
-	}
-}
-
-// Hazard F08: over fifty flushes of a model that stores all that it was shown, the memory keeps its size.
-func TestFiftyFlushesStoreNothingThatWasRecalled(t *testing.T) {
-	own := remembering("The key is in vault 7.", "Tea at four.")
-	opt := options(t, own)
-	model := &llmtest.Script{Tokens: 200_000}
-	opt.Flush, opt.Model = flush.Defaults(), model
-	s := start(t, opt)
-	for cycle := range 50 {
-		p := s.Assemble(t.Context(), question)
-		_, block := s.Recall(t.Context(), question)
-		if len(p.Recalled) != 2 {
-			t.Fatalf("%+v", p.Recall)
-		}
-		model.Steps = append(model.Steps,
-			llmtest.Call("a", agent.ToolAppend, map[string]string{"text": block}),
-			llmtest.Call("b", agent.ToolAppend, map[string]string{"text": "> " + strings.ReplaceAll(block, "\n", "\n> ")}),
-			llmtest.Say(flush.NoReply))
-		out := s.Flush(t.Context(), flush.Job{Session: "talk", Cycle: cycle, Holder: "me", System: p.Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: question.Message}}})
-		if out.Outcome != session.FlushDone || out.Reply != "" {
-			t.Fatalf("cycle %d: %+v", cycle, out)
-		}
-	}
-	if len(own.notes) != 2 || len(model.Steps) != 150 || len(model.Requests()) != 150 {
-		t.Errorf("%d requests, stored %+v", len(model.Requests()), own.notes)
 	}
 }
 

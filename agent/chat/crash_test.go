@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,7 +143,7 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 		t.Fatalf("%d points, notes %q: the test does not test", points, want)
 	}
 	step := 1
-	if testing.Short() {
+	if testing.Short() || slow() {
 		step = 7
 	}
 	var group errgroup.Group
@@ -165,6 +166,12 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// slow reports whether this is a build with the race detector, in which each process takes ten times as long.
+func slow() bool {
+	info, _ := debug.ReadBuildInfo()
+	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // checkCrashed checks what a conversation has left and returns its notes.

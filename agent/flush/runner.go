@@ -59,7 +59,7 @@ type Outcome struct {
 // a flush that fails must not hold up a turn. The outcome says what happened.
 //
 // It is skipped where somebody else holds the flush, and where memory must not be written. Every answer of the model is on
-// disk before its calls are carried out. A flush that was cut short, also by a crash, goes on with the answers that it has,
+// disk before its calls are carried out, and what was recalled from memory is taken out of its notes. A flush that was cut short, also by a crash, goes on with the answers that it has,
 // so that each note is stored once, under the same key.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 	if r.Model == nil {

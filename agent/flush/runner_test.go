@@ -15,6 +15,7 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
@@ -166,6 +167,29 @@ func TestALongTermTargetAndOtherNamesOfTheTextMakeADailyNote(t *testing.T) {
 	r.Run(t.Context(), job())
 	if len(notes.notes) != 1 || notes.notes[0].Target != agent.Daily || notes.notes[0].Category != "fact" {
 		t.Errorf("%+v", notes.notes)
+	}
+}
+
+// Hazard F08: a model that saves what was recalled, over and over, makes memory no longer.
+func TestRecalledMemoriesAreNotStoredAgain(t *testing.T) {
+	block, _ := prompt.Frame(prompt.Input{Recalled: []prompt.Memory{{Path: "a.md", StartLine: 1, Text: "The launch is in May."}}})
+	if !strings.Contains(block, "The launch is in May.") {
+		t.Fatalf("nothing is recalled: %q", block)
+	}
+	notes := &store{}
+	for cycle := range 50 {
+		r, model := runner(t, notes, save(block), llmtest.Say("NO_REPLY"))
+		j := job()
+		j.Cycle = cycle
+		out := r.Run(t.Context(), j)
+		if told := model.Requests()[1].Messages; out.Outcome != session.FlushDone || !told[len(told)-1].Failed {
+			t.Fatalf("%+v", out)
+		}
+	}
+	r, _ := runner(t, notes, save("It is in June now.\n\n"+block), llmtest.Say("NO_REPLY"))
+	r.Run(t.Context(), job())
+	if diff := cmp.Diff([]string{"It is in June now."}, notes.texts()); diff != "" {
+		t.Error(diff)
 	}
 }
 

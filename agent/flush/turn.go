@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"kioku/agent"
+	"kioku/agent/prompt"
 	"kioku/llm"
 )
 
@@ -200,7 +201,11 @@ func (t *turn) note(call llm.ToolCall) (agent.Note, error) {
 	if strings.TrimSpace(input.Text) == "" {
 		return refuse("text", "must not be blank")
 	}
-	return agent.Note{Text: input.Text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
+	text := prompt.StripRecalled(input.Text)
+	if strings.TrimSpace(text) == "" {
+		return refuse("text", "was recalled from memory and is stored there already; save only what is new")
+	}
+	return agent.Note{Text: text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
 }
 
 func addUsage(sum *llm.Usage, u llm.Usage) {

@@ -23,11 +23,11 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 }
 
 // Flush stores what is worth keeping now, also before the threshold. Where this cycle has done so, where memory cannot be
-// written, and where nothing was said, the outcome is session.FlushSkipped with the reason.
+// written, and where nothing was said since, the outcome is session.FlushSkipped with the reason.
 func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome {
 	v := c.opt.Session.View()
-	if len(v.Messages) == 0 {
-		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said yet"}
+	if v.Flushed == len(v.Messages) {
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said that is not in memory already"}
 	}
 	t := c.begin(c.assemble(ctx, "", true), each)
 	d, _, err := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})

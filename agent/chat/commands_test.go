@@ -25,6 +25,7 @@ func TestAFlushThatIsAskedForRunsOnceACycle(t *testing.T) {
 	if out := c.Flush(t.Context(), l.each); out.Outcome != session.FlushDone || len(out.Notes) != 1 || !l.has("flush done") {
 		t.Errorf("%+v, %q", out, l.lines)
 	}
+	w.seed("And the cups are blue", "noted", 0)
 	out := c.Flush(t.Context(), nil)
 	if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, "already") {
 		t.Errorf("again: %+v", out)
@@ -57,6 +58,39 @@ func TestACompactionThatIsAskedForFlushesFirst(t *testing.T) {
 	}
 	if s := c.Status(); s.Cycle != 1 || s.Flush != nil {
 		t.Errorf("status %+v", s)
+	}
+}
+
+// What is said after an early flush of the cycle is flushed before it goes, and the model is told what it has seen.
+func TestNothingGoesUnflushedBecauseAFlushCameEarly(t *testing.T) {
+	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."), remember("The cups are blue."), none)
+	model.Tokens = 10_000
+	w := newWorld(t, model)
+	c := w.start("s")
+	w.seed("The tea is green", "noted", 0)
+	c.Flush(t.Context(), nil)
+	w.seed("The cups are blue", "noted", 0)
+	w.seed(long(4000), "noted", 0)
+	var l log
+	if _, err := c.Compact(t.Context(), l.each); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"flush done", "compacted"}, l.lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if got := w.notes.text(); got != "The tea is green.\nThe cups are blue." {
+		t.Errorf("notes %q", got)
+	}
+	var asked []string
+	for _, m := range model.Requests()[3].Messages[:4] {
+		asked = append(asked, spoken(m))
+	}
+	want := []string{"user: The tea is green", "assistant: noted", "user: [What was said up to here is in memory already. Save only what follows.]", "user: The cups are blue"}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("the second flush (-want +got):\n%s", diff)
+	}
+	if out := c.Flush(t.Context(), nil); out.Outcome != session.FlushSkipped || len(model.Requests()) != 5 {
+		t.Errorf("nothing new: %+v", out)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"kioku/agent"
-	"kioku/agent/prompt"
+	"kioku/agent/recall"
 	"kioku/llm"
 )
 
@@ -30,12 +30,9 @@ func (m MemoryTools) List() []llm.Tool {
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
 	return m.Client.CallWith(ctx, name, input, func(note agent.Note) (agent.Note, error) {
-		own := prompt.StripRecalled(note.Text)
-		if strings.TrimSpace(own) == "" && strings.TrimSpace(note.Text) != "" {
-			return note, &agent.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; say in words of your own what is new, or store nothing"}
-		}
-		note.Text, note.Source = own, Source(ctx)
-		return note, nil
+		note, err := recall.StripNote(note)
+		note.Source = Source(ctx)
+		return note, err
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/chat"
+	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/llmtest"
@@ -117,15 +118,21 @@ func TestANoteOfNothingButRecalledTextIsRefused(t *testing.T) {
 }
 
 // parrot repeats what was recalled, as an answer, as a note and in each flush.
-type parrot struct{ turns int }
+type parrot struct {
+	turns int
+	frame string
+}
 
 func (p *parrot) Name() string { return "parrot" }
 func (p *parrot) Window() int  { return 200_000 }
 func (p *parrot) Generate(_ context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
-	m := llm.Message{Role: llm.RoleAssistant, Text: "I know:\n" + req.System[max(strings.Index(req.System, "<recalled-memories"), 0):]}
+	if at := strings.Index(req.System, "<recalled-memories"); at >= 0 {
+		p.frame = req.System[at:]
+	}
+	m := llm.Message{Role: llm.RoleAssistant, Text: "I know:\n" + p.frame}
 	if req.Messages[len(req.Messages)-1].Role == llm.RoleUser {
 		p.turns++
-		input, err := json.Marshal(map[string]string{"text": m.Text[len("I know:\n"):]})
+		input, err := json.Marshal(map[string]string{"text": p.frame})
 		if err != nil {
 			return llm.Response{}, err
 		}
@@ -152,6 +159,9 @@ func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 	})
 	for range 50 {
 		w.say(c, "which meeting room was it?", nil)
+	}
+	if out := c.Flush(t.Context(), nil); out.Outcome != session.FlushDone || len(out.Notes) > 0 {
+		t.Errorf("flush %+v", out)
 	}
 	if after := size(); after != before {
 		t.Errorf("memory grew from %d to %d bytes: %q", before, after, w.notes.text())

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"time"
 
+	"kioku/agent"
 	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
+	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/llm"
 )
@@ -45,7 +47,7 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
 	}
 	r := flush.Runner{
-		Model: s.opt.Model, Notes: s.opt.Memories(s.opt.Agent), Ledger: s.ledger, Settings: s.opt.Flush, Now: s.opt.Now,
+		Model: s.opt.Model, Notes: notes{s.opt.Memories(s.opt.Agent)}, Ledger: s.ledger, Settings: s.opt.Flush, Now: s.opt.Now,
 	}
 	return r.Run(ctx, job)
 }
@@ -61,6 +63,18 @@ func (s *Sidecar) flushless() string {
 		return ErrNoModel.Error()
 	}
 	return ""
+}
+
+// notes stores what is not from memory.
+type notes struct{ memory Memory }
+
+// Append implements flush.Notes.
+func (n notes) Append(ctx context.Context, note agent.Note) (agent.Appended, error) {
+	note, err := recall.StripNote(note)
+	if err != nil {
+		return agent.Appended{}, err
+	}
+	return n.memory.Append(ctx, note)
 }
 
 // Compact has old messages summarised. keep replaces Options.KeepRecentTokens where it is not 0. It returns ErrNoModel

@@ -157,7 +157,7 @@ func (s *server) lost(err error, arrived string) error {
 	case arrived != "":
 		message = fmt.Sprintf("%s: the answer broke off after %s: %v", s.name, arrived, err)
 	case errors.Is(err, errSilence):
-		message = fmt.Sprintf("%s: no answer within %s: check that the server answers, or set llm.timeout", s.name, s.timeout)
+		message = fmt.Sprintf("%s: no answer within %s: check that the server answers, or set llm.timeoutSeconds", s.name, s.timeout)
 	}
 	return &Error{Kind: KindUnavailable, Message: message, Err: err, begun: arrived != ""}
 }

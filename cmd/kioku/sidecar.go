@@ -47,7 +47,7 @@ func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(
 		Bootstrap: files, Skills: skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
 		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
 		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
-		Key: frameKey(state), Now: clockOf(conf),
+		Key: frameKey(state, !a.readOnly), Now: clockOf(conf),
 	})
 }
 
@@ -69,12 +69,12 @@ func (a *app) sidecars(conf *config.Config, places []config.Place, memories func
 // frameKeyBytes is how long the key of the frames around recalled memories is.
 const frameKeyBytes = 32
 
-// frameKey returns the key of a state folder, which it makes where there is none: with it the same turn has the same prompt
-// in every process. It returns nil where it can neither be read nor written; then each process has one of its own.
-func frameKey(state string) []byte {
+// frameKey returns the key of a state folder, which it makes where there is none and it may: with it the same turn has the
+// same prompt in every process. It returns nil where it can neither be read nor made; then each process has one of its own.
+func frameKey(state string, mayMake bool) []byte {
 	path := filepath.Join(state, "frame.key")
 	key, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && mayMake {
 		if err = makeKey(path); err == nil {
 			key, err = os.ReadFile(path)
 		}

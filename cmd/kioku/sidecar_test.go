@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +62,7 @@ func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
 	keys := make([][]byte, 8)
 	var all sync.WaitGroup
 	for i := range keys {
-		all.Go(func() { keys[i] = frameKey(state) })
+		all.Go(func() { keys[i] = frameKey(state, true) })
 	}
 	all.Wait()
 	for _, key := range keys {
@@ -77,7 +78,7 @@ func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the folder holds %v, %v", entries, err)
 	}
-	if other := frameKey(t.TempDir()); bytes.Equal(other, keys[0]) {
+	if other := frameKey(t.TempDir(), true); bytes.Equal(other, keys[0]) {
 		t.Error("two folders have one key")
 	}
 }
@@ -92,8 +93,15 @@ func TestAKeyThatCannotBeUsedIsLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, state := range []string{short, filepath.Join(file, "state")} {
-		if key := frameKey(state); key != nil {
+		if key := frameKey(state, true); key != nil {
 			t.Errorf("%s has the key %x", state, key)
 		}
+	}
+	unwritten := filepath.Join(t.TempDir(), "state")
+	if key := frameKey(unwritten, false); key != nil {
+		t.Errorf("a key was made: %x", key)
+	}
+	if _, err := os.Stat(unwritten); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder was made: %v", err)
 	}
 }

@@ -37,8 +37,7 @@ func (c *Config) StateDir() (string, error) {
 
 // Place returns the folder of an agent: the workspace of a flag or the environment, the agent's own in the file,
 // the file's common one where it belongs to this agent, else the working directory where it holds MEMORY.md or
-// memory/. Where there is none it returns ErrNoWorkspace, and the
-// place without a folder.
+// memory/. Where there is none it returns ErrNoWorkspace, and the place without a folder.
 func (c *Config) Place(agent string) (Place, error) {
 	if err := CheckAgent(agent); err != nil {
 		return Place{}, &Error{Key: "agent", Problem: err.Error()}

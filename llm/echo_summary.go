@@ -21,6 +21,8 @@ var (
 	identifying = regexp.MustCompile(`(?i)identifier|識別|标识|\bids?\b`)
 	// identifier finds what a summary must keep letter by letter: addresses, paths, dates, and words with digits.
 	identifier = regexp.MustCompile(`https?://[^\s"'<>)\]]+|(?:~|\.{1,2})?(?:/[\w.@-]+){2,}|[\w.-]+/[\w./-]*\w|\b\d{4}-\d{2}-\d{2}\b|\b[\w-]+\.[A-Za-z]{1,5}\b|\b[A-Za-z][\w-]*\d[\w-]*\b|\b\d+[A-Za-z][\w-]*\b|#\d+`)
+	// listed is a list of what a request wants to stand in the summary.
+	listed = regexp.MustCompile(`letter (?:for|by) letter:\n((?:- .*(?:\n|$))+)`)
 )
 
 // sections are those of a summary whose request names none.
@@ -110,12 +112,20 @@ func about(name, input string) []string {
 	return lines[max(0, len(lines)-maxSectionLines):]
 }
 
-// identifiers returns the latest literal identifiers of a text, each once.
+// identifiers returns the latest literal identifiers of a text, each once, and those behind them that it asks for.
 func identifiers(input string) []string {
 	var all []string
-	for _, id := range identifier.FindAllString(input, -1) {
-		if id = strings.TrimRight(id, ".,;:"); !slices.Contains(all, id) {
+	add := func(id string) {
+		if !slices.Contains(all, id) {
 			all = append(all, id)
+		}
+	}
+	for _, id := range identifier.FindAllString(input, -1) {
+		add(strings.TrimRight(id, ".,;:"))
+	}
+	for _, m := range listed.FindAllStringSubmatch(input, -1) {
+		for item := range strings.Lines(m[1]) {
+			add(strings.TrimSpace(strings.TrimPrefix(item, "- ")))
 		}
 	}
 	return all[max(0, len(all)-maxIdentifiers):]

@@ -167,6 +167,15 @@ func TestEchoSummarizesInTheSectionsThatAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestEchoPutsIntoASummaryWhatIsListed(t *testing.T) {
+	got := ask(t, llm.Request{System: "Summarize:\n## Facts\n## Identifiers", Messages: []llm.Message{
+		user("We meet at 19:55 and pay 300 euros.\n\nThese identifiers must stand in the summary, letter for letter:\n- 19:55\n- 300 euros"),
+	}})
+	if _, ids, _ := strings.Cut(got.Message.Text, "## Identifiers"); !strings.Contains(ids, "\n- 19:55\n- 300 euros") {
+		t.Errorf("got %q", got.Message.Text)
+	}
+}
+
 func TestEchoTakesASummaryForNothingNew(t *testing.T) {
 	summary := user("Summary of the conversation up to here:\n\n## Decisions\n- We decided to move.")
 	got := ask(t, llm.Request{Tools: memoryTools, Messages: []llm.Message{summary, user("My desk is blue."), user("Save now, or answer NO_REPLY.")}})

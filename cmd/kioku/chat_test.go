@@ -84,7 +84,7 @@ func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
 
 func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
 	s := newSandbox(t, notes())
-	lines := []string{"My locker number is K-4711 in the north hall."}
+	lines := []string{"My locker number is K-4711 in the north hall.", "Remember that Ines prefers mail.", "How does Ines like to be reached?"}
 	for _, animal := range strings.Fields("heron otter badger lynx marten stork crane newt viper toad perch pike") {
 		lines = append(lines, "Today I saw a "+animal+" beside the long river, and it was "+strings.Repeat("very ", 60)+"calm.")
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
 	"kioku/agent/prompt"
@@ -159,19 +158,19 @@ func flushedLine(o *flush.Outcome) string {
 	if o.Outcome != session.FlushDone {
 		return strings.TrimSuffix("flush "+o.Outcome+": "+o.Reason, ": ")
 	}
-	if len(o.Notes) == 0 {
-		return "flush done: nothing to store"
-	}
-	return fmt.Sprintf("flush done: stored %s in %s", count(len(o.Notes), "note"), notePlaces(o.Notes))
-}
-
-// notePlaces are where notes are.
-func notePlaces(notes []agent.Appended) string {
 	var places []string
-	for _, n := range notes {
-		places = append(places, fmt.Sprintf("%s:%d", n.Path, n.StartLine))
+	for _, n := range o.Notes {
+		if !n.Deduplicated {
+			places = append(places, fmt.Sprintf("%s:%d", n.Path, n.StartLine))
+		}
 	}
-	return strings.Join(places, ", ")
+	switch known := len(o.Notes) - len(places); {
+	case len(o.Notes) == 0:
+		return "flush done: nothing to store"
+	case len(places) == 0:
+		return "flush done: nothing new, " + count(known, "note") + " known already"
+	}
+	return fmt.Sprintf("flush done: stored %s in %s", count(len(places), "note"), strings.Join(places, ", "))
 }
 
 func compactedLine(c *session.Compaction) string {

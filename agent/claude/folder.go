@@ -21,10 +21,10 @@ type folder struct {
 	now  time.Time
 }
 
-// open opens the folder and waits for its lock. Where it is missing, it is made if make says so.
-func (t *Tool) open(make bool) (*folder, error) {
+// open opens the folder and waits for its lock. Where it is missing, it is made if create says so.
+func (t *Tool) open(create bool) (*folder, error) {
 	f := &folder{Tool: t, now: t.opt.Now()}
-	if make {
+	if create {
 		if err := os.MkdirAll(t.opt.Folder, 0o755); err != nil {
 			return nil, fmt.Errorf("memory tool: %w", err)
 		}

@@ -89,6 +89,7 @@ async function flush() {
   let told;
   try {
     const asked = [...(begun.resumed ? begun.messages : messages), {role: 'user', text: begun.user_prompt}];
+    // A key counts once: a model that may answer otherwise after a crash has its answer kept until the commit.
     told = model(begun.system_prompt, asked);
     for (const [i, {input}] of told.calls.entries()) {
       await memory.MemoryAppend({...input, target: 'daily', source: 'flush', idempotency_key: begun.note_key_prefix + (i + 1)});

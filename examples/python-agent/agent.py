@@ -106,6 +106,7 @@ class Agent:
         try:
             asked = list(begun.messages if begun.resumed else self.messages)
             asked.append(agent_pb2.ChatMessage(role="user", text=begun.user_prompt))
+            # A key counts once: a model that may answer otherwise after a crash has its answer kept until the commit.
             reply, calls = model(begun.system_prompt, asked)
             for n, (_, note) in enumerate(calls, 1):
                 self.memory.MemoryAppend(target="daily", source="flush", idempotency_key=begun.note_key_prefix + str(n), **note)

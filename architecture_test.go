@@ -38,7 +38,6 @@ var allowed = map[string][]string{
 	"kioku/agent/prune":       {"kioku/internal/remote", "kioku/llm"},
 	"kioku/agent/session":     {"kioku/internal/remote", "kioku/llm", "kioku/agent/prune"},
 	"kioku/agent/compact":     {"kioku/internal/remote", "kioku/llm", "kioku/agent/prune", "kioku/agent/session"},
-	"kioku/internal/lineedit": {},
 	"kioku/internal/livefile": {"kioku/internal/remote", "kioku/chunker", "kioku/embed", "kioku/indexer"},
 	"kioku/agent/bootstrap":   {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer"},
 	"kioku/agent/skills":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer"},

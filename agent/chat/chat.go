@@ -35,7 +35,8 @@ type Options struct {
 	// Session is to be opened with prompt.StripRecalled as its Options.Strip: what was recalled is never part of what was
 	// said, also where a model repeats it.
 	Session *session.Session
-	// Tools are what the model may call; nil for none. Join makes one of several.
+	// Tools are what the model may call; nil for none. Join makes one of several. In a group those named memory_search,
+	// memory_get and memory, the last being that of Claude's API, are not offered, and fail where they are called.
 	Tools Tools
 	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn. NoTools is set where the tools of
 	// the memory are not among Tools.
@@ -123,6 +124,9 @@ func New(opt Options) (*Conversation, error) {
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
+	}
+	if opt.Tools != nil && opt.Turn.InGroup() {
+		opt.Tools = public{opt.Tools}
 	}
 	c := &Conversation{opt: opt, model: opt.Sidecar.Model()}
 	if err := c.recordLost(); err != nil {

@@ -24,8 +24,10 @@ const defaultRounds = 25
 type Tools interface {
 	// List describes them to the model.
 	List() []llm.Tool
-	// Call runs one and returns its output as JSON. What its error says is shown to the model. Source tells from ctx where a
-	// note is from that the call stores.
+	// Call runs one and returns its output as JSON. What its error says is shown to the model. Of either the model is shown, and
+	// the transcript keeps, at most a quarter of the window, or 50,000 characters where that is not known, and of all calls
+	// of one answer twice that; of what is longer, the beginning and the end. Source tells from ctx where a note is from that
+	// the call stores.
 	Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error)
 }
 
@@ -64,7 +66,7 @@ type Event struct {
 	Notice string
 }
 
-// Result is what came of a call.
+// Result is what came of a call, with the whole output.
 type Result struct {
 	Call   llm.ToolCall
 	Output json.RawMessage

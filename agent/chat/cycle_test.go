@@ -252,12 +252,12 @@ func TestOldResultsAreShortenedInWhatIsSentAlone(t *testing.T) {
 	w := newWorld(t, model)
 	w.sidecar.Prune, w.sidecar.Flush.Enabled = prune.Defaults(), false
 	w.sidecar.Prune.KeepLastAssistants = 1
-	page, now := long(5000), noon
+	page, now := long(2900), noon
 	w.now = func() time.Time { return now }
 	c := w.start("s", func(o *chat.Options) {
 		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) { return json.Marshal(page) })
 	})
-	w.say(c, "read the page", nil)
+	w.say(c, "read the page about "+long(1000), nil)
 	now = now.Add(time.Hour)
 	var l log
 	w.say(c, "and now?", l.each)

@@ -79,17 +79,6 @@ func TestToolsThatAreJoinedAreOneList(t *testing.T) {
 	}
 }
 
-// frame is what is recalled from a memory with one note.
-func frame(t *testing.T, w *world, message string) string {
-	t.Helper()
-	p := w.start("frame").Prompt(t.Context(), message)
-	from, to := strings.Index(p.Prompt, "<recalled-memories"), strings.LastIndex(p.Prompt, "</recalled-memories")
-	if from < 0 || to < 0 {
-		t.Fatalf("nothing was recalled:\n%s", p.Prompt)
-	}
-	return p.Prompt[from : to+strings.Index(p.Prompt[to:], ">")+1]
-}
-
 // parrot repeats what was recalled, as an answer, as a note and in each flush.
 type parrot struct {
 	turns int

@@ -25,6 +25,10 @@ const (
 	// maxKeyBytes bounds an idempotency key.
 	maxKeyBytes = 256
 
+	// maxReopened is how often a file is opened anew that was replaced while its lock was waited for. Who does nothing else
+	// but replace it is ahead some hundred times in a row.
+	maxReopened = 10_000
+
 	longTermFile = "MEMORY.md"
 	// bulletIndent begins the further lines of a bullet.
 	bulletIndent = "  "
@@ -153,20 +157,39 @@ func appendNote(root *os.Root, n Note, name, before, title, block string) (Appen
 	return Appended{Path: name, StartLine: 1 + strings.Count(string(have)+lead, "\n")}, nil
 }
 
-// openForAppend opens or makes a regular file and waits for the kernel's lock on it.
+// openForAppend opens or makes a regular file and waits for the kernel's lock on it. Who replaces a file meanwhile, as editors
+// do, leaves the lock on one that has lost its name: then the new one is opened.
 func openForAppend(root *os.Root, name string) (*os.File, error) {
+	for range maxReopened {
+		f, named, err := lockNamed(root, name)
+		if named || err != nil {
+			return f, err
+		}
+	}
+	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", ErrUnavailable)
+}
+
+// lockNamed opens and locks a file. Where that has no name any more when it is locked, named is false and there is no file.
+func lockNamed(root *os.Root, name string) (f *os.File, named bool, err error) {
 	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: it is not a regular file; move it away", ErrUnavailable)
+		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", ErrUnavailable)
 	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	f, err = root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		f.Close()
-		return nil, err
+	var locked os.FileInfo
+	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err == nil {
+		locked, err = f.Stat()
 	}
-	return f, nil
+	if err == nil {
+		now, gone := root.Lstat(name)
+		named = gone == nil && os.SameFile(locked, now)
+	}
+	if !named {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	return f, true, nil
 }
 
 // separator is what goes between the text of a file and a new block: a title for a new file, an end for an unfinished

@@ -3,6 +3,7 @@ package kioku
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,6 +196,76 @@ func TestTwoMemoriesAppendToOneFile(t *testing.T) {
 	}
 	if strings.Count(text, "# 2026-01-05\n") != 1 {
 		t.Error("the title stands there more than once")
+	}
+}
+
+// renew puts a new file with the same text in the place of one, as editors do, and holds the lock of the
+// old one meanwhile.
+func renew(dir, name string) error {
+	path := filepath.Join(dir, name)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	text, err := io.ReadAll(f)
+	if err == nil {
+		err = os.WriteFile(path+".tmp", text, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	return err
+}
+
+// Hazard F06: an editor that replaces the file of a day again and again, while notes wait for its lock, swallows none.
+func TestAFileThatIsReplacedMeanwhileLosesNoNote(t *testing.T) {
+	ws := t.TempDir()
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			if err := renew(ws, "memory/2026-01-05.md"); err != nil {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	var g errgroup.Group
+	for agent := range 2 {
+		m := appendTo(t, ws)
+		g.Go(func() error {
+			for i := range 50 {
+				if _, err := m.Append(t.Context(), Note{Text: fmt.Sprintf("agent %d note %d.", agent, i)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	close(stop)
+	if err := errors.Join(err, <-stopped); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, ws, "memory/2026-01-05.md")
+	for agent := range 2 {
+		for i := range 50 {
+			if n := strings.Count(text, fmt.Sprintf("agent %d note %d.\n", agent, i)); n != 1 {
+				t.Errorf("note %d of agent %d is %d times in the file", i, agent, n)
+			}
+		}
 	}
 }
 

@@ -112,21 +112,21 @@ func about(name, input string) []string {
 	return lines[max(0, len(lines)-maxSectionLines):]
 }
 
-// identifiers returns the latest literal identifiers of a text, each once, and those behind them that it asks for.
+// identifiers returns the literal identifiers of a text, each once: the latest of those in it, and behind them all that it
+// lists as asked for, whatever they look like.
 func identifiers(input string) []string {
-	var all []string
-	add := func(id string) {
-		if !slices.Contains(all, id) {
-			all = append(all, id)
+	var asked, found []string
+	for _, m := range listed.FindAllStringSubmatch(input, -1) {
+		for item := range strings.Lines(m[1]) {
+			if id := strings.TrimSpace(strings.TrimPrefix(item, "- ")); !slices.Contains(asked, id) {
+				asked = append(asked, id)
+			}
 		}
 	}
 	for _, id := range identifier.FindAllString(input, -1) {
-		add(strings.TrimRight(id, ".,;:"))
-	}
-	for _, m := range listed.FindAllStringSubmatch(input, -1) {
-		for item := range strings.Lines(m[1]) {
-			add(strings.TrimSpace(strings.TrimPrefix(item, "- ")))
+		if id = strings.TrimRight(id, ".,;:"); !slices.Contains(found, id) && !slices.Contains(asked, id) {
+			found = append(found, id)
 		}
 	}
-	return all[max(0, len(all)-maxIdentifiers):]
+	return append(found[max(0, len(found)+min(len(asked), maxIdentifiers)-maxIdentifiers):], asked...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -173,6 +174,14 @@ func TestEchoPutsIntoASummaryWhatIsListed(t *testing.T) {
 	}})
 	if _, ids, _ := strings.Cut(got.Message.Text, "## Identifiers"); !strings.Contains(ids, "\n- 19:55\n- 300 euros") {
 		t.Errorf("got %q", got.Message.Text)
+	}
+	many := "letter for letter:\n- item-1\n- 19:55\n\nitem-1"
+	for i := range 100 {
+		many += fmt.Sprintf(" then item-%d", i+2)
+	}
+	got = ask(t, llm.Request{System: "Summarize:\n## Identifiers", Messages: []llm.Message{user(many)}})
+	if _, ids, _ := strings.Cut(got.Message.Text, "\n- "); !strings.HasSuffix(ids, "\n- item-1\n- 19:55") || strings.Count(ids, "item-") != 39 {
+		t.Errorf("of many got %q", got.Message.Text)
 	}
 }
 

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -38,7 +37,7 @@ func (t *turn) call(ctx context.Context, calls []llm.ToolCall) error {
 			// Nobody knows what has become of this call.
 			return result.Err
 		}
-		if _, err := t.say(message(result), nil); err != nil {
+		if _, err := t.say(t.message(result, len(calls)), nil); err != nil {
 			return err
 		}
 		t.each(Event{Result: &result})
@@ -61,20 +60,6 @@ func (t *turn) invoke(ctx context.Context, call llm.ToolCall) Result {
 	}
 	r.Took = time.Since(begin)
 	return r
-}
-
-// message tells the model what came of a call. An output that is one JSON string is shown as its text.
-func message(r Result) llm.Message {
-	m := llm.Message{Role: llm.RoleTool, ToolCallID: r.Call.ID, ToolName: r.Call.Name, Text: string(r.Output)}
-	if r.Err != nil {
-		m.Text, m.Failed = r.Err.Error(), true
-		return m
-	}
-	var text string
-	if json.Unmarshal(r.Output, &text) == nil {
-		m.Text = text
-	}
-	return m
 }
 
 // tellCalls puts calls and their results into words.

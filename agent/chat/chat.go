@@ -24,8 +24,10 @@ const defaultRounds = 25
 type Tools interface {
 	// List describes them to the model.
 	List() []llm.Tool
-	// Call runs one and returns its output as JSON. What its error says is shown to the model. Source tells from ctx where a
-	// note is from that the call stores.
+	// Call runs one and returns its output as JSON. What its error says is shown to the model. Of either the model is shown, and
+	// the transcript keeps, at most a quarter of the window, or 50,000 characters where that is not known, and of all calls
+	// of one answer twice that; of what is longer, the beginning and the end. Source tells from ctx where a note is from that
+	// the call stores.
 	Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error)
 }
 
@@ -35,7 +37,8 @@ type Options struct {
 	// Session is to be opened with prompt.StripRecalled as its Options.Strip: what was recalled is never part of what was
 	// said, also where a model repeats it.
 	Session *session.Session
-	// Tools are what the model may call; nil for none. Join makes one of several.
+	// Tools are what the model may call; nil for none. Join makes one of several. In a group those named memory_search,
+	// memory_get and memory, the last being that of Claude's API, are not offered, and fail where they are called.
 	Tools Tools
 	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn. NoTools is set where the tools of
 	// the memory are not among Tools.
@@ -63,7 +66,7 @@ type Event struct {
 	Notice string
 }
 
-// Result is what came of a call.
+// Result is what came of a call, with the whole output.
 type Result struct {
 	Call   llm.ToolCall
 	Output json.RawMessage
@@ -123,6 +126,9 @@ func New(opt Options) (*Conversation, error) {
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
+	}
+	if opt.Tools != nil && opt.Turn.InGroup() {
+		opt.Tools = public{opt.Tools}
 	}
 	c := &Conversation{opt: opt, model: opt.Sidecar.Model()}
 	if err := c.recordLost(); err != nil {

@@ -18,7 +18,11 @@ func (c *Conversation) Prompt(ctx context.Context, message string) sidecar.Promp
 func (c *Conversation) assemble(ctx context.Context, message string, noRecall bool) sidecar.Prompt {
 	turn := c.opt.Turn
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
-	turn.NoTools, turn.NoRecall = turn.NoTools || !has(c.tools(), agent.ToolSearch), noRecall
+	about := agent.ToolSearch
+	if turn.InGroup() {
+		about = agent.ToolAppend
+	}
+	turn.NoTools, turn.NoRecall = turn.NoTools || !has(c.tools(), about), noRecall
 	return c.opt.Sidecar.Assemble(ctx, turn)
 }
 

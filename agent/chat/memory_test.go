@@ -14,7 +14,6 @@ import (
 	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/session"
-	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/llmtest"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -80,17 +79,6 @@ func TestToolsThatAreJoinedAreOneList(t *testing.T) {
 	}
 }
 
-// frame is what is recalled from a memory with one note.
-func frame(t *testing.T, w *world, message string) string {
-	t.Helper()
-	p := w.start("frame").Prompt(t.Context(), message)
-	from, to := strings.Index(p.Prompt, "<recalled-memories"), strings.LastIndex(p.Prompt, "</recalled-memories")
-	if from < 0 || to < 0 {
-		t.Fatalf("nothing was recalled:\n%s", p.Prompt)
-	}
-	return p.Prompt[from : to+strings.Index(p.Prompt[to:], ">")+1]
-}
-
 // parrot repeats what was recalled, as an answer, as a note and in each flush.
 type parrot struct {
 	turns int
@@ -153,42 +141,6 @@ func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 	}
 	if len(sizes) != 1 {
 		t.Errorf("answers have the sizes %v", sizes)
-	}
-}
-
-// MEMORY.md and what was recalled reach no group, in turns, flushes and summaries alike.
-func TestAGroupIsNeverShownPrivateMemory(t *testing.T) {
-	steps := []llmtest.Step{remember("They meet on Monday."), none, llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 100), sized(llmtest.Say("good"), 100)}
-	model := script(steps...)
-	model.Tokens = 10_000
-	w := newWorld(t, model)
-	w.write("MEMORY.md", "The vault code is 7731.")
-	w.write("AGENTS.md", "Be kind.")
-	w.notes.MemoryAppend(t.Context(), note("The private vault is behind the painting."))
-	c := w.start("s", func(o *chat.Options) { o.Turn.Channel = "slack:#general" })
-	w.seed(long(4000), "noted", 6000)
-	var p *sidecar.Prompt
-	for _, message := range []string{"where is the private vault?", "tell us the vault code, private or not"} {
-		w.say(c, message, func(e chat.Event) {
-			if e.Prompt != nil {
-				p = e.Prompt
-			}
-		})
-	}
-	if !p.Group || len(model.Requests()) != len(steps) {
-		t.Errorf("group %v, %d requests", p.Group, len(model.Requests()))
-	}
-	for i, req := range model.Requests() {
-		all := req.System
-		for _, m := range req.Messages {
-			all += "\n" + m.Text
-		}
-		if strings.Contains(all, "7731") || strings.Contains(all, "painting") {
-			t.Errorf("request %d holds private memory:\n%s", i, all)
-		}
-	}
-	if !strings.Contains(model.Requests()[0].System, "Be kind.") {
-		t.Error("the prompt is not that of the workspace")
 	}
 }
 

@@ -2,9 +2,11 @@ package claude_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,6 +56,69 @@ func TestNotesThatAreAppendedDuringEditsAreNotLost(t *testing.T) {
 	}
 	if !strings.Contains(text, fmt.Sprintf("\nround %d\n", rounds)) {
 		t.Errorf("the last edit is missing:\n%s", text)
+	}
+}
+
+// renew puts a new file with the same text in the place of one, and holds the lock of the old one meanwhile.
+func renew(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	text, err := io.ReadAll(f)
+	if err == nil {
+		err = os.WriteFile(path+".tmp", text, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	return err
+}
+
+// Hazard F06: an edit of a file that is replaced while it waits for its lock is refused, or is there.
+func TestAnEditOfAFileThatIsReplacedMeanwhileIsToldOrThere(t *testing.T) {
+	const rounds = 60
+	n := open(t, map[string]string{"2026-01-20.md": "begin\n"})
+	path := filepath.Join(n.folder, "2026-01-20.md")
+	var renewing errgroup.Group
+	stop := make(chan struct{})
+	renewing.Go(func() error {
+		for {
+			select {
+			case <-stop:
+				return nil
+			default:
+				if err := renew(path); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	var want []string
+	for i := range rounds {
+		line := fmt.Sprintf("edit %d", i)
+		if _, err := n.call(replace("/memories/2026-01-20.md", "begin\n", "begin\n"+line+"\n")); err == nil {
+			want = append(want, line)
+		} else if !strings.Contains(err.Error(), "changed by somebody else") {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	if err := renewing.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.call(replace("/memories/2026-01-20.md", "begin\n", "begin\nafterwards\n")); err != nil {
+		t.Error(err)
+	}
+	text := tree(t, n.folder)["2026-01-20.md"]
+	for _, line := range append(want, "afterwards") {
+		if strings.Count(text, line+"\n") != 1 {
+			t.Errorf("%q is not there once", line)
+		}
 	}
 }
 

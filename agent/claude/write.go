@@ -24,18 +24,28 @@ func lockFile(root *os.Root, rel string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := file.Stat()
-	if err == nil && !os.SameFile(info, now) {
-		err = errChanged(rel)
-	}
-	if err == nil {
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+	if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err == nil {
+		err = stillThere(root, rel, info, file)
 	}
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	return file, nil
+}
+
+// stillThere refuses a file that has lost its name to another one while its lock was waited for: what is written into it
+// would be lost.
+func stillThere(root *os.Root, rel string, seen os.FileInfo, file *os.File) error {
+	locked, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	now, err := root.Lstat(rel)
+	if err != nil || !os.SameFile(seen, locked) || !os.SameFile(locked, now) {
+		return errChanged(rel)
+	}
+	return nil
 }
 
 // errChanged: somebody who takes no lock, such as an editor, was faster.
@@ -66,8 +76,7 @@ func (f *folder) writeNew(rel, text string) error {
 }
 
 // write gives the locked file, which holds the text old, a new one, on the disk when it returns. The file of a day stays
-// the same file: MemoryAppend waits for its lock with the file open, and a note would be lost with a file that has lost its
-// name. Any other file is replaced in one step.
+// the same file, because others have it open to append to it. Any other file is replaced in one step.
 func (f *folder) write(file *os.File, rel, old, text string) error {
 	var err error
 	if _, day := dayOf(rel); day {

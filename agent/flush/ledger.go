@@ -176,6 +176,18 @@ func (l *Ledger) Abort(id, holder, reason string) (left int, err error) {
 	return left, nil
 }
 
+// Release gives a flush back that was interrupted. The attempt does not count as failed: who begins the flush again, at
+// once and under any name, goes on with it. It returns ErrUnknown as Commit does. A flush that has ended well stays so.
+func (l *Ledger) Release(id, holder string) error {
+	err := l.change(id, holder, func(r *record) {
+		r.Holder, r.Expires = "", time.Time{}
+	})
+	if err != nil {
+		return fmt.Errorf("release flush: %w", err)
+	}
+	return nil
+}
+
 // change changes the record of a flush that holder holds. That of a flush that has ended well stays as it is.
 func (l *Ledger) change(id, holder string, edit func(*record)) error {
 	f, err := l.open(false)

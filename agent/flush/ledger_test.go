@@ -61,6 +61,30 @@ func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
 	}
 }
 
+func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
+	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: newClock().Now})
+	a := begin(t, l, "s", 0, "a", messages("x"))
+	if err := l.Release(a.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
+		t.Errorf("released by somebody else: %v", err)
+	}
+	if err := l.Release(a.ID, "a"); err != nil {
+		t.Error(err)
+	}
+	if err := l.Commit(a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
+		t.Errorf("committed after that: %v", err)
+	}
+	b := begin(t, l, "s", 0, "b", nil)
+	if !b.Resumed || b.Attempt != 1 || b.NoteKey != a.NoteKey || len(b.Spool) != 1 {
+		t.Errorf("%+v", b)
+	}
+	if err := errors.Join(l.Commit(b.ID, "b"), l.Release(b.ID, "b")); err != nil {
+		t.Error(err)
+	}
+	if p, err := l.Progress("s", 0); err != nil || !p.Done || p.Attempts != 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
 	clock := newClock()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Lease: time.Minute, Now: clock.Now})

@@ -27,7 +27,7 @@ type record struct {
 	Session string    `json:"session"`
 	Cycle   int       `json:"cycle"`
 	Begun   time.Time `json:"begun"`
-	// Holder is empty after an abort.
+	// Holder is empty after an abort and a release.
 	Holder  string    `json:"holder,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 	// Failed attempts, and the Reason of the last one.

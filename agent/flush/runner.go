@@ -59,8 +59,9 @@ type Outcome struct {
 // a flush that fails must not hold up a turn. The outcome says what happened.
 //
 // It is skipped where somebody else holds the flush, and where memory must not be written. Every answer of the model is on
-// disk before its calls are carried out, and what was recalled from memory is taken out of its notes. A flush that was cut short, also by a crash, goes on with the answers that it has,
-// so that each note is stored once, under the same key.
+// disk before its calls are carried out, and what was recalled from memory is taken out of its notes. A flush that was cut
+// short, by a crash or because ctx was canceled, goes on with the answers that it has the next time, so that each note is
+// stored once, under the same key. That is no failed attempt.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 	if r.Model == nil {
 		return Outcome{Outcome: session.FlushSkipped, Reason: "there is no model"}
@@ -112,6 +113,11 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) (again boo
 func (r *Runner) abort(ctx context.Context, lease Lease, err error, out *Outcome) (again bool) {
 	if errors.Is(err, errOvertaken) || errors.Is(err, ErrUnknown) {
 		out.fail(session.FlushSkipped, errOvertaken)
+		return false
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		// The user has not waited for it, which says nothing about the next time.
+		out.fail(session.FlushFailed, errors.Join(err, r.Ledger.Release(lease.ID, lease.Holder)))
 		return false
 	}
 	left, abortErr := r.Ledger.Abort(lease.ID, lease.Holder, err.Error())

@@ -244,12 +244,48 @@ func TestAFlushEndsWithItsContext(t *testing.T) {
 	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, gone.Error()) || len(out.Notes) != 1 {
 		t.Errorf("%+v", out)
 	}
-	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 1 || got.Done {
+	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 0 || got.Done || !got.Begun {
 		t.Errorf("%+v", got)
 	}
 	notes.fail = nil
 	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushDone || len(out.Notes) != 2 {
 		t.Errorf("afterwards: %+v", out)
+	}
+}
+
+// Who cancels again and again uses up no attempts; failures do.
+func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
+	notes := &store{}
+	r, model := runner(t, notes)
+	cancelled := func(stop func()) llmtest.Step {
+		return llmtest.Step{Err: context.Canceled, Check: func(llm.Request) error { stop(); return nil }}
+	}
+	for i := range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		model.Steps = append(model.Steps, cancelled(cancel))
+		if out := r.Run(ctx, job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, "canceled") {
+			t.Errorf("%d: %+v", i, out)
+		}
+	}
+	if got, err := r.Ledger.Progress("s", 0); err != nil || got.Attempts != 0 || got.Done {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// Nothing is held by who was cancelled, and the next one goes on.
+	model.Steps = append(model.Steps, save("one"), llmtest.Say("NO_REPLY"))
+	other := job()
+	other.Holder = "b"
+	if out := r.Run(t.Context(), other); out.Outcome != session.FlushDone || len(notes.notes) != 1 {
+		t.Errorf("%+v, %v", out, notes.texts())
+	}
+
+	late := job()
+	late.Cycle = 1
+	for range 3 {
+		model.Steps = append(model.Steps, llmtest.Fail(llm.KindUnavailable))
+	}
+	r.Run(t.Context(), late)
+	if got, _ := r.Ledger.Progress("s", 1); got.Attempts != 3 {
+		t.Errorf("failures do not count: %+v", got)
 	}
 }
 

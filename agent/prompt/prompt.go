@@ -40,7 +40,7 @@ type Input struct {
 	Skills, SkillsShort string
 	// Recalled memories, best first.
 	Recalled []Memory
-	// MemoryTools says that the model has the tools memory_search, memory_get and memory_append.
+	// MemoryTools says that the model has the tools memory_search, memory_get and memory_append, in a group the last alone.
 	MemoryTools bool
 	// Blocks of the caller's own, trusted as the files are. They are there in every mode.
 	Blocks []Block

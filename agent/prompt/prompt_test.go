@@ -123,7 +123,10 @@ func TestAGroupNeverSeesPrivateMemory(t *testing.T) {
 				t.Errorf("%q is in a group's prompt", private)
 			}
 		}
-		inOrder(t, strings.Join([]string{r.Prompt, r.Prompt}, ""), `"agent":"team"`, "do not tell them what is private")
+		inOrder(t, strings.Join([]string{r.Prompt, r.Prompt}, ""), `"agent":"team"`, "private memory is not searched", "memory_append")
+		if strings.Contains(r.Prompt, "memory_search") || strings.Contains(r.Prompt, "memory_get") {
+			t.Errorf("a group is told of tools that it has not:\n%s", r.Prompt)
+		}
 		if len(r.Recalled) != 1 || r.Recalled[0].Agent != "team" || len(r.LeftOut) != 2 || r.LeftOut[0].Reason != bootstrap.ReasonGroup {
 			t.Errorf("%+v, left out %+v", r.Recalled, r.LeftOut)
 		}

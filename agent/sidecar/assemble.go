@@ -33,6 +33,14 @@ type Turn struct {
 	Now time.Time
 }
 
+// InGroup reports whether more than one person is taken to be in the conversation.
+func (t Turn) InGroup() bool {
+	if t.Group != nil {
+		return *t.Group
+	}
+	return IsGroup(t.Channel)
+}
+
 // Prompt is a system prompt and what it is made of.
 type Prompt struct {
 	prompt.Result
@@ -85,10 +93,8 @@ func (s *Sidecar) settle(t Turn) Turn {
 	case !t.Mode.Valid():
 		t.Mode = bootstrap.None
 	}
-	if t.Group == nil {
-		group := IsGroup(t.Channel)
-		t.Group = &group
-	}
+	group := t.InGroup()
+	t.Group = &group
 	if t.Shared == nil {
 		t.Shared = s.opt.Shared
 	}

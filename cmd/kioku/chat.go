@@ -57,7 +57,7 @@ func (a *app) chatCmd() *cobra.Command {
 	fl.BoolVar(&f.resume, "continue", false, "go on with the latest session")
 	fl.BoolVar(&f.fresh, "new", false, "begin a new session, which is the default")
 	fl.StringVar(&f.channel, "channel", "terminal", "`where` the agent takes the conversation to be: terminal, slack, ...")
-	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out (default: what the channel tells)")
+	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out, and the model can remember but not search (default: what the channel tells)")
 	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.shared)")
 	fl.StringSliceVar(&f.tools, "tools", []string{"memory"}, "`tools` of the model: memory (memory_search, memory_get, memory_append), claude (the memory tool of Claude's API), or both")
 	fl.IntVar(&f.window, "window", 0, "`tokens` that the model takes, such as 3000 to see --echo flush and compact (default: llm.window)")
@@ -124,6 +124,9 @@ func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 	}
 	if cmd.Flags().Changed("shared") {
 		s.turn.Shared = f.shared
+	}
+	if s.turn.InGroup() && slices.Contains(f.tools, "claude") {
+		return s, misuse("--tools claude reads private notes, which a group must not be shown; leave it out, or say --group=false where %q has one person in it", f.channel)
 	}
 	return s, err
 }
@@ -236,6 +239,9 @@ func (r *repl) banner(ctx context.Context) error {
 	r.tellSession()
 	if r.client.readOnly {
 		r.view.note("the memory is open read-only: nothing can be stored")
+	}
+	if r.turn.InGroup() {
+		r.view.note("others are taken to read this conversation: private memory is neither recalled nor searched")
 	}
 	help := "/help shows the commands"
 	if r.terminal {

@@ -299,6 +299,29 @@ func TestMEMORYStaysOutOfAGroup(t *testing.T) {
 	s.chat([]string{"What is the task runner called?"}, "--channel", "discord", "--group=false").shows(t, exitOK, "tanuki")
 }
 
+// Hazard C05: in a group a model cannot look up what is private, and can still remember.
+func TestAModelCannotSearchThePrivateMemoryForAGroup(t *testing.T) {
+	s := newSandbox(t, notes())
+	alone := []string{"search task runner"}
+	s.chat(alone).shows(t, exitOK, "· memory_search query=", "tanuki")
+	got := s.chat(append(alone, "remember that the heron sleeps in the reeds"), "--channel", "discord")
+	got.shows(t, exitOK, "· others are taken to read this conversation", "I recall nothing about that", "I have remembered it in memory/")
+	p := newProvider(t, calls("memory_search", `{"query":"task runner"}`), calls("memory_get", `{"path":"MEMORY.md"}`), says("I cannot look it up."))
+	s.stdin = "What is the task runner called?\n"
+	hostile := s.run(append([]string{"chat", "--channel", "discord"}, p.flags()...)...)
+	hostile.shows(t, exitOK, "I cannot look it up.", "· memory_search query=\"task runner\" → failed: ", "· memory_get path=\"MEMORY.md\" → failed: ")
+	asked := p.asked()
+	if len(asked) != 3 || len(asked[0].Tools) != 1 || asked[0].Tools[0].Function.Name != "memory_append" {
+		t.Errorf("asked %+v", asked)
+	}
+	if all := fmt.Sprint(got, hostile, asked); strings.Contains(all, "tanuki") {
+		t.Errorf("private memory is shown: %s", all)
+	}
+	s.run("chat", "--echo", "--tools", "memory,claude", "--channel", "slack").wants(t, exitUsage, "--tools claude", "--group=false")
+	s.run("chat", "--echo", "--tools", "claude", "--group").wants(t, exitUsage, "--tools claude")
+	s.chat([]string{"/help"}, "--tools", "claude", "--channel", "slack", "--group=false").shows(t, exitOK)
+}
+
 func TestASecondCtrlCEndsAChatThatDoesNotHeedTheFirst(t *testing.T) {
 	if folder := os.Getenv("KIOKU_TEST_STUBBORN"); folder != "" {
 		beStubborn(t, folder)

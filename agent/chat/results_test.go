@@ -1,0 +1,177 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"kioku/agent/chat"
+	"kioku/llm"
+	"kioku/llm/llmtest"
+)
+
+// result has a model with a window call tools, each of which answers with a text, and returns what is kept of each.
+func result(t *testing.T, window int, answers ...string) []string {
+	call := llmtest.Call("0", "t0", map[string]any{})
+	call.Response.Message.ToolCalls = nil
+	tools := named{}
+	for i, text := range answers {
+		name := fmt.Sprint("t", i)
+		tools[name] = text
+		call.Response.Message.ToolCalls = append(call.Response.Message.ToolCalls, llm.ToolCall{ID: fmt.Sprint(i), Name: name, Input: json.RawMessage("{}")})
+	}
+	model := script(call, llmtest.Say("done"))
+	model.Tokens = window
+	w := newWorld(t, model)
+	w.calm()
+	c := w.start("s", func(o *chat.Options) { o.Tools = tools })
+	shown := 0
+	w.say(c, "go on", func(e chat.Event) {
+		if e.Result != nil {
+			shown += len(e.Result.Output)
+		}
+	})
+	var kept []string
+	for _, m := range w.session.View().Messages {
+		if m.Role == llm.RoleTool {
+			kept = append(kept, m.Text)
+		}
+	}
+	if shown < len(strings.Join(answers, "")) {
+		t.Errorf("the user is shown %d bytes", shown)
+	}
+	return kept
+}
+
+// calm has nothing stored or summarised before the window is full.
+func (w *world) calm() { w.sidecar.Flush.Enabled, w.sidecar.Flush.ReserveTokens = false, 1 }
+
+// lines are numbered ones.
+func lines(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d %s\n", i+1, text)
+	}
+	return b.String()
+}
+
+func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
+	for window, most := range map[int]int{8000: 2000, 32_000: 8000} {
+		for _, text := range []string{"over the hills and far away", "山の向こうの遠い海まで歩く"} {
+			long := lines(20_000, text)
+			got := result(t, window, long)[0]
+			if n := llm.EstimateTokens(got); n > most || n < most/2 {
+				t.Errorf("window %d: %d tokens of %q", window, n, text)
+			}
+			if !strings.HasPrefix(got, "1 "+text+"\n2 "+text+"\n") || !strings.Contains(got, "\n20000 "+text+"\n") {
+				t.Errorf("window %d: kept %.200q", window, got)
+			}
+			if total := fmt.Sprintf("of %d characters", utf8.RuneCountInString(long)); !strings.Contains(got, total) || !strings.Contains(got, "t0") {
+				t.Errorf("window %d: %q is not in %q", window, total, got)
+			}
+			for line := range strings.Lines(got) {
+				if strings.Contains(line, text[:6]) && !strings.HasSuffix(line, text+"\n") && !strings.HasSuffix(line, text) {
+					t.Errorf("window %d: a line is cut: %q", window, line)
+				}
+			}
+		}
+	}
+	unknown := result(t, 0, strings.Repeat("x", 200_000))[0]
+	if n := len(unknown); n > 50_000 || n < 40_000 {
+		t.Errorf("without a window %d characters are kept", n)
+	}
+	if short := lines(20, "short"); result(t, 8000, short)[0] != short {
+		t.Error("a short result is changed")
+	}
+}
+
+// Many results of one answer have half of the window together.
+func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
+	long := lines(2000, "over the hills and far away")
+	got := result(t, 16_000, long, long, long, "short", long, long, long, long)
+	n := 0
+	for _, text := range got {
+		n += llm.EstimateTokens(text)
+	}
+	if len(got) != 8 || n > 8000 || n < 5000 || got[3] != "short" {
+		t.Errorf("%d results with %d tokens", len(got), n)
+	}
+}
+
+func TestALongResultTellsHowToReadTheRest(t *testing.T) {
+	w := newWorld(t, script(llmtest.Call("1", "memory_get", map[string]any{}), llmtest.Call("2", "memory_search", map[string]any{}), llmtest.Say("done")))
+	w.sidecar.Model.(*llmtest.Script).Tokens = 4000
+	w.calm()
+	c := w.start("s", func(o *chat.Options) {
+		o.Tools = named{"memory_get": lines(2000, "a note"), "memory_search": lines(2000, "a passage")}
+	})
+	w.say(c, "go on", nil)
+	for _, m := range w.session.View().Messages {
+		if m.Role == llm.RoleTool && !(strings.HasSuffix(m.Text, "]") && strings.Contains(m.Text, "memory_get with from and lines")) {
+			t.Errorf("%s ends with %q", m.ToolName, m.Text[max(0, len(m.Text)-200):])
+		}
+	}
+}
+
+func TestALongErrorIsBoundedToo(t *testing.T) {
+	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
+	model.Tokens = 8000
+	w := newWorld(t, model)
+	c := w.start("s", func(o *chat.Options) {
+		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) { return nil, errors.New(lines(9000, "trouble")) })
+	})
+	w.say(c, "go on", nil)
+	if m := w.session.View().Messages[2]; !m.Failed || llm.EstimateTokens(m.Text) > 2000 || !strings.HasPrefix(m.Text, "1 trouble\n") {
+		t.Errorf("failed %v, %d tokens", m.Failed, llm.EstimateTokens(m.Text))
+	}
+}
+
+// Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it where that is enough.
+func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
+	piece := rapid.OneOf(rapid.SampledFrom([]string{"\n", "word ", "{\"a\":1}", "言葉", "👪", "é"}), rapid.String())
+	rapid.Check(t, func(r *rapid.T) {
+		text := strings.Repeat(strings.Join(rapid.SliceOfN(piece, 1, 20).Draw(r, "pieces"), ""), rapid.IntRange(1, 400).Draw(r, "times"))
+		text += strings.Repeat(piece.Draw(r, "end"), rapid.IntRange(0, 2000).Draw(r, "ends"))
+		window := rapid.IntRange(1000, 9000).Draw(r, "window")
+		got := result(t, window, text)[0]
+		whole := llm.EstimateTokens(text) <= window/4
+		switch n := llm.EstimateTokens(got); {
+		case !utf8.ValidString(got):
+			r.Fatalf("no text: %q", got)
+		case n > window/4:
+			r.Fatalf("%d tokens in a window of %d", n, window)
+		case whole && got != text && utf8.ValidString(text):
+			r.Fatalf("changed: %q", got)
+		case !whole && !strings.Contains(got, fmt.Sprint(utf8.RuneCountInString(text))):
+			r.Fatalf("the length is not told: %q", got)
+		}
+	})
+}
+
+// A counter of one's own decides how long a result is.
+func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
+	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
+	model.Tokens = 8000
+	w := newWorld(t, model)
+	w.sidecar.Counter = dear{}
+	c := w.start("s", func(o *chat.Options) {
+		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) {
+			return json.Marshal(strings.Repeat("word ", 500))
+		})
+	})
+	w.say(c, "go on", nil)
+	if n := len(w.session.View().Messages[2].Text); n > 1000 || n < 500 {
+		t.Errorf("%d characters are kept", n)
+	}
+}
+
+// dear counts two tokens for a byte.
+type dear struct{}
+
+func (dear) Count(text string) int { return 2 * len(text) }

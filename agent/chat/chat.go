@@ -143,7 +143,7 @@ func (c *Conversation) recordLost() error {
 	if v.Flush != nil || len(v.Messages) == 0 {
 		return nil
 	}
-	p, err := c.opt.Sidecar.Ledger().Progress(c.opt.Session.ID(), v.Cycle)
+	_, p, err := c.opt.Sidecar.Decide(c.opt.Session.ID(), v.Cycle, flush.State{})
 	if err != nil || !p.Done {
 		return err
 	}

@@ -55,13 +55,16 @@ type Outcome struct {
 	Usage llm.Usage
 }
 
+// giveBackWait bounds the wait for the ledger when a flush that has come to nothing is given back.
+const giveBackWait = 2 * time.Second
+
 // Run stores what is worth keeping of a conversation, in as many attempts as the settings allow. It never returns an error:
 // a flush that fails must not hold up a turn. The outcome says what happened.
 //
 // It is skipped where somebody else holds the flush, and where memory must not be written. Every answer of the model is on
-// disk before its calls are carried out, and what was recalled from memory is taken out of its notes. A flush that was cut
-// short, by a crash or because ctx was canceled, goes on with the answers that it has the next time, so that each note is
-// stored once, under the same key. That is no failed attempt.
+// disk before its calls are carried out. Notes go to Notes as the model has worded them. A flush that was cut short, by a
+// crash or because ctx was canceled, goes on with the answers that it has the next time, so that each note is stored once,
+// under the same key. That is no failed attempt.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 	if r.Model == nil {
 		return Outcome{Outcome: session.FlushSkipped, Reason: "there is no model"}
@@ -83,7 +86,7 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) (again boo
 		out.fail(session.FlushFailed, context.Cause(ctx))
 		return false
 	}
-	lease, err := r.Ledger.Begin(job.Session, job.Cycle, job.Holder, job.Spool)
+	lease, err := r.Ledger.Begin(ctx, job.Session, job.Cycle, job.Holder, job.Spool)
 	if errors.Is(err, ErrHeld) {
 		out.fail(session.FlushSkipped, err)
 		return false
@@ -100,7 +103,7 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) (again boo
 	reply, err := t.run(ctx)
 	out.Notes = t.notes
 	if err == nil {
-		err = r.Ledger.Commit(lease.ID, lease.Holder)
+		err = r.Ledger.Commit(ctx, lease.ID, lease.Holder)
 	}
 	if err == nil {
 		out.succeed(reply, t.notes)
@@ -115,12 +118,15 @@ func (r *Runner) abort(ctx context.Context, lease Lease, err error, out *Outcome
 		out.fail(session.FlushSkipped, errOvertaken)
 		return false
 	}
+	// What is given back is so although ctx has ended; but for whoever else is at the ledger nobody waits long.
+	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWait)
+	defer cancel()
 	if errors.Is(ctx.Err(), context.Canceled) {
 		// The user has not waited for it, which says nothing about the next time.
-		out.fail(session.FlushFailed, errors.Join(err, r.Ledger.Release(lease.ID, lease.Holder)))
+		out.fail(session.FlushFailed, errors.Join(err, r.Ledger.Release(giving, lease.ID, lease.Holder)))
 		return false
 	}
-	left, abortErr := r.Ledger.Abort(lease.ID, lease.Holder, err.Error())
+	left, abortErr := r.Ledger.Abort(giving, lease.ID, lease.Holder, err.Error())
 	if errors.Is(err, agent.ErrReadOnly) || errors.Is(err, agent.ErrDenied) {
 		out.fail(session.FlushSkipped, err)
 		return false

@@ -81,14 +81,18 @@ func closing(text string, tags [][]int, i int) int {
 	return 0
 }
 
-// isItem reports whether a line is a memory of a frame.
+// isItem reports whether a line is a memory of a frame: it has all that each of them has, so that a line of somebody's log
+// is not taken for one.
 func isItem(line string) bool {
 	line = bare(line)
 	if !strings.HasPrefix(line, `{"source":`) {
 		return false
 	}
-	var it struct{ Source, Agent, Text *string }
-	return json.Unmarshal([]byte(line), &it) == nil && it.Source != nil && it.Agent != nil && it.Text != nil && itemPlace.MatchString(*it.Source)
+	var it struct {
+		Source, Agent, Text *string
+		Score               *json.Number
+	}
+	return json.Unmarshal([]byte(line), &it) == nil && it.Source != nil && it.Agent != nil && it.Text != nil && it.Score != nil && itemPlace.MatchString(*it.Source)
 }
 
 // bare returns a line without the marks of quotations, lists and code around it.

@@ -99,3 +99,14 @@ func FuzzStrippingNeverGrowsAText(f *testing.F) {
 		}
 	})
 }
+
+func TestALineOfALogIsNoMemory(t *testing.T) {
+	for _, line := range []string{
+		`{"source":"app.go#L12","agent":"curl","text":"boom"}`,
+		`{"source":"app.go","agent":"curl","score":0.5,"text":"boom"}`,
+	} {
+		if got := prompt.StripRecalled("It said:\n" + line); got != "It said:\n"+line {
+			t.Errorf("%s: left is %q", line, got)
+		}
+	}
+}

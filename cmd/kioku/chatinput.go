@@ -9,19 +9,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"kioku/internal/lineedit"
 )
 
-const (
-	chatPrompt = "> "
-	// chatHistory is how many entries are kept for the arrow keys.
-	chatHistory = 1000
-)
+const chatPrompt = "> "
 
 // lineReader is where a chat gets its lines from: a person at a terminal, or a stream.
 type lineReader interface {
-	// ReadLine returns the next line. Its error is io.EOF at the end, lineedit.ErrInterrupted for a line that was given up,
+	// ReadLine returns the next line. Its error is io.EOF at the end, readline.ErrInterrupt for a line that was given up,
 	// and otherwise what ctx ended with.
 	ReadLine(ctx context.Context, prompt string) (string, error)
 }
@@ -29,33 +23,20 @@ type lineReader interface {
 // chatInput returns where the lines of a chat come from, and whether that is a terminal. Those of a terminal are kept in a
 // file.
 func (a *app) chatInput(historyFile string) (in lineReader, terminal bool) {
-	tty, ok := a.stdin.(*os.File)
-	if !ok || !isTerminal(tty) || !isTerminal(a.stderr) || slices.Contains(a.env, "TERM=dumb") {
+	out, ok := a.stderr.(*os.File)
+	if a.stdin != os.Stdin || !isTerminal(os.Stdin) || !ok || !isTerminal(out) || slices.Contains(a.env, "TERM=dumb") {
 		return &plainLines{in: a.stdin}, false
 	}
-	history, err := lineedit.OpenHistory(historyFile, chatHistory)
+	if err := keepPrivate(historyFile); err != nil {
+		a.notice("keep the history: %v; what is entered now is not kept", err)
+		historyFile = ""
+	}
+	lines, err := editLines(out, historyFile)
 	if err != nil {
-		a.notice("%v; what is entered now is not kept", err)
+		a.notice("%v; lines cannot be edited", err)
+		return &plainLines{in: a.stdin}, false
 	}
-	return &editedLines{lineedit.New(tty, a.stderr.(*os.File), history), history, a}, true
-}
-
-// editedLines are those of a person.
-type editedLines struct {
-	*lineedit.Editor
-	history *lineedit.History
-	app     *app
-}
-
-// ReadLine implements lineReader, and keeps what was entered.
-func (e *editedLines) ReadLine(ctx context.Context, prompt string) (string, error) {
-	text, err := e.Editor.ReadLine(ctx, prompt)
-	if err == nil {
-		if err := e.history.Add(text); err != nil {
-			e.app.notice("%v", err)
-		}
-	}
-	return text, err
+	return lines, true
 }
 
 // plainLines are those of a stream. A prompt is not shown.

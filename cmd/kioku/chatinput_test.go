@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ergochat/readline"
 	"github.com/google/go-cmp/cmp"
-
-	"kioku/internal/lineedit"
 )
 
 // texts reads all texts of a stream.
@@ -74,8 +73,8 @@ func (g *given) ReadLine(context.Context, string) (string, error) {
 }
 
 func TestAGivenUpContinuationCountsAsWritten(t *testing.T) {
-	in := &given{{text: `first\`}, {err: lineedit.ErrInterrupted}}
-	if text, err := readText(t.Context(), in); text == "" || !errors.Is(err, lineedit.ErrInterrupted) {
+	in := &given{{text: `first\`}, {err: readline.ErrInterrupt}}
+	if text, err := readText(t.Context(), in); text == "" || !errors.Is(err, readline.ErrInterrupt) {
 		t.Errorf("got %q, %v", text, err)
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ergochat/readline"
+
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
-	"kioku/internal/lineedit"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -60,9 +61,9 @@ func (r *repl) run(ctx context.Context) error {
 	for hinted := false; ; {
 		text, err := readText(ctx, r.in)
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, lineedit.ErrInterrupted) && hinted && text == "":
+		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt) && hinted && text == "":
 			return r.end()
-		case errors.Is(err, lineedit.ErrInterrupted):
+		case errors.Is(err, readline.ErrInterrupt):
 			if hinted = text == ""; hinted {
 				r.view.note("Ctrl-C once more, Ctrl-D or /exit ends the chat")
 			}

@@ -1,0 +1,58 @@
+package filelock_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"kioku/internal/filelock"
+)
+
+// open opens the file, each time anew: locks belong to what was opened.
+func open(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestOneAtATimeHoldsALock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, second := open(t, path), open(t, path)
+	if err := filelock.Lock(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancelCause(t.Context())
+	gone := errors.New("the caller has left")
+	end(gone)
+	if err := filelock.Lock(ended, second); !errors.Is(err, gone) {
+		t.Fatalf("the lock was taken twice, or the wait has not ended with its context: %v", err)
+	}
+	taken := make(chan error, 1)
+	go func() { taken <- filelock.Lock(t.Context(), second) }()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-taken; err != nil {
+		t.Errorf("after it was given back: %v", err)
+	}
+}
+
+func TestAFolderThatIsNotThereCannotBeSynced(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := filelock.SyncFolder(root, "."); err != nil {
+		t.Error(err)
+	}
+	if err := filelock.SyncFolder(root, "missing"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -155,7 +155,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	}
 	view := c.view(car.Count)
 	view.Cycle = int(req.GetCycle())
-	done, err := car.Compact(ctx, view, int(req.GetKeepRecentTokens()))
+	done, _, err := car.Compact(ctx, view, int(req.GetKeepRecentTokens()))
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
 		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil

@@ -63,11 +63,12 @@ func (f *fakeSidecar) Ledger() *flush.Ledger { return f.ledger }
 // Count counts bytes, so that a test can tell it from an estimate.
 func (f *fakeSidecar) Count(text string) int { return len(text) }
 
-func (f *fakeSidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
+func (f *fakeSidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, llm.Usage, error) {
 	if f.compact == nil {
-		return session.Compaction{}, nil
+		return session.Compaction{}, llm.Usage{}, nil
 	}
-	return f.compact(ctx, v, keep)
+	made, err := f.compact(ctx, v, keep)
+	return made, llm.Usage{}, err
 }
 
 // beside makes a server with a memory and a sidecar for each agent.

@@ -32,7 +32,7 @@ type Sidecar interface {
 	Ledger() *flush.Ledger
 	// Count counts the tokens of a text as Compact does.
 	Count(text string) int
-	Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error)
+	Compact(ctx context.Context, v session.View, keep int) (session.Compaction, llm.Usage, error)
 }
 
 // Beside adds what runs beside the agents, by agent id, to a server that does not serve yet; they are reached through

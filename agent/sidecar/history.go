@@ -64,11 +64,26 @@ func (s *Sidecar) flushless() string {
 }
 
 // Compact has old messages summarised. keep replaces Options.KeepRecentTokens where it is not 0. It returns ErrNoModel
-// without a model, and the errors of compact.Compactor.
-func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
+// without a model, and the errors of compact.Compactor. What was used is told after an error too.
+func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (made session.Compaction, used llm.Usage, err error) {
 	if s.opt.Model == nil {
-		return session.Compaction{}, ErrNoModel
+		return session.Compaction{}, llm.Usage{}, ErrNoModel
 	}
-	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Counter.Count, KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)}
-	return c.Compact(ctx, v)
+	m := &metered{Model: s.opt.Model}
+	c := compact.Compactor{Model: m, Count: s.opt.Counter.Count, KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)}
+	made, err = c.Compact(ctx, v)
+	return made, m.used, err
+}
+
+// metered is a model that counts what its requests, one after the other, have used.
+type metered struct {
+	llm.Model
+	used llm.Usage
+}
+
+// Generate implements llm.Model.
+func (m *metered) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	resp, err := m.Model.Generate(ctx, req, stream)
+	m.used = m.used.Plus(resp.Usage)
+	return resp, err
 }

@@ -153,17 +153,20 @@ func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
 func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
 	opt := options(t, remembering())
 	v := conversation(40)
-	if _, err := start(t, opt).Compact(t.Context(), v, 0); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
+	if _, _, err := start(t, opt).Compact(t.Context(), v, 0); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
 		t.Errorf("%v", err)
 	}
 	opt.Model, opt.KeepRecentTokens = &llm.Echo{}, 2000
 	for keep, want := range map[int]string{0: "000023", 1000: "000032"} {
-		c, err := start(t, opt).Compact(t.Context(), v, keep)
+		c, used, err := start(t, opt).Compact(t.Context(), v, keep)
 		if err != nil || c.FirstKept != want || c.TokensAfter >= c.TokensBefore {
 			t.Errorf("keeping %d: %v, first kept %s, %d tokens of %d", keep, err, c.FirstKept, c.TokensAfter, c.TokensBefore)
 		}
+		if used.Input < 500 || used.Output == 0 {
+			t.Errorf("keeping %d: used %+v", keep, used)
+		}
 	}
-	if _, err := start(t, opt).Compact(t.Context(), v, 50_000); !errors.Is(err, compact.ErrNothing) {
+	if _, used, err := start(t, opt).Compact(t.Context(), v, 50_000); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("%v", err)
 	}
 }

@@ -35,7 +35,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	}
 	v := t.opt.Session.View()
 	// Where the ledger cannot be read, the flush is going to say so.
-	d, p, _ := t.decide(v, flush.State{Projected: projected})
+	d, p, _ := t.decide(v, flush.State{Projected: projected, Heartbeat: t.heartbeat})
 	t.store(ctx, v, d, p)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
@@ -85,11 +85,11 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, f
 }
 
 // store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash; once a cycle,
-// whatever comes of it, and not where nothing was said since the last one. Why there is none before a compaction is recorded.
+// whatever comes of it, and not where nothing was said since the last one. A heartbeat leaves both to the next turn. Why there is none before a compaction is recorded.
 func (t *turn) store(ctx context.Context, v session.View, d flush.Decision, p flush.Progress) {
 	switch {
 	case v.Flush != nil, v.Flushed == len(v.Messages):
-	case d.Flush, p.Begun && !p.Done:
+	case d.Flush, p.Begun && !p.Done && !t.heartbeat:
 		t.flush(ctx, v)
 	case d.Compact:
 		t.record(v.Cycle, flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason})
@@ -99,15 +99,15 @@ func (t *turn) store(ctx context.Context, v session.View, d flush.Decision, p fl
 // growth is by how much the next prompt has to grow before a compaction is tried again.
 func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth) }
 
-// keep is how many tokens of the latest messages stay in a compaction, 0 for as many as the settings say. In a small window
-// those leave no room until the next one, beside the system prompt, the tools and the summary.
+// keep is how many tokens of the latest messages stay in a compaction: as many as the settings say, and in a small window
+// fewer, because those would leave no room until the next one, beside the system prompt, the tools and the summary.
 func (t *turn) keep(compactAt int) int {
-	window := t.model.Window()
-	room := (compactAt - t.fixed - window/summaryParts) / 2
-	if window == 0 || room >= min(window/3, 20_000) {
-		return 0
+	window, most := t.model.Window(), t.opt.Sidecar.KeepRecentTokens()
+	if window == 0 {
+		return most
 	}
-	return max(room, window/leastParts)
+	room := (compactAt - t.fixed - window/summaryParts) / 2
+	return min(max(room, window/leastParts), most)
 }
 
 // compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
@@ -143,7 +143,7 @@ func (t *turn) replace(ctx context.Context, v session.View, made session.Compact
 // so, and old messages are summarised, the second time more of them.
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()
-	d, p, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true})
+	d, p, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true, Heartbeat: t.heartbeat})
 	t.store(ctx, v, d, p)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -24,6 +24,11 @@ func (t *turn) flush(ctx context.Context, v session.View) flush.Outcome {
 // a name of its own in the ledger, which stays the same over a crash.
 func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 	job := t.job(v)
+	if t.heartbeat {
+		out := flush.Outcome{Outcome: session.FlushSkipped, Reason: "it is a heartbeat turn"}
+		t.record(job.Cycle, out)
+		return out
+	}
 	job.Session = fmt.Sprintf("%s+%d", job.Session, v.Flushed)
 	return t.runFlush(ctx, job)
 }

@@ -66,6 +66,8 @@ type Lease struct {
 	// NoteKey before the number of a note, from 1, is the note's idempotency key. It stays the same until the attempt is
 	// aborted: the notes of another attempt may be others.
 	NoteKey string
+	// Through is that of the Job that was begun first.
+	Through string
 }
 
 // Progress is how far the flush of a cycle is.
@@ -96,7 +98,12 @@ func NewLedger(folder string, opt LedgerOptions) *Ledger {
 // *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
 // and for a message that is no JSON. Where a file is damaged, the error names it.
 func (l *Ledger) Begin(session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
-	if err := checkFlush(session, cycle, holder); err != nil {
+	return l.enter(record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
+}
+
+// enter is Begin for a record. One that is forced begins also where no attempt is left.
+func (l *Ledger) enter(want record, spool []json.RawMessage, forced bool) (Lease, error) {
+	if err := checkFlush(want.Session, want.Cycle, want.Holder); err != nil {
 		return Lease{}, err
 	}
 	lines, err := spoolLines(spool)
@@ -108,16 +115,16 @@ func (l *Ledger) Begin(session string, cycle int, holder string, spool []json.Ra
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	defer f.close()
-	lease, err := l.begin(f, flushID(session, cycle), record{Session: session, Cycle: cycle, Holder: holder}, lines)
+	lease, err := l.begin(f, want, lines, forced)
 	if err != nil {
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	return lease, nil
 }
 
-// begin is Begin with the folder locked.
-func (l *Ledger) begin(f *folder, id string, want record, lines []byte) (Lease, error) {
-	now := l.opt.Now()
+// begin is enter with the folder locked.
+func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease, error) {
+	id, now := flushID(want.Session, want.Cycle), l.opt.Now()
 	r, begun, err := f.record(id)
 	if err != nil {
 		return Lease{}, err
@@ -128,7 +135,7 @@ func (l *Ledger) begin(f *folder, id string, want record, lines []byte) (Lease, 
 	if r.Holder != "" && r.Holder != want.Holder && now.Before(r.Expires) {
 		return Lease{}, &HeldError{Until: r.Expires}
 	}
-	if r.Failed >= l.opt.Attempts {
+	if r.Failed >= l.opt.Attempts && !forced {
 		return Lease{}, fmt.Errorf("%w (%d times), the last time: %s", ErrExhausted, r.Failed, r.Reason)
 	}
 	if !begun {

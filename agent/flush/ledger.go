@@ -42,7 +42,8 @@ type LedgerOptions struct {
 //
 // A flush has a record, a spool with the messages that were about to go, and a journal with what a Runner has done. Spool
 // and journal of a flush that has ended well are removed when the flush of a later cycle of the session begins, and its
-// record after 30 days. Those of a flush that has not ended well stay.
+// record after 30 days; the spool of a Job with Through as soon as it has ended well. Those of a flush that has not ended
+// well stay.
 type Ledger struct {
 	folder string
 	opt    LedgerOptions
@@ -207,7 +208,13 @@ func (l *Ledger) change(id, holder string, edit func(*record)) error {
 		return err
 	}
 	edit(&r)
-	return f.writeRecord(id, r)
+	if err := f.writeRecord(id, r); err != nil {
+		return err
+	}
+	if r.Done && r.Through != "" {
+		f.root.Remove(id + spoolSuffix) // or later, by tidy
+	}
+	return nil
 }
 
 // Progress returns how far the flush of a cycle is. One that was never begun has none, and is no error.

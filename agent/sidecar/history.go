@@ -42,7 +42,7 @@ func (s *Sidecar) Ledger() *flush.Ledger { return s.ledger }
 // model, where flushes are disabled and where memory must not be written.
 func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	if why := s.flushless(); why != "" {
-		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why, Later: true}
 	}
 	r := flush.Runner{
 		Model: s.opt.Model, Notes: s.opt.Memories(s.opt.Agent), Ledger: s.ledger, Settings: s.opt.Flush, Now: s.opt.Now,

@@ -45,6 +45,8 @@ func sidecarStatus(err error) error {
 		return status.Error(codes.NotFound, "no such flush; flush_id and holder are those of BeginFlush")
 	case errors.Is(err, flush.ErrExhausted):
 		return status.Error(codes.FailedPrecondition, clip(err.Error(), 500)+"; compact without it")
+	case errors.Is(err, sidecar.ErrNoFlush):
+		return status.Error(codes.FailedPrecondition, err.Error()+"; compact without it")
 	case errors.Is(err, sidecar.ErrNoModel):
 		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error())
 	case errors.Is(err, compact.ErrRefused):

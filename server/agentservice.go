@@ -122,9 +122,9 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 		return nil, err
 	}
 	st := prune.State{LastTouch: touched, Window: int(req.GetWindowTokens()), Edits: c.edits(req.GetEdits())}
-	plan := car.Prune(c.messages, st, time.Now())
+	plan := car.Prune(c.messages, st, time.Time{})
 	return &kiokuv1.PruneResponse{
-		Edits: c.pruneEdits(plan.Edits), NewEdits: int32Of(len(plan.New)), LastTouch: timestampOf(plan.LastTouch),
+		Edits: c.pruneEdits(plan.Edits, plan.New), LastTouch: timestampOf(plan.LastTouch),
 		CharsBefore: int32Of(plan.Before), CharsAfter: int32Of(plan.After), Reason: plan.Reason,
 	}, nil
 }
@@ -146,7 +146,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(checkSession(req.GetSession(), req.GetCycle()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens())); err != nil {
+	if err := cmp.Or(checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens())); err != nil {
 		return nil, err
 	}
 	c, err := conversationOf(req.GetMessages())
@@ -154,8 +154,10 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 		return nil, err
 	}
 	view := c.view(car.Count)
-	view.Cycle = int(req.GetCycle())
-	done, err := car.Compact(ctx, view, int(req.GetKeepRecentTokens()))
+	if req.GetSummaryFirst() {
+		view.Cycle = 1
+	}
+	done, err := car.CompactFor(ctx, view, int(req.GetKeepRecentTokens()), int(req.GetWindowTokens()))
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
 		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil

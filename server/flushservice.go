@@ -3,11 +3,11 @@ package server
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/agent/flush"
+	"kioku/agent/sidecar"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -22,17 +22,21 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 	if err != nil {
 		return nil, err
 	}
-	decision, progress, err := car.Decide(req.GetSession(), int(req.GetCycle()), flush.State{
+	cycle := int(req.GetCycle())
+	check, err := car.Check(req.GetSession(), cycle, flush.State{
 		Window: int(req.GetWindowTokens()), Projected: int(req.GetProjectedTokens()), Bytes: req.GetTranscriptBytes(),
-		Overflow: req.GetOverflow(), Heartbeat: req.GetHeartbeat(),
+		Overflow: req.GetOverflow(), Heartbeat: req.GetHeartbeat(), Forced: req.GetForced(),
 	})
 	if err != nil {
 		return nil, err
 	}
+	if callerOf(ctx).write {
+		car.Tidy(req.GetSession(), cycle)
+	}
 	return &kiokuv1.CheckFlushResponse{
-		Flush: decision.Flush, Compact: decision.Compact, Reason: decision.Reason,
-		FlushAtTokens: int32Of(decision.FlushAt), CompactAtTokens: int32Of(decision.CompactAt),
-		Unfinished: progress.Begun && !progress.Done,
+		Flush: check.Flush, Compact: check.Compact, Reason: check.Reason,
+		FlushAtTokens: int32Of(check.FlushAt), CompactAtTokens: int32Of(check.CompactAt),
+		Unfinished: check.Unfinished, NextCycle: int32Of(check.NextCycle),
 	}, nil
 }
 
@@ -53,26 +57,26 @@ func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushReq
 	if err != nil {
 		return nil, err
 	}
-	lease, err := car.Ledger().Begin(req.GetSession(), int(req.GetCycle()), req.GetHolder(), spool)
+	begun, err := car.Begin(ctx, req.GetSession(), int(req.GetCycle()), req.GetHolder(), spool)
 	if err != nil {
 		return nil, err
 	}
-	return beginResponse(lease)
+	return beginResponse(begun)
 }
 
-// beginResponse is the answer to the holder of a lease. There is nothing to ask the model where the flush has ended.
-func beginResponse(lease flush.Lease) (*kiokuv1.BeginFlushResponse, error) {
-	resp := &kiokuv1.BeginFlushResponse{FlushId: lease.ID, Resumed: lease.Resumed, Done: lease.Done}
-	if lease.Done {
+// beginResponse is the answer to the holder of a flush. There is nothing to ask the model where the flush has ended.
+func beginResponse(begun sidecar.Begun) (*kiokuv1.BeginFlushResponse, error) {
+	resp := &kiokuv1.BeginFlushResponse{FlushId: begun.ID, Resumed: begun.Resumed, Done: begun.Done}
+	if begun.Done {
 		return resp, nil
 	}
-	resp.Expires, resp.NoteKeyPrefix = timestamppb.New(lease.Expires), lease.NoteKey
-	resp.SystemPrompt, resp.UserPrompt = flush.SystemPrompt(), flush.UserPrompt(time.Now())
-	if !lease.Resumed {
+	resp.Expires, resp.NoteKeyPrefix = timestamppb.New(begun.Expires), begun.NoteKey
+	resp.SystemPrompt, resp.UserPrompt = begun.System, begun.User
+	if !begun.Resumed {
 		return resp, nil
 	}
 	var err error
-	resp.Messages, err = spooled(lease.Spool)
+	resp.Messages, err = spooled(begun.Spool)
 	return resp, err
 }
 
@@ -85,7 +89,7 @@ func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushR
 	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
-	if err := car.Ledger().Commit(req.GetFlushId(), req.GetHolder()); err != nil {
+	if err := car.Commit(ctx, req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
 	return &kiokuv1.CommitFlushResponse{Silent: flush.Silent(req.GetReply())}, nil
@@ -100,7 +104,7 @@ func (s agentService) AbortFlush(ctx context.Context, req *kiokuv1.AbortFlushReq
 	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
-	left, err := car.Ledger().Abort(req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
+	left, err := car.Abort(ctx, req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
 	if err != nil {
 		return nil, err
 	}

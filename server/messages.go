@@ -167,11 +167,15 @@ func (c *conversation) edits(list []*kiokuv1.PruneEdit) []prune.Edit {
 	return out
 }
 
-// pruneEdits names the messages of edits.
-func (c *conversation) pruneEdits(list []prune.Edit) []*kiokuv1.PruneEdit {
+// pruneEdits names the messages of edits, and tells which of them are new.
+func (c *conversation) pruneEdits(list, added []prune.Edit) []*kiokuv1.PruneEdit {
+	isNew := make(map[prune.Edit]bool, len(added))
+	for _, e := range added {
+		isNew[e] = true
+	}
 	var out []*kiokuv1.PruneEdit
 	for _, e := range list {
-		out = append(out, &kiokuv1.PruneEdit{MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared})
+		out = append(out, &kiokuv1.PruneEdit{MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, New: isNew[e]})
 	}
 	return out
 }

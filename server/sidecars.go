@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,16 +24,36 @@ import (
 
 // Sidecar is what runs beside one agent as the server needs it; *sidecar.Sidecar is one.
 type Sidecar interface {
+	Prompter
+	Flusher
+	Shortener
+}
+
+// Prompter makes prompts.
+type Prompter interface {
 	// Shared are the agents that are searched beside its own where a turn names none.
 	Shared() []string
 	Assemble(ctx context.Context, t sidecar.Turn) sidecar.Prompt
 	Recall(ctx context.Context, t sidecar.Turn) (recall.Outcome, string)
+}
+
+// Flusher keeps the books of the flushes that an agent does with its own model.
+type Flusher interface {
+	Check(sessionID string, cycle int, st flush.State) (sidecar.Check, error)
+	// Tidy removes what is kept of ended flushes before a cycle.
+	Tidy(sessionID string, cycle int)
+	Begin(ctx context.Context, sessionID string, cycle int, holder string, spool []json.RawMessage) (sidecar.Begun, error)
+	Commit(ctx context.Context, id, holder string) error
+	Abort(ctx context.Context, id, holder, reason string) (left int, err error)
+}
+
+// Shortener shortens conversations.
+type Shortener interface {
+	// Prune takes the clock where now is zero.
 	Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan
-	Decide(sessionID string, cycle int, st flush.State) (flush.Decision, flush.Progress, error)
-	Ledger() *flush.Ledger
-	// Count counts the tokens of a text as Compact does.
+	// Count counts the tokens of a text as CompactFor does.
 	Count(text string) int
-	Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error)
+	CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error)
 }
 
 // Beside adds what runs beside the agents, by agent id, to a server that does not serve yet; they are reached through

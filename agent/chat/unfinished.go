@@ -16,7 +16,7 @@ const lateMark = "+"
 // came between that and the transcript.
 func (c *Conversation) findFlushes() error {
 	id := c.opt.Session.ID()
-	kept, err := c.opt.Sidecar.Ledger().Kept(func(name string) bool {
+	kept, err := c.opt.Sidecar.Kept(func(name string) bool {
 		name, _, _ = strings.Cut(name, lateMark)
 		return name == id
 	})
@@ -124,7 +124,7 @@ func (t *turn) follow(job flush.Job, out flush.Outcome) {
 		t.unfinished = slices.DeleteFunc(t.unfinished, same)
 		return
 	}
-	now, there, err := t.opt.Sidecar.Ledger().Unfinished(job.Session, job.Cycle)
+	now, there, err := t.opt.Sidecar.Unfinished(job.Session, job.Cycle)
 	known := err == nil && there
 	switch {
 	case at < 0 && !known:

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -10,7 +11,7 @@ import (
 const maxToldLines = 10
 
 // create writes a new file.
-func (f *folder) create(rel, text string) (string, error) {
+func (f *folder) create(ctx context.Context, rel, text string) (string, error) {
 	text, err := f.checked(text, "file_text")
 	if err != nil {
 		return "", err
@@ -21,7 +22,7 @@ func (f *folder) create(rel, text string) (string, error) {
 	if err := f.place(rel); err != nil {
 		return "", err
 	}
-	if err := f.writeNew(rel, text); err != nil {
+	if err := f.writeNew(ctx, rel, text); err != nil {
 		return "", err
 	}
 	said := fmt.Sprintf("Created %s with %d lines.", shown(rel), len(splitLines(text)))
@@ -32,7 +33,7 @@ func (f *folder) create(rel, text string) (string, error) {
 }
 
 // replace puts a text in the place of the one that must occur exactly once.
-func (f *folder) replace(rel, old, new string) (string, error) {
+func (f *folder) replace(ctx context.Context, rel, old, new string) (string, error) {
 	new, err := f.checked(new, "new_str")
 	switch {
 	case err != nil:
@@ -42,7 +43,7 @@ func (f *folder) replace(rel, old, new string) (string, error) {
 	case old == new:
 		return "", refuse("old_str and new_str are the same; nothing was changed")
 	}
-	return f.edit("str_replace", rel, func(text string) (string, int, error) {
+	return f.edit(ctx, "str_replace", rel, func(text string) (string, int, error) {
 		old, new := old, new
 		if strings.Contains(text, "\r\n") && !strings.Contains(text, old) {
 			// A view shows lines without their ends, so a model cannot know of these.
@@ -60,12 +61,12 @@ func (f *folder) replace(rel, old, new string) (string, error) {
 }
 
 // insert puts whole lines behind a line.
-func (f *folder) insert(rel string, after int, added string) (string, error) {
+func (f *folder) insert(ctx context.Context, rel string, after int, added string) (string, error) {
 	added, err := f.checked(added, "insert_text")
 	if err != nil {
 		return "", err
 	}
-	return f.edit("insert", rel, func(text string) (string, int, error) {
+	return f.edit(ctx, "insert", rel, func(text string) (string, int, error) {
 		lines := strings.SplitAfter(text, "\n")
 		if lines[len(lines)-1] == "" {
 			lines = lines[:len(lines)-1]
@@ -87,8 +88,8 @@ func (f *folder) insert(rel string, after int, added string) (string, error) {
 // edit changes the text of a file, of which a copy is kept, and shows what stands around the change. change returns the new
 // text and the line at which it begins to differ. Text that MemoryAppend adds meanwhile is not lost: change sees it, or it
 // is added to the new text.
-func (f *folder) edit(verb, rel string, change func(text string) (string, int, error)) (string, error) {
-	file, err := f.openLocked(rel)
+func (f *folder) edit(ctx context.Context, verb, rel string, change func(text string) (string, int, error)) (string, error) {
+	file, err := f.openLocked(ctx, rel)
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +115,7 @@ func (f *folder) edit(verb, rel string, change func(text string) (string, int, e
 }
 
 // openLocked opens a plain file for an edit and waits for the kernel's lock on it.
-func (f *folder) openLocked(rel string) (*os.File, error) {
+func (f *folder) openLocked(ctx context.Context, rel string) (*os.File, error) {
 	info, err := f.stat(rel)
 	switch {
 	case err != nil:
@@ -124,7 +125,7 @@ func (f *folder) openLocked(rel string) (*os.File, error) {
 	case info.IsDir():
 		return nil, refuse("%s is a folder; only files have text", shown(rel))
 	}
-	file, err := lockFile(f.root, rel)
+	file, err := lockFile(ctx, f.root, rel)
 	if err != nil {
 		return nil, unreadable(rel, err)
 	}

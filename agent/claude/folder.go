@@ -8,8 +8,9 @@ import (
 	"os"
 	"path"
 	"strings"
-	"syscall"
 	"time"
+
+	"kioku/internal/filelock"
 )
 
 // folder is the folder of notes while one command runs. The kernel's lock on it keeps out the commands of other tools.
@@ -21,8 +22,8 @@ type folder struct {
 	now  time.Time
 }
 
-// open opens the folder and waits for its lock. Where it is missing, it is made if create says so.
-func (t *Tool) open(create bool) (*folder, error) {
+// open opens the folder and waits for its lock, at most until ctx ends. Where it is missing, it is made if create says so.
+func (t *Tool) open(ctx context.Context, create bool) (*folder, error) {
 	f := &folder{Tool: t, now: t.opt.Now()}
 	if create {
 		if err := os.MkdirAll(t.opt.Folder, 0o755); err != nil {
@@ -38,7 +39,7 @@ func (t *Tool) open(create bool) (*folder, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("memory tool: %s is not a folder (a symbolic link is not followed); move it away", t.opt.Folder)
 	}
-	if err := f.enter(info); err != nil {
+	if err := f.enter(ctx, info); err != nil {
 		f.close()
 		return nil, fmt.Errorf("memory tool: %w", err)
 	}
@@ -46,7 +47,7 @@ func (t *Tool) open(create bool) (*folder, error) {
 }
 
 // enter opens and locks the folder that info is of.
-func (f *folder) enter(info fs.FileInfo) (err error) {
+func (f *folder) enter(ctx context.Context, info fs.FileInfo) (err error) {
 	if f.root, err = os.OpenRoot(f.opt.Folder); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (f *folder) enter(info fs.FileInfo) (err error) {
 	if now, err := f.lock.Stat(); err != nil || !os.SameFile(info, now) {
 		return errors.Join(fmt.Errorf("%s was replaced while it was opened; try again", f.opt.Folder), err)
 	}
-	return syscall.Flock(int(f.lock.Fd()), syscall.LOCK_EX)
+	return filelock.Lock(ctx, f.lock)
 }
 
 // close gives the lock back.
@@ -82,11 +83,11 @@ func (f *folder) run(ctx context.Context, c command) (string, error) {
 	case "view":
 		return f.view(ctx, rel, c.viewRange)
 	case "create":
-		return f.create(rel, c.fileText)
+		return f.create(ctx, rel, c.fileText)
 	case "str_replace":
-		return f.replace(rel, c.oldStr, c.newStr)
+		return f.replace(ctx, rel, c.oldStr, c.newStr)
 	case "insert":
-		return f.insert(rel, int(c.insertLine), c.insertText)
+		return f.insert(ctx, rel, int(c.insertLine), c.insertText)
 	case "delete":
 		return f.delete(ctx, rel)
 	}
@@ -141,14 +142,4 @@ func (f *folder) place(rel string) error {
 		return fmt.Errorf("memory tool: %w", err)
 	}
 	return nil
-}
-
-// syncFolder writes to the disk which names a folder holds.
-func syncFolder(root *os.Root, rel string) error {
-	d, err := root.Open(rel)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kioku/indexer"
+	"kioku/internal/filelock"
 )
 
 // errInUse: notes are being added to the file of a day, which must keep its name for that.
@@ -66,10 +67,10 @@ func (f *folder) move(from, to string, isFolder bool) error {
 		}
 		return err
 	}
-	if err := syncFolder(f.root, path.Dir(to)); err != nil {
+	if err := filelock.SyncFolder(f.root, path.Dir(to)); err != nil {
 		return err
 	}
-	return syncFolder(f.root, path.Dir(from))
+	return filelock.SyncFolder(f.root, path.Dir(from))
 }
 
 // delete removes a file, or a folder with all that is in it, of which copies are kept.
@@ -96,7 +97,7 @@ func (f *folder) delete(ctx context.Context, rel string) (string, error) {
 	if err := f.remove(seen, files, folders); err != nil {
 		return "", err
 	}
-	if err := syncFolder(f.root, path.Dir(rel)); err != nil {
+	if err := filelock.SyncFolder(f.root, path.Dir(rel)); err != nil {
 		return "", fmt.Errorf("memory tool: delete %s: %w", shown(rel), err)
 	}
 	return fmt.Sprintf("Deleted %s. A copy is kept outside of %s.", shown(rel), top), nil

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,10 +11,12 @@ import (
 	"syscall"
 
 	"kioku/indexer"
+	"kioku/internal/filelock"
 )
 
-// lockFile opens a plain file for reading and writing and waits for the lock that MemoryAppend takes.
-func lockFile(root *os.Root, rel string) (*os.File, error) {
+// lockFile opens a plain file for reading and writing and waits for the lock that MemoryAppend takes, at
+// most until ctx ends.
+func lockFile(ctx context.Context, root *os.Root, rel string) (*os.File, error) {
 	// Links and pipes are refused in the same words as for reading.
 	seen, info, err := indexer.OpenRegular(root, rel)
 	if err != nil {
@@ -24,7 +27,7 @@ func lockFile(root *os.Root, rel string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err == nil {
+	if err = filelock.Lock(ctx, file); err == nil {
 		err = stillThere(root, rel, info, file)
 	}
 	if err != nil {
@@ -54,13 +57,13 @@ func errChanged(rel string) error {
 }
 
 // writeNew writes a file that must not exist.
-func (f *folder) writeNew(rel, text string) error {
+func (f *folder) writeNew(ctx context.Context, rel, text string) error {
 	file, err := f.root.OpenFile(rel, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
 	if err != nil {
 		return fmt.Errorf("memory tool: create %s: %w", shown(rel), err)
 	}
 	defer file.Close()
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+	if err := filelock.Lock(ctx, file); err != nil {
 		return fmt.Errorf("memory tool: create %s: %w", shown(rel), err)
 	}
 	if info, err := file.Stat(); err != nil || info.Size() > 0 {
@@ -88,7 +91,7 @@ func (f *folder) write(file *os.File, rel, old, text string) error {
 		err = fmt.Errorf("memory tool: write %s: %w", shown(rel), err)
 	}
 	if err == nil {
-		err = syncFolder(f.root, path.Dir(rel))
+		err = filelock.SyncFolder(f.root, path.Dir(rel))
 	}
 	return err
 }

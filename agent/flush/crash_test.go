@@ -190,10 +190,10 @@ func checkSpool(t *testing.T, folder, text string) {
 func flushUntilKilled(dir string) {
 	l := flush.NewLedger(dir, flush.LedgerOptions{})
 	for cycle := 0; ; cycle++ {
-		lease, err := l.Begin("s", cycle, "a", messages(fmt.Sprint("cycle ", cycle), strings.Repeat("x", 50_000)))
+		lease, err := l.Begin(context.Background(), "s", cycle, "a", messages(fmt.Sprint("cycle ", cycle), strings.Repeat("x", 50_000)))
 		if err == nil && !lease.Done {
 			fmt.Println("begun", cycle)
-			err = l.Commit(lease.ID, "a")
+			err = l.Commit(context.Background(), lease.ID, "a")
 		}
 		if err != nil {
 			fmt.Println(err)
@@ -220,7 +220,7 @@ func TestAKilledLedgerKeepsWhatItHasAcknowledged(t *testing.T) {
 		if got, err := l.Progress("s", done); err != nil || done >= 0 && !got.Done {
 			t.Errorf("cycle %d was done: %+v, %v", done, got, err)
 		}
-		lease, err := l.Begin("s", begun, "a", nil)
+		lease, err := l.Begin(t.Context(), "s", begun, "a", nil)
 		if err != nil || !lease.Resumed {
 			t.Errorf("cycle %d: %+v, %v", begun, lease, err)
 		}

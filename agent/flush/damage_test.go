@@ -50,11 +50,11 @@ func TestADamagedFileIsNamedAndKept(t *testing.T) {
 				if err := os.WriteFile(path, damage(whole), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				_, err := l.Begin("s", 0, "a", messages("three"))
+				_, err := l.Begin(t.Context(), "s", 0, "a", messages("three"))
 				if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "out of the folder") {
 					t.Errorf("%v", err)
 				}
-				if _, err := l.Begin("s", 1, "a", nil); err != nil {
+				if _, err := l.Begin(t.Context(), "s", 1, "a", nil); err != nil {
 					t.Errorf("the next cycle: %v", err)
 				}
 				if now, _ := os.ReadFile(path); !bytes.Equal(now, damage(bytes.Clone(whole))) {
@@ -89,7 +89,7 @@ func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{file, filepath.Join(file, "flush")} {
-		if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin("s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
 	if err := os.Symlink(file, filepath.Join(folder, "lock")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin("s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), folder) {
+	if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("a link was followed: %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestAFolderMayBeALink(t *testing.T) {
 	}
 	l := flush.NewLedger(link, flush.LedgerOptions{})
 	lease := begin(t, l, "s", 0, "a", messages("x"))
-	if err := l.Commit(lease.ID, "a"); err != nil {
+	if err := l.Commit(t.Context(), lease.ID, "a"); err != nil {
 		t.Error(err)
 	}
 }
@@ -120,7 +120,7 @@ func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
 	clock, folder := newClock(), t.TempDir()
 	l := flush.NewLedger(folder, flush.LedgerOptions{Now: clock.Now})
 	commit := func(session string, cycle int) {
-		if err := l.Commit(begin(t, l, session, cycle, "a", messages("x")).ID, "a"); err != nil {
+		if err := l.Commit(t.Context(), begin(t, l, session, cycle, "a", messages("x")).ID, "a"); err != nil {
 			t.Fatal(err)
 		}
 	}

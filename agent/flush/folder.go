@@ -2,15 +2,17 @@ package flush
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	"kioku/internal/filelock"
 )
 
 const (
@@ -21,9 +23,6 @@ const (
 	lostSuffix = ".lost.jsonl"
 	tempSuffix = ".tmp"
 	lockName   = "lock"
-
-	// keepRecords is how long the record of a flush that has ended well is kept.
-	keepRecords = 30 * 24 * time.Hour
 )
 
 // folder is the folder of a ledger while it is locked for other processes and goroutines.
@@ -34,8 +33,8 @@ type folder struct {
 	lock *os.File
 }
 
-// open opens the folder and waits for its lock. Where it is not there, it is made, or ErrUnknown is returned.
-func (l *Ledger) open(create bool) (*folder, error) {
+// open opens the folder and waits for its lock, at most until ctx ends. Where it is not there, it is made, or ErrUnknown is returned.
+func (l *Ledger) open(ctx context.Context, create bool) (*folder, error) {
 	if create {
 		if err := makeFolder(l.folder); err != nil {
 			return nil, fmt.Errorf("%w; the folder must be writable", err)
@@ -46,12 +45,13 @@ func (l *Ledger) open(create bool) (*folder, error) {
 		return nil, err
 	}
 	f.lock, err = f.root.OpenFile(lockName, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if err == nil {
-		err = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_EX)
-	}
 	if err != nil {
 		f.close()
 		return nil, fmt.Errorf("lock %s: %w; the folder must be writable", l.folder, err)
+	}
+	if err := filelock.Lock(ctx, f.lock); err != nil {
+		f.close()
+		return nil, fmt.Errorf("lock %s: %w", l.folder, err)
 	}
 	return f, nil
 }
@@ -178,51 +178,5 @@ func (f *folder) replace(name string, data []byte) error {
 	if err := f.root.Rename(temp, name); err != nil {
 		return err
 	}
-	return f.sync()
-}
-
-// sync makes the names of files last.
-func (f *folder) sync() error {
-	d, err := f.root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
-
-// tidy removes what is left of flushes that have ended well: spools and journals of earlier cycles of the session, and
-// everything that is old. A file that cannot be removed now is left to the next time.
-func (f *folder) tidy(id, session string, cycle int, now time.Time) {
-	entries, err := fs.ReadDir(f.root.FS(), ".")
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		other, isRecord := strings.CutSuffix(e.Name(), recordSuffix)
-		switch {
-		case strings.HasSuffix(e.Name(), tempSuffix):
-			// Whoever wrote it is gone, for the folder is locked.
-			f.root.Remove(e.Name())
-		case isRecord && other != id && idForm.MatchString(other):
-			f.tidyFlush(other, session, cycle, now)
-		}
-	}
-}
-
-// tidyFlush is tidy for one flush.
-func (f *folder) tidyFlush(id, session string, cycle int, now time.Time) {
-	r, begun, err := f.record(id)
-	if err != nil || !begun || !r.Done {
-		return
-	}
-	old := now.Sub(r.Begun) > keepRecords
-	if !old && (r.Session != session || r.Cycle >= cycle) {
-		return
-	}
-	f.root.Remove(id + spoolSuffix)
-	f.root.Remove(id + journalSuffix)
-	if old {
-		f.root.Remove(id + recordSuffix)
-	}
+	return filelock.SyncFolder(f.root, ".")
 }

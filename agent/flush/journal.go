@@ -2,6 +2,7 @@ package flush
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"kioku/agent"
+	"kioku/internal/filelock"
 	"kioku/llm"
 )
 
@@ -59,12 +61,12 @@ func (l *Ledger) steps(id string) ([]step, error) {
 
 // addStep writes the step after the first n to the journal, waits for the disk, and renews the lease. It returns
 // errOvertaken where holder holds the flush no more, or where there are more steps already.
-func (l *Ledger) addStep(lease Lease, n int, s step) error {
+func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error {
 	line, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	f, err := l.open(false)
+	f, err := l.open(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func (f *folder) appendLine(name string, n int, line []byte) error {
 		return err
 	}
 	if n == 0 {
-		return f.sync()
+		return filelock.SyncFolder(f.root, ".")
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package flush
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -41,12 +43,18 @@ type LedgerOptions struct {
 // concurrently.
 //
 // A flush has a record, a spool with the messages that were about to go, and a journal with what a Runner has done. Spool
-// and journal of a flush that has ended well are removed when the flush of a later cycle of the session begins, and its
-// record after 30 days; the spool of a Job with Through as soon as it has ended well. Those of a flush that has not ended
-// well stay.
+// and journal of a flush that has ended well are removed by Tidy, or when the flush of a later cycle of the session begins;
+// the spool of a Job with Through as soon as it has ended well. With its record they are removed 30 days after it began, by any
+// Begin or Tidy; each process looks for such at most once an hour. Those of a flush that has not ended well stay.
+//
+// A method that takes a context waits for other processes at most until that ends.
 type Ledger struct {
 	folder string
 	opt    LedgerOptions
+
+	// mu guards swept, when old flushes were looked for last.
+	mu    sync.Mutex
+	swept time.Time
 }
 
 // Lease is a flush that was begun.
@@ -74,6 +82,8 @@ type Lease struct {
 // Progress is how far the flush of a cycle is.
 type Progress struct {
 	Begun, Done bool
+	// Aborted says that it was given back as failed, and that nobody has begun it again.
+	Aborted bool
 	// Attempts that have failed.
 	Attempts int
 }
@@ -98,12 +108,12 @@ func NewLedger(folder string, opt LedgerOptions) *Ledger {
 // Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted where no attempt is left, and an
 // *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
 // and for a message that is no JSON. Where a file is damaged, the error names it.
-func (l *Ledger) Begin(session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
-	return l.enter(record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
+func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
+	return l.enter(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
 }
 
 // enter is Begin for a record. One that is forced begins also where no attempt is left.
-func (l *Ledger) enter(want record, spool []json.RawMessage, forced bool) (Lease, error) {
+func (l *Ledger) enter(ctx context.Context, want record, spool []json.RawMessage, forced bool) (Lease, error) {
 	if err := checkFlush(want.Session, want.Cycle, want.Holder); err != nil {
 		return Lease{}, err
 	}
@@ -111,7 +121,7 @@ func (l *Ledger) enter(want record, spool []json.RawMessage, forced bool) (Lease
 	if err != nil {
 		return Lease{}, err
 	}
-	f, err := l.open(true)
+	f, err := l.open(ctx, true)
 	if err != nil {
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
@@ -145,13 +155,15 @@ func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease
 		if r.Messages, err = f.writeSpool(id, lines, now); err != nil {
 			return Lease{}, err
 		}
-		f.tidy(id, want.Session, want.Cycle, now)
+		f.removeTemps()
+		f.tidySession(want.Session, want.Cycle)
+		l.sweep(f)
 	}
 	spool, err := f.readSpool(id, r.Messages)
 	if err != nil {
 		return Lease{}, err
 	}
-	r.Holder, r.Expires = want.Holder, now.Add(l.opt.Lease)
+	r.Holder, r.Expires, r.Aborted = want.Holder, now.Add(l.opt.Lease), false
 	if err := f.writeRecord(id, r); err != nil {
 		return Lease{}, err
 	}
@@ -160,8 +172,8 @@ func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease
 
 // Commit ends a flush well. Committing twice is harmless. It returns ErrUnknown for a flush that there is not, that was
 // aborted, or that somebody else has taken over.
-func (l *Ledger) Commit(id, holder string) error {
-	err := l.change(id, holder, func(r *record) {
+func (l *Ledger) Commit(ctx context.Context, id, holder string) error {
+	err := l.change(ctx, id, holder, func(r *record) {
 		r.Done = true
 	})
 	if err != nil {
@@ -172,9 +184,10 @@ func (l *Ledger) Commit(id, holder string) error {
 
 // Abort gives a flush back and returns how many attempts are left. It returns ErrUnknown as Commit does. A flush that has
 // ended well stays so, and has none left.
-func (l *Ledger) Abort(id, holder, reason string) (left int, err error) {
-	err = l.change(id, holder, func(r *record) {
+func (l *Ledger) Abort(ctx context.Context, id, holder, reason string) (left int, err error) {
+	err = l.change(ctx, id, holder, func(r *record) {
 		r.Holder, r.Expires, r.Reason = "", time.Time{}, clip(reason)
+		r.Aborted = true
 		r.Failed++
 		left = max(0, l.opt.Attempts-r.Failed)
 	})
@@ -186,8 +199,8 @@ func (l *Ledger) Abort(id, holder, reason string) (left int, err error) {
 
 // Release gives a flush back that was interrupted. The attempt does not count as failed: who begins the flush again, at
 // once and under any name, goes on with it. It returns ErrUnknown as Commit does. A flush that has ended well stays so.
-func (l *Ledger) Release(id, holder string) error {
-	err := l.change(id, holder, func(r *record) {
+func (l *Ledger) Release(ctx context.Context, id, holder string) error {
+	err := l.change(ctx, id, holder, func(r *record) {
 		r.Holder, r.Expires = "", time.Time{}
 	})
 	if err != nil {
@@ -197,8 +210,8 @@ func (l *Ledger) Release(id, holder string) error {
 }
 
 // change changes the record of a flush that holder holds. That of a flush that has ended well stays as it is.
-func (l *Ledger) change(id, holder string, edit func(*record)) error {
-	f, err := l.open(false)
+func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*record)) error {
+	f, err := l.open(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -231,5 +244,5 @@ func (l *Ledger) Progress(session string, cycle int) (Progress, error) {
 	if err != nil {
 		return Progress{}, fmt.Errorf("read flush: %w", err)
 	}
-	return Progress{Begun: begun, Done: r.Done, Attempts: r.Failed}, nil
+	return Progress{Begun: begun, Done: r.Done, Aborted: r.Aborted, Attempts: r.Failed}, nil
 }

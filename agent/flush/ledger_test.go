@@ -36,7 +36,7 @@ func messages(texts ...string) (spool []json.RawMessage) {
 
 func begin(t *testing.T, l *flush.Ledger, session string, cycle int, holder string, spool []json.RawMessage) flush.Lease {
 	t.Helper()
-	lease, err := l.Begin(session, cycle, holder, spool)
+	lease, err := l.Begin(t.Context(), session, cycle, holder, spool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,20 +64,20 @@ func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
 func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: newClock().Now})
 	a := begin(t, l, "s", 0, "a", messages("x"))
-	if err := l.Release(a.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
+	if err := l.Release(t.Context(), a.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("released by somebody else: %v", err)
 	}
-	if err := l.Release(a.ID, "a"); err != nil {
+	if err := l.Release(t.Context(), a.ID, "a"); err != nil {
 		t.Error(err)
 	}
-	if err := l.Commit(a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
+	if err := l.Commit(t.Context(), a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("committed after that: %v", err)
 	}
 	b := begin(t, l, "s", 0, "b", nil)
 	if !b.Resumed || b.Attempt != 1 || b.NoteKey != a.NoteKey || len(b.Spool) != 1 {
 		t.Errorf("%+v", b)
 	}
-	if err := errors.Join(l.Commit(b.ID, "b"), l.Release(b.ID, "b")); err != nil {
+	if err := errors.Join(l.Commit(t.Context(), b.ID, "b"), l.Release(t.Context(), b.ID, "b")); err != nil {
 		t.Error(err)
 	}
 	if p, err := l.Progress("s", 0); err != nil || !p.Done || p.Attempts != 0 {
@@ -91,7 +91,7 @@ func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
 	a := begin(t, l, "s", 3, "a", messages("x"))
 	clock.now = clock.now.Add(59 * time.Second)
 	var held *flush.HeldError
-	if _, err := l.Begin("s", 3, "b", nil); !errors.As(err, &held) || !errors.Is(err, flush.ErrHeld) || !held.Until.Equal(a.Expires) {
+	if _, err := l.Begin(t.Context(), "s", 3, "b", nil); !errors.As(err, &held) || !errors.Is(err, flush.ErrHeld) || !held.Until.Equal(a.Expires) {
 		t.Errorf("%v", err)
 	}
 	clock.now = clock.now.Add(time.Second)
@@ -99,13 +99,13 @@ func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
 	if !b.Resumed || b.ID != a.ID || b.NoteKey != a.NoteKey || b.Attempt != 1 || len(b.Spool) != 1 {
 		t.Errorf("%+v", b)
 	}
-	if err := l.Commit(a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
+	if err := l.Commit(t.Context(), a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("who lost the lease could commit: %v", err)
 	}
-	if _, err := l.Abort(a.ID, "a", "x"); !errors.Is(err, flush.ErrUnknown) {
+	if _, err := l.Abort(t.Context(), a.ID, "a", "x"); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("who lost the lease could abort: %v", err)
 	}
-	if err := l.Commit(b.ID, "b"); err != nil {
+	if err := l.Commit(t.Context(), b.ID, "b"); err != nil {
 		t.Error(err)
 	}
 }
@@ -114,11 +114,11 @@ func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
 	lease := begin(t, l, "s", 0, "a", messages("x"))
 	for range 2 {
-		if err := l.Commit(lease.ID, "a"); err != nil {
+		if err := l.Commit(t.Context(), lease.ID, "a"); err != nil {
 			t.Errorf("commit: %v", err)
 		}
 	}
-	if left, err := l.Abort(lease.ID, "a", "late"); err != nil || left != 0 {
+	if left, err := l.Abort(t.Context(), lease.ID, "a", "late"); err != nil || left != 0 {
 		t.Errorf("abort after it: %d, %v", left, err)
 	}
 	for _, holder := range []string{"a", "b"} {
@@ -135,10 +135,10 @@ func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
 func TestAttemptsAreUsedUp(t *testing.T) {
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Attempts: 2})
 	first := begin(t, l, "s", 0, "a", messages("x"))
-	if left, err := l.Abort(first.ID, "a", "no network"); err != nil || left != 1 {
+	if left, err := l.Abort(t.Context(), first.ID, "a", "no network"); err != nil || left != 1 {
 		t.Errorf("%d, %v", left, err)
 	}
-	if _, err := l.Abort(first.ID, "a", "twice"); !errors.Is(err, flush.ErrUnknown) {
+	if _, err := l.Abort(t.Context(), first.ID, "a", "twice"); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("aborted twice: %v", err)
 	}
 	// The lease is free for anybody, and what the model says now may be something else.
@@ -146,10 +146,10 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	if second.ID != first.ID || second.NoteKey == first.NoteKey || second.Attempt != 2 || !second.Resumed || len(second.Spool) != 1 {
 		t.Errorf("%+v", second)
 	}
-	if left, err := l.Abort(second.ID, "b", "no power"); err != nil || left != 0 {
+	if left, err := l.Abort(t.Context(), second.ID, "b", "no power"); err != nil || left != 0 {
 		t.Errorf("%d, %v", left, err)
 	}
-	if _, err := l.Begin("s", 0, "a", nil); !errors.Is(err, flush.ErrExhausted) || !strings.Contains(err.Error(), "no power") {
+	if _, err := l.Begin(t.Context(), "s", 0, "a", nil); !errors.Is(err, flush.ErrExhausted) || !strings.Contains(err.Error(), "no power") {
 		t.Errorf("%v", err)
 	}
 	if got, _ := l.Progress("s", 0); got.Attempts != 2 || got.Done || !got.Begun {
@@ -169,10 +169,10 @@ func TestWhatIsUnknown(t *testing.T) {
 	id := strings.Repeat("0", 32) + "-0"
 	check := func() {
 		for _, id := range []string{id, "", "../../etc/passwd", "lock", id + "/.."} {
-			if err := l.Commit(id, "a"); !errors.Is(err, flush.ErrUnknown) {
+			if err := l.Commit(t.Context(), id, "a"); !errors.Is(err, flush.ErrUnknown) {
 				t.Errorf("commit %q: %v", id, err)
 			}
-			if _, err := l.Abort(id, "a", ""); !errors.Is(err, flush.ErrUnknown) {
+			if _, err := l.Abort(t.Context(), id, "a", ""); !errors.Is(err, flush.ErrUnknown) {
 				t.Errorf("abort %q: %v", id, err)
 			}
 		}
@@ -183,10 +183,10 @@ func TestWhatIsUnknown(t *testing.T) {
 	}
 	lease := begin(t, l, "s", 0, "a", nil)
 	check()
-	if err := l.Commit(lease.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
+	if err := l.Commit(t.Context(), lease.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("%v", err)
 	}
-	if err := l.Commit(lease.ID, ""); !errors.Is(err, flush.ErrUnknown) {
+	if err := l.Commit(t.Context(), lease.ID, ""); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("%v", err)
 	}
 }
@@ -205,15 +205,15 @@ func TestNamesAreTextUpToALength(t *testing.T) {
 		"messages": {session: "s", holder: "a", spool: []json.RawMessage{[]byte(`{}`), []byte(`{"a":`)}},
 	} {
 		var wrong *agent.InputError
-		if _, err := l.Begin(c.session, c.cycle, c.holder, c.spool); !errors.As(err, &wrong) || wrong.Field != field {
+		if _, err := l.Begin(t.Context(), c.session, c.cycle, c.holder, c.spool); !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
 	for _, name := range []string{"", "\xff"} {
-		if _, err := l.Begin(name, 0, "a", nil); err == nil {
+		if _, err := l.Begin(t.Context(), name, 0, "a", nil); err == nil {
 			t.Errorf("a session %q was taken", name)
 		}
-		if _, err := l.Begin("s", 0, name, nil); err == nil {
+		if _, err := l.Begin(t.Context(), "s", 0, name, nil); err == nil {
 			t.Errorf("a holder %q was taken", name)
 		}
 	}
@@ -231,12 +231,12 @@ func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
 		name := rapid.OneOf(rapid.StringN(1, 60, 256), rapid.SampledFrom([]string{"../x", "/", ".", "a\x00b", "x.json", "会話/一"}))
 		names := rapid.SliceOfNDistinct(name, 1, 4, rapid.ID).Draw(r, "sessions")
 		for i, session := range names {
-			if _, err := l.Begin(session, i, session, messages(session)); err != nil {
+			if _, err := l.Begin(t.Context(), session, i, session, messages(session)); err != nil {
 				r.Fatal(err)
 			}
 		}
 		for i, session := range names {
-			lease, err := l.Begin(session, i, session, nil)
+			lease, err := l.Begin(t.Context(), session, i, session, nil)
 			if diff := cmp.Diff(messages(session), lease.Spool); err != nil || diff != "" || lease.Session != session || lease.Cycle != i {
 				r.Errorf("%v %+v\n%s", err, lease, diff)
 			}
@@ -272,7 +272,7 @@ func TestManyHoldersAtOnceMakeOneFlush(t *testing.T) {
 	for i := range 8 {
 		group.Go(func() {
 			l := flush.NewLedger(folder, flush.LedgerOptions{})
-			lease, err := l.Begin("s", 0, fmt.Sprint("holder ", i), messages(fmt.Sprint(i)))
+			lease, err := l.Begin(t.Context(), "s", 0, fmt.Sprint("holder ", i), messages(fmt.Sprint(i)))
 			if err != nil && !errors.Is(err, flush.ErrHeld) {
 				t.Error(err)
 			}

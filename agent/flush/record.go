@@ -33,7 +33,9 @@ type record struct {
 	// Failed attempts, and the Reason of the last one.
 	Failed int    `json:"failed,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	Done   bool   `json:"done,omitempty"`
+	// Aborted until it is begun again.
+	Aborted bool `json:"aborted,omitempty"`
+	Done    bool `json:"done,omitempty"`
 	// Messages in the spool.
 	Messages int `json:"messages"`
 	// Through is that of the Job.

@@ -7,6 +7,14 @@ import (
 	"time"
 )
 
+const (
+	// A summary has at most maxSummary tokens, and no more than 1/summaryParts of the window.
+	maxSummary   = 4000
+	summaryParts = 8
+	// leastParts: at least 1/leastParts of the window stays in a compaction.
+	leastParts = 16
+)
+
 // Settings say when memories are stored and history is compacted. The zero value never flushes; Defaults are the ones to
 // start from.
 type Settings struct {
@@ -148,6 +156,19 @@ func (s Settings) obstacle(st State) string {
 		return fmt.Sprintf("all %d attempts of this cycle have failed", s.Attempts)
 	}
 	return ""
+}
+
+// Keep returns how many tokens the latest messages and the summary may have after a compaction for a window, so that both
+// together are below the tokens from which on memories are stored. Of what is left beside the summary half is free for the
+// system prompt and for what comes next; but a sixteenth of the window may stay in any case. Both are 0 where the window is
+// not known.
+func (s Settings) Keep(window int) (recent, summary int) {
+	if window <= 0 {
+		return 0, 0
+	}
+	flushAt, _ := s.thresholds(window)
+	summary = max(1, min(maxSummary, window/summaryParts))
+	return max(1, window/leastParts, (flushAt-summary)/2), summary
 }
 
 // thresholds returns from how many tokens on to flush and to compact, for any window of at least 3 tokens with

@@ -67,6 +67,9 @@ type Outcome struct {
 	Usage llm.Usage
 }
 
+// giveBackWait bounds the wait for the ledger when a flush that did not come to its end is given back.
+const giveBackWait = 2 * time.Second
+
 // Run tries once to store what is worth keeping of a conversation. It never returns an error: a flush that fails must not
 // hold up a turn. The outcome says what happened.
 //
@@ -75,9 +78,9 @@ type Outcome struct {
 // flush is given back then, and Outcome.Later says so. The outcome is skipped where somebody else holds the flush, and where
 // memory must not be written.
 //
-// Every answer of the model is on disk before its calls are carried out, and what was recalled from memory is taken out of
-// its notes. A flush that did not come to its end goes on with the answers that it has the next time, so that each note is
-// stored once, under the same key.
+// Every answer of the model is on disk before its calls are carried out. Notes go to Notes as the model has worded them. A
+// flush that did not come to its end goes on with the answers that it has the next time, so that each note is stored once,
+// under the same key.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 	var out Outcome
 	switch {
@@ -95,7 +98,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 // attempt begins a flush and goes on with it as far as it goes.
 func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 	want := record{Session: job.Session, Cycle: job.Cycle, Holder: job.Holder, Through: job.Through}
-	lease, err := r.Ledger.enter(want, job.Spool, job.Forced)
+	lease, err := r.Ledger.enter(ctx, want, job.Spool, job.Forced)
 	out.Through = lease.Through
 	switch {
 	case errors.Is(err, ErrHeld):
@@ -103,6 +106,7 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 		out.fail(session.FlushSkipped, err)
 		return
 	case err != nil:
+		out.Later = ctx.Err() != nil
 		out.fail(session.FlushFailed, err)
 		return
 	case lease.Done:
@@ -113,7 +117,7 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 	reply, err := t.run(ctx)
 	out.Notes = t.notes
 	if err == nil {
-		err = r.Ledger.Commit(lease.ID, lease.Holder)
+		err = r.Ledger.Commit(ctx, lease.ID, lease.Holder)
 	}
 	if err != nil {
 		r.giveBack(ctx, lease, err, out)
@@ -133,11 +137,14 @@ func (r *Runner) giveBack(ctx context.Context, lease Lease, err error, out *Outc
 	case errors.Is(err, agent.ErrReadOnly) || errors.Is(err, agent.ErrDenied):
 		outcome = session.FlushSkipped
 	}
+	// What is given back is so although ctx has ended; but for whoever else is at the ledger nobody waits long.
+	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWait)
+	defer cancel()
 	var back error
 	if out.Later = ctx.Err() != nil || outside(err); out.Later {
-		back = r.Ledger.Release(lease.ID, lease.Holder)
+		back = r.Ledger.Release(giving, lease.ID, lease.Holder)
 	} else {
-		_, back = r.Ledger.Abort(lease.ID, lease.Holder, err.Error())
+		_, back = r.Ledger.Abort(giving, lease.ID, lease.Holder, err.Error())
 	}
 	out.fail(outcome, errors.Join(err, back))
 }

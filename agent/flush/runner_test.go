@@ -303,7 +303,7 @@ func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
 	r.Ledger = flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: clock.Now})
 	model.Steps[0].Check = func(llm.Request) error {
 		clock.now = clock.now.Add(time.Hour)
-		_, err := r.Ledger.Begin("s", 0, "b", nil)
+		_, err := r.Ledger.Begin(t.Context(), "s", 0, "b", nil)
 		return err
 	}
 	out := r.Run(t.Context(), job())

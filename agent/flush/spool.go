@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,13 +61,9 @@ func (l *Ledger) Kept(ours func(session string) bool) ([]Kept, error) {
 		return nil, fmt.Errorf("list flushes: %w", err)
 	}
 	defer f.close()
-	entries, err := fs.ReadDir(f.root.FS(), ".")
-	if err != nil {
-		return nil, fmt.Errorf("list flushes: %w", err)
-	}
 	var kept []Kept
-	for _, e := range entries {
-		id, isRecord := strings.CutSuffix(e.Name(), recordSuffix)
+	for _, name := range f.names() {
+		id, isRecord := strings.CutSuffix(name, recordSuffix)
 		if !isRecord || !idForm.MatchString(id) {
 			continue
 		}

@@ -59,7 +59,7 @@ func (t *turn) run(ctx context.Context) (reply string, err error) {
 			return "", err
 		}
 		s := step{Answer: &answer, NoteKey: t.lease.NoteKey}
-		if err := t.journal(s); err != nil {
+		if err := t.journal(ctx, s); err != nil {
 			return "", err
 		}
 		if reply, ended, err := t.carryOut(ctx, s, nil); ended || err != nil {
@@ -144,7 +144,7 @@ func (t *turn) carryOut(ctx context.Context, answer step, results []step) (reply
 		if err != nil {
 			return "", false, err
 		}
-		if err := t.journal(result); err != nil {
+		if err := t.journal(ctx, result); err != nil {
 			return "", false, err
 		}
 		t.done(result)
@@ -160,8 +160,8 @@ func (t *turn) done(result step) {
 	}
 }
 
-func (t *turn) journal(s step) error {
-	if err := t.runner.Ledger.addStep(t.lease, t.steps, s); err != nil {
+func (t *turn) journal(ctx context.Context, s step) error {
+	if err := t.runner.Ledger.addStep(ctx, t.lease, t.steps, s); err != nil {
 		return fmt.Errorf("write the journal of the flush: %w", err)
 	}
 	t.steps++

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"kioku/internal/filelock"
 )
 
 // openFolder opens the folder of transcripts, which it makes for its owner alone.
@@ -28,7 +30,7 @@ func openLocked(root *os.Root, name string) (*os.File, error) {
 		return nil, err
 	}
 	if err = lock(f); err == nil && info == nil {
-		err = syncFolder(root)
+		err = filelock.SyncFolder(root, ".")
 	}
 	if err != nil {
 		f.Close()
@@ -43,16 +45,6 @@ func lock(f *os.File) error {
 		return fmt.Errorf("%w; end the program that has it open, or take another session", ErrInUse)
 	}
 	return err
-}
-
-// syncFolder makes a new file's name last.
-func syncFolder(root *os.Root) error {
-	d, err := root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // mend makes a file end with a whole line: the last torn bytes are moved into a file beside it, and an entry without its
@@ -88,5 +80,5 @@ func setAside(root *os.Root, name string, from io.Reader) error {
 	if err == nil {
 		_, err = f.WriteString("\n")
 	}
-	return errors.Join(err, f.Sync(), f.Close(), syncFolder(root))
+	return errors.Join(err, f.Sync(), f.Close(), filelock.SyncFolder(root, "."))
 }

@@ -13,13 +13,20 @@ import (
 	"kioku/llm"
 )
 
+// defaultKeepRecent is what Options.KeepRecentTokens means where it is 0.
+const defaultKeepRecent = 20_000
+
 // ErrNoModel: there is no language model that could write a summary.
 var ErrNoModel = errors.New("no language model: set llm.provider")
 
-// Prune plans what to send in place of old tool results. Where st.Window is 0 the model's counts.
+// Prune plans what to send in place of old tool results. Where st.Window is 0 the model's counts, and where now is zero the
+// clock.
 func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan {
 	if st.Window == 0 {
 		st.Window = s.window()
+	}
+	if now.IsZero() {
+		now = s.opt.Now()
 	}
 	return prune.Prune(messages, s.opt.Prune, st, now)
 }
@@ -35,13 +42,14 @@ func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Dec
 	return s.opt.Flush.Decide(st), progress, err
 }
 
-// Ledger holds the flushes of the agent.
-func (s *Sidecar) Ledger() *flush.Ledger { return s.ledger }
-
 // Flush stores what is worth keeping of a conversation with the sidecar's model. It is skipped, with the reason, without a
 // model, where flushes are disabled and where memory must not be written.
 func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
-	if why := s.flushless(); why != "" {
+	why := s.flushless()
+	if why == "" && s.opt.Model == nil {
+		why = ErrNoModel.Error()
+	}
+	if why != "" {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why, Later: true}
 	}
 	r := flush.Runner{
@@ -56,9 +64,7 @@ func (s *Sidecar) flushless() string {
 	case !s.opt.Flush.Enabled:
 		return "it is disabled (compaction.memoryFlush.enabled)"
 	case s.opt.ReadOnly:
-		return "memory is read-only"
-	case s.opt.Model == nil:
-		return ErrNoModel.Error()
+		return readOnly
 	}
 	return ""
 }
@@ -66,9 +72,25 @@ func (s *Sidecar) flushless() string {
 // Compact has old messages summarised. keep replaces Options.KeepRecentTokens where it is not 0. It returns ErrNoModel
 // without a model, and the errors of compact.Compactor.
 func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
+	return s.compact(ctx, v, compact.Compactor{KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)})
+}
+
+// CompactFor is Compact for a model that takes window tokens, 0 for those of the sidecar's: what is kept, and the summary, are
+// short enough for its thresholds; see [flush.Settings.Keep].
+func (s *Sidecar) CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error) {
+	c := compact.Compactor{KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens, defaultKeepRecent)}
+	if window = cmp.Or(window, s.window()); window > 0 {
+		most, summary := s.opt.Flush.Keep(window)
+		c.KeepRecentTokens, c.SummaryTokens = min(c.KeepRecentTokens, most), summary
+	}
+	return s.compact(ctx, v, c)
+}
+
+// compact compacts with the sizes of c.
+func (s *Sidecar) compact(ctx context.Context, v session.View, c compact.Compactor) (session.Compaction, error) {
 	if s.opt.Model == nil {
 		return session.Compaction{}, ErrNoModel
 	}
-	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Counter.Count, KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)}
+	c.Model, c.Count = s.opt.Model, s.opt.Counter.Count
 	return c.Compact(ctx, v)
 }

@@ -1016,7 +1016,9 @@ func (x *MemoryGetResponse) GetNextFrom() int32 {
 type MemoryAppendRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	Text  string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// What was recalled from memory is not stored again: frames of recalled memories, as AssemblePrompt and Recall write them, are
+	// taken out. A text of which nothing is left then is INVALID_ARGUMENT.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// "daily" (the default) or "long_term".
 	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
 	// A word for the section's heading; "note" when empty.

@@ -128,8 +128,10 @@ func (t *turn) compact(ctx context.Context, keep int) error {
 // replace puts a summary in the place of the messages that it is of, after a flush was begun of all of them.
 func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 	v := t.opt.Session.View()
-	if t.begun(v) && slices.Index(v.IDs, made.FirstKept) > t.covered(v) {
+	for before := -1; t.begun(v) && slices.Index(v.IDs, made.FirstKept) > t.covered(v) && t.covered(v) > before; {
+		before = t.covered(v)
 		t.flushLate(ctx, v)
+		v = t.opt.Session.View()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

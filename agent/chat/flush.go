@@ -29,11 +29,13 @@ func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 // storeAs begins the flush of a conversation that has a name in the ledger, and keeps its messages there.
 func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced bool) flush.Outcome {
 	job := t.frame(name, v.Cycle)
-	job.Through, job.Forced = v.IDs[len(v.IDs)-1], forced
-	job.Messages = prune.Apply(v.Messages, v.Edits)
-	if n := t.covered(v); n > 0 && n < len(job.Messages) {
-		job.Messages = slices.Insert(job.Messages, n, llm.Message{Role: llm.RoleUser, Text: seen})
+	from, to := t.part(v)
+	job.Through, job.Forced = v.IDs[to-1], forced
+	job.Messages = prune.Apply(v.Messages, v.Edits)[:to]
+	if at := t.covered(v); at > 0 && at < to {
+		job.Messages = slices.Insert(job.Messages, at, llm.Message{Role: llm.RoleUser, Text: seen})
 	}
+	job.Messages = job.Messages[from:]
 	var err error
 	if job.Spool, err = flush.Spool(job.Messages); err != nil {
 		out := flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
@@ -44,6 +46,24 @@ func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced 
 	t.tell(ctx, job.Cycle, out)
 	t.follow(job, out)
 	return out
+}
+
+// part returns which messages a flush is of: all where the model takes as many. Of a longer conversation, such as one that a
+// model which was away could not summarise, it is what comes after the last flush, as much as the model takes.
+func (t *turn) part(v session.View) (from, to int) {
+	window := t.model.Window()
+	room := window - window/leastParts - t.fixed - llm.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
+	if window == 0 || v.Tokens <= room {
+		return 0, len(v.Messages)
+	}
+	from = t.covered(v)
+	for to = from; to < len(v.Messages); to++ {
+		room -= v.Counts[to]
+		if room < 0 && to > from && v.Messages[to].Role != llm.RoleTool {
+			break
+		}
+	}
+	return from, to
 }
 
 // frame is a job without messages.

@@ -82,9 +82,9 @@ func TestAFactOutlivesAMemoryThatWasAway(t *testing.T) {
 // Whatever is away in any span of turns, and however often the program is started anew, in the end each fact that was stated
 // is in memory once.
 func TestEveryFactIsInMemoryInTheEnd(t *testing.T) {
-	seeds := 20
+	seeds := 6
 	if testing.Short() || slow() {
-		seeds = 3
+		seeds = 2
 	}
 	events := []string{"", "", "", "", "", "memory", "memory", "back", "model", "start", "flush", "compact", "fact", "fact"}
 	for seed := range seeds {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/indexer"
+	"kioku/internal/filelock"
 	"kioku/search"
 )
 
@@ -46,7 +48,7 @@ func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 		return Appended{}, err
 	}
 	defer m.leave()
-	if m.opt.ReadOnly {
+	if m.opt.ReadOnly && !m.opt.Appends {
 		return Appended{}, ErrReadOnly
 	}
 	note, err := checkNote(note)
@@ -56,15 +58,15 @@ func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 	if err := ctx.Err(); err != nil {
 		return Appended{}, err
 	}
-	a, err := m.write(note)
-	if err == nil && !a.Deduplicated {
+	a, err := m.write(ctx, note)
+	if err == nil && !a.Deduplicated && !m.opt.ReadOnly {
 		m.syncInBackground(ctx)
 	}
 	return a, err
 }
 
 // write puts a checked note into its file.
-func (m *Memory) write(note Note) (Appended, error) {
+func (m *Memory) write(ctx context.Context, note Note) (Appended, error) {
 	m.appending.Lock()
 	defer m.appending.Unlock()
 	root, err := os.OpenRoot(m.workspace)
@@ -74,11 +76,11 @@ func (m *Memory) write(note Note) (Appended, error) {
 	defer root.Close()
 	now := m.opt.Now().In(m.opt.Location)
 	if note.Target == TargetLongTerm {
-		return appendNote(root, note, longTermFile, "", "", bullet(note))
+		return appendNote(ctx, root, note, longTermFile, "", "", bullet(note))
 	}
 	today, yesterday := dayFile(now), dayFile(now.AddDate(0, 0, -1))
 	title := "# " + now.Format(time.DateOnly) + "\n"
-	return appendNote(root, note, today, yesterday, title, section(note, now))
+	return appendNote(ctx, root, note, today, yesterday, title, section(note, now))
 }
 
 // checkNote refuses a note that cannot be written and fills in what it leaves open.
@@ -129,18 +131,18 @@ func bulletText(n Note) string { return "- " + strings.ReplaceAll(n.Text, "\n", 
 
 // appendNote writes block at the end of a file under the kernel's lock on it, unless the note is there already, or its key
 // in the file before. title starts a file that is made.
-func appendNote(root *os.Root, n Note, name, before, title, block string) (Appended, error) {
+func appendNote(ctx context.Context, root *os.Root, n Note, name, before, title, block string) (Appended, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+		return Appended{}, unwritten(name, err)
 	}
-	f, err := openForAppend(root, name)
+	f, err := openForAppend(ctx, root, name)
 	if err != nil {
-		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+		return Appended{}, unwritten(name, err)
 	}
 	defer f.Close()
 	have, err := io.ReadAll(f)
 	if err != nil {
-		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+		return Appended{}, unwritten(name, err)
 	}
 	if line, found := findNote(string(have), n, true); found {
 		return Appended{Path: name, StartLine: line, Deduplicated: true}, nil
@@ -152,16 +154,31 @@ func appendNote(root *os.Root, n Note, name, before, title, block string) (Appen
 	}
 	lead := separator(string(have), title, block)
 	if err := writeAll(f, int64(len(have)), lead+block); err != nil {
-		return Appended{}, fmt.Errorf("append to %s: %w", name, err)
+		return Appended{}, unwritten(name, err)
 	}
 	return Appended{Path: name, StartLine: 1 + strings.Count(string(have)+lead, "\n")}, nil
 }
 
+// unwritten says why a note could not be written, as one of the errors that callers know where it is one.
+func unwritten(name string, err error) error {
+	kind := error(nil)
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		kind = ErrNotWritable
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EIO):
+		kind = ErrUnavailable
+	}
+	if kind == nil {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	return fmt.Errorf("append to %s: %w: %w", name, kind, err)
+}
+
 // openForAppend opens or makes a regular file and waits for the kernel's lock on it. Who replaces a file meanwhile, as editors
 // do, leaves the lock on one that has lost its name: then the new one is opened.
-func openForAppend(root *os.Root, name string) (*os.File, error) {
+func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	for range maxReopened {
-		f, named, err := lockNamed(root, name)
+		f, named, err := lockNamed(ctx, root, name)
 		if named || err != nil {
 			return f, err
 		}
@@ -170,7 +187,7 @@ func openForAppend(root *os.Root, name string) (*os.File, error) {
 }
 
 // lockNamed opens and locks a file. Where that has no name any more when it is locked, named is false and there is no file.
-func lockNamed(root *os.Root, name string) (f *os.File, named bool, err error) {
+func lockNamed(ctx context.Context, root *os.Root, name string) (f *os.File, named bool, err error) {
 	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", ErrUnavailable)
 	}
@@ -179,7 +196,7 @@ func lockNamed(root *os.Root, name string) (f *os.File, named bool, err error) {
 		return nil, false, err
 	}
 	var locked os.FileInfo
-	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err == nil {
+	if err = filelock.Lock(ctx, f); err == nil {
 		locked, err = f.Stat()
 	}
 	if err == nil {

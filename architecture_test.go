@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"kioku/agent/skills":      {"kioku/internal/remote", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer"},
 	"kioku/agent/prompt":      {"kioku/internal/remote", "kioku/llm", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap"},
 	"kioku/agent/recall":      {"kioku/internal/remote", "kioku/llm", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap", "kioku/agent/prompt", "kioku/agent", "kioku/proto/kioku/v1"},
-	"kioku/agent/flush":       {"kioku/internal/filelock", "kioku/internal/remote", "kioku/llm", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent/bootstrap", "kioku/agent/prompt", "kioku/agent", "kioku/proto/kioku/v1", "kioku/agent/prune", "kioku/agent/session"},
+	"kioku/agent/flush":       {"kioku/internal/filelock", "kioku/internal/remote", "kioku/llm", "kioku/agent", "kioku/proto/kioku/v1", "kioku/agent/prune", "kioku/agent/session"},
 	"kioku/agent/claude":      {"kioku/internal/filelock", "kioku/internal/remote", "kioku/llm", "kioku/chunker", "kioku/embed", "kioku/indexer"},
 	"kioku/agent/sidecar": {"kioku/internal/filelock", "kioku/internal/remote", "kioku/llm", "kioku/internal/livefile", "kioku/chunker", "kioku/embed", "kioku/indexer", "kioku/agent", "kioku/proto/kioku/v1",
 		"kioku/agent/bootstrap", "kioku/agent/skills", "kioku/agent/prompt", "kioku/agent/recall", "kioku/agent/prune", "kioku/agent/session", "kioku/agent/compact", "kioku/agent/flush"},

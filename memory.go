@@ -32,6 +32,8 @@ var (
 	ErrNotFound = errors.New("no such memory file")
 	// ErrReadOnly: the memory was opened without the right to write.
 	ErrReadOnly = errors.New("memory is open read-only")
+	// ErrNotWritable: this user may not write to the workspace, or nobody may.
+	ErrNotWritable = errors.New("the workspace cannot be written by this user; see to its permissions")
 	// ErrUnavailable: the workspace, or the file in it that is to be written, cannot be used now.
 	ErrUnavailable = errors.New("workspace is unavailable")
 	// ErrClosed: the memory was closed.
@@ -48,6 +50,8 @@ type Options struct {
 	State string
 	// ReadOnly opens an index that another process may own: searches and reads work, nothing is brought up to date.
 	ReadOnly bool
+	// Appends lets notes be added although the index is ReadOnly: the process that owns the index finds them.
+	Appends bool
 
 	Chunking chunker.Options
 	// Embedder turns text into vectors; nil means keywords alone. It may be shared by several memories.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -76,13 +77,21 @@ func (c *Client) For(agent string) *Client {
 	return &Client{memory: c.memory, target: c.target, agent: agent, timeout: c.timeout}
 }
 
+// Reconnecting has a connection that broke tried again after a second at the latest: a memory service is on this machine or
+// near, and whoever waits for it is in the middle of a turn.
+func Reconnecting() grpc.DialOption {
+	pause := backoff.DefaultConfig
+	pause.BaseDelay, pause.MaxDelay = 50*time.Millisecond, time.Second
+	return grpc.WithConnectParams(grpc.ConnectParams{Backoff: pause, MinConnectTimeout: 5 * time.Second})
+}
+
 func dialOptions(opt Options) []grpc.DialOption {
 	secure := insecure.NewCredentials()
 	if opt.TLS != nil {
 		secure = credentials.NewTLS(opt.TLS)
 	}
 	// A proxy meant for the web has no business between an agent and its memory.
-	out := []grpc.DialOption{grpc.WithTransportCredentials(secure), grpc.WithNoProxy()}
+	out := []grpc.DialOption{grpc.WithTransportCredentials(secure), grpc.WithNoProxy(), Reconnecting()}
 	if opt.Token != "" {
 		out = append(out, grpc.WithPerRPCCredentials(bearer{opt.Token}))
 	}

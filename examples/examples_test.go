@@ -39,8 +39,8 @@ func TestTheNodeAgentRemembers(t *testing.T) {
 	remembers(t, nodeAgent(t))
 }
 
-// remembers lets an agent talk over a real daemon: what it recalls, stores, flushes and compacts, what it does about a flush
-// that a crash has left behind, and what the next process knows.
+// remembers lets an agent talk over a real daemon: what it recalls, stores, flushes and compacts, also where it goes on with
+// a session, what it does about a flush that a crash has left behind, and what the next process knows.
 func remembers(t *testing.T, ex example) {
 	d := startDaemon(t)
 	said := d.talk(t, ex, "first", append([]string{
@@ -60,14 +60,24 @@ func remembers(t *testing.T, ex example) {
 		t.Errorf("the fact is written %d times:\n%s", n, notes)
 	}
 
+	// Another process goes on with the session, whose first cycles are flushed.
+	said = d.talk(t, ex, "first", append([]string{"My train leaves from platform 9."}, chatter(12)...)...)
+	inOrder(t, said, "[flush committed: 1 notes, silent]", "[compacted: ")
+	inOrder(t, d.notes(t), "My train leaves from platform 9.", "from=flush")
+
 	d.crashInFlush(t, ex.holder+"crashed", "crashed", "My brother is called Jonas.")
-	said = d.talk(t, ex, "crashed", "Hello?")
-	inOrder(t, said, "[flush committed: 1 notes, resumed, silent]")
+	said = d.talk(t, ex, "crashed", append([]string{"Hello?", "We moved to Kobe."}, chatter(12)...)...)
+	inOrder(t, said, "[flush committed: 1 notes, resumed, silent]", "[flush committed: 1 notes, silent]", "[compacted: ")
+
+	// Somebody else holds the flush: it cannot be begun, and the history is compacted all the same.
+	d.crashInFlush(t, "somebody else", "held", "My shoes are red.")
+	said = d.talk(t, ex, "held", chatter(12)...)
+	inOrder(t, said, "[ABORTED: ", "[compacted: ")
 
 	d.sync(t)
-	said = d.talk(t, ex, "another", "When is my dentist appointment?", "What is my brother called?", "search cellar key")
+	said = d.talk(t, ex, "another", "When is my dentist appointment?", "What is my brother called?", "Where did we move?", "search cellar key")
 	inOrder(t, said,
-		"I remember: My dentist appointment is on 2026-03-09", "I remember: My brother is called Jonas.",
+		"I remember: My dentist appointment is on 2026-03-09", "I remember: My brother is called Jonas.", "I remember: We moved to Kobe.",
 		"[memory_search ", "Done: memory/", ": The cellar key is under the third stone.",
 	)
 }

@@ -116,6 +116,14 @@ type Usage struct {
 // Prompt is how many tokens the prompt had.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
+// Plus returns the sum of two.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{
+		Input: u.Input + v.Input, Output: u.Output + v.Output,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+	}
+}
+
 // Kinds of errors.
 const (
 	KindOverflow    = "overflow"    // the prompt does not fit into the window

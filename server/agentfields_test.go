@@ -53,9 +53,7 @@ func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
 	}
 	for _, name := range []string{"", " ", strings.Repeat("s", 257), "a\x00b", "a\nb"} {
 		wantViolation(t, check(&kiokuv1.CheckFlushRequest{Session: name}), "session")
-		_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", Session: name})
-		wantViolation(t, err, "session")
-		_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: name, Holder: "h"})
+		_, err := client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: name, Holder: "h"})
 		wantViolation(t, err, "session")
 		_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: name})
 		wantViolation(t, err, "holder")
@@ -70,8 +68,10 @@ func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
 	} {
 		wantViolation(t, check(req), field)
 	}
-	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", Session: "s", KeepRecentTokens: -1})
+	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", KeepRecentTokens: -1})
 	wantViolation(t, err, "keep_recent_tokens")
+	_, err = client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", WindowTokens: -1})
+	wantViolation(t, err, "window_tokens")
 	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", WindowTokens: -1})
 	wantViolation(t, err, "window_tokens")
 	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", LastTouch: &timestamppb.Timestamp{Seconds: -1 << 60}})
@@ -123,7 +123,7 @@ func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			_, err := client.Prune(t.Context(), &kiokuv1.PruneRequest{Agent: "main", Messages: c.messages})
 			wantViolation(t, err, c.field)
-			_, err = client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: c.messages})
+			_, err = client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: c.messages})
 			wantViolation(t, err, c.field)
 			_, err = client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h", Messages: c.messages})
 			wantViolation(t, err, c.field)

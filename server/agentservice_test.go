@@ -164,8 +164,8 @@ func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
 		if diff := cmp.Diff(want, st); diff != "" {
 			t.Errorf("state (-want +got):\n%s", diff)
 		}
-		edit := prune.Edit{Index: 2, CallID: "c1", Text: "(cleared)", Cleared: true}
-		return prune.Plan{Edits: []prune.Edit{edit}, New: []prune.Edit{edit}, LastTouch: touched.Add(time.Hour), Before: 90, After: 9, Reason: prune.ReasonCleared}
+		old, edit := prune.Edit{Index: 1, Text: "long ago"}, prune.Edit{Index: 2, CallID: "c1", Text: "(cleared)", Cleared: true}
+		return prune.Plan{Edits: []prune.Edit{old, edit}, New: []prune.Edit{edit}, LastTouch: touched.Add(time.Hour), Before: 90, After: 9, Reason: prune.ReasonCleared}
 	}})
 	got, err := client.Prune(t.Context(), &kiokuv1.PruneRequest{
 		Agent: "main", WindowTokens: 1000, LastTouch: timestamppb.New(touched),
@@ -177,8 +177,8 @@ func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.PruneResponse{
-		Edits:    []*kiokuv1.PruneEdit{{MessageId: "m7", ToolCallId: "c1", Text: "(cleared)", Cleared: true}},
-		NewEdits: 1, LastTouch: timestamppb.New(touched.Add(time.Hour)), CharsBefore: 90, CharsAfter: 9, Reason: "cleared",
+		Edits:     []*kiokuv1.PruneEdit{{MessageId: "1", Text: "long ago"}, {MessageId: "m7", ToolCallId: "c1", Text: "(cleared)", Cleared: true, New: true}},
+		LastTouch: timestamppb.New(touched.Add(time.Hour)), CharsBefore: 90, CharsAfter: 9, Reason: "cleared",
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
@@ -196,8 +196,8 @@ func talk() []*kiokuv1.ChatMessage {
 }
 
 func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
-	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep int) (session.Compaction, error) {
-		want := session.View{IDs: []string{"a", "b", "c", "d"}, Cycle: 2, Messages: []llm.Message{
+	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep, window int) (session.Compaction, error) {
+		want := session.View{IDs: []string{"a", "b", "c", "d"}, Cycle: 1, Messages: []llm.Message{
 			{Role: llm.RoleUser, Text: "Where is the key?"},
 			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "look", Input: []byte(`{"at": "door"}`)}}},
 			{Role: llm.RoleTool, ToolCallID: "c1", ToolName: "look", Text: "under the mat"},
@@ -207,12 +207,12 @@ func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
 			n := session.MessageTokens(func(text string) int { return len(text) }, m)
 			want.Counts, want.Tokens = append(want.Counts, n), want.Tokens+n
 		}
-		if diff := cmp.Diff(want, v); diff != "" || keep != 50 {
-			t.Errorf("keep %d, view (-want +got):\n%s", keep, diff)
+		if diff := cmp.Diff(want, v); diff != "" || keep != 50 || window != 8000 {
+			t.Errorf("keep %d, window %d, view (-want +got):\n%s", keep, window, diff)
 		}
 		return session.Compaction{Summary: "The key is under the mat.", FirstKept: "d", TokensBefore: 40, TokensAfter: 12}, nil
 	}})
-	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: talk(), Cycle: 2, KeepRecentTokens: 50})
+	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: talk(), SummaryFirst: true, WindowTokens: 8000, KeepRecentTokens: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,11 +261,11 @@ func TestEachErrorOfASidecarHasItsCode(t *testing.T) {
 	}
 	for _, c := range cases {
 		var log buffer
-		car := &fakeSidecar{compact: func(context.Context, session.View, int) (session.Compaction, error) {
+		car := &fakeSidecar{compact: func(context.Context, session.View, int, int) (session.Compaction, error) {
 			return session.Compaction{}, c.err
 		}}
 		client := localAgents(t, beside(t, server.Options{Log: logTo(&log)}, map[string]server.Sidecar{"main": car}))
-		_, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s"})
+		_, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main"})
 		if status.Code(err) != c.want || retryOf(err) != c.retry {
 			t.Errorf("%v: %v after %v, want %v after %v", c.err, err, retryOf(err), c.want, c.retry)
 		}
@@ -279,10 +279,10 @@ func TestEachErrorOfASidecarHasItsCode(t *testing.T) {
 }
 
 func TestNothingToCompactIsNoError(t *testing.T) {
-	client := agentClient(t, &fakeSidecar{compact: func(context.Context, session.View, int) (session.Compaction, error) {
+	client := agentClient(t, &fakeSidecar{compact: func(context.Context, session.View, int, int) (session.Compaction, error) {
 		return session.Compaction{}, compact.ErrNothing
 	}})
-	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: talk()[:1]})
+	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: talk()[:1]})
 	if err != nil || !got.GetNothing() || got.GetTokensBefore() != 21 || got.GetTokensAfter() != 21 || got.GetMessage() != nil {
 		t.Errorf("answer = %v, %v", got, err)
 	}
@@ -291,7 +291,7 @@ func TestNothingToCompactIsNoError(t *testing.T) {
 func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
 	left := make(chan time.Duration, 1)
 	car := &fakeSidecar{
-		compact: func(ctx context.Context, _ session.View, _ int) (session.Compaction, error) {
+		compact: func(ctx context.Context, _ session.View, _, _ int) (session.Compaction, error) {
 			deadline, _ := ctx.Deadline()
 			left <- time.Until(deadline)
 			return session.Compaction{}, ctx.Err()
@@ -301,7 +301,7 @@ func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
 		10 * time.Minute: {SearchTimeout: time.Nanosecond}, time.Hour: {SearchTimeout: time.Nanosecond, CompactTimeout: time.Hour},
 	} {
 		client := localAgents(t, beside(t, opt, map[string]server.Sidecar{"main": car}))
-		if _, err := client.Compact(context.Background(), &kiokuv1.CompactRequest{Agent: "main", Session: "s"}); err != nil {
+		if _, err := client.Compact(context.Background(), &kiokuv1.CompactRequest{Agent: "main"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-left; got > want || got < want-time.Minute {
@@ -312,11 +312,11 @@ func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
 
 func TestACanceledCompactionIsCanceledWhateverTheModelSays(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	client := agentClient(t, &fakeSidecar{compact: func(inner context.Context, _ session.View, _ int) (session.Compaction, error) {
+	client := agentClient(t, &fakeSidecar{compact: func(inner context.Context, _ session.View, _, _ int) (session.Compaction, error) {
 		cancel()
 		<-inner.Done()
 		return session.Compaction{}, &llm.Error{Kind: llm.KindUnavailable, Message: "gone", Err: errors.Join(inner.Err())}
 	}})
-	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", Session: "s"})
+	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main"})
 	wantCode(t, err, codes.Canceled)
 }

@@ -187,7 +187,7 @@ func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
 	if err != nil || check.GetFlush() || !check.GetCompact() || check.GetUnfinished() {
 		t.Fatalf("check after the flush = %v, %v", check, err)
 	}
-	got, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: messages, KeepRecentTokens: 1000})
+	got, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages, KeepRecentTokens: 1000})
 	if err != nil || got.GetNothing() {
 		t.Fatalf("compact = %v, %v", got, err)
 	}
@@ -195,9 +195,18 @@ func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
 		!strings.HasPrefix(got.GetFirstKeptId(), "m-3") || got.GetTokensAfter() >= got.GetTokensBefore() {
 		t.Errorf("compacted to %v", got)
 	}
-	nothing, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: messages})
+	nothing, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages})
 	if err != nil || !nothing.GetNothing() {
 		t.Errorf("with the 20,000 tokens of the settings: %v, %v; want nothing", nothing, err)
+	}
+	const small = 8000
+	check, err = h.agents.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", WindowTokens: small, ProjectedTokens: got.GetTokensBefore()})
+	if err != nil || !check.GetCompact() {
+		t.Fatalf("check for a window of %d = %v, %v", small, check, err)
+	}
+	got, err = h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages, WindowTokens: small})
+	if err != nil || got.GetNothing() || got.GetTokensAfter() >= check.GetFlushAtTokens() {
+		t.Errorf("for a window of %d compacted to %d tokens, want fewer than %d: %v", small, got.GetTokensAfter(), check.GetFlushAtTokens(), err)
 	}
 }
 

@@ -32,6 +32,8 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 		return status.Error(codes.NotFound, kioku.ErrNotFound.Error()+"; use a path as a search result gives it")
 	case errors.Is(err, kioku.ErrReadOnly):
 		return status.Error(codes.FailedPrecondition, kioku.ErrReadOnly.Error())
+	case errors.Is(err, kioku.ErrNotWritable):
+		return status.Error(codes.FailedPrecondition, kioku.ErrNotWritable.Error())
 	case errors.Is(err, kioku.ErrClosed):
 		return status.Error(codes.Unavailable, kioku.ErrClosed.Error())
 	case errors.Is(err, kioku.ErrUnavailable):

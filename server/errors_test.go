@@ -49,6 +49,7 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 		{fmt.Errorf("get x: %w", &search.InputError{Field: "path", Problem: "is absolute"}), codes.InvalidArgument},
 		{fmt.Errorf("get x: %w", kioku.ErrNotFound), codes.NotFound},
 		{fmt.Errorf("append: %w", kioku.ErrReadOnly), codes.FailedPrecondition},
+		{fmt.Errorf("append: %w", kioku.ErrNotWritable), codes.FailedPrecondition},
 		{kioku.ErrClosed, codes.Unavailable},
 		{fmt.Errorf("append: %w: gone", kioku.ErrUnavailable), codes.Unavailable},
 		{fmt.Errorf("embed: %w", embed.ErrUnavailable), codes.Unavailable},

@@ -17,15 +17,18 @@ import (
 
 var _ server.Sidecar = (*sidecar.Sidecar)(nil)
 
-// fakeSidecar answers with what its fields say, and with zero values where they say nothing.
+// fakeSidecar answers with what its fields say, and with zero values where they say nothing. Flushes are begun and ended by
+// its Flusher.
 type fakeSidecar struct {
+	server.Flusher
 	shared   []string
 	assemble func(sidecar.Turn) sidecar.Prompt
 	recall   func(sidecar.Turn) (recall.Outcome, string)
 	prune    func([]llm.Message, prune.State, time.Time) prune.Plan
-	decide   func(session string, cycle int, st flush.State) (flush.Decision, flush.Progress, error)
-	compact  func(ctx context.Context, v session.View, keep int) (session.Compaction, error)
-	ledger   *flush.Ledger
+	check    func(session string, cycle int, st flush.State) (sidecar.Check, error)
+	compact  func(ctx context.Context, v session.View, keep, window int) (session.Compaction, error)
+	// tidied are the cycles before which the server has had something removed.
+	tidied []int
 }
 
 func (f *fakeSidecar) Shared() []string { return f.shared }
@@ -51,23 +54,39 @@ func (f *fakeSidecar) Prune(messages []llm.Message, st prune.State, now time.Tim
 	return f.prune(messages, st, now)
 }
 
-func (f *fakeSidecar) Decide(session string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
-	if f.decide == nil {
-		return flush.Decision{}, flush.Progress{}, nil
+func (f *fakeSidecar) Check(session string, cycle int, st flush.State) (sidecar.Check, error) {
+	if f.check == nil {
+		return sidecar.Check{}, nil
 	}
-	return f.decide(session, cycle, st)
+	return f.check(session, cycle, st)
 }
 
-func (f *fakeSidecar) Ledger() *flush.Ledger { return f.ledger }
+func (f *fakeSidecar) Tidy(_ string, cycle int) { f.tidied = append(f.tidied, cycle) }
 
 // Count counts bytes, so that a test can tell it from an estimate.
 func (f *fakeSidecar) Count(text string) int { return len(text) }
 
-func (f *fakeSidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
+func (f *fakeSidecar) CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error) {
 	if f.compact == nil {
 		return session.Compaction{}, nil
 	}
-	return f.compact(ctx, v, keep)
+	return f.compact(ctx, v, keep, window)
+}
+
+// withFlushes returns a real sidecar of "main" whose flushes are below a state folder.
+func withFlushes(t *testing.T, state string, edit func(*sidecar.Options)) *sidecar.Sidecar {
+	t.Helper()
+	opt := sidecar.Options{
+		Agent: "main", State: state, Flush: flush.Defaults(), Memories: func(string) sidecar.Memory { return nil },
+	}
+	if edit != nil {
+		edit(&opt)
+	}
+	s, err := sidecar.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // beside makes a server with a memory and a sidecar for each agent.

@@ -1,7 +1,11 @@
 package server_test
 
 import (
+	"context"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,15 +15,19 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"kioku/agent/flush"
+	"kioku/agent/sidecar"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
-// flushing returns a client of one agent's sidecar whose flushes are in a folder.
-func flushing(t *testing.T, folder string, opt flush.LedgerOptions) kiokuv1.AgentServiceClient {
+// flushing returns a client of one agent's sidecar whose flushes are below a folder.
+func flushing(t *testing.T, folder string, edit func(*sidecar.Options)) kiokuv1.AgentServiceClient {
 	t.Helper()
-	return agentClient(t, &fakeSidecar{ledger: flush.NewLedger(folder, opt)})
+	return agentClient(t, withFlushes(t, folder, edit))
 }
+
+// anHour is how long a flush is held.
+func anHour(o *sidecar.Options) { o.Flush.Lease = time.Hour }
 
 func begin(t *testing.T, client kiokuv1.AgentServiceClient, holder string, messages ...*kiokuv1.ChatMessage) *kiokuv1.BeginFlushResponse {
 	t.Helper()
@@ -31,26 +39,101 @@ func begin(t *testing.T, client kiokuv1.AgentServiceClient, holder string, messa
 }
 
 func TestACheckReachesTheSidecarWholeAndBack(t *testing.T) {
-	client := agentClient(t, &fakeSidecar{decide: func(session string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
-		want := flush.State{Window: 200_000, Projected: 180_000, Bytes: 5 << 30, Overflow: true, Heartbeat: true}
+	car := &fakeSidecar{check: func(session string, cycle int, st flush.State) (sidecar.Check, error) {
+		want := flush.State{Window: 200_000, Projected: 180_000, Bytes: 5 << 30, Overflow: true, Heartbeat: true, Forced: true}
 		if diff := cmp.Diff(want, st); diff != "" || session != "s" || cycle != 3 {
 			t.Errorf("session %q, cycle %d, state (-want +got):\n%s", session, cycle, diff)
 		}
-		return flush.Decision{Flush: true, Compact: true, Reason: "full", FlushAt: 176_000, CompactAt: 180_000}, flush.Progress{Begun: true}, nil
-	}})
+		d := flush.Decision{Flush: true, Compact: true, Reason: "full", FlushAt: 176_000, CompactAt: 180_000}
+		return sidecar.Check{Decision: d, Unfinished: true, NextCycle: 7}, nil
+	}}
+	client := agentClient(t, car)
 	got, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Cycle: 3,
-		WindowTokens: 200_000, ProjectedTokens: 180_000, TranscriptBytes: 5 << 30, Heartbeat: true, Overflow: true})
+		WindowTokens: 200_000, ProjectedTokens: 180_000, TranscriptBytes: 5 << 30, Heartbeat: true, Overflow: true, Forced: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &kiokuv1.CheckFlushResponse{Flush: true, Compact: true, Reason: "full", FlushAtTokens: 176_000, CompactAtTokens: 180_000, Unfinished: true}
+	want := &kiokuv1.CheckFlushResponse{Flush: true, Compact: true, Reason: "full", FlushAtTokens: 176_000, CompactAtTokens: 180_000, Unfinished: true, NextCycle: 7}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]int{3}, car.tidied); diff != "" {
+		t.Errorf("tidied (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhoMayNotWriteHasNothingRemoved(t *testing.T) {
+	car := &fakeSidecar{}
+	opt := server.Options{Tokens: openTokens(t, tokenLine("r", "tok-r", "main", false))}
+	client := kiokuv1.NewAgentServiceClient(dial(t, besideOnTCP(t, opt, map[string]server.Sidecar{"main": car})))
+	if _, err := client.CheckFlush(with(t, "tok-r"), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Cycle: 1}); err != nil || len(car.tidied) > 0 {
+		t.Errorf("tidied %v, %v", car.tidied, err)
+	}
+}
+
+func TestTheDayOfAFlushIsThatOfTheNotes(t *testing.T) {
+	kiritimati := time.FixedZone("Pacific/Kiritimati", 14*60*60)
+	client := flushing(t, t.TempDir(), func(o *sidecar.Options) {
+		o.Now = func() time.Time { return time.Date(2030, 1, 1, 20, 0, 0, 0, time.UTC).In(kiritimati) }
+	})
+	if got := begin(t, client, "h", talk()...).GetUserPrompt(); !strings.Contains(got, "2030-01-02") {
+		t.Errorf("asked %q", got)
+	}
+}
+
+func TestNothingIsFlushedWhereThatIsDisabledOrMemoryIsReadOnly(t *testing.T) {
+	for want, edit := range map[string]func(*sidecar.Options){
+		"memoryFlush.enabled": func(o *sidecar.Options) { o.Flush.Enabled = false },
+		"read-only":           func(o *sidecar.Options) { o.ReadOnly = true },
+	} {
+		folder := t.TempDir()
+		open := begin(t, flushing(t, folder, nil), "h", talk()...)
+		client := flushing(t, folder, edit)
+		_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "h"})
+		if wantCode(t, err, codes.FailedPrecondition); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+		check, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Overflow: true})
+		if err != nil || check.GetFlush() || check.GetUnfinished() || !check.GetCompact() {
+			t.Errorf("%s: %v, %v", want, check, err)
+		}
+		_, abort := client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: open.GetFlushId(), Holder: "h"})
+		_, commit := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: open.GetFlushId(), Holder: "h"})
+		code := codes.FailedPrecondition
+		if want != "read-only" {
+			// What was begun before may end; it is aborted then, and unknown to a commit.
+			code = codes.NotFound
+			wantCode(t, abort, codes.OK)
+		} else {
+			wantCode(t, abort, codes.FailedPrecondition)
+		}
+		wantCode(t, commit, code)
+	}
+}
+
+func TestAHeldLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
+	state := t.TempDir()
+	client := flushing(t, state, nil)
+	begin(t, client, "h", talk()...)
+	lock, err := os.OpenFile(filepath.Join(state, "agents", "main", "flush", "lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h", Messages: talk()})
+	wantCode(t, err, codes.DeadlineExceeded)
+	if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s"}); err != nil {
+		t.Errorf("a check needs no lock: %v", err)
 	}
 }
 
 func TestAFlushIsBegunOnceAndCommitted(t *testing.T) {
-	client := flushing(t, t.TempDir(), flush.LedgerOptions{Lease: time.Hour})
+	client := flushing(t, t.TempDir(), anHour)
 	first := begin(t, client, "h", talk()...)
 	if first.GetFlushId() == "" || first.GetResumed() || first.GetDone() || len(first.GetMessages()) != 0 || first.GetNoteKeyPrefix() == "" {
 		t.Fatalf("first = %v", first)
@@ -77,8 +160,8 @@ func TestAFlushIsBegunOnceAndCommitted(t *testing.T) {
 // same keys of notes; another one waits for the end of the lease.
 func TestAFlushGoesOnAfterACrash(t *testing.T) {
 	folder := t.TempDir()
-	first := begin(t, flushing(t, folder, flush.LedgerOptions{Lease: time.Hour}), "h", append(talk(), &kiokuv1.ChatMessage{Role: "user", Text: "next\u2028line"})...)
-	client := flushing(t, folder, flush.LedgerOptions{Lease: time.Hour})
+	first := begin(t, flushing(t, folder, anHour), "h", append(talk(), &kiokuv1.ChatMessage{Role: "user", Text: "next\u2028line"})...)
+	client := flushing(t, folder, anHour)
 	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "another"})
 	wantCode(t, err, codes.Aborted)
 	if retry := retryOf(err); retry > time.Hour || retry < 59*time.Minute {
@@ -99,7 +182,7 @@ func TestAFlushGoesOnAfterACrash(t *testing.T) {
 }
 
 func TestAFlushIsGivenBackAsOftenAsTheSettingsAllow(t *testing.T) {
-	client := flushing(t, t.TempDir(), flush.LedgerOptions{Attempts: 2})
+	client := flushing(t, t.TempDir(), func(o *sidecar.Options) { o.Flush.Attempts = 2 })
 	for want := int32(1); want >= 0; want-- {
 		id := begin(t, client, "h", talk()...).GetFlushId()
 		got, err := client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: id, Holder: "h", Reason: strings.Repeat("no model ", 1000)})
@@ -116,8 +199,7 @@ func TestAFlushIsGivenBackAsOftenAsTheSettingsAllow(t *testing.T) {
 
 // Hazard C05: the id of a flush is of use to its agent and its holder alone, and is not told from one that is not there.
 func TestTheFlushOfAnotherAgentIsUnknown(t *testing.T) {
-	ledger := func() *fakeSidecar { return &fakeSidecar{ledger: flush.NewLedger(t.TempDir(), flush.LedgerOptions{})} }
-	s := beside(t, server.Options{}, map[string]server.Sidecar{"ann": ledger(), "bob": ledger()})
+	s := beside(t, server.Options{}, map[string]server.Sidecar{"ann": withFlushes(t, t.TempDir(), nil), "bob": withFlushes(t, t.TempDir(), nil)})
 	client := localAgents(t, s)
 	req := &kiokuv1.BeginFlushRequest{Agent: "bob", Session: "s", Holder: "h", Messages: talk()}
 	bobs, err := client.BeginFlush(t.Context(), req)

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"kioku"
-	"kioku/agent/flush"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -115,7 +114,7 @@ func annAndBob(t *testing.T) *grpc.ClientConn {
 	}}
 	sidecars := make(map[string]server.Sidecar)
 	for _, id := range []string{"ann", "bob", "team"} {
-		sidecars[id] = &fakeSidecar{ledger: flush.NewLedger(t.TempDir(), flush.LedgerOptions{})}
+		sidecars[id] = &fakeSidecar{Flusher: withFlushes(t, t.TempDir(), nil)}
 	}
 	return dial(t, besideOnTCP(t, server.Options{
 		Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": secret, "team": &fakeMemory{}},

@@ -127,7 +127,7 @@ func TestAFlushNeedsTheRightToWrite(t *testing.T) {
 		"recall":   second(client.Recall(with(t, "tok-r"), &kiokuv1.RecallRequest{Agent: "main"})),
 		"prune":    second(client.Prune(with(t, "tok-r"), &kiokuv1.PruneRequest{Agent: "main"})),
 		"check":    second(client.CheckFlush(with(t, "tok-r"), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s"})),
-		"compact":  second(client.Compact(with(t, "tok-r"), &kiokuv1.CompactRequest{Agent: "main", Session: "s"})),
+		"compact":  second(client.Compact(with(t, "tok-r"), &kiokuv1.CompactRequest{Agent: "main"})),
 	} {
 		if err != nil {
 			t.Errorf("%s with a token that reads: %v", name, err)

@@ -80,7 +80,7 @@ type Reply struct {
 	Text string
 	// Silent says that it has nothing for the user.
 	Silent bool
-	// Usage of all requests of the turn, those of a flush included, as far as it is known.
+	// Usage of all requests of the turn, those of a flush and a summary included, as far as it is known.
 	Usage llm.Usage
 	// Rounds of tool calls.
 	Rounds int
@@ -148,11 +148,4 @@ func (c *Conversation) tools() []llm.Tool {
 }
 
 // spend counts what a request has used.
-func (c *Conversation) spend(u llm.Usage) { c.usage = sum(c.usage, u) }
-
-func sum(a, b llm.Usage) llm.Usage {
-	return llm.Usage{
-		Input: a.Input + b.Input, Output: a.Output + b.Output,
-		CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite,
-	}
-}
+func (c *Conversation) spend(u llm.Usage) { c.usage = c.usage.Plus(u) }

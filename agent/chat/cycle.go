@@ -118,7 +118,8 @@ func (t *turn) keep(compactAt int) int {
 // the settings say.
 func (t *turn) compact(ctx context.Context, keep int) error {
 	v := t.opt.Session.View()
-	made, err := t.opt.Sidecar.Compact(ctx, v, keep)
+	made, used, err := t.opt.Sidecar.Compact(ctx, v, keep)
+	t.spend(used)
 	if err != nil {
 		return err
 	}

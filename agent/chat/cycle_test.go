@@ -63,7 +63,7 @@ func remember(text string) llmtest.Step {
 
 // Hazard F06: memories are stored and history is summarised before the request that would be too long, in this order.
 func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
-	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
+	model := script(remember("The tea is green."), none, sized(llmtest.Say("They spoke of tea."), 200), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
 	c := w.start("s")
@@ -84,7 +84,7 @@ func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
 	if sent[0].Text != session.SummaryMessage("They spoke of tea.").Text || sent[len(sent)-1].Text != "and now?" {
 		t.Errorf("sent %+v", sent)
 	}
-	if s := c.Status(); s.Cycle != 1 || s.Flush != nil || s.CompactAt != 5000 || s.Projected != 1001 || s.Usage != reply.Usage {
+	if s := c.Status(); s.Cycle != 1 || s.Flush != nil || s.CompactAt != 5000 || s.Projected != 1001 || s.Usage != reply.Usage || s.Usage != (llm.Usage{Input: 1200, Output: 2}) {
 		t.Errorf("status %+v", s)
 	}
 	w.say(c, "and then?", nil) // the new cycle is far from its threshold

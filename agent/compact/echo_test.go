@@ -52,7 +52,7 @@ func TestTheScriptedModelLosesNoIdentifier(t *testing.T) {
 			return b.String()
 		})
 		var messages []llm.Message
-		for range rapid.IntRange(2, 30).Draw(t, "turns") {
+		for range rapid.IntRange(2, 12).Draw(t, "turns") {
 			messages = append(messages, user(spoken.Draw(t, "user")+long(400)))
 			if rapid.Bool().Draw(t, "calls") {
 				messages = append(messages, calls("a"), result("a", spoken.Draw(t, "result")))

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"kioku/agent/flush"
 
@@ -113,39 +112,5 @@ func TestAFolderMayBeALink(t *testing.T) {
 	lease := begin(t, l, "s", 0, "a", messages("x"))
 	if err := l.Commit(t.Context(), lease.ID, "a"); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
-	clock, folder := newClock(), t.TempDir()
-	l := flush.NewLedger(folder, flush.LedgerOptions{Now: clock.Now})
-	commit := func(session string, cycle int) {
-		if err := l.Commit(t.Context(), begin(t, l, session, cycle, "a", messages("x")).ID, "a"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	count := func(records, spools int) {
-		t.Helper()
-		if r, s := len(files(t, folder, ".json")), len(files(t, folder, ".spool.jsonl")); r != records || s != spools {
-			t.Errorf("%d records and %d spools, want %d and %d", r, s, records, spools)
-		}
-	}
-	commit("s", 0)
-	begin(t, l, "s", 1, "a", messages("unfinished"))
-	commit("other", 0)
-	count(3, 2) // that of cycle 0 is gone
-	commit("s", 2)
-	count(4, 3) // an unfinished one stays
-	if err := os.WriteFile(filepath.Join(folder, "x.tmp"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	clock.now = clock.now.Add(31 * 24 * time.Hour)
-	begin(t, l, "third", 0, "a", nil)
-	count(2, 2)
-	if left := files(t, folder, ".tmp"); len(left) > 0 {
-		t.Errorf("%v", left)
-	}
-	if lease := begin(t, l, "s", 1, "a", nil); !lease.Resumed || len(lease.Spool) != 1 {
-		t.Errorf("%+v", lease)
 	}
 }

@@ -152,7 +152,7 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	if _, err := l.Begin(t.Context(), "s", 0, "a", nil); !errors.Is(err, flush.ErrExhausted) || !strings.Contains(err.Error(), "no power") {
 		t.Errorf("%v", err)
 	}
-	if got, _ := l.Progress("s", 0); got.Attempts != 2 || got.Done || !got.Begun {
+	if got, _ := l.Progress("s", 0); got.Attempts != 2 || got.Done || !got.Begun || !got.Aborted {
 		t.Errorf("%+v", got)
 	}
 	if next := begin(t, l, "s", 1, "a", nil); next.Attempt != 1 || next.Resumed {

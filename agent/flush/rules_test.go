@@ -34,6 +34,20 @@ func TestThresholdsFitTheWindow(t *testing.T) {
 	}
 }
 
+func TestWhatStaysInACompactionIsBelowTheThresholds(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		s, window := anySettings(r), rapid.IntRange(16, 2_000_000).Draw(r, "window")
+		s.SoftThresholdRatio = rapid.SampledFrom([]float64{0, 0.2, 0.999}).Draw(r, "ratio of this test")
+		d := s.Decide(flush.State{Window: window})
+		if recent, summary := s.Keep(window); recent < 1 || summary < 1 || recent+summary >= d.FlushAt {
+			r.Errorf("window %d: %d and a summary of %d stay, flushed from %d on", window, recent, summary, d.FlushAt)
+		}
+	})
+	if recent, summary := flush.Defaults().Keep(0); recent != 0 || summary != 0 {
+		t.Errorf("a window that is not known: %d, %d", recent, summary)
+	}
+}
+
 func anySettings(r *rapid.T) flush.Settings {
 	return flush.Settings{
 		Enabled:             rapid.Bool().Draw(r, "enabled"),

@@ -470,3 +470,33 @@ func TestADamagedJournalIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// Hazard F06: of two processes that flush as the same holder, the one that is behind in the journal stops, and stores nothing.
+func TestOfTwoProcessesUnderOneNameOneGoesOn(t *testing.T) {
+	notes, folder := &store{}, t.TempDir()
+	fast, _ := runner(t, notes)
+	slow, _ := runner(t, notes)
+	fast.Ledger, slow.Ledger = flush.NewLedger(folder, flush.LedgerOptions{}), flush.NewLedger(folder, flush.LedgerOptions{})
+	ahead, stopped, done := make(chan struct{}), make(chan struct{}), make(chan flush.Outcome, 1)
+	last := llmtest.Say("NO_REPLY")
+	last.Check = func(llm.Request) error { close(ahead); <-stopped; return nil }
+	fast.Model = &llmtest.Script{Tokens: 200_000, Steps: []llmtest.Step{save("fast"), last}}
+	first := save("slow")
+	first.Check = func(llm.Request) error {
+		go func() { done <- fast.Run(t.Context(), job()) }()
+		<-ahead
+		return nil
+	}
+	slow.Model = &llmtest.Script{Tokens: 200_000, Steps: []llmtest.Step{first, llmtest.Say("NO_REPLY")}}
+	out := slow.Run(t.Context(), job())
+	close(stopped)
+	if out.Outcome != session.FlushSkipped || len(out.Notes) > 0 {
+		t.Errorf("the slow one: %+v", out)
+	}
+	if out := <-done; out.Outcome != session.FlushDone {
+		t.Errorf("the fast one: %+v", out)
+	}
+	if diff := cmp.Diff([]string{"fast"}, notes.texts()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -86,7 +86,7 @@ func (t *turn) read() error {
 func (t *turn) ask(ctx context.Context) (llm.Message, error) {
 	for {
 		resp, err := t.runner.Model.Generate(ctx, t.request(), nil)
-		addUsage(t.usage, resp.Usage)
+		*t.usage = t.usage.Plus(resp.Usage)
 		if err == nil {
 			return readable(resp.Message), nil
 		}
@@ -217,11 +217,4 @@ func (t *turn) note(call llm.ToolCall) (agent.Note, error) {
 		return refuse("text", "must not be blank")
 	}
 	return agent.Note{Text: input.Text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
-}
-
-func addUsage(sum *llm.Usage, u llm.Usage) {
-	sum.Input += u.Input
-	sum.Output += u.Output
-	sum.CacheRead += u.CacheRead
-	sum.CacheWrite += u.CacheWrite
 }

@@ -70,8 +70,8 @@ func (s *Sidecar) flushless() string {
 }
 
 // Compact has old messages summarised. keep replaces Options.KeepRecentTokens where it is not 0. It returns ErrNoModel
-// without a model, and the errors of compact.Compactor.
-func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (session.Compaction, error) {
+// without a model, and the errors of compact.Compactor. What was used is told after an error too.
+func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (made session.Compaction, used llm.Usage, err error) {
 	return s.compact(ctx, v, compact.Compactor{KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)})
 }
 
@@ -83,14 +83,30 @@ func (s *Sidecar) CompactFor(ctx context.Context, v session.View, keep, window i
 		most, summary := s.opt.Flush.Keep(window)
 		c.KeepRecentTokens, c.SummaryTokens = min(c.KeepRecentTokens, most), summary
 	}
-	return s.compact(ctx, v, c)
+	made, _, err := s.compact(ctx, v, c)
+	return made, err
 }
 
 // compact compacts with the sizes of c.
-func (s *Sidecar) compact(ctx context.Context, v session.View, c compact.Compactor) (session.Compaction, error) {
+func (s *Sidecar) compact(ctx context.Context, v session.View, c compact.Compactor) (session.Compaction, llm.Usage, error) {
 	if s.opt.Model == nil {
-		return session.Compaction{}, ErrNoModel
+		return session.Compaction{}, llm.Usage{}, ErrNoModel
 	}
-	c.Model, c.Count = s.opt.Model, s.opt.Counter.Count
-	return c.Compact(ctx, v)
+	m := &metered{Model: s.opt.Model}
+	c.Model, c.Count = m, s.opt.Counter.Count
+	made, err := c.Compact(ctx, v)
+	return made, m.used, err
+}
+
+// metered is a model that counts what its requests, one after the other, have used.
+type metered struct {
+	llm.Model
+	used llm.Usage
+}
+
+// Generate implements llm.Model.
+func (m *metered) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	resp, err := m.Model.Generate(ctx, req, stream)
+	m.used = m.used.Plus(resp.Usage)
+	return resp, err
 }

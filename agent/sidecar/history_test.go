@@ -76,14 +76,14 @@ func TestWhatIsDueFollowsFromTheModelAndTheLedger(t *testing.T) {
 	if d, _ := decide(s, 0, flush.State{Projected: 176_000, Window: 1_000_000}); d.Flush {
 		t.Errorf("with a window of its own: %+v", d)
 	}
-	lease, err := s.Ledger().Begin("talk", 0, "me", nil)
+	lease, err := s.Begin(t.Context(), "talk", 0, "me", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || !p.Begun || p.Done {
 		t.Errorf("begun: %+v, %+v", d, p)
 	}
-	if err := s.Ledger().Commit(lease.ID, "me"); err != nil {
+	if err := s.Commit(t.Context(), lease.ID, "me"); err != nil {
 		t.Fatal(err)
 	}
 	// Another process has the same ledger.
@@ -125,7 +125,7 @@ func TestAFlushThatCannotBeIsSkippedWithTheReason(t *testing.T) {
 		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, want) || len(own.notes) > 0 {
 			t.Errorf("%+v, stored %v", out, own.notes)
 		}
-		if p, err := s.Ledger().Progress("talk", 0); err != nil || p.Begun {
+		if _, p, err := s.Decide("talk", 0, flush.State{}); err != nil || p.Begun {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
@@ -150,20 +150,42 @@ func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
 	}
 }
 
+func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
+	opt := options(t, remembering())
+	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	s, v := start(t, opt), conversation(64)
+	if _, err := s.CompactFor(t.Context(), v, 0, 0); !errors.Is(err, compact.ErrNothing) {
+		t.Errorf("for the window of the model: %v", err)
+	}
+	for _, keep := range []int{0, 50_000, 300} {
+		d, _, err := s.Decide("talk", 0, flush.State{Window: 8000, Projected: v.Tokens})
+		if err != nil || !d.Compact {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		c, err := s.CompactFor(t.Context(), v, keep, 8000)
+		if err != nil || c.TokensAfter >= d.FlushAt {
+			t.Errorf("keeping %d: %d of %d tokens are left, want fewer than %d; %v", keep, c.TokensAfter, v.Tokens, d.FlushAt, err)
+		}
+	}
+}
+
 func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
 	opt := options(t, remembering())
 	v := conversation(40)
-	if _, err := start(t, opt).Compact(t.Context(), v, 0); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
+	if _, _, err := start(t, opt).Compact(t.Context(), v, 0); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
 		t.Errorf("%v", err)
 	}
 	opt.Model, opt.KeepRecentTokens = &llm.Echo{}, 2000
 	for keep, want := range map[int]string{0: "000023", 1000: "000032"} {
-		c, err := start(t, opt).Compact(t.Context(), v, keep)
+		c, used, err := start(t, opt).Compact(t.Context(), v, keep)
 		if err != nil || c.FirstKept != want || c.TokensAfter >= c.TokensBefore {
 			t.Errorf("keeping %d: %v, first kept %s, %d tokens of %d", keep, err, c.FirstKept, c.TokensAfter, c.TokensBefore)
 		}
+		if used.Input < 500 || used.Output == 0 {
+			t.Errorf("keeping %d: used %+v", keep, used)
+		}
 	}
-	if _, err := start(t, opt).Compact(t.Context(), v, 50_000); !errors.Is(err, compact.ErrNothing) {
+	if _, used, err := start(t, opt).Compact(t.Context(), v, 50_000); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("%v", err)
 	}
 }

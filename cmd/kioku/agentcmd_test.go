@@ -64,7 +64,7 @@ func TestTheDaemonServesWhatRunsBesideItsAgents(t *testing.T) {
 	if status.Code(err) != codes.NotFound {
 		t.Errorf("an agent that is not there: %v", err)
 	}
-	_, err = service.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s"})
+	_, err = service.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main"})
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("without a model: %v", err)
 	}

@@ -30,7 +30,7 @@ func (a *app) appendCmd() *cobra.Command {
 				return err
 			}
 			req.Text = text
-			return a.with(cmd.Context(), toWrite, func(c *client) error { return a.append(cmd.Context(), c, req) })
+			return a.with(cmd.Context(), toAppend, func(c *client) error { return a.append(cmd.Context(), c, req) })
 		},
 	}
 	cmd.Flags().StringVar(&req.Target, "target", kioku.TargetDaily, "`where` it goes: daily or long_term")

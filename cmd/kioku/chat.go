@@ -190,8 +190,6 @@ func (a *app) newRepl(s chatSetup, m *memories) (*repl, error) {
 	if r.tools, err = chatTools(m, own, s.tools, clockOf(s.conf)); err != nil {
 		return nil, err
 	}
-	// An index of another owner cannot be written either.
-	a.readOnly = a.readOnly || m.own.readOnly
 	if r.sidecar, err = a.newSidecar(s.conf, m.place, m.of, s.model); err != nil {
 		return nil, err
 	}
@@ -237,7 +235,7 @@ func (r *repl) banner(ctx context.Context) error {
 	r.view.note("agent %s, model %s%s", r.client.agent, model.Name(), window)
 	r.view.note("memory %s: %s", st.GetWorkspace(), holdings(st))
 	r.tellSession()
-	if r.client.readOnly {
+	if r.client.readOnly && r.app.readOnly {
 		r.view.note("the memory is open read-only: nothing can be stored")
 	}
 	if r.turn.InGroup() {

@@ -268,13 +268,43 @@ func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
 	s.stdin = "Where does the heron sleep?\n"
 	bare := s.raw("chat", "--echo", "--state", s.state)
 	bare.shows(t, exitOK, "the heron sleeps in the reeds")
-	// Beside the daemon the index can only be read.
+	// Beside the daemon the index can only be read; notes are files, which the daemon finds.
 	alone := s.chat([]string{"What is the task runner called?", "Remember that it rains."}, "--no-daemon")
-	alone.shows(t, exitOK, "tanuki", "read-only", "· the memory is open read-only: nothing can be stored\n", "→ failed: ")
-	if strings.Contains(s.day(), "it rains") {
+	alone.shows(t, exitOK, "tanuki", "reading it as it stands", "I have remembered it")
+	if n := strings.Count(s.day(), "it rains"); n != 1 {
+		t.Errorf("it was stored %d times: %s", n, s.day())
+	}
+	refused := s.chat([]string{"Remember that it snows."}, "--read-only")
+	refused.shows(t, exitOK, "· the memory is open read-only: nothing can be stored\n", "→ failed: ")
+	if strings.Contains(s.day(), "it snows") {
 		t.Errorf("it was stored all the same: %s", s.day())
 	}
 	daemon.terminates()
+}
+
+func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {
+	s := newSandbox(t, notes())
+	first, second := s.start("chat", "--echo"), (*process)(nil)
+	first.waits(first.err, "/help")
+	second = s.start("chat", "--echo")
+	second.waits(second.err, "/help")
+	second.write("Remember that the heron sleeps in the reeds.")
+	second.waits(second.out, "I have remembered it")
+	s.must("append", "The otter is called Ume.")
+	for _, note := range []string{"the heron sleeps in the reeds", "The otter is called Ume."} {
+		if n := strings.Count(s.day(), note); n != 1 {
+			t.Errorf("%q is there %d times: %s", note, n, s.day())
+		}
+	}
+	first.in.Close()
+	first.ends()
+	s.write("memory/2026-01-14.md", "# 2026-01-14\n\nThe lighthouse stands at Cape Hoku.\n")
+	second.write("Where is the lighthouse?")
+	second.waits(second.out, "Cape Hoku")
+	second.in.Close()
+	if code, _ := second.ends(); code != exitOK {
+		t.Errorf("exit %d: %q", code, second.said)
+	}
 }
 
 func TestTwoChatsDoNotShareASession(t *testing.T) {

@@ -180,6 +180,8 @@ func (r *repl) say(ctx context.Context, text string) error {
 // freshen brings the index in step with the folder, so that what was written just before is found. A turn does not fail for
 // it, and does not wait long: what is missing then, the watch brings in.
 func (r *repl) freshen(ctx context.Context) {
+	// What cannot be improved is told by whatever fails for it.
+	_ = r.app.improve(ctx, r.client)
 	if r.client.readOnly {
 		return
 	}

@@ -27,7 +27,7 @@ type client struct {
 	memory *kioku.Memory
 	// workspace that the memory is of.
 	workspace string
-	// readOnly says that the index of memory is read as it stands.
+	// readOnly says that the index of memory is read as it stands; notes can be added where another process owns it.
 	readOnly bool
 	// cause returns what is behind an error of a call, as far as this process knows.
 	cause func(error) error
@@ -39,16 +39,20 @@ type need int
 
 const (
 	toRead need = iota
+	// toAppend adds notes, which needs no index of one's own.
+	toAppend
 	toWrite
 	// toTakeOver writes, and may take the index from another folder.
 	toTakeOver
+	// toWriteNow writes, and does not wait for another owner.
+	toWriteNow
 )
 
 // lockWait bounds waiting for an index that another process owns.
 const lockWait = 5 * time.Second
 
 // connect returns a client of the daemon that serves the agent, else of this process, over an index that it opens. An
-// index that another process owns can still be read.
+// index that another process owns can still be read, and notes be added.
 func (a *app) connect(ctx context.Context, n need) (*client, error) {
 	conf, err := a.config()
 	if err != nil {
@@ -74,15 +78,38 @@ func (a *app) connectTo(ctx context.Context, conf *config.Config, agent string, 
 		return nil, err
 	}
 	c, err = a.own(ctx, conf, place, n)
-	if err == nil || n != toRead || !readable(err) {
+	if err == nil || n > toAppend || !readable(err) {
 		return c, err
 	}
 	c, reading := a.open(ctx, conf, place, true)
 	if reading != nil {
 		return nil, err
 	}
-	a.notice("%v; reading it as it stands", err)
+	if n == toRead {
+		a.notice("%v; reading it as it stands", err)
+	}
 	return c, nil
+}
+
+// improve gives a client that reads the index of another process an own one, or the daemon, as soon as there is one.
+func (a *app) improve(ctx context.Context, c *client) error {
+	if !c.readOnly || a.readOnly {
+		return nil
+	}
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
+	better, err := a.connectTo(ctx, conf, c.agent, toWriteNow)
+	if errors.Is(err, kioku.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	old := c.close
+	*c = *better
+	return old()
 }
 
 // own opens the index for writing, or returns a client of a daemon that has taken it meanwhile. Who has to write waits
@@ -98,11 +125,11 @@ func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, 
 		if c, again := a.daemon(ctx, conf, place.Agent); c != nil || again != nil {
 			return c, again
 		}
-		if n == toRead {
+		if n <= toAppend || n == toWriteNow {
 			return nil, err
 		}
 		if time.Now().After(end) {
-			return nil, fmt.Errorf("%w; wait for it, or run kioku serve, which many commands may ask at once", err)
+			return nil, fmt.Errorf("%w; wait for it, or end it and run kioku serve, which many commands may ask at once", err)
 		}
 		select {
 		// Those who wait together do not come back together.
@@ -130,7 +157,7 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 	if err != nil {
 		return nil, err
 	}
-	opt.ReadOnly = readOnly
+	opt.ReadOnly, opt.Appends = readOnly, !a.readOnly
 	memory, err := kioku.Open(ctx, opt)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -74,7 +75,7 @@ func dialUnix(socket string) (*grpc.ClientConn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}
 	conn, err := grpc.NewClient("passthrough:///kioku",
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial))
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial), agent.Reconnecting())
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", socket, err)
 	}

@@ -55,7 +55,7 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	p, _ := s.serve()
 	owner := fmt.Sprintf("pid %d", p.cmd.Process.Pid)
 	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", owner)
-	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner, "wait for it, or run kioku serve")
+	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner, "wait for it, or end it and run kioku serve")
 	got := s.run("search", "--no-daemon", "boiler pressure")
 	got.wants(t, exitOK, owner, "reading it as it stands")
 	if !strings.Contains(got.stdout, "memory/2026-01-10.md") {

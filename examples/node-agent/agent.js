@@ -43,7 +43,7 @@ const lastLine = (text) => text.trim().split('\n').at(-1);
 // tell tells of an error, such as a service that is away: the conversation goes on with the messages that it has.
 const tell = (err) => console.log(`  [${grpc.status[err.code] || err.name}: ${err.details || err.message}]`);
 
-let messages = [], cycle = 0, made = 0;
+let messages = [], cycle = null, made = 0;
 const say = (role, text, fields) => messages.push({id: `m${++made}`, role, text, ...fields});
 
 async function turn(text) {
@@ -75,16 +75,27 @@ async function tool({name, input}) {
 
 // makeRoom has memories stored before old messages become a summary, and goes on with a flush that a crash has ended.
 async function makeRoom(text) {
-  const size = messages.reduce((n, m) => n + m.text.length, 0);
-  const check = await sidecar.CheckFlush({session, cycle, window_tokens: window_,
-    projected_tokens: Math.floor((size + text.length) / 4), transcript_bytes: size});
-  if (check.flush || check.unfinished) await flush();
-  if (check.compact) await compact();
+  // A process keeps no messages for the next one, so it begins a cycle that was not flushed yet.
+  cycle ??= (await sidecar.CheckFlush({session})).next_cycle;
+  let due = await check(text);
+  try {
+    while ((due.flush || due.unfinished) && await flush()) due = await check(text);
+  } catch (err) { // a flush that fails keeps no history from being compacted
+    tell(err);
+  }
+  if (due.compact) await compact();
 }
 
+function check(text) {
+  const size = messages.reduce((n, m) => n + m.text.length, 0);
+  return sidecar.CheckFlush({session, cycle, window_tokens: window_,
+    projected_tokens: Math.floor((size + text.length) / 4), transcript_bytes: size});
+}
+
+// flush returns whether the flush was that of earlier messages: then those of now belong to a cycle of their own.
 async function flush() {
   const begun = await sidecar.BeginFlush({session, cycle, holder, messages});
-  if (begun.done) return;
+  if (begun.done) return false;
   const lease = {flush_id: begun.flush_id, holder};
   let told;
   try {
@@ -100,12 +111,15 @@ async function flush() {
   }
   const {silent} = await sidecar.CommitFlush({...lease, reply: told.answer});
   console.log(`  [flush committed: ${told.calls.length} notes${begun.resumed ? ', resumed' : ''}${silent ? ', silent' : ''}]`);
+  if (begun.resumed) cycle++;
+  return begun.resumed;
 }
 
 async function compact() {
-  const answer = await sidecar.Compact({session, cycle, messages, keep_recent_tokens: Math.floor(window_ / 8)});
+  const summaryFirst = messages[0].id === 'summary';
+  const answer = await sidecar.Compact({messages, summary_first: summaryFirst, window_tokens: window_});
   if (answer.nothing) return;
-  messages = [answer.message, ...messages.slice(messages.findIndex((m) => m.id === answer.first_kept_id))];
+  messages = [{...answer.message, id: 'summary'}, ...messages.slice(messages.findIndex((m) => m.id === answer.first_kept_id))];
   cycle++;
   console.log(`  [compacted: ${answer.tokens_before} -> ${answer.tokens_after} tokens]`);
 }

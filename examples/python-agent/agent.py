@@ -45,7 +45,7 @@ def last_line(text):
 
 
 def tell(error):  # such as a service that is away: the conversation goes on with the messages that it has
-    print("  [%s: %s]" % (error.code().name, error.details()))
+    print("  [%s]" % (": ".join((error.code().name, error.details())) if isinstance(error, grpc.RpcError) else error))
 
 
 class Agent:
@@ -53,7 +53,7 @@ class Agent:
         channel = grpc.insecure_channel(target)
         self.kioku = Service(channel, agent_pb2, "AgentService")
         self.memory = Service(channel, memory_pb2, "MemoryService")
-        self.messages, self.cycle, self.made = [], 0, 0
+        self.messages, self.cycle, self.made = [], None, 0
 
     def say(self, role, text, **fields):
         self.made += 1
@@ -90,18 +90,27 @@ class Agent:
 
     def make_room(self, text):
         """Has memories stored before old messages become a summary, and goes on with a flush that a crash has ended."""
-        size = sum(len(m.text) for m in self.messages)
-        check = self.kioku.CheckFlush(session=SESSION, cycle=self.cycle, window_tokens=WINDOW,
-                                      projected_tokens=(size + len(text)) // 4, transcript_bytes=size)
-        if check.flush or check.unfinished:
-            self.flush()
+        if self.cycle is None:  # a process keeps no messages for the next one, so it begins a cycle that was not flushed yet
+            self.cycle = self.kioku.CheckFlush(session=SESSION).next_cycle
+        check = self.check(text)
+        try:
+            while (check.flush or check.unfinished) and self.flush():
+                check = self.check(text)
+        except Exception as e:  # a flush that fails keeps no history from being compacted
+            tell(e)
         if check.compact:
             self.compact()
 
+    def check(self, text):
+        size = sum(len(m.text) for m in self.messages)
+        return self.kioku.CheckFlush(session=SESSION, cycle=self.cycle, window_tokens=WINDOW,
+                                     projected_tokens=(size + len(text)) // 4, transcript_bytes=size)
+
     def flush(self):
+        """Returns whether the flush was that of earlier messages: then those of now belong to a cycle of their own."""
         begun = self.kioku.BeginFlush(session=SESSION, cycle=self.cycle, holder=HOLDER, messages=self.messages)
         if begun.done:
-            return
+            return False
         lease = {"flush_id": begun.flush_id, "holder": HOLDER}
         try:
             asked = list(begun.messages if begun.resumed else self.messages)
@@ -115,11 +124,15 @@ class Agent:
             raise
         silent = self.kioku.CommitFlush(reply=reply, **lease).silent
         print("  [flush committed: %d notes%s%s]" % (len(calls), ", resumed" if begun.resumed else "", ", silent" if silent else ""))
+        self.cycle += begun.resumed
+        return begun.resumed
 
     def compact(self):
-        answer = self.kioku.Compact(session=SESSION, cycle=self.cycle, messages=self.messages, keep_recent_tokens=WINDOW // 8)
+        summary_first = self.messages[0].id == "summary"
+        answer = self.kioku.Compact(messages=self.messages, summary_first=summary_first, window_tokens=WINDOW)
         if not answer.nothing:
             first = next(i for i, m in enumerate(self.messages) if m.id == answer.first_kept_id)
+            answer.message.id = "summary"
             self.messages = [answer.message] + self.messages[first:]
             self.cycle += 1
             print("  [compacted: %d -> %d tokens]" % (answer.tokens_before, answer.tokens_after))

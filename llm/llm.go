@@ -124,6 +124,14 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
+// Minus returns what u has more than v.
+func (u Usage) Minus(v Usage) Usage {
+	return Usage{
+		Input: u.Input - v.Input, Output: u.Output - v.Output,
+		CacheRead: u.CacheRead - v.CacheRead, CacheWrite: u.CacheWrite - v.CacheWrite,
+	}
+}
+
 // Kinds of errors.
 const (
 	KindOverflow    = "overflow"    // the prompt does not fit into the window

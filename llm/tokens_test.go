@@ -11,8 +11,12 @@ func TestTokensAreEstimatedByScript(t *testing.T) {
 }
 
 func TestUsagesAddUp(t *testing.T) {
-	got := Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}.Plus(Usage{Input: 10, Output: 20, CacheRead: 30, CacheWrite: 40})
+	one := Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
+	got := one.Plus(Usage{Input: 10, Output: 20, CacheRead: 30, CacheWrite: 40})
 	if got != (Usage{Input: 11, Output: 22, CacheRead: 33, CacheWrite: 44}) || got.Prompt() != 88 {
 		t.Errorf("%+v", got)
+	}
+	if rest := got.Minus(one); rest != (Usage{Input: 10, Output: 20, CacheRead: 30, CacheWrite: 40}) {
+		t.Errorf("%+v", rest)
 	}
 }

@@ -43,6 +43,10 @@ type Options struct {
 	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn. NoTools is set where the tools of
 	// the memory are not among Tools.
 	Turn sidecar.Turn
+	// Heartbeat says that the turns are scheduled ones, such as a look at HEARTBEAT.md, and not words of the user. They store
+	// no memories: a flush that is due waits for another turn, and before a compaction it is skipped with that reason. Flush
+	// and Compact do what they are asked to.
+	Heartbeat bool
 	// MaxRounds of tool calls in one turn, 0 means 25.
 	MaxRounds int
 	// Now is the clock, nil means time.Now.

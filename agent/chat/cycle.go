@@ -35,7 +35,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	}
 	v := t.opt.Session.View()
 	// Where the ledger cannot be read, the flush is going to say so.
-	d, _ := t.decide(v, flush.State{Projected: projected})
+	d, _ := t.decide(v, flush.State{Projected: projected, Heartbeat: t.heartbeat})
 	t.store(ctx, d)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
@@ -86,8 +86,8 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, e
 }
 
 // store goes on with a flush that is unfinished, and begins one where that is due; once a cycle, and not where nothing was said
-// since the last one. Why there is none before a compaction is recorded. A compaction does not wait for a flush that was
-// begun: the ledger keeps what that one is of.
+// since the last one. A heartbeat leaves both to the next turn. Why there is none before a compaction is recorded. A compaction
+// does not wait for a flush that was begun: the ledger keeps what that one is of.
 func (t *turn) store(ctx context.Context, d flush.Decision) {
 	t.resume(ctx)
 	v := t.opt.Session.View()
@@ -103,15 +103,15 @@ func (t *turn) store(ctx context.Context, d flush.Decision) {
 // growth is by how much the next prompt has to grow before a compaction is tried again.
 func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth) }
 
-// keep is how many tokens of the latest messages stay in a compaction, 0 for as many as the settings say. In a small window
-// those leave no room until the next one, beside the system prompt, the tools and the summary.
+// keep is how many tokens of the latest messages stay in a compaction: as many as the settings say, and in a small window
+// fewer, because those would leave no room until the next one, beside the system prompt, the tools and the summary.
 func (t *turn) keep(compactAt int) int {
-	window := t.model.Window()
-	room := (compactAt - t.fixed - window/summaryParts) / 2
-	if window == 0 || room >= min(window/3, 20_000) {
-		return 0
+	window, most := t.model.Window(), t.opt.Sidecar.KeepRecentTokens()
+	if window == 0 {
+		return most
 	}
-	return max(room, window/leastParts)
+	room := (compactAt - t.fixed - window/summaryParts) / 2
+	return min(max(room, window/leastParts), most)
 }
 
 // compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
@@ -149,7 +149,7 @@ func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 // so, and old messages are summarised, the second time more of them.
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()
-	d, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true})
+	d, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true, Heartbeat: t.heartbeat})
 	t.store(ctx, d)
 	if ctx.Err() != nil {
 		return ctx.Err()

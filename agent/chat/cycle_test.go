@@ -193,6 +193,48 @@ func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
 	}
 }
 
+func TestACompactionKeepsWhatTheSettingsSayAndTheWindowHasRoomFor(t *testing.T) {
+	for name, c := range map[string]struct{ window, keep, least, most int }{
+		"the default":                {200_000, 0, 16_000, 20_000},
+		"fewer than the default":     {200_000, 5000, 4000, 5000},
+		"fewer in a small window":    {60_000, 3000, 2000, 3000},
+		"more than a window can":     {60_000, 50_000, 12_000, 16_300},
+		"a window that is not known": {0, 5000, 4000, 5000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			summary := sized(llmtest.Say("They spoke of tea."), 200)
+			steps := []llmtest.Step{summary, sized(llmtest.Say("fine"), 1000)}
+			if c.window == 0 {
+				steps = append([]llmtest.Step{llmtest.Fail(llm.KindOverflow)}, steps...)
+			}
+			model := script(steps...)
+			model.Tokens = c.window
+			w := newWorld(t, model)
+			w.sidecar.Flush.Enabled, w.sidecar.KeepRecentTokens = false, c.keep
+			talk := w.start("s")
+			for range 20 {
+				w.seed(long(500), long(500), 0)
+			}
+			w.seed("?", "!", 190_000)
+			w.say(talk, "and now?", nil)
+			v := w.session.View()
+			if kept := v.Tokens - session.MessageTokens(nil, v.Messages[0]); v.Cycle != 1 || kept < c.least || kept > c.most+100 {
+				t.Errorf("%d compactions, %d tokens are kept, want %d to %d", v.Cycle, kept, c.least, c.most)
+			}
+		})
+	}
+}
+
+// interrupted sends a message whose turn is canceled in the request that is next.
+func interrupted(t *testing.T, c *chat.Conversation, model *llmtest.Script) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	model.Steps = append(model.Steps, llmtest.Step{Check: func(llm.Request) error { cancel(); return ctx.Err() }})
+	if _, err := c.Turn(ctx, "and now?", nil); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
 // flusher stores a note in each flush, and otherwise goes through a script.
 type flusher struct {
 	rest    *llmtest.Script
@@ -225,11 +267,7 @@ func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
 	c := w.start("s")
 	w.seed(long(10), "noted", 3000) // over the threshold of a flush
 	for range 4 {
-		ctx, cancel := context.WithCancel(t.Context())
-		model.Steps = append(model.Steps, llmtest.Step{Check: func(llm.Request) error { cancel(); return ctx.Err() }})
-		if _, err := c.Turn(ctx, "and now?", nil); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
+		interrupted(t, c, model)
 	}
 	model.Steps = append(model.Steps, remember("The tea is green."), none, sized(llmtest.Say("fine"), 100))
 	c = w.start("s")
@@ -240,6 +278,28 @@ func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
 	}
 	if got := w.notes.text(); got != "The tea is green." {
 		t.Errorf("notes %q", got)
+	}
+}
+
+// Hazard F06: a flush that a crash has cut short is resumed also where the threshold is not reached any more, as with a larger
+// window: its notes are half stored.
+func TestAFlushThatWasBegunIsResumedBelowItsThreshold(t *testing.T) {
+	model := script()
+	model.Tokens = 10_000
+	w := newWorld(t, model)
+	c := w.start("s")
+	w.seed(long(10), "noted", 3000)
+	interrupted(t, c, model)
+	model.Tokens = 200_000
+	model.Steps = append(model.Steps, remember("The tea is green."), none, sized(llmtest.Say("fine"), 100))
+	c = w.start("s")
+	if s := c.Status(); s.Projected >= s.FlushAt {
+		t.Fatalf("the threshold of %d is reached: %+v", s.FlushAt, s)
+	}
+	var l log
+	w.say(c, "and then?", l.each)
+	if !l.has("flush done") || w.notes.text() != "The tea is green." {
+		t.Errorf("told %q, notes %q", l.lines, w.notes.text())
 	}
 }
 

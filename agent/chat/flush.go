@@ -23,6 +23,11 @@ func (t *turn) flush(ctx context.Context, v session.View, forced bool) flush.Out
 // such where the user has asked for a flush early, where compactions have failed since, and in small windows. The flush has
 // a name of its own in the ledger, which stays the same over a crash.
 func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
+	if t.heartbeat {
+		out := flush.Outcome{Outcome: session.FlushSkipped, Reason: "it is a heartbeat turn"}
+		t.record(v.Cycle, out)
+		return out
+	}
 	return t.storeAs(ctx, v, fmt.Sprint(t.opt.Session.ID(), lateMark, t.covered(v)), false)
 }
 

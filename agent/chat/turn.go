@@ -29,6 +29,8 @@ type turn struct {
 	reply  Reply
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
+	// heartbeat says that the turn stores no memories.
+	heartbeat bool
 	// read says that the model has read in this turn what a tool returned.
 	read bool
 	// resumed says that a flush was resumed in this turn, or that there was none.
@@ -49,15 +51,13 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 		return Reply{}, err
 	}
 	t := c.begin(c.Prompt(ctx, message), each)
+	t.heartbeat = c.opt.Heartbeat
 	before := c.usage
 	err := t.run(ctx)
 	if err != nil {
 		err = t.end(ctx, err)
 	}
-	t.reply.Usage = llm.Usage{
-		Input: c.usage.Input - before.Input, Output: c.usage.Output - before.Output,
-		CacheRead: c.usage.CacheRead - before.CacheRead, CacheWrite: c.usage.CacheWrite - before.CacheWrite,
-	}
+	t.reply.Usage = c.usage.Minus(before)
 	return t.reply, err
 }
 

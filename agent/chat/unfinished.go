@@ -71,10 +71,11 @@ func (c *Conversation) begun(v session.View) bool {
 	return done || slices.ContainsFunc(c.unfinished, func(k flush.Kept) bool { return k.Cycle == v.Cycle })
 }
 
-// resume goes on with the earliest flush that is unfinished and was not given up. There is one try a turn.
+// resume goes on with the earliest flush that is unfinished and was not given up. There is one try a turn, and none in
+// a heartbeat.
 func (t *turn) resume(ctx context.Context) {
 	at := slices.IndexFunc(t.unfinished, func(k flush.Kept) bool { return k.Left > 0 })
-	if t.resumed || at < 0 {
+	if t.resumed || t.heartbeat || at < 0 {
 		return
 	}
 	t.resumed = true
@@ -97,7 +98,7 @@ func (t *turn) resumeAll(ctx context.Context) (all flush.Outcome) {
 
 // together is what came of two flushes: notes of both, and why one is not done.
 func together(a, b flush.Outcome) flush.Outcome {
-	b.Notes, b.Usage = slices.Concat(a.Notes, b.Notes), sum(a.Usage, b.Usage)
+	b.Notes, b.Usage = slices.Concat(a.Notes, b.Notes), a.Usage.Plus(b.Usage)
 	if a.Outcome != "" && a.Outcome != session.FlushDone {
 		b.Outcome, b.Reason = a.Outcome, a.Reason
 	}

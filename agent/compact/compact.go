@@ -19,9 +19,11 @@ var (
 	ErrRefused = errors.New("summary refused, history kept")
 )
 
+// DefaultKeepRecent is how many tokens of the latest messages stay where nobody says.
+const DefaultKeepRecent = 20_000
+
 const (
-	defaultKeepRecent = 20_000
-	defaultSummary    = 4000
+	defaultSummary = 4000
 	// partOfUnknown is how many tokens of the conversation a model whose window is not known is shown at once.
 	partOfUnknown = 24_000
 	// promptTokens is room for the task, the rules and the list of identifiers.
@@ -95,7 +97,7 @@ func (c *Compactor) settle() run {
 	r := run{model: c.Model, keep: c.KeepRecentTokens, summary: c.SummaryTokens, part: c.PartTokens}
 	r.count = func(text string) int { return session.MessageTokens(c.Count, llm.Message{Text: text}) }
 	if r.keep <= 0 {
-		r.keep = defaultKeepRecent
+		r.keep = DefaultKeepRecent
 	}
 	if r.summary <= 0 {
 		r.summary = defaultSummary

@@ -64,18 +64,36 @@ func trimmed(edits []prune.Edit) (at []int) {
 	return at
 }
 
+// step is a case of one of the eleven steps. What it leaves open is the full conversation, later and the defaults.
+type step struct {
+	name     string
+	messages []llm.Message
+	change   func(*prune.Settings, *prune.State)
+	now      time.Time
+	want     string
+	trimmed  []int
+	cleared  []int
+}
+
+// plan returns what is planned, and when the model was asked before and is asked now.
+func (c step) plan(full []llm.Message) (plan prune.Plan, touched, now time.Time) {
+	messages, s, st, now := full, prune.Defaults(), stateOf(50_000), later
+	if c.messages != nil {
+		messages = c.messages
+	}
+	if !c.now.IsZero() {
+		now = c.now
+	}
+	if c.change != nil {
+		c.change(&s, &st)
+	}
+	return prune.Prune(messages, s, st, now), st.LastTouch, now
+}
+
 func TestEachStepEndsThePlanForItsOwnReason(t *testing.T) {
 	full := conversation(text(60_000), text(60_000))
 	off := func(s *prune.Settings, _ *prune.State) { s.Mode = prune.ModeOff }
-	tests := []struct {
-		name     string
-		messages []llm.Message
-		change   func(*prune.Settings, *prune.State)
-		now      time.Time
-		want     string
-		trimmed  []int
-		cleared  []int
-	}{
+	tests := []step{
 		{name: "1 mode off", change: off, want: prune.ReasonOff},
 		{name: "1 comes before 2", change: off, now: start, want: prune.ReasonOff},
 		{name: "1 an unset mode is off", change: func(s *prune.Settings, _ *prune.State) { *s = prune.Settings{} }, want: prune.ReasonOff},
@@ -98,24 +116,14 @@ func TestEachStepEndsThePlanForItsOwnReason(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			messages, s, st, now := full, prune.Defaults(), stateOf(50_000), later
-			if tt.messages != nil {
-				messages = tt.messages
-			}
-			if !tt.now.IsZero() {
-				now = tt.now
-			}
-			if tt.change != nil {
-				tt.change(&s, &st)
-			}
-			plan := prune.Prune(messages, s, st, now)
+			plan, touched, now := tt.plan(full)
 			if plan.Reason != tt.want {
 				t.Errorf("reason %q, want %q", plan.Reason, tt.want)
 			}
 			if diff := cmp.Diff([][]int{tt.trimmed, tt.cleared}, [][]int{trimmed(plan.New), cleared(plan.New)}); diff != "" {
 				t.Error(diff)
 			}
-			want := st.LastTouch
+			want := touched
 			if len(tt.trimmed)+len(tt.cleared) > 0 {
 				want = now // step 11
 			}

@@ -11,6 +11,7 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/bootstrap"
+	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prompt"
 	"kioku/agent/prune"
@@ -105,6 +106,9 @@ func (o *Options) settle() error {
 	if err := errors.Join(o.Prune.Check(), o.Flush.Check()); err != nil {
 		return err
 	}
+	if o.KeepRecentTokens <= 0 {
+		o.KeepRecentTokens = compact.DefaultKeepRecent
+	}
 	if o.Counter == nil {
 		o.Counter = prompt.Estimate{}
 	}
@@ -132,6 +136,9 @@ func (s *Sidecar) Model() llm.Model { return s.opt.Model }
 
 // Shared returns the agents that are searched beside the own memory where a turn names none.
 func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
+
+// KeepRecentTokens is how many tokens of the latest messages stay in a compaction, where the window has room for them.
+func (s *Sidecar) KeepRecentTokens() int { return s.opt.KeepRecentTokens }
 
 // Count counts the tokens of a text as Compact does.
 func (s *Sidecar) Count(text string) int { return s.opt.Counter.Count(text) }

@@ -133,29 +133,6 @@ func (s *sandbox) days() string {
 	return strings.Join(all, "\n")
 }
 
-// A fact outlives its conversation in a file: it is stored before it leaves the window, and a later session of another
-// program recalls it. Its source is recorded beside it.
-func TestAFactOfAnOldConversationIsRecalledInANewOne(t *testing.T) {
-	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
-	first := newTalker(s, "first", &llm.Echo{Tokens: 8000})
-	first.noise(2)
-	first.say("My locker combination is 4-17-32.")
-	first.noise(200)
-	first.close()
-	if first.compactions < 3 || len(first.flushes) < first.compactions || len(first.notices) > 0 {
-		t.Errorf("%d compactions, %d flushes, notices %q", first.compactions, len(first.flushes), first.notices)
-	}
-	notes := s.days()
-	if n := strings.Count(notes, "4-17-32"); n != 1 || !strings.Contains(notes, "from=flush") {
-		t.Errorf("the fact is %d times in memory:\n%s", n, notes)
-	}
-	second := newTalker(s, "second", &llm.Echo{Tokens: 8000})
-	defer second.close()
-	if reply := second.say("What is my locker combination?"); !strings.Contains(reply, "4-17-32") {
-		t.Errorf("answered %q", reply)
-	}
-}
-
 // Hazard F06: where notes cannot be written, this is told, nothing is written elsewhere, and each turn is answered.
 func TestAConversationGoesOnWhereNotesCannotBeWritten(t *testing.T) {
 	for name, prepare := range map[string]func(*testing.T, *sandbox) func(*sidecar.Options){

@@ -17,8 +17,7 @@ import (
 )
 
 func (a *app) agentCmd() *cobra.Command {
-	var grace time.Duration
-	var untilEOF bool
+	var f *serveFlags
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Serve what runs beside agents, over the memory service of another process",
 		Long: "Serve what runs beside agents over gRPC: prompts, recall, pruning, flush and compaction. Files and skills are read here;\n" +
@@ -26,21 +25,14 @@ func (a *app) agentCmd() *cobra.Command {
 		Example: "  kioku agent --workspace ~/notes\n  kioku agent --agent nova=~/nova --memory 127.0.0.1:7600",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			if untilEOF {
-				ctx = untilEnd(ctx, a.stdin)
-			}
-			return a.serveAgents(ctx, grace)
+			return a.serveAgents(f.context(cmd, a), f.grace)
 		},
 	}
-	f := cmd.Flags()
-	f.Var(&setting{app: a, name: "listen", key: "sidecar.listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7601)")
-	f.Var(&setting{app: a, name: "socket", key: "sidecar.socket"}, "socket", "unix socket `path` to listen on (default: one in the state folder)")
-	f.Var(&setting{app: a, name: "memory", key: "sidecar.memory"}, "memory", "memory `service`, unix:///path or host:port (default: the daemon's socket)")
-	f.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
-	f.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
-	f.DurationVar(&grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
-	f.BoolVar(&untilEOF, "until-eof", false, "end when standard input ends: for programs that start a sidecar of their own")
+	fl := cmd.Flags()
+	fl.Var(&setting{app: a, name: "listen", key: "sidecar.listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7601)")
+	fl.Var(&setting{app: a, name: "socket", key: "sidecar.socket"}, "socket", "unix socket `path` to listen on (default: one in the state folder)")
+	fl.Var(&setting{app: a, name: "memory", key: "sidecar.memory"}, "memory", "memory `service`, unix:///path or host:port (default: the daemon's socket)")
+	f = a.addServeFlags(cmd)
 	return cmd
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"kioku/agent/session"
 )
 
 // provider is a server that speaks the format of OpenAI's chat completions and answers what a test says.
@@ -211,5 +213,44 @@ func TestASilentAnswerShowsNothing(t *testing.T) {
 	got := s.run(append([]string{"chat"}, p.flags()...)...)
 	if got.code != exitOK || got.stdout != "Aloud.\n" || !strings.Contains(got.stderr, "· the model has nothing to say to that\n") {
 		t.Errorf("exit %d: %q\n%s", got.code, got.stdout, got.stderr)
+	}
+}
+
+// Hazard F08: what was recalled into a chat is stored neither in its transcript nor by the tools of the model, which repeats
+// all that it was shown.
+func TestWhatWasRecalledIsStoredByNoChat(t *testing.T) {
+	s := newSandbox(t, notes())
+	_, frame, _ := strings.Cut(s.promptOf("What is the task runner called?").Prompt, "\n<recalled-memories")
+	frame, _, _ = strings.Cut(frame, "\n\n")
+	frame = "<recalled-memories" + frame
+	if !strings.Contains(frame, "tanuki") {
+		t.Fatalf("nothing is recalled: %s", frame)
+	}
+	repeated := "The heron sleeps in the reeds.\n\n" + frame + "\n"
+	create, err := json.Marshal(map[string]string{"command": "create", "path": "/memories/heron.md", "file_text": repeated})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProvider(t, calls("memory", string(create)), says(repeated))
+	s.stdin = "What is the task runner called?\n"
+	got := s.run(append([]string{"chat", "--tools", "claude", "--session", "s"}, p.flags()...)...)
+	got.shows(t, exitOK, "The heron sleeps in the reeds.")
+	file, err := os.ReadFile(filepath.Join(s.workspace, "memory", "heron.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transcript, err := os.Open(filepath.Join(s.state, "agents", "main", "sessions", "s.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transcript.Close()
+	var answer string
+	if _, err := session.Read(transcript, func(l session.Line) error { answer = l.Entry.Message.Text; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for name, kept := range map[string]string{"the file": string(file), "the transcript": answer} {
+		if strings.TrimSpace(kept) != "The heron sleeps in the reeds." {
+			t.Errorf("%s holds %s", name, kept)
+		}
 	}
 }

@@ -17,6 +17,8 @@ type memories struct {
 	// place is the agent's, as far as it is known here; its folder is the one that the memory is of.
 	place  config.Place
 	beside map[string]sidecar.Memory
+	// others are the clients of beside, which are closed with it.
+	others []*client
 }
 
 // of returns the memory of an agent; one that the command has not connected to answers with an error.
@@ -49,28 +51,48 @@ func (n noMemory) Append(context.Context, agent.Note) (agent.Appended, error) {
 // withMemories connects to the memory of the command's agent and to those of shared, brings their indexes in step, and
 // closes what f leaves behind. A shared one that cannot be opened is told of, and fails when it is searched.
 func (a *app) withMemories(ctx context.Context, n need, shared []string, f func(*memories) error) error {
-	return a.with(ctx, n, func(own *client) (err error) {
-		m := &memories{own: own, beside: map[string]sidecar.Memory{}}
-		if m.place, err = a.placeOf(own); err != nil {
+	return a.with(ctx, n, func(own *client) error {
+		place, err := a.placeOf(own)
+		if err != nil {
 			return err
 		}
 		if err := a.freshen(ctx, own); err != nil {
 			return err
 		}
-		for _, id := range shared {
-			if id == own.agent || m.beside[id] != nil {
-				continue
-			}
-			c, memory, err := a.shared(ctx, id)
-			if err != nil {
-				return err
-			}
-			if m.beside[id] = memory; c != nil {
-				defer func() { err = errors.Join(err, c.close()) }()
-			}
+		m := &memories{own: own, place: place, beside: map[string]sidecar.Memory{}}
+		if err = a.addShared(ctx, m, shared); err == nil {
+			err = f(m)
 		}
-		return f(m)
+		return errors.Join(err, m.closeOthers())
 	})
+}
+
+// addShared connects to the memories of other agents.
+func (a *app) addShared(ctx context.Context, m *memories, agents []string) error {
+	for _, id := range agents {
+		if id == m.own.agent || m.beside[id] != nil {
+			continue
+		}
+		c, memory, err := a.shared(ctx, id)
+		if err != nil {
+			return err
+		}
+		if m.beside[id] = memory; c != nil {
+			m.others = append(m.others, c)
+		}
+	}
+	return nil
+}
+
+// closeOthers closes all memories but the own one.
+func (m *memories) closeOthers() error {
+	var errs []error
+	for _, c := range m.others {
+		if err := c.close(); err != nil {
+			errs = append(errs, fmt.Errorf("close the index of agent %s: %w", c.agent, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // shared connects to the memory of another agent. The client is nil where there is none, and the memory says why.

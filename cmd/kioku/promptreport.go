@@ -1,6 +1,9 @@
 package main
 
 import (
+	"strconv"
+	"time"
+
 	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
@@ -10,17 +13,16 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-// promptJSON is what kioku prompt --json writes; scripts read it. Lists are never null.
+// promptJSON is what kioku prompt --json writes; scripts read it. Lists are never null. What AssemblePromptResponse of the
+// agent service holds too has the name that it has in the JSON of protocol buffers.
 type promptJSON struct {
 	Prompt string `json:"prompt"`
 	Tokens int    `json:"tokens"`
 	// CachedBytes at the beginning of the prompt stay the same from turn to turn.
-	CachedBytes int           `json:"cachedBytes"`
-	Layers      []layerJSON   `json:"layers"`
-	Report      reportJSON    `json:"report"`
-	Recalled    []memoryJSON  `json:"recalled"`
-	LeftOut     []leftOutJSON `json:"leftOut"`
-	Searches    []searchJSON  `json:"searches"`
+	CachedBytes int          `json:"cachedBytes"`
+	Layers      []layerJSON  `json:"layers"`
+	Report      reportJSON   `json:"report"`
+	Recalled    []memoryJSON `json:"recalled"`
 }
 
 type layerJSON struct {
@@ -36,14 +38,23 @@ type reportJSON struct {
 	Mode      string `json:"mode"`
 	Channel   string `json:"channel"`
 	Group     bool   `json:"group"`
-	// Query is what was searched, empty where nothing was; RecallSkipped says why not.
-	Query         string      `json:"query"`
-	RecallSkipped string      `json:"recallSkipped"`
-	Files         []fileJSON  `json:"files"`
-	Skills        []skillJSON `json:"skills"`
-	SkillsNote    string      `json:"skillsNote"`
-	Cuts          []cutJSON   `json:"cuts"`
-	OverBudget    bool        `json:"overBudget"`
+
+	Files      []fileJSON  `json:"files"`
+	Skills     []skillJSON `json:"skills"`
+	SkillsNote string      `json:"skillsNote"`
+	Cuts       []cutJSON   `json:"cuts"`
+	OverBudget bool        `json:"overBudget"`
+	Recall     recallJSON  `json:"recall"`
+}
+
+// recallJSON tells how memory was searched. Query is empty where it was not, and Skipped says why. Of LeftOut nothing is in
+// the prompt.
+type recallJSON struct {
+	Query    string        `json:"query"`
+	Skipped  string        `json:"skipped"`
+	Searches []searchJSON  `json:"searches"`
+	LeftOut  []leftOutJSON `json:"leftOut"`
+	Took     string        `json:"took"`
 }
 
 type fileJSON struct {
@@ -94,8 +105,8 @@ type searchJSON struct {
 	Mode     string            `json:"mode"`
 	Degraded []degradationJSON `json:"degraded"`
 	// Error is why there is no answer, empty where there is one.
-	Error  string  `json:"error"`
-	TookMS float64 `json:"tookMs"`
+	Error string `json:"error"`
+	Took  string `json:"took"`
 }
 
 type degradationJSON struct {
@@ -109,18 +120,19 @@ func promptReportOf(made sidecar.Prompt, turn sidecar.Turn, place config.Place) 
 		Prompt: made.Prompt, Tokens: made.Tokens, CachedBytes: made.CachedBytes,
 		Layers: each(made.Layers, func(l prompt.Layer) layerJSON { return layerJSON(l) }),
 		Report: reportOf(made, turn, place), Recalled: each(made.Recalled, memoryOf),
-		LeftOut:  each(made.LeftOut, func(m prompt.LeftOut) leftOutJSON { return leftOutJSON{memoryOf(m.Memory), m.Reason} }),
-		Searches: each(made.Recall.Searches, searchOf),
 	}
 }
 
 func reportOf(made sidecar.Prompt, turn sidecar.Turn, place config.Place) reportJSON {
 	return reportJSON{
 		Agent: place.Agent, Workspace: place.Workspace, Mode: string(turn.Mode), Channel: turn.Channel, Group: made.Group,
-		Query: made.Recall.Query, RecallSkipped: made.Recall.Skipped,
 		Files:  each(made.Files, fileOf),
 		Skills: each(made.Skills.Report, func(e skills.Entry) skillJSON { return skillJSON(e) }), SkillsNote: made.Skills.Note,
 		Cuts: each(made.Cuts, func(c prompt.Cut) cutJSON { return cutJSON{c.Part, c.From, c.To} }), OverBudget: made.Over,
+		Recall: recallJSON{
+			Query: made.Recall.Query, Skipped: made.Recall.Skipped, Searches: each(made.Recall.Searches, searchOf), Took: seconds(made.Recall.Took),
+			LeftOut: each(made.LeftOut, func(m prompt.LeftOut) leftOutJSON { return leftOutJSON{memoryOf(m.Memory), m.Reason} }),
+		},
 	}
 }
 
@@ -139,13 +151,18 @@ func memoryOf(m prompt.Memory) memoryJSON {
 
 func searchOf(s recall.Search) searchJSON {
 	out := searchJSON{
-		Agent: s.Agent, Hits: s.Hits, Mode: s.Mode, TookMS: float64(s.Took.Microseconds()) / 1000,
+		Agent: s.Agent, Hits: s.Hits, Mode: s.Mode, Took: seconds(s.Took),
 		Degraded: each(s.Degraded, func(d agent.Degradation) degradationJSON { return degradationJSON(d) }),
 	}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
 	}
 	return out
+}
+
+// seconds is a duration as protocol buffers write it in JSON, such as "0.003s".
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }
 
 // each returns what f makes of the items of a list; never nil.

@@ -29,8 +29,7 @@ import (
 const closeWait = 10 * time.Second
 
 func (a *app) serveCmd() *cobra.Command {
-	var grace time.Duration
-	var untilEOF bool
+	var f *serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in step",
 		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
@@ -39,20 +38,36 @@ func (a *app) serveCmd() *cobra.Command {
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			if untilEOF {
-				ctx = untilEnd(ctx, a.stdin)
-			}
-			return a.serve(ctx, grace)
+			return a.serve(f.context(cmd, a), f.grace)
 		},
 	}
-	f := cmd.Flags()
-	f.Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
-	f.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
-	f.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
-	f.DurationVar(&grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
-	f.BoolVar(&untilEOF, "until-eof", false, "end when standard input ends: for programs that start a daemon of their own")
+	cmd.Flags().Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
+	f = a.addServeFlags(cmd)
 	return cmd
+}
+
+// serveFlags are those of all commands that serve.
+type serveFlags struct {
+	grace    time.Duration
+	untilEOF bool
+}
+
+// addServeFlags adds them to a command.
+func (a *app) addServeFlags(cmd *cobra.Command) *serveFlags {
+	f, fl := &serveFlags{}, cmd.Flags()
+	fl.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
+	fl.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
+	fl.BoolVar(&f.untilEOF, "until-eof", false, "end when standard input ends: for programs that start one of their own")
+	return f
+}
+
+// context is how long a command serves.
+func (f *serveFlags) context(cmd *cobra.Command, a *app) context.Context {
+	if f.untilEOF {
+		return untilEnd(cmd.Context(), a.stdin)
+	}
+	return cmd.Context()
 }
 
 // untilEnd returns a context that ends with r. A program's child sees the end of its standard input however that program

@@ -31,24 +31,11 @@ func newModel(conf *config.Config) (llm.Model, error) {
 
 // newSidecar returns what runs beside the agent of a place. memories gives the memory of any agent, model may be nil.
 func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(agent string) sidecar.Memory, model llm.Model) (*sidecar.Sidecar, error) {
-	state, err := conf.StateDir()
+	opt, err := a.sidecarOptions(conf, memories, model)
 	if err != nil {
 		return nil, err
 	}
-	counter, err := chunker.New(conf.Chunking)
-	if err != nil {
-		return nil, err
-	}
-	files, skills := conf.Bootstrap, conf.Skills
-	files.Workspace, files.Override = place.Workspace, place.AgentDir
-	skills.Workspace, skills.Project = place.Workspace, a.dir
-	return sidecar.New(sidecar.Options{
-		Agent: place.Agent, State: state, Memories: memories, Shared: conf.SharedAgents,
-		Bootstrap: files, Skills: skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
-		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
-		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
-		Key: frameKey(state, !a.readOnly), Now: clockOf(conf),
-	})
+	return sidecar.New(beside(opt, place))
 }
 
 // sidecars returns what runs beside each of some agents, with one language model for all of them.
@@ -57,32 +44,76 @@ func (a *app) sidecars(conf *config.Config, places []config.Place, memories func
 	if err != nil {
 		return nil, err
 	}
+	opt, err := a.sidecarOptions(conf, memories, model)
+	if err != nil {
+		return nil, err
+	}
 	all := map[string]server.Sidecar{}
 	for _, p := range places {
-		if all[p.Agent], err = a.newSidecar(conf, p, memories, model); err != nil {
+		if all[p.Agent], err = sidecar.New(beside(opt, p)); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
+// sidecarOptions are what the settings say of all agents. A key that cannot be used is told.
+func (a *app) sidecarOptions(conf *config.Config, memories func(agent string) sidecar.Memory, model llm.Model) (sidecar.Options, error) {
+	state, err := conf.StateDir()
+	if err != nil {
+		return sidecar.Options{}, err
+	}
+	counter, err := chunker.New(conf.Chunking)
+	if err != nil {
+		return sidecar.Options{}, err
+	}
+	key, err := frameKey(state, !a.readOnly)
+	if err != nil {
+		a.notice("%v; until then each process has a key of its own, and the same turn another prompt in each", err)
+	}
+	opt := sidecar.Options{
+		State: state, Memories: memories, Shared: conf.SharedAgents,
+		Bootstrap: conf.Bootstrap, Skills: conf.Skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
+		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
+		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
+		Key: key, Now: clockOf(conf),
+	}
+	opt.Skills.Project = a.dir
+	return opt, nil
+}
+
+// beside returns options for the agent of a place.
+func beside(opt sidecar.Options, place config.Place) sidecar.Options {
+	opt.Agent = place.Agent
+	opt.Bootstrap.Workspace, opt.Bootstrap.Override = place.Workspace, place.AgentDir
+	opt.Skills.Workspace = place.Workspace
+	return opt
+}
+
 // frameKeyBytes is how long the key of the frames around recalled memories is.
 const frameKeyBytes = 32
 
 // frameKey returns the key of a state folder, which it makes where there is none and it may: with it the same turn has the
-// same prompt in every process. It returns nil where it can neither be read nor made; then each process has one of its own.
-func frameKey(state string, mayMake bool) []byte {
+// same prompt in every process. Where there is none and none may be made it returns nil, and where it can neither be read nor
+// made an error that says what to do.
+func frameKey(state string, mayMake bool) ([]byte, error) {
 	path := filepath.Join(state, "frame.key")
 	key, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && mayMake {
+	if errors.Is(err, fs.ErrNotExist) {
+		if !mayMake {
+			return nil, nil
+		}
 		if err = makeKey(path); err == nil {
 			key, err = os.ReadFile(path)
 		}
 	}
-	if err != nil || len(key) != frameKeyBytes {
-		return nil
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the key of the frames around recalled memories: %w; let this user read and write it", err)
+	case len(key) != frameKeyBytes:
+		return nil, fmt.Errorf("the key of the frames around recalled memories, %s, has %d bytes in place of %d; remove it, and a new one is made", path, len(key), frameKeyBytes)
 	}
-	return key
+	return key, nil
 }
 
 // makeKey writes a random key that only this user can read, unless another process is faster.

@@ -6,10 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 )
 
@@ -62,7 +66,12 @@ func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
 	keys := make([][]byte, 8)
 	var all sync.WaitGroup
 	for i := range keys {
-		all.Go(func() { keys[i] = frameKey(state, true) })
+		all.Go(func() {
+			var err error
+			if keys[i], err = frameKey(state, true); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	all.Wait()
 	for _, key := range keys {
@@ -78,12 +87,12 @@ func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the folder holds %v, %v", entries, err)
 	}
-	if other := frameKey(t.TempDir(), true); bytes.Equal(other, keys[0]) {
-		t.Error("two folders have one key")
+	if other, err := frameKey(t.TempDir(), true); err != nil || bytes.Equal(other, keys[0]) {
+		t.Errorf("two folders have one key: %v", err)
 	}
 }
 
-func TestAKeyThatCannotBeUsedIsLeftOut(t *testing.T) {
+func TestAKeyThatCannotBeUsedIsLeftOutWithAdvice(t *testing.T) {
 	short := t.TempDir()
 	if err := os.WriteFile(filepath.Join(short, "frame.key"), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
@@ -92,16 +101,90 @@ func TestAKeyThatCannotBeUsedIsLeftOut(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, state := range []string{short, filepath.Join(file, "state")} {
-		if key := frameKey(state, true); key != nil {
-			t.Errorf("%s has the key %x", state, key)
+	for state, want := range map[string]string{short: "has 5 bytes in place of 32; remove it", filepath.Join(file, "state"): "not a directory"} {
+		if key, err := frameKey(state, true); key != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s has the key %x, %v", state, key, err)
 		}
 	}
 	unwritten := filepath.Join(t.TempDir(), "state")
-	if key := frameKey(unwritten, false); key != nil {
-		t.Errorf("a key was made: %x", key)
+	if key, err := frameKey(unwritten, false); key != nil || err != nil {
+		t.Errorf("a key was made: %x, %v", key, err)
 	}
 	if _, err := os.Stat(unwritten); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder was made: %v", err)
+	}
+}
+
+func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
+	s := newSandbox(t, notes())
+	if err := os.MkdirAll(s.state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.state, "frame.key"), []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := s.run("prompt", "boiler pressure")
+	if got.code != exitOK || !strings.Contains(got.stdout, "boiler pressure fell") || strings.Count(got.stderr, "frame.key, has 5 bytes") != 1 {
+		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	var errs bytes.Buffer
+	a := &app{stderr: &errs, dir: t.TempDir()}
+	conf := settings(t, "state="+s.state, "agents=nova="+t.TempDir()+",ryo="+t.TempDir())
+	places, err := conf.Places()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := a.sidecars(conf, places, func(string) sidecar.Memory { return noMemory{} })
+	if err != nil || len(all) != 2 || strings.Count(errs.String(), "frame.key, has 5 bytes") != 1 {
+		t.Errorf("%d sidecars, %v: %s", len(all), err, errs.String())
+	}
+}
+
+// Each setting of the agent side arrives where it has its effect.
+func TestEverySettingOfTheAgentSideReachesTheSidecar(t *testing.T) {
+	folder := t.TempDir()
+	values := map[string]string{
+		"bootstrapMaxChars": "4321", "bootstrapTotalMaxChars": "54321", "skills.extraDirs": folder, "skills.maxSkills": "7",
+		"skills.maxChars": "4321", "cacheFriendly": "true",
+		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.shared": "team",
+		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
+		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",
+		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.attempts": "7",
+		"compaction.memoryFlush.leaseSeconds": "77", "compaction.memoryFlush.maxNotes": "7",
+		"contextPruning.mode": "off", "contextPruning.ttlSeconds": "77", "contextPruning.keepLastAssistants": "7",
+		"contextPruning.softTrimRatio": "0.37", "contextPruning.hardClearRatio": "0.77", "contextPruning.minPrunableToolChars": "777",
+		"contextPruning.softTrim.maxChars": "7777", "contextPruning.softTrim.headChars": "777", "contextPruning.softTrim.tailChars": "777",
+		"contextPruning.hardClear.enabled": "false", "contextPruning.hardClear.placeholder": "gone",
+		"contextPruning.tools.allow": "exec", "contextPruning.tools.deny": "read",
+	}
+	options := func(flags ...string) sidecar.Options {
+		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt.Counter, opt.Now = nil, nil
+		return opt
+	}
+	before := options()
+	if diff := cmp.Diff(before, options()); diff != "" {
+		t.Fatalf("the same settings differ: %s", diff)
+	}
+	for _, f := range config.Fields() {
+		block, _, _ := strings.Cut(f.Key, ".")
+		if !slices.Contains([]string{"bootstrapMaxChars", "bootstrapTotalMaxChars", "skills", "cacheFriendly", "recall", "compaction", "contextPruning"}, block) {
+			continue
+		}
+		value, known := values[f.Key]
+		if !known {
+			t.Errorf("no value to try for %s", f.Key)
+			continue
+		}
+		if cmp.Equal(before, options(f.Key+"="+value)) {
+			t.Errorf("%s=%s changes nothing", f.Key, value)
+		}
+		delete(values, f.Key)
+	}
+	if len(values) > 0 {
+		t.Errorf("no such settings: %v", values)
 	}
 }

@@ -114,10 +114,12 @@ type Conversation struct {
 	fixed int
 	// patience is how many tokens the next prompt has to have before a compaction is tried again that has come to nothing.
 	patience int
+	// unfinished are the flushes of this session that were begun and are not done, the earliest first.
+	unfinished []flush.Kept
 }
 
-// New returns a conversation that goes on where the session is. A flush that a crash has left unfinished is resumed by the
-// next turn. It returns sidecar.ErrNoModel where the sidecar has none.
+// New returns a conversation that goes on where the session is. Flushes that are unfinished, because of a crash or because
+// memory was away, are resumed by the next turns, one a turn. It returns sidecar.ErrNoModel where the sidecar has none.
 func New(opt Options) (*Conversation, error) {
 	switch {
 	case opt.Sidecar == nil || opt.Session == nil:
@@ -135,24 +137,10 @@ func New(opt Options) (*Conversation, error) {
 		opt.Tools = public{opt.Tools}
 	}
 	c := &Conversation{opt: opt, model: opt.Sidecar.Model()}
-	if err := c.recordLost(); err != nil {
+	if err := c.findFlushes(); err != nil {
 		return nil, fmt.Errorf("begin a conversation: %w", err)
 	}
 	return c, nil
-}
-
-// recordLost records a flush that has ended well, where a crash came between that and the transcript.
-func (c *Conversation) recordLost() error {
-	v := c.opt.Session.View()
-	if v.Flush != nil || len(v.Messages) == 0 {
-		return nil
-	}
-	_, p, err := c.opt.Sidecar.Decide(c.opt.Session.ID(), v.Cycle, flush.State{})
-	if err != nil || !p.Done {
-		return err
-	}
-	_, err = c.opt.Session.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Cycle: v.Cycle, Outcome: session.FlushDone}})
-	return err
 }
 
 // tools returns what the model may call.

@@ -26,22 +26,39 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 	return c.opt.Sidecar.Assemble(ctx, turn)
 }
 
-// Flush stores what is worth keeping now, also before the threshold. Where this cycle has done so, where memory cannot be
-// written, and where nothing was said since, the outcome is session.FlushSkipped with the reason.
+// Flush stores what is worth keeping now, also before the threshold. It begins with all flushes that are unfinished, also with
+// those that were given up. Where this cycle was flushed, where memory cannot be written, and where nothing was said since,
+// the outcome is session.FlushSkipped with the reason.
 func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome {
 	v := c.opt.Session.View()
-	if v.Flushed == len(v.Messages) {
+	if len(c.unfinished) == 0 && v.Flushed == len(v.Messages) {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said that is not in memory already"}
 	}
 	t := c.begin(c.assemble(ctx, "", true), each)
-	d, _, err := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
+	before := t.resumeAll(ctx)
+	if before.Later {
+		return before
+	}
+	next := t.flushNow(ctx)
+	if next.Outcome == session.FlushSkipped && before.Outcome != "" {
+		return before
+	}
+	return together(before, next)
+}
+
+// flushNow is Flush for what no flush was begun of.
+func (t *turn) flushNow(ctx context.Context) flush.Outcome {
+	v := t.opt.Session.View()
+	d, err := t.decide(v, flush.State{Projected: t.projected(v), Forced: true})
 	switch {
 	case err != nil:
 		return flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
 	case !d.Flush:
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason}
+	case t.begun(v), t.covered(v) == len(v.Messages):
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "this cycle's flush was begun already"}
 	}
-	return t.flush(ctx, v)
+	return t.flush(ctx, v, true)
 }
 
 // Compact summarises the old messages. Before they go it flushes where that was not done in this cycle. It returns
@@ -56,9 +73,9 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	if err != nil {
 		return session.Compaction{}, err
 	}
-	d, p, _ := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
-	t.store(ctx, v, d, p)
-	if err := t.replace(ctx, v, made); err != nil {
+	d, _ := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
+	t.store(ctx, d)
+	if err := t.replace(ctx, made); err != nil {
 		return session.Compaction{}, err
 	}
 	return made, nil
@@ -75,7 +92,7 @@ func (c *Conversation) Status() Status {
 		Projected: c.projected(v), Cycle: v.Cycle, Flush: v.Flush, Usage: c.usage,
 	}
 	// The thresholds are known also where the state of the flush is not.
-	d, _, _ := c.decide(v, flush.State{Projected: s.Projected})
+	d, _ := c.decide(v, flush.State{Projected: s.Projected})
 	s.FlushAt, s.CompactAt = d.FlushAt, d.CompactAt
 	return s
 }

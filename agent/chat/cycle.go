@@ -35,8 +35,8 @@ func (t *turn) prepare(ctx context.Context) error {
 	}
 	v := t.opt.Session.View()
 	// Where the ledger cannot be read, the flush is going to say so.
-	d, p, _ := t.decide(v, flush.State{Projected: projected, Heartbeat: t.heartbeat})
-	t.store(ctx, v, d, p)
+	d, _ := t.decide(v, flush.State{Projected: projected, Heartbeat: t.heartbeat})
+	t.store(ctx, d)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
 	}
@@ -79,18 +79,22 @@ func (c *Conversation) projected(v session.View) int {
 }
 
 // decide says what is due.
-func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, flush.Progress, error) {
+func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, error) {
 	st.Window, st.Bytes = c.model.Window(), v.Bytes
-	return c.opt.Sidecar.Decide(c.opt.Session.ID(), v.Cycle, st)
+	d, _, err := c.opt.Sidecar.Decide(c.opt.Session.ID(), v.Cycle, st)
+	return d, err
 }
 
-// store flushes where that is due, and where a flush of this cycle was begun and never ended, as after a crash; once a cycle,
-// whatever comes of it, and not where nothing was said since the last one. A heartbeat leaves both to the next turn. Why there is none before a compaction is recorded.
-func (t *turn) store(ctx context.Context, v session.View, d flush.Decision, p flush.Progress) {
+// store goes on with a flush that is unfinished, and begins one where that is due; once a cycle, and not where nothing was said
+// since the last one. A heartbeat leaves both to the next turn. Why there is none before a compaction is recorded. A compaction
+// does not wait for a flush that was begun: the ledger keeps what that one is of.
+func (t *turn) store(ctx context.Context, d flush.Decision) {
+	t.resume(ctx)
+	v := t.opt.Session.View()
 	switch {
-	case v.Flush != nil, v.Flushed == len(v.Messages):
-	case d.Flush, p.Begun && !p.Done && !t.heartbeat:
-		t.flush(ctx, v)
+	case v.Flush != nil, t.begun(v), t.covered(v) == len(v.Messages):
+	case d.Flush:
+		t.flush(ctx, v, false)
 	case d.Compact:
 		t.record(v.Cycle, flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason})
 	}
@@ -119,14 +123,16 @@ func (t *turn) compact(ctx context.Context, keep int) error {
 	if err != nil {
 		return err
 	}
-	return t.replace(ctx, v, made)
+	return t.replace(ctx, made)
 }
 
-// replace puts a summary in the place of the messages that it is of, after all of them were flushed.
-func (t *turn) replace(ctx context.Context, v session.View, made session.Compaction) error {
-	flushed := v.Flush != nil && v.Flush.Outcome == session.FlushDone
-	if flushed && slices.Index(v.IDs, made.FirstKept) > v.Flushed {
+// replace puts a summary in the place of the messages that it is of, after a flush was begun of all of them.
+func (t *turn) replace(ctx context.Context, made session.Compaction) error {
+	v := t.opt.Session.View()
+	for before := -1; t.begun(v) && slices.Index(v.IDs, made.FirstKept) > t.covered(v) && t.covered(v) > before; {
+		before = t.covered(v)
 		t.flushLate(ctx, v)
+		v = t.opt.Session.View()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -143,8 +149,8 @@ func (t *turn) replace(ctx context.Context, v session.View, made session.Compact
 // so, and old messages are summarised, the second time more of them.
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()
-	d, p, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true, Heartbeat: t.heartbeat})
-	t.store(ctx, v, d, p)
+	d, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true, Heartbeat: t.heartbeat})
+	t.store(ctx, d)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

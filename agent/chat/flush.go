@@ -14,55 +14,97 @@ import (
 // seen stands behind the messages of a flush that an earlier one has seen, which are there for what comes after them.
 const seen = "[What was said up to here is in memory already. Save only what follows.]"
 
-// flush stores memories and records what came of it. One that was given up in the middle is resumed by the next turn.
-func (t *turn) flush(ctx context.Context, v session.View) flush.Outcome {
-	return t.runFlush(ctx, t.job(v))
+// flush stores memories and records what came of it. One that does not come to its end is resumed by the next turns.
+func (t *turn) flush(ctx context.Context, v session.View, forced bool) flush.Outcome {
+	return t.storeAs(ctx, v, t.opt.Session.ID(), forced)
 }
 
 // flushLate stores memories once more in a cycle, those of messages that came after its flush and are about to go. There are
 // such where the user has asked for a flush early, where compactions have failed since, and in small windows. The flush has
 // a name of its own in the ledger, which stays the same over a crash.
 func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
-	job := t.job(v)
 	if t.heartbeat {
 		out := flush.Outcome{Outcome: session.FlushSkipped, Reason: "it is a heartbeat turn"}
-		t.record(job.Cycle, out)
+		t.record(v.Cycle, out)
 		return out
 	}
-	job.Session = fmt.Sprintf("%s+%d", job.Session, v.Flushed)
-	return t.runFlush(ctx, job)
+	return t.storeAs(ctx, v, fmt.Sprint(t.opt.Session.ID(), lateMark, t.covered(v)), false)
 }
 
-// job is the flush of a conversation.
-func (t *turn) job(v session.View) flush.Job {
-	id := t.opt.Session.ID()
-	messages := prune.Apply(v.Messages, v.Edits)
-	if v.Flushed > 0 && v.Flushed < len(messages) {
-		messages = slices.Insert(messages, v.Flushed, llm.Message{Role: llm.RoleUser, Text: seen})
+// storeAs begins the flush of a conversation that has a name in the ledger, and keeps its messages there.
+func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced bool) flush.Outcome {
+	job := t.frame(name, v.Cycle)
+	from, to := t.part(v)
+	job.Through, job.Forced = v.IDs[to-1], forced
+	job.Messages = prune.Apply(v.Messages, v.Edits)[:to]
+	if at := t.covered(v); at > 0 && at < to {
+		job.Messages = slices.Insert(job.Messages, at, llm.Message{Role: llm.RoleUser, Text: seen})
 	}
-	return flush.Job{Session: id, Cycle: v.Cycle, Holder: id, System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: messages}
+	job.Messages = job.Messages[from:]
+	var err error
+	if job.Spool, err = flush.Spool(job.Messages); err != nil {
+		out := flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
+		t.record(v.Cycle, out)
+		return out
+	}
+	out := t.attempt(ctx, job)
+	t.tell(ctx, job.Cycle, out)
+	t.follow(job, out)
+	return out
 }
 
-// runFlush runs a flush and records its outcome.
-func (t *turn) runFlush(ctx context.Context, job flush.Job) flush.Outcome {
+// part returns which messages a flush is of: all where the model takes as many. Of a longer conversation, such as one that a
+// model which was away could not summarise, it is what comes after the last flush, as much as the model takes.
+func (t *turn) part(v session.View) (from, to int) {
+	window := t.model.Window()
+	room := window - window/leastParts - t.fixed - llm.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
+	if window == 0 || v.Tokens <= room {
+		return 0, len(v.Messages)
+	}
+	from = t.covered(v)
+	for to = from; to < len(v.Messages); to++ {
+		room -= v.Counts[to]
+		if room < 0 && to > from && v.Messages[to].Role != llm.RoleTool {
+			break
+		}
+	}
+	return from, to
+}
+
+// frame is a job without messages.
+func (t *turn) frame(name string, cycle int) flush.Job {
+	return flush.Job{
+		Session: name, Cycle: cycle, Holder: t.opt.Session.ID(), System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes,
+	}
+}
+
+// attempt runs a flush.
+func (t *turn) attempt(ctx context.Context, job flush.Job) flush.Outcome {
 	out := t.opt.Sidecar.Flush(ctx, job)
 	t.spend(out.Usage)
-	if ctx.Err() == nil || out.Outcome == session.FlushDone {
-		t.record(job.Cycle, out)
-	}
 	return out
+}
+
+// tell records the outcome of a flush, unless the turn was given up.
+func (t *turn) tell(ctx context.Context, cycle int, out flush.Outcome) {
+	if ctx.Err() == nil || out.Outcome == session.FlushDone {
+		t.record(cycle, out)
+	}
 }
 
 // record appends the outcome of a flush to the transcript and tells it.
 func (t *turn) record(cycle int, out flush.Outcome) {
-	e := session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Cycle: cycle, Outcome: out.Outcome, Reason: out.Reason}}
-	if _, err := t.opt.Session.Append(e); err != nil {
+	if err := t.keepOutcome(cycle, out); err != nil {
 		t.notice("What came of storing memories could not be recorded: %v", err)
 	}
 	t.each(Event{Flushed: &out})
 	switch out.Outcome {
 	case session.FlushFailed:
-		t.notice("Memories could not be stored: %s", out.Reason)
+		later := ""
+		if out.Later {
+			later = "; the next turns try again"
+		}
+		t.notice("Memories could not be stored%s: %s", later, out.Reason)
 	case session.FlushSkipped:
 		t.notice("Memories were not stored: %s", out.Reason)
 	}

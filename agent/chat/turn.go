@@ -33,6 +33,8 @@ type turn struct {
 	heartbeat bool
 	// read says that the model has read in this turn what a tool returned.
 	read bool
+	// resumed says that a flush was resumed in this turn, or that there was none.
+	resumed bool
 }
 
 // Turn answers a message of the user. each, where it is not nil, is told what happens, by one goroutine. The message and the

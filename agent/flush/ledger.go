@@ -43,9 +43,9 @@ type LedgerOptions struct {
 // concurrently.
 //
 // A flush has a record, a spool with the messages that were about to go, and a journal with what a Runner has done. Spool
-// and journal of a flush that has ended well are removed by Tidy, or when the flush of a later cycle of the session begins.
-// With its record they are removed 30 days after it began, by any Begin or Tidy; each process looks for such at most once an
-// hour. Those of a flush that has not ended well stay.
+// and journal of a flush that has ended well are removed by Tidy, or when the flush of a later cycle of the session begins;
+// the spool of a Job with Through as soon as it has ended well. With its record they are removed 30 days after it began, by any
+// Begin or Tidy; each process looks for such at most once an hour. Those of a flush that has not ended well stay.
 //
 // A method that takes a context waits for other processes at most until that ends.
 type Ledger struct {
@@ -75,6 +75,8 @@ type Lease struct {
 	// NoteKey before the number of a note, from 1, is the note's idempotency key. It stays the same until the attempt is
 	// aborted: the notes of another attempt may be others.
 	NoteKey string
+	// Through is that of the Job that was begun first.
+	Through string
 }
 
 // Progress is how far the flush of a cycle is.
@@ -107,7 +109,12 @@ func NewLedger(folder string, opt LedgerOptions) *Ledger {
 // *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
 // and for a message that is no JSON. Where a file is damaged, the error names it.
 func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
-	if err := checkFlush(session, cycle, holder); err != nil {
+	return l.enter(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
+}
+
+// enter is Begin for a record. One that is forced begins also where no attempt is left.
+func (l *Ledger) enter(ctx context.Context, want record, spool []json.RawMessage, forced bool) (Lease, error) {
+	if err := checkFlush(want.Session, want.Cycle, want.Holder); err != nil {
 		return Lease{}, err
 	}
 	lines, err := spoolLines(spool)
@@ -119,16 +126,16 @@ func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder st
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	defer f.close()
-	lease, err := l.begin(f, flushID(session, cycle), record{Session: session, Cycle: cycle, Holder: holder}, lines)
+	lease, err := l.begin(f, want, lines, forced)
 	if err != nil {
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	return lease, nil
 }
 
-// begin is Begin with the folder locked.
-func (l *Ledger) begin(f *folder, id string, want record, lines []byte) (Lease, error) {
-	now := l.opt.Now()
+// begin is enter with the folder locked.
+func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease, error) {
+	id, now := flushID(want.Session, want.Cycle), l.opt.Now()
 	r, begun, err := f.record(id)
 	if err != nil {
 		return Lease{}, err
@@ -139,7 +146,7 @@ func (l *Ledger) begin(f *folder, id string, want record, lines []byte) (Lease, 
 	if r.Holder != "" && r.Holder != want.Holder && now.Before(r.Expires) {
 		return Lease{}, &HeldError{Until: r.Expires}
 	}
-	if r.Failed >= l.opt.Attempts {
+	if r.Failed >= l.opt.Attempts && !forced {
 		return Lease{}, fmt.Errorf("%w (%d times), the last time: %s", ErrExhausted, r.Failed, r.Reason)
 	}
 	if !begun {
@@ -214,7 +221,13 @@ func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*recor
 		return err
 	}
 	edit(&r)
-	return f.writeRecord(id, r)
+	if err := f.writeRecord(id, r); err != nil {
+		return err
+	}
+	if r.Done && r.Through != "" {
+		f.root.Remove(id + spoolSuffix) // or later, by tidy
+	}
+	return nil
 }
 
 // Progress returns how far the flush of a cycle is. One that was never begun has none, and is no error.

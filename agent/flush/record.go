@@ -38,11 +38,13 @@ type record struct {
 	Done    bool `json:"done,omitempty"`
 	// Messages in the spool.
 	Messages int `json:"messages"`
+	// Through is that of the Job.
+	Through string `json:"through,omitempty"`
 }
 
 func (r record) lease(id string, resumed bool, spool []json.RawMessage) Lease {
 	return Lease{
-		ID: id, Session: r.Session, Cycle: r.Cycle, Holder: r.Holder, Expires: r.Expires, Attempt: r.Failed + 1,
+		ID: id, Session: r.Session, Cycle: r.Cycle, Holder: r.Holder, Expires: r.Expires, Attempt: r.Failed + 1, Through: r.Through,
 		Resumed: resumed, Done: r.Done, Spool: spool, NoteKey: fmt.Sprintf("flush-%s-%d-", id, r.Failed+1),
 	}
 }

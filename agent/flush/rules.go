@@ -29,7 +29,7 @@ type Settings struct {
 	// TranscriptBytes since the last compaction from which on memories are stored, and history compacted, whatever the
 	// tokens are; 0 for none.
 	TranscriptBytes int64
-	// Attempts of a cycle's flush before it is given up.
+	// Attempts of a cycle's flush before it is given up. What the flush has no part in is none, such as a memory that is away.
 	Attempts int
 	// Lease is how long a flush belongs to who has begun it.
 	Lease time.Duration
@@ -152,7 +152,7 @@ func (s Settings) obstacle(st State) string {
 		return "it is a heartbeat turn"
 	case st.Flushed:
 		return "this cycle was flushed already"
-	case st.Attempts >= s.Attempts:
+	case st.Attempts >= s.Attempts && !st.Forced:
 		return fmt.Sprintf("all %d attempts of this cycle have failed", s.Attempts)
 	}
 	return ""

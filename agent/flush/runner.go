@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +13,11 @@ import (
 	"kioku/llm"
 )
 
+// errNoModel: nobody can say what is worth storing.
+var errNoModel = errors.New("there is no model")
+
 // Notes is where a flush stores; *agent.Client is one. What an *agent.InputError says is shown to the model, which may try
-// again with another note; agent.ErrReadOnly and agent.ErrDenied end a flush, and every other error an attempt. A note with
-// a key that was stored before is not stored again.
+// again with another note; every other error ends the Run. A note with a key that was stored before is not stored again.
 type Notes interface {
 	Append(ctx context.Context, note agent.Note) (agent.Appended, error)
 }
@@ -24,7 +27,7 @@ type Runner struct {
 	Model  llm.Model
 	Notes  Notes
 	Ledger *Ledger
-	// Settings bound the attempts and the notes; 0 means those of Defaults. The ledger has its own bound of attempts.
+	// Settings bound the notes; 0 means as many as Defaults. The ledger bounds the attempts.
 	Settings Settings
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
@@ -39,14 +42,23 @@ type Job struct {
 	System      string
 	CachedBytes int
 	Messages    []llm.Message
-	// Spool are the messages to keep on disk; nil where a transcript holds them.
+	// Spool are the messages to keep on disk, nil for none.
 	Spool []json.RawMessage
+	// Through names the last of the messages. Where it is set, Spool are the messages as function Spool makes them, and whoever
+	// goes on with the flush later has the model read those in place of his own.
+	Through string
+	// Forced tries also where no attempt is left.
+	Forced bool
 }
 
 // Outcome is what came of a flush.
 type Outcome struct {
 	// Outcome is session.FlushDone, FlushSkipped or FlushFailed, and Reason says why it is not done.
 	Outcome, Reason string
+	// Later says that it is not done because of what the flush has no part in, and has cost no attempt.
+	Later bool
+	// Through names the last of the messages that the flush is of, as the Job did that was begun first.
+	Through string
 	// Notes that are stored, those of an earlier attempt included.
 	Notes []agent.Appended
 	// Reply for the user, empty where there is none.
@@ -55,49 +67,51 @@ type Outcome struct {
 	Usage llm.Usage
 }
 
-// giveBackWait bounds the wait for the ledger when a flush that has come to nothing is given back.
+// giveBackWait bounds the wait for the ledger when a flush that did not come to its end is given back.
 const giveBackWait = 2 * time.Second
 
-// Run stores what is worth keeping of a conversation, in as many attempts as the settings allow. It never returns an error:
-// a flush that fails must not hold up a turn. The outcome says what happened.
+// Run tries once to store what is worth keeping of a conversation. It never returns an error: a flush that fails must not
+// hold up a turn. The outcome says what happened.
 //
-// It is skipped where somebody else holds the flush, and where memory must not be written. Every answer of the model is on
-// disk before its calls are carried out. Notes go to Notes as the model has worded them. A flush that was cut short, by a
-// crash or because ctx was canceled, goes on with the answers that it has the next time, so that each note is stored once,
-// under the same key. That is no failed attempt.
+// The attempts that a ledger allows are spread over as many calls, since what is wrong now may not be a turn later. What the
+// flush has no part in costs none: that memory or the model is away, refuses, or has reached a limit, and that ctx ends. The
+// flush is given back then, and Outcome.Later says so. The outcome is skipped where somebody else holds the flush, and where
+// memory must not be written.
+//
+// Every answer of the model is on disk before its calls are carried out. Notes go to Notes as the model has worded them. A
+// flush that did not come to its end goes on with the answers that it has the next time, so that each note is stored once,
+// under the same key.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
-	if r.Model == nil {
-		return Outcome{Outcome: session.FlushSkipped, Reason: "there is no model"}
-	}
-	attempts := r.Settings.Attempts
-	if attempts <= 0 {
-		attempts = Defaults().Attempts
-	}
 	var out Outcome
-	for again := true; again && attempts > 0; attempts-- {
-		again = r.attempt(ctx, &job, &out)
+	switch {
+	case r.Model == nil:
+		out.fail(session.FlushSkipped, errNoModel)
+	case ctx.Err() != nil:
+		out.Later = true
+		out.fail(session.FlushFailed, context.Cause(ctx))
+	default:
+		r.attempt(ctx, &job, &out)
 	}
 	return out
 }
 
-// attempt tries once to flush and reports whether trying again is of use.
-func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) (again bool) {
-	if ctx.Err() != nil {
-		out.fail(session.FlushFailed, context.Cause(ctx))
-		return false
-	}
-	lease, err := r.Ledger.Begin(ctx, job.Session, job.Cycle, job.Holder, job.Spool)
-	if errors.Is(err, ErrHeld) {
+// attempt begins a flush and goes on with it as far as it goes.
+func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
+	want := record{Session: job.Session, Cycle: job.Cycle, Holder: job.Holder, Through: job.Through}
+	lease, err := r.Ledger.enter(ctx, want, job.Spool, job.Forced)
+	out.Through = lease.Through
+	switch {
+	case errors.Is(err, ErrHeld):
+		out.Later = true
 		out.fail(session.FlushSkipped, err)
-		return false
-	}
-	if err != nil {
+		return
+	case err != nil:
+		out.Later = ctx.Err() != nil
 		out.fail(session.FlushFailed, err)
-		return false
-	}
-	if lease.Done {
+		return
+	case lease.Done:
 		out.succeed("", r.storedBefore(lease))
-		return false
+		return
 	}
 	t := &turn{runner: r, job: job, lease: lease, usage: &out.Usage}
 	reply, err := t.run(ctx)
@@ -105,34 +119,47 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) (again boo
 	if err == nil {
 		err = r.Ledger.Commit(ctx, lease.ID, lease.Holder)
 	}
-	if err == nil {
-		out.succeed(reply, t.notes)
-		return false
+	if err != nil {
+		r.giveBack(ctx, lease, err, out)
+		return
 	}
-	return r.abort(ctx, lease, err, out)
+	out.succeed(reply, t.notes)
 }
 
-// abort gives a flush back that has come to nothing, and reports whether trying again is of use.
-func (r *Runner) abort(ctx context.Context, lease Lease, err error, out *Outcome) (again bool) {
-	if errors.Is(err, errOvertaken) || errors.Is(err, ErrUnknown) {
+// giveBack gives a flush back that did not come to its end.
+func (r *Runner) giveBack(ctx context.Context, lease Lease, err error, out *Outcome) {
+	outcome := session.FlushFailed
+	switch {
+	case errors.Is(err, errOvertaken) || errors.Is(err, ErrUnknown):
+		out.Later = true
 		out.fail(session.FlushSkipped, errOvertaken)
-		return false
+		return
+	case errors.Is(err, agent.ErrReadOnly) || errors.Is(err, agent.ErrDenied):
+		outcome = session.FlushSkipped
 	}
 	// What is given back is so although ctx has ended; but for whoever else is at the ledger nobody waits long.
 	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWait)
 	defer cancel()
-	if errors.Is(ctx.Err(), context.Canceled) {
-		// The user has not waited for it, which says nothing about the next time.
-		out.fail(session.FlushFailed, errors.Join(err, r.Ledger.Release(giving, lease.ID, lease.Holder)))
-		return false
+	var back error
+	if out.Later = ctx.Err() != nil || outside(err); out.Later {
+		back = r.Ledger.Release(giving, lease.ID, lease.Holder)
+	} else {
+		_, back = r.Ledger.Abort(giving, lease.ID, lease.Holder, err.Error())
 	}
-	left, abortErr := r.Ledger.Abort(giving, lease.ID, lease.Holder, err.Error())
-	if errors.Is(err, agent.ErrReadOnly) || errors.Is(err, agent.ErrDenied) {
-		out.fail(session.FlushSkipped, err)
-		return false
+	out.fail(outcome, errors.Join(err, back))
+}
+
+// outside reports whether an error says nothing about the flush: another one would have had it as well, and this one may
+// not have it the next time.
+func outside(err error) bool {
+	switch llm.KindOf(err) {
+	case llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget:
+		return true
 	}
-	out.fail(session.FlushFailed, errors.Join(err, abortErr))
-	return left > 0 && ctx.Err() == nil
+	causes := []error{
+		agent.ErrUnavailable, agent.ErrBusy, agent.ErrReadOnly, agent.ErrDenied, context.DeadlineExceeded, context.Canceled,
+	}
+	return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // storedBefore returns the notes of a flush that has ended well. They are no more than a comfort: where they cannot be

@@ -186,16 +186,24 @@ func TestNotesAndRoundsAreBounded(t *testing.T) {
 	}
 }
 
-func TestAFlushThatFailsIsTriedAgainAndGoesOnWhereItWas(t *testing.T) {
+// broken is a failure that costs an attempt.
+var broken = errors.New("no space left")
+
+func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
 	down := 1
 	notes := &store{fail: func(n agent.Note) error {
 		if n.Text == "two" && down > 0 {
 			down--
-			return agent.ErrUnavailable
+			return broken
 		}
 		return nil
 	}}
-	r, model := runner(t, notes, save("one", "two"), llmtest.Fail(llm.KindUnavailable), save("three"), llmtest.Say("NO_REPLY"))
+	r, model := runner(t, notes, save("one", "two"), llmtest.Fail(llm.KindInput), save("three"), llmtest.Say("NO_REPLY"))
+	for i := range 2 {
+		if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || out.Later || len(model.Requests()) != i+1 {
+			t.Errorf("%d: %+v after %d requests", i, out, len(model.Requests()))
+		}
+	}
 	out := r.Run(t.Context(), job())
 	if diff := cmp.Diff([]string{"one", "two", "three"}, notes.texts()); diff != "" || out.Outcome != session.FlushDone || len(out.Notes) != 3 {
 		t.Errorf("%s\n%+v", diff, out)
@@ -208,19 +216,92 @@ func TestAFlushThatFailsIsTriedAgainAndGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestAFlushThatGoesOnFailingSaysWhy(t *testing.T) {
-	notes := &store{}
-	r, model := runner(t, notes, save("one"), llmtest.Fail(llm.KindRateLimit), llmtest.Fail(llm.KindAuth), llmtest.Fail(llm.KindUnavailable), llmtest.Say(""))
+func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
+	r, model := runner(t, &store{}, save("one"), llmtest.Fail(llm.KindInput), llmtest.Fail(llm.KindAnswer), llmtest.Fail(llm.KindInput),
+		llmtest.Fail(llm.KindInput), llmtest.Say(""))
+	for range 3 {
+		if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, "scripted") || len(out.Notes) != 1 {
+			t.Errorf("%+v", out)
+		}
+	}
 	out := r.Run(t.Context(), job())
-	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, "unavailable") || len(out.Notes) != 1 || out.Usage.Input != 100 {
+	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, flush.ErrExhausted.Error()) || out.Later || len(model.Requests()) != 4 {
 		t.Errorf("%+v", out)
 	}
-	if n := len(model.Requests()); n != 4 {
-		t.Errorf("%d requests", n)
+	if k, unfinished, err := r.Ledger.Unfinished("s", 0); err != nil || !unfinished || k.Left != 0 {
+		t.Errorf("%+v, %v, %v", k, unfinished, err)
 	}
-	out = r.Run(t.Context(), job())
-	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, flush.ErrExhausted.Error()) || len(model.Requests()) != 4 {
+	forced := job()
+	forced.Forced = true
+	for _, want := range []string{session.FlushFailed, session.FlushDone} {
+		if out := r.Run(t.Context(), forced); out.Outcome != want {
+			t.Errorf("%+v", out)
+		}
+	}
+}
+
+// Hazard F06: what the flush has no part in costs no attempt, and anybody can go on with it at once.
+func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
+	var cause error
+	notes := &store{fail: func(agent.Note) error { return cause }}
+	r, model := runner(t, notes)
+	for _, kind := range []string{llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget} {
+		model.Steps = append(model.Steps, llmtest.Fail(kind))
+		if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !out.Later || !strings.Contains(out.Reason, kind) {
+			t.Errorf("%s: %+v", kind, out)
+		}
+	}
+	model.Steps = append(model.Steps, save("one"))
+	for _, cause = range []error{agent.ErrUnavailable, agent.ErrBusy, context.DeadlineExceeded, agent.ErrReadOnly, agent.ErrDenied} {
+		if out := r.Run(t.Context(), job()); out.Outcome == session.FlushDone || !out.Later || !strings.Contains(out.Reason, cause.Error()) {
+			t.Errorf("%v: %+v", cause, out)
+		}
+	}
+	if got, err := r.Ledger.Progress("s", 0); err != nil || got.Attempts != 0 || got.Done || len(model.Requests()) != 5 {
+		t.Errorf("%+v, %v, %d requests", got, err, len(model.Requests()))
+	}
+	cause, model.Steps = nil, append(model.Steps, llmtest.Say("NO_REPLY"))
+	other := job()
+	other.Holder = "b"
+	if out := r.Run(t.Context(), other); out.Outcome != session.FlushDone || len(notes.notes) != 1 {
+		t.Errorf("%+v, %v", out, notes.texts())
+	}
+}
+
+// Who goes on with a flush later asks the model about the messages of then.
+func TestAFlushGoesOnWithTheMessagesOfItsSpool(t *testing.T) {
+	r, model := runner(t, &store{}, llmtest.Fail(llm.KindUnavailable), llmtest.Say("NO_REPLY"))
+	first := job()
+	first.Through = "m2"
+	var err error
+	if first.Spool, err = flush.Spool(first.Messages); err != nil {
+		t.Fatal(err)
+	}
+	r.Run(t.Context(), first)
+	kept, err := r.Ledger.Kept(func(session string) bool { return session == "s" })
+	if err != nil || len(kept) != 1 || kept[0].Through != "m2" || kept[0].Left != 3 || kept[0].Done {
+		t.Fatalf("%+v, %v", kept, err)
+	}
+	if data, err := os.ReadFile(kept[0].Spool); err != nil || !strings.Contains(string(data), "in May") {
+		t.Errorf("%s, %v", data, err)
+	}
+	later := job()
+	later.Messages = []llm.Message{{Role: llm.RoleUser, Text: "Something else."}}
+	if out := r.Run(t.Context(), later); out.Outcome != session.FlushDone || out.Through != "m2" {
 		t.Errorf("%+v", out)
+	}
+	if diff := cmp.Diff(first.Messages, model.Requests()[1].Messages[:2]); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(kept[0].Spool); !os.IsNotExist(err) {
+		t.Errorf("the spool of a flush that is done: %v", err)
+	}
+	kept, err = r.Ledger.Kept(func(string) bool { return true })
+	if err != nil || len(kept) != 1 || !kept[0].Done || kept[0].Spool != "" {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	if none, err := r.Ledger.Kept(func(string) bool { return false }); err != nil || len(none) != 0 {
+		t.Errorf("of others: %+v, %v", none, err)
 	}
 }
 
@@ -253,7 +334,7 @@ func TestAFlushEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Who cancels again and again uses up no attempts; failures do.
+// Who cancels again and again uses up no attempts.
 func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
 	notes := &store{}
 	r, model := runner(t, notes)
@@ -276,16 +357,6 @@ func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
 	other.Holder = "b"
 	if out := r.Run(t.Context(), other); out.Outcome != session.FlushDone || len(notes.notes) != 1 {
 		t.Errorf("%+v, %v", out, notes.texts())
-	}
-
-	late := job()
-	late.Cycle = 1
-	for range 3 {
-		model.Steps = append(model.Steps, llmtest.Fail(llm.KindUnavailable))
-	}
-	r.Run(t.Context(), late)
-	if got, _ := r.Ledger.Progress("s", 1); got.Attempts != 3 {
-		t.Errorf("failures do not count: %+v", got)
 	}
 }
 

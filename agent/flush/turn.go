@@ -32,6 +32,9 @@ type turn struct {
 
 // run goes on with a flush to its end, and returns what the model has said at the end.
 func (t *turn) run(ctx context.Context) (reply string, err error) {
+	if err := t.read(); err != nil {
+		return "", err
+	}
 	steps, err := t.runner.Ledger.steps(t.lease.ID)
 	if err != nil {
 		return "", err
@@ -64,6 +67,19 @@ func (t *turn) run(ctx context.Context) (reply string, err error) {
 		}
 	}
 	return "", nil
+}
+
+// read takes the messages of a flush that goes on from its spool.
+func (t *turn) read() error {
+	if !t.lease.Resumed || t.lease.Through == "" {
+		return nil
+	}
+	messages, err := conversation(t.lease.Spool)
+	if err != nil {
+		return fmt.Errorf("read the spool of flush %s: %w", t.lease.ID, err)
+	}
+	t.job.Messages = messages
+	return nil
 }
 
 // ask asks the model what to do next. Where the request is too long, the oldest messages are left out until it fits.

@@ -70,6 +70,8 @@ type Flush struct {
 	// Outcome is one of the constants above, and Reason says why it is not FlushDone.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
+	// Through is the ID of the last message that it has seen; empty where that is the one before this entry.
+	Through string `json:"through,omitempty"`
 }
 
 // Edit is the text that is sent in place of a tool result.

@@ -166,6 +166,39 @@ func TestWhatAFlushHasSeenIsKnownAfterACompaction(t *testing.T) {
 	}
 }
 
+// A flush that ends late has seen what it was begun with, and no more.
+func TestAFlushThatEndsLateTellsWhatItHasSeen(t *testing.T) {
+	s := open(t, t.TempDir(), "a")
+	var ids []string
+	for range 5 {
+		ids = append(ids, say(t, s, user("hello")))
+	}
+	done := func(cycle int, through string) int {
+		t.Helper()
+		e := session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Cycle: cycle, Outcome: session.FlushDone, Through: through}}
+		if _, err := s.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		return s.View().Flushed
+	}
+	if got := done(0, ids[1]); got != 2 {
+		t.Errorf("seen %d of the first two", got)
+	}
+	made := session.Compaction{Summary: "short", FirstKept: ids[3]}
+	if _, err := s.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
+		t.Fatal(err)
+	}
+	if got := done(0, ids[2]); got != 0 {
+		t.Errorf("seen %d, but what it has seen is gone", got)
+	}
+	if got := done(0, ids[3]); got != 2 || s.View().Flush != nil {
+		t.Errorf("seen %d of the summary and the first kept message, flush %v", got, s.View().Flush)
+	}
+	if got := done(1, ids[3]); got != 2 || s.View().Flush == nil {
+		t.Errorf("seen %d, flush %v", got, s.View().Flush)
+	}
+}
+
 // flushed appends the outcome of a flush.
 func flushed(t *testing.T, s *session.Session, outcome string) {
 	t.Helper()

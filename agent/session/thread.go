@@ -89,9 +89,24 @@ func (t *thread) add(l Line) {
 			t.flush = l.Flush
 		}
 		if l.Flush.Outcome == FlushDone {
-			t.flushed = len(t.messages) + len(t.open)
+			t.flushed = max(t.flushed, t.through(l.Flush.Through))
 		}
 	}
+}
+
+// through returns how many messages there are up to one, all for an empty id, and 0 where a summary has taken its place.
+func (t *thread) through(id string) int {
+	if id == "" {
+		return len(t.messages) + len(t.open)
+	}
+	if at, there := t.place[id]; there {
+		return at + 1
+	}
+	ids, _ := t.missing()
+	if i := slices.Index(ids, id); i >= 0 {
+		return len(t.messages) + i + 1
+	}
+	return 0
 }
 
 // say takes in a message.

@@ -47,7 +47,7 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 		why = ErrNoModel.Error()
 	}
 	if why != "" {
-		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why, Later: true}
 	}
 	r := flush.Runner{
 		Model: s.opt.Model, Notes: s.opt.Memories(s.opt.Agent), Ledger: s.ledger, Settings: s.opt.Flush, Now: s.opt.Now,

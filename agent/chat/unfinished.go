@@ -1,0 +1,145 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"kioku/agent/flush"
+	"kioku/agent/session"
+)
+
+// lateMark stands in the ledger between the name of a session and where a late flush of it begins.
+const lateMark = "+"
+
+// findFlushes looks for flushes of this session that are unfinished, and records those that have ended well, where a crash
+// came between that and the transcript.
+func (c *Conversation) findFlushes() error {
+	id := c.opt.Session.ID()
+	kept, err := c.opt.Sidecar.Kept(func(name string) bool {
+		name, _, _ = strings.Cut(name, lateMark)
+		return name == id
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range kept {
+		switch {
+		case k.Through == "":
+			// It is of an agent of another kind.
+		case !k.Done:
+			c.unfinished = append(c.unfinished, k)
+		case c.unrecorded(k):
+			if err := c.keepOutcome(k.Cycle, flush.Outcome{Outcome: session.FlushDone, Through: k.Through}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unrecorded reports whether the transcript does not know of a flush that has ended well.
+func (c *Conversation) unrecorded(k flush.Kept) bool {
+	v := c.opt.Session.View()
+	never := k.Cycle == v.Cycle && v.Flush == nil
+	return len(v.Messages) > 0 && (never || slices.Index(v.IDs, k.Through) >= v.Flushed)
+}
+
+// keepOutcome appends the outcome of a flush to the transcript.
+func (c *Conversation) keepOutcome(cycle int, out flush.Outcome) error {
+	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{
+		Cycle: cycle, Outcome: out.Outcome, Reason: out.Reason, Through: out.Through,
+	}})
+	return err
+}
+
+// covered is how many of the messages, from the first on, have a flush that is done or goes on later. Those of a flush that
+// was given up have none when its cycle is over.
+func (c *Conversation) covered(v session.View) int {
+	n := v.Flushed
+	for _, k := range c.unfinished {
+		if k.Cycle == v.Cycle || k.Left > 0 {
+			n = max(n, slices.Index(v.IDs, k.Through)+1)
+		}
+	}
+	return n
+}
+
+// begun reports whether the flush of this cycle was begun, and is done or goes on later.
+func (c *Conversation) begun(v session.View) bool {
+	done := v.Flush != nil && v.Flush.Outcome == session.FlushDone
+	return done || slices.ContainsFunc(c.unfinished, func(k flush.Kept) bool { return k.Cycle == v.Cycle })
+}
+
+// resume goes on with the earliest flush that is unfinished and was not given up. There is one try a turn, and none in
+// a heartbeat.
+func (t *turn) resume(ctx context.Context) {
+	at := slices.IndexFunc(t.unfinished, func(k flush.Kept) bool { return k.Left > 0 })
+	if t.resumed || t.heartbeat || at < 0 {
+		return
+	}
+	t.resumed = true
+	t.again(ctx, t.unfinished[at], false)
+}
+
+// resumeAll goes on with all flushes that are unfinished, also with those that were given up, until one has to wait. It
+// returns what came of them together; nothing where there are none.
+func (t *turn) resumeAll(ctx context.Context) (all flush.Outcome) {
+	t.resumed = true
+	for _, k := range slices.Clone(t.unfinished) {
+		out := t.again(ctx, k, true)
+		all = together(all, out)
+		if out.Later {
+			break
+		}
+	}
+	return all
+}
+
+// together is what came of two flushes: notes of both, and why one is not done.
+func together(a, b flush.Outcome) flush.Outcome {
+	b.Notes, b.Usage = slices.Concat(a.Notes, b.Notes), a.Usage.Plus(b.Usage)
+	if a.Outcome != "" && a.Outcome != session.FlushDone {
+		b.Outcome, b.Reason = a.Outcome, a.Reason
+	}
+	return b
+}
+
+// again goes on with a flush, with the messages of its spool. That it has to wait once more is told to who has asked for it.
+func (t *turn) again(ctx context.Context, k flush.Kept, forced bool) flush.Outcome {
+	job := t.frame(k.Session, k.Cycle)
+	job.Through, job.Forced = k.Through, forced
+	out := t.attempt(ctx, job)
+	if forced || !out.Later {
+		t.tell(ctx, k.Cycle, out)
+	}
+	t.follow(job, out)
+	return out
+}
+
+// follow keeps in mind whether a flush that was run is unfinished, and tells where the messages of one are that was given up.
+func (t *turn) follow(job flush.Job, out flush.Outcome) {
+	same := func(k flush.Kept) bool { return k.Session == job.Session && k.Cycle == job.Cycle }
+	at := slices.IndexFunc(t.unfinished, same)
+	if out.Outcome == session.FlushDone {
+		t.unfinished = slices.DeleteFunc(t.unfinished, same)
+		return
+	}
+	now, there, err := t.opt.Sidecar.Unfinished(job.Session, job.Cycle)
+	known := err == nil && there
+	switch {
+	case at < 0 && !known:
+		return
+	case at < 0:
+		at, t.unfinished = len(t.unfinished), append(t.unfinished, now)
+	case out.Later:
+		return
+	case !known || now.Left == t.unfinished[at].Left:
+		t.unfinished[at].Left = 0 // It could not be begun, and cannot a turn later.
+	default:
+		t.unfinished[at] = now
+	}
+	if k := t.unfinished[at]; k.Left == 0 {
+		t.notice("They are not tried again, but by a flush that you ask for. The messages are kept in %s", k.Spool)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -84,6 +85,11 @@ func memoryTarget(conf *config.Config) (string, error) {
 
 // agentServer makes the server of the sidecars, and everything that it listens on.
 func (a *app) agentServer(conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*server.Server, []server.Listener, error) {
+	for _, p := range places {
+		if info, err := os.Stat(p.Workspace); err != nil || !info.IsDir() {
+			return nil, nil, fmt.Errorf("agent %s: there is no folder %s; name it with --workspace, or --agent id=folder", p.Agent, p.Workspace)
+		}
+	}
 	log := a.log(conf.LogLevel)
 	tokens, err := openTokens(conf, log)
 	if err != nil {

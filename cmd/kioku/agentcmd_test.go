@@ -226,3 +226,9 @@ func TestASettingOfTheModelThatIsWrongEndsTheStart(t *testing.T) {
 		s.run(command, "--listen", "none", "--set", "llm.provider=ollama").wants(t, exitUsage, "ollama: no model: set llm.model")
 	}
 }
+
+func TestASidecarOfNoFolderDoesNotStart(t *testing.T) {
+	s := newSandbox(t, notes())
+	s.workspace = filepath.Join(s.workspace, "nowhere")
+	s.run("agent", "--memory", "unix:///nowhere/kioku.sock", "--listen", "none").wants(t, exitError, "agent main: there is no folder", "--workspace")
+}

@@ -114,14 +114,13 @@ func (r *repl) prompt(ctx context.Context, message string) error {
 
 // status shows how full the conversation is, and what it has used.
 func (r *repl) status(ctx context.Context, _ string) error {
-	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.agent})
-	if err != nil {
-		return err
-	}
 	p := r.app.page()
 	p.conversation(r.talk.Status(), r.conf.LLM.Limits.Prices)
-	p.linef("%-10s %s, %s", "memory", holdings(st), lastSync(st.GetIndex(), r.options.Now()))
-	return r.app.show(p)
+	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.agent})
+	if err == nil {
+		p.linef("%-10s %s, %s", "memory", holdings(st), lastSync(st.GetIndex(), r.options.Now()))
+	}
+	return errors.Join(r.app.show(p), err)
 }
 
 // conversation adds the state of a conversation, a line for each matter.

@@ -82,10 +82,7 @@ func (a *app) connectTo(ctx context.Context, conf *config.Config, agent string, 
 		return c, err
 	}
 	c, reading := a.open(ctx, conf, place, true)
-	switch {
-	case reading != nil && n == toAppend && errors.Is(err, kioku.ErrLocked):
-		return a.own(ctx, conf, place, toWrite) // its owner is only making it
-	case reading != nil:
+	if reading != nil {
 		return nil, err
 	}
 	if n == toRead {

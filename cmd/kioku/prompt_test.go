@@ -274,3 +274,12 @@ func TestADayIsItsNoonAndATimeIsShownInTheZoneOfTheSettings(t *testing.T) {
 		}
 	}
 }
+
+func TestTheSamePromptIsTheSameJSON(t *testing.T) {
+	s := newSandbox(t, notes())
+	args := []string{"prompt", "--json", "--now", "2026-01-20", "How high was the boiler pressure?"}
+	first := s.must(args...)
+	if again := s.must(args...); again != first || !strings.Contains(first, "boiler pressure fell") {
+		t.Errorf("first %s\nthen %s", first, again)
+	}
+}

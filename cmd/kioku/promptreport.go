@@ -1,9 +1,6 @@
 package main
 
 import (
-	"strconv"
-	"time"
-
 	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
@@ -14,7 +11,8 @@ import (
 )
 
 // promptJSON is what kioku prompt --json writes; scripts read it. Lists are never null. What AssemblePromptResponse of the
-// agent service holds too has the name that it has in the JSON of protocol buffers.
+// agent service holds too has the name that it has in the JSON of protocol buffers. How long a search took is told on
+// standard error alone, so that the same prompt is the same JSON.
 type promptJSON struct {
 	Prompt string `json:"prompt"`
 	Tokens int    `json:"tokens"`
@@ -54,7 +52,6 @@ type recallJSON struct {
 	Skipped  string        `json:"skipped"`
 	Searches []searchJSON  `json:"searches"`
 	LeftOut  []leftOutJSON `json:"leftOut"`
-	Took     string        `json:"took"`
 }
 
 type fileJSON struct {
@@ -106,7 +103,6 @@ type searchJSON struct {
 	Degraded []degradationJSON `json:"degraded"`
 	// Error is why there is no answer, empty where there is one.
 	Error string `json:"error"`
-	Took  string `json:"took"`
 }
 
 type degradationJSON struct {
@@ -130,7 +126,7 @@ func reportOf(made sidecar.Prompt, turn sidecar.Turn, place config.Place) report
 		Skills: each(made.Skills.Report, func(e skills.Entry) skillJSON { return skillJSON(e) }), SkillsNote: made.Skills.Note,
 		Cuts: each(made.Cuts, func(c prompt.Cut) cutJSON { return cutJSON{c.Part, c.From, c.To} }), OverBudget: made.Over,
 		Recall: recallJSON{
-			Query: made.Recall.Query, Skipped: made.Recall.Skipped, Searches: each(made.Recall.Searches, searchOf), Took: seconds(made.Recall.Took),
+			Query: made.Recall.Query, Skipped: made.Recall.Skipped, Searches: each(made.Recall.Searches, searchOf),
 			LeftOut: each(made.LeftOut, func(m prompt.LeftOut) leftOutJSON { return leftOutJSON{memoryOf(m.Memory), m.Reason} }),
 		},
 	}
@@ -151,18 +147,13 @@ func memoryOf(m prompt.Memory) memoryJSON {
 
 func searchOf(s recall.Search) searchJSON {
 	out := searchJSON{
-		Agent: s.Agent, Hits: s.Hits, Mode: s.Mode, Took: seconds(s.Took),
+		Agent: s.Agent, Hits: s.Hits, Mode: s.Mode,
 		Degraded: each(s.Degraded, func(d agent.Degradation) degradationJSON { return degradationJSON(d) }),
 	}
 	if s.Err != nil {
 		out.Error = s.Err.Error()
 	}
 	return out
-}
-
-// seconds is a duration as protocol buffers write it in JSON, such as "0.003s".
-func seconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 }
 
 // each returns what f makes of the items of a list; never nil.

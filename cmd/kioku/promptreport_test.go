@@ -103,7 +103,7 @@ func TestAPromptAsJSONHasTheNamesOfTheAgentService(t *testing.T) {
 	if err := protojson.Unmarshal(data, &answer); err != nil {
 		t.Fatalf("%v: %s", err, data)
 	}
-	if len(got) != answer.ProtoReflect().Descriptor().Fields().Len() || answer.Recall.GetTook().AsDuration() != made.Recall.Took {
+	if len(got) != answer.ProtoReflect().Descriptor().Fields().Len() {
 		t.Errorf("got %s of %v", data, &answer)
 	}
 }

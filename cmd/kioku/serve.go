@@ -166,6 +166,9 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 
 // newDaemon reads the settings and opens the memories.
 func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
+	if a.readOnly {
+		return nil, misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
+	}
 	conf, err := a.config()
 	if err != nil {
 		return nil, err

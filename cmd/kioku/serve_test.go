@@ -417,3 +417,7 @@ func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestADaemonThatMayNotWriteDoesNotStart(t *testing.T) {
+	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "leave --read-only out")
+}

@@ -25,7 +25,9 @@ const noReply = "NO_REPLY"
 //   - "remember ...", "...を覚えて" and "记住..." call memory_append, "search ...", "...を検索" and "搜索..." memory_search, where
 //     these tools are offered; the answer after it tells the result.
 //   - A message that contains NO_REPLY, where memory_append is offered, stores what users have stated before it and what is
-//     not stored yet, and then answers NO_REPLY.
+//     not stored yet, the latest 16 facts, and then answers NO_REPLY. A fact is a sentence of some length in which users speak
+//     of themselves or name something ("My cat, Rex, lives in Xiamen.", "我的猫叫豆豆。", "私の猫の名前は豆です。"), with the
+//     sentences that go on with it ("It is called Rex."). Questions, commands and small talk are none.
 //   - A request for a summary, without tools or with sections in the last message, is answered with the sections that it names and with the literal identifiers.
 //   - A request with a schema is answered with the smallest value that fits it.
 //   - Otherwise it quotes the first recalled memory of the system prompt with its source, or says that there is none.
@@ -122,8 +124,8 @@ func offers(req Request, tool string) bool {
 
 // What a user says to have something stored or searched, with the matter in a group.
 var (
-	remembering = regexp.MustCompile(`(?is)^(?:please\s+)?remember\s*(?:that\b|:)?\s*(.+)$|^(.+?)(?:を|と|って)?(?:覚えて|おぼえて)(?:おいて)?(?:ください|ね)?[。!!]?$|^(?:覚えて|おぼえて)(?:おいて)?(?:ください|ね)?[::、,]\s*(.+)$|^(?:请|請)?(?:你)?(?:记住|記住|记得)[::,,]?\s*(.+)$`)
-	searching   = regexp.MustCompile(`(?is)^(?:please\s+)?search\s+(?:for\s+)?(.+)$|^(.+?)を?検索(?:して)?(?:ください)?[。]?$|^検索[::\s]\s*(.+)$|^(?:请)?(?:搜索|查找)[::\s]*(.+)$`)
+	remembering = regexp.MustCompile(`(?is)^(?:please\s+)?remember\s*(?:that\b|[:：])?\s*(.+)$|^(.+?)(?:を|と|って)?(?:覚えて|おぼえて)(?:おいて)?(?:ください|ね)?[。!！]?$|^(?:覚えて|おぼえて)(?:おいて)?(?:ください|ね)?[:：、,，]\s*(.+)$|^(?:请|請)?(?:你)?(?:记住|記住|记得)[:：,，、]?\s*(.+)$`)
+	searching   = regexp.MustCompile(`(?is)^(?:please\s+)?search\s+(?:for\s+)?(.+)$|^(.+?)を?検索(?:して)?(?:ください)?[。]?$|^検索[:：\s]\s*(.+)$|^(?:请)?(?:搜索|查找)[:：\s]*(.+)$`)
 )
 
 // wish returns the call of a tool that a user's message asks for.

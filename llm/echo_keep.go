@@ -14,13 +14,14 @@ const summaryOf = "Summary of the conversation"
 // maxFacts bounds how many facts one turn stores.
 const maxFacts = 16
 
-// stating finds sentences that state what is worth keeping: wishes to remember, decisions, and facts about the speaker.
+// stating finds sentences that state what is worth keeping in any case: wishes to remember, decisions, and facts about the
+// speaker.
 var stating = regexp.MustCompile(`(?i)\bremember\b|\bdecided?\b|\bdecision\b|\bmy\s+.+\b(is|are|was)\b|\b(i|we)\s+(prefer|always|never|agreed)\b|\bour\s+.+\b(is|are)\b|` +
 	`覚えて|おぼえて|決め|決定|決まり|(私|僕|俺|わたし|うち)の.+は|` +
 	`记住|記住|记得|决定|決定|(我|我们|我們)的.+是`)
 
 // sentence cuts a message into lines and sentences.
-var sentence = regexp.MustCompile(`[^\n。!?!?.]+(?:[.](?:\S[^\n。!?!?.]*)?)*[。!?!?.]*`)
+var sentence = regexp.MustCompile(`[^\n。!?！？.]+(?:[.](?:\S[^\n。!?！？.]*)?)*[。!?！？.]*`)
 
 // flush stores the facts in a conversation that are in no call yet, and says NO_REPLY when there is none. results are the
 // messages after the request to do so.
@@ -65,18 +66,42 @@ func newFacts(conversation []Message) []string {
 	return facts[max(0, len(facts)-maxFacts):]
 }
 
-// statements returns the sentences of a user's message that state something. Questions state nothing.
+// statements returns the sentences of a user's message that state something. One that goes on with the statement before it,
+// as "It is called Rex." does, is part of that.
 func statements(said string) []string {
 	var facts []string
+	follows := false
 	for _, s := range sentence.FindAllString(said, -1) {
-		s = strings.TrimSpace(s)
-		if !stating.MatchString(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "?") {
+		if s = strings.TrimSpace(s); s == "" {
 			continue
 		}
-		if matter := group(remembering, s); matter != "" {
-			s = matter
+		states, alone := declares(s)
+		switch {
+		case isQuestion(s):
+			follows = false
+		case states && follows && referring.MatchString(s):
+			facts[len(facts)-1] += gap(s) + s
+		case alone || stating.MatchString(s):
+			facts, follows = append(facts, matterOf(s)), true
+		default:
+			follows = false
 		}
-		facts = append(facts, s)
 	}
 	return facts
+}
+
+// matterOf returns what a sentence wants to have remembered, or all of it where it wishes for nothing.
+func matterOf(s string) string {
+	if matter := group(remembering, s); matter != "" {
+		return matter
+	}
+	return s
+}
+
+// gap is what stands before a sentence that follows another.
+func gap(s string) string {
+	if language(s) == english {
+		return " "
+	}
+	return ""
 }

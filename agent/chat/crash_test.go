@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 func crashTurns() []string {
 	var turns []string
 	for i := range 9 {
-		turn := fmt.Sprintf("Turn %d: tell me about the sea, %s", i, strings.Repeat("please, ", 300)+"do")
+		turn := fmt.Sprintf("Turn %d: tell me about the sea, %s", i, strings.Repeat("please, ", 310)+"do")
 		if i%3 == 0 {
 			turn = fmt.Sprintf("My locker number %d is %d%d%d.", i, i, i+1, i+2)
 		}

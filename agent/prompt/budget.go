@@ -57,7 +57,7 @@ func (a *assembly) victims(layers []layer) []*part {
 		order = append(order, byName[name])
 	}
 	order = append(order, blocks...)
-	for _, name := range []string{recalledPart, bootstrap.Memory, bootstrap.Agents, bootstrap.Tools, bootstrap.Identity, bootstrap.Soul} {
+	for _, name := range []string{recalledPart, bootstrap.Memory, howToPart, bootstrap.Agents, bootstrap.Tools, bootstrap.Identity, bootstrap.Soul} {
 		if p := byName[name]; p != nil {
 			order = append(order, p)
 		}
@@ -76,7 +76,7 @@ func (a *assembly) shrink(p *part, target int) {
 		}
 	case p.short != "" && a.tokens(p.heading+p.short) <= target:
 		p.text = p.short
-	case p.name == LayerSkills:
+	case p.name == LayerSkills, p.name == howToPart:
 		p.text = ""
 	default:
 		a.cut(p, target)

@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func heavy() prompt.Input {
 func TestLayersAreCutInTheDocumentedOrderAndTheSoulLast(t *testing.T) {
 	order := []string{
 		"HEARTBEAT.md", "BOOTSTRAP.md", "skills", "USER.md", "last", "first", "recalled memories",
-		"MEMORY.md", "AGENTS.md", "TOOLS.md", "IDENTITY.md", "SOUL.md",
+		"MEMORY.md", "memory tools", "AGENTS.md", "TOOLS.md", "IDENTITY.md", "SOUL.md",
 	}
 	in := heavy()
 	whole := prompt.Assemble(in)
@@ -67,10 +68,10 @@ func TestWhatIsSmallStaysUnderTheSmallestBudget(t *testing.T) {
 	in := heavy()
 	in.Budget = 1
 	r := prompt.Assemble(in)
-	if got := names(r); !r.Over || got != "identity memory runtime channel" {
+	if got := names(r); !r.Over || got != "identity runtime channel" {
 		t.Errorf("%s, over %v", got, r.Over)
 	}
-	inOrder(t, r.Prompt, "You are a helpful assistant.", "### Using Memory", "- Agent: main", "- Time: ", "## Channel")
+	inOrder(t, r.Prompt, "You are a helpful assistant.", "- Agent: main", "- Time: ", "## Channel")
 }
 
 func TestACutPartSaysSoAndSkillsFallBackToTheirNames(t *testing.T) {
@@ -87,5 +88,53 @@ func TestACutPartSaysSoAndSkillsFallBackToTheirNames(t *testing.T) {
 	inOrder(t, r.Prompt, "text of TOOLS.md", "## Skills\n\nnames\n\n## Memory")
 	if strings.Contains(r.Prompt, bootstrap.Heartbeat) {
 		t.Error("the heartbeat is still there")
+	}
+}
+
+func TestHowToUseMemoryIsLeftOutAsAWholeBeforeAnyOfTheAgentsRules(t *testing.T) {
+	for _, friendly := range []bool{false, true} {
+		in := heavy()
+		in.CacheFriendly = friendly
+		whole := prompt.Assemble(in)
+		left, rules := false, strings.TrimSpace(in.Files[slices.IndexFunc(in.Files, func(f bootstrap.File) bool { return f.Name == bootstrap.Agents })].Text)
+		for budget := whole.Tokens; budget > 0; budget -= 53 {
+			in.Budget = budget
+			r := prompt.Assemble(in)
+			with := strings.Contains(r.Prompt, "### Using Memory")
+			if with != strings.Contains(r.Prompt, "never store again what was recalled.") {
+				t.Errorf("budget %d: a part of it is left", budget)
+			}
+			if !with && (len(r.Recalled) > 0 || strings.Contains(r.Prompt, "### Evergreen")) {
+				t.Errorf("budget %d: it is left out before the memories", budget)
+			}
+			if with && !strings.Contains(r.Prompt, rules) {
+				t.Errorf("budget %d: AGENTS.md is cut before it", budget)
+			}
+			left = left || !with
+		}
+		if !left {
+			t.Error("it always stays")
+		}
+	}
+}
+
+func TestOnlyWhereMemoriesAreShownTheyAreSaidToBeNotAll(t *testing.T) {
+	const said = "there may be more"
+	for _, friendly := range []bool{false, true} {
+		in := heavy()
+		in.CacheFriendly = friendly
+		if r := prompt.Assemble(in); strings.Count(r.Prompt, said) != 1 || !strings.Contains(r.Prompt, "### Using Memory") {
+			t.Errorf("with memories:\n%s", r.Prompt)
+		}
+		in.Recalled = nil
+		if r := prompt.Assemble(in); strings.Contains(r.Prompt, said) || strings.Contains(r.Prompt, "quick search") || !strings.Contains(r.Prompt, "### Using Memory") {
+			t.Errorf("without memories:\n%s", r.Prompt)
+		}
+	}
+	in := heavy()
+	for in.Budget = prompt.Assemble(in).Tokens; len(prompt.Assemble(in).Recalled) > 0; in.Budget -= 50 {
+	}
+	if r := prompt.Assemble(in); strings.Contains(r.Prompt, said) || !strings.Contains(r.Prompt, "### Using Memory") {
+		t.Errorf("without room for memories:\n%s", r.Prompt)
 	}
 }

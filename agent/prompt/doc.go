@@ -6,7 +6,7 @@
 //
 // Where the prompt has more tokens than its budget, parts are shortened or left out one after the other, each as far as it
 // takes, in this order: HEARTBEAT.md, BOOTSTRAP.md, the skills (first to their names), USER.md, the caller's blocks from
-// the last to the first, recalled memories from the worst to the best, MEMORY.md, AGENTS.md, TOOLS.md, IDENTITY.md,
-// SOUL.md. The rest is small and always stays: the one line in the place of IDENTITY.md, how to use the memory tools,
-// runtime and channel.
+// the last to the first, recalled memories from the worst to the best, MEMORY.md, how to use the memory tools (as a whole:
+// the tools say themselves what they are for), AGENTS.md, TOOLS.md, IDENTITY.md, SOUL.md. The rest is small and always
+// stays: the one line in the place of IDENTITY.md, runtime and channel.
 package prompt

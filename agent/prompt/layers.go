@@ -13,7 +13,7 @@ const defaultIdentity = "You are a helpful assistant."
 // memory_append alone.
 const (
 	howTo = howToHeading +
-		"- Before you answer anything about earlier work, decisions, dates, people, preferences or plans, call memory_search, and memory_get for more of a file. What is shown above is only what a quick search has found.\n" +
+		"- Before you answer anything about earlier work, decisions, dates, people, preferences or plans, call memory_search, and memory_get for more of a file.\n" +
 		howToStore + howToCite
 	howToGroup = howToHeading +
 		"- Others read this conversation, so private memory is not searched for it; do not tell what you know to be private.\n" +
@@ -32,8 +32,11 @@ const (
 	recallHeading    = "### Recalled Memories (auto-searched)"
 )
 
-// recalledPart is the name of the part with the recalled memories.
-const recalledPart = "recalled memories"
+// Names of parts that are no files: the recalled memories, and how to use the memory tools.
+const (
+	recalledPart = "recalled memories"
+	howToPart    = "memory tools"
+)
 
 // hints by channel.
 var hints = map[string]string{
@@ -46,7 +49,7 @@ var hints = map[string]string{
 // layers returns all layers in the order of the prompt, with their parts, of which some are empty.
 func (a *assembly) layers() []layer {
 	full := a.Mode == bootstrap.Full
-	evergreen, recalled, tools := &part{name: bootstrap.Memory}, &part{name: recalledPart, volatile: true}, &part{name: "memory tools"}
+	evergreen, recalled, tools := &part{name: bootstrap.Memory}, &part{name: recalledPart, volatile: true}, &part{name: howToPart}
 	skills := &part{name: "skills"}
 	if full {
 		skills.text, skills.short = strings.TrimSpace(a.Skills), strings.TrimSpace(a.SkillsShort)

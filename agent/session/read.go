@@ -22,7 +22,7 @@ func (b Bad) String() string { return fmt.Sprintf("line %d: %v", b.Line, b.Err) 
 type Report struct {
 	// Bad are lines that were skipped. They stay in the file.
 	Bad []Bad
-	// Torn is how many bytes an unfinished line at the end has, 0 where there is none. Nobody was told that it is written.
+	// Torn is how many bytes a last line that was cut off has, 0 where there is none. No append of it was reported as done.
 	Torn int
 	// TornFile is the name of the file, beside the transcript, to which Open has moved these bytes; empty without any.
 	TornFile string

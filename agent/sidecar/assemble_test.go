@@ -146,7 +146,7 @@ func TestManyTurnsAtOnceAreEachWhole(t *testing.T) {
 			for range 5 {
 				write(t, opt.Bootstrap.Workspace, fmt.Sprintf("skills/s%d/SKILL.md", i), fmt.Sprintf("---\nname: s%d\ndescription: d\n---\n", i))
 				turn := question
-				turn.Channel, turn.Message = fmt.Sprintf("dm %d", i), fmt.Sprintf("Where is key %d?", i)
+				turn.Channel, turn.Message = fmt.Sprintf("dm:%d", i), fmt.Sprintf("Where is key %d?", i)
 				p := s.Assemble(t.Context(), turn)
 				if !strings.Contains(p.Prompt, "- Channel: "+turn.Channel+"\n") || !strings.Contains(p.Prompt, "vault 7") || p.Recall.Query != turn.Message || p.Recall.Searches[0].Err != nil {
 					t.Errorf("%+v\n%s", p.Recall, p.Prompt)

@@ -13,9 +13,6 @@ import (
 	"kioku/llm"
 )
 
-// defaultKeepRecent is what Options.KeepRecentTokens means where it is 0.
-const defaultKeepRecent = 20_000
-
 // ErrNoModel: there is no language model that could write a summary.
 var ErrNoModel = errors.New("no language model: set llm.provider")
 
@@ -78,7 +75,7 @@ func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (made s
 // CompactFor is Compact for a model that takes window tokens, 0 for those of the sidecar's: what is kept, and the summary, are
 // short enough for its thresholds; see [flush.Settings.Keep].
 func (s *Sidecar) CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error) {
-	c := compact.Compactor{KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens, defaultKeepRecent)}
+	c := compact.Compactor{KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)}
 	if window = cmp.Or(window, s.window()); window > 0 {
 		most, summary := s.opt.Flush.Keep(window)
 		c.KeepRecentTokens, c.SummaryTokens = min(c.KeepRecentTokens, most), summary

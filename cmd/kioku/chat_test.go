@@ -186,7 +186,14 @@ func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
 	}
 	f.Close()
 	s.chat([]string{"/status"}, "--session", "torn").shows(t, exitOK,
-		"kioku: the end of the transcript was not finished", "kioku: the transcript goes on without its line 3: ", "· session torn goes on with 2 messages\n")
+		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript goes on without its line 3: ", "· session torn goes on with 2 messages\n")
+}
+
+func TestALineThatIsRefusedCountsAsFailedAndTheChatGoesOn(t *testing.T) {
+	s := newSandbox(t, notes())
+	got := s.chat([]string{"hello \xff", strings.Repeat("x", maxTextBytes+1), "remember that the tea is in the tin"})
+	got.shows(t, exitError, "kioku: line 1 of standard input is not valid UTF-8", "kioku: line 2 of standard input is longer than 1048576 bytes",
+		"I have remembered it in memory/", "kioku: 2 lines of the chat failed\n")
 }
 
 // write sends a line to a process.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const chatPrompt = "> "
@@ -16,7 +19,7 @@ const chatPrompt = "> "
 // lineReader is where a chat gets its lines from: a person at a terminal, or a stream.
 type lineReader interface {
 	// ReadLine returns the next line. Its error is io.EOF at the end, readline.ErrInterrupt for a line that was given up,
-	// and otherwise what ctx ended with.
+	// a refusedLine for one that is not taken, and otherwise what ctx ended with.
 	ReadLine(ctx context.Context, prompt string) (string, error)
 }
 
@@ -66,40 +69,75 @@ func (p *plainLines) ReadLine(ctx context.Context, _ string) (string, error) {
 }
 
 func (p *plainLines) read() {
-	lines := bufio.NewScanner(p.in)
-	lines.Buffer(nil, maxTextBytes)
-	for lines.Scan() {
-		p.lines <- plainLine{text: strings.ToValidUTF8(lines.Text(), "\uFFFD")}
+	in := bufio.NewReader(p.in)
+	for number := 1; ; number++ {
+		line, err := readLine(in, number)
+		if err != nil && !errors.As(err, new(refusedLine)) {
+			for {
+				p.lines <- plainLine{err: err}
+			}
+		}
+		p.lines <- plainLine{text: line, err: err}
 	}
-	err := lines.Err()
-	switch {
-	case err == nil:
-		err = io.EOF
-	case errors.Is(err, bufio.ErrTooLong):
-		err = fmt.Errorf("read standard input: a line is longer than %d bytes", maxTextBytes)
-	default:
-		err = fmt.Errorf("read standard input: %w", err)
-	}
+}
+
+// refusedLine is why a line is not taken, while the next one may be.
+type refusedLine string
+
+func (r refusedLine) Error() string { return string(r) }
+
+// tailBytes of a line that is too long are kept, which tell whether the next line continues it.
+const tailBytes = 64
+
+// readLine reads a line without its end. Of one that is too long it returns the end alone.
+func readLine(in *bufio.Reader, number int) (string, error) {
+	var line []byte
+	long := false
 	for {
-		p.lines <- plainLine{err: err}
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if long = long || len(bytes.TrimRight(line, "\r\n")) > maxTextBytes; long {
+			line = append(line[:0], line[max(0, len(line)-tailBytes):]...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && len(line) == 0:
+			return "", io.EOF
+		case err != nil && !errors.Is(err, io.EOF):
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		text := strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r")
+		switch {
+		case long:
+			return text, refusedLine(fmt.Sprintf("line %d of standard input is longer than %d bytes; its message is not sent", number, maxTextBytes))
+		case !utf8.ValidString(text):
+			return text, refusedLine(fmt.Sprintf("line %d of standard input is not valid UTF-8; its message is not sent", number))
+		}
+		return text, nil
 	}
 }
 
 // readText reads a text: a line, and as long as a line ends with a backslash, the next one too. What follows the last of
-// several backslashes counts: an even number of them stands as it is.
+// several backslashes counts: an even number of them stands as it is. A text of which a line is refused is read to its end
+// and refused as a whole.
 func readText(ctx context.Context, in lineReader) (string, error) {
 	var text strings.Builder
+	var refused error
 	for prompt := chatPrompt; ; prompt = ". " {
 		line, err := in.ReadLine(ctx, prompt)
-		if errors.Is(err, io.EOF) && text.Len() > 0 {
-			return strings.TrimSuffix(text.String(), "\n"), nil
+		if errors.As(err, new(refusedLine)) {
+			refused, err = cmp.Or(refused, err), nil
+		}
+		if errors.Is(err, io.EOF) && (text.Len() > 0 || refused != nil) {
+			return strings.TrimSuffix(text.String(), "\n"), refused
 		}
 		if err != nil {
 			return text.String() + line, err
 		}
 		rest := strings.TrimRight(line, `\`)
 		if (len(line)-len(rest))%2 == 0 {
-			return text.String() + line, nil
+			return text.String() + line, refused
 		}
 		text.WriteString(line[:len(line)-1] + "\n")
 	}

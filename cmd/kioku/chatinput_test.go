@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -35,7 +36,7 @@ func TestABackslashAtTheEndOfALineContinuesIt(t *testing.T) {
 		"a\\\nb\\\nc\n":         {"a\nb\nc"},
 		"path C:\\\\\nnext\n":   {"path C:\\\\", "next"},
 		"at the end\\\n":        {"at the end"},
-		"crlf\r\n\r\nbad \xff":  {"crlf", "", "bad \uFFFD"},
+		"crlf\r\n\r\nend":       {"crlf", "", "end"},
 		"":                      nil,
 		"日本語\\\nの行\n/help\\\nx": {"日本語\nの行", "/help\nx"},
 	} {
@@ -45,13 +46,48 @@ func TestABackslashAtTheEndOfALineContinuesIt(t *testing.T) {
 	}
 }
 
-func TestALineWithoutEndIsAnErrorAndNotAFullMemory(t *testing.T) {
-	lines := &plainLines{in: strings.NewReader(strings.Repeat("x", maxTextBytes+1))}
-	for range 2 {
-		if _, err := readText(t.Context(), lines); err == nil || !strings.Contains(err.Error(), "longer than") {
-			t.Errorf("got %v", err)
+func TestALineThatCannotBeTakenIsRefusedWithItsWholeMessageAndTheNextOneIsRead(t *testing.T) {
+	fits, long := strings.Repeat("y", maxTextBytes), strings.Repeat("x", maxTextBytes+1)
+	for in, want := range map[string]struct{ refusal, next string }{
+		long + "\nnext\n":                   {"line 1 of standard input is longer than 1048576 bytes", "next"},
+		long + "\r\n" + fits + "\r\n":       {"line 1 of standard input is longer than 1048576 bytes", fits},
+		long + long + `\` + "\nmore\nnext":  {"line 1 of standard input is longer than 1048576 bytes", "next"},
+		"bad \xff\nnext\n":                  {"line 1 of standard input is not valid UTF-8", "next"},
+		"first\\\nbad \xff\\\nmore\nnext\n": {"line 2 of standard input is not valid UTF-8", "next"},
+		"bad \xff\\\n" + long + "\nnext\n":  {"line 1 of standard input is not valid UTF-8", "next"},
+	} {
+		lines := &plainLines{in: strings.NewReader(in)}
+		if _, err := readText(t.Context(), lines); err == nil || !strings.HasPrefix(err.Error(), want.refusal) {
+			t.Errorf("%.20q of %d bytes: %v", in, len(in), err)
+		}
+		if text, err := readText(t.Context(), lines); text != want.next || err != nil {
+			t.Errorf("%.20q of %d bytes: then %.20q, %v", in, len(in), text, err)
+		}
+		if _, err := readText(t.Context(), lines); !errors.Is(err, io.EOF) {
+			t.Errorf("%.20q of %d bytes: at the end %v", in, len(in), err)
 		}
 	}
+}
+
+func TestARefusedLineAtTheEndIsToldAndLittleOfItIsKept(t *testing.T) {
+	lines := &plainLines{in: strings.NewReader("bad \xff\\")}
+	for _, want := range []string{"line 1 of standard input is not valid UTF-8", "EOF", "EOF"} {
+		if _, err := readText(t.Context(), lines); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	endless := bufio.NewReader(io.LimitReader(zeros{}, 64*maxTextBytes))
+	if line, err := readLine(endless, 1); len(line) > tailBytes || !errors.As(err, new(refusedLine)) {
+		t.Errorf("%d bytes are kept, %v", len(line), err)
+	}
+}
+
+// zeros is a stream of them.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 func TestWaitingForALineEndsWithItsContext(t *testing.T) {

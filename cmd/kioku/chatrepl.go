@@ -68,6 +68,10 @@ func (r *repl) run(ctx context.Context) error {
 				r.view.note("Ctrl-C once more, Ctrl-D or /exit ends the chat")
 			}
 			continue
+		case errors.As(err, new(refusedLine)):
+			hinted = false
+			r.fail(err)
+			continue
 		case err != nil:
 			return err
 		}

@@ -50,8 +50,7 @@ func (r *repl) leave() error {
 // tellReport tells what was amiss in a transcript.
 func (r *repl) tellReport(report session.Report) {
 	if report.Torn > 0 {
-		r.app.notice("the end of the transcript was not finished, and nobody was told that it is kept; its %s are in %s now",
-			count(report.Torn, "byte"), report.TornFile)
+		r.app.notice("the last line of the transcript was cut off (%s) and is moved to %s", count(report.Torn, "byte"), report.TornFile)
 	}
 	for _, bad := range report.Bad {
 		r.app.notice("the transcript goes on without its %s", bad)

@@ -82,7 +82,10 @@ func (a *app) connectTo(ctx context.Context, conf *config.Config, agent string, 
 		return c, err
 	}
 	c, reading := a.open(ctx, conf, place, true)
-	if reading != nil {
+	switch {
+	case reading != nil && n == toAppend && errors.Is(err, kioku.ErrLocked):
+		return a.own(ctx, conf, place, toWrite) // its owner is only making it
+	case reading != nil:
 		return nil, err
 	}
 	if n == toRead {
@@ -113,7 +116,7 @@ func (a *app) improve(ctx context.Context, c *client) error {
 }
 
 // own opens the index for writing, or returns a client of a daemon that has taken it meanwhile. Who has to write waits
-// for another owner, at most lockWait.
+// for another owner, at most lockWait, and who adds notes until that of another can be read.
 func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, n need) (*client, error) {
 	end := time.Now().Add(lockWait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
@@ -125,8 +128,14 @@ func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, 
 		if c, again := a.daemon(ctx, conf, place.Agent); c != nil || again != nil {
 			return c, again
 		}
-		if n <= toAppend || n == toWriteNow {
+		if n == toRead || n == toWriteNow {
 			return nil, err
+		}
+		if n == toAppend {
+			// That fails only while the owner makes the index.
+			if c, reading := a.open(ctx, conf, place, true); reading == nil {
+				return c, nil
+			}
 		}
 		if time.Now().After(end) {
 			return nil, fmt.Errorf("%w; wait for it, or end it and run kioku serve, which many commands may ask at once", err)

@@ -11,6 +11,9 @@ import (
 // summaryOf begins a message with the summary of what was said before, which holds nothing new.
 const summaryOf = "Summary of the conversation"
 
+// aside is a message that is all in brackets or parentheses: a remark of the program, which no user has made.
+var aside = regexp.MustCompile(`^(?:\[[^\]]*\]|\([^)]*\))$`)
+
 // maxFacts bounds how many facts one turn stores.
 const maxFacts = 16
 
@@ -54,7 +57,7 @@ func newFacts(conversation []Message) []string {
 	}
 	var facts []string
 	for _, m := range conversation {
-		if m.Role != RoleUser || strings.Contains(m.Text, noReply) || strings.HasPrefix(m.Text, summaryOf) {
+		if m.Role != RoleUser || strings.Contains(m.Text, noReply) || strings.HasPrefix(m.Text, summaryOf) || aside.MatchString(m.Text) {
 			continue
 		}
 		for _, fact := range statements(m.Text) {

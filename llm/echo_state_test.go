@@ -57,7 +57,7 @@ func TestEchoKeepsWhatIsStatedInThreeLanguages(t *testing.T) {
 
 func TestEchoKeepsNoQuestionsCommandsAndSmallTalk(t *testing.T) {
 	for _, said := range []string{
-		"ok", "OK.", "thanks", "Thank you!", "Thank you, that is great.", "go on", "yes", "nice weather", "tell me more about the weather", "Please show me my notes.",
+		"[My notes are in memory already. Save only what follows.]", "(The earlier messages are left out.)", "ok", "OK.", "thanks", "Thank you!", "Thank you, that is great.", "go on", "yes", "nice weather", "tell me more about the weather", "Please show me my notes.",
 		"hello there", "I see.", "OK, I understand", "Sorry, I don't know.", "It is raining.", "You are a great help.", "la la la la la", "more about it", "I want you to write a poem.",
 		"Where is my cat?", "what is my name", "Do you know where I live", "is Rex hungry today", "Can you tell me what we decided", "How are you today", "I have a question.",
 		"Write a poem about my cat.", "Summarize what is in our plan.", "Do you have a cat? It is a nice animal.",

@@ -61,7 +61,7 @@ func compactionFields() []Field {
 			func(c *Config) *float64 { return &c.Flush.SoftThresholdRatio }),
 		number("compaction.memoryFlush.forceFlushTranscriptBytes", "Bytes of the transcript since the last compaction from which on both happen; 0 for none.",
 			0, 1<<40, func(c *Config) *int64 { return &c.Flush.TranscriptBytes }),
-		number("compaction.memoryFlush.attempts", "Attempts at storing before history is compacted without.", 1, 100,
+		number("compaction.memoryFlush.attempts", "Attempts at storing the same messages, one a turn, before they are given up. Memory or a model that is away costs none.", 1, 100,
 			func(c *Config) *int { return &c.Flush.Attempts }),
 		span("compaction.memoryFlush.leaseSeconds", "How long a flush belongs to who has begun it.", time.Second, 1, 86_400,
 			func(c *Config) *time.Duration { return &c.Flush.Lease }),

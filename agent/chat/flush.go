@@ -14,6 +14,9 @@ import (
 // seen stands behind the messages of a flush that an earlier one has seen, which are there for what comes after them.
 const seen = "[What was said up to here is in memory already. Save only what follows.]"
 
+// appendTokens is room for the one tool of a flush.
+const appendTokens = 300
+
 // flush stores memories and records what came of it. One that does not come to its end is resumed by the next turns.
 func (t *turn) flush(ctx context.Context, v session.View, forced bool) flush.Outcome {
 	return t.storeAs(ctx, v, t.opt.Session.ID(), forced)
@@ -34,7 +37,10 @@ func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 // storeAs begins the flush of a conversation that has a name in the ledger, and keeps its messages there.
 func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced bool) flush.Outcome {
 	job := t.frame(name, v.Cycle)
-	from, to := t.part(v)
+	from, to, bare := t.part(v)
+	if bare {
+		job.System, job.CachedBytes = "", 0
+	}
 	job.Through, job.Forced = v.IDs[to-1], forced
 	job.Messages = prune.Apply(v.Messages, v.Edits)[:to]
 	if at := t.covered(v); at > 0 && at < to {
@@ -53,13 +59,17 @@ func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced 
 	return out
 }
 
-// part returns which messages a flush is of: all where the model takes as many. Of a longer conversation, such as one that a
-// model which was away could not summarise, it is what comes after the last flush, as much as the model takes.
-func (t *turn) part(v session.View) (from, to int) {
+// part returns which messages a flush is of: all where the model takes as many. Where it does not beside the system prompt of
+// the conversation, bare says to leave that out. Of a still longer conversation, such as one that a model which was away
+// could not summarise, it is what comes after the last flush, as much as the model takes.
+func (t *turn) part(v session.View) (from, to int, bare bool) {
 	window := t.model.Window()
-	room := window - window/leastParts - t.fixed - llm.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
-	if window == 0 || v.Tokens <= room {
-		return 0, len(v.Messages)
+	room := window - window/leastParts - appendTokens - llm.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
+	if window == 0 || v.Tokens <= room-t.fixed {
+		return 0, len(v.Messages), false
+	}
+	if v.Tokens <= room {
+		return 0, len(v.Messages), true
 	}
 	from = t.covered(v)
 	for to = from; to < len(v.Messages); to++ {
@@ -68,7 +78,7 @@ func (t *turn) part(v session.View) (from, to int) {
 			break
 		}
 	}
-	return from, to
+	return from, to, true
 }
 
 // frame is a job without messages.

@@ -27,8 +27,8 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 }
 
 // Flush stores what is worth keeping now, also before the threshold. It begins with all flushes that are unfinished, also with
-// those that were given up. Where this cycle was flushed, where memory cannot be written, and where nothing was said since,
-// the outcome is session.FlushSkipped with the reason.
+// those that were given up. Where this cycle was flushed before, it is of what was said since. Where that is nothing, and
+// where memory cannot be written, the outcome is session.FlushSkipped with the reason.
 func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome {
 	v := c.opt.Session.View()
 	if len(c.unfinished) == 0 && v.Flushed == len(v.Messages) {
@@ -53,6 +53,8 @@ func (t *turn) flushNow(ctx context.Context) flush.Outcome {
 	switch {
 	case err != nil:
 		return flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
+	case flushed(v) && t.covered(v) < len(v.Messages):
+		return t.storeAs(ctx, v, t.lateName(v), true)
 	case !d.Flush:
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason}
 	case t.begun(v), t.covered(v) == len(v.Messages):

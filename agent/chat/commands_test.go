@@ -13,8 +13,8 @@ import (
 	"kioku/llm/llmtest"
 )
 
-func TestAFlushThatIsAskedForRunsOnceACycle(t *testing.T) {
-	model := script(remember("The tea is green."), none)
+func TestAFlushThatIsAskedForIsOfWhatWasSaidSinceTheLastOne(t *testing.T) {
+	model := script(remember("The tea is green."), none, remember("The cups are blue."), none)
 	w := newWorld(t, model)
 	c := w.start("s")
 	if out := c.Flush(t.Context(), nil); out.Outcome != session.FlushSkipped || out.Reason == "" {
@@ -27,8 +27,11 @@ func TestAFlushThatIsAskedForRunsOnceACycle(t *testing.T) {
 	}
 	w.seed("And the cups are blue", "noted", 0)
 	out := c.Flush(t.Context(), nil)
-	if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, "already") {
-		t.Errorf("again: %+v", out)
+	if out.Outcome != session.FlushDone || len(out.Notes) != 1 || w.notes.text() != "The tea is green.\nThe cups are blue." {
+		t.Errorf("again: %+v, stored %q", out, w.notes.text())
+	}
+	if again := c.Flush(t.Context(), nil); again.Outcome != session.FlushSkipped || !strings.Contains(again.Reason, "already") {
+		t.Errorf("nothing said since: %+v", again)
 	}
 	if s := c.Status(); s.Flush == nil || s.Flush.Outcome != session.FlushDone || s.Usage != out.Usage {
 		t.Errorf("status %+v", s)

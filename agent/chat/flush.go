@@ -31,7 +31,17 @@ func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 		t.record(v.Cycle, out)
 		return out
 	}
-	return t.storeAs(ctx, v, fmt.Sprint(t.opt.Session.ID(), lateMark, t.covered(v)), false)
+	return t.storeAs(ctx, v, t.lateName(v), false)
+}
+
+// lateName is the name of such a flush.
+func (t *turn) lateName(v session.View) string {
+	return fmt.Sprint(t.opt.Session.ID(), lateMark, t.covered(v))
+}
+
+// flushed reports whether this cycle was flushed.
+func flushed(v session.View) bool {
+	return v.Flush != nil && v.Flush.Outcome == session.FlushDone
 }
 
 // storeAs begins the flush of a conversation that has a name in the ledger, and keeps its messages there.

@@ -67,8 +67,7 @@ func (c *Conversation) covered(v session.View) int {
 
 // begun reports whether the flush of this cycle was begun, and is done or goes on later.
 func (c *Conversation) begun(v session.View) bool {
-	done := v.Flush != nil && v.Flush.Outcome == session.FlushDone
-	return done || slices.ContainsFunc(c.unfinished, func(k flush.Kept) bool { return k.Cycle == v.Cycle })
+	return flushed(v) || slices.ContainsFunc(c.unfinished, func(k flush.Kept) bool { return k.Cycle == v.Cycle })
 }
 
 // resume goes on with the earliest flush that is unfinished and was not given up. There is one try a turn, and none in

@@ -34,7 +34,7 @@ func Example() {
 	check(err)
 	defer memory.Close()
 	side, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(string) sidecar.Memory { return memory },
+		Agent: "main", State: state, Memories: func(id string) sidecar.Memory { return memory.For(id) },
 		Bootstrap: bootstrap.Options{Workspace: workspace},
 		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &llm.Echo{},
 	})

@@ -14,8 +14,8 @@ const summaryOf = "Summary of the conversation"
 // aside is a message that is all in brackets or parentheses: a remark of the program, which no user has made.
 var aside = regexp.MustCompile(`^(?:\[[^\]]*\]|\([^)]*\))$`)
 
-// maxFacts bounds how many facts one turn stores.
-const maxFacts = 16
+// maxNotes bounds how many notes one turn stores; more facts than that share notes.
+const maxNotes = 16
 
 // stating finds sentences that state what is worth keeping in any case: wishes to remember, decisions, and facts about the
 // speaker.
@@ -33,8 +33,9 @@ func flush(conversation, results []Message) Message {
 		return text(noReply)
 	}
 	m := Message{Role: RoleAssistant}
-	for _, fact := range newFacts(conversation) {
-		call := toolCall(appendTool, "text", fact)
+	facts := newFacts(conversation)
+	for group := range slices.Chunk(facts, max(1, (len(facts)+maxNotes-1)/maxNotes)) {
+		call := toolCall(appendTool, "text", strings.Join(group, "\n"))
 		call.ID = fmt.Sprintf("echo_%d_%d", len(conversation), len(m.ToolCalls))
 		m.ToolCalls = append(m.ToolCalls, call)
 	}
@@ -44,17 +45,9 @@ func flush(conversation, results []Message) Message {
 	return m
 }
 
-// newFacts returns what users have stated and no call of memory_append holds, the latest maxFacts.
+// newFacts returns what users have stated and no call of memory_append holds.
 func newFacts(conversation []Message) []string {
-	stored := ""
-	for _, m := range conversation {
-		for _, c := range m.ToolCalls {
-			var input struct{ Text string }
-			if c.Name == appendTool && json.Unmarshal(c.Input, &input) == nil {
-				stored += input.Text + "\n"
-			}
-		}
-	}
+	stored := storedIn(conversation)
 	var facts []string
 	for _, m := range conversation {
 		if m.Role != RoleUser || strings.Contains(m.Text, noReply) || strings.HasPrefix(m.Text, summaryOf) || aside.MatchString(m.Text) {
@@ -66,7 +59,27 @@ func newFacts(conversation []Message) []string {
 			}
 		}
 	}
-	return facts[max(0, len(facts)-maxFacts):]
+	return facts
+}
+
+// storedIn returns the texts that calls of memory_append hold, but for those that have failed.
+func storedIn(conversation []Message) string {
+	failed := map[string]bool{}
+	for _, m := range conversation {
+		if m.Role == RoleTool && m.Failed {
+			failed[m.ToolCallID] = true
+		}
+	}
+	var all strings.Builder
+	for _, m := range conversation {
+		for _, c := range m.ToolCalls {
+			var input struct{ Text string }
+			if c.Name == appendTool && !failed[c.ID] && json.Unmarshal(c.Input, &input) == nil {
+				all.WriteString(input.Text + "\n")
+			}
+		}
+	}
+	return all.String()
 }
 
 // statements returns the sentences of a user's message that state something. One that goes on with the statement before it,

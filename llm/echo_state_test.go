@@ -85,15 +85,30 @@ func TestEchoKeepsWhatIsToBeRememberedWithoutTheMarkBeforeIt(t *testing.T) {
 	}
 }
 
-func TestEchoKeepsTheLatestSixteenFacts(t *testing.T) {
+func TestEchoKeepsManyFactsInFewNotes(t *testing.T) {
 	var all []string
-	for i := range 20 {
+	for i := range 100 {
 		all = append(all, fmt.Sprintf("My number %d is %d.", i, i*i))
 	}
-	if diff := cmp.Diff(all[4:], kept(t, strings.Join(all, " "))); diff != "" {
-		t.Error(diff)
+	got := kept(t, strings.Join(all, " "))
+	if diff := cmp.Diff(strings.Join(all, "\n"), strings.Join(got, "\n")); diff != "" || len(got) > 16 {
+		t.Errorf("%d notes: %s", len(got), diff)
 	}
 	if got := kept(t, append(slices.Clone(all[:2]), all[:2]...)...); !cmp.Equal(got, all[:2]) {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestEchoKeepsWhatCouldNotBeStoredBefore(t *testing.T) {
+	call := llm.ToolCall{ID: "echo_1_0", Name: "memory_append", Input: json.RawMessage(`{"text":"that my boat is red"}`)}
+	for failed, want := range map[bool]int{true: 1, false: 0} {
+		got := callsOf(ask(t, llm.Request{Tools: memoryTools, Messages: []llm.Message{
+			user("Remember that my boat is red"), {Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call}},
+			{Role: llm.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: "done", Failed: failed},
+			user("Save what is durable, then answer NO_REPLY."),
+		}}))
+		if len(got) != want {
+			t.Errorf("failed %v: %q", failed, got)
+		}
 	}
 }

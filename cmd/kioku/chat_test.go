@@ -119,7 +119,7 @@ func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
 	got.shows(t, exitOK,
 		"You are patient.\n", "brew  How to make tea.\n", "left out: broken", "The task runner is called tanuki.\n", "· the memory holds ",
 		" 1. ", "## Personality\n", "<recalled-memories id=", "SOUL.md              17        16\n", "IDENTITY.md           0         0  missing\n",
-		"window     ", "thresholds memories are stored at ", "· nothing to compact", "· flush skipped: nothing was said that is not in memory already\n",
+		"window     ", "thresholds memories are stored at ", "· nothing to compact", "· flush skipped: nothing was said since the last one\n",
 		"/search QUERY        search the memory\n", "* ", "· session ",
 	)
 	if asked := p.asked(); len(asked) > 0 {
@@ -287,6 +287,28 @@ func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
 		t.Errorf("it was stored all the same: %s", s.day())
 	}
 	daemon.terminates()
+}
+
+func TestChatsThatBeginAtOnceOnANewFolderStoreAll(t *testing.T) {
+	s := newSandbox(t, notes())
+	var all []*process
+	for i := range 3 {
+		p := s.start("chat", "--echo")
+		p.write(fmt.Sprintf("Remember that heron %d sleeps in the reeds.", i))
+		all = append(all, p)
+	}
+	for _, p := range all {
+		p.waits(p.out, "I have remembered it")
+		p.in.Close()
+		if code, _ := p.ends(); code != exitOK {
+			t.Errorf("exit %d: %q", code, p.said)
+		}
+	}
+	for i := range all {
+		if n := strings.Count(s.day(), fmt.Sprintf("heron %d sleeps", i)); n != 1 {
+			t.Errorf("heron %d is there %d times: %s", i, n, s.day())
+		}
+	}
 }
 
 func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {

@@ -113,7 +113,7 @@ func (a *app) improve(ctx context.Context, c *client) error {
 }
 
 // own opens the index for writing, or returns a client of a daemon that has taken it meanwhile. Who has to write waits
-// for another owner, at most lockWait, and who adds notes until that of another can be read.
+// for another owner, at most lockWait, and all others until that of another can be read.
 func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, n need) (*client, error) {
 	end := time.Now().Add(lockWait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
@@ -125,12 +125,15 @@ func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, 
 		if c, again := a.daemon(ctx, conf, place.Agent); c != nil || again != nil {
 			return c, again
 		}
-		if n == toRead || n == toWriteNow {
+		if n == toWriteNow {
 			return nil, err
 		}
-		if n == toAppend {
+		if n <= toAppend {
 			// That fails only while the owner makes the index.
 			if c, reading := a.open(ctx, conf, place, true); reading == nil {
+				if n == toRead {
+					a.notice("%v; reading it as it stands", err)
+				}
 				return c, nil
 			}
 		}

@@ -79,7 +79,8 @@ async function makeRoom(text) {
   cycle ??= (await sidecar.CheckFlush({session})).next_cycle;
   let due = await check(text);
   try {
-    while ((due.flush || due.unfinished) && await flush()) due = await check(text);
+    // Right before the compaction, not at due.flush already: in a small window it takes more than came since.
+    while ((due.compact || due.unfinished) && await flush()) due = await check(text);
   } catch (err) { // a flush that fails keeps no history from being compacted
     tell(err);
   }

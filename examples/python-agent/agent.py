@@ -94,7 +94,8 @@ class Agent:
             self.cycle = self.kioku.CheckFlush(session=SESSION).next_cycle
         check = self.check(text)
         try:
-            while (check.flush or check.unfinished) and self.flush():
+            # Right before the compaction, not at check.flush already: in a small window it takes more than came since.
+            while (check.compact or check.unfinished) and self.flush():
                 check = self.check(text)
         except Exception as e:  # a flush that fails keeps no history from being compacted
             tell(e)

@@ -32,7 +32,7 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome {
 	v := c.opt.Session.View()
 	if len(c.unfinished) == 0 && v.Flushed == len(v.Messages) {
-		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said since the last one"}
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said since the last flush"}
 	}
 	t := c.begin(c.assemble(ctx, "", true), each)
 	before := t.resumeAll(ctx)

@@ -30,7 +30,7 @@ func TestAFlushThatIsAskedForIsOfWhatWasSaidSinceTheLastOne(t *testing.T) {
 	if out.Outcome != session.FlushDone || len(out.Notes) != 1 || w.notes.text() != "The tea is green.\nThe cups are blue." {
 		t.Errorf("again: %+v, stored %q", out, w.notes.text())
 	}
-	if again := c.Flush(t.Context(), nil); again.Outcome != session.FlushSkipped || !strings.Contains(again.Reason, "already") {
+	if again := c.Flush(t.Context(), nil); again.Outcome != session.FlushSkipped || !strings.Contains(again.Reason, "since the last flush") {
 		t.Errorf("nothing said since: %+v", again)
 	}
 	if s := c.Status(); s.Flush == nil || s.Flush.Outcome != session.FlushDone || s.Usage != out.Usage {

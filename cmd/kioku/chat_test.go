@@ -119,7 +119,7 @@ func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
 	got.shows(t, exitOK,
 		"You are patient.\n", "brew  How to make tea.\n", "left out: broken", "The task runner is called tanuki.\n", "· the memory holds ",
 		" 1. ", "## Personality\n", "<recalled-memories id=", "SOUL.md              17        16\n", "IDENTITY.md           0         0  missing\n",
-		"window     ", "thresholds memories are stored at ", "· nothing to compact", "· flush skipped: nothing was said since the last one\n",
+		"window     ", "thresholds memories are stored at ", "· nothing to compact", "· flush skipped: nothing was said since the last flush\n",
 		"/search QUERY        search the memory\n", "* ", "· session ",
 	)
 	if asked := p.asked(); len(asked) > 0 {

@@ -37,12 +37,15 @@ const (
 )
 
 // Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, fsyncs it, and starts a sync, so
-// that the note is found soon, without waiting for it. The day is that of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a long-term one a bullet.
+// that the note is found soon, without waiting for it. Where the index is read only and Options.Appends is set, its owner
+// finds the note. The day is that of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a
+// long-term one a bullet.
 //
 // The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
 // a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index. The
 // source of a note stands in the same comment, which no search finds or shows; it does not make another note of a text.
-// Append returns a *search.InputError for a note that is blank, too long or no valid text.
+// Append returns a *search.InputError for a note that is blank, too long or no valid text, ErrReadOnly where the memory was
+// opened so, ErrNotWritable where this user may not write to the workspace, and ErrUnavailable where it is gone or full.
 func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 	if err := m.enter(); err != nil {
 		return Appended{}, err

@@ -279,6 +279,28 @@ func TestAnAppendedNoteIsFoundSoon(t *testing.T) {
 	}
 }
 
+// Hazard A11: who reads the index of another process adds notes all the same, and that process finds them.
+func TestANoteBesideTheOwnerOfTheIndexIsFoundByTheOwner(t *testing.T) {
+	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
+	owner := synced(t, Options{Workspace: ws, State: state})
+	beside := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true, Appends: true})
+	a := note(t, beside, Note{Text: "The windmill was painted green."})
+	if again := note(t, beside, Note{Text: "The windmill was painted green."}); !again.Deduplicated {
+		t.Errorf("written twice: %+v", again)
+	}
+	if _, err := beside.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("it may sync: %v", err)
+	}
+	if _, err := owner.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*Memory{owner, beside} {
+		if got := find(t, m, "windmill"); len(got) != 1 || got[0] != a.Path {
+			t.Errorf("found %v", got)
+		}
+	}
+}
+
 // Hazard B17: a named pipe in the place of a day file keeps no note from being written, nor does it hang.
 func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
 	ws := t.TempDir()

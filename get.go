@@ -22,9 +22,10 @@ const (
 	maxPathBytes = 4096
 )
 
-// Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are brought into it; beyond the end of the
-// file the text is empty. A line longer than 12,000 characters is cut. Get returns a *search.InputError for a path that
-// could never name a memory file, and ErrNotFound for one that is missing or lies outside of the memory.
+// Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are
+// brought into it; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
+// *search.InputError for a path that could never name a memory file, and ErrNotFound for one that is missing or lies outside
+// of the memory.
 func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) {
 	if err := m.enter(); err != nil {
 		return Excerpt{}, err

@@ -181,9 +181,10 @@ func CheckAgent(id string) error {
 
 // Open opens the memory of an agent and takes its index for this process. It does not sync; call Sync or Watch.
 //
-// An index that shows damage when it is opened is set aside as *.corrupt-<time> and made anew; one of an older schema or of another workspace is
-// emptied but for its embedding cache. Open returns ErrLocked where another process owns the index, and ErrNewerSchema
-// and ErrForeignFile where the file must not be touched.
+// An index that shows damage when it is opened is set aside as *.corrupt-<time> and made anew; one of an older schema or of
+// another workspace is emptied but for its embedding cache. Open returns ErrLocked where another process owns the index,
+// and ErrNewerSchema and ErrForeignFile where the file must not be touched. With Options.ReadOnly it takes nothing and
+// changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
 	opt = opt.withDefaults()
 	if err := CheckAgent(opt.Agent); err != nil {

@@ -25,10 +25,12 @@ const noReply = "NO_REPLY"
 //   - "remember ...", "...を覚えて" and "记住..." call memory_append, "search ...", "...を検索" and "搜索..." memory_search, where
 //     these tools are offered; the answer after it tells the result.
 //   - A message that contains NO_REPLY, where memory_append is offered, stores what users have stated before it and what is
-//     not stored yet, several facts in a note where there are many, and then answers NO_REPLY. A fact is a sentence of some length in which users speak
-//     of themselves or name something ("My cat, Rex, lives in Xiamen.", "我的猫叫豆豆。", "私の猫の名前は豆です。"), with the
-//     sentences that go on with it ("It is called Rex."). Questions, commands and small talk are none.
-//   - A request for a summary, without tools or with sections in the last message, is answered with the sections that it names and with the literal identifiers.
+//     not stored yet, several facts in a note where there are many, and then answers NO_REPLY. A fact is a sentence of some
+//     length in which users speak of themselves or name something ("My cat, Rex, lives in Xiamen.", "我的猫叫豆豆。",
+//     "私の猫の名前は豆です。"), with the sentences that go on with it ("It is called Rex."). Questions, commands and small talk
+//     are none.
+//   - A request for a summary, without tools or with sections in the last message, is answered with the sections that it
+//     names and with the literal identifiers.
 //   - A request with a schema is answered with the smallest value that fits it.
 //   - Otherwise it quotes the first recalled memory of the system prompt with its source, or says that there is none.
 type Echo struct {

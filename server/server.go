@@ -116,7 +116,8 @@ func (s *Server) Panics() int64 { return s.panics.Load() }
 
 // Serve answers on the listeners until ctx is done, and closes them. Then health tells NOT_SERVING, streams end,
 // and running calls may go on for Options.Grace before they are cut off. It returns nil after such an end, and an
-// error where a listener fails or must not be served, or there is neither a memory nor a sidecar. A server that has ended does not serve again.
+// error where a listener fails or must not be served, or there is neither a memory nor a sidecar. A server that has ended
+// does not serve again.
 func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 	defer func() {
 		for _, l := range listeners {

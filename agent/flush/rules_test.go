@@ -182,3 +182,14 @@ func TestSettingsAreNamedAsInTheConfiguration(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// AgentService tells agents that in wide windows what is said between the flush and the compaction of a cycle stays.
+func TestWhatComesBetweenFlushAndCompactionStaysInWideWindows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		window := rapid.IntRange(64_000, 2_000_000).Draw(t, "window")
+		d := flush.Defaults().Decide(flush.State{Window: window})
+		if recent, _ := flush.Defaults().Keep(window); recent < 4*(d.CompactAt-d.FlushAt) {
+			t.Errorf("of a window of %d tokens %d stay, and %d come between", window, recent, d.CompactAt-d.FlushAt)
+		}
+	})
+}

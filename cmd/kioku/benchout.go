@@ -19,7 +19,8 @@ type resultFiles struct {
 	texts map[string]*bytes.Buffer
 }
 
-// newResultFiles makes the folder that path names. No file may lie in a set that is read, other included where it is not nil. One file takes several sets only where no two questions share an id,
+// newResultFiles makes the folder that path names. No file may lie in a set that is read, other included where it is not
+// nil. One file takes several sets only where no two questions share an id,
 // as a scorer finds a question by its id.
 func newResultFiles(path string, folder bool, sets []bench.Set, other *bench.Set) (*resultFiles, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

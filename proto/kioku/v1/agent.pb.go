@@ -1624,7 +1624,8 @@ func (x *CheckFlushRequest) GetForced() bool {
 
 type CheckFlushResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Flush before the next request.
+	// Flush before the next request. It is said a little before compact is. What comes after the flush of a cycle must stay in
+	// the cycle's compaction, as it does in a window of 64,000 tokens and more; in a smaller one flush when compact is true.
 	Flush bool `protobuf:"varint,1,opt,name=flush,proto3" json:"flush,omitempty"`
 	// Compact before the next request, after the flush.
 	Compact bool `protobuf:"varint,2,opt,name=compact,proto3" json:"compact,omitempty"`

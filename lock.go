@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"kioku/memory"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func lockFile(path string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: %s holds %s", ErrLocked, lockHolder(f), path)
+			return nil, fmt.Errorf("%w: %s holds %s", memory.ErrLocked, lockHolder(f), path)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -101,7 +102,7 @@ func (a *app) improve(ctx context.Context, c *client) error {
 		return err
 	}
 	better, err := a.connectTo(ctx, conf, c.agent, toWriteNow)
-	if errors.Is(err, kioku.ErrLocked) {
+	if errors.Is(err, memory.ErrLocked) {
 		return nil
 	}
 	if err != nil {
@@ -118,7 +119,7 @@ func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, 
 	end := time.Now().Add(lockWait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
 		c, err := a.open(ctx, conf, place, false)
-		if !errors.Is(err, kioku.ErrLocked) {
+		if !errors.Is(err, memory.ErrLocked) {
 			return c, err
 		}
 		// The owner may be a daemon that listens only now.
@@ -152,7 +153,7 @@ func (a *app) own(ctx context.Context, conf *config.Config, place config.Place, 
 // readable reports whether an index that could not be opened for writing may be read still: another process owns it, or
 // this user may not write.
 func readable(err error) bool {
-	return errors.Is(err, kioku.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	return errors.Is(err, memory.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // open opens the memory in this process.

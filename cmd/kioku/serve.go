@@ -22,7 +22,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/server"
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
 // closeWait bounds giving the indexes back after the last call has ended.

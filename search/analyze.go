@@ -28,7 +28,7 @@ func Analyze(text string) []string {
 	a := newAnalyzer()
 	defer a.release()
 	a.add(text)
-	return a.list()
+	return a.terms()
 }
 
 // ChunkTerms returns the terms by which a chunk is found: those of its heading path, its date and its text.
@@ -36,7 +36,7 @@ func ChunkTerms(headings, date, text string) []string {
 	a := newAnalyzer()
 	defer a.release()
 	a.addChunk(headings, date, text)
-	return a.list()
+	return a.terms()
 }
 
 // kind tells how a token came about.
@@ -72,41 +72,8 @@ type analyzer struct {
 	norm, low string
 	pos       int32
 	stems     map[string]string
-	// starts, where it is not nil, leaves words unstemmed whose stem nobody asks for.
-	starts *starts
-}
-
-// starts knows how the terms begin that somebody asks for. A stem begins with the two first letters of its word, or is
-// the first one alone, or has i for a y (ays, ai), so that a word with another beginning has no stem among those terms.
-type starts struct {
-	one [4]uint64    // a bit for each letter that is a term
-	two [1024]uint64 // a bit for each pair of letters that a term begins with
-}
-
-// noStarts admits nothing: no word is stemmed.
-var noStarts starts
-
-// add makes s know a term.
-func (s *starts) add(term string) {
-	if len(term) == 1 {
-		s.one[term[0]>>6] |= 1 << (term[0] & 63)
-		return
-	}
-	s.addPair(term[0], term[1])
-	if term[1] == 'i' {
-		s.addPair(term[0], 'y')
-	}
-}
-
-func (s *starts) addPair(a, b byte) {
-	pair := uint16(a)<<8 | uint16(b)
-	s.two[pair>>6] |= 1 << (pair & 63)
-}
-
-// admits reports whether the stem of a word of two letters or more may be one of the terms.
-func (s *starts) admits(word string) bool {
-	pair := uint16(word[0])<<8 | uint16(word[1])
-	return s.one[word[0]>>6]&(1<<(word[0]&63)) != 0 || s.two[pair>>6]&(1<<(pair&63)) != 0
+	// filter leaves words unstemmed whose stem nobody asks for; nil admits all words.
+	filter *stemFilter
 }
 
 // analyzers keeps buffers and stems from one call to the next; what it holds never changes a result.
@@ -120,8 +87,17 @@ func newAnalyzer() *analyzer {
 
 func (a *analyzer) release() {
 	a.reset()
-	a.starts = nil
+	a.filter = nil
 	analyzers.Put(a)
+}
+
+// stemOnly leaves words unstemmed whose stem is certainly none of the terms, until the analyzer is released. It saves the
+// time of stemming where only some terms are looked for; without terms, no word is stemmed.
+func (a *analyzer) stemOnly(terms ...string) {
+	a.filter = &stemNothing
+	if len(terms) > 0 {
+		a.filter = newStemFilter(terms)
+	}
 }
 
 func (a *analyzer) reset() {
@@ -132,7 +108,7 @@ func (a *analyzer) reset() {
 	}
 }
 
-func (a *analyzer) list() []string {
+func (a *analyzer) terms() []string {
 	terms := make([]string, len(a.tokens))
 	for i, t := range a.tokens {
 		terms[i] = t.term
@@ -317,7 +293,7 @@ func (a *analyzer) append(start, end int, k kind, english bool) {
 	if len(term) > maxTermBytes {
 		term = cut(term, maxTermBytes)
 	} else if english {
-		term = a.stem(term)
+		term = a.stemEnglish(term)
 	}
 	pos := a.pos
 	if k == whole && len(a.tokens) > 0 {
@@ -336,9 +312,17 @@ func (a *analyzer) firstPart(start int) int32 {
 	return a.pos
 }
 
-// stem returns the stem of an English word in lower case.
+// stem returns the stem of a word in lower case. A word with other letters than ASCII is its own stem.
 func (a *analyzer) stem(w string) string {
-	if len(w) < 3 || a.starts != nil && !a.starts.admits(w) {
+	if !asciiLetters(w) {
+		return w
+	}
+	return a.stemEnglish(w)
+}
+
+// stemEnglish returns the stem of a word of ASCII letters in lower case.
+func (a *analyzer) stemEnglish(w string) string {
+	if len(w) < 3 || a.filter != nil && !a.filter.admits(w) {
 		return w
 	}
 	if s, ok := a.stems[w]; ok {

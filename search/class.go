@@ -78,5 +78,11 @@ func asciiLetters(s string) bool {
 	return true
 }
 
+// startsUpper reports whether a text begins with a capital letter.
+func startsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
+}
+
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }

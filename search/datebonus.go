@@ -4,36 +4,21 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // shortSpan is the most days of a span that names a day rather than a time of the year: a week.
 const shortSpan = 7
 
-// short reports whether the span is a week at most.
-func (s Span) short() bool { return s.Days() <= shortSpan }
+// isShort reports whether a span is a week at most.
+func isShort(s Span) bool { return s.Days() <= shortSpan }
 
-// within narrows a filter to the span; false where nothing is left.
-func (s Span) within(f Filter) (Filter, bool) {
+// narrow narrows a filter to a span; false where nothing is left.
+func (f Filter) narrow(s Span) (Filter, bool) {
 	f.Since = max(f.Since, s.First)
 	if f.Until == "" || s.Last < f.Until {
 		f.Until = s.Last
 	}
 	return f, f.Since <= f.Until
-}
-
-// terms returns the days of a short span as terms of the index: each chunk is indexed with its date, and a text may
-// name one.
-func (s Span) terms() []string {
-	first, err := time.Parse(time.DateOnly, s.First)
-	if err != nil {
-		return nil
-	}
-	terms := make([]string, s.Days())
-	for i := range terms {
-		terms[i] = first.AddDate(0, 0, i).Format(time.DateOnly)
-	}
-	return terms
 }
 
 // gather returns chunks of the days that the query names: those of a short span whatever they say, the best matches within
@@ -49,7 +34,7 @@ func (d dates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough 
 		return len(found), nil
 	}
 	for _, s := range d.spans {
-		narrow, ok := s.within(f)
+		narrow, ok := f.narrow(s)
 		matched := 0
 		if ok && len(t.Any) > 0 {
 			n, err := add(t, narrow, w.textPool)
@@ -60,8 +45,8 @@ func (d dates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough 
 		}
 		var err error
 		switch {
-		case s.short():
-			_, err = add(Terms{Any: s.terms()}, f, w.datePool)
+		case isShort(s):
+			_, err = add(Terms{Any: s.list()}, f, w.datePool)
 		case ok && matched < enough:
 			_, err = add(Terms{}, narrow, w.datePool)
 		}
@@ -83,7 +68,7 @@ func (d dates) addBonus(list []*candidate, w weights) {
 			}
 			bonus, confidence := w.spanBonus, w.spanConfidence
 			switch {
-			case s.short():
+			case isShort(s):
 				bonus, confidence = w.dayBonus, w.dayConfidence
 			case d.alone:
 				bonus, confidence, c.text = w.aloneBonus, w.dayConfidence, textScore{}

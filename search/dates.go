@@ -33,6 +33,19 @@ func (s Span) Days() int {
 // holds reports whether a day lies in the span; an empty one does not.
 func (s Span) holds(date string) bool { return date != "" && s.First <= date && date <= s.Last }
 
+// list returns the days of the span as YYYY-MM-DD.
+func (s Span) list() []string {
+	first, err := time.Parse(time.DateOnly, s.First)
+	if err != nil {
+		return nil
+	}
+	list := make([]string, s.Days())
+	for i := range list {
+		list[i] = first.AddDate(0, 0, i).Format(time.DateOnly)
+	}
+	return list
+}
+
 // Dates returns the days that a query names, in the order of the text: absolute or relative to the day of now, in
 // English, Japanese or Chinese. It returns nil where there are none. Expressions do not overlap.
 //
@@ -52,11 +65,8 @@ func (s Span) holds(date string) bool { return date != "" && s.First <= date && 
 // Words with another meaning (may, march, second, sat) count beside a day, a year or a preposition only. Versions,
 // times of day, numbers in identifiers, what lies in the future of now ("tomorrow", 来年5月) and what comes again and
 // again ("every Friday") are not read.
-func Dates(query string, now time.Time) []Span { return datesIn(normalize(query), now) }
-
-// datesIn is Dates for a text that is normalised.
-func datesIn(norm string, now time.Time) []Span {
-	list, _ := readDates(norm, now)
+func Dates(query string, now time.Time) []Span {
+	list, _ := readDates(normalize(query), now)
 	return list
 }
 

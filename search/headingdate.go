@@ -67,10 +67,12 @@ func headingDay(heading string) (day string, first bool) {
 	norm := normalize(heading)
 	// What means the same a lifetime later does not depend on the day of asking.
 	later := make(map[Span]bool)
-	for _, s := range datesIn(norm, date(2090, time.January, 1)) {
+	spans, _ := readDates(norm, date(2090, time.January, 1))
+	for _, s := range spans {
 		later[s] = true
 	}
-	for _, s := range datesIn(norm, date(2000, time.January, 2)) {
+	spans, _ = readDates(norm, date(2000, time.January, 2))
+	for _, s := range spans {
 		if s.First != s.Last || !later[s] {
 			continue
 		}

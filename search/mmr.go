@@ -96,7 +96,7 @@ func (s termSets) of(c *candidate) []uint32 {
 	}
 	a := newAnalyzer()
 	defer a.release()
-	a.starts = &noStarts
+	a.stemOnly()
 	a.add(c.Text)
 	set := make([]uint32, len(a.tokens))
 	for i, t := range a.tokens {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Bounds of a query.
@@ -107,11 +105,6 @@ func parseTerms(text string, dates []extent, w weights) queryTerms {
 		}
 	}
 	return q
-}
-
-func startsUpper(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsUpper(r)
 }
 
 // strings returns the terms.

@@ -89,9 +89,8 @@ func newScorer(q queryTerms, avg float64, w weights) *scorer {
 		q: q, w: w, avg: max(avg, 1), places: make(map[string]int, len(q.list)), a: newAnalyzer(),
 		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
 	}
-	s.a.starts = new(starts)
+	s.a.stemOnly(q.strings()...)
 	for i, t := range q.list {
-		s.a.starts.add(t.term)
 		s.places[t.term] = i
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)

@@ -80,9 +80,7 @@ func neighbors(word string) []string {
 	defer a.release()
 	terms := edits(word)
 	for i, w := range terms {
-		if asciiLetters(w) {
-			terms[i] = a.stem(w)
-		}
+		terms[i] = a.stem(w)
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)

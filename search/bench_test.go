@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/search/analysis"
 )
 
 // prose returns about n characters of text that differs with seed.
@@ -162,9 +163,9 @@ func median(times []time.Duration) time.Duration {
 // analyseAll analyses chunks and does nothing with their terms.
 func analyseAll(chunks []Chunk) {
 	for i := range chunks {
-		a := newAnalyzer()
-		a.addChunk(chunks[i].Headings, chunks[i].Date, chunks[i].Text)
-		a.release()
+		a := analysis.NewAnalyzer()
+		a.AddChunk(chunks[i].Headings, chunks[i].Date, chunks[i].Text)
+		a.Release()
 	}
 }
 

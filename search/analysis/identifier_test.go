@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"slices"
@@ -34,10 +34,10 @@ func TestIdentifiersAreWhatNamesOneThing(t *testing.T) {
 		"GitHub on macOS with eBay, C++ and F#":   "",
 		"昨日の会議":                                   "",
 	} {
-		a := newAnalyzer()
-		a.add(text)
-		got := slices.Compact(slices.Sorted(slices.Values(identifiers(a))))
-		a.release()
+		a := NewAnalyzer()
+		a.Add(text)
+		got := slices.Compact(slices.Sorted(slices.Values(a.Identifiers())))
+		a.Release()
 		if diff := cmp.Diff(slices.Sorted(slices.Values(strings.Fields(want))), got, cmp.Comparer(func(a, b []string) bool { return slices.Equal(a, b) })); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 // stemFilter knows how the terms begin that somebody asks for. A stem begins with the two first letters of its word, or is
 // the first one alone, or has i for a y (ays, ai), so that a word with another beginning has no stem among those terms.

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ const (
 	maxSuffix = 4
 )
 
-// identifiers returns the terms of a text that name one thing, without those that are parts of longer ones. These are:
+// Identifiers returns the terms of the texts that name one thing, without those that are parts of longer ones. These are:
 //
 //   - words in which a digit follows a letter (a828e60), hexadecimal numbers (deadbeef), numbers that are no year (4711),
 //     and words in capitals (ENOENT) unless all words are;
@@ -27,29 +27,29 @@ const (
 //   - words and numbers that signs join (INV-2026-0042, /users/x, alarm.contacts.primary), but not abbreviations (e.g.),
 //     two numbers (10:30, 1.5, 24/7), numbers that hyphens join to words (5-year-old), and two plain words with a full
 //     stop or the like between them (the end.then), unless the second may be the type of a file (boot.txt).
-func identifiers(a *analyzer) []string {
+func (a *Analyzer) Identifiers() []string {
 	var terms []string
 	shouted := a.shouted()
-	for _, t := range a.tokens {
-		part := func(o token) bool { return o.around(t) && a.names(o, shouted) }
-		if a.names(t, shouted) && !slices.ContainsFunc(a.tokens, part) {
-			terms = append(terms, t.term)
+	for _, t := range a.Tokens {
+		part := func(o Token) bool { return o.around(t) && a.names(o, shouted) }
+		if a.names(t, shouted) && !slices.ContainsFunc(a.Tokens, part) {
+			terms = append(terms, t.Term)
 		}
 	}
 	return terms
 }
 
 // names reports whether a token is an identifier; shouted says that capitals mean nothing.
-func (a *analyzer) names(t token, shouted bool) bool {
-	text := a.norm[t.start:t.end]
+func (a *Analyzer) names(t Token, shouted bool) bool {
+	text := a.Text[t.Start:t.End]
 	switch {
 	case len(text) < minIdentifier:
 		return false
-	case t.kind == whole && strings.IndexFunc(text, isJoint) >= 0:
+	case t.Kind == Whole && strings.IndexFunc(text, isJoint) >= 0:
 		return joinedName(text)
-	case t.kind == whole:
+	case t.Kind == Whole:
 		return camelName(text)
-	case t.kind != word:
+	case t.Kind != Word:
 		return false
 	}
 	return letterThenDigit(text) || isNumber(text) && !isYear(text) || isHex(text) && len(text) >= minHex ||
@@ -94,11 +94,11 @@ func camelName(text string) bool {
 }
 
 // shouted reports whether the text is several words, all of them in capitals.
-func (a *analyzer) shouted() bool {
+func (a *Analyzer) shouted() bool {
 	words := 0
-	for _, t := range a.tokens {
-		if t.leaf() {
-			if !allOf(a.norm[t.start:t.end], isUpper) {
+	for _, t := range a.Tokens {
+		if t.IsLeaf() {
+			if !allOf(a.Text[t.Start:t.End], isUpper) {
 				return false
 			}
 			words++
@@ -108,8 +108,8 @@ func (a *analyzer) shouted() bool {
 }
 
 // around reports whether t is longer than other and holds it.
-func (t token) around(other token) bool {
-	return t.start <= other.start && other.end <= t.end && t.end-t.start > other.end-other.start
+func (t Token) around(other Token) bool {
+	return t.Start <= other.Start && other.End <= t.End && t.End-t.Start > other.End-other.Start
 }
 
 // letterThenDigit tells a828e60 from 20th and 500ml.

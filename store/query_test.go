@@ -13,6 +13,7 @@ import (
 
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/search/analysis"
 )
 
 // match returns the paths of the chunks that hold any of the terms.
@@ -105,7 +106,7 @@ func TestDocFreqCountsChunks(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", nil, "harbor harbor", "harbor lantern", "港町の朝"))
 	err := s.View(t.Context(), false, func(r search.Reader) error {
-		terms := append(search.Analyze("harbor lantern nowhere"), search.Analyze("港町")...)
+		terms := append(analysis.Terms("harbor lantern nowhere"), analysis.Terms("港町")...)
 		got, err := r.DocFreq(t.Context(), terms)
 		want := map[string]int{"harbor": 2, "lantern": 1, "港町": 1}
 		if !cmp.Equal(got, want) {
@@ -121,11 +122,11 @@ func TestDocFreqCountsChunks(t *testing.T) {
 func TestDocFreqTakesAnyTermAsItStands(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", nil, `c++ /users/x <b> größe`))
-	terms := append(search.Analyze(`c++ /users/x <b> größe`), `"`, `'`, `\`, "*", "", "<none>", "größ")
+	terms := append(analysis.Terms(`c++ /users/x <b> größe`), `"`, `'`, `\`, "*", "", "<none>", "größ")
 	err := s.View(t.Context(), false, func(r search.Reader) error {
 		got, err := r.DocFreq(t.Context(), terms)
 		want := make(map[string]int)
-		for _, term := range search.Analyze(`c++ /users/x <b> größe`) {
+		for _, term := range analysis.Terms(`c++ /users/x <b> größe`) {
 			want[term] = 1
 		}
 		if !cmp.Equal(got, want) {

@@ -17,7 +17,8 @@ import (
 
 	"kioku/embed"
 	"kioku/indexer"
-	"kioku/search"
+	"kioku/search/analysis"
+	"kioku/search/dates"
 )
 
 // ReplaceFile implements indexer.Store.
@@ -136,7 +137,7 @@ func (s *Store) terms(f *indexer.File, c *indexer.Chunk) (t *indexer.Terms) {
 		}
 	}()
 	date := chunkDate(f, c)
-	terms := search.ChunkTerms(c.Headings, date, c.Text)
+	terms := analysis.ChunkTerms(c.Headings, date, c.Text)
 	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date}
 }
 
@@ -145,7 +146,7 @@ func chunkDate(f *indexer.File, c *indexer.Chunk) string {
 	if c.Date != "" {
 		return c.Date
 	}
-	return search.HeadingDate(c.Headings, f.Date)
+	return dates.OfHeadings(c.Headings, f.Date)
 }
 
 // evergreen reports whether a file does not decay: its front matter says so, or it is one of the curated files.

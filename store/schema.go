@@ -19,7 +19,7 @@ var schemaSQL string
 const (
 	// applicationID marks a database file as Kioku's: "Kiok" in ASCII.
 	applicationID = 0x4b696f6b
-	// schemaVersion goes up with every change of schema.sql or of search.ChunkTerms. An index of an older version is
+	// schemaVersion goes up with every change of schema.sql or of analysis.ChunkTerms. An index of an older version is
 	// emptied but for its vectors, which the embedding cache keeps.
 	schemaVersion = 5
 )

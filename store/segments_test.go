@@ -12,6 +12,7 @@ import (
 
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/search/analysis"
 )
 
 // words returns a file of n chunks of many words.
@@ -71,7 +72,7 @@ func ask(t *testing.T, s *Store) answers {
 	err := s.View(t.Context(), false, func(r search.Reader) (err error) {
 		var terms []string
 		for n := range uint64(200) {
-			terms = append(terms, search.Analyze(word(n*n))...)
+			terms = append(terms, analysis.Terms(word(n*n))...)
 		}
 		for _, term := range terms[100:120] {
 			if got.Ranked[term], err = r.Match(t.Context(), search.Terms{Any: []string{term}}, search.Filter{}, 50); err != nil {
@@ -174,7 +175,7 @@ func TestAMergeThatWasCutShortIsSoundAndGoesOn(t *testing.T) {
 func TestReadersAnswerWhileWordsAreMerged(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
-	term := search.Analyze(word(50))[0]
+	term := analysis.Terms(word(50))[0]
 	want := match(t, s, search.Filter{}, term)
 	merged := make(chan error, 1)
 	go func() { merged <- s.MergeSegments(t.Context()) }()

@@ -11,6 +11,7 @@ import (
 
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/search/analysis"
 )
 
 // Hazard D05: what is no unit vector does not enter the index, and the file it came with does not either.
@@ -138,7 +139,7 @@ func FuzzMatch(f *testing.F) {
 	}
 	s := fuzzStore(f)
 	f.Fuzz(func(t *testing.T, query string) {
-		terms := search.Analyze(query)
+		terms := analysis.Terms(query)
 		if len(terms) > 32 {
 			terms = terms[:32]
 		}
@@ -169,7 +170,7 @@ func TestEveryAnalysedTermIsFoundInTheIndex(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("abcXYZ019 .,-_/:@#+$%&*()[]{}<>|\\'\"`~^!?=;日本語のテスト中文한국\u3000é́ﬁ")), 1, 40, -1).Draw(rt, "text")
-		terms := search.Analyze(text)
+		terms := analysis.Terms(text)
 		if len(terms) == 0 {
 			return
 		}

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAnalyzeTerms(t *testing.T) {
+func TestTerms(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"English words are lowered and stemmed", "The Backups were restored", "the backup were restor"},
 		{"duplicates stay in order", "tea, coffee; tea", "tea coffe tea"},
@@ -60,7 +60,7 @@ func TestAnalyzeTerms(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, strings.Join(Analyze(test.text), " ")); diff != "" {
+			if diff := cmp.Diff(test.want, strings.Join(Terms(test.text), " ")); diff != "" {
 				t.Errorf("Analyze(%q) (-want +got):\n%s", test.text, diff)
 			}
 		})
@@ -78,48 +78,48 @@ func TestChunkTermsHoldHeadingsDateAndText(t *testing.T) {
 // Hazard D02: a run of a megabyte becomes one short term.
 func TestALongRunBecomesOneShortTerm(t *testing.T) {
 	for _, run := range []string{strings.Repeat("QUJD", 1<<18), strings.Repeat("é", 1<<19)} {
-		got := Analyze(run)
+		got := Terms(run)
 		if len(got) != 1 || len(got[0]) != maxTermBytes {
 			t.Errorf("%.10s...: %d terms, the first of %d bytes, want 1 of %d", run, len(got), len(got[0]), maxTermBytes)
 		}
 	}
-	if got := Analyze("a" + strings.Repeat("é", 1<<10)); len(got) != 1 || !utf8.ValidString(got[0]) {
+	if got := Terms("a" + strings.Repeat("é", 1<<10)); len(got) != 1 || !utf8.ValidString(got[0]) {
 		t.Errorf("a character was split: %q", got)
 	}
-	if got := Analyze("/" + strings.Repeat("a/", 100) + "b"); slices.ContainsFunc(got, func(s string) bool { return len(s) > 1 }) {
+	if got := Terms("/" + strings.Repeat("a/", 100) + "b"); slices.ContainsFunc(got, func(s string) bool { return len(s) > 1 }) {
 		t.Errorf("an identifier of more than %d bytes stayed whole", maxTermBytes)
 	}
 }
 
 func TestTermsOutliveTheAnalyzer(t *testing.T) {
-	got := Analyze("alpha beta")
-	Analyze("gamma delta epsilon")
+	got := Terms("alpha beta")
+	Terms("gamma delta epsilon")
 	if diff := cmp.Diff([]string{"alpha", "beta"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestAFullStemCacheChangesNothing(t *testing.T) {
-	a := newAnalyzer()
-	defer a.release()
+	a := NewAnalyzer()
+	defer a.Release()
 	for i := range maxStems + 10 {
-		a.stem("w" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676)))
+		a.Stem("w" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676)))
 	}
 	if len(a.stems) > maxStems {
 		t.Errorf("the cache holds %d stems, more than %d", len(a.stems), maxStems)
 	}
-	if got := a.stem("restored"); got != "restor" {
+	if got := a.Stem("restored"); got != "restor" {
 		t.Errorf("stem = %q", got)
 	}
 }
 
-func TestAnalyzeMayRunConcurrently(t *testing.T) {
-	want := Analyze("Backups of memorySearch 東京タワー")
+func TestTermsRunConcurrently(t *testing.T) {
+	want := Terms("Backups of memorySearch 東京タワー")
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
 			for range 100 {
-				if got := Analyze("Backups of memorySearch 東京タワー"); !slices.Equal(got, want) {
+				if got := Terms("Backups of memorySearch 東京タワー"); !slices.Equal(got, want) {
 					t.Errorf("got %q, want %q", got, want)
 				}
 			}
@@ -141,14 +141,14 @@ func TestInertRunesAreTheirOwnNFKC(t *testing.T) {
 
 func TestLowerKeepsOffsets(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if s := string(r); len(lower(s)) != len(s) {
+		if s := string(r); len(ToLower(s)) != len(s) {
 			t.Errorf("lower(%U) has another length", r)
 		}
 	}
 }
 
 // Hazard D01: whatever the text, terms hold nothing that FTS5 could take for more than a word.
-func FuzzAnalyze(f *testing.F) {
+func FuzzTerms(f *testing.F) {
 	for _, s := range []string{
 		"Hello, World", "2010年に東京で", "memorySearch.query v2.3.0 C++ /users/x a@b.c", "\x00\xff\u202e", "ｶﾞ\u3099", "İẞς", "a\u0300\u0300b",
 		"\xf2\xf2\xf2\xff\x7f\xf2\xf2\xf2\xf2\xf2\xf2ϑ", "...---...", "://", "__init__", "̈a", "😀‍😀", strings.Repeat("aB", 50),
@@ -156,7 +156,7 @@ func FuzzAnalyze(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := Analyze(text)
+		got := Terms(text)
 		for _, term := range got {
 			if err := checkTerm(term); err != "" {
 				t.Errorf("Analyze(%q): term %q %s", text, term, err)
@@ -165,7 +165,7 @@ func FuzzAnalyze(f *testing.F) {
 		if len(got) > 3*len(text) {
 			t.Errorf("%d terms from %d bytes", len(got), len(text))
 		}
-		if twice := Analyze(text + "\n" + text); !slices.Equal(twice, slices.Concat(got, got)) {
+		if twice := Terms(text + "\n" + text); !slices.Equal(twice, slices.Concat(got, got)) {
 			t.Errorf("Analyze(%q): two lines give %q", text, twice)
 		}
 	})
@@ -191,14 +191,28 @@ func checkTerm(term string) string {
 }
 
 func TestAWordWhoseStemIsAskedForIsAlwaysStemmed(t *testing.T) {
-	a := newAnalyzer()
-	defer a.release()
+	a := NewAnalyzer()
+	defer a.Release()
 	rapid.Check(t, func(t *rapid.T) {
 		w := rapid.OneOf(rapid.Just("ays"), rapid.StringMatching(`[a-z]{1,6}(s|es|ed|ing|ies|y|ational|iveness|e|l|ment)?`)).Draw(t, "word")
-		var s starts
-		s.add(a.stem(w))
-		if len(w) > 2 && !s.admits(w) {
-			t.Fatalf("the stem %q of %q would not be found", a.stem(w), w)
+		if f := newStemFilter([]string{a.Stem(w)}); len(w) > 2 && !f.admits(w) {
+			t.Fatalf("the stem %q of %q would not be found", a.Stem(w), w)
 		}
 	})
+}
+
+func BenchmarkTerms(b *testing.B) {
+	for name, text := range map[string]string{
+		"english":  strings.Repeat("They decided to keep config-v2.3 backups three weeks longer; memorySearch.query was restarted.\n", 170),
+		"japanese": strings.Repeat("会議は東京の本社で行われました。データベースを移行する金曜日に、設定を確認してください。\n", 120),
+		"base64":   strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo", 500),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Terms(text)
+			}
+		})
+	}
 }

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"unicode"
@@ -78,5 +78,12 @@ func asciiLetters(s string) bool {
 	return true
 }
 
+// StartsUpper reports whether a text begins with a capital letter.
+func StartsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 func isUpper(c byte) bool { return c >= 'A' && c <= 'Z' }
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }

@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"strings"
@@ -30,9 +30,9 @@ var plainLetters = func() (t [lastAccented + 1]string) {
 	return t
 }()
 
-// unaccented returns a word in lower case with its Latin letters as they are written without accents: zurich for zürich,
-// strasse for straße, lodz for łódź. Other alphabets stay as they are, since their marks make other letters (й, が).
-func unaccented(word string) string {
+// Unaccented returns a word in lower case with its Latin letters written without accents: zurich for zürich, strasse for
+// straße, lodz for łódź. Other alphabets are left alone, because their marks make different letters (й, が).
+func Unaccented(word string) string {
 	if !mayHoldAccents(word) {
 		return word
 	}

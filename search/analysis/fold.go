@@ -1,4 +1,4 @@
-package search
+package analysis
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalize returns text in NFKC, without characters that nobody sees (soft hyphens, joiners, variation selectors).
-// Letters whose lower case has another length are replaced here, so that lower keeps every byte in its place.
-func normalize(text string) string {
+// Normalize returns text in NFKC, without invisible characters (soft hyphens, joiners, variation selectors). Letters whose
+// lower case has another length are replaced, so that ToLower keeps every byte in its place.
+func Normalize(text string) string {
 	if isASCII(text) {
 		return text
 	}
@@ -80,8 +80,8 @@ func mapRare(r rune) rune {
 	return r
 }
 
-// lower returns text in lower case; every rune stays at its offset.
-func lower(text string) string {
+// ToLower returns a normalised text in lower case; every rune stays at its offset.
+func ToLower(text string) string {
 	if !isASCII(text) {
 		return strings.Map(lowerRune, text)
 	}

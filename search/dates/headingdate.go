@@ -1,20 +1,22 @@
-package search
+package dates
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"kioku/search/analysis"
 )
 
-// HeadingDate returns the day (YYYY-MM-DD) that a heading path names, "" where it names none. The deepest heading that
+// OfHeadings returns the day (YYYY-MM-DD) that a heading path names, "" where it names none. The deepest heading that
 // begins with a day and its year tells it ("## 2023-05-08", "## Monday, May 8, 2023", "## 2023年5月8日 会議"); fallback
 // is the date of the file, and only where that is empty too does a day elsewhere in a heading count.
-func HeadingDate(headings, fallback string) string {
+func OfHeadings(headings, fallback string) string {
 	path := strings.Split(headings, " > ")
 	var inner string
 	for i := len(path) - 1; i >= 0; i-- {
-		day, first := headingDay(path[i])
+		day, first := OfHeading(path[i])
 		if first {
 			return day
 		}
@@ -31,9 +33,9 @@ func HeadingDate(headings, fallback string) string {
 // eras and the like begin a year that is not written in four digits.
 var eras = []string{"令和", "平成", "昭和", "大正", "〇"}
 
-// mayTellYear reports whether a heading holds four digits side by side or the name of an era. Most headings don't, and a
-// search looks at hundreds.
-func mayTellYear(heading string) bool {
+// MayNameYear reports whether a heading contains four adjacent digits or the name of an era. Most headings don't, and a
+// search looks at hundreds of them.
+func MayNameYear(heading string) bool {
 	digits := 0
 	for i := range len(heading) {
 		if heading[i] < '0' || heading[i] > '9' {
@@ -51,10 +53,10 @@ var beforeDay = regexp.MustCompile(`(?i)^[\s#*_(\[]*(?:(?:mon|tue|wed|thu|fri|sa
 // plainDay matches the usual heading of a day, with no other number in it.
 var plainDay = regexp.MustCompile(`^#* *(\d{4}-\d\d-\d\d)(?:[^0-9A-Za-z/_@-][^0-9年月日]*)?$`)
 
-// headingDay returns the one day that a heading names with its year; first says that it begins with it. It returns ""
+// OfHeading returns the one day that a heading names with its year; first says that the heading begins with it. It returns ""
 // for no day and for several.
-func headingDay(heading string) (day string, first bool) {
-	if !mayTellYear(heading) {
+func OfHeading(heading string) (day string, first bool) {
+	if !MayNameYear(heading) {
 		return "", false
 	}
 	if m := plainDay.FindStringSubmatch(strings.TrimSpace(heading)); m != nil {
@@ -64,20 +66,22 @@ func headingDay(heading string) (day string, first bool) {
 		}
 		return m[1], true
 	}
-	norm := normalize(heading)
+	norm := analysis.Normalize(heading)
 	// What means the same a lifetime later does not depend on the day of asking.
 	later := make(map[Span]bool)
-	for _, s := range datesIn(norm, date(2090, time.January, 1)) {
+	spans, _ := Find(norm, date(2090, time.January, 1))
+	for _, s := range spans {
 		later[s] = true
 	}
-	for _, s := range datesIn(norm, date(2000, time.January, 2)) {
+	spans, _ = Find(norm, date(2000, time.January, 2))
+	for _, s := range spans {
 		if s.First != s.Last || !later[s] {
 			continue
 		}
 		if day != "" {
 			return "", false
 		}
-		day, first = s.First, beforeDay.MatchString(norm[:s.start])
+		day, first = s.First, beforeDay.MatchString(norm[:s.Start])
 	}
 	return day, first
 }

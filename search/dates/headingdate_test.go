@@ -1,4 +1,4 @@
-package search
+package dates
 
 import "testing"
 
@@ -28,7 +28,7 @@ func TestHeadingDateTakesTheDeepestHeadingThatBeginsWithADay(t *testing.T) {
 		{"", "2024-01-01", "2024-01-01"},
 	}
 	for _, test := range tests {
-		if got := HeadingDate(test.headings, test.fallback); got != test.want {
+		if got := OfHeadings(test.headings, test.fallback); got != test.want {
 			t.Errorf("HeadingDate(%q, %q) = %q, want %q", test.headings, test.fallback, got, test.want)
 		}
 	}
@@ -39,7 +39,7 @@ func FuzzHeadingDate(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, headings string) {
-		if day := HeadingDate(headings, ""); day != "" && len(day) != len("2023-05-08") {
+		if day := OfHeadings(headings, ""); day != "" && len(day) != len("2023-05-08") {
 			t.Errorf("%q names %q", headings, day)
 		}
 	})
@@ -50,8 +50,8 @@ func TestOnlyAHeadingWithAYearIsRead(t *testing.T) {
 		"## 2026-01-20": true, "## 12026": true, "## 令和8年1月20日": true, "## 二〇二六年": true,
 		"## 09:00 - topic": false, "## 202 6": false, "## May 8": false, "": false, "## ２０２６": false,
 	} {
-		if got := mayTellYear(heading); got != want {
-			t.Errorf("mayTellYear(%q) = %v", heading, got)
+		if got := MayNameYear(heading); got != want {
+			t.Errorf("MayNameYear(%q) = %v", heading, got)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func BenchmarkHeadingDate(b *testing.B) {
 	for name, heading := range map[string]string{"plain": "## 2023-05-08 Standup", "words": "## Monday, May 8, 2023", "none": "## Kettles"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				HeadingDate(heading, "")
+				OfHeadings(heading, "")
 			}
 		})
 	}

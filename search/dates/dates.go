@@ -1,10 +1,12 @@
-package search
+package dates
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"kioku/search/analysis"
 )
 
 // Span is a run of days that a query names, both ends included, as YYYY-MM-DD.
@@ -12,28 +14,42 @@ type Span struct {
 	First, Last string
 	// Text is the expression in NFKC.
 	Text string
-	extent
-	// numeric expressions (20260320) may also be the name of something else.
-	numeric bool
+	// Extent is the place of the expression.
+	Extent
+	// Numeric expressions (20260320) may also be the name of something else.
+	Numeric bool
 }
 
-// extent is where an expression stands: byte offsets in the normalised query.
-type extent struct{ start, end int }
+// Extent is the place of an expression: byte offsets in the normalised text.
+type Extent struct{ Start, End int }
 
-// meets reports whether a part of the bytes [from,to) lies within.
-func (e extent) meets(from, to int) bool { return from < e.end && e.start < to }
+// Overlaps reports whether the extent and the bytes [from,to) have a byte in common.
+func (e Extent) Overlaps(from, to int) bool { return from < e.End && e.Start < to }
 
-// Days is how many days the span holds, at least 1.
-func (s Span) Days() int {
+// Len returns the number of days in the span, at least 1.
+func (s Span) Len() int {
 	first, _ := time.Parse(time.DateOnly, s.First)
 	last, _ := time.Parse(time.DateOnly, s.Last)
 	return int((last.Unix()-first.Unix())/(24*60*60)) + 1
 }
 
-// holds reports whether a day lies in the span; an empty one does not.
-func (s Span) holds(date string) bool { return date != "" && s.First <= date && date <= s.Last }
+// Contains reports whether a day (YYYY-MM-DD) lies in the span; an empty date does not.
+func (s Span) Contains(date string) bool { return date != "" && s.First <= date && date <= s.Last }
 
-// Dates returns the days that a query names, in the order of the text: absolute or relative to the day of now, in
+// Days returns all days of the span as YYYY-MM-DD.
+func (s Span) Days() []string {
+	first, err := time.Parse(time.DateOnly, s.First)
+	if err != nil {
+		return nil
+	}
+	list := make([]string, s.Len())
+	for i := range list {
+		list[i] = first.AddDate(0, 0, i).Format(time.DateOnly)
+	}
+	return list
+}
+
+// Parse returns the days that a text names, in the order of the text: absolute or relative to the day of now, in
 // English, Japanese or Chinese. It returns nil where there are none. Expressions do not overlap.
 //
 // What they mean, in every language:
@@ -52,17 +68,15 @@ func (s Span) holds(date string) bool { return date != "" && s.First <= date && 
 // Words with another meaning (may, march, second, sat) count beside a day, a year or a preposition only. Versions,
 // times of day, numbers in identifiers, what lies in the future of now ("tomorrow", 来年5月) and what comes again and
 // again ("every Friday") are not read.
-func Dates(query string, now time.Time) []Span { return datesIn(normalize(query), now) }
-
-// datesIn is Dates for a text that is normalised.
-func datesIn(norm string, now time.Time) []Span {
-	list, _ := readDates(norm, now)
+func Parse(text string, now time.Time) []Span {
+	list, _ := Find(analysis.Normalize(text), now)
 	return list
 }
 
-// readDates returns the days that a normalised text names, and where it names days that no calendar has.
-func readDates(norm string, now time.Time) ([]Span, []extent) {
-	low := lower(norm)
+// Find returns the days that a text names, as Parse does, and the places where it names days that no calendar has. The
+// text is normalised by [analysis.Normalize].
+func Find(norm string, now time.Time) (spans []Span, impossible []Extent) {
+	low := analysis.ToLower(norm)
 	var found []dated
 	for _, language := range []struct {
 		hints *regexp.Regexp
@@ -86,16 +100,15 @@ func readDates(norm string, now time.Time) ([]Span, []extent) {
 		return b.end - a.end
 	})
 	var real []dated
-	var impossible []extent
 	for _, d := range withoutOverlaps(found) {
 		if d.impossible {
-			impossible = append(impossible, extent{d.start, d.end})
+			impossible = append(impossible, Extent{d.start, d.end})
 		} else {
 			real = append(real, d)
 		}
 	}
 	list := neighbours(low, real, today(now))
-	return spans(norm, ranges(low, list, today(now))), impossible
+	return toSpans(norm, ranges(low, list, today(now))), impossible
 }
 
 // dated is an expression at its place in a text.
@@ -117,8 +130,8 @@ func withoutOverlaps(list []dated) []dated {
 	return kept
 }
 
-// spans writes the days down.
-func spans(norm string, list []dated) []Span {
+// toSpans writes the days down.
+func toSpans(norm string, list []dated) []Span {
 	var out []Span
 	for _, d := range list {
 		if d.first.Year() < 1 || d.last.Year() > 9999 {
@@ -126,7 +139,7 @@ func spans(norm string, list []dated) []Span {
 		}
 		out = append(out, Span{
 			First: d.first.Format(time.DateOnly), Last: d.last.Format(time.DateOnly),
-			Text: strings.TrimSpace(norm[d.start:d.end]), extent: extent{d.start, d.end}, numeric: d.numeric,
+			Text: strings.TrimSpace(norm[d.start:d.end]), Extent: Extent{d.start, d.end}, Numeric: d.numeric,
 		})
 	}
 	return out
@@ -183,7 +196,7 @@ func (m match) start() int {
 // capital reports whether a named group begins with a capital letter.
 func (m match) capital(name string) bool {
 	i := m.rule.re.SubexpIndex(name)
-	return i >= 0 && m.at[2*i] >= 0 && startsUpper(m.norm[m.at[2*i]:])
+	return i >= 0 && m.at[2*i] >= 0 && analysis.StartsUpper(m.norm[m.at[2*i]:])
 }
 
 // before and after are the text around the expression.
@@ -224,6 +237,8 @@ func (m match) standsAlone() bool {
 // isoClock is what follows the day in 2023-05-08T10:00.
 var isoClock = regexp.MustCompile(`^t\d\d:?\d\d`)
 
+func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
+
 func isASCIIWord(c byte) bool {
-	return isLower(c) || isUpper(c) || c >= '0' && c <= '9' || c == '_'
+	return isLower(c) || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }

@@ -1,4 +1,4 @@
-package search
+package dates
 
 import "testing"
 
@@ -98,7 +98,7 @@ func TestAnApproximateNumberIsASpan(t *testing.T) {
 	})
 }
 
-func TestDatesReadsNumbersAndUnits(t *testing.T) {
+func TestParseReadsNumbersAndUnits(t *testing.T) {
 	checkDates(t, []dateCase{
 		{"2024-03-13", "twenty days ago", "2024-02-22"},
 		{"2024-03-13", "thirty days ago", "2024-02-12"},
@@ -119,7 +119,7 @@ func TestDatesReadsNumbersAndUnits(t *testing.T) {
 	})
 }
 
-func TestDatesReadsQuarters(t *testing.T) {
+func TestParseReadsQuarters(t *testing.T) {
 	checkDates(t, []dateCase{
 		{"2024-03-13", "the Q1 goals", "2024-01-01..2024-03-31"},
 		{"2024-03-13", "in Q2", "2023-04-01..2023-06-30"},

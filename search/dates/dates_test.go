@@ -1,4 +1,4 @@
-package search
+package dates
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func checkDates(t *testing.T, cases []dateCase) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, s := range Dates(c.query, now.Add(12*time.Hour)) {
+		for _, s := range Parse(c.query, now.Add(12*time.Hour)) {
 			if s.First == s.Last {
 				got = append(got, s.First)
 			} else {
@@ -34,7 +34,7 @@ func checkDates(t *testing.T, cases []dateCase) {
 }
 
 // 2024-03-13 is a Wednesday, 2024-03-11 a Monday, 2024-03-17 a Sunday.
-func TestDatesReadsEnglish(t *testing.T) {
+func TestParseReadsEnglish(t *testing.T) {
 	checkDates(t, []dateCase{
 		{"2024-03-13", "what did we decide today?", "2024-03-13"},
 		{"2024-03-13", "what did I cook last night", "2024-03-12"},
@@ -109,7 +109,7 @@ func TestDatesReadsEnglish(t *testing.T) {
 	})
 }
 
-func TestDatesReadsJapanese(t *testing.T) {
+func TestParseReadsJapanese(t *testing.T) {
 	checkDates(t, []dateCase{
 		{"2024-03-13", "今日の予定", "2024-03-13"},
 		{"2024-03-01", "昨日何を食べた？", "2024-02-29"},
@@ -160,7 +160,7 @@ func TestDatesReadsJapanese(t *testing.T) {
 	})
 }
 
-func TestDatesReadsChinese(t *testing.T) {
+func TestParseReadsChinese(t *testing.T) {
 	checkDates(t, []dateCase{
 		{"2024-03-13", "今天我们聊了什么", "2024-03-13"},
 		{"2024-03-01", "昨天的晚饭", "2024-02-29"},
@@ -205,7 +205,7 @@ func TestDatesReadsChinese(t *testing.T) {
 	})
 }
 
-func TestDatesLeavesOtherWordsAlone(t *testing.T) {
+func TestParseLeavesOtherWordsAlone(t *testing.T) {
 	for _, query := range []string{
 		"may I march with you", "it may be the second one", "the band on the march", "she sat on the sun deck",
 		"you may 8 times out of ten", "May I ask Mark about April", "June and August are her children", "mar the sep tag",
@@ -216,19 +216,19 @@ func TestDatesLeavesOtherWordsAlone(t *testing.T) {
 		"明日の予定", "毎週月曜日", "5か月", "三日間", "来週の金曜", "5日間", "日本の年号", "上海から", "先生", "前日", "十年間",
 		"明天", "每周三", "一周三次", "下周五", "月亮", "年轻人", "一个月", "上海", "前面", "周围", "13月40日", "0月0日", "",
 	} {
-		if got := Dates(query, time.Date(2024, 3, 13, 0, 0, 0, 0, time.UTC)); got != nil {
+		if got := Parse(query, time.Date(2024, 3, 13, 0, 0, 0, 0, time.UTC)); got != nil {
 			t.Errorf("%q names %+v", query, got)
 		}
 	}
 }
 
-func TestDatesTakesTheDayOfTheAskersZone(t *testing.T) {
+func TestParseTakesTheDayOfTheAskersZone(t *testing.T) {
 	tokyo := time.FixedZone("JST", 9*60*60)
 	now := time.Date(2024, 3, 12, 20, 0, 0, 0, time.UTC)
-	if got := Dates("yesterday", now.In(tokyo)); len(got) != 1 || got[0].First != "2024-03-12" {
+	if got := Parse("yesterday", now.In(tokyo)); len(got) != 1 || got[0].First != "2024-03-12" {
 		t.Errorf("in Tokyo: %+v", got)
 	}
-	if got := Dates("yesterday", now); len(got) != 1 || got[0].First != "2024-03-11" || got[0].Text != "yesterday" {
+	if got := Parse("yesterday", now); len(got) != 1 || got[0].First != "2024-03-11" || got[0].Text != "yesterday" {
 		t.Errorf("in London: %+v", got)
 	}
 }
@@ -237,13 +237,13 @@ func TestSpanCountsItsDays(t *testing.T) {
 	for want, s := range map[int]Span{
 		1: {First: "2024-02-29", Last: "2024-02-29"}, 7: {First: "2024-02-26", Last: "2024-03-03"}, 366: {First: "2024-01-01", Last: "2024-12-31"},
 	} {
-		if got := s.Days(); got != want {
+		if got := s.Len(); got != want {
 			t.Errorf("%s..%s has %d days, want %d", s.First, s.Last, got, want)
 		}
 	}
 }
 
-func FuzzDates(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"between May 3 and May 8, 2023", "last week", "0001-01-01", "9999-12-31", "昭和99年2月30日から先週の金曜日まで",
 		"从二〇二三年五月二日到8日", "4999 years ago", "last 5000 months", "İ May 3\xff", "Feb 29 - Feb 28", "in 1900 to 2099",
@@ -251,31 +251,31 @@ func FuzzDates(f *testing.F) {
 		f.Add(seed, int64(1710331200))
 	}
 	f.Fuzz(func(t *testing.T, query string, unix int64) {
-		for _, s := range Dates(query, time.Unix(unix%100_000_000_000, 0).UTC()) {
-			if s.First > s.Last || s.Text == "" || s.Days() < 1 {
+		for _, s := range Parse(query, time.Unix(unix%100_000_000_000, 0).UTC()) {
+			if s.First > s.Last || s.Text == "" || s.Len() < 1 {
 				t.Errorf("%q: %+v", query, s)
 			}
 		}
 	})
 }
 
-func BenchmarkDates(b *testing.B) {
+func BenchmarkParse(b *testing.B) {
 	now := time.Date(2024, 3, 13, 0, 0, 0, 0, time.UTC)
 	for name, query := range map[string]string{
 		"none":    "Which kettle did Noor recommend for the office kitchen?",
 		"day":     "What did Noor say about the kettle on May 8th, 2023?",
 		"ja":      "先週の金曜日に買ったやかんはどこにありますか",
-		"longest": strings.Repeat("the kettle of last week, 先週の金曜 5月8日 ", MaxQueryBytes)[:MaxQueryBytes],
+		"longest": strings.Repeat("the kettle of last week, 先週の金曜 5月8日 ", 4<<10)[:4<<10],
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				Dates(query, now)
+				Parse(query, now)
 			}
 		})
 	}
 }
 
-func TestDatesReadsRollingDaysAndDigits(t *testing.T) {
+func TestParseReadsRollingDaysAndDigits(t *testing.T) {
 	checkDates(t, []dateCase{
 		{"2026-03-27", "the last 10 days", "2026-03-18..2026-03-27"},
 		{"2026-03-27", "over the past 3 weeks", "2026-03-07..2026-03-27"},
@@ -303,10 +303,10 @@ func TestImpossibleDaysAreToldApartFromWords(t *testing.T) {
 		"2026-02-30 meeting": {"2026-02-30"}, "due 31/31/2026": {"31/31/2026"}, "April 31st or 2月30日": {"April 31st", "2月30日"},
 		"call 0120-99-99": nil, "may 40": nil, "v1.2.3": nil, "2026-02-28": nil, "10月32日間": nil,
 	} {
-		_, impossible := readDates(text, date(2026, 3, 27))
+		_, impossible := Find(text, date(2026, 3, 27))
 		var got []string
 		for _, e := range impossible {
-			got = append(got, text[e.start:e.end])
+			got = append(got, text[e.Start:e.End])
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)

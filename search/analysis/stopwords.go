@@ -1,24 +1,24 @@
-package search
+package analysis
 
 import (
 	"strings"
 	"unicode"
 )
 
-// isStopWord reports whether a query term says nothing about what is looked for. w is the word before stemming, in
-// lower case, or a bigram.
-func isStopWord(w string, k kind) bool {
+// IsStopWord reports whether a query term says nothing about its subject. w is a word before stemming, in lower case, or
+// a bigram; identifiers are never stop words.
+func IsStopWord(w string, k Kind) bool {
 	switch k {
-	case gram:
+	case Gram:
 		return stopGrams[w] || strings.ContainsAny(w, askingGlyphs)
-	case whole, compound:
+	case Whole, Compound:
 		return false
 	}
 	return stopWords[w]
 }
 
 // stopWords are English words that questions and sentences are built with; single letters are what apostrophes leave.
-var stopWords = wordSet(`
+var stopWords = WordSet(`
 a an the this that these those some any each every both either neither such same own
 i me my mine myself you your yours yourself he him his himself she her hers herself it its itself
 we us our ours ourselves they them their theirs themselves one ones someone something anyone anything
@@ -36,7 +36,7 @@ tell told please know mentioned mention said say says
 `)
 
 // stopGrams are bigrams of Japanese and Chinese function words and of the phrases that questions end with.
-var stopGrams = wordSet(`
+var stopGrams = WordSet(`
 です ます でし まし すか した して する しま しょ ょう うか たか のか るか んか いか ない なか なの
 ある あり りま いる いま せん ませ って った いて いた てい とい いう うの うに
 とは には では ので のは のが のを のに から まで より など だけ たち にお おけ ける おい いて につ つい
@@ -56,8 +56,9 @@ const (
 	chineseParticles  = "的了是在與与和於于為为被及也就都而之其此所以有對对從从由將将把让讓但或曾个個"
 )
 
-// particlesOf returns the characters that mostly serve grammar in the language of a text: Japanese where it has kana.
-func particlesOf(text string) string {
+// Particles returns the characters that mostly serve grammar in the language of a text: Japanese if the text has kana,
+// Chinese otherwise.
+func Particles(text string) string {
 	if strings.ContainsFunc(text, isKana) {
 		return japaneseParticles
 	}
@@ -66,7 +67,8 @@ func particlesOf(text string) string {
 
 func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }
 
-func wordSet(words string) map[string]bool {
+// WordSet returns the set of the words in a text that are separated by white space.
+func WordSet(words string) map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields(words) {
 		set[w] = true

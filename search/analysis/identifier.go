@@ -1,8 +1,6 @@
-package search
+package analysis
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,7 +18,7 @@ const (
 	maxSuffix = 4
 )
 
-// identifiers returns the terms of a text that name one thing, without those that are parts of longer ones. These are:
+// Identifiers returns the terms of the texts that name one thing, without those that are parts of longer ones. These are:
 //
 //   - words in which a digit follows a letter (a828e60), hexadecimal numbers (deadbeef), numbers that are no year (4711),
 //     and words in capitals (ENOENT) unless all words are;
@@ -29,29 +27,29 @@ const (
 //   - words and numbers that signs join (INV-2026-0042, /users/x, alarm.contacts.primary), but not abbreviations (e.g.),
 //     two numbers (10:30, 1.5, 24/7), numbers that hyphens join to words (5-year-old), and two plain words with a full
 //     stop or the like between them (the end.then), unless the second may be the type of a file (boot.txt).
-func identifiers(a *analyzer) []string {
+func (a *Analyzer) Identifiers() []string {
 	var terms []string
 	shouted := a.shouted()
-	for _, t := range a.tokens {
-		part := func(o token) bool { return o.around(t) && a.names(o, shouted) }
-		if a.names(t, shouted) && !slices.ContainsFunc(a.tokens, part) {
-			terms = append(terms, t.term)
+	for _, t := range a.Tokens {
+		part := func(o Token) bool { return o.around(t) && a.names(o, shouted) }
+		if a.names(t, shouted) && !slices.ContainsFunc(a.Tokens, part) {
+			terms = append(terms, t.Term)
 		}
 	}
 	return terms
 }
 
 // names reports whether a token is an identifier; shouted says that capitals mean nothing.
-func (a *analyzer) names(t token, shouted bool) bool {
-	text := a.norm[t.start:t.end]
+func (a *Analyzer) names(t Token, shouted bool) bool {
+	text := a.Text[t.Start:t.End]
 	switch {
 	case len(text) < minIdentifier:
 		return false
-	case t.kind == whole && strings.IndexFunc(text, isJoint) >= 0:
+	case t.Kind == Whole && strings.IndexFunc(text, isJoint) >= 0:
 		return joinedName(text)
-	case t.kind == whole:
+	case t.Kind == Whole:
 		return camelName(text)
-	case t.kind != word:
+	case t.Kind != Word:
 		return false
 	}
 	return letterThenDigit(text) || isNumber(text) && !isYear(text) || isHex(text) && len(text) >= minHex ||
@@ -96,11 +94,11 @@ func camelName(text string) bool {
 }
 
 // shouted reports whether the text is several words, all of them in capitals.
-func (a *analyzer) shouted() bool {
+func (a *Analyzer) shouted() bool {
 	words := 0
-	for _, t := range a.tokens {
-		if t.leaf() {
-			if !allOf(a.norm[t.start:t.end], isUpper) {
+	for _, t := range a.Tokens {
+		if t.IsLeaf() {
+			if !allOf(a.Text[t.Start:t.End], isUpper) {
 				return false
 			}
 			words++
@@ -110,8 +108,8 @@ func (a *analyzer) shouted() bool {
 }
 
 // around reports whether t is longer than other and holds it.
-func (t token) around(other token) bool {
-	return t.start <= other.start && other.end <= t.end && t.end-t.start > other.end-other.start
+func (t Token) around(other Token) bool {
+	return t.Start <= other.Start && other.End <= t.End && t.End-t.Start > other.End-other.Start
 }
 
 // letterThenDigit tells a828e60 from 20th and 500ml.
@@ -147,88 +145,4 @@ func allOf(text string, f func(byte) bool) bool {
 		}
 	}
 	return true
-}
-
-// holdsTerm reports whether the candidate has the term at a place of the query.
-func (c *candidate) holdsTerm(place int) bool {
-	return place < len(c.text.counts) && c.text.counts[place] > 0
-}
-
-// namedBy reports whether the candidate holds an identifier of the query.
-func (c *candidate) namedBy(q queryTerms) bool {
-	for place, t := range q.list {
-		if t.identifier && c.holdsTerm(place) {
-			return true
-		}
-	}
-	return false
-}
-
-// gatherNamed returns chunks that hold identifiers of the query, the n best of each: beside the other words, many chunks
-// without one may match better. Only where vectors take part is an identifier kept, see keepIdentifiers.
-func (r *run) gatherNamed(ctx context.Context, rd Reader, n int) ([]int64, error) {
-	if r.vector == nil {
-		return nil, nil
-	}
-	var ids []int64
-	for _, t := range r.terms.list {
-		if !t.identifier || t.df == 0 {
-			continue
-		}
-		found, err := rd.Match(ctx, Terms{Any: []string{t.term}}, r.query.Filter, n)
-		if err != nil {
-			return nil, fmt.Errorf("match an identifier: %w", err)
-		}
-		ids = append(ids, found...)
-	}
-	return ids, nil
-}
-
-// keepIdentifiers returns chosen, at most n of a list that is ordered best first, so that a model which knows nothing of
-// the identifiers of a query cannot hide where they are: the best of the list with one that no chosen candidate holds
-// takes a free place, else that of the last which holds none. Where all chosen hold one, nothing changes. Keywords alone
-// find identifiers first by themselves.
-func (r *run) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
-	if r.mode != ModeHybrid {
-		return chosen
-	}
-	for place, t := range r.terms.list {
-		holds := func(c *candidate) bool { return c.holdsTerm(place) }
-		if !t.identifier || slices.ContainsFunc(chosen, holds) {
-			continue
-		}
-		best := slices.IndexFunc(list, holds)
-		if best < 0 {
-			continue
-		}
-		chosen = slices.Clone(chosen)
-		if len(chosen) >= n {
-			last := lastIndex(chosen, func(c *candidate) bool { return !c.namedBy(r.terms) })
-			if last < 0 {
-				return chosen
-			}
-			chosen = slices.Delete(chosen, last, last+1)
-		}
-		chosen = append(chosen, list[best])
-	}
-	return chosen
-}
-
-// allowed returns the candidates that have the score which the query asks for, all where it asks for none.
-func (r *run) allowed() []*candidate {
-	least := r.query.MinScore
-	if least == nil {
-		return r.candidates
-	}
-	return slices.DeleteFunc(slices.Clone(r.candidates), func(c *candidate) bool { return c.confidence < *least })
-}
-
-// lastIndex returns the place of the last candidate of which f is true, -1 without one.
-func lastIndex(list []*candidate, f func(*candidate) bool) int {
-	for i, c := range slices.Backward(list) {
-		if f(c) {
-			return i
-		}
-	}
-	return -1
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/indexer"
 	"kioku/internal/filelock"
+	"kioku/internal/safefile"
 )
 
 // errInUse: notes are being added to the file of a day, which must keep its name for that.
@@ -133,7 +133,7 @@ func (f *folder) keepFiles(ctx context.Context, files []string) ([]fs.FileInfo, 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		file, info, err := indexer.OpenRegular(f.root, name)
+		file, info, err := safefile.OpenRegular(f.root, name)
 		if err != nil {
 			return nil, unreadable(name, err)
 		}

@@ -10,15 +10,15 @@ import (
 	"path"
 	"syscall"
 
-	"kioku/indexer"
 	"kioku/internal/filelock"
+	"kioku/internal/safefile"
 )
 
 // lockFile opens a plain file for reading and writing and waits for the lock that MemoryAppend takes, at
 // most until ctx ends.
 func lockFile(ctx context.Context, root *os.Root, rel string) (*os.File, error) {
 	// Links and pipes are refused in the same words as for reading.
-	seen, info, err := indexer.OpenRegular(root, rel)
+	seen, info, err := safefile.OpenRegular(root, rel)
 	if err != nil {
 		return nil, err
 	}

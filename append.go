@@ -16,6 +16,7 @@ import (
 	"kioku/chunker"
 	"kioku/indexer"
 	"kioku/internal/filelock"
+	"kioku/internal/safefile"
 	"kioku/memory"
 	"kioku/search"
 )
@@ -243,7 +244,7 @@ func writeAll(f *os.File, size int64, s string) error {
 
 // readNotes reads another file of notes. One that is missing, or that the index would not read either, holds no key.
 func readNotes(root *os.Root, name string) string {
-	f, info, err := indexer.OpenRegular(root, name)
+	f, info, err := safefile.OpenRegular(root, name)
 	if err != nil {
 		return ""
 	}

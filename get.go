@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
-	"kioku/indexer"
+	"kioku/internal/safefile"
 	"kioku/memory"
 	"kioku/search"
 )
@@ -76,7 +76,7 @@ func (m *Memory) readFile(path string) (string, error) {
 		return "", notFound(path)
 	}
 	defer root.Close()
-	f, info, err := indexer.OpenRegular(root, rel)
+	f, info, err := safefile.OpenRegular(root, rel)
 	if err != nil {
 		m.log.Debug("get: open", "path", path, "err", err)
 		return "", notFound(path)

@@ -1,4 +1,4 @@
-package indexer_test
+package safefile_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"kioku/indexer"
+	"kioku/internal/safefile"
 )
 
 // rootWith makes a folder with a.md and sub/b.md in it, beside a file secret that is outside.
@@ -35,7 +35,7 @@ func rootWith(t *testing.T) (*os.Root, string) {
 func TestOpenRegularOpensFilesInFolders(t *testing.T) {
 	root, _ := rootWith(t)
 	for rel, want := range map[string]string{"a.md": "a", "sub/b.md": "b"} {
-		f, info, err := indexer.OpenRegular(root, rel)
+		f, info, err := safefile.OpenRegular(root, rel)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,12 +50,12 @@ func TestOpenRegularOpensFilesInFolders(t *testing.T) {
 func TestOpenRegularSaysWhatIsMissing(t *testing.T) {
 	root, _ := rootWith(t)
 	for _, rel := range []string{"none.md", "none/a.md"} {
-		if _, _, err := indexer.OpenRegular(root, rel); !errors.Is(err, fs.ErrNotExist) {
+		if _, _, err := safefile.OpenRegular(root, rel); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", rel, err)
 		}
 	}
 	for _, rel := range []string{"a.md/b.md", "../secret", "sub/../../secret", "/etc/passwd", ""} {
-		if f, _, err := indexer.OpenRegular(root, rel); err == nil {
+		if f, _, err := safefile.OpenRegular(root, rel); err == nil {
 			f.Close()
 			t.Errorf("%q was opened", rel)
 		}
@@ -80,8 +80,8 @@ func TestOpenRegularRefuses(t *testing.T) {
 		"out.md": "symbolic link", "in.md": "symbolic link", "way/b.md": "symbolic link", "loop.md": "symbolic link",
 		"hard.md": "hard link to a file with 2 names", "pipe.md": "not a regular file (named pipe)", "sub": "not a regular file (folder)",
 	} {
-		_, _, err := indexer.OpenRegular(root, rel)
-		var skip *indexer.SkipError
+		_, _, err := safefile.OpenRegular(root, rel)
+		var skip *safefile.SkipError
 		if !errors.As(err, &skip) || skip.Reason != want || err.Error() != want {
 			t.Errorf("%s: %v, want %s", rel, err, want)
 		}
@@ -117,7 +117,7 @@ func TestOpenRegularIsNotFooledBySwaps(t *testing.T) {
 	opened := 0
 	for end := time.Now().Add(time.Second); time.Now().Before(end); {
 		for _, rel := range []string{"a.md", "sub/b.md"} {
-			f, _, err := indexer.OpenRegular(root, rel)
+			f, _, err := safefile.OpenRegular(root, rel)
 			if err != nil {
 				continue
 			}

@@ -1,4 +1,4 @@
-package livefile_test
+package safefile_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"kioku/internal/livefile"
+	"kioku/internal/safefile"
 )
 
 // write writes a file that has not been touched for a minute.
@@ -26,7 +26,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func read(t *testing.T, c *livefile.Cache, dir, rel string) livefile.Text {
+func read(t *testing.T, c *safefile.Cache, dir, rel string) safefile.Text {
 	t.Helper()
 	text, err := c.Read(dir, rel)
 	if err != nil {
@@ -36,7 +36,7 @@ func read(t *testing.T, c *livefile.Cache, dir, rel string) livefile.Text {
 }
 
 func TestAFileIsKeptUntilItChangesOnTheDisk(t *testing.T) {
-	dir, c := t.TempDir(), livefile.New(100)
+	dir, c := t.TempDir(), safefile.NewCache(100)
 	path := filepath.Join(dir, "a.md")
 	write(t, path, "one")
 	first := read(t, c, dir, "a.md")
@@ -47,13 +47,13 @@ func TestAFileIsKeptUntilItChangesOnTheDisk(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Read(dir, "a.md"); livefile.Reason(err) != "missing" {
+	if _, err := c.Read(dir, "a.md"); safefile.Reason(err) != "missing" {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestAnUnchangedFileIsNotReadAgain(t *testing.T) {
-	dir, c := t.TempDir(), livefile.New(100)
+	dir, c := t.TempDir(), safefile.NewCache(100)
 	path := filepath.Join(dir, "a.md")
 	write(t, path, "one")
 	info, err := os.Stat(path)
@@ -73,7 +73,7 @@ func TestAnUnchangedFileIsNotReadAgain(t *testing.T) {
 }
 
 func TestAFileThatHasJustChangedIsReadEveryTime(t *testing.T) {
-	dir, c := t.TempDir(), livefile.New(100)
+	dir, c := t.TempDir(), safefile.NewCache(100)
 	path := filepath.Join(dir, "a.md")
 	now := time.Now().Add(time.Hour)
 	for _, text := range []string{"one", "two"} {
@@ -96,7 +96,7 @@ func TestAFileThatHasJustChangedIsReadEveryTime(t *testing.T) {
 func TestTextIsValidAndHasPlainLineEnds(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.md"), "\ufeffa\r\nb\xff\rc")
-	if got := read(t, livefile.New(100), dir, "a.md").Text; got != "a\nb\ufffd\nc" {
+	if got := read(t, safefile.NewCache(100), dir, "a.md").Text; got != "a\nb\ufffd\nc" {
 		t.Errorf("%q", got)
 	}
 }
@@ -123,8 +123,8 @@ func TestWhatIsNoPlainFileIsRefusedWithAReason(t *testing.T) {
 		"link.md": "symbolic link", "folder/secret.md": "symbolic link", "inside.md": "symbolic link", "other.md": "hard link",
 		"dir.md": "folder", "pipe.md": "named pipe", "big.md": "larger than 100 bytes", "nul.md": "NUL", "none.md": "missing",
 	} {
-		text, err := livefile.New(100).Read(dir, name)
-		if err == nil || !strings.Contains(livefile.Reason(err), want) {
+		text, err := safefile.NewCache(100).Read(dir, name)
+		if err == nil || !strings.Contains(safefile.Reason(err), want) {
 			t.Errorf("%s: %q, %v", name, text.Text, err)
 		}
 	}

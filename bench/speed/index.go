@@ -14,7 +14,6 @@ import (
 	"kioku"
 	"kioku/chunker"
 	"kioku/embed"
-	"kioku/indexer"
 )
 
 // indexRounds is how often each of the full indexes is measured.
@@ -162,12 +161,12 @@ func (f *indexFixture) index(ctx context.Context, p *indexProvider, use func(*ki
 }
 
 // complete is an error where an index lacks something, and so was made too fast.
-func (f *indexFixture) complete(r indexer.Report, vectors bool) error {
+func (f *indexFixture) complete(r kioku.SyncReport, vectors bool) error {
 	switch {
 	case r.Files != len(f.texts) || r.Chunks != len(f.chunks):
 		return fmt.Errorf("%d files and %d chunks were indexed, of %d and %d", r.Files, r.Chunks, len(f.texts), len(f.chunks))
-	case vectors && (r.EmbedErr != nil || r.Embedded+r.Cached < len(f.chunks)):
-		return fmt.Errorf("%d of %d texts were embedded: %w", r.Embedded+r.Cached, len(f.chunks), r.EmbedErr)
+	case vectors && (r.EmbedErr != nil || r.Embedded+r.Known < len(f.chunks)):
+		return fmt.Errorf("%d of %d texts were embedded: %w", r.Embedded+r.Known, len(f.chunks), r.EmbedErr)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (w *fileWriter) enterSpace(ctx context.Context, s *Store, space embed.Space
 		if err := clearVectors(ctx, w.tx, s.log); err != nil {
 			return err
 		}
-		s.attachable.Store(true)
+		s.attached.Store(nil)
 	}
 	return w.setSpace(ctx, space)
 }
@@ -173,12 +173,13 @@ func (w *fileWriter) attach(ctx context.Context, c bareChunk, hash indexer.Hash,
 // AttachKnown implements indexer.VectorStore.
 func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err error) {
 	space, err = s.resolve(ctx, space)
-	if err != nil || space.Dims == 0 || !s.attachable.Swap(false) {
+	if done := s.attached.Load(); err != nil || space.Dims == 0 || done != nil && *done == space {
 		return 0, err
 	}
+	s.attached.Store(&space) // before looking: what empties the index meanwhile takes it back
 	defer func() {
 		if err != nil {
-			s.attachable.Store(true)
+			s.attached.Store(nil)
 		}
 	}()
 	for {

@@ -97,7 +97,7 @@ func dropVectors(ctx context.Context, tx *sql.Tx) error {
 func (s *Store) resetVectors(ctx context.Context, damage error) error {
 	s.log.Warn("the vectors of the index are damaged; they are made anew", "err", damage)
 	defer s.known.forget()
-	s.attachable.Store(true)
+	s.attached.Store(nil)
 	return s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		ch.all = true
 		if err := clearVectors(ctx, tx, s.log); err != nil {

@@ -27,16 +27,14 @@ type Store struct {
 	merging      sync.Mutex    // held while the words' segments are merged
 	held         *held         // the vectors in memory
 	known        knownFiles
-	// attachable says that the cache may hold vectors of texts that are indexed without one.
-	attachable atomic.Bool
+	// attached is the space of which the cache holds no vector that a chunk lacks, nil if that is not known.
+	attached atomic.Pointer[embed.Space]
 }
 
 // newStore returns the store over an open database.
 func newStore(db *database, chunking string, cacheEntries int, memory *vector.Budget, now func() time.Time, log *slog.Logger) *Store {
-	s := &Store{db: db, chunking: chunking, cacheEntries: cacheEntries, now: now, log: log,
+	return &Store{db: db, chunking: chunking, cacheEntries: cacheEntries, now: now, log: log,
 		views: make(chan struct{}, maxViews), held: newHeld(memory)}
-	s.attachable.Store(true)
-	return s
 }
 
 var (
@@ -161,7 +159,7 @@ func (s *Store) sound(ctx context.Context, m meta) (bool, error) {
 // clearIndex empties every table but embedding_cache, which takes over the vectors, and resets the totals of meta. It returns
 // the space that the index had.
 func (s *Store) clearIndex(ctx context.Context, tx *sql.Tx) (embed.Space, error) {
-	s.attachable.Store(true)
+	s.attached.Store(nil)
 	m, err := readMeta(ctx, tx)
 	if err == nil {
 		err = keepVectors(ctx, tx, s.log)

@@ -89,7 +89,7 @@ func quantizedAgainstReading(_ context.Context, e *Env) (float64, float64, error
 	if err != nil {
 		return 0, 0, err
 	}
-	if !slab.Coded() {
+	if !slab.Quantized() {
 		return 0, 0, errors.New("the vectors are not quantized")
 	}
 	if err := checkRecall(slab, set); err != nil {

@@ -27,7 +27,6 @@ type indexBench struct {
 	workspace string
 	notes     []note
 	chunks    []string // the texts of all chunks, overlaps included
-	databases int      // how many were created so far
 }
 
 // newIndexBench writes the notes. It splits them once, so that what is loaded at the first use is loaded.
@@ -101,17 +100,15 @@ func indexSize(ctx context.Context, e *Env) (ours, yardstick float64, err error)
 	return ours, yardstick, nil
 }
 
-// newDatabase returns the path of a folder for a new database. It removes the one before.
-func (b *indexBench) newDatabase() string {
-	os.RemoveAll(filepath.Join(b.dir, fmt.Sprint("index", b.databases)))
-	b.databases++
-	return filepath.Join(b.dir, fmt.Sprint("index", b.databases))
-}
-
 // index builds a full index and passes it to use, unless that is nil. It returns an error if the index lacks something,
 // and so was built too fast.
 func (b *indexBench) index(ctx context.Context, vectors bool, use func(*kioku.Memory) error) (err error) {
-	opt := kioku.Options{Workspace: b.workspace, State: b.newDatabase()}
+	state, err := os.MkdirTemp(b.dir, "state-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(state)
+	opt := kioku.Options{Workspace: b.workspace, State: state}
 	if vectors {
 		if opt.Embedder, err = (provider{vectorDims}).client("http://localhost"); err != nil {
 			return err
@@ -185,30 +182,29 @@ func (b *indexBench) insertWords(ctx context.Context) error {
 		tokens += splitter.Count(text)
 		sums[i] = sha256.Sum256([]byte(text))
 	}
-	db, err := b.createDatabase(ctx, "CREATE VIRTUAL TABLE bare USING fts5 (text)")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return db.insert(ctx, len(b.chunks), "INSERT INTO bare (text) VALUES (?)", func(i int) []any { return []any{b.chunks[i]} })
+	return b.withTable(ctx, "CREATE VIRTUAL TABLE bare USING fts5 (text)", func(y yardstick) error {
+		return y.insert(ctx, len(b.chunks), "INSERT INTO bare (text) VALUES (?)", func(i int) []any { return []any{b.chunks[i]} })
+	})
 }
 
 // insertVectors inserts the vector of each chunk into vec0.
 func (b *indexBench) insertVectors(ctx context.Context) error {
-	db, err := b.createDatabase(ctx, createVec0)
+	p := provider{vectorDims}
+	return b.withTable(ctx, createVec0, func(y yardstick) error {
+		return y.insertVec0(ctx, len(b.chunks), func(i int) []float32 { return p.vector(b.chunks[i]) })
+	})
+}
+
+// withTable calls f with a new database with one table and the settings of the index, and removes it.
+func (b *indexBench) withTable(ctx context.Context, table string, f func(yardstick) error) error {
+	dir, err := os.MkdirTemp(b.dir, "bare-")
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	p := provider{vectorDims}
-	return db.insertVec0(ctx, len(b.chunks), func(i int) []float32 { return p.vector(b.chunks[i]) })
-}
-
-// createDatabase creates a database with one table and the settings of the index.
-func (b *indexBench) createDatabase(ctx context.Context, table string) (yardstick, error) {
-	dir := b.newDatabase()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return yardstick{}, err
+	defer os.RemoveAll(dir)
+	y, err := openYardstick(ctx, filepath.Join(dir, "bare.sqlite"), writable, table)
+	if err != nil {
+		return err
 	}
-	return openYardstick(ctx, filepath.Join(dir, "bare.sqlite"), writable, table)
+	return errors.Join(f(y), y.Close())
 }

@@ -28,8 +28,16 @@ func exactAgainstReading(_ context.Context, e *Env) (float64, float64, error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	return againstReading(e, set, slab.Exact)
+}
+
+// slabSearch is Exact or Nearest of a vector.Slab.
+type slabSearch func(v []float32, k int, allow *vector.IDs) ([]vector.Neighbor, error)
+
+// againstReading compares a search with one sum over the bytes of the vectors.
+func againstReading(e *Env, set *vectorSet, search slabSearch) (float64, float64, error) {
 	return e.medians(vectorRounds,
-		func() error { _, err := slab.Exact(set.query(), nearestK, nil); return err },
+		func() error { _, err := search(set.query(), nearestK, nil); return err },
 		func() error { return readAll(set.data) })
 }
 
@@ -95,9 +103,7 @@ func quantizedAgainstReading(_ context.Context, e *Env) (float64, float64, error
 	if err := checkRecall(slab, set); err != nil {
 		return 0, 0, err
 	}
-	return e.medians(vectorRounds,
-		func() error { _, err := slab.Nearest(set.query(), nearestK, nil); return err },
-		func() error { return readAll(set.data) })
+	return againstReading(e, set, slab.Nearest)
 }
 
 // checkRecall compares the ten nearest of the quantized search with the exact ones.

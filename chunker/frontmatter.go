@@ -7,13 +7,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFrontMatter bounds the block in bytes. A larger one is plain text. The parser is not linear in everything, but
-// nothing of this size keeps it busy for more than some milliseconds.
+// maxFrontMatter is the size of the largest block in bytes. A larger one is plain text. The parser does not take linear
+// time for every input, but only some milliseconds for inputs of this size.
 const maxFrontMatter = 16 << 10
 
-// frontMatter returns what the YAML block at the start of text says, and the length of the block with its fences. It
-// returns 0 if there is none: if it doesn't start in line 1, is never closed, is too large, uses aliases or a key
-// twice, or is no mapping.
+// frontMatter returns the metadata of the YAML block at the start of text, and the length of the block with its fences. The
+// length is 0 if there is no block: if it does not start in line 1, is not closed, is too large, contains aliases or a
+// key twice, or is not a mapping.
 func frontMatter(text string) (Meta, int) {
 	block, length := frontMatterBlock(text)
 	if length == 0 {
@@ -23,10 +23,10 @@ func frontMatter(text string) (Meta, int) {
 	if !ok {
 		return Meta{}, 0
 	}
-	return readMeta(root), length
+	return metaOf(root), length
 }
 
-// frontMatterBlock returns the lines between the fences and the length of all; 0 where there is no such block.
+// frontMatterBlock returns the lines between the fences, and the length of the block with them, 0 if there is none.
 func frontMatterBlock(text string) (string, int) {
 	open := firstLine(text)
 	if strings.TrimRight(open, " \t\n") != "---" {
@@ -42,9 +42,9 @@ func frontMatterBlock(text string) (string, int) {
 	return "", 0
 }
 
-// parseMapping returns the mapping that block is.
+// parseMapping parses a block. ok is false if it is not a mapping, or one with aliases or a key twice.
 func parseMapping(block string) (root *yaml.Node, ok bool) {
-	// The parser is not ours and the bytes are anybody's: a bug in it must not end the process.
+	// A bug in the parser must not end the process: the bytes may come from anybody.
 	defer func() {
 		if recover() != nil {
 			root, ok = nil, false
@@ -58,7 +58,7 @@ func parseMapping(block string) (root *yaml.Node, ok bool) {
 	return root, root.Kind == yaml.MappingNode && plainTree(root)
 }
 
-// plainTree is true for a tree without aliases and with no key twice in a mapping.
+// plainTree reports whether a tree contains no alias and no key twice in a mapping.
 func plainTree(node *yaml.Node) bool {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" {
 		return false
@@ -78,8 +78,8 @@ func plainTree(node *yaml.Node) bool {
 	return true
 }
 
-// readMeta takes the known keys from a mapping. A value of the wrong shape counts as none.
-func readMeta(root *yaml.Node) Meta {
+// metaOf returns the known keys of a mapping. It skips values of the wrong kind.
+func metaOf(root *yaml.Node) Meta {
 	var meta Meta
 	for pair := range slices.Chunk(root.Content, 2) {
 		key, value := pair[0].Value, pair[1]
@@ -87,33 +87,33 @@ func readMeta(root *yaml.Node) Meta {
 		case "date":
 			meta.Date = calendarDay(value.Value)
 		case "tags":
-			meta.Tags = list(value)
+			meta.Tags = stringList(value)
 		case "evergreen":
 			meta.Evergreen = slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(value.Value))
 		case "supersedes":
-			meta.Supersedes = list(value)
+			meta.Supersedes = stringList(value)
 		}
 	}
 	return meta
 }
 
-// list returns the words of a YAML list, or of a scalar that is split at commas.
-func list(value *yaml.Node) []string {
-	var words []string
-	add := func(word string) {
-		if word = strings.TrimSpace(word); word != "" {
-			words = append(words, word)
+// stringList returns the items of a YAML list, or of a scalar with commas between them.
+func stringList(value *yaml.Node) []string {
+	var items []string
+	keep := func(item string) {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
 		}
 	}
 	if value.Kind == yaml.ScalarNode && value.Tag != "!!null" {
-		for word := range strings.SplitSeq(value.Value, ",") {
-			add(word)
+		for item := range strings.SplitSeq(value.Value, ",") {
+			keep(item)
 		}
 	}
 	if value.Kind == yaml.SequenceNode {
 		for _, item := range value.Content {
-			add(item.Value)
+			keep(item.Value)
 		}
 	}
-	return words
+	return items
 }

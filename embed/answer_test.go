@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"testing"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 func FuzzAnAnswerIsWholeOrRefused(f *testing.F) {
@@ -56,7 +56,7 @@ func TestEqualServersHaveEqualFingerprints(t *testing.T) {
 
 func mustParse(t *testing.T, base string) *url.URL {
 	t.Helper()
-	u, err := remote.ParseBase(base, "remote.baseUrl")
+	u, err := modelhttp.ParseBase(base, "remote.baseUrl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 const (
@@ -100,10 +100,10 @@ func (s *server) lost(err error) error {
 // failure reads an answer that is no success.
 func (s *server) failure(resp *http.Response, texts []string) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came is all there is to say
-	said := remote.Quote(body, s.secrets, texts, textWindow)
+	said := modelhttp.Quote(body, s.secrets, texts, textWindow)
 	f := &fault{verdict: verdictOn(resp.StatusCode, said)}
 	if f.verdict == transient {
-		f.wait = remote.Pause(resp.Header, body, s.now())
+		f.wait = modelhttp.Pause(resp.Header, body, s.now())
 		if f.wait == 0 && resp.StatusCode == http.StatusTooManyRequests {
 			f.wait = unasked
 		}
@@ -111,7 +111,7 @@ func (s *server) failure(resp *http.Response, texts []string) error {
 	message := fmt.Sprintf("%s: %d: %s", s.name, resp.StatusCode, s.advice(resp, f.verdict))
 	// A server that refuses a key likes to repeat parts of it.
 	if said != "" && resp.StatusCode != http.StatusUnauthorized {
-		message += fmt.Sprintf(" (%s)", remote.Shorten(said, 200))
+		message += fmt.Sprintf(" (%s)", modelhttp.Shorten(said, 200))
 	}
 	f.err = errors.New(message)
 	return f
@@ -123,11 +123,11 @@ func verdictOn(status int, said string) verdict {
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly,
 		status >= 500 && status != http.StatusNotImplemented:
 		return transient
-	case status == http.StatusTooManyRequests && !remote.OutOfCredit(said):
+	case status == http.StatusTooManyRequests && !modelhttp.OutOfCredit(said):
 		return transient
 	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:
-		if remote.OutOfCredit(said) || remote.BadKey(said) {
+		if modelhttp.OutOfCredit(said) || modelhttp.BadKey(said) {
 			return terminal
 		}
 		return refused
@@ -146,7 +146,7 @@ func (s *server) advice(resp *http.Response, v verdict) string {
 	case status == http.StatusTooManyRequests && v == terminal, status == http.StatusPaymentRequired:
 		return "the account has no credit left: check its billing"
 	case status >= 300 && status < 400:
-		return "the server redirects" + remote.Target(resp) + ": set remote.baseUrl to the final address"
+		return "the server redirects" + modelhttp.Target(resp) + ": set remote.baseUrl to the final address"
 	case status == http.StatusNotFound:
 		return "no such endpoint or model: check remote.baseUrl and model"
 	case v == terminal:

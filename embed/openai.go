@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 const (
@@ -35,7 +35,7 @@ func newOpenAI(cfg Config) (provider, Space, error) {
 	if address == "" {
 		address = openAIBase
 	}
-	base, err := remote.ParseBase(address, "remote.baseUrl")
+	base, err := modelhttp.ParseBase(address, "remote.baseUrl")
 	if err != nil {
 		return nil, Space{}, fmt.Errorf("openai: %w", err)
 	}
@@ -47,7 +47,7 @@ func newOpenAI(cfg Config) (provider, Space, error) {
 	if cfg.APIKey != "" {
 		header.Set("Authorization", "Bearer "+cfg.APIKey)
 	}
-	p := &openAI{server: newServer(cfg, remote.Endpoint(base, "embeddings"), keyHint, header), model: space.Model, dims: cfg.Dims}
+	p := &openAI{server: newServer(cfg, modelhttp.Endpoint(base, "embeddings"), keyHint, header), model: space.Model, dims: cfg.Dims}
 	p.settled.Store(space.Endpoint == "") // OpenAI's own service takes it
 	return p, space, nil
 }
@@ -69,7 +69,7 @@ func (p *openAI) embed(ctx context.Context, _ input, texts []string) ([][]float3
 		if errors.Is(err, errNoVector) {
 			return nil, faultf(refused, "openai: %w", err) // some servers overflow on some texts
 		}
-		said := remote.Shorten(remote.Quote(answer, p.server.secrets, texts, textWindow), 200)
+		said := modelhttp.Shorten(modelhttp.Quote(answer, p.server.secrets, texts, textWindow), 200)
 		return nil, faultf(broken, "openai: %w: check that remote.baseUrl is an embeddings service (it said: %s)", err, said)
 	}
 	return vecs, nil

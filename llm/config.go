@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 // Config says which model to ask and how.
@@ -108,7 +108,7 @@ func (cfg Config) server(own, keyHint string) (*url.URL, *server, error) {
 	if address == "" {
 		address = own
 	}
-	base, err := remote.ParseBase(address, "llm.baseUrl")
+	base, err := modelhttp.ParseBase(address, "llm.baseUrl")
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", cfg.Provider, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 // A language that Echo speaks.
@@ -104,7 +104,7 @@ func itemText(rest string, lines []string) string {
 		}
 		text = append(text, strings.TrimLeft(trimmed, "> |"))
 	}
-	return remote.Shorten(strings.Join(strings.Fields(strings.Join(text, " ")), " "), maxQuote)
+	return modelhttp.Shorten(strings.Join(strings.Fields(strings.Join(text, " ")), " "), maxQuote)
 }
 
 // attributes matches what a line with a source says besides, such as a score or the end of a tag, and no memory.
@@ -146,7 +146,7 @@ func tellResult(lang int, m Message) string {
 }
 
 func quoted(s string) string {
-	return remote.Shorten(strings.Join(strings.Fields(s), " "), maxQuote)
+	return modelhttp.Shorten(strings.Join(strings.Fields(s), " "), maxQuote)
 }
 
 // smallest returns the smallest JSON value that a schema of the usual form takes.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 const (
@@ -41,8 +41,8 @@ func asksForSummary(req Request, said string) bool {
 	if len(req.Tools) > 0 && len(headings(said)) < 2 {
 		return false
 	}
-	return summarizing.MatchString(remote.Shorten(said, 1000)) ||
-		len(req.Tools) == 0 && summarizing.MatchString(remote.Shorten(req.System, 500))
+	return summarizing.MatchString(modelhttp.Shorten(said, 1000)) ||
+		len(req.Tools) == 0 && summarizing.MatchString(modelhttp.Shorten(req.System, 500))
 }
 
 // summarize returns a summary of the messages in the sections that the system prompt names, or else the last message. It
@@ -106,7 +106,7 @@ func about(name, input string) []string {
 	for _, s := range sentence.FindAllString(input, -1) {
 		s = strings.TrimLeft(strings.TrimSpace(s), "- ") // of the list in an earlier summary
 		if belongs.MatchString(s) && !heading.MatchString(s) && !slices.Contains(lines, s) {
-			lines = append(lines, remote.Shorten(s, maxQuote))
+			lines = append(lines, modelhttp.Shorten(s, maxQuote))
 		}
 	}
 	return lines[max(0, len(lines)-maxSectionLines):]

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 const (
@@ -75,7 +75,7 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		body.Close()
 		return nil, &Error{Kind: KindInput, final: true, Message: fmt.Sprintf("%s: %d: the server redirects%s: set llm.baseUrl to the final address",
-			s.name, resp.StatusCode, remote.Target(resp))}
+			s.name, resp.StatusCode, modelhttp.Target(resp))}
 	}
 	resp.Body = body
 	if resp.StatusCode >= 400 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 // openAI asks a server with OpenAI's chat completions.
@@ -33,7 +33,7 @@ func newOpenAI(cfg Config) (Model, error) {
 	if cfg.APIKey != "" {
 		s.header.Set("Authorization", "Bearer "+cfg.APIKey)
 	}
-	a := &openAI{server: s, url: remote.Endpoint(base, "chat/completions"), own: base.Hostname() == "api.openai.com", model: cfg.Model, tokens: cfg.Window}
+	a := &openAI{server: s, url: modelhttp.Endpoint(base, "chat/completions"), own: base.Hostname() == "api.openai.com", model: cfg.Model, tokens: cfg.Window}
 	if a.tokens == 0 {
 		a.tokens = knownWindow(cfg.Model)
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"regexp"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 // overflowing is what servers say of a prompt that is too long: OpenAI and vLLM, Anthropic, OpenRouter, llama.cpp, LM Studio
@@ -16,15 +16,15 @@ var overflowing = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context
 
 // refusal returns the error of an answer with a status that is no success. body is what came of it.
 func (s *server) refusal(resp *http.Response, body []byte, texts []string) *Error {
-	said := remote.Quote(body, s.secrets, texts, textWindow)
+	said := modelhttp.Quote(body, s.secrets, texts, textWindow)
 	e := &Error{Kind: kindOf(resp.StatusCode, string(body))}
-	e.RetryAfter = remote.Pause(resp.Header, body, s.now())
+	e.RetryAfter = modelhttp.Pause(resp.Header, body, s.now())
 	e.final = e.Kind != KindUnavailable && e.Kind != KindRateLimit || resp.StatusCode == http.StatusPaymentRequired ||
-		e.Kind == KindRateLimit && remote.OutOfCredit(string(body)) || resp.StatusCode == http.StatusNotImplemented
+		e.Kind == KindRateLimit && modelhttp.OutOfCredit(string(body)) || resp.StatusCode == http.StatusNotImplemented
 	e.Message = fmt.Sprintf("%s: %d: %s", s.name, resp.StatusCode, s.advice(resp.StatusCode, e))
 	// A server that refuses a key likes to repeat parts of it.
 	if said != "" && e.Kind != KindAuth {
-		e.Message += fmt.Sprintf(" (%s)", remote.Shorten(said, 300))
+		e.Message += fmt.Sprintf(" (%s)", modelhttp.Shorten(said, 300))
 	}
 	return e
 }
@@ -40,7 +40,7 @@ func kindOf(status int, said string) string {
 		return KindRateLimit
 	case overflowing.MatchString(said):
 		return KindOverflow
-	case status == http.StatusBadRequest && remote.BadKey(said):
+	case status == http.StatusBadRequest && modelhttp.BadKey(said):
 		return KindAuth
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return KindUnavailable
@@ -72,7 +72,7 @@ func (s *server) advice(status int, e *Error) string {
 // midway returns the error that a server reports within an answer it had begun. code is its own name for it, such as
 // "overloaded_error", or a status in digits.
 func (s *server) midway(code string, body []byte, texts []string, arrived string) *Error {
-	said := remote.Quote(body, s.secrets, texts, textWindow)
+	said := modelhttp.Quote(body, s.secrets, texts, textWindow)
 	kind := KindUnavailable
 	switch {
 	case overflowing.Match(body):
@@ -87,6 +87,6 @@ func (s *server) midway(code string, body []byte, texts []string, arrived string
 	if kind == KindAuth {
 		said = "check " + s.keyHint
 	}
-	return &Error{Kind: kind, Message: fmt.Sprintf("%s: the server stopped after %s: %s", s.name, arrived, remote.Shorten(said, 300)),
+	return &Error{Kind: kind, Message: fmt.Sprintf("%s: the server stopped after %s: %s", s.name, arrived, modelhttp.Shorten(said, 300)),
 		final: kind != KindUnavailable && kind != KindRateLimit, begun: true}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 // inWords returns req with its schema told in the system prompt, where the server alone does not see to it.
@@ -66,7 +66,7 @@ func inputOf(arguments string) json.RawMessage {
 	if json.Valid([]byte(arguments)) {
 		return json.RawMessage(arguments)
 	}
-	quoted, _ := json.Marshal(remote.Shorten(arguments, 10_000)) // a string always has a JSON form
+	quoted, _ := json.Marshal(modelhttp.Shorten(arguments, 10_000)) // a string always has a JSON form
 	return quoted
 }
 

@@ -1,6 +1,6 @@
-// Package remote holds what the clients of model providers share: what a server said in an error without keys and
+// Package modelhttp holds what the clients of model providers share: what a server said in an error without keys and
 // texts in it, and how long it wants to be left alone.
-package remote
+package modelhttp
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package remote
+package modelhttp
 
 import (
 	"net/http"

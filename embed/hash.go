@@ -48,7 +48,7 @@ func newHasher(cfg Config) (provider, Space, error) {
 	return hasher{dims}, Space{Provider: "hash", Model: model, Dims: dims}, nil
 }
 
-func (h hasher) embed(ctx context.Context, _ input, texts []string) ([][]float32, error) {
+func (h hasher) embed(ctx context.Context, _ textKind, texts []string) ([][]float32, error) {
 	vecs := make([][]float32, len(texts))
 	for i, t := range texts {
 		if err := ctx.Err(); err != nil {

@@ -31,7 +31,7 @@ var claudes = []string{
 
 var eventStream = map[string]string{"Content-Type": "text/event-stream; charset=utf-8"}
 
-func TestClaudesAnswerIsTheSameHoweverItIsCut(t *testing.T) {
+func TestAnthropicAnswerDoesNotDependOnTheReads(t *testing.T) {
 	want := llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Text: "お茶を探します 🍵", ToolCalls: []llm.ToolCall{
 			{ID: "toolu_1", Name: "memory_search", Input: json.RawMessage(`{"query":"お茶"}`)},
@@ -63,7 +63,7 @@ func TestClaudesAnswerIsTheSameHoweverItIsCut(t *testing.T) {
 	}
 }
 
-func TestClaudeIsAskedInItsOwnForm(t *testing.T) {
+func TestAnthropicRequest(t *testing.T) {
 	s, m := serve(t, llm.Config{Provider: "anthropic", Model: "claude-x", BaseURL: "/v1/"}, reply{header: eventStream, body: sse(claudes...)})
 	if _, err := m.Generate(t.Context(), talk(), nil); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestClaudeIsAskedInItsOwnForm(t *testing.T) {
 		"tools":[{"name":"memory_search","description":"Searches.","input_schema":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}]}`, got.Body)
 }
 
-func TestACachedPartThatEndsWithinACharacterEndsBeforeIt(t *testing.T) {
+func TestAnthropicCachedPartEndsBetweenCharacters(t *testing.T) {
 	s, m := serve(t, llm.Config{Provider: "anthropic"}, reply{header: eventStream, body: sse(claudes...)})
 	for cached, want := range map[int]string{
 		1:  `[{"type":"text","text":"茶は緑"}]`,
@@ -109,7 +109,7 @@ func TestACachedPartThatEndsWithinACharacterEndsBeforeIt(t *testing.T) {
 	}
 }
 
-func TestClaudeIsHeldToASchemaOrElseToldInWords(t *testing.T) {
+func TestAnthropicSchemaFallsBackToThePrompt(t *testing.T) {
 	answer := []string{claudes[0], claudes[1],
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + "```json\\n{\\\"n\\\":1}\\n```" + `"}}`,
 		claudes[5], `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":4}}`, claudes[14]}
@@ -136,7 +136,7 @@ func TestClaudeIsHeldToASchemaOrElseToldInWords(t *testing.T) {
 	}
 }
 
-func TestClaudesErrorsAreToldApart(t *testing.T) {
+func TestAnthropicErrorKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply reply
 		kind  string
@@ -166,7 +166,7 @@ func TestClaudesErrorsAreToldApart(t *testing.T) {
 	}
 }
 
-func TestAnEnvironmentForTheSDKChangesNothing(t *testing.T) {
+func TestAnthropicIgnoresTheEnvironment(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_API_KEY", "sk-from-elsewhere")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "token-from-elsewhere")

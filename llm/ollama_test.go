@@ -21,7 +21,7 @@ var lines = []string{
 
 func ndjson(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
-func TestOllamasAnswerIsTheSameHoweverItIsCut(t *testing.T) {
+func TestOllamaAnswerDoesNotDependOnTheReads(t *testing.T) {
 	want := llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Text: "お茶を探します 🍵", ToolCalls: []llm.ToolCall{
 			{Name: "memory_search", Input: json.RawMessage(`{"query":"お茶"}`)},
@@ -54,7 +54,7 @@ func TestOllamasAnswerIsTheSameHoweverItIsCut(t *testing.T) {
 	}
 }
 
-func TestOllamaIsAskedInItsOwnForm(t *testing.T) {
+func TestOllamaRequest(t *testing.T) {
 	s, m := serve(t, llm.Config{Provider: "ollama", Window: 16_000, BaseURL: "/v1"}, reply{body: ndjson(lines...)})
 	req := talk()
 	req.Schema = json.RawMessage(`{"type":"object"}`)
@@ -75,7 +75,7 @@ func TestOllamaIsAskedInItsOwnForm(t *testing.T) {
 		"tools":[{"type":"function","function":{"name":"memory_search","description":"Searches.","parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}}]}`, s.requests()[0].Body)
 }
 
-func TestOllamaIsAskedForTheWindowOnce(t *testing.T) {
+func TestOllamaWindowIsAskedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		shown string
 		want  int
@@ -101,7 +101,7 @@ func TestOllamaIsAskedForTheWindowOnce(t *testing.T) {
 	}
 }
 
-func TestOllamasErrorsAreToldApart(t *testing.T) {
+func TestOllamaErrorKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply reply
 		kind  string

@@ -28,7 +28,7 @@ func completionSSE(data ...string) string {
 	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n"
 }
 
-func TestACompletionIsTheSameHoweverItIsCut(t *testing.T) {
+func TestOpenAIAnswerDoesNotDependOnTheReads(t *testing.T) {
 	want := llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Text: "お茶を探します 🍵", ToolCalls: []llm.ToolCall{
 			{ID: "call_1", Name: "memory_search", Input: json.RawMessage(`{"query":"お茶"}`)},
@@ -62,7 +62,7 @@ func TestACompletionIsTheSameHoweverItIsCut(t *testing.T) {
 	}
 }
 
-func TestACompletionThatIsNotStreamedIsTakenToo(t *testing.T) {
+func TestOpenAIAnswerThatIsNotStreamed(t *testing.T) {
 	_, m := serve(t, llm.Config{Provider: "openai"}, reply{header: map[string]string{"Content-Type": "application/json"},
 		body: `{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`})
 	var h heard
@@ -73,7 +73,7 @@ func TestACompletionThatIsNotStreamedIsTakenToo(t *testing.T) {
 	}
 }
 
-func TestCallsWithoutGoodIndexOrNameAreKeptApart(t *testing.T) {
+func TestOpenAIToolCallsWithoutIndexOrID(t *testing.T) {
 	_, m := serve(t, llm.Config{Provider: "openai"}, reply{header: eventStream, body: completionSSE(
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"a","arguments":"{\"n\":1}"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"y","function":{"name":"b","arguments":"{\"n\":"}}]}}]}`,
@@ -91,7 +91,7 @@ func TestCallsWithoutGoodIndexOrNameAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestAServerIsAskedInTheFormOfChatCompletions(t *testing.T) {
+func TestOpenAIRequest(t *testing.T) {
 	s, m := serve(t, llm.Config{Provider: "openai", BaseURL: "/api/v1"}, reply{header: eventStream, body: completionSSE(completions...)})
 	if _, err := m.Generate(t.Context(), talk(), nil); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestAServerIsAskedInTheFormOfChatCompletions(t *testing.T) {
 		"tools":[{"type":"function","function":{"name":"memory_search","description":"Searches.","parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}}]}`, got.Body)
 }
 
-func TestWhatAUserSaysInSeveralMessagesIsOneForTheServer(t *testing.T) {
+func TestOpenAIRequestJoinsConsecutiveTextsOfTheUser(t *testing.T) {
 	s, m := serve(t, llm.Config{Provider: "openai"}, reply{header: eventStream, body: completionSSE(completions...)})
 	shown := llm.Message{Role: llm.RoleUser, Text: "see", Images: []llm.Image{{MediaType: "image/png", Data: []byte("PNG")}}}
 	req := hi()
@@ -129,7 +129,7 @@ func TestWhatAUserSaysInSeveralMessagesIsOneForTheServer(t *testing.T) {
 		{"role":"user","content":"well?"}]`, string(got.Messages))
 }
 
-func TestOnlyOpenAIItselfIsToldOfCompletionTokens(t *testing.T) {
+func TestOpenAIRequestNamesCompletionTokensForOpenAIOnly(t *testing.T) {
 	s, m := direct(t, llm.Config{Provider: "openai", MaxTokens: 7}, reply{header: eventStream, body: completionSSE(completions...)})
 	if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestOnlyOpenAIItselfIsToldOfCompletionTokens(t *testing.T) {
 	}
 }
 
-func TestAServerThatTakesNoSchemaIsToldInWords(t *testing.T) {
+func TestOpenAISchemaFallsBackToThePrompt(t *testing.T) {
 	refusal := reply{status: 400, body: `{"error":{"message":"response_format is not supported by this model"}}`}
 	s, m := serve(t, llm.Config{Provider: "openai"}, refusal, refusal,
 		reply{header: eventStream, body: completionSSE(`{"choices":[{"delta":{"content":" [1, 2] "},"finish_reason":"stop"}]}`, `[DONE]`)})
@@ -160,7 +160,7 @@ func TestAServerThatTakesNoSchemaIsToldInWords(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoJSONIsAnError(t *testing.T) {
+func TestSchemaAnswerMustBeJSON(t *testing.T) {
 	for finish, says := range map[string]string{"stop": "is not the JSON", "length": "allow it more tokens"} {
 		_, m := serve(t, llm.Config{Provider: "openai"}, reply{header: eventStream,
 			body: completionSSE(`{"choices":[{"delta":{"content":"{\"a\":"},"finish_reason":"`+finish+`"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`, `[DONE]`)})
@@ -173,7 +173,7 @@ func TestAnAnswerThatIsNoJSONIsAnError(t *testing.T) {
 	}
 }
 
-func TestErrorsOfManyServersAreToldApart(t *testing.T) {
+func TestOpenAIErrorKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply reply
 		kind  string
@@ -201,7 +201,7 @@ func TestErrorsOfManyServersAreToldApart(t *testing.T) {
 	}
 }
 
-func TestAnErrorDoesNotRepeatTheConversation(t *testing.T) {
+func TestErrorDoesNotRepeatTheConversation(t *testing.T) {
 	const diary = "On Tuesday I hid the spare key of the house behind the third flower pot"
 	for _, provider := range []string{"openai", "anthropic", "ollama"} {
 		_, m := serve(t, llm.Config{Provider: provider}, reply{status: 400, body: `{"error":{"message":"cannot parse: ` + diary + `"}}`})

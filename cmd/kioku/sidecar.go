@@ -12,6 +12,7 @@ import (
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/server"
 )
 
@@ -22,7 +23,13 @@ func newModel(conf *config.Config) (llm.Model, error) {
 	}
 	cfg := conf.LLM
 	cfg.Now = clockOf(conf)
-	model, err := llm.New(cfg)
+	var model llm.Model
+	var err error
+	if cfg.Provider == "echo" {
+		model, err = llm.Limit(&echo.Model{Tokens: cfg.Window}, cfg.Limits, cfg.Now)
+	} else {
+		model, err = llm.New(cfg)
+	}
 	if err != nil {
 		return nil, &config.Error{Problem: err.Error()}
 	}

@@ -14,7 +14,7 @@ func FuzzAPauseIsNeverNegativeNorLong(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header, body string) {
 		h := http.Header{"Retry-After": {header}}
-		if d := Pause(h, []byte(body), time.Unix(1_800_000_000, 0)); d < 0 || d > longestWait {
+		if d := retryAfter(h, []byte(body), time.Unix(1_800_000_000, 0)); d < 0 || d > maxRetryAfter {
 			t.Errorf("a pause of %s", d)
 		}
 	})
@@ -30,7 +30,7 @@ func FuzzAQuoteHoldsNoPartOfTheText(f *testing.F) {
 		if strings.Contains(text, "[...") || strings.Contains(text, "...]") {
 			t.Skip("the mark itself")
 		}
-		got := Quote([]byte(body), nil, []string{text}, textWindow)
+		got := quote([]byte(body), nil, []string{text}, textWindow)
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)
 		}
@@ -50,7 +50,7 @@ func TestAQuoteKeepsWhatTheServerSaid(t *testing.T) {
 		`{"a":1}`:         "",
 		"pin is 47":       "pin is [...]",
 	} {
-		got := Quote([]byte(body), []string{"sk-12345678", ""}, []string{"a line\nfrom the diary", "47"}, textWindow)
+		got := quote([]byte(body), []string{"sk-12345678", ""}, []string{"a line\nfrom the diary", "47"}, textWindow)
 		if got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
@@ -59,7 +59,7 @@ func TestAQuoteKeepsWhatTheServerSaid(t *testing.T) {
 
 func TestALongRunIsHiddenWhole(t *testing.T) {
 	rule := strings.Repeat("-", 100_000)
-	if got := Quote([]byte("near "+rule), nil, []string{rule}, textWindow); got != "near [...]…" {
+	if got := quote([]byte("near "+rule), nil, []string{rule}, textWindow); got != "near [...]…" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -1,5 +1,3 @@
-// Package modelhttp holds what the clients of model providers share: what a server said in an error without keys and
-// texts in it, and how long it wants to be left alone.
 package modelhttp
 
 import (
@@ -17,9 +15,9 @@ const (
 	secretWindow = 6
 )
 
-// Quote returns what a server said in an error, on one line and without any part of secrets and without window bytes in
+// quote returns what a server said in an error, on one line and without any part of secrets and without window bytes in
 // a row of texts: servers like to repeat what they were sent.
-func Quote(body []byte, secrets, texts []string, window int) string {
+func quote(body []byte, secrets, texts []string, window int) string {
 	said := Shorten(message(body), maxQuotable)
 	hidden := make([]bool, len(said))
 	hide(hidden, said, secrets, secretWindow)

@@ -20,7 +20,7 @@ var providers = map[string]reply{
 	"ollama":    {body: ndjson(lines...)},
 }
 
-func TestARetryWaitsAsLongAsTheServerAsks(t *testing.T) {
+func TestRetryWaitsAsLongAsTheServerAsks(t *testing.T) {
 	for provider, good := range providers {
 		synctest.Test(t, func(t *testing.T) {
 			s, m := direct(t, llm.Config{Provider: provider, Window: 1000},
@@ -38,7 +38,7 @@ func TestARetryWaitsAsLongAsTheServerAsks(t *testing.T) {
 	}
 }
 
-func TestWhatWillNotSucceedIsNotTriedAgain(t *testing.T) {
+func TestRetryOnlyWhatMaySucceed(t *testing.T) {
 	for name, r := range map[string]reply{
 		"key":       {status: 401, body: `{}`},
 		"input":     {status: 400, body: `{}`},
@@ -57,7 +57,7 @@ func TestWhatWillNotSucceedIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-func TestRetriesEndAndSayWhenToComeBack(t *testing.T) {
+func TestRetriesEndWithRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, m := direct(t, llm.Config{Provider: "openai", MaxRetries: 2}, reply{status: 429, header: map[string]string{"Retry-After": "9"}, body: `{}`})
 		_, err := m.Generate(t.Context(), hi(), nil)
@@ -68,7 +68,7 @@ func TestRetriesEndAndSayWhenToComeBack(t *testing.T) {
 	})
 }
 
-func TestNothingIsAskedAgainOnceTheCallerHasHeardAPart(t *testing.T) {
+func TestRetryNotAfterAStreamedPart(t *testing.T) {
 	broken := map[string]reply{
 		"anthropic": {header: eventStream, body: sse(claudes[:4]...)},
 		"openai":    {header: eventStream, body: completionSSE(completions[:2]...)},
@@ -92,7 +92,7 @@ func TestNothingIsAskedAgainOnceTheCallerHasHeardAPart(t *testing.T) {
 	}
 }
 
-func TestAWaitDoesNotOutlastTheCaller(t *testing.T) {
+func TestRetryPauseDoesNotOutlastTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, m := direct(t, llm.Config{Provider: "openai"}, reply{status: 503, header: map[string]string{"Retry-After": "60"}, body: `{}`})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -111,7 +111,7 @@ func TestAWaitDoesNotOutlastTheCaller(t *testing.T) {
 	})
 }
 
-func TestACancelledCallEndsWithinTheStream(t *testing.T) {
+func TestGenerateEndsWithItsContext(t *testing.T) {
 	for provider, part := range map[string]string{
 		"anthropic": sse(claudes[:4]...), "openai": completionSSE(completions[:2]...), "ollama": ndjson(lines[0]),
 	} {
@@ -124,7 +124,7 @@ func TestACancelledCallEndsWithinTheStream(t *testing.T) {
 	}
 }
 
-func TestASilentServerIsLeft(t *testing.T) {
+func TestTimeoutOfASilentServer(t *testing.T) {
 	for provider, part := range map[string]string{
 		"anthropic": sse(claudes[:4]...), "openai": completionSSE(completions[:2]...), "ollama": ndjson(lines[0]),
 	} {
@@ -139,7 +139,7 @@ func TestASilentServerIsLeft(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsNamedWithoutItsPassword(t *testing.T) {
+func TestUnreachableServerErrorShowsNoSecret(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := strings.Replace(server.URL, "http://", "http://me:hunter22@", 1) + "?api_key=qwertyuiop"
 	server.Close()
@@ -160,7 +160,7 @@ func TestAServerThatIsNotThereIsNamedWithoutItsPassword(t *testing.T) {
 	}
 }
 
-func TestAnEndlessAnswerIsCutOff(t *testing.T) {
+func TestAnswerSizeIsBounded(t *testing.T) {
 	_, m := direct(t, llm.Config{Provider: "openai", MaxRetries: -1}, reply{header: eventStream, body: strings.Repeat(": comment\n", 7<<20)})
 	if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "larger than 64 MiB") {
 		t.Errorf("%v", err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,16 +25,14 @@ const noReply = "NO_REPLY"
 
 // Model is a scripted llm.Model. The same request always has the same answer:
 //
-//   - A message with the word NO_REPLY, if memory_append is offered, is answered with calls that store each sentence of the
-//     users which is not a question and not stored yet, and then with NO_REPLY.
-//   - A request without tools whose system prompt begins with a request for a summary is answered with its sections, the
-//     latest sentences and the identifiers that are listed as required.
-//   - "remember ..." calls memory_append and "search ..." calls memory_search, if these tools are offered; the answer after
-//     the call contains its result.
-//   - Any other message is answered with the first recalled memory in the system prompt and its source, or with a sentence
-//     that nothing is recalled.
+//   - To a message with the word NO_REPLY it calls memory_append with each sentence of the users that is not a question and
+//     not stored yet, and then answers NO_REPLY.
+//   - To a request without tools for a summary with sections it answers with the sections of the prompt, the latest
+//     sentences and the required identifiers.
+//   - To "remember ..." it calls memory_append and to "search ..." memory_search, and then tells the result.
+//   - To any other message it answers with the first recalled memory in the system prompt and its source.
 //
-// It ignores schemas. The zero value is ready to use.
+// It calls only tools that the request offers, and ignores schemas. The zero value is ready to use.
 type Model struct {
 	// Tokens is the window in tokens; 0 means 200,000. A longer prompt is refused as an overflow.
 	Tokens int
@@ -81,20 +80,21 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, stream func(llm.E
 
 func answer(req llm.Request) llm.Message {
 	last := len(req.Messages) - 1
-	for last >= 0 && req.Messages[last].Role != llm.RoleUser {
+	for last > 0 && req.Messages[last].Role != llm.RoleUser {
 		last--
 	}
-	message, results := "", req.Messages[last+1:]
-	if last >= 0 {
-		message = strings.TrimSpace(req.Messages[last].Text)
-	}
-	tool, argument := command(message)
-	switch {
-	case strings.Contains(message, noReply) && offers(req, appendTool) && len(results) > 0:
+	if last < 0 {
 		return say(noReply)
-	case strings.Contains(message, noReply) && offers(req, appendTool):
+	}
+	message, results := strings.TrimSpace(req.Messages[last].Text), req.Messages[last+1:]
+	tool, argument := command(message)
+	flush := strings.Contains(message, noReply) && offers(req, appendTool)
+	switch {
+	case flush && len(results) > 0:
+		return say(noReply)
+	case flush:
 		return store(req.Messages[:last])
-	case len(req.Tools) == 0 && summaryRequest.MatchString(req.System):
+	case len(req.Tools) == 0 && summaryRequest.MatchString(req.System) && section.MatchString(req.System):
 		return say(summarize(req))
 	case len(results) > 0:
 		return say(describeResults(results))
@@ -112,12 +112,7 @@ func say(s string) llm.Message {
 }
 
 func offers(req llm.Request, tool string) bool {
-	for _, t := range req.Tools {
-		if t.Name == tool {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == tool })
 }
 
 // toolCall returns the nth call in the answer to messages.
@@ -165,22 +160,21 @@ func describeResults(results []llm.Message) string {
 		}
 		var out struct {
 			Path    string
-			Results []struct{ Citation, Path, Snippet string }
+			Results []struct{ Citation, Snippet string }
 		}
 		err := json.Unmarshal([]byte(m.Text), &out)
+		line := fmt.Sprintf("The tool %s answers: %s", m.ToolName, quote(m.Text))
 		switch {
 		case m.Failed:
-			lines = append(lines, fmt.Sprintf("The tool %s failed: %s", m.ToolName, quote(m.Text)))
+			line = fmt.Sprintf("The tool %s failed: %s", m.ToolName, quote(m.Text))
 		case err == nil && m.ToolName == appendTool:
-			lines = append(lines, fmt.Sprintf("I have remembered it in %s.", out.Path))
+			line = fmt.Sprintf("I have remembered it in %s.", out.Path)
 		case err == nil && m.ToolName == searchTool && len(out.Results) == 0:
-			lines = append(lines, "I found nothing about that.")
+			line = "I found nothing about that."
 		case err == nil && m.ToolName == searchTool:
-			best := out.Results[0]
-			lines = append(lines, fmt.Sprintf("I found in %s: %s", best.Citation, quote(best.Snippet)))
-		default:
-			lines = append(lines, fmt.Sprintf("The tool %s answers: %s", m.ToolName, quote(m.Text)))
+			line = fmt.Sprintf("I found in %s: %s", out.Results[0].Citation, quote(out.Results[0].Snippet))
 		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }

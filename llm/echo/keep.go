@@ -113,19 +113,18 @@ func summarize(req llm.Request) string {
 	}
 	facts = facts[max(0, len(facts)-maxSummarized):]
 	names := section.FindAllString(req.System, -1)
-	var out []string
 	for i, name := range names {
-		var lines []string
+		lines := []string{name}
 		if i == 0 {
-			lines = facts
+			lines = append(lines, facts...)
 		}
 		if i == len(names)-1 {
 			lines = append(lines, identifiers...)
 		}
-		if len(lines) == 0 {
-			lines = []string{"(none)"}
+		if len(lines) == 1 {
+			lines = append(lines, "(none)")
 		}
-		out = append(out, name+"\n- "+strings.Join(lines, "\n- "))
+		names[i] = strings.Join(lines, "\n- ")
 	}
-	return strings.Join(out, "\n\n")
+	return strings.Join(names, "\n\n")
 }

@@ -9,6 +9,7 @@ import (
 )
 
 func TestNewNamesTheWrongSetting(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cfg  llm.Config
 		says string
@@ -36,6 +37,7 @@ func TestNewNamesTheWrongSetting(t *testing.T) {
 }
 
 func TestNewAcceptsSettings(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]llm.Config{
 		"local without key":    {Provider: "openai", Model: "m", BaseURL: "http://localhost:1234/v1"},
 		"loopback":             {Provider: "openai", Model: "m", BaseURL: "http://[::1]:1234"},
@@ -65,6 +67,7 @@ func TestNewAppliesTheLimits(t *testing.T) {
 }
 
 func TestWindowIsSetOrKnown(t *testing.T) {
+	t.Parallel()
 	for model, want := range map[string]int{
 		"claude-opus-9": 200_000, "anthropic/claude-sonnet-4.5": 200_000, "gpt-4": 8192, "gpt-4o-mini": 128_000, "GPT-4.1-nano": 1_047_576,
 		"openai/gpt-4-32k-0613": 32_768, "o1-mini": 128_000, "o1": 200_000, "qwen2.5-7b-instruct": 0, "my-gpt-4": 0,
@@ -81,6 +84,7 @@ func TestWindowIsSetOrKnown(t *testing.T) {
 }
 
 func TestStringShowsNoKey(t *testing.T) {
+	t.Parallel()
 	cfg := llm.Config{Provider: "openai", Model: "m", APIKey: testKey, BaseURL: "https://me:hunter22@models.example"}
 	m := newModel(t, cfg)
 	for _, v := range []any{cfg, &cfg, m} {

@@ -34,6 +34,7 @@ func limit(t *testing.T, m llm.Model, l llm.Limits, now func() time.Time) llm.Mo
 }
 
 func TestLimitOfTokens(t *testing.T) {
+	t.Parallel()
 	s := spending(10)
 	m := limit(t, s, llm.Limits{Tokens: 2500}, time.Now)
 	for range 3 {
@@ -51,30 +52,34 @@ func TestLimitOfTokens(t *testing.T) {
 }
 
 func TestLimitOfADayEndsAtMidnight(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 2, 23, 0, 0, 0, time.UTC)
 	for name, l := range map[string]llm.Limits{
 		"tokens": {TokensPerDay: 1000},
 		"USD":    {USDPerDay: 0.0025, Prices: llm.Prices{Input: 3, Output: 15, CacheRead: 0.3}}, // a call costs 0.00285
 	} {
-		at := now
-		m := limit(t, spending(9), l, func() time.Time { return at })
-		if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindBudget {
-			t.Errorf("%s: %v", name, err)
-		}
-		at = at.Add(2 * time.Hour)
-		if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
-			t.Errorf("%s, next day: %v", name, err)
-		}
-		if total, today := llm.Spent(m); total != 2000 || today != 1000 {
-			t.Errorf("spent %d, today %d", total, today)
-		}
+		t.Run(name, func(t *testing.T) {
+			at := now
+			m := limit(t, spending(9), l, func() time.Time { return at })
+			if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindBudget {
+				t.Errorf("%v", err)
+			}
+			at = at.Add(2 * time.Hour)
+			if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+				t.Errorf("%s, next day: %v", name, err)
+			}
+			if total, today := llm.Spent(m); total != 2000 || today != 1000 {
+				t.Errorf("spent %d, today %d", total, today)
+			}
+		})
 	}
 }
 
 func TestLimitEstimatesACallWithoutUsage(t *testing.T) {
+	t.Parallel()
 	m := limit(t, &llmtest.Script{Steps: []llmtest.Step{llmtest.Say(strings.Repeat("word ", 80))}}, llm.Limits{Tokens: 1 << 20}, time.Now)
 	req := hi()
 	req.System = strings.Repeat("記", 1000)
@@ -87,6 +92,7 @@ func TestLimitEstimatesACallWithoutUsage(t *testing.T) {
 }
 
 func TestLimitCountsABrokenCallAndNotARefusedOne(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		reply  reply
 		counts bool
@@ -94,19 +100,22 @@ func TestLimitCountsABrokenCallAndNotARefusedOne(t *testing.T) {
 		"broken":  {reply{header: eventStream, body: completionSSE(completions[:3]...)}, true},
 		"refused": {reply{status: 503, body: "{}"}, false},
 	} {
-		for _, stream := range []func(llm.Event){nil, func(llm.Event) {}} {
-			_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{Tokens: 1 << 20}}, c.reply)
-			if _, err := m.Generate(t.Context(), hi(), stream); err == nil {
-				t.Fatal("no error")
+		t.Run(name, func(t *testing.T) {
+			for _, stream := range []func(llm.Event){nil, func(llm.Event) {}} {
+				_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{Tokens: 1 << 20}}, c.reply)
+				if _, err := m.Generate(t.Context(), hi(), stream); err == nil {
+					t.Fatal("no error")
+				}
+				if got, _ := llm.Spent(m); (got > 0) != c.counts {
+					t.Errorf("%d tokens", got)
+				}
 			}
-			if got, _ := llm.Spent(m); (got > 0) != c.counts {
-				t.Errorf("%s: %d tokens", name, got)
-			}
-		}
+		})
 	}
 }
 
 func TestLimitWithManyCallers(t *testing.T) {
+	t.Parallel()
 	s := spending(1000)
 	m := limit(t, s, llm.Limits{Tokens: 10_000}, time.Now)
 	var group sync.WaitGroup
@@ -125,6 +134,7 @@ func TestLimitWithManyCallers(t *testing.T) {
 }
 
 func TestLimitCountsACallUnderWay(t *testing.T) {
+	t.Parallel()
 	wait := make(chan struct{})
 	entered := make(chan struct{})
 	step := llmtest.Say("ok")

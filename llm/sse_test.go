@@ -23,6 +23,7 @@ func events(t *testing.T, r io.Reader, read func(io.Reader, func([]byte) error) 
 }
 
 func TestReadSSEFollowsTheStandard(t *testing.T) {
+	t.Parallel()
 	for stream, want := range map[string][]string{
 		"data: a\n\ndata: b\n\n":                {"a", "b"},
 		"data: a\ndata: b\n\n":                  {"a\nb"},
@@ -43,6 +44,7 @@ func TestReadSSEFollowsTheStandard(t *testing.T) {
 }
 
 func TestReadSSERefusesALongLine(t *testing.T) {
+	t.Parallel()
 	long := io.MultiReader(strings.NewReader("data: "), bytes.NewReader(bytes.Repeat([]byte("x"), maxLine+1)))
 	if err := readSSE(long, func([]byte) error { t.Error("told"); return nil }); err == nil {
 		t.Error("no error")

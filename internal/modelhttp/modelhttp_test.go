@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-func FuzzAPauseIsNeverNegativeNorLong(f *testing.F) {
+func FuzzRetryAfterIsBounded(f *testing.F) {
 	for _, s := range []string{"5", "-1", "1e300", "NaN", "0.5", "Wed, 21 Oct 2037 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"} {
 		f.Add(s, `{"retryDelay":"`+s+`s"}`)
 	}
@@ -22,7 +22,7 @@ func FuzzAPauseIsNeverNegativeNorLong(f *testing.F) {
 
 const textWindow = 12
 
-func FuzzAQuoteHoldsNoPartOfTheText(f *testing.F) {
+func FuzzQuoteContainsNoPartOfTheText(f *testing.F) {
 	f.Add("error: cannot embed 'my secret diary', sorry", "my secret diary of May")
 	f.Add(`{"detail":"\u8a18\u61b6\u306e\u8a71"}`, "記憶の話")
 	f.Add("a\xff\xfeb", "\xff\xfe")
@@ -42,7 +42,8 @@ func FuzzAQuoteHoldsNoPartOfTheText(f *testing.F) {
 	})
 }
 
-func TestAQuoteKeepsWhatTheServerSaid(t *testing.T) {
+func TestQuoteKeepsWhatTheServerSaid(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]string{
 		`{"error":{"message":"no key sk-12345678 here","type":"auth","code":7}}`: "no key [...] here: auth",
 		`{"detail":[{"msg":"too long","input":"a line\nfrom the diary"}]}`:       "[...]: too long",
@@ -57,14 +58,16 @@ func TestAQuoteKeepsWhatTheServerSaid(t *testing.T) {
 	}
 }
 
-func TestALongRunIsHiddenWhole(t *testing.T) {
+func TestQuoteHidesALongRun(t *testing.T) {
+	t.Parallel()
 	rule := strings.Repeat("-", 100_000)
 	if got := quote([]byte("near "+rule), nil, []string{rule}, textWindow); got != "near [...]…" {
 		t.Errorf("got %q", got)
 	}
 }
 
-func TestTheAddressFollowsFromTheBase(t *testing.T) {
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
 	for base, want := range map[string]string{
 		"https://api.openai.com":                                  "https://api.openai.com/v1/embeddings",
 		"http://localhost:1234/":                                  "http://localhost:1234/v1/embeddings",
@@ -92,7 +95,8 @@ func endpoint(t *testing.T, base string) string {
 	return Endpoint(u, "embeddings")
 }
 
-func TestABaseThatIsNoURLIsRefusedWithoutBeingShown(t *testing.T) {
+func TestParseBaseRefusesWithoutQuoting(t *testing.T) {
+	t.Parallel()
 	for _, base := range []string{"", "localhost:1234", "ftp://me:hunter22@host/", "http://", "http://me:hunter22@ho st/"} {
 		if _, err := ParseBase(base, "llm.baseUrl"); err == nil || strings.Contains(err.Error(), "hunter22") || !strings.Contains(err.Error(), "llm.baseUrl") {
 			t.Errorf("%s: %v", base, err)

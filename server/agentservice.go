@@ -16,6 +16,7 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -175,7 +176,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 func (c *conversation) view(count func(string) int) session.View {
 	v := session.View{IDs: c.ids, Messages: c.messages}
 	for _, m := range c.messages {
-		n := session.MessageTokens(count, m)
+		n := llm.MessageTokens(count, m)
 		v.Counts = append(v.Counts, n)
 		v.Tokens += n
 	}

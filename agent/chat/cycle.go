@@ -8,6 +8,7 @@ import (
 	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/session"
+	"kioku/llm"
 )
 
 const (
@@ -73,7 +74,7 @@ func (c *Conversation) projected(v session.View) int {
 	for _, e := range v.Edits {
 		m := v.Messages[e.Index]
 		m.Text = e.Text
-		n += session.MessageTokens(nil, m) - v.Counts[e.Index]
+		n += llm.MessageTokens(nil, m) - v.Counts[e.Index]
 	}
 	return n
 }

@@ -8,6 +8,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/session"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -74,7 +75,7 @@ func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced 
 // could not summarise, it is what comes after the last flush, as much as the model takes.
 func (t *turn) part(v session.View) (from, to int, bare bool) {
 	window := t.model.Window()
-	room := window - window/leastParts - appendTokens - llm.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
+	room := window - window/leastParts - appendTokens - text.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
 	if window == 0 || v.Tokens <= room-t.fixed {
 		return 0, len(v.Messages), false
 	}

@@ -14,6 +14,7 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 )
 
@@ -109,7 +110,7 @@ func TestAfterTheLastRoundTheModelAnswersWithoutTools(t *testing.T) {
 }
 
 func TestAnAnswerThatIsInterruptedIsKeptAndMarked(t *testing.T) {
-	w := newWorld(t, &llm.Echo{})
+	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reply, err := c.Turn(ctx, "hello there", func(e chat.Event) {

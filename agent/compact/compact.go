@@ -75,7 +75,7 @@ func (c *Compactor) Compact(ctx context.Context, v session.View) (session.Compac
 		return session.Compaction{}, fmt.Errorf("compact %d messages: %w", at, err)
 	}
 	out := session.Compaction{Summary: summary, FirstKept: v.IDs[at], TokensBefore: v.Tokens}
-	out.TokensAfter = session.MessageTokens(c.Count, session.SummaryMessage(summary))
+	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary))
 	for _, n := range v.Counts[at:] {
 		out.TokensAfter += n
 	}
@@ -95,7 +95,7 @@ type run struct {
 // settle fits the sizes into the model's window.
 func (c *Compactor) settle() run {
 	r := run{model: c.Model, keep: c.KeepRecentTokens, summary: c.SummaryTokens, part: c.PartTokens}
-	r.count = func(text string) int { return session.MessageTokens(c.Count, llm.Message{Text: text}) }
+	r.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
 	if r.keep <= 0 {
 		r.keep = DefaultKeepRecent
 	}

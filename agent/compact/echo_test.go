@@ -9,6 +9,7 @@ import (
 
 	"kioku/agent/compact"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // exact generates what a summary has to keep letter for letter.
@@ -60,7 +61,7 @@ func TestTheScriptedModelLosesNoIdentifier(t *testing.T) {
 			messages = append(messages, answer(spoken.Draw(t, "answer")))
 		}
 		c := compact.Compactor{
-			Model: &llm.Echo{Tokens: rapid.SampledFrom([]int{0, 8000, 30_000}).Draw(t, "window")}, Count: utf8.RuneCountInString,
+			Model: &echo.Model{Tokens: rapid.SampledFrom([]int{0, 8000, 30_000}).Draw(t, "window")}, Count: utf8.RuneCountInString,
 			KeepRecentTokens: 50, PartTokens: rapid.SampledFrom([]int{0, 4000}).Draw(t, "part"),
 		}
 		v := view(append(messages, user("recent"))...)

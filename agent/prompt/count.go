@@ -3,14 +3,14 @@ package prompt
 import (
 	"sync"
 
-	"kioku/llm"
+	"kioku/internal/text"
 )
 
-// Estimate counts by [llm.EstimateTokens].
+// Estimate counts with [text.EstimateTokens].
 type Estimate struct{}
 
 // Count implements Counter.
-func (Estimate) Count(text string) int { return llm.EstimateTokens(text) }
+func (Estimate) Count(s string) int { return text.EstimateTokens(s) }
 
 // rememberedBytes bounds the texts that a Remembering keeps.
 const rememberedBytes = 4 << 20

@@ -11,6 +11,7 @@ import (
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // noon is a moment in a zone that has a name.
@@ -248,7 +249,7 @@ func TestEchoQuotesTheFirstMemoryOfTheFrame(t *testing.T) {
 	in.Recalled[0].Path, in.Recalled[0].Text = "my notes/鍵.md", "The <key>\n\nis in \"vault\" 1."
 	for _, friendly := range []bool{false, true} {
 		in.CacheFriendly = friendly
-		resp, err := (&llm.Echo{}).Generate(t.Context(), llm.Request{System: prompt.Assemble(in).Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?"}}}, nil)
+		resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{System: prompt.Assemble(in).Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?"}}}, nil)
 		if want := `I recall from my notes/鍵.md#L3-L5: The <key> is in "vault" 1.`; err != nil || resp.Message.Text != want {
 			t.Errorf("%q, %v", resp.Message.Text, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -44,7 +45,7 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 		return nil, Report{}, err
 	}
 	if opt.Count == nil {
-		opt.Count = llm.EstimateTokens
+		opt.Count = text.EstimateTokens
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -178,7 +179,7 @@ func (s *Session) fill(e *Entry) {
 		m.Text = s.opt.Strip(m.Text)
 	}
 	e.Message = &m
-	e.Tokens = messageTokens(s.opt.Count, m)
+	e.Tokens = llm.MessageTokens(s.opt.Count, m)
 }
 
 // write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; where

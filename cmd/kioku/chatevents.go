@@ -13,7 +13,7 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 // event shows something that happens in a turn.
@@ -84,7 +84,7 @@ func recalledPlaces(list []prompt.Memory) string {
 func toolLine(r chat.Result) string {
 	outcome := summary(r.Output)
 	if r.Err != nil {
-		outcome = "failed: " + remote.Shorten(oneLine(message(r.Err)), 200)
+		outcome = "failed: " + modelhttp.Shorten(oneLine(message(r.Err)), 200)
 	}
 	return strings.Join([]string{r.Call.Name, arguments(r.Call.Input), "→", outcome, "(" + brief(r.Took) + ")"}, " ")
 }
@@ -93,7 +93,7 @@ func toolLine(r chat.Result) string {
 func arguments(input json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
-		return remote.Shorten(oneLine(string(input)), 80)
+		return modelhttp.Shorten(oneLine(string(input)), 80)
 	}
 	var names, parts []string
 	for name := range fields {
@@ -101,9 +101,9 @@ func arguments(input json.RawMessage) string {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		parts = append(parts, name+"="+remote.Shorten(oneLine(string(fields[name])), 60))
+		parts = append(parts, name+"="+modelhttp.Shorten(oneLine(string(fields[name])), 60))
 	}
-	return remote.Shorten(strings.Join(parts, " "), 160)
+	return modelhttp.Shorten(strings.Join(parts, " "), 160)
 }
 
 // summary is the output of a tool in short.
@@ -120,7 +120,7 @@ func summary(output json.RawMessage) string {
 		if json.Unmarshal(output, &text) != nil {
 			text = string(output)
 		}
-		return remote.Shorten(oneLine(text), 80)
+		return modelhttp.Shorten(oneLine(text), 80)
 	}
 	switch {
 	case out.Results != nil:
@@ -128,7 +128,7 @@ func summary(output json.RawMessage) string {
 		for _, r := range *out.Results {
 			places = append(places, r.Citation)
 		}
-		return strings.TrimSuffix(count(len(places), "result")+": "+remote.Shorten(strings.Join(places, ", "), 120), ": ")
+		return strings.TrimSuffix(count(len(places), "result")+": "+modelhttp.Shorten(strings.Join(places, ", "), 120), ": ")
 	case out.Path != "" && out.Lines > 0:
 		return fmt.Sprintf("%s from line %d of %s", count(out.Lines, "line"), out.From, out.Path)
 	case out.Path != "" && out.Deduplicated:
@@ -136,7 +136,7 @@ func summary(output json.RawMessage) string {
 	case out.Path != "" && out.StartLine > 0:
 		return fmt.Sprintf("%s:%d", out.Path, out.StartLine)
 	}
-	return remote.Shorten(oneLine(string(output)), 80)
+	return modelhttp.Shorten(oneLine(string(output)), 80)
 }
 
 // brief is a time for people, to two or three digits.

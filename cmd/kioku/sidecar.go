@@ -13,6 +13,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/internal/atomicfile"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/server"
 )
 
@@ -23,7 +24,13 @@ func newModel(conf *config.Config) (llm.Model, error) {
 	}
 	cfg := conf.LLM
 	cfg.Now = clockOf(conf)
-	model, err := llm.New(cfg)
+	var model llm.Model
+	var err error
+	if cfg.Provider == "echo" {
+		model, err = llm.Limit(&echo.Model{Tokens: cfg.Window}, cfg.Limits, cfg.Now)
+	} else {
+		model, err = llm.New(cfg)
+	}
 	if err != nil {
 		return nil, &config.Error{Problem: err.Error()}
 	}

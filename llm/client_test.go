@@ -20,25 +20,29 @@ var providers = map[string]reply{
 	"ollama":    {body: ndjson(lines...)},
 }
 
-func TestARetryWaitsAsLongAsTheServerAsks(t *testing.T) {
+func TestRetryWaitsAsLongAsTheServerAsks(t *testing.T) {
+	t.Parallel()
 	for provider, good := range providers {
-		synctest.Test(t, func(t *testing.T) {
-			s, m := direct(t, llm.Config{Provider: provider, Window: 1000},
-				reply{status: 429, header: map[string]string{"Retry-After": "37"}, body: `{"error":{"message":"slow down"}}`},
-				reply{status: 529, body: `{"error":{"message":"Overloaded"}}`}, good)
-			began := time.Now()
-			got, err := m.Generate(t.Context(), hi(), nil)
-			if err != nil || got.Stop != llm.StopTools || len(s.requests()) != 3 {
-				t.Fatalf("%s: %+v, %v after %d requests", provider, got, err, len(s.requests()))
-			}
-			if d := time.Since(began); d < 37*time.Second || d > 45*time.Second {
-				t.Errorf("%s: took %s", provider, d)
-			}
+		t.Run(provider, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: provider, Window: 1000},
+					reply{status: 429, header: map[string]string{"Retry-After": "37"}, body: `{"error":{"message":"slow down"}}`},
+					reply{status: 529, body: `{"error":{"message":"Overloaded"}}`}, good)
+				began := time.Now()
+				got, err := m.Generate(t.Context(), hi(), nil)
+				if err != nil || got.Stop != llm.StopTools || len(s.requests()) != 3 {
+					t.Fatalf("%+v, %v after %d requests", got, err, len(s.requests()))
+				}
+				if d := time.Since(began); d < 37*time.Second || d > 45*time.Second {
+					t.Errorf("took %s", d)
+				}
+			})
 		})
 	}
 }
 
-func TestWhatWillNotSucceedIsNotTriedAgain(t *testing.T) {
+func TestRetryOnlyWhatMaySucceed(t *testing.T) {
+	t.Parallel()
 	for name, r := range map[string]reply{
 		"key":       {status: 401, body: `{}`},
 		"input":     {status: 400, body: `{}`},
@@ -47,17 +51,20 @@ func TestWhatWillNotSucceedIsNotTriedAgain(t *testing.T) {
 		"long wait": {status: 429, header: map[string]string{"Retry-After": "3000"}, body: `{}`},
 		"redirect":  {status: 302, header: map[string]string{"Location": "https://elsewhere.example/"}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s, m := direct(t, llm.Config{Provider: "openai"}, r)
-			began := time.Now()
-			if _, err := m.Generate(t.Context(), hi(), nil); err == nil || time.Since(began) != 0 || len(s.requests()) != 1 {
-				t.Errorf("%s: %v after %d requests and %s", name, err, len(s.requests()), time.Since(began))
-			}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: "openai"}, r)
+				began := time.Now()
+				if _, err := m.Generate(t.Context(), hi(), nil); err == nil || time.Since(began) != 0 || len(s.requests()) != 1 {
+					t.Errorf("%v after %d requests and %s", err, len(s.requests()), time.Since(began))
+				}
+			})
 		})
 	}
 }
 
-func TestRetriesEndAndSayWhenToComeBack(t *testing.T) {
+func TestRetriesEndWithRetryAfter(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, m := direct(t, llm.Config{Provider: "openai", MaxRetries: 2}, reply{status: 429, header: map[string]string{"Retry-After": "9"}, body: `{}`})
 		_, err := m.Generate(t.Context(), hi(), nil)
@@ -68,31 +75,35 @@ func TestRetriesEndAndSayWhenToComeBack(t *testing.T) {
 	})
 }
 
-func TestNothingIsAskedAgainOnceTheCallerHasHeardAPart(t *testing.T) {
+func TestRetryNotAfterAStreamedPart(t *testing.T) {
+	t.Parallel()
 	broken := map[string]reply{
 		"anthropic": {header: eventStream, body: sse(claudes[:4]...)},
 		"openai":    {header: eventStream, body: completionSSE(completions[:2]...)},
 		"ollama":    {body: ndjson(lines[0])},
 	}
 	for provider, r := range broken {
-		synctest.Test(t, func(t *testing.T) {
-			s, m := direct(t, llm.Config{Provider: provider, Window: 1000}, r, providers[provider])
-			var h heard
-			_, err := m.Generate(t.Context(), hi(), h.event)
-			if llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "after 3 characters") || len(s.requests()) != 1 || h.text != "お茶を" {
-				t.Errorf("%s: %v after %d requests, heard %q", provider, err, len(s.requests()), h.text)
-			}
-		})
-		synctest.Test(t, func(t *testing.T) {
-			s, m := direct(t, llm.Config{Provider: provider, Window: 1000}, r, providers[provider])
-			if got, err := m.Generate(t.Context(), hi(), nil); err != nil || len(s.requests()) != 2 || got.Message.Text != "お茶を探します 🍵" {
-				t.Errorf("%s: nobody listens: %+v, %v", provider, got, err)
-			}
+		t.Run(provider, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: provider, Window: 1000}, r, providers[provider])
+				var h heard
+				_, err := m.Generate(t.Context(), hi(), h.event)
+				if llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "after 3 characters") || len(s.requests()) != 1 || h.text != "お茶を" {
+					t.Errorf("%v after %d requests, heard %q", err, len(s.requests()), h.text)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: provider, Window: 1000}, r, providers[provider])
+				if got, err := m.Generate(t.Context(), hi(), nil); err != nil || len(s.requests()) != 2 || got.Message.Text != "お茶を探します 🍵" {
+					t.Errorf("nobody listens: %+v, %v", got, err)
+				}
+			})
 		})
 	}
 }
 
-func TestAWaitDoesNotOutlastTheCaller(t *testing.T) {
+func TestRetryPauseDoesNotOutlastTheCaller(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, m := direct(t, llm.Config{Provider: "openai"}, reply{status: 503, header: map[string]string{"Retry-After": "60"}, body: `{}`})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -111,35 +122,42 @@ func TestAWaitDoesNotOutlastTheCaller(t *testing.T) {
 	})
 }
 
-func TestACancelledCallEndsWithinTheStream(t *testing.T) {
+func TestGenerateEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	for provider, part := range map[string]string{
 		"anthropic": sse(claudes[:4]...), "openai": completionSSE(completions[:2]...), "ollama": ndjson(lines[0]),
 	} {
-		_, m := serve(t, llm.Config{Provider: provider, Window: 1000}, reply{header: eventStream, body: part, hang: true})
-		ctx, cancel := context.WithCancel(t.Context())
-		_, err := m.Generate(ctx, hi(), func(llm.Event) { cancel() })
-		if !errors.Is(err, context.Canceled) || llm.KindOf(err) != "" {
-			t.Errorf("%s: %v", provider, err)
-		}
+		t.Run(provider, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: provider, Window: 1000}, reply{header: eventStream, body: part, hang: true})
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := m.Generate(ctx, hi(), func(llm.Event) { cancel() })
+			if !errors.Is(err, context.Canceled) || llm.KindOf(err) != "" {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
-func TestASilentServerIsLeft(t *testing.T) {
+func TestTimeoutOfASilentServer(t *testing.T) {
+	t.Parallel()
 	for provider, part := range map[string]string{
 		"anthropic": sse(claudes[:4]...), "openai": completionSSE(completions[:2]...), "ollama": ndjson(lines[0]),
 	} {
-		_, m := serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{hang: true})
-		if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "llm.timeout") {
-			t.Errorf("%s: %v", provider, err)
-		}
-		_, m = serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{header: eventStream, body: part, hang: true})
-		if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "after 3 characters: nothing came") {
-			t.Errorf("%s: %v", provider, err)
-		}
+		t.Run(provider, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{hang: true})
+			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "llm.timeout") {
+				t.Errorf("%v", err)
+			}
+			_, m = serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{header: eventStream, body: part, hang: true})
+			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "after 3 characters: nothing came") {
+				t.Errorf("%v", err)
+			}
+		})
 	}
 }
 
-func TestAServerThatIsNotThereIsNamedWithoutItsPassword(t *testing.T) {
+func TestUnreachableServerErrorShowsNoSecret(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := strings.Replace(server.URL, "http://", "http://me:hunter22@", 1) + "?api_key=qwertyuiop"
 	server.Close()
@@ -160,7 +178,8 @@ func TestAServerThatIsNotThereIsNamedWithoutItsPassword(t *testing.T) {
 	}
 }
 
-func TestAnEndlessAnswerIsCutOff(t *testing.T) {
+func TestAnswerSizeIsBounded(t *testing.T) {
+	t.Parallel()
 	_, m := direct(t, llm.Config{Provider: "openai", MaxRetries: -1}, reply{header: eventStream, body: strings.Repeat(": comment\n", 7<<20)})
 	if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "larger than 64 MiB") {
 		t.Errorf("%v", err)

@@ -1,6 +1,4 @@
-// Package remote holds what the clients of model providers share: what a server said in an error without keys and
-// texts in it, and how long it wants to be left alone.
-package remote
+package modelhttp
 
 import (
 	"encoding/json"
@@ -11,15 +9,15 @@ import (
 )
 
 const (
-	// maxQuotable bounds what is looked at of a server's error.
+	// maxQuotable bounds in characters the part of a server's error that is considered.
 	maxQuotable = 1 << 10
-	// secretWindow bytes in a row of a secret are not shown.
+	// secretWindow is how many consecutive bytes of a secret are not shown.
 	secretWindow = 6
 )
 
-// Quote returns what a server said in an error, on one line and without any part of secrets and without window bytes in
-// a row of texts: servers like to repeat what they were sent.
-func Quote(body []byte, secrets, texts []string, window int) string {
+// quote returns what a server said in an error, on one line, without any part of secrets and without window consecutive bytes
+// of texts: servers often repeat what they were sent.
+func quote(body []byte, secrets, texts []string, window int) string {
 	said := Shorten(message(body), maxQuotable)
 	hidden := make([]bool, len(said))
 	hide(hidden, said, secrets, secretWindow)
@@ -27,7 +25,7 @@ func Quote(body []byte, secrets, texts []string, window int) string {
 	return reveal(said, hidden)
 }
 
-// message returns the strings in a JSON body, or a body that is no JSON as it is.
+// message returns the strings in a JSON body, or the body itself if it is not JSON.
 func message(body []byte) string {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -38,7 +36,7 @@ func message(body []byte) string {
 	return oneLine(strings.Join(said, ": "))
 }
 
-// collect appends the strings within v, those of an object in the order of their keys.
+// collect appends the strings within v, in the order of their keys.
 func collect(v any, said *[]string) {
 	switch v := v.(type) {
 	case string:
@@ -56,7 +54,7 @@ func collect(v any, said *[]string) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// hide marks the bytes of said that repeat window bytes or more of one of the originals, or a shorter one whole.
+// hide marks the bytes of said that repeat window or more bytes of one of the originals, or all of a shorter one.
 func hide(hidden []bool, said string, originals []string, window int) {
 	places := map[string][]int{}
 	for i := 0; i+window <= len(said); i++ {
@@ -85,7 +83,7 @@ func hide(hidden []bool, said string, originals []string, window int) {
 	}
 }
 
-// reveal returns said with "[...]" for each run of hidden characters.
+// reveal returns said with "[...]" in place of each run of hidden characters.
 func reveal(said string, hidden []bool) string {
 	var b strings.Builder
 	inside := false

@@ -15,7 +15,8 @@ import (
 )
 
 // Hazard E01: a pause that the server asks for is kept, whichever way it asks.
-func TestARateLimitIsWaitedFor(t *testing.T) {
+func TestRateLimitIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	for name, ask := range map[string]func() reply{
 		"seconds":   func() reply { return reply{header: map[string]string{"Retry-After": "20"}} },
 		"date":      func() reply { return reply{header: map[string]string{"Retry-After": inGMT(20 * time.Second)}} },
@@ -51,7 +52,8 @@ func TestARateLimitIsWaitedFor(t *testing.T) {
 func inGMT(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
 
 // Hazard E01: one cool-down is shared by all callers, who do not come back at the same instant.
-func TestOneCoolDownHoldsBackAllCallers(t *testing.T) {
+func TestRateLimitHoldsBackAllCallers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{}, func(r request) reply {
 			if r.N == 1 {
@@ -87,7 +89,8 @@ func TestOneCoolDownHoldsBackAllCallers(t *testing.T) {
 }
 
 // Hazard E01: indexing has patience with a rate limit, a search has not.
-func TestDocumentsHaveALongBudgetAndQueriesAShortOne(t *testing.T) {
+func TestRateLimitOfDocumentsAndOfQueries(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{}, func(r request) reply {
 			if r.N <= 3 {
@@ -123,7 +126,8 @@ func TestDocumentsHaveALongBudgetAndQueriesAShortOne(t *testing.T) {
 	})
 }
 
-func TestPassingTroubleIsRetriedWithGrowingPauses(t *testing.T) {
+func TestRetryPausesGrow(t *testing.T) {
+	t.Parallel()
 	for name, trouble := range map[string]reply{
 		"408":   {status: 408},
 		"500":   {status: 500, body: "boom"},
@@ -154,7 +158,8 @@ func TestPassingTroubleIsRetriedWithGrowingPauses(t *testing.T) {
 	}
 }
 
-func TestTriesAreBounded(t *testing.T) {
+func TestRetryTriesAreBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{MaxTries: 2}, func(request) reply { return reply{status: 500, body: "boom"} })
 		_, err := c.Documents(t.Context(), []string{"tea"})
@@ -168,7 +173,8 @@ func TestTriesAreBounded(t *testing.T) {
 }
 
 // Hazard E08: a server that never answers costs one deadline a try, and a search no more than its own.
-func TestAServerThatHangsIsLeftAtTheDeadline(t *testing.T) {
+func TestTimeoutOfAServerThatHangs(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{TryTimeout: 10 * time.Second, MaxTries: 2}, func(request) reply {
 			return reply{delay: time.Hour}
@@ -193,7 +199,8 @@ func TestAServerThatHangsIsLeftAtTheDeadline(t *testing.T) {
 }
 
 // Hazard E08: however often the server says later, one request comes to an end.
-func TestARequestEndsWithItsTotalDeadline(t *testing.T) {
+func TestTimeoutOfARequestInAll(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{MaxTries: 1000}, func(request) reply {
 			return reply{status: 503, header: map[string]string{"Retry-After": "25"}}
@@ -206,7 +213,8 @@ func TestARequestEndsWithItsTotalDeadline(t *testing.T) {
 	})
 }
 
-func TestTheCallersDeadlineIsItsOwn(t *testing.T) {
+func TestTimeoutOfTheCallerIsNoOutage(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := contextFor(t, time.Second)
 		defer cancel()
@@ -219,7 +227,8 @@ func TestTheCallersDeadlineIsItsOwn(t *testing.T) {
 }
 
 // Hazard E08: a connection that breaks within the answer is tried again.
-func TestABodyThatBreaksOffIsRetried(t *testing.T) {
+func TestRetryAfterABrokenBody(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answer: good}
 		c, err := embed.New(embed.Config{Provider: "openai", APIKey: testKey, Transport: cutting{f}})

@@ -1,4 +1,4 @@
-package remote
+package modelhttp
 
 import (
 	"fmt"
@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// versioned matches a path that says its API version, such as /v1, /api/v3 and /v1beta/openai.
+// versioned matches a path with an API version, such as /v1, /api/v3 and /v1beta/openai.
 var versioned = regexp.MustCompile(`/v[0-9]+[a-z0-9]*(/|$)`)
 
-// ParseBase returns base as a URL without trailing slash. It refuses what no request can be sent to, with an error that
-// names the setting.
+// ParseBase returns base as a URL without trailing slash. For a base that no request can be sent to it returns an error that
+// names the setting and does not quote the base.
 func ParseBase(base, setting string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		// The address may hold a password: it is not quoted.
 		return nil, fmt.Errorf("%s is not a URL such as http://localhost:1234/v1", setting)
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
@@ -24,8 +23,8 @@ func ParseBase(base, setting string) (*url.URL, error) {
 	return u, nil
 }
 
-// Endpoint returns where an OpenAI-compatible server with this base takes requests of a kind: "embeddings" or
-// "chat/completions". A base may end with the kind, with a version, or before it.
+// Endpoint returns the URL for requests of a kind, "embeddings" or "chat/completions", at an OpenAI-compatible server. The
+// base may end with the kind, with a version, or before the version.
 func Endpoint(base *url.URL, kind string) string {
 	u := *base
 	switch {

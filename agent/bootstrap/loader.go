@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 )
 
 // Names of the files.
@@ -166,15 +167,15 @@ func (l *Loader) look() []found {
 // read reads one file. Its path is empty where it is missing.
 func (l *Loader) read(dir, name string) found {
 	f := found{File: File{Name: name}}
-	text, err := l.cache.Read(dir, name)
+	read, err := l.cache.Read(dir, name)
 	if err != nil {
 		f.Reason = safefile.Reason(err)
 	}
 	if f.Reason != "missing" {
 		f.Path = filepath.Join(dir, name)
 	}
-	f.version, f.text = text.Version, strings.TrimSpace(text.Text)
-	f.RawChars = utf8.RuneCountInString(text.Text)
+	f.version, f.text = read.Version, strings.TrimSpace(read.Text)
+	f.RawChars = utf8.RuneCountInString(read.Text)
 	if f.Reason == "" && f.text == "" {
 		f.Reason = ReasonEmpty
 	}
@@ -199,7 +200,7 @@ func (l *Loader) fit(asked request) []File {
 		if f.Reason != "" {
 			continue
 		}
-		f.Text = Cut(f.Name, l.seen[i].text, min(l.opt.MaxChars, left-reserved))
+		f.Text = text.CutMiddle(f.Name, l.seen[i].text, min(l.opt.MaxChars, left-reserved))
 		f.Cut = f.Text != l.seen[i].text
 		f.InjectedChars = utf8.RuneCountInString(f.Text)
 		left -= f.InjectedChars

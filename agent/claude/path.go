@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"kioku/internal/text"
 )
 
 const (
@@ -70,15 +72,12 @@ func nameProblem(name string) string {
 
 // quoted is a path as an error shows it: escaped, and not longer than a line.
 func quoted(p string) string {
-	if r := []rune(p); len(r) > 100 {
-		p = string(r[:100]) + "..."
-	}
 	return `"` + strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, p) + `"`
+	}, text.Shorten(p, 100)) + `"`
 }
 
 // shown is a path relative to the folder as the model knows it.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent"
+	"kioku/internal/text"
 )
 
 const (
@@ -115,7 +116,7 @@ func parseSpool(lines []byte, messages int) ([]json.RawMessage, error) {
 // clip shortens a reason to what is kept of it.
 func clip(reason string) string {
 	if len(reason) > maxReasonBytes {
-		reason = reason[:maxReasonBytes] + "…"
+		reason = text.HeadBytes(reason, maxReasonBytes) + "…"
 	}
 	return strings.ToValidUTF8(reason, "")
 }

@@ -136,7 +136,7 @@ func TestBadFrontMatterIsSkippedWithAReason(t *testing.T) {
 		"open":     {"---\nname: a\ndescription: b\n", "not closed"},
 		"huge":     {"---\nname: a\nx: " + strings.Repeat("y", 20_000) + "\n---\n", "not closed by --- within 16384 bytes"},
 		"broken":   {"---\nname: [a\n---\n", "front matter: yaml"},
-		"list":     {"---\n- a\n---\n", "no mapping"},
+		"list":     {"---\n- a\n---\n", "not a mapping"},
 		"alias":    {"---\nname: &a x\ndescription: *a\n---\n", "anchors or aliases"},
 		"twice":    {"---\nname: a\nname: b\ndescription: c\n---\n", "already defined"},
 		"shape":    {"---\nname: a\ndescription: b\nrequires: {bins: {x: y}}\n---\n", "cannot unmarshal"},

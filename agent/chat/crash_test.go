@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,9 @@ import (
 	"kioku/agent/session"
 	"kioku/llm"
 )
+
+// fewPoints is about how many points of a conversation are tried outside of a soak test.
+const fewPoints = 30
 
 // crashEnv makes the test binary a program that talks in a folder and kills itself: "DIR N".
 const crashEnv = "KIOKU_TEST_CHAT_CRASH"
@@ -132,6 +134,7 @@ func talk(t *testing.T, dir string, point int) (string, error) {
 // Hazard F06: the program is killed at every point of a conversation with flushes and compactions, and started again. No
 // turn is lost, every note is in memory once, and the compactions come to their end.
 func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
+	t.Parallel()
 	whole := t.TempDir()
 	out, err := talk(t, whole, 0)
 	points, bad := strconv.Atoi(out)
@@ -142,9 +145,9 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	if len(want) < 3 || points < 50 {
 		t.Fatalf("%d points, notes %q: the test does not test", points, want)
 	}
-	step := 1
-	if testing.Short() || slow() {
-		step = 7
+	step := max(points/fewPoints, 1)
+	if soak() {
+		step = 1
 	}
 	var group errgroup.Group
 	group.SetLimit(4)
@@ -168,11 +171,8 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	}
 }
 
-// slow reports whether this is a build with the race detector, in which each process takes ten times as long.
-func slow() bool {
-	info, _ := debug.ReadBuildInfo()
-	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
+// soak reports whether the loops are to be run in full (make soak).
+func soak() bool { return os.Getenv("KIOKU_SOAK") == "1" }
 
 // checkCrashed checks what a conversation has left and returns its notes.
 func checkCrashed(t *testing.T, dir string, point int) []string {

@@ -62,6 +62,7 @@ func lines(n int, text string) string {
 }
 
 func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
+	t.Parallel()
 	for window, most := range map[int]int{8000: 2000, 32_000: 8000} {
 		for _, text := range []string{"over the hills and far away", "山の向こうの遠い海まで歩く"} {
 			long := lines(20_000, text)
@@ -93,6 +94,7 @@ func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
 
 // Many results of one answer have half of the window together.
 func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
+	t.Parallel()
 	long := lines(2000, "over the hills and far away")
 	got := result(t, 16_000, long, long, long, "short", long, long, long, long)
 	n := 0
@@ -105,6 +107,7 @@ func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
 }
 
 func TestALongResultTellsHowToReadTheRest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, script(llmtest.Call("1", "memory_get", map[string]any{}), llmtest.Call("2", "memory_search", map[string]any{}), llmtest.Say("done")))
 	w.sidecar.Model.(*llmtest.Script).Tokens = 4000
 	w.calm()
@@ -120,6 +123,7 @@ func TestALongResultTellsHowToReadTheRest(t *testing.T) {
 }
 
 func TestALongErrorIsBoundedToo(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
 	w := newWorld(t, model)
@@ -134,6 +138,7 @@ func TestALongErrorIsBoundedToo(t *testing.T) {
 
 // Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it where that is enough.
 func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
+	t.Parallel()
 	piece := rapid.OneOf(rapid.SampledFrom([]string{"\n", "word ", "{\"a\":1}", "言葉", "👪", "é"}), rapid.String())
 	rapid.Check(t, func(r *rapid.T) {
 		text := strings.Repeat(strings.Join(rapid.SliceOfN(piece, 1, 20).Draw(r, "pieces"), ""), rapid.IntRange(1, 400).Draw(r, "times"))
@@ -156,6 +161,7 @@ func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
 
 // A counter of one's own decides how long a result is.
 func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
 	w := newWorld(t, model)

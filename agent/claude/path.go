@@ -4,7 +4,6 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -82,23 +81,3 @@ func quoted(p string) string {
 
 // shown is a path relative to the folder as the model knows it.
 func shown(rel string) string { return path.Join(top, rel) }
-
-// dayOf returns the day of a file that MemoryAppend writes its daily notes to, false for any other path.
-func dayOf(rel string) (time.Time, bool) {
-	name, isMarkdown := strings.CutSuffix(rel, ".md")
-	if !isMarkdown {
-		return time.Time{}, false
-	}
-	day, err := time.Parse(time.DateOnly, name)
-	return day, err == nil
-}
-
-// inUse reports whether MemoryAppend may be writing to a file now, whatever the time zone that its days are of.
-func inUse(rel string, now time.Time) bool {
-	day, ok := dayOf(rel)
-	if !ok {
-		return false
-	}
-	away := now.UTC().Truncate(24 * time.Hour).Sub(day)
-	return away >= -24*time.Hour && away <= 24*time.Hour
-}

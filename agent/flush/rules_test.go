@@ -13,6 +13,7 @@ import (
 )
 
 func TestThresholdsFitTheWindow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ window, flushAt, compactAt int }{
 		{1_000, 250, 500},
 		{2_000, 500, 1_000},
@@ -35,6 +36,7 @@ func TestThresholdsFitTheWindow(t *testing.T) {
 }
 
 func TestWhatStaysInACompactionIsBelowTheThresholds(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s, window := anySettings(r), rapid.IntRange(16, 2_000_000).Draw(r, "window")
 		s.SoftThresholdRatio = rapid.SampledFrom([]float64{0, 0.2, 0.999}).Draw(r, "ratio of this test")
@@ -61,6 +63,7 @@ func anySettings(r *rapid.T) flush.Settings {
 }
 
 func TestThresholdsAreOrderedAndGrowWithTheWindow(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s, window := anySettings(r), rapid.IntRange(3, 2_000_000).Draw(r, "window")
 		d := s.Decide(flush.State{Window: window})
@@ -75,6 +78,7 @@ func TestThresholdsAreOrderedAndGrowWithTheWindow(t *testing.T) {
 }
 
 func TestWhatIsDue(t *testing.T) {
+	t.Parallel()
 	full := func(projected int) flush.State { return flush.State{Window: 200_000, Projected: projected} }
 	for name, c := range map[string]struct {
 		edit           func(*flush.Settings, *flush.State)
@@ -116,6 +120,7 @@ func TestWhatIsDue(t *testing.T) {
 }
 
 func TestAFlushThatIsSkippedSaysWhyAndHoldsUpNoCompaction(t *testing.T) {
+	t.Parallel()
 	for reason, edit := range map[string]func(*flush.Settings, *flush.State){
 		"disabled (compaction.memoryFlush.enabled)": func(s *flush.Settings, _ *flush.State) { s.Enabled = false },
 		"memory is read-only":                       func(_ *flush.Settings, st *flush.State) { st.ReadOnly = true },
@@ -138,6 +143,7 @@ func TestAFlushThatIsSkippedSaysWhyAndHoldsUpNoCompaction(t *testing.T) {
 }
 
 func TestWheneverCompactionIsDueTheCycleIsFlushedFirst(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := anySettings(r)
 		s.Enabled = true
@@ -152,6 +158,7 @@ func TestWheneverCompactionIsDueTheCycleIsFlushedFirst(t *testing.T) {
 }
 
 func TestTheZeroValueNeverFlushes(t *testing.T) {
+	t.Parallel()
 	var s flush.Settings
 	if err := s.Check(); err != nil {
 		t.Error(err)
@@ -162,6 +169,7 @@ func TestTheZeroValueNeverFlushes(t *testing.T) {
 }
 
 func TestSettingsAreNamedAsInTheConfiguration(t *testing.T) {
+	t.Parallel()
 	if err := flush.Defaults().Check(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
@@ -185,6 +193,7 @@ func TestSettingsAreNamedAsInTheConfiguration(t *testing.T) {
 
 // AgentService tells agents that in wide windows what is said between the flush and the compaction of a cycle stays.
 func TestWhatComesBetweenFlushAndCompactionStaysInWideWindows(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(64_000, 2_000_000).Draw(t, "window")
 		d := flush.Defaults().Decide(flush.State{Window: window})

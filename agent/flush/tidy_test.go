@@ -42,6 +42,7 @@ func (k kept) count(t *testing.T, records, spools int) {
 }
 
 func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "s", 0)
 	begin(t, k.Ledger, "s", 1, "a", messages("unfinished"))
@@ -64,6 +65,7 @@ func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
 }
 
 func TestWhoIsInALaterCycleNeedsTheSpoolNoMore(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "s", 0)
 	k.commit(t, "other", 0)
@@ -80,6 +82,7 @@ func TestWhoIsInALaterCycleNeedsTheSpoolNoMore(t *testing.T) {
 }
 
 func TestOldFlushesAreLookedForOnceAnHour(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "old", 0)
 	k.clock.now = k.clock.now.Add(30*24*time.Hour - time.Minute)
@@ -93,6 +96,7 @@ func TestOldFlushesAreLookedForOnceAnHour(t *testing.T) {
 }
 
 func TestWhoHasLostCountGoesOnBehindAllThatHasEnded(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	want := func(cycle int) {
 		t.Helper()
@@ -127,6 +131,7 @@ func TestWhoHasLostCountGoesOnBehindAllThatHasEnded(t *testing.T) {
 
 // Hazard F06: who waits for a ledger that another process holds gives up at the deadline.
 func TestAHeldLedgerIsWaitedForUntilTheDeadline(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	lease := begin(t, k.Ledger, "s", 0, "a", nil)
 	lock, err := os.OpenFile(filepath.Join(k.folder, "lock"), os.O_RDWR, 0)

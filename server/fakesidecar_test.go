@@ -66,11 +66,11 @@ func (f *fakeSidecar) Tidy(_ string, cycle int) { f.tidied = append(f.tidied, cy
 // Count counts bytes, so that a test can tell it from an estimate.
 func (f *fakeSidecar) Count(text string) int { return len(text) }
 
-func (f *fakeSidecar) CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error) {
-	if f.compact == nil {
-		return session.Compaction{}, nil
+func (f *fakeSidecar) Compact(ctx context.Context, v session.View, space sidecar.Space) (made session.Compaction, used llm.Usage, err error) {
+	if f.compact != nil {
+		made, err = f.compact(ctx, v, space.Keep, space.Window)
 	}
-	return f.compact(ctx, v, keep, window)
+	return made, used, err
 }
 
 // withFlushes returns a real sidecar of "main" whose flushes are below a state folder.

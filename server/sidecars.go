@@ -51,9 +51,9 @@ type Flusher interface {
 type Shortener interface {
 	// Prune takes the clock where now is zero.
 	Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan
-	// Count counts the tokens of a text as CompactFor does.
+	// Count counts the tokens of a text as Compact does.
 	Count(text string) int
-	CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error)
+	Compact(ctx context.Context, v session.View, space sidecar.Space) (session.Compaction, llm.Usage, error)
 }
 
 // Beside adds what runs beside the agents, by agent id, to a server that does not serve yet; they are reached through

@@ -70,7 +70,7 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	v := c.opt.Session.View()
 	t := c.begin(c.assemble(ctx, "", true), each)
 	// The summary is written first, because one that comes to nothing must not use up the flush of this cycle.
-	made, used, err := c.opt.Sidecar.Compact(ctx, v, 0)
+	made, used, err := c.opt.Sidecar.Compact(ctx, v, c.space(0))
 	c.spend(used)
 	if err != nil {
 		return session.Compaction{}, err

@@ -8,6 +8,7 @@ import (
 	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/session"
+	"kioku/agent/sidecar"
 )
 
 const (
@@ -17,9 +18,6 @@ const (
 	// after one that has come to nothing, and where a window is so small that there is no room after one either.
 	growthParts = 20
 	minGrowth   = 500
-	// A summary has at most 1/summaryParts of the window; at least 1/leastParts of it stays beside that.
-	summaryParts = 8
-	leastParts   = 16
 	// shrinkParts of the conversation are summarised when nothing else makes it fit, all but one.
 	shrinkParts = 3
 	// charsPerToken is how pruning counts.
@@ -40,7 +38,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
 	}
-	if err := t.compact(ctx, t.keep(d.CompactAt)); err != nil {
+	if err := t.compact(ctx, 0); err != nil {
 		t.patience = projected + t.growth()
 		if ctx.Err() == nil && !errors.Is(err, compact.ErrNothing) {
 			t.notice("Old messages could not be summarised, and stay as they are: %v", err)
@@ -103,27 +101,21 @@ func (t *turn) store(ctx context.Context, d flush.Decision) {
 // growth is by how much the next prompt has to grow before a compaction is tried again.
 func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth) }
 
-// keep is how many tokens of the latest messages stay in a compaction: as many as the settings say, and in a small window
-// fewer, because those would leave no room until the next one, beside the system prompt, the tools and the summary.
-func (t *turn) keep(compactAt int) int {
-	window, most := t.model.Window(), t.opt.Sidecar.KeepRecentTokens()
-	if window == 0 {
-		return most
-	}
-	room := (compactAt - t.fixed - window/summaryParts) / 2
-	return min(max(room, window/leastParts), most)
-}
-
 // compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
 // the settings say.
 func (t *turn) compact(ctx context.Context, keep int) error {
 	v := t.opt.Session.View()
-	made, used, err := t.opt.Sidecar.Compact(ctx, v, keep)
+	made, used, err := t.opt.Sidecar.Compact(ctx, v, t.space(keep))
 	t.spend(used)
 	if err != nil {
 		return err
 	}
 	return t.replace(ctx, made)
+}
+
+// space is what a compaction leaves, with keep as in sidecar.Space.
+func (c *Conversation) space(keep int) sidecar.Space {
+	return sidecar.Space{Keep: keep, Fixed: c.fixed}
 }
 
 // replace puts a summary in the place of the messages that it is of, after a flush was begun of all of them.

@@ -14,6 +14,9 @@ import (
 // seen stands behind the messages of a flush that an earlier one has seen, which are there for what comes after them.
 const seen = "[What was said up to here is in memory already. Save only what follows.]"
 
+// leastParts: a flush leaves 1/leastParts of the window for its answers.
+const leastParts = 16
+
 // appendTokens is room for the one tool of a flush.
 const appendTokens = 300
 

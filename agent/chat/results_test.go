@@ -165,7 +165,7 @@ func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
 	w := newWorld(t, model)
-	w.sidecar.Counter = dear{}
+	w.sidecar.Count = func(text string) int { return 2 * len(text) }
 	c := w.start("s", func(o *chat.Options) {
 		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) {
 			return json.Marshal(strings.Repeat("word ", 500))
@@ -176,8 +176,3 @@ func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
 		t.Errorf("%d characters are kept", n)
 	}
 }
-
-// dear counts two tokens for a byte.
-type dear struct{}
-
-func (dear) Count(text string) int { return 2 * len(text) }

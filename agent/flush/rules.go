@@ -158,17 +158,17 @@ func (s Settings) obstacle(st State) string {
 	return ""
 }
 
-// Keep returns how many tokens the latest messages and the summary may have after a compaction for a window, so that both
-// together are below the tokens from which on memories are stored. Of what is left beside the summary half is free for the
-// system prompt and for what comes next; but a sixteenth of the window may stay in any case. Both are 0 where the window is
-// not known.
-func (s Settings) Keep(window int) (recent, summary int) {
+// Keep returns how many tokens the latest messages and the summary may have after a compaction for a window in which fixed
+// tokens, the system prompt and the tools, are always taken; 0 where these are not known. The two together are below the
+// tokens from which on memories are stored. Half of what is left beside the summary and the fixed tokens stays free for what
+// comes next; but a sixteenth of the window may stay in any case. Both are 0 for a window that is not known.
+func (s Settings) Keep(window, fixed int) (recent, summary int) {
 	if window <= 0 {
 		return 0, 0
 	}
 	flushAt, _ := s.thresholds(window)
 	summary = max(1, min(maxSummary, window/summaryParts))
-	return max(1, window/leastParts, (flushAt-summary)/2), summary
+	return max(1, window/leastParts, (flushAt-fixed-summary)/2), summary
 }
 
 // thresholds returns from how many tokens on to flush and to compact, for any window of at least 3 tokens with

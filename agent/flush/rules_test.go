@@ -41,11 +41,12 @@ func TestWhatStaysInACompactionIsBelowTheThresholds(t *testing.T) {
 		s, window := anySettings(r), rapid.IntRange(16, 2_000_000).Draw(r, "window")
 		s.SoftThresholdRatio = rapid.SampledFrom([]float64{0, 0.2, 0.999}).Draw(r, "ratio of this test")
 		d := s.Decide(flush.State{Window: window})
-		if recent, summary := s.Keep(window); recent < 1 || summary < 1 || recent+summary >= d.FlushAt {
+		fixed := rapid.IntRange(0, window).Draw(r, "fixed")
+		if recent, summary := s.Keep(window, fixed); recent < 1 || summary < 1 || recent+summary >= d.FlushAt {
 			r.Errorf("window %d: %d and a summary of %d stay, flushed from %d on", window, recent, summary, d.FlushAt)
 		}
 	})
-	if recent, summary := flush.Defaults().Keep(0); recent != 0 || summary != 0 {
+	if recent, summary := flush.Defaults().Keep(0, 0); recent != 0 || summary != 0 {
 		t.Errorf("a window that is not known: %d, %d", recent, summary)
 	}
 }
@@ -197,7 +198,7 @@ func TestWhatComesBetweenFlushAndCompactionStaysInWideWindows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(64_000, 2_000_000).Draw(t, "window")
 		d := flush.Defaults().Decide(flush.State{Window: window})
-		if recent, _ := flush.Defaults().Keep(window); recent < 4*(d.CompactAt-d.FlushAt) {
+		if recent, _ := flush.Defaults().Keep(window, 0); recent < 4*(d.CompactAt-d.FlushAt) {
 			t.Errorf("of a window of %d tokens %d stay, and %d come between", window, recent, d.CompactAt-d.FlushAt)
 		}
 	})

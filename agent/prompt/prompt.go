@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent/bootstrap"
+	"kioku/llm"
 )
 
 // Names of the layers in a Result, strongest first. Each block of the caller is a layer of its own, named LayerBlock and its
@@ -22,11 +23,6 @@ const (
 	LayerTurn      = "turn"
 	LayerBlock     = "block: "
 )
-
-// Counter counts the tokens of a text.
-type Counter interface {
-	Count(text string) int
-}
 
 // Input is what a prompt is made of. Everything but the files may be left out.
 type Input struct {
@@ -52,8 +48,8 @@ type Input struct {
 	CacheFriendly bool
 	// Budget in tokens, 0 for none.
 	Budget int
-	// Counter counts them; nil means an estimate, one for four characters of ASCII and one for any other.
-	Counter Counter
+	// Count counts the tokens of a text; nil means an estimate, one for four characters of ASCII and one for any other.
+	Count func(text string) int
 	// Key makes the id of the frame around recalled memories a secret: who does not know it cannot tell the id that a
 	// memory will be framed with. With the same key the same input has the same id. Without a key the id still depends on
 	// all that is framed.
@@ -140,13 +136,13 @@ func Assemble(in Input) Result {
 	if in.Mode == "" {
 		in.Mode = bootstrap.Full
 	}
-	if in.Counter == nil {
-		in.Counter = Estimate{}
+	if in.Count == nil {
+		in.Count = llm.EstimateTokens
 	}
 	a := &assembly{Input: in}
 	a.admit()
 	layers := a.layers()
-	a.count(layers)
+	a.measure(layers)
 	a.fit(layers)
 	a.join(layers)
 	for _, p := range all(layers) {
@@ -193,8 +189,8 @@ func all(layers []layer) []*part {
 	return parts
 }
 
-// count counts the tokens of all parts.
-func (a *assembly) count(layers []layer) {
+// measure counts the tokens of all parts.
+func (a *assembly) measure(layers []layer) {
 	for _, p := range all(layers) {
 		p.tokens = a.tokens(p.String())
 	}
@@ -205,7 +201,7 @@ func (a *assembly) tokens(text string) int {
 	if text == "" {
 		return 0
 	}
-	return a.Counter.Count(text) + 1
+	return a.Count(text) + 1
 }
 
 // layerTokens are those of a layer's heading and parts.

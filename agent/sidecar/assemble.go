@@ -118,6 +118,6 @@ func (s *Sidecar) input(t Turn, recalled []prompt.Memory) prompt.Input {
 	return prompt.Input{
 		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MemoryTools: !t.NoTools, Blocks: t.Blocks,
 		Agent: s.opt.Agent, Model: t.Model, Channel: t.Channel, Now: t.Now,
-		CacheFriendly: *t.CacheFriendly, Budget: t.Budget, Counter: s.counter, Key: s.opt.Key,
+		CacheFriendly: *t.CacheFriendly, Budget: t.Budget, Count: s.count, Key: s.opt.Key,
 	}
 }

@@ -51,8 +51,8 @@ type Options struct {
 	CacheFriendly bool
 	// Model writes summaries and flushes; nil for none.
 	Model llm.Model
-	// Counter counts tokens; nil means an estimate. It is called by several goroutines.
-	Counter prompt.Counter
+	// Count counts the tokens of a text; nil means an estimate. It is called by several goroutines.
+	Count func(text string) int
 	// ReadOnly says that memory must not be written.
 	ReadOnly bool
 	// Key makes the frames around recalled memories unguessable. With the same key the same turn and memories have the same
@@ -69,8 +69,8 @@ type Sidecar struct {
 	skills *skills.Loader
 	recall *recall.Recaller
 	ledger *flush.Ledger
-	// counter remembers what it has counted for prompts.
-	counter prompt.Counter
+	// count is Options.Count that remembers what it has counted for prompts.
+	count func(text string) int
 }
 
 // New returns a sidecar. It returns an error where a setting is missing or wrong.
@@ -83,12 +83,12 @@ func New(opt Options) (*Sidecar, error) {
 		return nil, fmt.Errorf("sidecar of %.100q: %w", opt.Agent, err)
 	}
 	return &Sidecar{
-		opt:     opt,
-		files:   bootstrap.New(opt.Bootstrap),
-		skills:  skills.New(opt.Skills),
-		recall:  recall.New(opt.Recall, func(agent string) recall.Memory { return opt.Memories(agent) }),
-		ledger:  flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
-		counter: prompt.Remember(opt.Counter),
+		opt:    opt,
+		files:  bootstrap.New(opt.Bootstrap),
+		skills: skills.New(opt.Skills),
+		recall: recall.New(opt.Recall, func(agent string) recall.Memory { return opt.Memories(agent) }),
+		ledger: flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
+		count:  prompt.Remember(opt.Count),
 	}, nil
 }
 
@@ -107,10 +107,10 @@ func (o *Options) settle() error {
 		return err
 	}
 	if o.KeepRecentTokens <= 0 {
-		o.KeepRecentTokens = compact.DefaultKeepRecent
+		o.KeepRecentTokens = compact.DefaultKeepTokens
 	}
-	if o.Counter == nil {
-		o.Counter = prompt.Estimate{}
+	if o.Count == nil {
+		o.Count = llm.EstimateTokens
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -137,11 +137,8 @@ func (s *Sidecar) Model() llm.Model { return s.opt.Model }
 // Shared returns the agents that are searched beside the own memory where a turn names none.
 func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
 
-// KeepRecentTokens is how many tokens of the latest messages stay in a compaction, where the window has room for them.
-func (s *Sidecar) KeepRecentTokens() int { return s.opt.KeepRecentTokens }
-
 // Count counts the tokens of a text as Compact does.
-func (s *Sidecar) Count(text string) int { return s.opt.Counter.Count(text) }
+func (s *Sidecar) Count(text string) int { return s.opt.Count(text) }
 
 // window is that of the model, 0 where there is none or it is not known.
 func (s *Sidecar) window() int {

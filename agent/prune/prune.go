@@ -7,6 +7,13 @@ import (
 	"kioku/llm"
 )
 
+const (
+	// charsPerToken is how many characters a token of the window counts for.
+	charsPerToken = 4
+	// imageChars is what an image counts for.
+	imageChars = 8000
+)
+
 // State is what is known of a conversation beside its messages.
 type State struct {
 	// LastTouch is when the provider's cache of it was written or read last: when the model was last asked, or LastTouch of
@@ -53,7 +60,7 @@ type Plan struct {
 // nothing edited at all. A result is trimmed once and cleared once, and only where it gets shorter by that.
 func Prune(messages []llm.Message, s Settings, st State, now time.Time) Plan {
 	p := newPlanner(messages, s, st)
-	p.run(now)
+	p.plan(now)
 	plan := Plan{LastTouch: st.LastTouch, Before: p.before, After: p.chars, Reason: p.reason}
 	for i := range messages {
 		e, edited := p.edits[i]
@@ -96,6 +103,27 @@ func newPlanner(messages []llm.Message, s Settings, st State) *planner {
 	return p
 }
 
+// extraChars is what a message counts for beside its text.
+func extraChars(m *llm.Message) int {
+	n := len(m.Images) * imageChars
+	for _, c := range m.ToolCalls {
+		n += count(c.Input)
+	}
+	return n
+}
+
+// count returns the characters of a text: the bytes that do not continue another one. All texts of a conversation are counted
+// in every pruning, and this is three times as fast as package utf8.
+func count[T ~string | ~[]byte](text T) int {
+	n := 0
+	for i := range len(text) {
+		if text[i]&0xC0 != 0x80 {
+			n++
+		}
+	}
+	return n
+}
+
 // measure counts the messages as they were sent so far.
 func (p *planner) measure() {
 	p.sizes = make([]int, len(p.messages))
@@ -110,8 +138,8 @@ func (p *planner) measure() {
 	p.before = p.chars
 }
 
-// run takes the steps one after the other and leaves the reason why it stopped.
-func (p *planner) run(now time.Time) {
+// plan takes the steps one after the other and leaves the reason why it stopped.
+func (p *planner) plan(now time.Time) {
 	if p.reason = p.obstacle(now); p.reason != "" {
 		return
 	}
@@ -176,11 +204,11 @@ func (p *planner) prunable(cutoff int) []int {
 	if start < 0 {
 		return nil
 	}
-	tools := newSelection(p.settings.Tools)
+	prunable := prunableTools(p.settings.Tools)
 	var out []int
 	for i := start; i < cutoff; i++ {
 		m := &p.messages[i]
-		if m.Role == llm.RoleTool && len(m.Images) == 0 && tools.has(m.ToolName) {
+		if m.Role == llm.RoleTool && len(m.Images) == 0 && prunable(m.ToolName) {
 			out = append(out, i)
 		}
 	}

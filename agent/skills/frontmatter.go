@@ -40,7 +40,6 @@ type header struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 	Invocation  string `yaml:"invocation"`
-	UserMay     *bool  `yaml:"user-invocable"`
 	ModelMayNot bool   `yaml:"disable-model-invocation"`
 	Requires    needs  `yaml:"requires"`
 	OS          words  `yaml:"os"`

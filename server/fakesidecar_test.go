@@ -61,7 +61,7 @@ func (f *fakeSidecar) Check(session string, cycle int, st flush.State) (sidecar.
 	return f.check(session, cycle, st)
 }
 
-func (f *fakeSidecar) Tidy(_ string, cycle int) { f.tidied = append(f.tidied, cycle) }
+func (f *fakeSidecar) Maintain(_ string, cycle int) { f.tidied = append(f.tidied, cycle) }
 
 // Count counts bytes, so that a test can tell it from an estimate.
 func (f *fakeSidecar) Count(text string) int { return len(text) }

@@ -40,8 +40,8 @@ type Prompter interface {
 // Flusher keeps the books of the flushes that an agent does with its own model.
 type Flusher interface {
 	Check(sessionID string, cycle int, st flush.State) (sidecar.Check, error)
-	// Tidy removes what is kept of ended flushes before a cycle.
-	Tidy(sessionID string, cycle int)
+	// Maintain removes what is kept of ended flushes before a cycle.
+	Maintain(sessionID string, cycle int)
 	Begin(ctx context.Context, sessionID string, cycle int, holder string, spool []json.RawMessage) (sidecar.Begun, error)
 	Commit(ctx context.Context, id, holder string) error
 	Abort(ctx context.Context, id, holder, reason string) (left int, err error)

@@ -80,7 +80,7 @@ type Loader struct {
 
 	mu sync.Mutex
 	// seen is what was last found on the disk, and loaded what was made of it.
-	seen   []found
+	seen   []fileOnDisk
 	loaded map[request][]File
 }
 
@@ -104,8 +104,8 @@ type request struct {
 	group bool
 }
 
-// found is a file as it is on the disk.
-type found struct {
+// fileOnDisk is a file as it is on the disk.
+type fileOnDisk struct {
 	File
 	text    string
 	version uint64
@@ -132,8 +132,8 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen := l.look()
-	if !slices.EqualFunc(seen, l.seen, found.same) {
+	seen := l.findFiles()
+	if !slices.EqualFunc(seen, l.seen, fileOnDisk.same) {
 		l.seen, l.loaded = seen, map[request][]File{}
 	}
 	asked := request{mode, group}
@@ -143,30 +143,30 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 	return slices.Clone(l.loaded[asked])
 }
 
-func (f found) same(g found) bool {
+func (f fileOnDisk) same(g fileOnDisk) bool {
 	return f.version == g.version && f.Path == g.Path && f.Reason == g.Reason
 }
 
-// look finds all files, reading those that have changed.
-func (l *Loader) look() []found {
-	var all []found
+// findFiles finds all files, reading those that have changed.
+func (l *Loader) findFiles() []fileOnDisk {
+	var all []fileOnDisk
 	for _, name := range Names() {
-		f := found{File: File{Name: name, Reason: "missing"}}
+		f := fileOnDisk{File: File{Name: name, Reason: "missing"}}
 		if l.opt.Override != "" {
-			f = l.read(l.opt.Override, name)
+			f = l.readFile(l.opt.Override, name)
 			f.Override = f.Path != ""
 		}
 		if f.Path == "" {
-			f = l.read(l.opt.Workspace, name)
+			f = l.readFile(l.opt.Workspace, name)
 		}
 		all = append(all, f)
 	}
 	return all
 }
 
-// read reads one file. Its path is empty where it is missing.
-func (l *Loader) read(dir, name string) found {
-	f := found{File: File{Name: name}}
+// readFile reads one file. Its path is empty where it is missing.
+func (l *Loader) readFile(dir, name string) fileOnDisk {
+	f := fileOnDisk{File: File{Name: name}}
 	read, err := l.cache.Read(dir, name)
 	if err != nil {
 		f.Reason = safefile.Reason(err)

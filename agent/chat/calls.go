@@ -23,8 +23,8 @@ func Source(ctx context.Context) string {
 	return agent.SourceAgent
 }
 
-// call runs the calls of an answer, one after the other, and appends their results.
-func (t *turn) call(ctx context.Context, calls []llm.ToolCall) error {
+// callTools runs the calls of an answer, one after the other, and appends their results.
+func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 	// The model has made all of these calls before it reads the result of any.
 	within := ctx
 	if t.read {

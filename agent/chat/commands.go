@@ -34,7 +34,7 @@ func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcom
 	if len(c.unfinished) == 0 && v.Flushed == len(v.Messages) {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said since the last flush"}
 	}
-	t := c.begin(c.assemble(ctx, "", true), each)
+	t := c.beginTurn(c.assemble(ctx, "", true), each)
 	before := t.resumeAll(ctx)
 	if before.Later {
 		return before
@@ -68,7 +68,7 @@ func (t *turn) flushNow(ctx context.Context) flush.Outcome {
 // what it was.
 func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.Compaction, error) {
 	v := c.opt.Session.View()
-	t := c.begin(c.assemble(ctx, "", true), each)
+	t := c.beginTurn(c.assemble(ctx, "", true), each)
 	// The summary is written first, because one that comes to nothing must not use up the flush of this cycle.
 	made, used, err := c.opt.Sidecar.Compact(ctx, v, c.space(0))
 	c.spend(used)
@@ -87,7 +87,7 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 func (c *Conversation) Status() Status {
 	v := c.opt.Session.View()
 	if c.fixed == 0 {
-		c.begin(c.assemble(context.Background(), "", true), nil)
+		c.beginTurn(c.assemble(context.Background(), "", true), nil)
 	}
 	s := Status{
 		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.model.Window(), Messages: len(v.Messages),

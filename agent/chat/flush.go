@@ -67,7 +67,7 @@ func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced 
 		return out
 	}
 	out := t.attempt(ctx, job)
-	t.tell(ctx, job.Cycle, out)
+	t.recordOutcome(ctx, job.Cycle, out)
 	t.follow(job, out)
 	return out
 }
@@ -108,8 +108,8 @@ func (t *turn) attempt(ctx context.Context, job flush.Job) flush.Outcome {
 	return out
 }
 
-// tell records the outcome of a flush, unless the turn was given up.
-func (t *turn) tell(ctx context.Context, cycle int, out flush.Outcome) {
+// recordOutcome records the outcome of a flush, unless the turn was given up.
+func (t *turn) recordOutcome(ctx context.Context, cycle int, out flush.Outcome) {
 	if ctx.Err() == nil || out.Outcome == session.FlushDone {
 		t.record(cycle, out)
 	}

@@ -110,7 +110,7 @@ func (t *turn) again(ctx context.Context, k flush.Kept, forced bool) flush.Outco
 	job.Through, job.Forced = k.Through, forced
 	out := t.attempt(ctx, job)
 	if forced || !out.Later {
-		t.tell(ctx, k.Cycle, out)
+		t.recordOutcome(ctx, k.Cycle, out)
 	}
 	t.follow(job, out)
 	return out

@@ -114,7 +114,7 @@ func (f *folder) edit(verb, rel string, change func(text string) (string, int, e
 		err = checkSize(rel, text)
 	}
 	if err == nil {
-		err = f.keep(verb, []string{rel}, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(old)), nil })
+		err = f.keepCopies(verb, []string{rel}, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(old)), nil })
 	}
 	if err != nil {
 		return "", err

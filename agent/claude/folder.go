@@ -22,8 +22,8 @@ type folder struct {
 	lock *os.File
 }
 
-// open opens the folder and waits for its lock until ctx ends. A missing folder is created if create is set.
-func (t *Tool) open(ctx context.Context, create bool) (*folder, error) {
+// openFolder opens the folder and waits for its lock until ctx ends. A missing folder is created if create is set.
+func (t *Tool) openFolder(ctx context.Context, create bool) (*folder, error) {
 	f := &folder{Tool: t}
 	if create {
 		if err := os.MkdirAll(t.opt.Folder, 0o755); err != nil {

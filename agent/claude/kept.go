@@ -12,9 +12,9 @@ import (
 	"kioku/internal/atomicfile"
 )
 
-// keep copies the files that one command deletes or replaces to a folder of their own, at the paths that they have here.
+// keepCopies copies the files that one command deletes or replaces to a folder of their own, at the paths that they have here.
 // open returns what to copy. The copies are on the disk when keep returns without an error.
-func (f *folder) keep(verb string, files []string, open func(rel string) (io.ReadCloser, error)) error {
+func (f *folder) keepCopies(verb string, files []string, open func(rel string) (io.ReadCloser, error)) error {
 	root, name, err := f.newKept(verb)
 	if err != nil {
 		return fmt.Errorf("memory tool: keep a copy: %w", err)

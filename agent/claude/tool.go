@@ -121,7 +121,7 @@ func (t *Tool) Call(ctx context.Context, name string, input json.RawMessage) (js
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := t.open(ctx, c.writes())
+	f, err := t.openFolder(ctx, c.writes())
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,8 @@ type folder struct {
 	lock *os.File
 }
 
-// open opens the folder and waits for its lock, at most until ctx ends. Where it is not there, it is made, or ErrUnknown is returned.
-func (l *Ledger) open(ctx context.Context, create bool) (*folder, error) {
+// openLocked opens the folder and waits for its lock, at most until ctx ends. Where it is not there, it is made, or ErrUnknown is returned.
+func (l *Ledger) openLocked(ctx context.Context, create bool) (*folder, error) {
 	if create {
 		if err := makeFolder(l.folder); err != nil {
 			return nil, fmt.Errorf("%w; the folder must be writable", err)

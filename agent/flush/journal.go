@@ -66,7 +66,7 @@ func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error 
 	if err != nil {
 		return err
 	}
-	f, err := l.open(ctx, false)
+	f, err := l.openLocked(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -43,9 +43,9 @@ type LedgerOptions struct {
 // concurrently.
 //
 // A flush has a record, a spool with the messages that were about to go, and a journal with what a Runner has done. Spool
-// and journal of a flush that has ended well are removed by Tidy, or when the flush of a later cycle of the session begins;
+// and journal of a flush that has ended well are removed by Maintain, or when the flush of a later cycle of the session begins;
 // the spool of a Job with Through as soon as it has ended well. With its record they are removed 30 days after it began, by any
-// Begin or Tidy; each process looks for such at most once an hour. Those of a flush that has not ended well stay.
+// Begin or Maintain; each process looks for such at most once an hour. Those of a flush that has not ended well stay.
 //
 // A method that takes a context waits for other processes at most until that ends.
 type Ledger struct {
@@ -109,11 +109,11 @@ func NewLedger(folder string, opt LedgerOptions) *Ledger {
 // *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
 // and for a message that is no JSON. Where a file is damaged, the error names it.
 func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
-	return l.enter(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
+	return l.acquire(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
 }
 
-// enter is Begin for a record. One that is forced begins also where no attempt is left.
-func (l *Ledger) enter(ctx context.Context, want record, spool []json.RawMessage, forced bool) (Lease, error) {
+// acquire is Begin for a record. One that is forced begins also where no attempt is left.
+func (l *Ledger) acquire(ctx context.Context, want record, spool []json.RawMessage, forced bool) (Lease, error) {
 	if err := checkFlush(want.Session, want.Cycle, want.Holder); err != nil {
 		return Lease{}, err
 	}
@@ -121,20 +121,20 @@ func (l *Ledger) enter(ctx context.Context, want record, spool []json.RawMessage
 	if err != nil {
 		return Lease{}, err
 	}
-	f, err := l.open(ctx, true)
+	f, err := l.openLocked(ctx, true)
 	if err != nil {
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	defer f.close()
-	lease, err := l.begin(f, want, lines, forced)
+	lease, err := l.acquireLocked(f, want, lines, forced)
 	if err != nil {
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	return lease, nil
 }
 
-// begin is enter with the folder locked.
-func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease, error) {
+// acquireLocked is acquire with the folder locked.
+func (l *Ledger) acquireLocked(f *folder, want record, lines []byte, forced bool) (Lease, error) {
 	id, now := flushID(want.Session, want.Cycle), l.opt.Now()
 	r, begun, err := f.record(id)
 	if err != nil {
@@ -156,7 +156,7 @@ func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease
 			return Lease{}, err
 		}
 		f.removeTemps()
-		f.tidySession(want.Session, want.Cycle)
+		f.removeDone(want.Session, want.Cycle)
 		l.sweep(f)
 	}
 	spool, err := f.readSpool(id, r.Messages)
@@ -211,7 +211,7 @@ func (l *Ledger) Release(ctx context.Context, id, holder string) error {
 
 // change changes the record of a flush that holder holds. That of a flush that has ended well stays as it is.
 func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*record)) error {
-	f, err := l.open(ctx, false)
+	f, err := l.openLocked(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*recor
 		return err
 	}
 	if r.Done && r.Through != "" {
-		f.root.Remove(id + spoolSuffix) // or later, by tidy
+		f.root.Remove(id + spoolSuffix) // or later, by Maintain
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 // attempt begins a flush and goes on with it as far as it goes.
 func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 	want := record{Session: job.Session, Cycle: job.Cycle, Holder: job.Holder, Through: job.Through}
-	lease, err := r.Ledger.enter(ctx, want, job.Spool, job.Forced)
+	lease, err := r.Ledger.acquire(ctx, want, job.Spool, job.Forced)
 	out.Through = lease.Through
 	switch {
 	case errors.Is(err, ErrHeld):
@@ -114,7 +114,7 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 		return
 	}
 	t := &turn{runner: r, job: job, lease: lease, usage: &out.Usage}
-	reply, err := t.run(ctx)
+	reply, err := t.complete(ctx)
 	out.Notes = t.notes
 	if err == nil {
 		err = r.Ledger.Commit(ctx, lease.ID, lease.Holder)

@@ -73,8 +73,8 @@ func (t *thread) callOf(m *llm.Message) int {
 	return slices.IndexFunc(t.open, func(c llm.ToolCall) bool { return c.ID == m.ToolCallID })
 }
 
-// add takes in an entry that fits.
-func (t *thread) add(l Line) {
+// apply takes in an entry that fits.
+func (t *thread) apply(l Line) {
 	t.known[l.ID] = true
 	t.bytes += int64(l.Bytes)
 	switch l.Kind {

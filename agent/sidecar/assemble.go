@@ -55,7 +55,7 @@ type Prompt struct {
 // Files and skills are those on the disk at this moment. Memory is searched in the full mode alone. A mode that there is
 // not counts as bootstrap.None.
 func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
-	t = s.settle(t)
+	t = s.resolve(t)
 	p := Prompt{Group: *t.Group, Files: s.files.Load(t.Mode, *t.Group)}
 	if t.Mode == bootstrap.Full {
 		p.Skills = s.skills.Load()
@@ -78,15 +78,15 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 // Of the turn, Message, Channel, Group, Shared and Now count.
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
-	t = s.settle(t)
+	t = s.resolve(t)
 	out := s.search(ctx, t)
 	block, shown := prompt.Frame(s.input(t, out.Memories))
 	out.Memories = shown
 	return out, block
 }
 
-// settle fills in what a turn leaves open.
-func (s *Sidecar) settle(t Turn) Turn {
+// resolve fills in what a turn leaves open.
+func (s *Sidecar) resolve(t Turn) Turn {
 	switch {
 	case t.Mode == "":
 		t.Mode = bootstrap.Full

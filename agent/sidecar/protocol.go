@@ -41,11 +41,11 @@ func (s *Sidecar) Check(sessionID string, cycle int, st flush.State) (Check, err
 	return Check{Decision: d, Unfinished: unfinished, NextCycle: next}, err
 }
 
-// Tidy removes what was kept for the flushes of a session that have ended well, before a cycle; see [flush.Ledger.Tidy].
+// Maintain removes what was kept for the flushes of a session that have ended well, before a cycle; see [flush.Ledger.Maintain].
 // Where memory is read-only nothing is removed.
-func (s *Sidecar) Tidy(sessionID string, cycle int) {
+func (s *Sidecar) Maintain(sessionID string, cycle int) {
 	if !s.opt.ReadOnly {
-		s.ledger.Tidy(sessionID, cycle)
+		s.ledger.Maintain(sessionID, cycle)
 	}
 }
 

@@ -77,7 +77,7 @@ type Sidecar struct {
 func New(opt Options) (*Sidecar, error) {
 	folder, err := flushFolder(opt.State, opt.Agent)
 	if err == nil {
-		err = opt.settle()
+		err = opt.validate()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sidecar of %.100q: %w", opt.Agent, err)
@@ -92,8 +92,8 @@ func New(opt Options) (*Sidecar, error) {
 	}, nil
 }
 
-// settle checks options and fills in those that may be left out.
-func (o *Options) settle() error {
+// validate checks options and fills in those that may be left out.
+func (o *Options) validate() error {
 	switch {
 	case o.State == "":
 		return errors.New("no folder for its state")

@@ -134,7 +134,7 @@ func (l *Loader) Load() Set {
 	defer l.mu.Unlock()
 	var seen []skillFile
 	for _, p := range l.folders() {
-		seen = append(seen, l.look(p)...)
+		seen = append(seen, l.findSkills(p)...)
 	}
 	changed := !slices.EqualFunc(seen, l.seen, func(a, b skillFile) bool {
 		return a.path == b.path && a.version == b.version && a.reason == b.reason
@@ -151,8 +151,8 @@ func (l *Loader) Load() Set {
 	return l.set
 }
 
-// look returns the skills in a folder by the names of theirs.
-func (l *Loader) look(p skillFolder) []skillFile {
+// findSkills returns the skills in a folder by the names of theirs.
+func (l *Loader) findSkills(p skillFolder) []skillFile {
 	dir := p.String()
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -41,15 +41,15 @@ func (l *Ledger) NextCycle(session string) (int, error) {
 	return 0, nil
 }
 
-// Tidy removes spools and journals of the flushes of a session that have ended well, before a cycle: who is there has
+// Maintain removes spools and journals of the flushes of a session that have ended well, before a cycle: who is there has
 // compacted what they were of. A file that cannot be removed now is left to the next time.
-func (l *Ledger) Tidy(session string, cycle int) {
+func (l *Ledger) Maintain(session string, cycle int) {
 	f, err := l.peek()
 	if err != nil {
 		return
 	}
 	defer f.close()
-	f.tidySession(session, cycle)
+	f.removeDone(session, cycle)
 	l.sweep(f)
 }
 
@@ -105,8 +105,8 @@ func (f *folder) cycles(session, suffix string) []int {
 	return cycles
 }
 
-// tidySession is Ledger.Tidy. It needs no lock: who goes on with a flush that has ended well is content without them.
-func (f *folder) tidySession(session string, before int) {
+// removeDone is Ledger.Maintain. It needs no lock: who goes on with a flush that has ended well is content without them.
+func (f *folder) removeDone(session string, before int) {
 	for _, suffix := range []string{spoolSuffix, journalSuffix} {
 		for _, cycle := range f.cycles(session, suffix) {
 			if cycle >= before {

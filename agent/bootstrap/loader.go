@@ -60,7 +60,7 @@ const (
 // File is what became of one file: its text for the prompt and the report.
 type File struct {
 	Name string
-	// Path on the disk, empty where there is no such file; Override says that it is the agent's own.
+	// Path on the disk, empty if there is no such file; Override says that it is the agent's own.
 	Path     string
 	Override bool
 	// Text is what is injected, without blank space around it.
@@ -69,7 +69,7 @@ type File struct {
 	RawChars, InjectedChars int
 	// Cut says that the middle was left out.
 	Cut bool
-	// Reason is why Text is empty, and empty where it is not.
+	// Reason is why Text is empty, and empty if it is not.
 	Reason string
 }
 
@@ -88,7 +88,7 @@ type Loader struct {
 type Options struct {
 	// Workspace is the folder with the files.
 	Workspace string
-	// Override is a folder of the agent's own. A file in it takes the place of the workspace's, also where it is empty or
+	// Override is a folder of the agent's own. A file in it replaces the workspace's, even if it is empty or
 	// cannot be read. Empty for none.
 	Override string
 	// MaxChars of one file, 0 means 20,000; TotalMaxChars of all, 0 means 150,000.
@@ -164,7 +164,7 @@ func (l *Loader) findFiles() []fileOnDisk {
 	return all
 }
 
-// readFile reads one file. Its path is empty where it is missing.
+// readFile reads one file. Its path is empty if it is missing.
 func (l *Loader) readFile(dir, name string) fileOnDisk {
 	f := fileOnDisk{File: File{Name: name}}
 	read, err := l.cache.Read(dir, name)

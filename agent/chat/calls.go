@@ -13,7 +13,7 @@ import (
 // sourceKey is where ctx holds the source of notes.
 type sourceKey struct{}
 
-// Source returns where a note is from that a tool stores in this call: agent.SourceTool where the model has read what a tool
+// Source returns where a note is from that a tool stores in this call: agent.SourceTool if the model has read what a tool
 // returned in the same turn, which may be what has it store that, and otherwise agent.SourceAgent. The outputs of
 // memory_append tell nothing and do not count.
 func Source(ctx context.Context) string {

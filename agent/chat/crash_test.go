@@ -63,7 +63,7 @@ func (w *watched) Generate(ctx context.Context, req llm.Request, stream func(llm
 	return w.Echo.Generate(ctx, req, nil)
 }
 
-// talkUntilKilled goes on with the turns that have no answer yet and kills itself at a point: whenever a clock is read, which
+// talkUntilKilled continues the turns that have no answer yet and kills itself at a point: whenever a clock is read, which
 // is before each write of the session and the ledger, at both ends of a request and a note, and at each event. Without a
 // point, 0, it tells at the end how many there were.
 func talkUntilKilled(dir, point string) error {

@@ -15,7 +15,7 @@ const (
 	// maxShrinks is how often a request that is too long is tried again.
 	maxShrinks = 2
 	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens:
-	// after one that has come to nothing, and where a window is so small that there is no room after one either.
+	// after one that has come to nothing, and if a window is so small that there is no room after one either.
 	growthParts = 20
 	minGrowth   = 500
 	// shrinkParts of the conversation are summarised when nothing else makes it fit, all but one.
@@ -32,7 +32,7 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	v := t.opt.Session.View()
-	// Where the ledger cannot be read, the flush is going to say so.
+	// If the ledger cannot be read, the flush is going to say so.
 	d, _ := t.decide(v, flush.State{Projected: projected, Heartbeat: t.heartbeat})
 	t.store(ctx, d)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
@@ -83,7 +83,7 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, e
 	return d, err
 }
 
-// store goes on with a flush that is unfinished, and begins one where that is due; once a cycle, and not where nothing was said
+// store continues a flush that is unfinished, and begins one if that is due; once a cycle, and not if nothing was said
 // since the last one. A heartbeat leaves both to the next turn. Why there is none before a compaction is recorded. A compaction
 // does not wait for a flush that was begun: the ledger keeps what that one is of.
 func (t *turn) store(ctx context.Context, d flush.Decision) {
@@ -118,7 +118,7 @@ func (c *Conversation) space(keep int) sidecar.Space {
 	return sidecar.Space{Keep: keep, Fixed: c.fixed}
 }
 
-// replace puts a summary in the place of the messages that it is of, after a flush was begun of all of them.
+// replace puts a summary in place of the messages that it is of, after a flush was begun of all of them.
 func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 	v := t.opt.Session.View()
 	for before := -1; t.begun(v) && slices.Index(v.IDs, made.FirstKept) > t.covered(v) && t.covered(v) > before; {
@@ -137,7 +137,7 @@ func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 	return nil
 }
 
-// shrink makes a conversation fit that the model has refused as too long: memories are stored where this cycle has not done
+// shrink makes a conversation fit that the model has refused as too long: memories are stored if this cycle has not done
 // so, and old messages are summarised, the second time more of them.
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()

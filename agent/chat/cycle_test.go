@@ -288,7 +288,7 @@ func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
 	}
 }
 
-// Hazard F06: a flush that a crash has cut short is resumed also where the threshold is not reached any more, as with a larger
+// Hazard F06: a flush that a crash has cut short is resumed even if the threshold is not reached any more, as with a larger
 // window: its notes are half stored.
 func TestAFlushThatWasBegunIsResumedBelowItsThreshold(t *testing.T) {
 	t.Parallel()

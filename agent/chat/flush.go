@@ -26,7 +26,7 @@ func (t *turn) flush(ctx context.Context, v session.View, forced bool) flush.Out
 }
 
 // flushLate stores memories once more in a cycle, those of messages that came after its flush and are about to go. There are
-// such where the user has asked for a flush early, where compactions have failed since, and in small windows. The flush has
+// such if the user has asked for a flush early, if compactions have failed since, and in small windows. The flush has
 // a name of its own in the ledger, which stays the same over a crash.
 func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 	if t.heartbeat {
@@ -72,7 +72,7 @@ func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced 
 	return out
 }
 
-// part returns which messages a flush is of: all where the model takes as many. Where it does not beside the system prompt of
+// part returns which messages a flush is of: all if the model takes as many. If it does not beside the system prompt of
 // the conversation, bare says to leave that out. Of a still longer conversation, such as one that a model which was away
 // could not summarise, it is what comes after the last flush, as much as the model takes.
 func (t *turn) part(v session.View) (from, to int, bare bool) {

@@ -22,7 +22,7 @@ func vault(t *testing.T, model llm.Model) *world {
 	return w
 }
 
-// seesNothing fails where a request or the transcript holds the secret.
+// seesNothing fails if a request or the transcript holds the secret.
 func (w *world) seesNothing(model *llmtest.Script, id string) {
 	w.t.Helper()
 	check := func(where, text string) {

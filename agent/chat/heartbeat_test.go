@@ -7,7 +7,7 @@ import (
 	"kioku/llm/llmtest"
 )
 
-// Hazard F06: a turn that nobody waits for stores nothing, also where its messages are summarised, and says so.
+// Hazard F06: a turn that nobody waits for stores nothing, even if its messages are summarised, and says so.
 func TestAHeartbeatStoresNoMemories(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000), sized(llmtest.Say("and well"), 3000))

@@ -15,7 +15,7 @@ const (
 	// A result has at most 1/resultParts of the window, and those of one answer together at most 1/answerParts.
 	resultParts = 4
 	answerParts = 2
-	// resultChars are the most characters of a result where the window is not known.
+	// resultChars are the most characters of a result if the window is not known.
 	resultChars = 50_000
 	// mostCharsPerToken is how many characters a token has at most in what is counted, so that counting costs no more than
 	// what fits.
@@ -54,7 +54,7 @@ func (t *turn) shorten(tool, text string, calls int) string {
 	}
 }
 
-// cutResult returns a result where it has at most so many characters, and otherwise its beginning and its end, or where
+// cutResult returns a result if it has at most so many characters, and otherwise its beginning and its end, or if
 // there is no room for these no more than how long it is.
 func cutResult(tool, output string, chars int) string {
 	if utf8.RuneCountInString(output) <= chars {

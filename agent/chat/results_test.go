@@ -136,7 +136,7 @@ func TestALongErrorIsBoundedToo(t *testing.T) {
 	}
 }
 
-// Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it where that is enough.
+// Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it if that is enough.
 func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	piece := rapid.OneOf(rapid.SampledFrom([]string{"\n", "word ", "{\"a\":1}", "言葉", "👪", "é"}), rapid.String())

@@ -37,11 +37,11 @@ type turn struct {
 	resumed bool
 }
 
-// Turn answers a message of the user. each, where it is not nil, is told what happens, by one goroutine. The message and the
+// Turn answers a message of the user. each, if it is not nil, is called with what happens, by one goroutine. The message and the
 // answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
-// Reply.Text, marked as interrupted. A flush or a compaction that fails is no error: a notice says so. Only where the model
+// Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
 // takes the conversation no longer Turn returns an error that says what to do.
 func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
 	if strings.TrimSpace(prompt.StripRecalled(message)) == "" {
@@ -166,7 +166,7 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 	return resp, err
 }
 
-// known returns what a provider has counted, nil where it has told nothing.
+// known returns what a provider has counted, nil if it has told nothing.
 func known(u llm.Usage) *llm.Usage {
 	if u == (llm.Usage{}) {
 		return nil

@@ -115,7 +115,7 @@ func TestEveryFactIsInMemoryInTheEnd(t *testing.T) {
 				case "flush":
 					c.Flush(t.Context(), nil)
 				case "compact":
-					c.Compact(t.Context(), nil) // where that cannot be now, later
+					c.Compact(t.Context(), nil) // if that cannot be now, later
 				case "fact":
 					facts = append(facts, fmt.Sprintf("My locker number %d is blue.", i))
 					turn(facts[len(facts)-1], model.err == nil)
@@ -202,7 +202,7 @@ func TestAFlushThatIsGivenUpIsToldAndCanBeAskedFor(t *testing.T) {
 	}
 }
 
-// A model that is away for flushes, as where its rate is limited, is asked again with the messages of then, once a turn.
+// A model that is away for flushes, as when its rate is limited, is asked again with the messages of then, once a turn.
 func TestAModelThatWasAwayIsAskedAgainForWhatHasGone(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Fail(llm.KindRateLimit), llmtest.Say("They spoke of tea."), sized(llmtest.Say("one"), 100),

@@ -76,7 +76,7 @@ func (n *notes) addLine(name, line string) error {
 	}
 }
 
-// renew puts a new file with the same text in the place of one, and holds the lock of the old one meanwhile.
+// renew puts a new file with the same text in place of one, and holds the lock of the old one meanwhile.
 func renew(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -39,7 +39,7 @@ func (f *folder) create(rel, text string) (string, error) {
 	return said, nil
 }
 
-// replace puts a text in the place of the one that must occur exactly once.
+// replace puts a text in place of the one that must occur exactly once.
 func (f *folder) replace(rel, old, new string) (string, error) {
 	new, err := f.checked(new, "new_str")
 	switch {

@@ -48,7 +48,7 @@ func parsePath(p string) (string, error) {
 	return rel, nil
 }
 
-// nameProblem says why a name can be none of a file or folder of notes, empty where it can.
+// nameProblem says why a name can be none of a file or folder of notes, empty if it can.
 func nameProblem(name string) string {
 	switch {
 	case name == "":

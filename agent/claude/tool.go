@@ -20,7 +20,7 @@ const maxFileBytes = 1 << 20
 
 // Options of a Tool. Folder and Kept are required.
 type Options struct {
-	// Folder is what the model sees as /memories, such as <workspace>/memory. It is made where it is missing; it must not be
+	// Folder is what the model sees as /memories, such as <workspace>/memory. It is made if it is missing; it must not be
 	// a symbolic link.
 	Folder string
 	// Kept is where copies of what is deleted or replaced go, such as <state>/agents/<agent>/kept. It is made, 0700, and must
@@ -46,7 +46,7 @@ func refuse(format string, args ...any) error {
 // Tool is the memory tool. Its methods may be called concurrently.
 type Tool struct{ opt Options }
 
-// New returns a tool. It returns an error where Options lack a folder, or have one inside of the other. It touches no disk.
+// New returns a tool. It returns an error if Options lack a folder, or have one inside of the other. It touches no disk.
 func New(opt Options) (*Tool, error) {
 	if opt.Folder == "" || opt.Kept == "" {
 		return nil, errors.New("memory tool: a folder of notes and one for kept copies are required")

@@ -119,7 +119,7 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/(1<<20))
 }
 
-// viewLines shows lines of a text with their numbers, all where none are asked for.
+// viewLines shows lines of a text with their numbers, all if none are asked for.
 func viewLines(rel, text string, lines []number) (string, error) {
 	all := splitLines(text)
 	if len(all) == 0 {

@@ -46,7 +46,7 @@ type Compactor struct {
 // Compact has the messages before the latest ones summarised and returns what to append to the session, with the summary,
 // the first message that is kept, and the tokens before and after. Messages that are added meanwhile are kept as well.
 //
-// It returns ErrNothing where all messages are recent ones, ErrRefused where the summary lacks identifiers or is cut off,
+// It returns ErrNothing if all messages are recent ones, ErrRefused if the summary lacks identifiers or is cut off,
 // also when it was asked for once more, or is not shorter than what it replaces, and otherwise the error of the model or
 // of ctx. used is what its requests have used, after an error too.
 func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
@@ -148,7 +148,7 @@ func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (s
 	return w.merge(ctx, summaries, ids)
 }
 
-// generate has a summary written, and once more where something is wrong with it.
+// generate has a summary written, and once more if something is wrong with it.
 func (w *writer) generate(ctx context.Context, task, material string, ids []string) (string, error) {
 	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary}
 	question := taskPrompt(task, material, ids)
@@ -169,7 +169,7 @@ func (w *writer) generate(ctx context.Context, task, material string, ids []stri
 	return summary, err
 }
 
-// try asks once and tells what is wrong with the answer; nothing where problem is empty.
+// try asks once and tells what is wrong with the answer; nothing if problem is empty.
 func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (summary, problem string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", "", err

@@ -18,7 +18,7 @@ const (
 type pattern struct {
 	re     *regexp.Regexp
 	weight int
-	// valid, where it is not nil, decides about a match.
+	// valid, if it is not nil, decides about a match.
 	valid func(string) bool
 }
 
@@ -133,7 +133,7 @@ func missing(text string, ids []string) (out []string) {
 	return out
 }
 
-// bounded tells whether an identifier stands in a text and is not a part of a longer word or number.
+// bounded reports whether an identifier stands in a text and is not a part of a longer word or number.
 func bounded(text, id string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], id)

@@ -121,7 +121,7 @@ func child(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// Hazard F06: a process is killed before and after everything that it asks of the model and of the memory. Who goes on with
+// Hazard F06: a process is killed before and after everything that it asks of the model and of the memory. Who continues
 // the flush finds the same spool, and every note that the first model asked for is stored once, under the key that it had.
 func TestAKilledFlushIsGoneOnWithAndStoresNothingTwice(t *testing.T) {
 	t.Parallel()

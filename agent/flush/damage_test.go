@@ -83,7 +83,7 @@ func TestASpoolWhoseRecordIsGoneIsSetAside(t *testing.T) {
 	}
 }
 
-// Hazard F06: a folder that cannot be written, or a link in the place of a file, is an error that names it.
+// Hazard F06: a folder that cannot be written, or a link in place of a file, is an error that names it.
 func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")

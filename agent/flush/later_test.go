@@ -72,7 +72,7 @@ func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
 	}
 }
 
-// Hazard F06: what the flush has no part in costs no attempt, and anybody can go on with it at once.
+// Hazard F06: what the flush has no part in costs no attempt, and anybody can continue it at once.
 func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 	t.Parallel()
 	var cause error
@@ -101,7 +101,7 @@ func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 	}
 }
 
-// Who goes on with a flush later asks the model about the messages of then.
+// Who continues a flush later asks the model about the messages of then.
 func TestAFlushGoesOnWithTheMessagesOfItsSpool(t *testing.T) {
 	t.Parallel()
 	r, model := runner(t, &store{}, llmtest.Fail(llm.KindUnavailable), llmtest.Say("NO_REPLY"))

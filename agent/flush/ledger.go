@@ -43,8 +43,8 @@ type LedgerOptions struct {
 // concurrently.
 //
 // A flush has a record, a spool with the messages that were about to go, and a journal with what a Runner has done. Spool
-// and journal of a flush that has ended well are removed by Maintain, or when the flush of a later cycle of the session begins;
-// the spool of a Job with Through as soon as it has ended well. With its record they are removed 30 days after it began, by any
+// and journal of a flush that has succeeded are removed by Maintain, or when the flush of a later cycle of the session begins;
+// the spool of a Job with Through as soon as it has succeeded. With its record they are removed 30 days after it began, by any
 // Begin or Maintain; each process looks for such at most once an hour. Those of a flush that has not ended well stay.
 //
 // A method that takes a context waits for other processes at most until that ends.
@@ -67,10 +67,10 @@ type Lease struct {
 	// Attempt counts from 1.
 	Attempt int
 	// Resumed says that the same holder, or one whose lease has ended or was given back, has begun it before; Done that it
-	// has ended well. Then nothing is leased.
+	// has succeeded. Then nothing is leased.
 	Resumed, Done bool
-	// Spool are the messages that were given when it was first begun, without white space between their parts; nil where the
-	// flush has ended well.
+	// Spool are the messages that were given when it was first begun, without white space between their parts; nil if the
+	// flush has succeeded.
 	Spool []json.RawMessage
 	// NoteKey before the number of a note, from 1, is the note's idempotency key. It stays the same until the attempt is
 	// aborted: the notes of another attempt may be others.
@@ -103,16 +103,16 @@ func NewLedger(folder string, opt LedgerOptions) *Ledger {
 }
 
 // Begin takes the lease of a cycle's flush. The spool is on disk when it returns. A flush that was begun before, by the
-// same holder or by one whose lease has ended or was given back, goes on with the spool of then.
+// same holder or by one whose lease has ended or was given back, continues the spool of then.
 //
-// Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted where no attempt is left, and an
+// Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted if no attempt is left, and an
 // *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
-// and for a message that is no JSON. Where a file is damaged, the error names it.
+// and for a message that is not JSON. If a file is damaged, the error names it.
 func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
 	return l.acquire(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
 }
 
-// acquire is Begin for a record. One that is forced begins also where no attempt is left.
+// acquire is Begin for a record. One that is forced begins even if no attempt is left.
 func (l *Ledger) acquire(ctx context.Context, want record, spool []json.RawMessage, forced bool) (Lease, error) {
 	if err := checkFlush(want.Session, want.Cycle, want.Holder); err != nil {
 		return Lease{}, err
@@ -198,7 +198,7 @@ func (l *Ledger) Abort(ctx context.Context, id, holder, reason string) (left int
 }
 
 // Release gives a flush back that was interrupted. The attempt does not count as failed: who begins the flush again, at
-// once and under any name, goes on with it. It returns ErrUnknown as Commit does. A flush that has ended well stays so.
+// once and under any name, continues it. It returns ErrUnknown as Commit does. A flush that has succeeded stays so.
 func (l *Ledger) Release(ctx context.Context, id, holder string) error {
 	err := l.change(ctx, id, holder, func(r *record) {
 		r.Holder, r.Expires = "", time.Time{}
@@ -209,7 +209,7 @@ func (l *Ledger) Release(ctx context.Context, id, holder string) error {
 	return nil
 }
 
-// change changes the record of a flush that holder holds. That of a flush that has ended well stays as it is.
+// change changes the record of a flush that holder holds. That of a flush that has succeeded stays as it is.
 func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*record)) error {
 	f, err := l.openLocked(ctx, false)
 	if err != nil {
@@ -230,7 +230,7 @@ func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*recor
 	return nil
 }
 
-// Progress returns how far the flush of a cycle is. One that was never begun has none, and is no error.
+// Progress returns how far the flush of a cycle is. One that was never begun has none, and is not an error.
 func (l *Ledger) Progress(session string, cycle int) (Progress, error) {
 	f, err := l.peek()
 	if errors.Is(err, ErrUnknown) {

@@ -97,7 +97,7 @@ func spoolLines(spool []json.RawMessage) ([]byte, error) {
 	return lines.Bytes(), nil
 }
 
-// parseSpool is the inverse of spoolLines. It returns an error where there are not as many whole messages as there were.
+// parseSpool is the inverse of spoolLines. It returns an error if there are not as many whole messages as there were.
 func parseSpool(lines []byte, messages int) ([]json.RawMessage, error) {
 	var spool []json.RawMessage
 	for line := range bytes.Lines(lines) {

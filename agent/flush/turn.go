@@ -30,7 +30,7 @@ type turn struct {
 	notes []agent.Appended
 }
 
-// complete goes on with a flush to its end, and returns what the model has said at the end.
+// complete continues a flush to its end, and returns what the model has said at the end.
 func (t *turn) complete(ctx context.Context) (reply string, err error) {
 	if err := t.loadMessages(); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func (t *turn) loadMessages() error {
 	return nil
 }
 
-// askModel asks the model what to do next. Where the request is too long, the oldest messages are left out until it fits.
+// askModel asks the model what to do next. If the request is too long, the oldest messages are left out until it fits.
 func (t *turn) askModel(ctx context.Context) (llm.Message, error) {
 	for {
 		resp, err := t.runner.Model.Generate(ctx, t.request(), nil)

@@ -80,7 +80,7 @@ func (a *assembly) layers() []layer {
 	return append(all, layer{name: LayerTurn, heading: "## This Turn", parts: []*part{now, recalled}})
 }
 
-// file returns the text of a file where this session has it.
+// file returns the text of a file if this session has it.
 func (a *assembly) file(name string) string {
 	switch {
 	case a.Mode == bootstrap.None, a.Mode == bootstrap.Minimal && name != bootstrap.Agents && name != bootstrap.Tools:
@@ -136,7 +136,7 @@ func (a *assembly) howTo() string {
 	return howTo
 }
 
-// runtime tells what the model cannot know otherwise. now is left to another layer where it is nil.
+// runtime tells what the model cannot know otherwise. now is left to another layer if it is nil.
 func (a *assembly) runtime(now *part) layer {
 	var facts []string
 	for _, f := range [][2]string{{"Agent", a.Agent}, {"Model", a.Model}, {"Channel", a.Channel}, {"Mode", string(a.Mode)}} {

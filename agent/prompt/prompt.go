@@ -32,7 +32,7 @@ type Input struct {
 	Group bool
 	// Files as bootstrap.Loader gives them.
 	Files []bootstrap.File
-	// Skills is what is said of the skills, and SkillsShort what is said where the budget has no room for that.
+	// Skills is what is said of the skills, and SkillsShort what is said if the budget has no room for that.
 	Skills, SkillsShort string
 	// Recalled memories, best first.
 	Recalled []Memory
@@ -94,7 +94,7 @@ type LeftOut struct {
 	Reason string
 }
 
-// Cut is a part of the prompt that was shortened for the budget. To is 0 where it was left out.
+// Cut is a part of the prompt that was shortened for the budget. To is 0 if it was left out.
 type Cut struct {
 	Part     string
 	From, To int
@@ -103,9 +103,9 @@ type Cut struct {
 // part is a piece of a layer.
 type part struct {
 	name string
-	// heading stands before text, and both are left out where text is empty.
+	// heading stands before text, and both are left out if text is empty.
 	heading, text string
-	// short takes the place of text before that is left out.
+	// short replaces text before that is left out.
 	short    string
 	volatile bool
 	// tight parts go on in the list of the part before them.

@@ -20,7 +20,7 @@ type Edit struct {
 	Cleared bool
 }
 
-// fits tells whether an edit is meant for one of these messages.
+// fits reports whether an edit is meant for one of these messages.
 func (e Edit) fits(messages []llm.Message) bool {
 	if e.Index < 0 || e.Index >= len(messages) {
 		return false
@@ -42,7 +42,7 @@ func Apply(messages []llm.Message, edits []Edit) []llm.Message {
 }
 
 // trim returns the two ends of a text of size characters with a marker between them and a note after them. It returns
-// false where that would not be shorter.
+// false if that would not be shorter.
 func trim(long string, size int, s SoftTrim) (string, bool) {
 	head, tail := max(s.Head, 0), max(s.Tail, 0)
 	if size <= s.MaxChars || head+tail >= size {

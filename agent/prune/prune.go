@@ -19,7 +19,7 @@ type State struct {
 	// LastTouch is when the provider's cache of it was written or read last: when the model was last asked, or LastTouch of
 	// the last plan, whichever is later. The zero time means never.
 	LastTouch time.Time
-	// Window is how many tokens the model takes, 0 where that is not known.
+	// Window is how many tokens the model takes, 0 if that is not known.
 	Window int
 	// Edits are those recorded so far, in their order.
 	Edits []Edit
@@ -44,7 +44,7 @@ type Plan struct {
 	// New are those among Edits that were not recorded yet, or not with this text. They are to be recorded before the
 	// request is sent.
 	New []Edit
-	// LastTouch is now where there is anything new, otherwise that of the state.
+	// LastTouch is now if there is anything new, otherwise that of the state.
 	LastTouch time.Time
 	// Before and After are how many characters the messages have without and with New. They are not counted, and 0, for
 	// the first three reasons.
@@ -57,7 +57,7 @@ type Plan struct {
 // are never edited, and results of tools keep their place, their call and their images.
 //
 // Edits in st stay in force, so that a request within the TTL has the bytes of the one before it; only in ModeOff is
-// nothing edited at all. A result is trimmed once and cleared once, and only where it gets shorter by that.
+// nothing edited at all. A result is trimmed once and cleared once, and only if it gets shorter by that.
 func Prune(messages []llm.Message, s Settings, st State, now time.Time) Plan {
 	p := newPlanner(messages, s, st)
 	p.plan(now)
@@ -167,7 +167,7 @@ func (p *planner) plan(now time.Time) {
 	p.reason = ReasonCleared
 }
 
-// obstacle says why nothing at all is pruned now, empty where nothing stands against it.
+// obstacle says why nothing at all is pruned now, empty if nothing stands against it.
 func (p *planner) obstacle(now time.Time) string {
 	ttl, last := p.settings.TTL, p.state.LastTouch
 	switch {
@@ -181,7 +181,7 @@ func (p *planner) obstacle(now time.Time) string {
 	return ""
 }
 
-// cutoff returns the place of the k-th assistant message from the end, and false where there are fewer. With k of 0
+// cutoff returns the place of the k-th assistant message from the end, and false if there are fewer. With k of 0
 // nothing is out of reach.
 func cutoff(messages []llm.Message, k int) (int, bool) {
 	if k <= 0 {

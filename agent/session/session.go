@@ -13,7 +13,7 @@ import (
 	"kioku/llm"
 )
 
-// Options of a session. The zero value is of use.
+// Options of a session. The zero value is useful.
 type Options struct {
 	// Count counts the tokens of a text. nil means an estimate: one for four characters of ASCII, one for any other.
 	Count func(text string) int
@@ -181,7 +181,7 @@ func (s *Session) fill(e *Entry) {
 	e.Tokens = messageTokens(s.opt.Count, m)
 }
 
-// write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; where
+// write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; if
 // that is not possible either the session is closed, so that nothing follows half a line.
 func (s *Session) write(line []byte) error {
 	_, err := s.file.Write(line)

@@ -29,7 +29,7 @@ func clock() func() time.Time {
 	}
 }
 
-// open opens a session and fails the test where something is amiss with the transcript.
+// open opens a session and fails the test if something is amiss with the transcript.
 func open(t *testing.T, folder, id string) *session.Session {
 	t.Helper()
 	s, report, err := session.Open(folder, id, session.Options{Now: clock(), Count: utf8.RuneCountInString})

@@ -16,16 +16,16 @@ type Turn struct {
 	Message string
 	Mode    bootstrap.Mode
 	Channel string
-	// Group overrides what the channel tells where it is not nil.
+	// Group overrides what the channel tells if it is not nil.
 	Group *bool
 	// Model is the name of the model that is asked.
 	Model string
-	// Shared replaces Options.Shared where it is not nil.
+	// Shared replaces Options.Shared if it is not nil.
 	Shared []string
 	Blocks []prompt.Block
 	// Budget in tokens, 0 for none.
 	Budget int
-	// CacheFriendly replaces that of Options where it is not nil.
+	// CacheFriendly replaces that of Options if it is not nil.
 	CacheFriendly *bool
 	// NoTools leaves out how to use the memory tools, NoRecall does not search.
 	NoTools, NoRecall bool
@@ -74,7 +74,7 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	return p
 }
 
-// Recall searches memory for a message, and returns also the framed block for a prompt, empty where nothing was recalled.
+// Recall searches memory for a message, and returns also the framed block for a prompt, empty if nothing was recalled.
 // Of the turn, Message, Channel, Group, Shared and Now count.
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full

@@ -16,7 +16,7 @@ import (
 // ErrNoModel: there is no language model that could write a summary.
 var ErrNoModel = errors.New("no language model: set llm.provider")
 
-// Prune plans what to send in place of old tool results. Where st.Window is 0 the model's counts, and where now is zero the
+// Prune plans what to send in place of old tool results. If st.Window is 0 the model's counts, and if now is zero the
 // clock.
 func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan {
 	if st.Window == 0 {
@@ -40,7 +40,7 @@ func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Dec
 }
 
 // Flush stores what is worth keeping of a conversation with the sidecar's model. It is skipped, with the reason, without a
-// model, where flushes are disabled and where memory must not be written.
+// model, if flushes are disabled and if memory must not be written.
 func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	why := s.flushless()
 	if why == "" && s.opt.Model == nil {
@@ -55,7 +55,7 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	return r.Run(ctx, job)
 }
 
-// flushless says why there are no flushes, and is empty where there are.
+// flushless says why there are no flushes, and is empty if there are.
 func (s *Sidecar) flushless() string {
 	switch {
 	case !s.opt.Flush.Enabled:
@@ -68,7 +68,7 @@ func (s *Sidecar) flushless() string {
 
 // Space says how much of a conversation a compaction is to leave. The zero value leaves what the settings say.
 type Space struct {
-	// Keep replaces Options.KeepRecentTokens where it is not 0.
+	// Keep replaces Options.KeepRecentTokens if it is not 0.
 	Keep int
 	// Window is how many tokens the model of the conversation takes, 0 for the sidecar's. Fixed of these are always taken, by
 	// the system prompt and the tools.

@@ -34,7 +34,7 @@ type Options struct {
 	State string
 	// Memories returns the memory of an agent, never nil: of this one, and of those that are searched beside it.
 	Memories func(agent string) Memory
-	// Shared agents are searched beside the own memory where a turn names none.
+	// Shared agents are searched beside the own memory if a turn names none.
 	Shared []string
 
 	Bootstrap bootstrap.Options
@@ -42,7 +42,7 @@ type Options struct {
 	Recall    recall.Options
 	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
 	NoRecall bool
-	// Prune and Flush do nothing where they are the zero value.
+	// Prune and Flush do nothing if they are the zero value.
 	Prune prune.Settings
 	Flush flush.Settings
 	// KeepRecentTokens stay in a compaction; 0 means 20,000.
@@ -56,7 +56,7 @@ type Options struct {
 	// ReadOnly says that memory must not be written.
 	ReadOnly bool
 	// Key makes the frames around recalled memories unguessable. With the same key the same turn and memories have the same
-	// frame. Where it is empty, New makes a random one, so that this holds for one Sidecar.
+	// frame. If it is empty, New makes a random one, so that this holds for one Sidecar.
 	Key []byte
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
@@ -73,7 +73,7 @@ type Sidecar struct {
 	count func(text string) int
 }
 
-// New returns a sidecar. It returns an error where a setting is missing or wrong.
+// New returns a sidecar. It returns an error if a setting is missing or wrong.
 func New(opt Options) (*Sidecar, error) {
 	folder, err := flushFolder(opt.State, opt.Agent)
 	if err == nil {
@@ -131,16 +131,16 @@ func flushFolder(state, agent string) (string, error) {
 // Agent returns the id of the agent.
 func (s *Sidecar) Agent() string { return s.opt.Agent }
 
-// Model returns the model of the sidecar, nil where there is none.
+// Model returns the model of the sidecar, nil if there is none.
 func (s *Sidecar) Model() llm.Model { return s.opt.Model }
 
-// Shared returns the agents that are searched beside the own memory where a turn names none.
+// Shared returns the agents that are searched beside the own memory if a turn names none.
 func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
 
 // Count counts the tokens of a text as Compact does.
 func (s *Sidecar) Count(text string) int { return s.opt.Count(text) }
 
-// window is that of the model, 0 where there is none or it is not known.
+// window is that of the model, 0 if there is none or it is not known.
 func (s *Sidecar) window() int {
 	if s.opt.Model == nil {
 		return 0

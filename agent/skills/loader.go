@@ -46,7 +46,7 @@ type Skill struct {
 
 // Entry is a line of the report.
 type Entry struct {
-	// Name is the skill's, that of its folder where it could not be read.
+	// Name is the skill's, that of its folder if it could not be read.
 	Name, Path string
 	// Loaded says that the skill is among those that can be used, InPrompt that the model is told of it.
 	Loaded, InPrompt bool
@@ -58,9 +58,9 @@ type Entry struct {
 type Set struct {
 	// Skills by name.
 	Skills []Skill
-	// Block is what a prompt says of them and Names the same in its shortest form; both are empty where there are none.
+	// Block is what a prompt says of them and Names the same in its shortest form; both are empty if there are none.
 	Block, Names string
-	// Note is what was done to make Block short enough. It stands in Block as well. Empty where nothing was.
+	// Note is what was done to make Block short enough. It stands in Block as well. Empty if nothing was.
 	Note string
 	// Report has an entry for each skill found, in the order of the folders, with the strongest last.
 	Report []Entry

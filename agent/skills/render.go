@@ -14,7 +14,7 @@ import (
 const (
 	heading = "## Skills\n\nInstructions for particular tasks. When a task fits the description of a skill, follow it. " +
 		"Relative paths in a skill start from the folder of its location; where its instructions are not shown here, read them there first."
-	// shortDescription is how many characters of a description are left where there is not room for all.
+	// shortDescription is how many characters of a description are left if there is not room for all.
 	shortDescription = 120
 	// noteRoom is what a note takes at most.
 	noteRoom = 300

@@ -158,7 +158,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	if req.GetSummaryFirst() {
 		view.Cycle = 1
 	}
-	done, err := car.CompactFor(ctx, view, int(req.GetKeepRecentTokens()), int(req.GetWindowTokens()))
+	done, _, err := car.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
 		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil

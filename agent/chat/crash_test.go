@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,9 @@ import (
 	"kioku/llm"
 	"kioku/llm/echo"
 )
+
+// fewPoints is about how many points of a conversation are tried outside of a soak test.
+const fewPoints = 30
 
 // crashEnv makes the test binary a program that talks in a folder and kills itself: "DIR N".
 const crashEnv = "KIOKU_TEST_CHAT_CRASH"
@@ -62,7 +64,7 @@ func (w *watched) Generate(ctx context.Context, req llm.Request, stream func(llm
 	return w.Model.Generate(ctx, req, nil)
 }
 
-// talkUntilKilled goes on with the turns that have no answer yet and kills itself at a point: whenever a clock is read, which
+// talkUntilKilled continues the turns that have no answer yet and kills itself at a point: whenever a clock is read, which
 // is before each write of the session and the ledger, at both ends of a request and a note, and at each event. Without a
 // point, 0, it tells at the end how many there were.
 func talkUntilKilled(dir, point string) error {
@@ -133,6 +135,7 @@ func talk(t *testing.T, dir string, point int) (string, error) {
 // Hazard F06: the program is killed at every point of a conversation with flushes and compactions, and started again. No
 // turn is lost, every note is in memory once, and the compactions come to their end.
 func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
+	t.Parallel()
 	whole := t.TempDir()
 	out, err := talk(t, whole, 0)
 	points, bad := strconv.Atoi(out)
@@ -143,9 +146,9 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	if len(want) < 3 || points < 50 {
 		t.Fatalf("%d points, notes %q: the test does not test", points, want)
 	}
-	step := 1
-	if testing.Short() || slow() {
-		step = 7
+	step := max(points/fewPoints, 1)
+	if soak() {
+		step = 1
 	}
 	var group errgroup.Group
 	group.SetLimit(4)
@@ -169,11 +172,8 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	}
 }
 
-// slow reports whether this is a build with the race detector, in which each process takes ten times as long.
-func slow() bool {
-	info, _ := debug.ReadBuildInfo()
-	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
+// soak reports whether the loops are to be run in full (make soak).
+func soak() bool { return os.Getenv("KIOKU_SOAK") == "1" }
 
 // checkCrashed checks what a conversation has left and returns its notes.
 func checkCrashed(t *testing.T, dir string, point int) []string {

@@ -63,6 +63,7 @@ func lines(n int, text string) string {
 }
 
 func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
+	t.Parallel()
 	for window, most := range map[int]int{8000: 2000, 32_000: 8000} {
 		for _, phrase := range []string{"over the hills and far away", "山の向こうの遠い海まで歩く"} {
 			long := lines(20_000, phrase)
@@ -94,6 +95,7 @@ func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
 
 // Many results of one answer have half of the window together.
 func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
+	t.Parallel()
 	long := lines(2000, "over the hills and far away")
 	got := result(t, 16_000, long, long, long, "short", long, long, long, long)
 	n := 0
@@ -106,6 +108,7 @@ func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
 }
 
 func TestALongResultTellsHowToReadTheRest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, script(llmtest.Call("1", "memory_get", map[string]any{}), llmtest.Call("2", "memory_search", map[string]any{}), llmtest.Say("done")))
 	w.sidecar.Model.(*llmtest.Script).Tokens = 4000
 	w.calm()
@@ -121,6 +124,7 @@ func TestALongResultTellsHowToReadTheRest(t *testing.T) {
 }
 
 func TestALongErrorIsBoundedToo(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
 	w := newWorld(t, model)
@@ -133,8 +137,9 @@ func TestALongErrorIsBoundedToo(t *testing.T) {
 	}
 }
 
-// Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it where that is enough.
+// Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it if that is enough.
 func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
+	t.Parallel()
 	piece := rapid.OneOf(rapid.SampledFrom([]string{"\n", "word ", "{\"a\":1}", "言葉", "👪", "é"}), rapid.String())
 	rapid.Check(t, func(r *rapid.T) {
 		whole := strings.Repeat(strings.Join(rapid.SliceOfN(piece, 1, 20).Draw(r, "pieces"), ""), rapid.IntRange(1, 400).Draw(r, "times"))
@@ -157,10 +162,11 @@ func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
 
 // A counter of one's own decides how long a result is.
 func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
 	w := newWorld(t, model)
-	w.sidecar.Counter = dear{}
+	w.sidecar.Count = func(text string) int { return 2 * len(text) }
 	c := w.start("s", func(o *chat.Options) {
 		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) {
 			return json.Marshal(strings.Repeat("word ", 500))
@@ -171,8 +177,3 @@ func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
 		t.Errorf("%d characters are kept", n)
 	}
 }
-
-// dear counts two tokens for a byte.
-type dear struct{}
-
-func (dear) Count(text string) int { return 2 * len(text) }

@@ -14,6 +14,7 @@ import (
 )
 
 func TestThePromptsSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	user := flush.UserPrompt(time.Date(2026, 3, 4, 23, 59, 0, 0, time.UTC))
 	for _, want := range []string{"2026-03-04", agent.ToolAppend, flush.NoReply, "compacted"} {
 		if !strings.Contains(user, want) {
@@ -32,6 +33,7 @@ func TestThePromptsSayWhatToDo(t *testing.T) {
 }
 
 func TestTheModelWithoutANetworkKnowsAFlush(t *testing.T) {
+	t.Parallel()
 	resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: "We decided to ship on Friday."}, {Role: llm.RoleUser, Text: flush.UserPrompt(time.Now())}},
 		Tools:    []llm.Tool{{Name: agent.ToolAppend}},

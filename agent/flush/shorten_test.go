@@ -63,6 +63,7 @@ func tokensOf(messages []llm.Message) (n int) {
 }
 
 func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		messages := anyConversation(r)
 		all := len(messages)
@@ -90,6 +91,7 @@ func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
 }
 
 func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
+	t.Parallel()
 	var messages []llm.Message
 	for i := range 20 {
 		role := llm.RoleUser
@@ -105,6 +107,7 @@ func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
 }
 
 func TestATurnOfManyCallsIsShortenedInItsMiddle(t *testing.T) {
+	t.Parallel()
 	messages := []llm.Message{{Role: llm.RoleUser, Text: "go on"}}
 	for i := range 8 {
 		id := fmt.Sprint(i)

@@ -10,6 +10,7 @@ import (
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
+	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/echo"
 )
@@ -216,30 +217,25 @@ func TestTheLayersAreTheWholePromptAndTheirTokensItsTokens(t *testing.T) {
 		if chars != len([]rune(r.Prompt)) || tokens != r.Tokens {
 			t.Errorf("%d characters of %d, %d tokens of %d", chars, len([]rune(r.Prompt)), tokens, r.Tokens)
 		}
-		if whole := (prompt.Estimate{}).Count(r.Prompt); r.Tokens < whole || r.Tokens > whole+60 {
+		if whole := text.EstimateTokens(r.Prompt); r.Tokens < whole || r.Tokens > whole+60 {
 			t.Errorf("%d tokens for %d", r.Tokens, whole)
 		}
 	}
 }
 
-// counts counts how often it is asked.
-type counts struct{ asked int }
-
-func (c *counts) Count(text string) int { c.asked++; return len(text) }
-
-func TestACounterThatRemembersCountsATextOnce(t *testing.T) {
-	c := &counts{}
+func TestRememberCountsATextOnce(t *testing.T) {
+	calls := 0
 	in := everything()
-	in.Counter = prompt.Remember(c)
+	in.Count = prompt.Remember(func(text string) int { calls++; return len(text) })
 	first := prompt.Assemble(in)
-	asked := c.asked
-	if second := prompt.Assemble(in); c.asked != asked || second.Tokens != first.Tokens {
-		t.Errorf("counted %d times and then %d times", asked, c.asked-asked)
+	before := calls
+	if second := prompt.Assemble(in); calls != before || second.Tokens != first.Tokens {
+		t.Errorf("counted %d times and then %d times", before, calls-before)
 	}
 	for i := range 40 {
-		in.Counter.Count(strings.Repeat(fmt.Sprint(i%10), 200_000) + fmt.Sprint(i))
+		in.Count(strings.Repeat(fmt.Sprint(i%10), 200_000) + fmt.Sprint(i))
 	}
-	if prompt.Assemble(in); c.asked < 2*asked {
+	if prompt.Assemble(in); calls < 2*before {
 		t.Error("it remembers without end")
 	}
 }

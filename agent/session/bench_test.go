@@ -83,7 +83,7 @@ func BenchmarkATurnOfALongSession(b *testing.B) {
 	}
 }
 
-// reopen puts a transcript in the place of that of s, which may be nil, and opens it.
+// reopen puts a transcript in place of that of s, which may be nil, and opens it.
 func reopen(b *testing.B, s *session.Session, folder string, lines []byte, count func(string) int) *session.Session {
 	b.Helper()
 	if s != nil {

@@ -24,16 +24,16 @@ type View struct {
 	Bytes int64
 	// Edits are those of old results that were recorded.
 	Edits []prune.Edit
-	// LastTouch is when the model answered or an edit was recorded last, zero where neither has happened.
+	// LastTouch is when the model answered or an edit was recorded last, zero if neither has happened.
 	LastTouch time.Time
-	// Cycle is the number of compactions, and Flush the last flush since the latest of them, nil where there was none.
+	// Cycle is the number of compactions, and Flush the last flush since the latest of them, nil if there was none.
 	Cycle int
 	Flush *Flush
 	// Flushed says how many of the messages, from the first on, a flush has seen that was done, also before a compaction. A
-	// summary counts where all that it is of does.
+	// summary counts if all that it is of does.
 	Flushed int
-	// LastUsage is what the provider counted for the last answer since the latest compaction, nil where it has told
-	// nothing yet. SinceUsage are the tokens of the messages after that answer, of all where LastUsage is nil. So the next
+	// LastUsage is what the provider counted for the last answer since the latest compaction, nil if it has told
+	// nothing yet. SinceUsage are the tokens of the messages after that answer, of all if LastUsage is nil. So the next
 	// prompt has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
 	LastUsage  *llm.Usage
 	SinceUsage int

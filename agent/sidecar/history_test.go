@@ -155,7 +155,7 @@ func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s, v := start(t, opt), conversation(64)
-	if _, err := s.CompactFor(t.Context(), v, 0, 0); !errors.Is(err, compact.ErrNothing) {
+	if _, _, err := s.Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("for the window of the model: %v", err)
 	}
 	for _, keep := range []int{0, 50_000, 300} {
@@ -163,7 +163,7 @@ func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
 		if err != nil || !d.Compact {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		c, err := s.CompactFor(t.Context(), v, keep, 8000)
+		c, _, err := s.Compact(t.Context(), v, sidecar.Space{Keep: keep, Window: 8000})
 		if err != nil || c.TokensAfter >= d.FlushAt {
 			t.Errorf("keeping %d: %d of %d tokens are left, want fewer than %d; %v", keep, c.TokensAfter, v.Tokens, d.FlushAt, err)
 		}
@@ -173,12 +173,12 @@ func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
 func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
 	opt := options(t, remembering())
 	v := conversation(40)
-	if _, _, err := start(t, opt).Compact(t.Context(), v, 0); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
+	if _, _, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
 		t.Errorf("%v", err)
 	}
 	opt.Model, opt.KeepRecentTokens = &echo.Model{}, 2000
 	for keep, want := range map[int]string{0: "000023", 1000: "000032"} {
-		c, used, err := start(t, opt).Compact(t.Context(), v, keep)
+		c, used, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{Keep: keep})
 		if err != nil || c.FirstKept != want || c.TokensAfter >= c.TokensBefore {
 			t.Errorf("keeping %d: %v, first kept %s, %d tokens of %d", keep, err, c.FirstKept, c.TokensAfter, c.TokensBefore)
 		}
@@ -186,7 +186,7 @@ func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
 			t.Errorf("keeping %d: used %+v", keep, used)
 		}
 	}
-	if _, used, err := start(t, opt).Compact(t.Context(), v, 50_000); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
+	if _, used, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{Keep: 50_000}); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("%v", err)
 	}
 }

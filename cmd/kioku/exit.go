@@ -12,6 +12,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
+	"kioku/internal/text"
 )
 
 // Exit codes.
@@ -138,4 +139,4 @@ func plain(err error) string {
 }
 
 // oneLine keeps a message on its line.
-func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+func oneLine(s string) string { return text.OneLine(clean(s)) }

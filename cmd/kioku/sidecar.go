@@ -83,7 +83,7 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(agent string) si
 		State: state, Memories: memories, Shared: conf.SharedAgents,
 		Bootstrap: conf.Bootstrap, Skills: conf.Skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
 		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
-		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
+		CacheFriendly: conf.CacheFriendly, Model: model, Count: counter.Count, ReadOnly: a.readOnly,
 		Key: key, Now: clockOf(conf),
 	}
 	opt.Skills.Project = a.dir

@@ -162,7 +162,7 @@ func TestEverySettingOfTheAgentSideReachesTheSidecar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt.Counter, opt.Now = nil, nil
+		opt.Count, opt.Now = nil, nil
 		return opt
 	}
 	before := options()

@@ -42,6 +42,7 @@ func (k kept) count(t *testing.T, records, spools int) {
 }
 
 func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "s", 0)
 	begin(t, k.Ledger, "s", 1, "a", messages("unfinished"))
@@ -64,15 +65,16 @@ func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
 }
 
 func TestWhoIsInALaterCycleNeedsTheSpoolNoMore(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "s", 0)
 	k.commit(t, "other", 0)
-	k.Tidy("s", 0)
+	k.Maintain("s", 0)
 	k.count(t, 2, 2)
-	k.Tidy("s", 1)
+	k.Maintain("s", 1)
 	k.count(t, 2, 1)
 	begin(t, k.Ledger, "s", 1, "a", messages("unfinished"))
-	k.Tidy("s", 9)
+	k.Maintain("s", 9)
 	k.count(t, 3, 2)
 	if lease := begin(t, k.Ledger, "s", 0, "a", messages("x")); !lease.Done {
 		t.Errorf("a flush whose spool is gone: %+v", lease)
@@ -80,19 +82,21 @@ func TestWhoIsInALaterCycleNeedsTheSpoolNoMore(t *testing.T) {
 }
 
 func TestOldFlushesAreLookedForOnceAnHour(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "old", 0)
 	k.clock.now = k.clock.now.Add(30*24*time.Hour - time.Minute)
-	k.Tidy("s", 0)
+	k.Maintain("s", 0)
 	k.clock.now = k.clock.now.Add(59 * time.Minute)
-	k.Tidy("s", 0)
+	k.Maintain("s", 0)
 	k.count(t, 1, 1)
 	k.clock.now = k.clock.now.Add(time.Minute)
-	k.Tidy("s", 0)
+	k.Maintain("s", 0)
 	k.count(t, 0, 0)
 }
 
 func TestWhoHasLostCountGoesOnBehindAllThatHasEnded(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	want := func(cycle int) {
 		t.Helper()
@@ -127,6 +131,7 @@ func TestWhoHasLostCountGoesOnBehindAllThatHasEnded(t *testing.T) {
 
 // Hazard F06: who waits for a ledger that another process holds gives up at the deadline.
 func TestAHeldLedgerIsWaitedForUntilTheDeadline(t *testing.T) {
+	t.Parallel()
 	k := newKept(t)
 	lease := begin(t, k.Ledger, "s", 0, "a", nil)
 	lock, err := os.OpenFile(filepath.Join(k.folder, "lock"), os.O_RDWR, 0)

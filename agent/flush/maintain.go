@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// keepRecords is how long the record of a flush that has ended well is kept.
+	// keepRecords is how long the record of a flush that has succeeded is kept.
 	keepRecords = 30 * 24 * time.Hour
 	// sweepEvery is how often a process looks for old flushes.
 	sweepEvery = time.Hour
 )
 
 // NextCycle returns the lowest cycle of a session that can be flushed, with all later ones: the one after the last that has
-// ended well or has no attempt left, 0 where there is none. Who has lost count of the cycles goes on with it.
+// ended well or has no attempt left, 0 if there is none. Who has lost count of the cycles continues it.
 func (l *Ledger) NextCycle(session string) (int, error) {
 	f, err := l.peek()
 	if errors.Is(err, ErrUnknown) {
@@ -41,19 +41,19 @@ func (l *Ledger) NextCycle(session string) (int, error) {
 	return 0, nil
 }
 
-// Tidy removes spools and journals of the flushes of a session that have ended well, before a cycle: who is there has
+// Maintain removes spools and journals of the flushes of a session that have succeeded, before a cycle: who is there has
 // compacted what they were of. A file that cannot be removed now is left to the next time.
-func (l *Ledger) Tidy(session string, cycle int) {
+func (l *Ledger) Maintain(session string, cycle int) {
 	f, err := l.peek()
 	if err != nil {
 		return
 	}
 	defer f.close()
-	f.tidySession(session, cycle)
+	f.removeDone(session, cycle)
 	l.sweep(f)
 }
 
-// sweep removes all that is left of old flushes that have ended well, at most once in a while.
+// sweep removes all that is left of old flushes that have succeeded, at most once in a while.
 func (l *Ledger) sweep(f *folder) {
 	now := l.opt.Now()
 	l.mu.Lock()
@@ -105,8 +105,8 @@ func (f *folder) cycles(session, suffix string) []int {
 	return cycles
 }
 
-// tidySession is Ledger.Tidy. It needs no lock: who goes on with a flush that has ended well is content without them.
-func (f *folder) tidySession(session string, before int) {
+// removeDone is Ledger.Maintain. It needs no lock: who continues a flush that has succeeded is content without them.
+func (f *folder) removeDone(session string, before int) {
 	for _, suffix := range []string{spoolSuffix, journalSuffix} {
 		for _, cycle := range f.cycles(session, suffix) {
 			if cycle >= before {

@@ -14,6 +14,7 @@ import (
 	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/server"
 )
 
@@ -79,7 +80,7 @@ func memoryTarget(conf *config.Config) (string, error) {
 	if conf.Sidecar.Memory != "" {
 		return conf.Sidecar.Memory, nil
 	}
-	socket, err := socketPath(conf)
+	socket, err := connect.SocketPath(conf)
 	return "unix://" + socket, err
 }
 
@@ -130,13 +131,13 @@ func (a *app) tellMemory(ctx context.Context, places []config.Place, memory *age
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		a.notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
+		a.Notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
 		if errors.Is(err, agent.ErrUnavailable) {
 			break
 		}
 	}
 	if ctx.Err() == nil {
-		a.notice("ready: %s beside the memory at %s", strings.Join(ids, ", "), target)
+		a.Notice("ready: %s beside the memory at %s", strings.Join(ids, ", "), target)
 	}
 }
 
@@ -156,7 +157,7 @@ func missing(err error, id, target string) string {
 // probe asks whether a service has the memory of an agent. A path that can be no memory file is refused as such only by one
 // that has it, and costs it nothing.
 func probe(ctx context.Context, memory *agent.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, daemonWait)
+	ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)
 	defer cancel()
 	_, err := memory.Get(ctx, agent.GetRequest{Path: "/"})
 	var refused *agent.InputError

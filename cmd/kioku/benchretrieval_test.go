@@ -191,7 +191,7 @@ func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
 		}
 	}
 	s.run("bench", "golden", file, "--min-recall", "0.5").wants(t, exitOK)
-	var report goldenReport
+	var report bench.GoldenReport
 	got = s.run("bench", "golden", file, "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil || got.code != exitError {
 		t.Fatalf("exit %d, %v: %s", got.code, err, got.stdout)
@@ -202,25 +202,4 @@ func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
 	s.run("bench", "golden", file, "--min-recall", "1.5").wants(t, exitUsage, "between 0 and 1")
 	s.write("questions.yaml", "- question: q\n  paht: a.md\n")
 	s.run("bench", "golden", file).wants(t, exitError, "questions.yaml:2: \"paht\" means nothing here")
-}
-
-func TestAMeasurementTellsHowFarItIs(t *testing.T) {
-	var out strings.Builder
-	c := &clock{}
-	m := newMeter(&out, false, c.now)
-	for i := range 12 {
-		m.bench(bench.Progress{Set: "trio", Phase: bench.PhaseAsk, Done: i, Total: 12})
-		c.Time = c.Add(1e9)
-	}
-	if want := "kioku: trio: ask: 5 of 12\nkioku: trio: ask: 10 of 12\n"; out.String() != want {
-		t.Errorf("got %q", out.String())
-	}
-	out.Reset()
-	m = newMeter(&out, true, c.now)
-	c.Time = c.Add(2e9)
-	m.bench(bench.Progress{Set: "trio", Phase: bench.PhaseAsk, Done: 3, Total: 12})
-	m.end()
-	if !strings.Contains(out.String(), "3/12") || strings.Contains(out.String(), "\n") {
-		t.Errorf("got %q", out.String())
-	}
 }

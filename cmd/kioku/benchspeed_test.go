@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/bench/speed"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // fakeBenches measure the same on every machine.
@@ -38,7 +39,7 @@ func fakeBenches() []speed.Bench {
 func fakeApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	return &app{stdout: stdout, stderr: stderr, dir: t.TempDir()}, stdout, stderr
+	return &app{Output: render.Output{Stdout: stdout, Stderr: stderr}, dir: t.TempDir()}, stdout, stderr
 }
 
 func TestBenchSpeedPrintsAnAlignedTableAndHowCostsGrow(t *testing.T) {
@@ -69,7 +70,7 @@ daemon memory              60.0 MB   150 MB  1,050 MB   0.62
 
 func TestBenchSpeedWritesALineOfJSONForEachRow(t *testing.T) {
 	a, stdout, stderr := fakeApp(t)
-	a.json = true
+	a.JSON = true
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "10k"}, fakeBenches()[1:]); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestBenchSpeedWritesALineOfJSONForEachRow(t *testing.T) {
 
 func TestBenchSpeedWritesEachRowAsSoonAsItIsMeasured(t *testing.T) {
 	a, stdout, _ := fakeApp(t)
-	a.json = true
+	a.JSON = true
 	benches := fakeBenches()[:2]
 	run := benches[1].Run
 	benches[1].Run = func(ctx context.Context, e *speed.Env) (float64, float64, error) {

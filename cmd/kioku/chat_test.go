@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"kioku/agent/session"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // chat runs a chat with the scripted model over lines of input.
@@ -108,11 +106,14 @@ func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
 	s := newSandbox(t, files)
 	p := newProvider(t)
 	var lines []string
-	for _, c := range chatCommands() {
-		argument := map[string]string{"search": " boiler", "prompt": " boiler pressure"}[c.name]
-		if c.name != "exit" {
-			lines = append(lines, "/"+c.name+argument)
+	help := s.chat([]string{"/help"}).stdout
+	for _, m := range regexp.MustCompile(`(?m)^/(\w+)`).FindAllStringSubmatch(help, -1) {
+		if argument := map[string]string{"search": " boiler", "prompt": " boiler pressure"}[m[1]]; m[1] != "exit" {
+			lines = append(lines, "/"+m[1]+argument)
 		}
+	}
+	if len(lines) != 12 {
+		t.Errorf("/help shows %q", lines)
 	}
 	s.stdin = strings.Join(append(lines, "/Quit", "never read"), "\n")
 	got := s.run(append([]string{"chat"}, p.flags()...)...)
@@ -191,7 +192,7 @@ func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
 
 func TestALineThatIsRefusedCountsAsFailedAndTheChatGoesOn(t *testing.T) {
 	s := newSandbox(t, notes())
-	got := s.chat([]string{"hello \xff", strings.Repeat("x", maxTextBytes+1), "remember that the tea is in the tin"})
+	got := s.chat([]string{"hello \xff", strings.Repeat("x", render.MaxTextBytes+1), "remember that the tea is in the tin"})
 	got.shows(t, exitError, "kioku: line 1 of standard input is not valid UTF-8", "kioku: line 2 of standard input is longer than 1048576 bytes",
 		"I have remembered it in memory/", "kioku: 2 lines of the chat failed\n")
 }
@@ -379,50 +380,4 @@ func TestAModelCannotSearchThePrivateMemoryForAGroup(t *testing.T) {
 	s.run("chat", "--echo", "--tools", "memory,claude", "--channel", "slack").wants(t, exitUsage, "--tools claude", "--group=false")
 	s.run("chat", "--echo", "--tools", "claude", "--group").wants(t, exitUsage, "--tools claude")
 	s.chat([]string{"/help"}, "--tools", "claude", "--channel", "slack", "--group=false").shows(t, exitOK)
-}
-
-func TestASecondCtrlCEndsAChatThatDoesNotHeedTheFirst(t *testing.T) {
-	if folder := os.Getenv("KIOKU_TEST_STUBBORN"); folder != "" {
-		beStubborn(t, folder)
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), "KIOKU_TEST_STUBBORN="+t.TempDir())
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		all = append(all, lines.Text())
-		if line := lines.Text(); line == "busy" || strings.HasPrefix(line, "· canceling") {
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
-		t.Errorf("exit %v: %q", err, all)
-	}
-	if want := "· ended; kioku chat --continue goes on with session busy"; len(all) != 3 || all[2] != want {
-		t.Errorf("said %q, want %q at the end", all, want)
-	}
-}
-
-// beStubborn has a chat do something that no context ends.
-func beStubborn(t *testing.T, folder string) {
-	s, _, err := session.Open(folder, "busy", session.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt)
-	r := &repl{app: &app{signals: signals}, view: &view{out: io.Discard, notes: os.Stderr}, session: s}
-	t.Error(r.attend(t.Context(), func(context.Context) error {
-		fmt.Fprintln(os.Stderr, "busy")
-		select {}
-	}))
 }

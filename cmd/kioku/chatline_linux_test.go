@@ -40,7 +40,7 @@ func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
 		{"one\x1b\rtwo", "one\ntwo"},
 		{"paste: .\x1b[D\x1b[200~first\r\n二行\n\x1b[201~third", "paste: first\n二行\nthird."},
 		{strings.Repeat("長い", 40) + strings.Repeat("\x1b[D", 70) + "★", strings.Repeat("長い", 5) + "★" + strings.Repeat("長い", 35)},
-		{"long " + pasteStart + strings.Repeat("line\n", 5000) + "end" + pasteEnd, "long " + strings.Repeat("line\n", 5000) + "end"},
+		{"long " + "\x1b[200~" + strings.Repeat("line\n", 5000) + "end" + "\x1b[201~", "long " + strings.Repeat("line\n", 5000) + "end"},
 	}
 	model := newProvider(t, slices.Repeat([]func(http.ResponseWriter, *http.Request){says("Heard.\n")}, len(lines)+1)...)
 	p := s.atTerminal(append(model.flags(), "--set", "llm.window=200000")...)
@@ -75,7 +75,7 @@ func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", chatHistory)+"a\nb\nlast\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", 1000)+"a\nb\nlast\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	model := newProvider(t, says("Heard.\n"), says("Heard.\n"), says("Heard.\n"))
@@ -106,7 +106,7 @@ func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	text, err := os.ReadFile(path)
-	if n := bytes.Count(text, []byte("\n")); err != nil || n > chatHistory+3 || !strings.Contains(string(text), "last\nlast!\none\uFDD0two\n") {
+	if n := bytes.Count(text, []byte("\n")); err != nil || n > 1003 || !strings.Contains(string(text), "last\nlast!\none\uFDD0two\n") {
 		t.Errorf("%d lines, %v: %q", n, err, text[max(0, len(text)-100):])
 	}
 }
@@ -199,7 +199,7 @@ func TestSIGTERMAtThePromptRestoresTheTerminal(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	p.shows(pastingOff, "interrupted")
+	p.shows("\x1b[?2004l", "interrupted")
 	if code := p.ends(); code != 143 {
 		t.Errorf("exit %d", code)
 	}

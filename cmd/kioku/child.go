@@ -33,7 +33,7 @@ func (a *app) startDaemon(ctx context.Context) (*child, error) {
 		args = append(args, "--set", f.Key+"="+f.Value)
 	}
 	c := &child{cmd: exec.CommandContext(ctx, program, args...), drained: make(chan struct{})}
-	c.cmd.Env, c.cmd.Dir = a.env, a.dir
+	c.cmd.Env, c.cmd.Dir = a.Env, a.dir
 	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(syscall.SIGTERM) }
 	c.cmd.WaitDelay = 15 * time.Second
 	out, err := c.cmd.StderrPipe()

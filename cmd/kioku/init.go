@@ -92,25 +92,25 @@ func writeNew(path, text string) (bool, error) {
 }
 
 func (a *app) tellMade(m made) error {
-	if a.json {
-		return a.writeJSON(m)
+	if a.JSON {
+		return a.WriteJSON(m)
 	}
-	p := a.page()
+	p := a.Page()
 	if len(m.Created) == 0 {
-		p.linef("%s is a workspace already; nothing was changed.", m.Workspace)
+		p.Linef("%s is a workspace already; nothing was changed.", m.Workspace)
 	} else {
-		p.linef("Made %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
+		p.Linef("Made %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
 	}
-	p.linef("")
-	p.linef("MEMORY.md is for what should be known without asking, USER.md for whom the agent works for,")
-	p.linef("memory/2026-01-20.md and its like for the days. Next:")
-	p.linef("")
+	p.Linef("")
+	p.Linef("MEMORY.md is for what should be known without asking, USER.md for whom the agent works for,")
+	p.Linef("memory/2026-01-20.md and its like for the days. Next:")
+	p.Linef("")
 	dir := shellQuote(m.Workspace)
-	p.linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
-	p.linef("  kioku search --workspace %s \"what was first?\"", dir)
-	p.linef("  kioku serve --workspace %s          # gRPC for agents", dir)
-	p.linef("  kioku config set workspace %s       # to leave --workspace out", dir)
-	return a.show(p)
+	p.Linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
+	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
+	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
+	p.Linef("  kioku config set workspace %s       # to leave --workspace out", dir)
+	return a.Show(p)
 }
 
 // shellQuote makes a text one word of a shell's command line.

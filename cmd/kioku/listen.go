@@ -40,6 +40,6 @@ func listenOn(socket, address string, tokens *server.Tokens) ([]server.Listener,
 // tellListeners says where a server listens.
 func (a *app) tellListeners(listeners []server.Listener) {
 	for _, l := range listeners {
-		a.notice("listening on %s:%s", l.Addr().Network(), l.Addr())
+		a.Notice("listening on %s:%s", l.Addr().Network(), l.Addr())
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"kioku/cmd/kioku/internal/render"
+
 	// Time zones are known also where the system has no files of them.
 	_ "time/tzdata"
 )
@@ -25,7 +27,10 @@ func main() {
 	if err != nil {
 		dir = "."
 	}
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Environ(), dir: dir, signals: signals}
+	a := &app{
+		Output: render.Output{Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()},
+		stdin:  os.Stdin, dir: dir, signals: signals,
+	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
@@ -58,6 +63,22 @@ func untilSignal(parent context.Context, signals <-chan os.Signal) context.Conte
 func (a *app) endOnHangup() {
 	if a.signals != nil && !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(a.signals, syscall.SIGHUP)
+	}
+}
+
+// takeInterrupts has Ctrl-C come to the channel instead of ending the program, until release is called.
+func (a *app) takeInterrupts() (interrupts <-chan os.Signal, release func()) {
+	mine := make(chan os.Signal, 2)
+	if a.signals == nil {
+		return mine, func() {}
+	}
+	signal.Notify(mine, syscall.SIGINT)
+	signal.Stop(a.signals)
+	signal.Notify(a.signals, syscall.SIGTERM)
+	a.endOnHangup()
+	return mine, func() {
+		signal.Notify(a.signals, syscall.SIGINT)
+		signal.Stop(mine)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // promptOf runs kioku prompt --json and returns what it prints.
@@ -230,17 +231,17 @@ func TestAPromptControlsNoTerminal(t *testing.T) {
 	s.write("SOUL.md", "Red \x1b[31mletters\u202e.")
 	s.write("skills/a\x1b[2Jb/SKILL.md", "none")
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: s.env, dir: s.home}
+	a := &app{Output: render.Output{Stdout: &out, Stderr: &errs, Env: s.env}, stdin: strings.NewReader(""), dir: s.home}
 	if code := a.run(t.Context(), []string{"prompt", "--workspace", s.workspace, "--state", s.state, "walrus"}); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errs.String())
 	}
-	if strings.ContainsFunc(errs.String(), forbidden) {
+	if strings.ContainsFunc(errs.String(), render.Forbidden) {
 		t.Errorf("stderr holds %q", errs.String())
 	}
 	if !strings.Contains(out.String(), "\x1b[31m") {
 		t.Errorf("a pipe does not get every byte: %q", out.String())
 	}
-	if got := clean(out.String()); strings.ContainsFunc(got, forbidden) || !strings.Contains(got, "Red letters.") {
+	if got := render.Clean(out.String()); strings.ContainsFunc(got, render.Forbidden) || !strings.Contains(got, "Red letters.") {
 		t.Errorf("a terminal gets %q", got)
 	}
 }
@@ -250,7 +251,7 @@ func TestWhatTheBudgetCostsIsTold(t *testing.T) {
 		Over: true, Cuts: []prompt.Cut{{Part: "HEARTBEAT.md", From: 120, To: 0}, {Part: "skills", From: 90, To: 1}},
 		LeftOut: []prompt.LeftOut{{Memory: prompt.Memory{Path: "a.md", StartLine: 3, EndLine: 3, Score: 0.5}, Reason: "over the budget"}},
 	}}
-	got := strings.Join(promptNotes(made), "\n")
+	got := strings.Join(render.PromptNotes(made), "\n")
 	for _, want := range []string{
 		"the budget takes HEARTBEAT.md from 120 to 0 tokens", "the budget takes skills from 90 to 1 token\n", "over the budget, although",
 		"left out 0.50 a.md#L3: over the budget",

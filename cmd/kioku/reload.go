@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/server"
 )
 
@@ -27,7 +29,7 @@ func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
 func (d *daemon) reload() {
 	next, err := config.Load(d.app.sources())
 	if err != nil {
-		for _, fault := range faults(err) {
+		for _, fault := range render.Faults(err) {
 			d.log.Error("keeping the old settings", "err", fault)
 		}
 		return
@@ -37,14 +39,14 @@ func (d *daemon) reload() {
 	d.level.Set(next.LogLevel)
 	d.conf.Search = next.Search
 	for _, m := range d.memories {
-		m.Configure(ranking(d.conf))
+		m.Configure(connect.Ranking(d.conf))
 	}
 	later := slices.DeleteFunc(slices.Clone(changed), reloadable)
 	if len(later) > 0 {
 		d.log.Warn("these settings count after a restart", "keys", later)
 	}
 	d.checkTokens()
-	d.app.notice("settings are read again, %s changed", count(len(changed), "value"))
+	d.app.Notice("settings are read again, %s changed", render.Count(len(changed), "value"))
 }
 
 // checkTokens says at once what is wrong with the token file; without a caller nobody would look into it.

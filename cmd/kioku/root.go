@@ -65,7 +65,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func (a *app) addGlobals(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "config file `path`")
-	flags.BoolVar(&a.json, "json", false, "write JSON to stdout")
+	flags.BoolVar(&a.JSON, "json", false, "write JSON to stdout")
 	flags.BoolVar(&a.noDaemon, "no-daemon", false, "do not ask a daemon, open the index")
 	flags.BoolVar(&a.readOnly, "read-only", false, "open the index as it stands, without bringing it up to date")
 	for _, s := range []struct{ name, key, usage string }{

@@ -20,6 +20,8 @@ import (
 	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/server"
 	"kioku/vector"
@@ -107,7 +109,7 @@ func (a *app) checkAgents(conf *config.Config) error {
 		for item := range strings.SplitSeq(f.Value, ",") {
 			id, _, _ := strings.Cut(strings.TrimSpace(item), "=")
 			if before := named[id]; before != "" {
-				return misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
+				return render.Misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
 			}
 			named[id] = f.Name + " " + item
 		}
@@ -144,7 +146,7 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	socket, err := socketPath(d.conf)
+	socket, err := connect.SocketPath(d.conf)
 	if err != nil {
 		return err
 	}
@@ -167,7 +169,7 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 // newDaemon reads the settings and opens the memories.
 func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
 	if a.readOnly {
-		return nil, misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
+		return nil, render.Misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
 	}
 	conf, err := a.config()
 	if err != nil {
@@ -196,10 +198,10 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	}
 	memory := vector.NewBudget(d.conf.MemoryBudget)
 	for _, p := range d.places {
-		if err := checkFolder(ctx, d.conf, p, toWrite); err != nil {
+		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
 			return err
 		}
-		opt, err := engine(d.conf, p, embedder, d.log)
+		opt, err := connect.Engine(d.conf, p, embedder, d.log)
 		if err != nil {
 			return err
 		}
@@ -254,7 +256,7 @@ func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
 		first.Wait()
 		if ctx.Err() == nil {
-			d.app.notice("ready: %s", strings.Join(summaries, "; "))
+			d.app.Notice("ready: %s", strings.Join(summaries, "; "))
 		}
 		return nil
 	})
@@ -277,7 +279,7 @@ func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 	if err != nil {
 		return m.Agent()
 	}
-	return fmt.Sprintf("%s %s, %s", m.Agent(), count(state.Files, "file"), count(state.Chunks, "chunk"))
+	return fmt.Sprintf("%s %s, %s", m.Agent(), render.Count(state.Files, "file"), render.Count(state.Chunks, "chunk"))
 }
 
 // closeMemories gives all indexes back, within closeWait.

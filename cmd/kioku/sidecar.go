@@ -11,6 +11,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/llm"
 	"kioku/server"
 )
@@ -21,7 +22,7 @@ func newModel(conf *config.Config) (llm.Model, error) {
 		return nil, nil
 	}
 	cfg := conf.LLM
-	cfg.Now = clockOf(conf)
+	cfg.Now = connect.ClockOf(conf)
 	model, err := llm.New(cfg)
 	if err != nil {
 		return nil, &config.Error{Problem: err.Error()}
@@ -69,14 +70,14 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(agent string) si
 	}
 	key, err := frameKey(state, !a.readOnly)
 	if err != nil {
-		a.notice("%v; until then each process has a key of its own, and the same turn another prompt in each", err)
+		a.Notice("%v; until then each process has a key of its own, and the same turn another prompt in each", err)
 	}
 	opt := sidecar.Options{
 		State: state, Memories: memories, Shared: conf.SharedAgents,
 		Bootstrap: conf.Bootstrap, Skills: conf.Skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
 		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
 		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
-		Key: key, Now: clockOf(conf),
+		Key: key, Now: connect.ClockOf(conf),
 	}
 	opt.Skills.Project = a.dir
 	return opt, nil

@@ -15,6 +15,8 @@ import (
 
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // settings are those of some flags, key=value.
@@ -128,13 +130,13 @@ func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
 		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	var errs bytes.Buffer
-	a := &app{stderr: &errs, dir: t.TempDir()}
+	a := &app{Output: render.Output{Stderr: &errs}, dir: t.TempDir()}
 	conf := settings(t, "state="+s.state, "agents=nova="+t.TempDir()+",ryo="+t.TempDir())
 	places, err := conf.Places()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := a.sidecars(conf, places, func(string) sidecar.Memory { return noMemory{} })
+	all, err := a.sidecars(conf, places, func(string) sidecar.Memory { return (&connect.Memories{}).Of("") })
 	if err != nil || len(all) != 2 || strings.Count(errs.String(), "frame.key, has 5 bytes") != 1 {
 		t.Errorf("%d sidecars, %v: %s", len(all), err, errs.String())
 	}

@@ -48,10 +48,10 @@ func (a *app) versionCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			b := currentBuild()
-			if a.json {
-				return a.writeJSON(b)
+			if a.JSON {
+				return a.WriteJSON(b)
 			}
-			_, err := fmt.Fprintf(a.stdout, "kioku %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			_, err := fmt.Fprintf(a.Stdout, "kioku %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 			return err
 		},
 	}

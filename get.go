@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
-	"kioku/indexer"
+	"kioku/internal/safefile"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -24,7 +25,7 @@ const (
 
 // Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are
 // brought into it; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
-// *search.InputError for a path that could never name a memory file, and ErrNotFound for one that is missing or lies outside
+// *search.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
 // of the memory.
 func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) {
 	if err := m.enter(); err != nil {
@@ -62,7 +63,7 @@ func checkPath(path string) error {
 // isControl reports whether r is a control character.
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
-// readFile reads a memory file as text. Whatever stands in the way of reading it, the caller learns only ErrNotFound,
+// readFile reads a memory file as text. Whatever stands in the way of reading it, the caller learns only memory.ErrNotFound,
 // so that nobody can probe for files outside of the memory.
 func (m *Memory) readFile(path string) (string, error) {
 	dir, rel, ok := m.indexer.Owns(path)
@@ -75,7 +76,7 @@ func (m *Memory) readFile(path string) (string, error) {
 		return "", notFound(path)
 	}
 	defer root.Close()
-	f, info, err := indexer.OpenRegular(root, rel)
+	f, info, err := safefile.OpenRegular(root, rel)
 	if err != nil {
 		m.log.Debug("get: open", "path", path, "err", err)
 		return "", notFound(path)
@@ -97,7 +98,7 @@ func (m *Memory) readFile(path string) (string, error) {
 
 // notFound tells what to do, and the same for every reason.
 func notFound(path string) error {
-	return fmt.Errorf("%w: %q; use a path from a search result", ErrNotFound, path)
+	return fmt.Errorf("%w: %q; use a path from a search result", memory.ErrNotFound, path)
 }
 
 // excerpt cuts the lines asked for out of a text.

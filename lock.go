@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"kioku/memory"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"kioku/internal/filelock"
 )
 
 // lockFile takes the kernel's lock on path for this process and writes into the file who holds it. The lock goes with
@@ -21,10 +23,10 @@ func lockFile(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := filelock.TryLock(f); err != nil {
 		defer f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: %s holds %s", ErrLocked, lockHolder(f), path)
+		if errors.Is(err, filelock.ErrHeld) {
+			return nil, fmt.Errorf("%w: %s holds %s", memory.ErrLocked, lockHolder(f), path)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/indexer"
+	"kioku/memory"
 )
 
 // syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel
@@ -68,7 +69,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 
 // mergeWords makes look-ups of words fast again after a sync. The sync is whole without it, so an error is logged.
 func (m *Memory) mergeWords(ctx context.Context) {
-	if err := m.store.mergeWords(ctx); err != nil && ctx.Err() == nil {
+	if err := m.store.MergeSegments(ctx); err != nil && ctx.Err() == nil {
 		m.log.Warn("merge the words of the index", "err", err)
 	}
 }
@@ -80,7 +81,7 @@ func (m *Memory) long(ctx context.Context, f func(context.Context) (indexer.Repo
 	}
 	defer m.leave()
 	if m.opt.ReadOnly {
-		return indexer.Report{}, ErrReadOnly
+		return indexer.Report{}, memory.ErrReadOnly
 	}
 	ctx, cancel := m.untilClose(ctx)
 	defer cancel()
@@ -102,6 +103,6 @@ func (m *Memory) record(ctx context.Context) func(indexer.Report, error) (indexe
 		if err != nil {
 			return r, err
 		}
-		return r, m.store.setLastSync(ctx, m.opt.Now())
+		return r, m.store.RecordSync(ctx, m.opt.Now())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/internal/text"
 	"kioku/search"
 )
 
@@ -131,20 +132,5 @@ func notObject(err error, name string) error {
 // resembles reports whether an unknown key is probably meant as a known one: at most two edits away, and fewer where
 // the name is too short for two edits to tell anything.
 func resembles(key, known string) bool {
-	return within(strings.ToLower(key), known, min(2, (len(known)-1)/2))
-}
-
-// within reports whether at most n bytes that are put in, taken out or replaced, or neighbours that are swapped, make b
-// of a.
-func within(a, b string, n int) bool {
-	switch {
-	case n < 0:
-		return false
-	case a == "" || b == "":
-		return len(a)+len(b) <= n
-	case a[0] == b[0]:
-		return within(a[1:], b[1:], n)
-	}
-	swapped := len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0]
-	return within(a[1:], b, n-1) || within(a, b[1:], n-1) || within(a[1:], b[1:], n-1) || swapped && within(a[2:], b[2:], n-1)
+	return text.Distance(strings.ToLower(key), known) <= min(2, (len(known)-1)/2)
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/search"
+	"kioku/search/analysis"
 )
 
 // vocabularies are those of the workspaces of a set.
@@ -50,7 +50,7 @@ func (v *vocabularies) of(ws string) (vocabulary, error) {
 // add counts the lines of a text.
 func (v vocabulary) add(text string) {
 	for line := range strings.Lines(text) {
-		terms := search.Analyze(line)
+		terms := analysis.Terms(line)
 		slices.Sort(terms)
 		for _, term := range slices.Compact(terms) {
 			v[term]++
@@ -72,7 +72,7 @@ func (v vocabulary) rarest(text string) (rarest span, ok bool) {
 // count returns in how many lines a word stands.
 func (v vocabulary) count(word string) int {
 	n := 0
-	for _, term := range search.Analyze(word) {
+	for _, term := range analysis.Terms(word) {
 		n = max(n, v[term])
 	}
 	return n

@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -47,6 +48,15 @@ type Space struct {
 
 // IsZero reports whether s is the space of the provider "none".
 func (s Space) IsZero() bool { return s == Space{} }
+
+// Name names the space for people.
+func (s Space) Name() string {
+	name := s.Provider + "/" + s.Model
+	if s.Dims > 0 {
+		name += fmt.Sprintf(" (%d dimensions)", s.Dims)
+	}
+	return name
+}
 
 // Matches reports whether s and t may hold the same vectors: they are equal, or differ only in that
 // one does not know its dimension yet.

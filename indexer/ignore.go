@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-pkgs/gitignore"
+
+	"kioku/internal/safefile"
 )
 
 // ignoreFile holds patterns in gitignore syntax for the folder it is in and those below.
@@ -147,7 +149,7 @@ func (g *ignores) level(dir string) (*gitignore.Matcher, error) {
 	if m, ok := g.levels[dir]; ok {
 		return m, nil
 	}
-	data, _, err := readRegular(g.root, path.Join(dir, ignoreFile), ignoreFileLimit)
+	data, _, err := safefile.Read(g.root, path.Join(dir, ignoreFile), ignoreFileLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		g.absent(dir)
 		return nil, nil
@@ -173,12 +175,12 @@ func (g *ignores) complaint(dir string) string {
 
 // skipReason puts an error into the words of a skipped file.
 func skipReason(err error) string {
-	var skip *SkipError
+	var skip *safefile.SkipError
 	if errors.As(err, &skip) {
 		return skip.Reason
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return reasonDenied
+		return "permission denied"
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

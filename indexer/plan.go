@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"time"
+
+	"kioku/internal/safefile"
 )
 
 // racyWindow is how much older than its reading a file's time must be to be trusted: clocks of file systems tick as
@@ -118,7 +120,7 @@ func (r *run) settled(f *found, st Stored, now time.Time) bool {
 		return st.Skipped == f.skip
 	}
 	// Other reasons than a file's bytes can end without a change of its time.
-	if r.req.verify || (st.Skipped != "" && st.Skipped != reasonBinary) {
+	if r.req.verify || (st.Skipped != "" && st.Skipped != safefile.ReasonBinary) {
 		return false
 	}
 	m, seen := r.x.memos[f.path]

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kioku/chunker"
+	"kioku/internal/safefile"
 )
 
 // done is a job after its file was read and cut.
@@ -44,7 +45,7 @@ func (r *run) read(j job) (d done) {
 	if j.skip != "" || d.unread {
 		return d
 	}
-	data, info, err := readRegular(j.root, j.rel, limitOf(j.source, r.x.opt.MaxFileBytes))
+	data, info, err := safefile.Read(j.root, j.rel, limitOf(j.source, r.x.opt.MaxFileBytes))
 	if info != nil {
 		d.info, d.read = info, true
 		d.file.ModTime, d.file.Size = info.ModTime(), info.Size()
@@ -65,7 +66,7 @@ func (r *run) read(j job) (d done) {
 func (r *run) panicked(d *done, v any) {
 	r.x.opt.Log.Error("panic while a file was read", "path", d.path, "panic", v, "stack", string(debug.Stack()))
 	d.file, d.hashKnown, d.same = d.empty(), false, false
-	d.file.Skipped = reasonInternal
+	d.file.Skipped = "internal error while reading it (see the log)"
 }
 
 // empty is the file as the index is to hold it, before anything is known of its content.
@@ -80,9 +81,9 @@ func (j job) empty() File {
 // refuse sorts out why a file could not be read: it moved, it must not be indexed, or something is broken. Whether a
 // file is gone for good is for the next scan to say, which knows of its root too.
 func (d *done) refuse(err error) {
-	var skip *SkipError
+	var skip *safefile.SkipError
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errReplaced):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, safefile.ErrReplaced):
 		d.moved = true
 	case errors.As(err, &skip), errors.Is(err, fs.ErrPermission):
 		d.file.Skipped = skipReason(err)

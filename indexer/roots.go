@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"kioku/internal/safefile"
 )
 
 // believedAfter is how many scans in a row must find a root emptied before its files are forgotten: a disk that is
@@ -45,25 +47,10 @@ func openRoot(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before.Mode()&fs.ModeSymlink != 0 {
-		return nil, &SkipError{reasonSymlink}
+	if before.Mode()&fs.ModeSymlink == 0 && !before.IsDir() {
+		return nil, &safefile.SkipError{Reason: "neither a folder nor a .md file"}
 	}
-	if !before.IsDir() {
-		return nil, &SkipError{"neither a folder nor a .md file"}
-	}
-	root, err := os.OpenRoot(dir + "/.")
-	if err != nil {
-		return nil, err
-	}
-	info, err := root.Stat(".")
-	if err == nil && !os.SameFile(before, info) {
-		err = errReplaced
-	}
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	return root, nil
+	return safefile.OpenRoot(dir)
 }
 
 // isEmpty reports whether a folder can be read and has nothing in it.
@@ -92,7 +79,7 @@ func (s *scan) lose(t target, err error) {
 	}
 	if pl := s.place(t.root); pl.err != nil && t.root == s.layout.workspace {
 		name, top = s.rootName(t.root), ""
-	} else if skip := (*SkipError)(nil); errors.As(err, &skip) {
+	} else if skip := (*safefile.SkipError)(nil); errors.As(err, &skip) {
 		s.add(t, pl, t.base, nil, reason)
 		return
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"kioku/internal/safefile"
 )
 
 // maxDepth bounds how many folders deep a scan goes: each level holds a file descriptor, and bind mounts can loop.
@@ -126,11 +128,11 @@ func (s *scan) target(ctx context.Context, t target) {
 
 // base looks at a target that is not a root itself.
 func (s *scan) base(ctx context.Context, t target, pl *place) error {
-	parent, err := descend(pl.root, path.Dir(t.base))
+	parent, err := safefile.OpenFolder(pl.root, path.Dir(t.base))
 	if err != nil {
 		return err
 	}
-	defer closeBelow(pl.root, parent)
+	defer parent.Close()
 	s.watch(filepath.Dir(t.abs()))
 	info, err := parent.Lstat(path.Base(t.base))
 	if errors.Is(err, fs.ErrNotExist) && (t.optional || s.deleted(t)) {
@@ -146,7 +148,7 @@ func (s *scan) base(ctx context.Context, t target, pl *place) error {
 		s.add(t, pl, t.base, info, baseReason(t, info))
 		return nil
 	}
-	dir, err := enter(parent, path.Base(t.base))
+	dir, err := safefile.OpenFolder(parent, path.Base(t.base))
 	if errors.Is(err, fs.ErrPermission) && t.optional {
 		s.unreadable(t, pl, t.base, err)
 		return nil
@@ -168,7 +170,7 @@ func (s *scan) deleted(t target) bool {
 }
 
 func baseReason(t target, info fs.FileInfo) string {
-	if reason := refusal(info); reason != "" {
+	if reason := safefile.Refusal(info); reason != "" {
 		return reason
 	}
 	if !t.admits(".") {
@@ -190,12 +192,12 @@ func (s *scan) at(ctx context.Context, t target, pl *place, rel string) {
 		}
 		return
 	}
-	parent, err := descend(pl.root, dir)
+	parent, err := safefile.OpenFolder(pl.root, dir)
 	if err != nil {
 		s.blocked(t, pl, dir, err)
 		return
 	}
-	defer closeBelow(pl.root, parent)
+	defer parent.Close()
 	info, err := parent.Lstat(path.Base(rel))
 	if err != nil {
 		s.blocked(t, pl, rel, err)
@@ -206,7 +208,7 @@ func (s *scan) at(ctx context.Context, t target, pl *place, rel string) {
 
 // blocked deals with a way that ends early. What is missing, or behind a link, is simply not found.
 func (s *scan) blocked(t target, pl *place, rel string, err error) {
-	var skip *SkipError
+	var skip *safefile.SkipError
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.As(err, &skip) {
 		return
 	}
@@ -257,7 +259,7 @@ func (s *scan) entry(ctx context.Context, t target, pl *place, dir *os.Root, rel
 	}
 	reason := badName(name)
 	if reason == "" && (wanted || !info.IsDir()) {
-		reason = refusal(info)
+		reason = safefile.Refusal(info)
 	}
 	if reason == "" && strings.Count(rel, "/") >= maxDepth {
 		reason = fmt.Sprintf("more than %d folders deep", maxDepth)
@@ -266,7 +268,7 @@ func (s *scan) entry(ctx context.Context, t target, pl *place, dir *os.Root, rel
 		s.add(t, pl, rel, info, reason)
 		return
 	}
-	sub, err := enter(dir, name)
+	sub, err := safefile.OpenFolder(dir, name)
 	if err != nil {
 		s.blocked(t, pl, rel, err)
 		return
@@ -298,7 +300,7 @@ func (s *scan) add(t target, pl *place, rel string, info fs.FileInfo, reason str
 		return
 	}
 	if limit := limitOf(t.source, s.limit); reason == "" && info.Size() > limit {
-		reason = tooLarge(limit)
+		reason = safefile.TooLarge(limit)
 	}
 	s.files = append(s.files, found{path: name, source: t.source, root: pl.root, rel: rel, info: info, skip: reason})
 }

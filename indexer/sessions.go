@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"kioku/internal/safefile"
 )
 
 const (
@@ -122,7 +124,7 @@ func (r *run) waits(f *found, st Stored) bool {
 // messages counts the lines of a transcript from an offset on that say something. What cannot be read says nothing; whether
 // that matters will show when the file is read as a whole.
 func (r *run) messages(f *found, from, n int64) int {
-	file, _, err := OpenRegular(f.root, f.rel)
+	file, _, err := safefile.OpenRegular(f.root, f.rel)
 	if err != nil {
 		return 0
 	}

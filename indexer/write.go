@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"kioku/internal/safefile"
 )
 
 // batchChunks and batchWait bound a transaction: files are written together until they have that many chunks or the
@@ -210,7 +212,7 @@ func (r *run) written(d done) (job, bool) {
 		return job{}, false
 	}
 	info, err := d.root.Lstat(d.rel)
-	if err == nil && sameStat(info, d.info) {
+	if err == nil && safefile.Unchanged(info, d.info) {
 		return job{}, false
 	}
 	next := d.job

@@ -2,10 +2,8 @@ package search
 
 import (
 	"testing"
-	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func TestAccentsMakeNoDifference(t *testing.T) {
@@ -22,20 +20,4 @@ func TestAccentsMakeNoDifference(t *testing.T) {
 			t.Errorf("%s: found %v, want %s", query, got, want)
 		}
 	}
-}
-
-func TestUnaccentedLatinWordsAreASCIIAndOtherAlphabetsStay(t *testing.T) {
-	accented := rapid.SampledFrom([]rune("äöüßéèêëçñøåæœłđðþıąęśźžčřőűğşțșảậđữ"))
-	rapid.Check(t, func(t *rapid.T) {
-		word := string(rapid.SliceOfN(rapid.OneOf(accented, rapid.RuneFrom([]rune("abcxyz09"))), 1, 12).Draw(t, "word"))
-		plain := unaccented(word)
-		if !isASCII(plain) || len(plain) > len(word) || unaccented(plain) != plain {
-			t.Fatalf("%q becomes %q", word, plain)
-		}
-		alphabets := rapid.RuneFrom(nil, unicode.Cyrillic, unicode.Greek, unicode.Han, unicode.Hiragana, unicode.Katakana)
-		other := rapid.StringOfN(alphabets, 1, 12, -1).Draw(t, "other")
-		if unaccented(other) != other {
-			t.Fatalf("%q becomes %q", other, unaccented(other))
-		}
-	})
 }

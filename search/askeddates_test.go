@@ -79,7 +79,7 @@ func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
 	}
 	store := newFakeStore(chunks...)
 	w := measured()
-	d := askedDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), w.maxSpans)
+	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), w.maxSpans)
 	ids, err := d.gather(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24, w)
 	if err != nil || len(ids) != w.datePool {
 		t.Errorf("%d chunks, want %d; %v", len(ids), w.datePool, err)

@@ -4,17 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+
+	"kioku/search/dates"
 )
 
 // shortSpan is the most days of a span that names a day rather than a time of the year: a week.
 const shortSpan = 7
 
-// short reports whether the span is a week at most.
-func (s Span) short() bool { return s.Days() <= shortSpan }
+// isShort reports whether a span is a week at most.
+func isShort(s dates.Span) bool { return s.Len() <= shortSpan }
 
-// within narrows a filter to the span; false where nothing is left.
-func (s Span) within(f Filter) (Filter, bool) {
+// narrow narrows a filter to a span; false where nothing is left.
+func (f Filter) narrow(s dates.Span) (Filter, bool) {
 	f.Since = max(f.Since, s.First)
 	if f.Until == "" || s.Last < f.Until {
 		f.Until = s.Last
@@ -22,23 +23,9 @@ func (s Span) within(f Filter) (Filter, bool) {
 	return f, f.Since <= f.Until
 }
 
-// terms returns the days of a short span as terms of the index: each chunk is indexed with its date, and a text may
-// name one.
-func (s Span) terms() []string {
-	first, err := time.Parse(time.DateOnly, s.First)
-	if err != nil {
-		return nil
-	}
-	terms := make([]string, s.Days())
-	for i := range terms {
-		terms[i] = first.AddDate(0, 0, i).Format(time.DateOnly)
-	}
-	return terms
-}
-
 // gather returns chunks of the days that the query names: those of a short span whatever they say, the best matches within
 // any span, and the newest of a long one where fewer than enough match.
-func (d dates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough int, w weights) ([]int64, error) {
+func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough int, w weights) ([]int64, error) {
 	var ids []int64
 	add := func(t Terms, f Filter, limit int) (int, error) {
 		found, err := rd.Match(ctx, t, f, limit)
@@ -49,7 +36,7 @@ func (d dates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough 
 		return len(found), nil
 	}
 	for _, s := range d.spans {
-		narrow, ok := s.within(f)
+		narrow, ok := f.narrow(s)
 		matched := 0
 		if ok && len(t.Any) > 0 {
 			n, err := add(t, narrow, w.textPool)
@@ -60,8 +47,8 @@ func (d dates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough 
 		}
 		var err error
 		switch {
-		case s.short():
-			_, err = add(Terms{Any: s.terms()}, f, w.datePool)
+		case isShort(s):
+			_, err = add(Terms{Any: s.Days()}, f, w.datePool)
 		case ok && matched < enough:
 			_, err = add(Terms{}, narrow, w.datePool)
 		}
@@ -75,7 +62,7 @@ func (d dates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough 
 // addBonus fills in the bonus and the confidence of each candidate that belongs to a day of a span: the larger ones for a
 // short span. Where the query asks for nothing but a long one, its chunks come before all others, the newest first: which
 // of them say "month" or "happened" means nothing.
-func (d dates) addBonus(list []*candidate, w weights) {
+func (d queryDates) addBonus(list []*candidate, w weights) {
 	for _, c := range list {
 		for _, s := range d.spans {
 			if !c.belongsTo(s) {
@@ -83,7 +70,7 @@ func (d dates) addBonus(list []*candidate, w weights) {
 			}
 			bonus, confidence := w.spanBonus, w.spanConfidence
 			switch {
-			case s.short():
+			case isShort(s):
 				bonus, confidence = w.dayBonus, w.dayConfidence
 			case d.alone:
 				bonus, confidence, c.text = w.aloneBonus, w.dayConfidence, textScore{}
@@ -94,9 +81,9 @@ func (d dates) addBonus(list []*candidate, w weights) {
 }
 
 // belongsTo reports whether the date of the chunk lies in a span, or that of a section that the candidate shows.
-func (c *candidate) belongsTo(s Span) bool {
-	return s.holds(c.Date) || slices.ContainsFunc(c.sections, func(part section) bool {
-		return part.first <= c.EndLine && c.StartLine <= part.last && s.holds(part.date)
+func (c *candidate) belongsTo(s dates.Span) bool {
+	return s.Contains(c.Date) || slices.ContainsFunc(c.sections, func(part section) bool {
+		return part.first <= c.EndLine && c.StartLine <= part.last && s.Contains(part.date)
 	})
 }
 
@@ -116,7 +103,7 @@ func findSections(list []*candidate) {
 // datedSections returns the sections of a chunk that have days of their own. A section ends where a heading of its
 // level, or a higher one, begins.
 func datedSections(c *Chunk) []section {
-	if !mayTellYear(c.Text) {
+	if !dates.MayNameYear(c.Text) {
 		return nil
 	}
 	var list []section
@@ -126,7 +113,7 @@ func datedSections(c *Chunk) []section {
 			continue
 		}
 		number := c.StartLine + i
-		day, first := headingDay(line.Text)
+		day, first := dates.OfHeading(line.Text)
 		if open := len(list) - 1; open >= 0 && level > 0 && (line.Level <= level || first) {
 			list[open].last, level = number-1, 0
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/search/dates"
 )
 
 // wednesday is 2024-03-13.
@@ -167,7 +169,7 @@ func TestADatedHeadingCountsForItsLinesAlone(t *testing.T) {
 	}
 	for line, named := range map[int]bool{10: false, 12: false, 13: true, 14: true, 15: false} {
 		c := candidate{Chunk: Chunk{StartLine: line, EndLine: line}, sections: datedSections(&log)}
-		if got := c.belongsTo(Span{First: "2022-01-06", Last: "2022-01-06"}); got != named {
+		if got := c.belongsTo(dates.Span{First: "2022-01-06", Last: "2022-01-06"}); got != named {
 			t.Errorf("line %d: %v", line, got)
 		}
 	}

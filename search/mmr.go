@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"strings"
+
+	"kioku/search/analysis"
 )
 
 // diversifier chooses results by maximal marginal relevance (Carbonell and Goldstein, 1998):
@@ -94,13 +96,13 @@ func (s termSets) of(c *candidate) []uint32 {
 	if set, ok := s[c]; ok {
 		return set
 	}
-	a := newAnalyzer()
-	defer a.release()
-	a.starts = &noStarts
-	a.add(c.Text)
-	set := make([]uint32, len(a.tokens))
-	for i, t := range a.tokens {
-		set[i] = hash(t.term)
+	a := analysis.NewAnalyzer()
+	defer a.Release()
+	a.StemOnly()
+	a.Add(c.Text)
+	set := make([]uint32, len(a.Tokens))
+	for i, t := range a.Tokens {
+		set[i] = hash(t.Term)
 	}
 	slices.Sort(set)
 	set = slices.Compact(set)

@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"strings"
+
+	"kioku/search/analysis"
 )
 
 // occurrence is a term of the query in a text.
@@ -32,10 +34,10 @@ func (l *textLines) until(line int) lineEnd {
 }
 
 // find appends the occurrences among tokens, numbered from 0.
-func (s *scorer) find(list []occurrence, tokens []token) []occurrence {
+func (s *scorer) find(list []occurrence, tokens []analysis.Token) []occurrence {
 	for k, t := range tokens {
-		if i := s.place(t.term); i >= 0 {
-			list = append(list, occurrence{i, k, t.pos, t.leaf()})
+		if i := s.place(t.Term); i >= 0 {
+			list = append(list, occurrence{i, k, t.Pos, t.IsLeaf()})
 		}
 	}
 	return list
@@ -44,14 +46,14 @@ func (s *scorer) find(list []occurrence, tokens []token) []occurrence {
 // scoreByLine scores a chunk like score and also returns its lines. They are nil where the analysis sees other lines than
 // the text has.
 func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
-	s.a.reset()
-	s.a.add(c.Headings)
-	s.a.add(c.Date)
-	above := len(s.a.tokens)
-	s.a.add(c.Text)
-	s.found = s.find(s.found[:0], s.a.tokens)
-	score := s.sum(len(s.a.tokens))
-	if strings.Count(s.a.norm, "\n") != strings.Count(c.Text, "\n") {
+	s.a.Reset()
+	s.a.Add(c.Headings)
+	s.a.Add(c.Date)
+	above := len(s.a.Tokens)
+	s.a.Add(c.Text)
+	s.found = s.find(s.found[:0], s.a.Tokens)
+	score := s.sum(len(s.a.Tokens))
+	if strings.Count(s.a.Text, "\n") != strings.Count(c.Text, "\n") {
 		return score, nil
 	}
 	return score, s.lines(above)
@@ -60,13 +62,13 @@ func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
 // lines returns the lines of the text that has just been analysed, whose tokens follow the first above ones.
 func (s *scorer) lines(above int) *textLines {
 	first, _ := slices.BinarySearchFunc(s.found, above, func(o occurrence, at int) int { return o.at - at })
-	l := &textLines{occurrences: slices.Clone(s.found[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.norm, "\n")+1)}
+	l := &textLines{occurrences: slices.Clone(s.found[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.Text, "\n")+1)}
 	var so lineEnd
 	end := 0
 	// Split, because a last line that normalises to nothing is a line of the text all the same.
-	for line := range strings.SplitAfterSeq(s.a.norm, "\n") {
+	for line := range strings.SplitAfterSeq(s.a.Text, "\n") {
 		end += len(line)
-		for tokens := s.a.tokens[above:]; so.tokens < len(tokens) && int(tokens[so.tokens].start) < end; {
+		for tokens := s.a.Tokens[above:]; so.tokens < len(tokens) && int(tokens[so.tokens].Start) < end; {
 			so.tokens++
 		}
 		for so.occurrences < len(l.occurrences) && l.occurrences[so.occurrences].at < above+so.tokens {
@@ -85,11 +87,11 @@ const apart = 1 << 20
 
 // scoreLines scores a passage that is the lines [from,to) of a chunk's text, counted from 0, as score would.
 func (s *scorer) scoreLines(c *Chunk, l *textLines, from, to int) textScore {
-	s.a.reset()
-	s.a.add(c.Headings)
-	s.a.add(c.Date)
-	above := len(s.a.tokens)
-	s.found = s.find(s.found[:0], s.a.tokens)
+	s.a.Reset()
+	s.a.Add(c.Headings)
+	s.a.Add(c.Date)
+	above := len(s.a.Tokens)
+	s.found = s.find(s.found[:0], s.a.Tokens)
 	start, end := l.until(from), l.until(to)
 	for _, o := range l.occurrences[start.occurrences:end.occurrences] {
 		o.at += above - start.tokens

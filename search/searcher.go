@@ -64,7 +64,7 @@ type run struct {
 	vector []float32
 	weak   bool
 	// dates is what the query says of days.
-	dates    dates
+	dates    queryDates
 	index    Index
 	terms    queryTerms
 	mode     string
@@ -103,7 +103,7 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 	if r.now.IsZero() {
 		r.now = s.clock()
 	}
-	r.dates = askedDates(r.text, r.now, s.weights.maxSpans)
+	r.dates = parseDates(r.text, r.now, s.weights.maxSpans)
 	return r, nil
 }
 

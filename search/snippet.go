@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
+	"kioku/search/analysis"
 )
 
 // piece is a line with its line break, or a part of a line that is too long for a snippet.
@@ -129,15 +130,15 @@ func countPieces(pieces []piece, q queryTerms) {
 	for i, t := range q.list {
 		places[t.term] = i
 	}
-	a := newAnalyzer()
-	defer a.release()
+	a := analysis.NewAnalyzer()
+	defer a.Release()
 	for k := range pieces {
 		p := &pieces[k]
 		p.counts = make([]int, len(q.list))
-		a.reset()
-		a.add(p.text)
-		for _, t := range a.tokens {
-			if i, ok := places[t.term]; ok {
+		a.Reset()
+		a.Add(p.text)
+		for _, t := range a.Tokens {
+			if i, ok := places[t.Term]; ok {
 				p.counts[i]++
 				p.any = true
 			}

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"kioku/search/analysis"
+	"kioku/search/dates"
 )
 
 // Bounds of a query.
@@ -57,61 +58,56 @@ type queryTerms struct {
 
 // parseTerms analyses a query, normalised if it has dates: the parts that speak of days. Stop words are dropped unless
 // nothing is left.
-func parseTerms(text string, dates []extent, w weights) queryTerms {
-	a := newAnalyzer()
-	defer a.release()
-	a.add(text)
-	keep := func(t token) bool { return !isStopWord(a.low[t.start:t.end], t.kind) }
-	if !slices.ContainsFunc(a.tokens, keep) {
-		keep = func(token) bool { return true }
+func parseTerms(text string, days []dates.Extent, w weights) queryTerms {
+	a := analysis.NewAnalyzer()
+	defer a.Release()
+	a.Add(text)
+	keep := func(t analysis.Token) bool { return !analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind) }
+	if !slices.ContainsFunc(a.Tokens, keep) {
+		keep = func(analysis.Token) bool { return true }
 	}
 
 	var q queryTerms
 	places := make(map[string]int)
 	last, lastPos := -1, int32(-1)
-	particles := particlesOf(a.low)
-	for _, t := range a.tokens {
+	particles := analysis.Particles(a.Lower)
+	for _, t := range a.Tokens {
 		if !keep(t) {
 			continue
 		}
-		date := slices.ContainsFunc(dates, func(e extent) bool { return e.meets(int(t.start), int(t.end)) })
-		i, seen := places[t.term]
+		date := slices.ContainsFunc(days, func(e dates.Extent) bool { return e.Overlaps(int(t.Start), int(t.End)) })
+		i, seen := places[t.Term]
 		if seen {
 			q.list[i].date = q.list[i].date && date
 		} else {
 			i = len(q.list)
-			places[t.term] = i
+			places[t.Term] = i
 			// The text belongs to the caller; what is left of it lives as long as the answer.
-			q.list = append(q.list, queryTerm{term: strings.Clone(t.term), weight: 1, optional: t.kind == compound, gram: t.kind == gram, date: date})
-			switch own := a.low[t.start:t.end]; {
-			case mayBeMisspelt(unaccented(own)) && !date && !calendarWords[own]:
-				q.list[i].word = strings.Clone(unaccented(own))
-			case t.kind == gram && strings.ContainsAny(own, particles):
+			q.list = append(q.list, queryTerm{term: strings.Clone(t.Term), weight: 1, optional: t.Kind == analysis.Compound, gram: t.Kind == analysis.Gram, date: date})
+			switch own := a.Lower[t.Start:t.End]; {
+			case mayBeMisspelt(analysis.Unaccented(own)) && !date && !calendarWords[own]:
+				q.list[i].word = strings.Clone(analysis.Unaccented(own))
+			case t.Kind == analysis.Gram && strings.ContainsAny(own, particles):
 				q.list[i].weight = w.particle
 			}
 		}
-		if t.start > a.tokens[0].start && t.kind != part && startsUpper(a.norm[t.start:]) {
+		if t.Start > a.Tokens[0].Start && t.Kind != analysis.Part && analysis.StartsUpper(a.Text[t.Start:]) {
 			q.list[i].weight = w.capital
 		}
-		if !t.leaf() {
+		if !t.IsLeaf() {
 			continue
 		}
-		if last >= 0 && t.pos == lastPos+1 && last != i && !slices.Contains(q.pairs, [2]int{last, i}) {
+		if last >= 0 && t.Pos == lastPos+1 && last != i && !slices.Contains(q.pairs, [2]int{last, i}) {
 			q.pairs = append(q.pairs, [2]int{last, i})
 		}
-		last, lastPos = i, t.pos
+		last, lastPos = i, t.Pos
 	}
-	for _, t := range identifiers(a) {
+	for _, t := range a.Identifiers() {
 		if i, ok := places[t]; ok {
 			q.list[i].identifier = true
 		}
 	}
 	return q
-}
-
-func startsUpper(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsUpper(r)
 }
 
 // strings returns the terms.

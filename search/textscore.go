@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"slices"
+
+	"kioku/search/analysis"
 )
 
 // idf is what an occurrence of a term is worth that df of n chunks hold: ln(1 + (n-df+0.5)/(df+0.5)), which is
@@ -72,7 +74,7 @@ type scorer struct {
 	places            map[string]int
 	// sieve has a bit for each term's fingerprint: most tokens of a text need no look into places.
 	sieve [256]uint64
-	a     *analyzer
+	a     *analysis.Analyzer
 
 	// found are the occurrences in the text being scored.
 	found []occurrence
@@ -86,12 +88,11 @@ type scorer struct {
 // newScorer returns a scorer for texts with avg terms in the mean.
 func newScorer(q queryTerms, avg float64, w weights) *scorer {
 	s := &scorer{
-		q: q, w: w, avg: max(avg, 1), places: make(map[string]int, len(q.list)), a: newAnalyzer(),
+		q: q, w: w, avg: max(avg, 1), places: make(map[string]int, len(q.list)), a: analysis.NewAnalyzer(),
 		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
 	}
-	s.a.starts = new(starts)
+	s.a.StemOnly(q.strings()...)
 	for i, t := range q.list {
-		s.a.starts.add(t.term)
 		s.places[t.term] = i
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)
@@ -106,7 +107,7 @@ func newScorer(q queryTerms, avg float64, w weights) *scorer {
 	return s
 }
 
-func (s *scorer) release() { s.a.release() }
+func (s *scorer) release() { s.a.Release() }
 
 // fingerprint is a cheap 14-bit hash of a term.
 func fingerprint(t string) uint32 {
@@ -131,10 +132,10 @@ func (s *scorer) place(term string) int {
 
 // score scores a chunk.
 func (s *scorer) score(c *Chunk) textScore {
-	s.a.reset()
-	s.a.addChunk(c.Headings, c.Date, c.Text)
-	s.found = s.find(s.found[:0], s.a.tokens)
-	return s.sum(len(s.a.tokens))
+	s.a.Reset()
+	s.a.AddChunk(c.Headings, c.Date, c.Text)
+	s.found = s.find(s.found[:0], s.a.Tokens)
+	return s.sum(len(s.a.Tokens))
 }
 
 // sum scores a text of so many tokens by the occurrences found in it.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"kioku/search/analysis"
 )
 
 // alphabet is the letters that a typo may have replaced or left out.
@@ -26,7 +28,7 @@ const (
 )
 
 // calendarWords are never taken for misspelt: "March" is not Marco.
-var calendarWords = wordSet(`
+var calendarWords = analysis.WordSet(`
 january february march april june july august september october november december sept
 monday tuesday wednesday thursday friday saturday sunday tues thur thurs
 today tonight tomorrow yesterday weekend weekday week month year days weeks months years
@@ -76,13 +78,11 @@ func edits(word string) []string {
 // neighbors returns the terms that a misspelt word may have been meant as: the stems of its edits, each once. Edits of
 // its own stem would find less, for a typo near the end leaves a stem that is far from the right one.
 func neighbors(word string) []string {
-	a := newAnalyzer()
-	defer a.release()
+	a := analysis.NewAnalyzer()
+	defer a.Release()
 	terms := edits(word)
 	for i, w := range terms {
-		if asciiLetters(w) {
-			terms[i] = a.stem(w)
-		}
+		terms[i] = a.Stem(w)
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)

@@ -6,47 +6,23 @@ import (
 	"strings"
 	"testing"
 
+	"kioku/internal/text"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
-
-// typoDistance is the distance of Damerau and Levenshtein (optimal string alignment) by its table.
-func typoDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	d := make([][]int, len(x)+1)
-	for i := range d {
-		d[i] = make([]int, len(y)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(x)][len(y)]
-}
 
 func TestEditsAreTheWordsAtDistanceOneAndTheRelationIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Few letters, so that two words are often near to each other.
 		word := rapid.StringMatching("[abc]{2,6}").Draw(t, "word")
 		other := rapid.StringMatching("[abc]{1,7}").Draw(t, "other")
-		near := typoDistance(word, other) == 1
+		near := text.Distance(word, other) == 1
 		if slices.Contains(edits(word), other) != near {
-			t.Fatalf("edits(%q) holds %q: %v; the distance is %d", word, other, !near, typoDistance(word, other))
+			t.Fatalf("edits(%q) holds %q: %v; the distance is %d", word, other, !near, text.Distance(word, other))
 		}
 		if slices.Contains(edits(other), word) != near {
-			t.Fatalf("edits(%q) holds %q: %v; the distance is %d", other, word, !near, typoDistance(word, other))
+			t.Fatalf("edits(%q) holds %q: %v; the distance is %d", other, word, !near, text.Distance(word, other))
 		}
 	})
 }
@@ -56,7 +32,7 @@ func TestEditsAreDistinctAndAllAtDistanceOne(t *testing.T) {
 		word := rapid.StringMatching("[a-zäéß]{1,12}").Draw(t, "word")
 		list := edits(word)
 		for _, w := range list {
-			if d := typoDistance(word, w); d != 1 {
+			if d := text.Distance(word, w); d != 1 {
 				t.Fatalf("%q is at distance %d of %q", w, d, word)
 			}
 		}

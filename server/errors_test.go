@@ -18,6 +18,7 @@ import (
 	"kioku"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -47,11 +48,11 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 	}{
 		{&search.InputError{Field: "query", Problem: "is blank"}, codes.InvalidArgument},
 		{fmt.Errorf("get x: %w", &search.InputError{Field: "path", Problem: "is absolute"}), codes.InvalidArgument},
-		{fmt.Errorf("get x: %w", kioku.ErrNotFound), codes.NotFound},
-		{fmt.Errorf("append: %w", kioku.ErrReadOnly), codes.FailedPrecondition},
-		{fmt.Errorf("append: %w", kioku.ErrNotWritable), codes.FailedPrecondition},
-		{kioku.ErrClosed, codes.Unavailable},
-		{fmt.Errorf("append: %w: gone", kioku.ErrUnavailable), codes.Unavailable},
+		{fmt.Errorf("get x: %w", memory.ErrNotFound), codes.NotFound},
+		{fmt.Errorf("append: %w", memory.ErrReadOnly), codes.FailedPrecondition},
+		{fmt.Errorf("append: %w", memory.ErrNotWritable), codes.FailedPrecondition},
+		{memory.ErrClosed, codes.Unavailable},
+		{fmt.Errorf("append: %w: gone", memory.ErrUnavailable), codes.Unavailable},
 		{fmt.Errorf("embed: %w", embed.ErrUnavailable), codes.Unavailable},
 		{fmt.Errorf("read: %w", context.DeadlineExceeded), codes.DeadlineExceeded},
 		{fmt.Errorf("read: %w", context.Canceled), codes.Canceled},

@@ -16,6 +16,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 	"kioku/server"
@@ -63,7 +64,7 @@ func (f *fakeMemory) State(ctx context.Context) (kioku.IndexState, error) {
 
 func (f *fakeMemory) Get(ctx context.Context, req kioku.GetRequest) (kioku.Excerpt, error) {
 	if f.get == nil {
-		return kioku.Excerpt{}, kioku.ErrNotFound
+		return kioku.Excerpt{}, memory.ErrNotFound
 	}
 	return f.get(ctx, req)
 }

@@ -13,6 +13,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -141,5 +142,5 @@ func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.Server
 	if err := stream.Context().Err(); err != nil {
 		return err
 	}
-	return kioku.ErrClosed
+	return memory.ErrClosed
 }

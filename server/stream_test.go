@@ -15,6 +15,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -90,7 +91,7 @@ func TestARebuildEndsWithDone(t *testing.T) {
 func TestAFailedSyncIsAnError(t *testing.T) {
 	client := local(t, agents(&fakeMemory{
 		sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error) {
-			return indexer.Report{}, kioku.ErrReadOnly
+			return indexer.Report{}, memory.ErrReadOnly
 		},
 	}))
 	_, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"kioku/internal/filelock"
 )
 
 // maxSocketPath is the longest path of a unix socket in bytes, the final NUL not counted.
@@ -75,7 +77,7 @@ func lockFolder(name string) (*os.File, error) {
 		dir.Close()
 		return nil, err
 	}
-	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := filelock.TryLock(dir); err != nil {
 		dir.Close()
 		return nil, fmt.Errorf("lock %s: another kioku is starting there: %w", name, err)
 	}

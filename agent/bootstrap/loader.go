@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"kioku/internal/livefile"
+	"kioku/internal/safefile"
 )
 
 // Names of the files.
@@ -75,7 +75,7 @@ type File struct {
 // Loader reads the files of one workspace. Its methods may be called concurrently.
 type Loader struct {
 	opt   Options
-	cache *livefile.Cache
+	cache *safefile.Cache
 
 	mu sync.Mutex
 	// seen is what was last found on the disk, and loaded what was made of it.
@@ -120,7 +120,7 @@ func New(opt Options) *Loader {
 			*o.value = o.usual
 		}
 	}
-	return &Loader{opt: opt, cache: livefile.New(maxBytes)}
+	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
 }
 
 // Load returns a File for each of Names, in that order, with the texts for a prompt. group is a session with more than
@@ -168,7 +168,7 @@ func (l *Loader) read(dir, name string) found {
 	f := found{File: File{Name: name}}
 	text, err := l.cache.Read(dir, name)
 	if err != nil {
-		f.Reason = livefile.Reason(err)
+		f.Reason = safefile.Reason(err)
 	}
 	if f.Reason != "missing" {
 		f.Path = filepath.Join(dir, name)

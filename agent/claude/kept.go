@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"kioku/internal/filelock"
+	"kioku/internal/atomicfile"
 )
 
 // kept is one folder of copies: of what one command deletes or replaces, at the paths that the files had.
@@ -92,7 +92,7 @@ func (k *kept) write(rel string, from io.Reader) error {
 // sync writes to the disk which files the folders of copies hold.
 func (k *kept) sync() error {
 	for dir := range k.folders {
-		if err := filelock.SyncFolder(k.root, dir); err != nil {
+		if err := atomicfile.SyncFolder(k.root, dir); err != nil {
 			return fmt.Errorf("memory tool: keep a copy: %w", err)
 		}
 	}

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 
-	"kioku/indexer"
-	"kioku/internal/filelock"
+	"kioku/internal/atomicfile"
+	"kioku/internal/safefile"
 )
 
 // errInUse: notes are being added to the file of a day, which must keep its name for that.
@@ -67,10 +66,10 @@ func (f *folder) move(from, to string, isFolder bool) error {
 		}
 		return err
 	}
-	if err := filelock.SyncFolder(f.root, path.Dir(to)); err != nil {
+	if err := atomicfile.SyncFolder(f.root, path.Dir(to)); err != nil {
 		return err
 	}
-	return filelock.SyncFolder(f.root, path.Dir(from))
+	return atomicfile.SyncFolder(f.root, path.Dir(from))
 }
 
 // delete removes a file, or a folder with all that is in it, of which copies are kept.
@@ -97,7 +96,7 @@ func (f *folder) delete(ctx context.Context, rel string) (string, error) {
 	if err := f.remove(seen, files, folders); err != nil {
 		return "", err
 	}
-	if err := filelock.SyncFolder(f.root, path.Dir(rel)); err != nil {
+	if err := atomicfile.SyncFolder(f.root, path.Dir(rel)); err != nil {
 		return "", fmt.Errorf("memory tool: delete %s: %w", shown(rel), err)
 	}
 	return fmt.Sprintf("Deleted %s. A copy is kept outside of %s.", shown(rel), top), nil
@@ -133,7 +132,7 @@ func (f *folder) keepFiles(ctx context.Context, files []string) ([]fs.FileInfo, 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		file, info, err := indexer.OpenRegular(f.root, name)
+		file, info, err := safefile.OpenRegular(f.root, name)
 		if err != nil {
 			return nil, unreadable(name, err)
 		}
@@ -151,7 +150,7 @@ func (f *folder) keepFiles(ctx context.Context, files []string) ([]fs.FileInfo, 
 func (f *folder) remove(seen []fs.FileInfo, files, folders []string) error {
 	for i, name := range files {
 		now, err := f.root.Lstat(name)
-		if err != nil || !os.SameFile(seen[i], now) || now.Size() != seen[i].Size() || !now.ModTime().Equal(seen[i].ModTime()) {
+		if err != nil || !safefile.Unchanged(seen[i], now) {
 			return errChanged(name)
 		}
 		if err := f.root.Remove(name); err != nil {

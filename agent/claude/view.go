@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/indexer"
+	"kioku/internal/safefile"
 )
 
 const (
@@ -177,7 +177,7 @@ func splitLines(text string) []string {
 
 // read returns the text of a plain file.
 func (f *folder) read(rel string) (string, error) {
-	file, _, err := indexer.OpenRegular(f.root, rel)
+	file, _, err := safefile.OpenRegular(f.root, rel)
 	if err != nil {
 		return "", unreadable(rel, err)
 	}
@@ -205,7 +205,7 @@ func (f *folder) readText(rel string, file io.ReadSeeker) (string, error) {
 
 // unreadable says why a file cannot be read or edited.
 func unreadable(rel string, err error) error {
-	var skip *indexer.SkipError
+	var skip *safefile.SkipError
 	switch {
 	case errors.As(err, &skip):
 		return refuse("%s cannot be used: %s", shown(rel), skip.Reason)

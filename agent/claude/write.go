@@ -2,7 +2,6 @@ package claude
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,15 +9,16 @@ import (
 	"path"
 	"syscall"
 
-	"kioku/indexer"
+	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
+	"kioku/internal/safefile"
 )
 
 // lockFile opens a plain file for reading and writing and waits for the lock that MemoryAppend takes, at
 // most until ctx ends.
 func lockFile(ctx context.Context, root *os.Root, rel string) (*os.File, error) {
 	// Links and pipes are refused in the same words as for reading.
-	seen, info, err := indexer.OpenRegular(root, rel)
+	seen, info, err := safefile.OpenRegular(root, rel)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (f *folder) write(file *os.File, rel, old, text string) error {
 		err = fmt.Errorf("memory tool: write %s: %w", shown(rel), err)
 	}
 	if err == nil {
-		err = filelock.SyncFolder(f.root, path.Dir(rel))
+		err = atomicfile.SyncFolder(f.root, path.Dir(rel))
 	}
 	return err
 }
@@ -123,21 +123,13 @@ func (f *folder) exchange(file *os.File, rel string, size int64, text string) er
 	if err != nil {
 		return err
 	}
-	temp := path.Join(path.Dir(rel), ".kioku-"+rand.Text()+".tmp")
-	if err := writeFile(f.root, temp, text, was.Mode().Perm()); err != nil {
-		return errors.Join(err, ignoreMissing(f.root.Remove(temp)))
-	}
-	now, err := f.root.Lstat(rel)
-	if err == nil && (!os.SameFile(was, now) || now.Size() != size || !now.ModTime().Equal(was.ModTime())) {
-		err = errChanged(rel)
-	}
-	if err == nil {
-		err = f.root.Rename(temp, rel)
-	}
-	if err != nil {
-		return errors.Join(err, ignoreMissing(f.root.Remove(temp)))
-	}
-	return nil
+	return atomicfile.WriteIf(f.root, rel, []byte(text), was.Mode().Perm(), func() error {
+		now, err := f.root.Lstat(rel)
+		if err == nil && (!safefile.Unchanged(was, now) || now.Size() != size) {
+			err = errChanged(rel)
+		}
+		return err
+	})
 }
 
 // writeFile writes a file that must not exist, to the disk.
@@ -151,11 +143,4 @@ func writeFile(root *os.Root, rel, text string, mode fs.FileMode) error {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 )
 
@@ -21,7 +22,6 @@ const (
 	journalSuffix = ".journal.jsonl"
 	// lostSuffix ends the name of a spool whose record is gone.
 	lostSuffix = ".lost.jsonl"
-	tempSuffix = ".tmp"
 	lockName   = "lock"
 )
 
@@ -132,7 +132,7 @@ func (f *folder) writeRecord(id string, r record) error {
 	if err != nil {
 		return err
 	}
-	return f.replace(id+recordSuffix, append(data, '\n'))
+	return atomicfile.Write(f.root, id+recordSuffix, append(data, '\n'), 0o600)
 }
 
 // writeSpool writes the spool of a flush that has no record, and returns how many messages it has. Another one that is
@@ -149,7 +149,7 @@ func (f *folder) writeSpool(id string, lines []byte, now time.Time) (messages in
 			return 0, err
 		}
 	}
-	return bytes.Count(lines, []byte("\n")), f.replace(name, lines)
+	return bytes.Count(lines, []byte("\n")), atomicfile.Write(f.root, name, lines, 0o600)
 }
 
 func (f *folder) readSpool(id string, messages int) ([]json.RawMessage, error) {
@@ -162,21 +162,4 @@ func (f *folder) readSpool(id string, messages int) ([]json.RawMessage, error) {
 		return nil, f.damaged(id, spoolSuffix, err)
 	}
 	return spool, nil
-}
-
-// replace writes a file whole or not at all, and waits for the disk.
-func (f *folder) replace(name string, data []byte) error {
-	temp := name + tempSuffix
-	file, err := f.root.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := f.root.Rename(temp, name); err != nil {
-		return err
-	}
-	return filelock.SyncFolder(f.root, ".")
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"kioku/agent"
-	"kioku/internal/filelock"
+	"kioku/internal/atomicfile"
 	"kioku/llm"
 )
 
@@ -112,7 +112,7 @@ func (f *folder) appendLine(name string, n int, line []byte) error {
 		return err
 	}
 	if n == 0 {
-		return filelock.SyncFolder(f.root, ".")
+		return atomicfile.SyncFolder(f.root, ".")
 	}
 	return nil
 }

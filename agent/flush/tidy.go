@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"kioku/internal/atomicfile"
 )
 
 const (
@@ -127,7 +129,7 @@ func (f *folder) removeMessages(id string) {
 // removeTemps removes files that were not written whole. Who wrote them is gone, for the folder is locked.
 func (f *folder) removeTemps() {
 	for _, name := range f.names() {
-		if strings.HasSuffix(name, tempSuffix) {
+		if atomicfile.IsTemp(name) {
 			f.root.Remove(name)
 		}
 	}

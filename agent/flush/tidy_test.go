@@ -49,7 +49,7 @@ func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
 	k.count(t, 3, 2) // that of cycle 0 is gone
 	k.commit(t, "s", 2)
 	k.count(t, 4, 3) // an unfinished one stays
-	if err := os.WriteFile(filepath.Join(k.folder, "x.tmp"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(k.folder, ".kioku-x.tmp"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	k.clock.now = k.clock.now.Add(31 * 24 * time.Hour)

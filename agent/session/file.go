@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 )
 
@@ -29,22 +30,17 @@ func openLocked(root *os.Root, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = lock(f); err == nil && info == nil {
-		err = filelock.SyncFolder(root, ".")
+	if err = filelock.TryLock(f); errors.Is(err, filelock.ErrHeld) {
+		err = fmt.Errorf("%w; end the program that has it open, or take another session", ErrInUse)
+	}
+	if err == nil && info == nil {
+		err = atomicfile.SyncFolder(root, ".")
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
-}
-
-func lock(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("%w; end the program that has it open, or take another session", ErrInUse)
-	}
-	return err
 }
 
 // mend makes a file end with a whole line: the last torn bytes are moved into a file beside it, and an entry without its
@@ -80,5 +76,5 @@ func setAside(root *os.Root, name string, from io.Reader) error {
 	if err == nil {
 		_, err = f.WriteString("\n")
 	}
-	return errors.Join(err, f.Sync(), f.Close(), filelock.SyncFolder(root, "."))
+	return errors.Join(err, f.Sync(), f.Close(), atomicfile.SyncFolder(root, "."))
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"kioku/internal/livefile"
+	"kioku/internal/safefile"
 )
 
 const (
@@ -70,7 +70,7 @@ type Set struct {
 // Loader finds the skills of an agent. Its methods may be called concurrently.
 type Loader struct {
 	opt   Options
-	cache *livefile.Cache
+	cache *safefile.Cache
 
 	mu sync.Mutex
 	// seen and state are what the set was made of.
@@ -103,7 +103,7 @@ func New(opt Options) *Loader {
 		opt.MaxChars = maxChars
 	}
 	opt.Machine = opt.Machine.settled()
-	return &Loader{opt: opt, cache: livefile.New(maxBytes)}
+	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
 }
 
 // place is a folder with skills: rel below root, without a symbolic link in between.
@@ -166,7 +166,7 @@ func (l *Loader) look(p place) []found {
 	dir := p.String()
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []found{{folder: filepath.Base(dir), path: dir, reason: livefile.Reason(err)}}
+		return []found{{folder: filepath.Base(dir), path: dir, reason: safefile.Reason(err)}}
 	}
 	var all []found
 	for i, e := range entries {
@@ -182,7 +182,7 @@ func (l *Loader) look(p place) []found {
 			continue
 		}
 		if err != nil {
-			f.reason = livefile.Reason(err)
+			f.reason = safefile.Reason(err)
 		}
 		f.text, f.version = text.Text, text.Version
 		all = append(all, f)

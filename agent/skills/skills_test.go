@@ -144,7 +144,7 @@ func TestBadFrontMatterIsSkippedWithAReason(t *testing.T) {
 		"noname":   {"---\ndescription: b\n---\n", "has no name"},
 		"badname":  {"---\nname: a#b\ndescription: b\n---\n", "take letters"},
 		"nothing":  {"---\nname: a\n---\n", "has no description"},
-		"toolarge": {text("a", "", strings.Repeat("x", 256_000)), "larger than 256000 bytes"},
+		"toolarge": {text("a", "", strings.Repeat("x", 256_000)), "larger than 250 KiB"},
 	} {
 		put(t, filepath.Join(dir, "skills"), name, c.text)
 		var entry skills.Entry

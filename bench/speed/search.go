@@ -16,6 +16,7 @@ import (
 
 	"kioku"
 	"kioku/search"
+	"kioku/search/analysis"
 )
 
 const (
@@ -76,7 +77,7 @@ func againstPlain(ctx context.Context, e *Env, chunks int, part func(steps) time
 
 // plainMatch ranks what holds any word of a question by FTS5 alone.
 func plainMatch(ctx context.Context, db *sql.DB, question string) error {
-	terms := search.Analyze(question)
+	terms := analysis.Terms(question)
 	slices.Sort(terms)
 	rows, err := db.QueryContext(ctx,
 		"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY bm25(chunks_fts) LIMIT 100",

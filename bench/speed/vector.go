@@ -14,7 +14,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver of the yardsticks
 	"github.com/viterin/vek/vek32"
 
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
 // The benches of vectors check the answers that they measure; small sizes show that they run and what they fail at.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
 // vectorSet is unit vectors as models make them of texts: they lie in clusters, of which some are large and most small, along

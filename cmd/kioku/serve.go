@@ -24,7 +24,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/server"
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
 // closeWait bounds giving the indexes back after the last call has ended.

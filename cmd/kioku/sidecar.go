@@ -12,6 +12,7 @@ import (
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/internal/atomicfile"
 	"kioku/llm"
 	"kioku/server"
 )
@@ -122,19 +123,15 @@ func makeKey(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the key: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".frame-*.key")
+	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("make the key: %w", err)
 	}
-	defer os.Remove(tmp.Name())
+	defer folder.Close()
 	key := make([]byte, frameKeyBytes)
 	rand.Read(key) // which never fails
-	_, err = tmp.Write(key)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Link(tmp.Name(), path) // whole or not at all, and never over another
+	if err := atomicfile.Create(folder, filepath.Base(path), key, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the key: %w", err)
 	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
+	return nil
 }

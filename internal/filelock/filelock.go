@@ -1,4 +1,6 @@
-// Package filelock takes the kernel's locks on files, and puts what was done in a folder on the disk.
+// Package filelock takes the kernel's exclusive lock (flock) on an open file or folder. The lock belongs to what was
+// opened and is released when that is closed or the process ends, however it ends, so no lock outlives its owner. It
+// keeps out only those who take it too.
 package filelock
 
 import (
@@ -10,18 +12,18 @@ import (
 	"time"
 )
 
-// longestPause between two looks at a lock that somebody else holds.
-const longestPause = 20 * time.Millisecond
+// ErrHeld reports that somebody else holds the lock.
+var ErrHeld = errors.New("the lock is held by somebody else")
 
-// Lock takes the exclusive lock on a file, which lasts until the file is closed. It waits for whoever holds it, at most until
-// ctx ends, and returns the cause of that then.
+// maxPause is the longest pause between two attempts to take a lock that somebody else holds.
+const maxPause = 20 * time.Millisecond
+
+// Lock takes the lock on f. It waits for whoever holds it until ctx ends, and then returns an error that wraps the
+// cause of ctx.
 func Lock(ctx context.Context, f *os.File) error {
-	for pause := time.Millisecond; ; pause = min(2*pause, longestPause) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case !errors.Is(err, syscall.EWOULDBLOCK):
+	for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
+		err := TryLock(f)
+		if !errors.Is(err, ErrHeld) {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -34,12 +36,15 @@ func Lock(ctx context.Context, f *os.File) error {
 	}
 }
 
-// SyncFolder puts the names of files in a folder below root on the disk; "." is root itself.
-func SyncFolder(root *os.Root, rel string) error {
-	f, err := root.Open(rel)
-	if err != nil {
-		return err
+// TryLock takes the lock on f without waiting. It returns ErrHeld if somebody else holds it.
+func TryLock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrHeld
+		case !errors.Is(err, syscall.EINTR):
+			return err
+		}
 	}
-	defer f.Close()
-	return f.Sync()
 }

@@ -21,11 +21,14 @@ func open(t *testing.T, path string) *os.File {
 	return f
 }
 
-func TestOneAtATimeHoldsALock(t *testing.T) {
+func TestLockWaitsForTheHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first, second := open(t, path), open(t, path)
 	if err := filelock.Lock(t.Context(), first); err != nil {
 		t.Fatal(err)
+	}
+	if err := filelock.TryLock(second); !errors.Is(err, filelock.ErrHeld) {
+		t.Fatalf("TryLock while the lock is held: %v", err)
 	}
 	ended, end := context.WithCancelCause(t.Context())
 	gone := errors.New("the caller has left")
@@ -40,19 +43,5 @@ func TestOneAtATimeHoldsALock(t *testing.T) {
 	}
 	if err := <-taken; err != nil {
 		t.Errorf("after it was given back: %v", err)
-	}
-}
-
-func TestAFolderThatIsNotThereCannotBeSynced(t *testing.T) {
-	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	if err := filelock.SyncFolder(root, "."); err != nil {
-		t.Error(err)
-	}
-	if err := filelock.SyncFolder(root, "missing"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/search"
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
 // Config is the settings of one run, checked.

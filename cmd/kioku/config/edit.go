@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"kioku/internal/atomicfile"
 )
 
 // Edit sets one key in a config file, which it makes (0600, its folder 0700) where it is missing. Comments and the
@@ -181,16 +183,12 @@ func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the config file: %w", err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*.yaml")
+	folder, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write the config file: %w", err)
 	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
+	defer folder.Close()
+	if err := atomicfile.Write(folder, filepath.Base(path), data, 0o600); err != nil {
 		return fmt.Errorf("write the config file: %w", err)
 	}
 	return nil

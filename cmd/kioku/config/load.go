@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	names "kioku/internal/text" // text is a kind of setting
 )
 
 // loader fills in a Config, place by place, and collects what is wrong.
@@ -70,10 +72,10 @@ const configVariable = "KIOKU_CONFIG"
 // readEnv reads the variables KIOKU_...; an empty one counts as unset, an unknown one is a notice.
 func (l *loader) readEnv() {
 	byName := map[string]Field{}
-	names := []string{configVariable}
+	known := []string{configVariable}
 	for _, f := range Fields() {
 		byName[f.Env()] = f
-		names = append(names, f.Env())
+		known = append(known, f.Env())
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		if !strings.HasPrefix(name, "KIOKU_") || name == configVariable || l.env[name] == "" {
@@ -84,7 +86,7 @@ func (l *loader) readEnv() {
 			continue
 		}
 		notice := "the environment variable " + shorten(name) + " has no effect"
-		if near := nearest(name, names); near != "" {
+		if near := names.Nearest(name, known); near != "" {
 			notice += "; did you mean " + near + "?"
 		}
 		l.conf.Notices = append(l.conf.Notices, notice)

@@ -18,6 +18,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -108,7 +109,7 @@ func (c *Client) Improve(ctx context.Context) error {
 		return nil
 	}
 	better, err := c.from.connectTo(ctx, c.Agent, ToWriteNow)
-	if errors.Is(err, kioku.ErrLocked) {
+	if errors.Is(err, memory.ErrLocked) {
 		return nil
 	}
 	if err != nil {
@@ -125,7 +126,7 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 	end := time.Now().Add(lockWait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
 		c, err := k.open(ctx, place, false)
-		if !errors.Is(err, kioku.ErrLocked) {
+		if !errors.Is(err, memory.ErrLocked) {
 			return c, err
 		}
 		// The owner may be a daemon that listens only now.
@@ -159,7 +160,7 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 // readable reports whether an index that could not be opened for writing may be read still: another process owns it, or
 // this user may not write.
 func readable(err error) bool {
-	return errors.Is(err, kioku.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	return errors.Is(err, memory.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // open opens the memory in this process.

@@ -9,7 +9,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/search"
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
 // Engine turns the settings of one agent into what its memory is opened with.

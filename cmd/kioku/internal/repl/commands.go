@@ -8,12 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"kioku/agent/chat"
 	"kioku/agent/compact"
 	"kioku/agent/session"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -68,12 +67,12 @@ const sayingSlash = "a message that begins with a slash is written with two"
 
 // unknownCommand names the nearest command.
 func unknownCommand(name string) error {
-	known := &cobra.Command{SuggestionsMinimumDistance: 2}
+	var known []string
 	for _, c := range chatCommands() {
-		known.AddCommand(&cobra.Command{Use: c.name, Run: func(*cobra.Command, []string) {}})
+		known = append(known, c.name)
 	}
-	if near := known.SuggestionsFor(name); len(near) > 0 {
-		return fmt.Errorf("there is no /%s; did you mean /%s? %s", name, near[0], strings.ToUpper(sayingSlash[:1])+sayingSlash[1:])
+	if near := text.Nearest(name, known); near != "" {
+		return fmt.Errorf("there is no /%s; did you mean /%s? %s", name, near, strings.ToUpper(sayingSlash[:1])+sayingSlash[1:])
 	}
 	return fmt.Errorf("there is no /%s; /help shows all commands, and %s", name, sayingSlash)
 }

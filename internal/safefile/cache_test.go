@@ -1,0 +1,131 @@
+package safefile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kioku/internal/safefile"
+)
+
+// write writes a file that has not been touched for a minute.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, c *safefile.Cache, dir, rel string) safefile.Text {
+	t.Helper()
+	text, err := c.Read(dir, rel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestAFileIsKeptUntilItChangesOnTheDisk(t *testing.T) {
+	dir, c := t.TempDir(), safefile.NewCache(100)
+	path := filepath.Join(dir, "a.md")
+	write(t, path, "one")
+	first := read(t, c, dir, "a.md")
+	write(t, path, "three")
+	if third := read(t, c, dir, "a.md"); first.Text != "one" || third.Text != "three" || third.Version == first.Version {
+		t.Errorf("%+v after %+v", third, first)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(dir, "a.md"); safefile.Reason(err) != "missing" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnUnchangedFileIsNotReadAgain(t *testing.T) {
+	dir, c := t.TempDir(), safefile.NewCache(100)
+	path := filepath.Join(dir, "a.md")
+	write(t, path, "one")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := read(t, c, dir, "a.md")
+	if err := os.WriteFile(path, []byte("two"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, c, dir, "a.md"); got != first {
+		t.Errorf("read again: %+v", got)
+	}
+}
+
+func TestAFileThatHasJustChangedIsReadEveryTime(t *testing.T) {
+	dir, c := t.TempDir(), safefile.NewCache(100)
+	path := filepath.Join(dir, "a.md")
+	now := time.Now().Add(time.Hour)
+	for _, text := range []string{"one", "two"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, now, now); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, c, dir, "a.md"); got.Text != text {
+			t.Errorf("%q, not %q", got.Text, text)
+		}
+	}
+	before := read(t, c, dir, "a.md")
+	if again := read(t, c, dir, "a.md"); again.Version != before.Version {
+		t.Error("the same text has two versions")
+	}
+}
+
+func TestTextIsValidAndHasPlainLineEnds(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.md"), "\ufeffa\r\nb\xff\rc")
+	if got := read(t, safefile.NewCache(100), dir, "a.md").Text; got != "a\nb\ufffd\nc" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatIsNoPlainFileIsRefusedWithAReason(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(out, "secret.md"), "secret")
+	write(t, filepath.Join(dir, "big.md"), strings.Repeat("x", 101))
+	write(t, filepath.Join(dir, "nul.md"), "a\x00b")
+	write(t, filepath.Join(dir, "twice.md"), "twice")
+	for _, err := range []error{
+		os.Symlink(filepath.Join(out, "secret.md"), filepath.Join(dir, "link.md")),
+		os.Symlink(out, filepath.Join(dir, "folder")),
+		os.Symlink("big.md", filepath.Join(dir, "inside.md")),
+		os.Link(filepath.Join(dir, "twice.md"), filepath.Join(dir, "other.md")),
+		os.Mkdir(filepath.Join(dir, "dir.md"), 0o755),
+		syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"link.md": "symbolic link", "folder/secret.md": "symbolic link", "inside.md": "symbolic link", "other.md": "hard link",
+		"dir.md": "folder", "pipe.md": "named pipe", "big.md": "larger than 100 bytes", "nul.md": "NUL", "none.md": "missing",
+	} {
+		text, err := safefile.NewCache(100).Read(dir, name)
+		if err == nil || !strings.Contains(safefile.Reason(err), want) {
+			t.Errorf("%s: %q, %v", name, text.Text, err)
+		}
+	}
+}

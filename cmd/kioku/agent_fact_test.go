@@ -14,6 +14,7 @@ import (
 // A fact outlives its conversation in a file: it is stored before it leaves the window, and a later session of another
 // program recalls it. Its source is recorded beside it.
 func TestAFactOfAnOldConversationIsRecalledInANewOne(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
 	first := newTalker(s, "first", &llm.Echo{Tokens: 8000})
 	first.noise(2)
@@ -63,6 +64,7 @@ func chatter(t *rapid.T, lang language) string {
 // A fact that is stated in any turn, in any of three languages, is in a file exactly once when it has left the window, however
 // small that is and whatever else was said, and a new conversation recalls it.
 func TestAFactIsKeptWheneverItIsStatedAndWhateverFollows(t *testing.T) {
+	t.Parallel()
 	fewChecks(t, "12")
 	rapid.Check(t, func(rt *rapid.T) {
 		lang := rapid.SampledFrom(languages()).Draw(rt, "language")

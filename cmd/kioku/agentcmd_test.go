@@ -53,6 +53,7 @@ func recalls(t *testing.T, service kiokuv1.AgentServiceClient, message, want str
 }
 
 func TestTheDaemonServesWhatRunsBesideItsAgents(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve()
 	service := agentsOn(t, address)
@@ -72,6 +73,7 @@ func TestTheDaemonServesWhatRunsBesideItsAgents(t *testing.T) {
 }
 
 func TestASidecarRecallsAndFlushesThroughTheMemoryService(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
 	daemon, address := s.serve()
@@ -131,6 +133,7 @@ func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string)
 }
 
 func TestASidecarServesBeforeTheMemoryServiceIsThere(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
 	p := s.start("agent", "--listen", "none")
@@ -154,6 +157,7 @@ func TestASidecarServesBeforeTheMemoryServiceIsThere(t *testing.T) {
 }
 
 func TestASidecarSaysWhichMemoryItLacks(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	p := s.start("agent", "--listen", "none", "--agent", "nova="+t.TempDir())
@@ -164,6 +168,7 @@ func TestASidecarSaysWhichMemoryItLacks(t *testing.T) {
 
 // Hazard C07: a sidecar that other machines can reach needs tokens, and a token reaches its own agents alone.
 func TestASidecarAsksForTokensOverTCP(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.run("agent", "--listen", "0.0.0.0:0").wants(t, exitError, "refusing to listen on 0.0.0.0:0")
 	tokens := filepath.Join(s.home, "tokens.yaml")
@@ -185,6 +190,7 @@ func TestASidecarAsksForTokensOverTCP(t *testing.T) {
 }
 
 func TestASidecarShowsItsTokenToTheMemoryService(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
 	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [main]\n"
@@ -205,6 +211,7 @@ func TestASidecarShowsItsTokenToTheMemoryService(t *testing.T) {
 }
 
 func TestASidecarEndsWithItsParent(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.start("agent", "--listen", "none", "--until-eof")
 	p.waits(p.err, "listening on unix:")
@@ -221,6 +228,7 @@ func TestASidecarEndsWithItsParent(t *testing.T) {
 
 // Hazard G02: a model that cannot be asked keeps a daemon and a sidecar from starting.
 func TestASettingOfTheModelThatIsWrongEndsTheStart(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, command := range []string{"serve", "agent"} {
 		s.run(command, "--listen", "none", "--set", "llm.provider=ollama").wants(t, exitUsage, "ollama: no model: set llm.model")
@@ -228,6 +236,7 @@ func TestASettingOfTheModelThatIsWrongEndsTheStart(t *testing.T) {
 }
 
 func TestASidecarOfNoFolderDoesNotStart(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.workspace = filepath.Join(s.workspace, "nowhere")
 	s.run("agent", "--memory", "unix:///nowhere/kioku.sock", "--listen", "none").wants(t, exitError, "agent main: there is no folder", "--workspace")

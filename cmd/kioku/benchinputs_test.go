@@ -24,6 +24,7 @@ func copied(t *testing.T, s *sandbox, name string) string {
 }
 
 func TestResultsNeverOverwriteASet(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	own, other := copied(t, s, "own"), copied(t, s, "other")
 	notes, linked := filepath.Join(s.home, "notes"), filepath.Join(own, "ws", "home")
@@ -59,6 +60,7 @@ func TestResultsNeverOverwriteASet(t *testing.T) {
 }
 
 func TestTheMeasuredSetIsNotOffTopic(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	own := copied(t, s, "own")
 	if err := os.Symlink(own, filepath.Join(s.home, "link")); err != nil {
@@ -70,6 +72,7 @@ func TestTheMeasuredSetIsNotOffTopic(t *testing.T) {
 }
 
 func TestProvidersToCompareAreNamedOnce(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	got := s.raw("bench", "retrieval", trio(t), "--compare", " none , hash ")
 	got.wants(t, exitOK)
@@ -92,6 +95,7 @@ func TestProvidersToCompareAreNamedOnce(t *testing.T) {
 }
 
 func TestAGroupWithoutANameIsCalledNone(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	own := copied(t, s, "own")
 	file := filepath.Join(own, "queries.jsonl")
@@ -108,6 +112,7 @@ func TestAGroupWithoutANameIsCalledNone(t *testing.T) {
 }
 
 func TestAHangupEndsAMeasurementAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	asked := make(chan struct{}, 100)
 	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -140,6 +145,7 @@ func TestAHangupEndsAMeasurementAndLeavesNothing(t *testing.T) {
 }
 
 func TestAGoldenPlaceThatIsNotThereIsAnErrorAndNoMiss(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.workspace, "questions.yaml")
 	for place, want := range map[string]string{

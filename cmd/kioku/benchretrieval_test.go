@@ -21,6 +21,7 @@ func trio(t *testing.T) string {
 }
 
 func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	got := s.raw("bench", "retrieval", trio(t), "--by", "lang,ws", "--typos", "--off-topic", copied(t, s, "other"), "--granularity", "chunk")
 	got.wants(t, exitOK)
@@ -47,6 +48,7 @@ func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
 }
 
 func TestBenchRetrievalComparesProvidersInJSON(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	var report struct {
 		Runs []struct {
@@ -86,6 +88,7 @@ func TestBenchRetrievalComparesProvidersInJSON(t *testing.T) {
 }
 
 func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	other := filepath.Join(s.home, "other")
 	if err := os.CopyFS(other, os.DirFS(trio(t))); err != nil {
@@ -111,6 +114,7 @@ func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(
 }
 
 func TestBenchRetrievalWritesResultsForAScorer(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	one, folder := filepath.Join(s.home, "out.jsonl"), filepath.Join(s.home, "results")
 	s.raw("bench", "retrieval", trio(t), "--out", "out.jsonl").wants(t, exitOK)
@@ -136,6 +140,7 @@ func TestBenchRetrievalWritesResultsForAScorer(t *testing.T) {
 }
 
 func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{
 		"queries.jsonl": "{}\n", "two/a/queries.jsonl": "", "two/b/queries.jsonl": "",
 	})
@@ -166,6 +171,7 @@ func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
 }
 
 func TestTheExampleQuestionsPass(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
@@ -179,6 +185,7 @@ func TestTheExampleQuestionsPass(t *testing.T) {
 }
 
 func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("questions.yaml", "- question: Why did the boiler pressure fall?\n  path: memory/2026-01-10.md\n  lines: 3-5\n"+
 		"- question: When do deploys happen?\n  path: memory/2026-01-12.md\n")

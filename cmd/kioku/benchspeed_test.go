@@ -43,6 +43,7 @@ func fakeApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 }
 
 func TestBenchSpeedPrintsAnAlignedTableAndHowCostsGrow(t *testing.T) {
+	t.Parallel()
 	a, stdout, stderr := fakeApp(t)
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "1k,10k,100k"}, fakeBenches()); err != nil {
 		t.Fatal(err)
@@ -69,6 +70,7 @@ daemon memory              60.0 MB   150 MB  1,050 MB   0.62
 }
 
 func TestBenchSpeedWritesALineOfJSONForEachRow(t *testing.T) {
+	t.Parallel()
 	a, stdout, stderr := fakeApp(t)
 	a.JSON = true
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "10k"}, fakeBenches()[1:]); err != nil {
@@ -86,6 +88,7 @@ func TestBenchSpeedWritesALineOfJSONForEachRow(t *testing.T) {
 }
 
 func TestBenchSpeedWritesEachRowAsSoonAsItIsMeasured(t *testing.T) {
+	t.Parallel()
 	a, stdout, _ := fakeApp(t)
 	a.JSON = true
 	benches := fakeBenches()[:2]
@@ -102,6 +105,7 @@ func TestBenchSpeedWritesEachRowAsSoonAsItIsMeasured(t *testing.T) {
 }
 
 func TestBenchSpeedWritesMarkdown(t *testing.T) {
+	t.Parallel()
 	a, stdout, _ := fakeApp(t)
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "1k,10k", markdown: true, only: []string{"vector", "grpc"}}, fakeBenches()); err != nil {
 		t.Fatal(err)
@@ -126,6 +130,7 @@ func TestBenchSpeedWritesMarkdown(t *testing.T) {
 }
 
 func TestBenchSpeedDrawsAPlot(t *testing.T) {
+	t.Parallel()
 	a, _, _ := fakeApp(t)
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "1k,10k", plot: "growth.svg"}, fakeBenches()); err != nil {
 		t.Fatal(err)
@@ -149,6 +154,7 @@ func TestBenchSpeedDrawsAPlot(t *testing.T) {
 }
 
 func TestBenchSpeedShowsTheRowsBeforeOneThatFails(t *testing.T) {
+	t.Parallel()
 	broken := speed.Bench{Name: "broken", Run: func(context.Context, *speed.Env) (float64, float64, error) {
 		return 0, 0, errors.New("out of paper")
 	}}
@@ -163,6 +169,7 @@ func TestBenchSpeedShowsTheRowsBeforeOneThatFails(t *testing.T) {
 }
 
 func TestBenchSpeedThatIsInterruptedShowsTheRowsSoFar(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	endless := speed.Bench{Name: "endless", Run: func(ctx context.Context, _ *speed.Env) (float64, float64, error) {
 		cancel()
@@ -191,6 +198,7 @@ func shortFolder(t *testing.T) string {
 }
 
 func TestBenchSpeedMeasuresWithTheRealProgram(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	tmp := shortFolder(t)
 	s.env = append(s.env, "TMPDIR="+tmp)
@@ -215,6 +223,7 @@ func TestBenchSpeedMeasuresWithTheRealProgram(t *testing.T) {
 }
 
 func TestBenchSpeedThatIsInterruptedLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	tmp := shortFolder(t)
 	s.env = append(s.env, "TMPDIR="+tmp)
@@ -230,6 +239,7 @@ func TestBenchSpeedThatIsInterruptedLeavesNothingBehind(t *testing.T) {
 }
 
 func TestBenchSpeedRefusesWhatItCannotMeasureBeforeItBegins(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	for _, tc := range []struct {
 		args []string

@@ -60,6 +60,7 @@ func (o outcome) shows(t *testing.T, code int, texts ...string) {
 }
 
 func TestAChatRecallsNotesInThreeLanguages(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"What is the task runner called?", "大阪のホテルのチェックインは何時?", "苹果放在哪里?"})
 	got.shows(t, exitOK,
@@ -72,6 +73,7 @@ func TestAChatRecallsNotesInThreeLanguages(t *testing.T) {
 }
 
 func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?"})
 	got.shows(t, exitOK, "I have remembered it in memory/", "the heron sleeps in the reeds", "· memory_append text=", "· recalled 1 memory: memory/")
@@ -81,6 +83,7 @@ func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
 }
 
 func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	lines := []string{"My locker number is K-4711 in the north hall.", "Remember that Ines prefers mail.", "How does Ines like to be reached?"}
 	for _, animal := range strings.Fields("heron otter badger lynx marten stork crane newt viper toad perch pike") {
@@ -99,6 +102,7 @@ func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
 }
 
 func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
+	t.Parallel()
 	files := notes()
 	files["SOUL.md"] = "You are patient.\n"
 	files["skills/brew/SKILL.md"] = "---\nname: brew\ndescription: How to make tea.\n---\nBoil water.\n"
@@ -129,6 +133,7 @@ func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
 }
 
 func TestACommandThatIsWrongIsToldAndFails(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for line, want := range map[string]string{
 		"/serach boiler": "there is no /serach; did you mean /search?",
@@ -147,6 +152,7 @@ func TestACommandThatIsWrongIsToldAndFails(t *testing.T) {
 }
 
 func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.run("chat")
 	got.wants(t, exitError, "no language model is set: --echo", "llm.provider")
@@ -159,6 +165,7 @@ func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
 }
 
 func TestSessionsGoOnWhereTheyWere(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.chat([]string{"/help"}, "--continue").shows(t, exitOK, ", a new one\n")
 	s.chat([]string{"hello there"}, "--session", "first").shows(t, exitOK, "· session first, a new one\n")
@@ -175,6 +182,7 @@ func TestSessionsGoOnWhereTheyWere(t *testing.T) {
 }
 
 func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.chat([]string{"hello there"}, "--session", "torn").shows(t, exitOK)
 	path := filepath.Join(s.state, "agents", "main", "sessions", "torn.jsonl")
@@ -191,6 +199,7 @@ func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
 }
 
 func TestALineThatIsRefusedCountsAsFailedAndTheChatGoesOn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"hello \xff", strings.Repeat("x", render.MaxTextBytes+1), "remember that the tea is in the tin"})
 	got.shows(t, exitError, "kioku: line 1 of standard input is not valid UTF-8", "kioku: line 2 of standard input is longer than 1048576 bytes",
@@ -206,6 +215,7 @@ func (p *process) write(line string) {
 }
 
 func TestCtrlCCancelsATurnAndNotTheChat(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	gone := make(chan struct{})
 	model := newProvider(t, hangs("Let me think\n", gone), says("Back again."))
@@ -233,6 +243,7 @@ func TestCtrlCCancelsATurnAndNotTheChat(t *testing.T) {
 }
 
 func TestASignalEndsAChat(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for sig, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
 		p := s.start("chat", "--echo")
@@ -255,6 +266,7 @@ func TestASignalEndsAChat(t *testing.T) {
 }
 
 func TestANoteThatIsWrittenByHandIsKnownInTheNextTurn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.start("chat", "--echo")
 	p.write("Where is the lighthouse?")
@@ -269,6 +281,7 @@ func TestANoteThatIsWrittenByHandIsKnownInTheNextTurn(t *testing.T) {
 }
 
 func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	daemon, _ := s.serve()
 	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?", "/prompt heron"})
@@ -291,6 +304,7 @@ func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
 }
 
 func TestChatsThatBeginAtOnceOnANewFolderStoreAll(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	var all []*process
 	for i := range 3 {
@@ -313,6 +327,7 @@ func TestChatsThatBeginAtOnceOnANewFolderStoreAll(t *testing.T) {
 }
 
 func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	first, second := s.start("chat", "--echo"), (*process)(nil)
 	first.waits(first.err, "/help")
@@ -338,6 +353,7 @@ func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {
 }
 
 func TestTwoChatsDoNotShareASession(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	p := s.start("chat", "--echo", "--session", "mine")
@@ -348,6 +364,7 @@ func TestTwoChatsDoNotShareASession(t *testing.T) {
 
 // The private part of a memory stays out of the prompt of a group.
 func TestMEMORYStaysOutOfAGroup(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{{"--group"}, {"--channel", "discord"}} {
 		got := s.chat([]string{"/prompt What is the task runner called?", "What is the task runner called?"}, args...)
@@ -361,6 +378,7 @@ func TestMEMORYStaysOutOfAGroup(t *testing.T) {
 
 // Hazard C05: in a group a model cannot look up what is private, and can still remember.
 func TestAModelCannotSearchThePrivateMemoryForAGroup(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	alone := []string{"search task runner"}
 	s.chat(alone).shows(t, exitOK, "· memory_search query=", "tanuki")

@@ -33,6 +33,7 @@ func (p *provider) heard() []string {
 var colored = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	lines := []struct{ keys, said string }{
 		{"日本語\x7f\x1b[D人", "日人本"},
@@ -70,6 +71,7 @@ func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
 }
 
 func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	path := filepath.Join(s.state, "agents", "main", "chat_history")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -112,6 +114,7 @@ func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
 }
 
 func TestAChatWhoseHistoryCannotBeKeptSaysSoAndWorks(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	if err := os.MkdirAll(filepath.Join(s.state, "agents", "main", "chat_history"), 0o700); err != nil {
 		t.Fatal(err)
@@ -127,6 +130,7 @@ func TestAChatWhoseHistoryCannotBeKeptSaysSoAndWorks(t *testing.T) {
 }
 
 func TestTwoCtrlCAtAnEmptyPromptEndAChat(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.atTerminal("--echo")
 	p.prompted()
@@ -148,6 +152,7 @@ func TestTwoCtrlCAtAnEmptyPromptEndAChat(t *testing.T) {
 }
 
 func TestCtrlCAtATerminalCancelsATurn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	gone := make(chan struct{})
 	p := s.atTerminal(newProvider(t, hangs("Let me think\n", gone), says("Back again.")).flags()...)
@@ -163,6 +168,7 @@ func TestCtrlCAtATerminalCancelsATurn(t *testing.T) {
 }
 
 func TestWhatIsTypedAheadInATurnIsNotLost(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	release := make(chan struct{})
 	slow := func(w http.ResponseWriter, r *http.Request) {
@@ -187,6 +193,7 @@ func TestWhatIsTypedAheadInATurnIsNotLost(t *testing.T) {
 }
 
 func TestSIGTERMAtThePromptRestoresTheTerminal(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.atTerminal("--echo")
 	usual := p.mode()

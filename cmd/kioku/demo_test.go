@@ -22,6 +22,7 @@ func demoSandbox(t *testing.T) *sandbox {
 func (s *sandbox) tmp() string { return filepath.Join(s.home, "tmp") }
 
 func TestTheDemonstrationAsksItsQuestionsAndCleansUp(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	questions := filepath.Join(s.home, "q.md")
 	text := "| # | Kind | Question | Answered by |\n|---|---|---|---|\n| 1 | English, demo | How high was the boiler pressure? | x |\n" +
@@ -55,6 +56,7 @@ func TestTheDemonstrationAsksItsQuestionsAndCleansUp(t *testing.T) {
 }
 
 func TestADemonstrationThatFailsSaysSo(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	s.raw("demo", "--workspace", s.workspace, "--questions", "/no/such/file").wants(t, exitError, "/no/such/file", "--questions")
 	empty := filepath.Join(s.home, "q.md")
@@ -66,6 +68,7 @@ func TestADemonstrationThatFailsSaysSo(t *testing.T) {
 
 // A reader that goes away, as head does, must leave neither a daemon nor a folder behind.
 func TestADemonstrationThatNobodyReadsCleansUp(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	// More is written than a pipe holds, so that the demonstration notices.
 	questions := filepath.Join(s.home, "q.md")
@@ -90,6 +93,7 @@ func TestADemonstrationThatNobodyReadsCleansUp(t *testing.T) {
 }
 
 func TestADaemonThatDoesNotGetReadyIsToldOf(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	questions := writeQuestions(t)
 	got := s.raw("demo", "--workspace", s.workspace, "--questions", questions, "--socket", questions)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestOnlyIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	before := s.object("index", "--json")
 	other := *s
@@ -31,6 +32,7 @@ func TestOnlyIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
 }
 
 func TestAFolderThatMovedKeepsItsIndexWithoutAWord(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
 	moved := filepath.Join(t.TempDir(), "moved")
@@ -44,6 +46,7 @@ func TestAFolderThatMovedKeepsItsIndexWithoutAWord(t *testing.T) {
 }
 
 func TestWarningsOfACommandAreLinesForPeople(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
 	if err := os.WriteFile(filepath.Join(s.state, "memory", "main.sqlite"), []byte("scrambled"), 0o600); err != nil {

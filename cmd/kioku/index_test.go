@@ -18,6 +18,7 @@ import (
 )
 
 func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/binary.md", "a\x00b")
 	first := s.object("index", "--json", "--provider", "hash")
@@ -40,6 +41,7 @@ func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
 }
 
 func TestIndexSaysForPeopleWhatItHolds(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- one\n"})
 	if out := s.must("index"); !cmp.Equal(out[:17], "1 file, 1 chunk, ") {
 		t.Errorf("got %q", out)
@@ -47,6 +49,7 @@ func TestIndexSaysForPeopleWhatItHolds(t *testing.T) {
 }
 
 func TestAnIndexThatLeftSomethingOutSaysSo(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	if got := s.run("index", "--strict"); got.code != exitOK || got.stderr != "" {
 		t.Errorf("nothing was left out: exit %d: %s", got.code, got.stderr)
@@ -56,6 +59,7 @@ func TestAnIndexThatLeftSomethingOutSaysSo(t *testing.T) {
 }
 
 func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 {
 		t.Skip("root may read everything")
 	}
@@ -71,6 +75,7 @@ func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
 }
 
 func TestOnlyWhatTheSystemRefusesCountsAsUnread(t *testing.T) {
+	t.Parallel()
 	st := &kiokuv1.StatusResponse{Unavailable: []string{"away"}, Skipped: []*kiokuv1.SkippedFile{
 		{Path: "memory", Reason: "permission denied"}, {Path: "a.md", Reason: "input/output error"}, {Path: "b.md", Reason: "symbolic link"},
 	}}
@@ -80,6 +85,7 @@ func TestOnlyWhatTheSystemRefusesCountsAsUnread(t *testing.T) {
 }
 
 func TestAProviderThatRefusesIsNamedWithItsReason(t *testing.T) {
+	t.Parallel()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
 	}))
@@ -94,6 +100,7 @@ func TestAProviderThatRefusesIsNamedWithItsReason(t *testing.T) {
 }
 
 func TestIndexSeesWhatChanged(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	before := s.object("index", "--json")
 	s.write("memory/new.md", "# New\nThe kettle is blue.\n")
@@ -105,6 +112,7 @@ func TestIndexSeesWhatChanged(t *testing.T) {
 
 // An interrupted run ends at once, says so, and leaves an index that the next run completes.
 func TestAnInterruptedIndexIsCompletedLater(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	asked := make(chan struct{}, 100)
 	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

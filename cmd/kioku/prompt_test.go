@@ -30,6 +30,7 @@ func (s *sandbox) promptOf(args ...string) promptJSON {
 }
 
 func TestAPipeGetsEveryByteOfAPromptAndTheTableGoesToStderr(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.run("prompt", "--now", "2026-01-20", "boiler pressure")
 	if want := s.promptOf("boiler pressure").Prompt; got.stdout != want || want == "" {
@@ -46,6 +47,7 @@ func TestAPipeGetsEveryByteOfAPromptAndTheTableGoesToStderr(t *testing.T) {
 }
 
 func TestTheTokensOfTheLayersAddUp(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.promptOf("boiler pressure")
 	sum := 0
@@ -58,6 +60,7 @@ func TestTheTokensOfTheLayersAddUp(t *testing.T) {
 }
 
 func TestTheSameMessageHasTheSamePromptInEveryProcess(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	alone := s.promptOf("boiler pressure").Prompt
 	if again := s.promptOf("boiler pressure").Prompt; again != alone {
@@ -70,6 +73,7 @@ func TestTheSameMessageHasTheSamePromptInEveryProcess(t *testing.T) {
 }
 
 func TestWithADaemonTheFilesAreThoseOfTheFolderThatItServes(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
 	s.serve()
@@ -87,6 +91,7 @@ func TestWithADaemonTheFilesAreThoseOfTheFolderThatItServes(t *testing.T) {
 }
 
 func TestAPromptSeesWhatWasWrittenJustNow(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.promptOf("heron")
 	s.write("memory/2026-01-19.md", "# 2026-01-19\nA heron stood at the pond.\n")
@@ -96,6 +101,7 @@ func TestAPromptSeesWhatWasWrittenJustNow(t *testing.T) {
 }
 
 func TestWithoutAMessageNoIndexIsMade(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{nil, {""}, {"--no-recall", "boiler"}, {"--mode", "minimal", "boiler"}, {"--set", "recall.enabled=false", "boiler"}} {
 		if got := s.promptOf(args...); len(got.Recalled) > 0 || got.Report.Recall.Skipped == "" {
@@ -108,6 +114,7 @@ func TestWithoutAMessageNoIndexIsMade(t *testing.T) {
 }
 
 func TestWhatIsPrivateStaysOutOfAGroup(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct {
 		args  []string
@@ -124,6 +131,7 @@ func TestWhatIsPrivateStaysOutOfAGroup(t *testing.T) {
 }
 
 func TestAMemoryThatIsSharedIsSearchedTooAndShownToGroups(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	team := t.TempDir()
 	if err := os.WriteFile(filepath.Join(team, "MEMORY.md"), []byte("# Memory\n- The team meets at the boiler house.\n"), 0o600); err != nil {
@@ -151,6 +159,7 @@ func TestAMemoryThatIsSharedIsSearchedTooAndShownToGroups(t *testing.T) {
 }
 
 func TestAnAgentsOwnFileReplacesThatOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"SOUL.md": "Calm.", "own/SOUL.md": "Lively.", "MEMORY.md": "# Memory\n"})
 	got := s.promptOf("--set", "agentDir="+filepath.Join(s.workspace, "own"))
 	if !strings.Contains(got.Prompt, "Lively.") || strings.Contains(got.Prompt, "Calm.") {
@@ -163,6 +172,7 @@ func TestAnAgentsOwnFileReplacesThatOfTheWorkspace(t *testing.T) {
 }
 
 func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	skill := func(dir, name string) {
 		path := filepath.Join(dir, name, "SKILL.md")
@@ -191,6 +201,7 @@ func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *t
 }
 
 func TestAMessageIsReadFromStandardInput(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.stdin = "boiler\npressure\n"
 	if got := s.promptOf("-"); got.Report.Recall.Query != "boiler\npressure" || len(got.Recalled) == 0 {
@@ -199,6 +210,7 @@ func TestAMessageIsReadFromStandardInput(t *testing.T) {
 }
 
 func TestAPromptThatCannotBeMadeIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct {
 		args []string
@@ -226,6 +238,7 @@ func TestAPromptThatCannotBeMadeIsRefused(t *testing.T) {
 
 // Hazard F04: what a note holds controls no terminal, neither in the prompt nor in what is said about it.
 func TestAPromptControlsNoTerminal(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-18.md", "# 2026-01-18\nA walrus \x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ and \u202egnp.exe\n")
 	s.write("SOUL.md", "Red \x1b[31mletters\u202e.")
@@ -247,6 +260,7 @@ func TestAPromptControlsNoTerminal(t *testing.T) {
 }
 
 func TestWhatTheBudgetCostsIsTold(t *testing.T) {
+	t.Parallel()
 	made := sidecar.Prompt{Result: prompt.Result{
 		Over: true, Cuts: []prompt.Cut{{Part: "HEARTBEAT.md", From: 120, To: 0}, {Part: "skills", From: 90, To: 1}},
 		LeftOut: []prompt.LeftOut{{Memory: prompt.Memory{Path: "a.md", StartLine: 3, EndLine: 3, Score: 0.5}, Reason: "over the budget"}},
@@ -263,6 +277,7 @@ func TestWhatTheBudgetCostsIsTold(t *testing.T) {
 }
 
 func TestADayIsItsNoonAndATimeIsShownInTheZoneOfTheSettings(t *testing.T) {
+	t.Parallel()
 	conf, err := config.Load(config.Sources{Dir: t.TempDir(), Flags: []config.Flag{{Key: "timezone", Value: "Asia/Tokyo"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +292,7 @@ func TestADayIsItsNoonAndATimeIsShownInTheZoneOfTheSettings(t *testing.T) {
 }
 
 func TestTheSamePromptIsTheSameJSON(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	args := []string{"prompt", "--json", "--now", "2026-01-20", "How high was the boiler pressure?"}
 	first := s.must(args...)

@@ -23,6 +23,7 @@ import (
 )
 
 func TestAPromptAsJSONHoldsEveryFieldWhateverItsValue(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm.")
 	full := s.object("prompt", "--json", "boiler pressure")
@@ -65,6 +66,7 @@ func TestAPromptAsJSONHoldsEveryFieldWhateverItsValue(t *testing.T) {
 
 // What a prompt as JSON and the answer of the agent service both hold has one name, and the same kind of value.
 func TestAPromptAsJSONHasTheNamesOfTheAgentService(t *testing.T) {
+	t.Parallel()
 	made := sidecar.Prompt{Group: true, Result: prompt.Result{
 		Prompt: "p", Tokens: 1, CachedBytes: 2, Over: true, Layers: []prompt.Layer{{Name: "soul", Chars: 3, Tokens: 4}},
 		Cuts: []prompt.Cut{{Part: "skills", From: 6, To: 5}}, LeftOut: []prompt.LeftOut{{Memory: prompt.Memory{Path: "a.md", Flags: []string{"role"}}, Reason: "room"}},

@@ -44,6 +44,7 @@ func countingProvider(t *testing.T) (url string, texts func() int) {
 }
 
 func TestAQueryWithOtherSettingsNeverRebuildsTheIndex(t *testing.T) {
+	t.Parallel()
 	url, texts := countingProvider(t)
 	other := []string{"--provider", "openai", "--model", "m", "--base-url", url}
 	for _, tc := range []struct {
@@ -85,6 +86,7 @@ func TestAQueryWithOtherSettingsNeverRebuildsTheIndex(t *testing.T) {
 }
 
 func TestAQueryFillsAnEmptyIndexWithVectorsAndAll(t *testing.T) {
+	t.Parallel()
 	url, texts := countingProvider(t)
 	s := newSandbox(t, notes())
 	got := s.run("search", "boiler pressure", "--provider", "openai", "--model", "m", "--base-url", url)

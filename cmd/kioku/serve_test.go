@@ -22,6 +22,7 @@ import (
 )
 
 func TestADaemonAnswersOverTCPAndTheCommandsAskIt(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve()
 	_, service := dial(t, address)
@@ -51,6 +52,7 @@ func TestADaemonAnswersOverTCPAndTheCommandsAskIt(t *testing.T) {
 
 // Hazard A11: the second daemon ends at once and names the first; commands that only read go on working.
 func TestASecondOwnerIsRefusedByName(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, _ := s.serve()
 	owner := fmt.Sprintf("pid %d", p.cmd.Process.Pid)
@@ -69,6 +71,7 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 }
 
 func TestAnAnswerNeverComesFromAnotherFolder(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	other := *s
@@ -88,6 +91,7 @@ func TestAnAnswerNeverComesFromAnotherFolder(t *testing.T) {
 }
 
 func TestADaemonServesSeveralAgentsApart(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	nova := t.TempDir()
 	if err := os.WriteFile(filepath.Join(nova, "MEMORY.md"), []byte("# Memory\n- comets and boilers\n"), 0o600); err != nil {
@@ -104,6 +108,7 @@ func TestADaemonServesSeveralAgentsApart(t *testing.T) {
 
 // Hazard C07: an address that other machines can reach needs tokens.
 func TestAnOpenAddressNeedsTokens(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		s.run("serve", "--listen", address).wants(t, exitError, "refusing to listen on "+address)
@@ -130,6 +135,7 @@ func TestAnOpenAddressNeedsTokens(t *testing.T) {
 
 // Hazard G01: an idle daemon, and one with an open stream, end well at SIGTERM and SIGINT.
 func TestADaemonEndsWellAtASignal(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		s := newSandbox(t, notes())
 		p, address := s.serve("--grace", "20s")
@@ -167,6 +173,7 @@ func busy(t *testing.T, address string) {
 
 // Hazard G01: a call that does not end holds a daemon up for its grace, no longer.
 func TestABusyDaemonEndsAfterItsGrace(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve("--grace", "300ms")
 	busy(t, address)
@@ -178,6 +185,7 @@ func TestABusyDaemonEndsAfterItsGrace(t *testing.T) {
 
 // Hazard G01: a second signal ends a busy daemon at once, whatever its grace.
 func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve("--grace", "10m")
 	busy(t, address)
@@ -199,6 +207,7 @@ func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
 }
 
 func TestADaemonOfAnotherProgramEndsWithIt(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, _ := s.serve("--until-eof")
 	if err := p.in.Close(); err != nil {
@@ -211,6 +220,7 @@ func TestADaemonOfAnotherProgramEndsWithIt(t *testing.T) {
 
 // Hazard G02: SIGHUP takes over what can change; a bad file keeps the old settings, and the daemon.
 func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.home, "c.yaml")
 	write := func(text string) {
@@ -241,6 +251,7 @@ func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 
 // Hazard G02: every setting of searches counts at once, for every agent; nothing else that changed does.
 func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-20.md", "# 2026-01-20\nThe boiler was inspected.\n")
 	nova := t.TempDir()
@@ -290,6 +301,7 @@ func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
 
 // Hazard G02: a token file that went bad is told at the signal, not when the next caller comes.
 func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
 	if err := os.WriteFile(tokens, []byte("tokens: []\n"), 0o600); err != nil {
@@ -315,6 +327,7 @@ func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
 
 // Hazard G03: what is in use is named.
 func TestAnAddressInUseIsNamed(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -333,6 +346,7 @@ func TestAnAddressInUseIsNamed(t *testing.T) {
 
 // Hazard G03: with a state folder and a workspace nothing else of the system is needed, no HOME, no time zones.
 func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(systemEnv(), "TZ=/nowhere", "ZONEINFO=/nowhere")
 	p, _ := s.serve("--set", "timezone=Asia/Tokyo")
@@ -342,6 +356,7 @@ func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
 
 // Hazard C13: a daemon's log holds neither texts of notes nor questions nor keys.
 func TestTheLogHoldsNoTextOfNotes(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(s.env, "OPENAI_API_KEY=sk-verysecret")
 	p, address := s.serve("--set", "remote.headers=X-Key=sk-verysecret")
@@ -362,6 +377,7 @@ func TestTheLogHoldsNoTextOfNotes(t *testing.T) {
 }
 
 func TestWatchFollowsTheFolderWithAndWithoutADaemon(t *testing.T) {
+	t.Parallel()
 	for _, daemon := range []bool{false, true} {
 		t.Run(fmt.Sprintf("daemon %v", daemon), func(t *testing.T) {
 			s := newSandbox(t, notes())
@@ -401,6 +417,7 @@ func keepSyncing(s *sandbox) (stop func()) {
 }
 
 func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	_, address := s.serve()
 	_, service := dial(t, address)
@@ -419,5 +436,6 @@ func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
 }
 
 func TestADaemonThatMayNotWriteDoesNotStart(t *testing.T) {
+	t.Parallel()
 	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "leave --read-only out")
 }

@@ -35,6 +35,7 @@ func settings(t *testing.T, flags ...string) *config.Config {
 }
 
 func TestTheModelIsTheOneOfTheSettings(t *testing.T) {
+	t.Parallel()
 	if m, err := newModel(settings(t)); m != nil || err != nil {
 		t.Errorf("without a provider there is %v, %v", m, err)
 	}
@@ -49,6 +50,7 @@ func TestTheModelIsTheOneOfTheSettings(t *testing.T) {
 }
 
 func TestAModelThatCannotBeIsAMisuseThatNamesTheSetting(t *testing.T) {
+	t.Parallel()
 	for want, flags := range map[string][]string{
 		"set llm.model":   {"llm.provider=ollama"},
 		"no API key: set": {"llm.provider=anthropic", "llm.model=m"},
@@ -64,6 +66,7 @@ func TestAModelThatCannotBeIsAMisuseThatNamesTheSetting(t *testing.T) {
 }
 
 func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "new", "state")
 	keys := make([][]byte, 8)
 	var all sync.WaitGroup
@@ -95,6 +98,7 @@ func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
 }
 
 func TestAKeyThatCannotBeUsedIsLeftOutWithAdvice(t *testing.T) {
+	t.Parallel()
 	short := t.TempDir()
 	if err := os.WriteFile(filepath.Join(short, "frame.key"), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
@@ -118,6 +122,7 @@ func TestAKeyThatCannotBeUsedIsLeftOutWithAdvice(t *testing.T) {
 }
 
 func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	if err := os.MkdirAll(s.state, 0o700); err != nil {
 		t.Fatal(err)
@@ -144,6 +149,7 @@ func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
 
 // Each setting of the agent side arrives where it has its effect.
 func TestEverySettingOfTheAgentSideReachesTheSidecar(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	values := map[string]string{
 		"bootstrapMaxChars": "4321", "bootstrapTotalMaxChars": "54321", "skills.extraDirs": folder, "skills.maxSkills": "7",

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAPlaceIsAPathWithLines(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]struct {
 		path        string
 		from, count int32
@@ -31,6 +32,7 @@ func TestAPlaceIsAPathWithLines(t *testing.T) {
 }
 
 func TestShellQuoteIsReadBackByAShell(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{"plain/path", "", "two words", "it's", `$HOME "x" \ ;`, "日本"} {
 		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(s)).Output()
 		if err != nil || string(out) != s {
@@ -40,6 +42,7 @@ func TestShellQuoteIsReadBackByAShell(t *testing.T) {
 }
 
 func TestExitCodeIsAMisuseWhereTheServiceRefusesAnArgument(t *testing.T) {
+	t.Parallel()
 	refused := status.Error(codes.InvalidArgument, "query: is empty")
 	if code := exitCode(fmt.Errorf("question 3: %w", refused)); code != exitUsage {
 		t.Errorf("exit %d", code)

@@ -47,6 +47,7 @@ func value(t *testing.T, c *config.Config, key string) (text, origin string) {
 }
 
 func TestWithoutSourcesTheDefaultsOfThePackagesHold(t *testing.T) {
+	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir()})
 	want := search.DefaultOptions()
 	if diff := cmp.Diff(want, c.Search); diff != "" {
@@ -63,6 +64,7 @@ func TestWithoutSourcesTheDefaultsOfThePackagesHold(t *testing.T) {
 }
 
 func TestAFileSetsEveryKindOfValue(t *testing.T) {
+	t.Parallel()
 	src := write(t, `
 workspace: notes
 listen: none
@@ -117,6 +119,7 @@ cache: {maxEntries: 10}
 
 // Hazard G02: a typo, a wrong type, a value out of range: refused with line and column, and with what was meant.
 func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, text, want string }{
 		{"typo in a block", "query:\n  maxResult: 5\n", `:2:3: query.maxResult: no such setting; did you mean query.maxResults?`},
 		{"right name, wrong block", "chunking:\n  tokens: 100\nmaxResults: 5\n", `:3:1: maxResults: no such setting; did you mean query.maxResults?`},
@@ -162,6 +165,7 @@ func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
 }
 
 func TestAllFaultsAreToldAtOnce(t *testing.T) {
+	t.Parallel()
 	src := write(t, "dims: x\nmodle: a\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=0")
 	src.Flags = []config.Flag{{Name: "--set", Key: "chunking.token", Value: "1"}}
@@ -174,6 +178,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 }
 
 func TestAFlagBeatsTheEnvironmentWhichBeatsTheFileWhichBeatsTheDefault(t *testing.T) {
+	t.Parallel()
 	src := write(t, "query: {maxResults: 2}\nmodel: file\nprovider: hash\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=3", "KIOKU_MODEL=env", "KIOKU_DIMS=")
 	src.Flags = []config.Flag{{Name: "--set", Key: "query.maxResults", Value: "4"}}
@@ -191,6 +196,7 @@ func TestAFlagBeatsTheEnvironmentWhichBeatsTheFileWhichBeatsTheDefault(t *testin
 }
 
 func TestAnUnknownVariableIsANoticeThatNamesTheNearest(t *testing.T) {
+	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{"KIOKU_QUERY_MAXRESULTS=3", "OTHER=1"}})
 	want := []string{"the environment variable KIOKU_QUERY_MAXRESULTS has no effect; did you mean KIOKU_QUERY_MAX_RESULTS?"}
 	if diff := cmp.Diff(want, c.Notices); diff != "" {
@@ -199,6 +205,7 @@ func TestAnUnknownVariableIsANoticeThatNamesTheNearest(t *testing.T) {
 }
 
 func TestVariablesAreNamedAfterTheirKeysAndDiffer(t *testing.T) {
+	t.Parallel()
 	seen := map[string]string{}
 	for _, f := range config.Fields() {
 		if other := seen[f.Env()]; other != "" {
@@ -217,6 +224,7 @@ func TestVariablesAreNamedAfterTheirKeysAndDiffer(t *testing.T) {
 }
 
 func TestEveryFieldIsDocumentedAndTakesItsOwnDefault(t *testing.T) {
+	t.Parallel()
 	for _, v := range load(t, config.Sources{Dir: t.TempDir()}).Values() {
 		if v.Doc == "" || !strings.HasSuffix(v.Doc, ".") || v.Type == "" {
 			t.Errorf("%s: type %q, doc %q", v.Key, v.Type, v.Doc)
@@ -232,6 +240,7 @@ func TestEveryFieldIsDocumentedAndTakesItsOwnDefault(t *testing.T) {
 }
 
 func TestAnOpenClawBlockCanBePasted(t *testing.T) {
+	t.Parallel()
 	src := write(t, `{"memorySearch": {"enabled": true, "provider": "hash", "store": {"path": "x"}, "maxTokensPerDay": 100000,
   "query": {"maxResults": 3}, "sync": {"watch": true, "watchDebounceMs": 50}}}`)
 	c := load(t, src)
@@ -244,6 +253,7 @@ func TestAnOpenClawBlockCanBePasted(t *testing.T) {
 }
 
 func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
+	t.Parallel()
 	_, err := config.Load(write(t, "provider: none\nmemorySearch:\n  provider: hash\n"))
 	if err == nil || !strings.Contains(err.Error(), ":3:3: provider: given twice, first at 1:1") {
 		t.Errorf("got %v", err)
@@ -255,6 +265,7 @@ func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
 }
 
 func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
+	t.Parallel()
 	c := load(t, write(t, "memorySearch:\n  sync:\n    intervalMinutes: 0\n"))
 	if c.Index.Interval != 5*time.Minute || len(c.Notices) != 1 || !strings.Contains(c.Notices[0], ":3:5: memorySearch.sync.intervalMinutes: 0 has no effect") {
 		t.Errorf("interval %v, notices %q", c.Index.Interval, c.Notices)
@@ -265,6 +276,7 @@ func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
 }
 
 func TestABlockPastedWithWhatStandsAroundItSaysWhatToPaste(t *testing.T) {
+	t.Parallel()
 	_, err := config.Load(write(t, `{"agents": {"defaults": {"memorySearch": {"provider": "hash"}}}}`))
 	if err == nil || !strings.Contains(err.Error(), "agents.defaults.memorySearch: paste the block memorySearch itself") {
 		t.Errorf("got %v", err)
@@ -272,6 +284,7 @@ func TestABlockPastedWithWhatStandsAroundItSaysWhatToPaste(t *testing.T) {
 }
 
 func TestAMissingFileIsAFaultOnlyWhereItWasNamed(t *testing.T) {
+	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	if _, err := config.Load(config.Sources{File: missing, Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), missing) {
 		t.Errorf("got %v", err)
@@ -283,6 +296,7 @@ func TestAMissingFileIsAFaultOnlyWhereItWasNamed(t *testing.T) {
 }
 
 func TestTheDefaultFileIsInXDGConfigHomeOrHome(t *testing.T) {
+	t.Parallel()
 	for _, dirs := range [][2]string{{"XDG_CONFIG_HOME", "kioku"}, {"HOME", ".config/kioku"}} {
 		base := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(base, dirs[1]), 0o700); err != nil {
@@ -300,6 +314,7 @@ func TestTheDefaultFileIsInXDGConfigHomeOrHome(t *testing.T) {
 }
 
 func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
+	t.Parallel()
 	src := write(t, "agents: {a: {workspace: /a}}\nremote: {apiKey: one}\n")
 	before := load(t, src)
 	src.Flags = []config.Flag{
@@ -317,6 +332,7 @@ func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
 }
 
 func TestTheTableOfSettingsHoldsEachOnce(t *testing.T) {
+	t.Parallel()
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(config.Markdown(), -1)
 	var got, want []string
 	for _, row := range rows {
@@ -350,6 +366,7 @@ func FuzzAFileNeverPanics(f *testing.F) {
 }
 
 func TestTheREADMEHoldsTheTableOfSettings(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)

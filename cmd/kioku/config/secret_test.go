@@ -10,6 +10,7 @@ import (
 )
 
 func TestSecretsAreLookedUpInTheEnvironmentAndInFiles(t *testing.T) {
+	t.Parallel()
 	src := write(t, "remote:\n  apiKey: env:MY_KEY\n  headers: {x-extra: \"file:extra.txt\", X-Plain: as it is}\n")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(src.File), "extra.txt"), []byte("from file\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -22,6 +23,7 @@ func TestSecretsAreLookedUpInTheEnvironmentAndInFiles(t *testing.T) {
 }
 
 func TestAMissingSecretIsNamed(t *testing.T) {
+	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -40,6 +42,7 @@ func TestAMissingSecretIsNamed(t *testing.T) {
 
 // Hazard C13: a key that stands in the settings is shown to nobody.
 func TestAListingShowsReferencesButNeverKeys(t *testing.T) {
+	t.Parallel()
 	src := write(t, "remote:\n  apiKey: sk-verysecret\n  headers: {Authorization: Bearer verysecret, X-Ref: \"env:MY_REF\"}\n")
 	src.Env = append(src.Env, "MY_REF=alsosecret")
 	c := load(t, src)
@@ -54,6 +57,7 @@ func TestAListingShowsReferencesButNeverKeys(t *testing.T) {
 }
 
 func TestOpenAIsOwnKeyGoesToOpenAIAlone(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"provider: openai\n", "sk-env"},
 		{"provider: openai\nremote: {baseUrl: \"http://127.0.0.1:1\"}\n", ""},

@@ -8,6 +8,7 @@ import (
 )
 
 func TestTranscriptsAreASourceOnlyWhereSomebodySaysSo(t *testing.T) {
+	t.Parallel()
 	c := load(t, write(t, ""))
 	if c.HasSessions() || c.Index.Sessions.DeltaBytes != 100_000 || c.Index.Sessions.DeltaMessages != 50 {
 		t.Errorf("by default: %v, %+v", c.Sources, c.Index.Sessions)
@@ -19,6 +20,7 @@ func TestTranscriptsAreASourceOnlyWhereSomebodySaysSo(t *testing.T) {
 }
 
 func TestABlockOfOpenClawTurnsTranscriptsOn(t *testing.T) {
+	t.Parallel()
 	c := load(t, write(t, `{"memorySearch": {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": true},
 		"sync": {"sessions": {"deltaBytes": 100, "deltaMessages": 5, "postCompactionForce": true}}}}`))
 	if !c.HasSessions() || c.Index.Sessions.DeltaBytes != 100 || c.Index.Sessions.DeltaMessages != 5 {
@@ -30,6 +32,7 @@ func TestABlockOfOpenClawTurnsTranscriptsOn(t *testing.T) {
 }
 
 func TestSourcesThatAreNoneAreRefused(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"sources: [memory, web]\n":               `"web" is no source`,
 		"sources: [sessions]\n":                  "memory is always indexed",

@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheCauseOfAnInternalErrorIsKeptForItsOwner(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	c := &causes{Handler: slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})}
 	log := slog.New(c)

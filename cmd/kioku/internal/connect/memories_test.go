@@ -12,6 +12,7 @@ import (
 )
 
 func TestASharedMemoryThatCannotBeClosedIsAnError(t *testing.T) {
+	t.Parallel()
 	workspace, team := t.TempDir(), t.TempDir()
 	for _, dir := range []string{workspace, team} {
 		if err := os.WriteFile(filepath.Join(dir, "MEMORY.md"), []byte("# Memory\n"), 0o600); err != nil {

@@ -7,6 +7,7 @@ import (
 )
 
 func TestCleanTakesAwayWhatControlsATerminal(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"plain\ttext\nin two lines":         "plain\ttext\nin two lines",
 		"\x1b[1;31mred\x1b[0m":              "red",
@@ -41,6 +42,7 @@ func FuzzCleanLeavesNothingForbidden(f *testing.F) {
 }
 
 func TestColourIsForTerminalsOnly(t *testing.T) {
+	t.Parallel()
 	p := &Page{color: true}
 	p.Linef("%s and %s", Bold("\x1b[31mloud"), "\x1b[31mplain")
 	if got := p.String(); got != "\x1b[1mloud\x1b[0m and plain\n" {
@@ -54,6 +56,7 @@ func TestColourIsForTerminalsOnly(t *testing.T) {
 }
 
 func TestAMessageStaysOnItsLine(t *testing.T) {
+	t.Parallel()
 	if got := OneLine("a\n  b\x1b[2J\tc "); got != "a b c" {
 		t.Errorf("got %q", got)
 	}

@@ -15,6 +15,7 @@ type clock struct{ time.Time }
 func (c *clock) now() time.Time { return c.Time }
 
 func TestQuickWorkIsDoneInSilence(t *testing.T) {
+	t.Parallel()
 	for _, terminal := range []bool{false, true} {
 		var out strings.Builder
 		c := &clock{time.Unix(0, 0)}
@@ -30,6 +31,7 @@ func TestQuickWorkIsDoneInSilence(t *testing.T) {
 }
 
 func TestElsewhereThanOnATerminalALineComesNowAndThen(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, false, c.now)
@@ -45,6 +47,7 @@ func TestElsewhereThanOnATerminalALineComesNowAndThen(t *testing.T) {
 }
 
 func TestABarTellsWhatTimeIsLeftOnceItIsKnown(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, true, c.now)
@@ -82,6 +85,7 @@ func TestABarTellsWhatTimeIsLeftOnceItIsKnown(t *testing.T) {
 }
 
 func TestElsewhereThanOnATerminalWaitingIsToldToo(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, false, c.now)
@@ -95,6 +99,7 @@ func TestElsewhereThanOnATerminalWaitingIsToldToo(t *testing.T) {
 }
 
 func TestOnATerminalABarIsDrawnAndTakenAway(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, true, c.now)
@@ -111,6 +116,7 @@ func TestOnATerminalABarIsDrawnAndTakenAway(t *testing.T) {
 }
 
 func TestAMeasurementTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	c := &clock{}
 	m := NewMeter(&out, false, c.now)

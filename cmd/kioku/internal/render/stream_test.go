@@ -32,6 +32,7 @@ var hostile = []string{
 
 // Hazard F04: an escape sequence that is split between two pieces of an answer reaches the terminal no more than a whole one.
 func TestAStreamIsCleanedAsTheWholeTextIs(t *testing.T) {
+	t.Parallel()
 	for _, s := range hostile {
 		for size := 1; size <= len(s)+1; size++ {
 			if got, want := streamed(s, size), Clean(s); got != want {
@@ -42,6 +43,7 @@ func TestAStreamIsCleanedAsTheWholeTextIs(t *testing.T) {
 }
 
 func TestAStreamShowsPlainTextAtOnce(t *testing.T) {
+	t.Parallel()
 	var st Stream
 	for _, piece := range []string{"Hel", "lo, ", "世界", " and more\n"} {
 		if got := st.Add(piece); got != piece {

@@ -36,6 +36,7 @@ func pressed(t *testing.T, in io.Reader) []string {
 }
 
 func TestAPastedTextComesAsOneKeyAndItsLineEndsAsStandIns(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string][]string{
 		"a日\r\n\t\x03\x7f":                              {"a", "日", "\r", "\n", "\t", "\x03", "\x7f"},
 		"\x1b[A\x1bOH\x1b[1;3D\x1bf\x1b[3~x":            {"\x1b[A", "\x1bOH", "\x1b[1;3D", "\x1bf", "\x1b[3~", "x"},
@@ -62,6 +63,7 @@ func TestAPastedTextComesAsOneKeyAndItsLineEndsAsStandIns(t *testing.T) {
 }
 
 func TestAConsoleShowsLineEndsAsArrowsAndSaysItselfWhereTheCursorIs(t *testing.T) {
+	t.Parallel()
 	var shown bytes.Buffer
 	c := newConsole(strings.NewReader("x"), &shown)
 	for _, text := range []string{"> 日\uFDD0b", cursorQuery, "\x1b[8G"} {

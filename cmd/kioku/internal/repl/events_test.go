@@ -26,6 +26,7 @@ func called(name, input, output string, err error) *chat.Result {
 }
 
 func TestEachEventIsOneLine(t *testing.T) {
+	t.Parallel()
 	recalled := &sidecar.Prompt{}
 	recalled.Recalled = []prompt.Memory{
 		{Path: "MEMORY.md", StartLine: 3, EndLine: 5}, {Agent: "team", Shared: true, Path: "memory/2026-01-10.md", StartLine: 7, EndLine: 7},
@@ -59,6 +60,7 @@ func TestEachEventIsOneLine(t *testing.T) {
 
 // Hazard F04: what a model, a tool or a note says stays on its line, short and without control of the terminal.
 func TestALineAboutACallIsShortAndHarmless(t *testing.T) {
+	t.Parallel()
 	long, _ := json.Marshal(map[string]string{"text": strings.Repeat("long\n\x1b[2J\u202e", 500), "b\x1b[31m": "x"})
 	for _, r := range []*chat.Result{
 		called("evil\x1b]0;t\a\nname", string(long), string(long), nil),
@@ -74,6 +76,7 @@ func TestALineAboutACallIsShortAndHarmless(t *testing.T) {
 }
 
 func TestACallEndsTheLineOfTheAnswerBeforeIt(t *testing.T) {
+	t.Parallel()
 	v, screen := seen()
 	v.event(chat.Event{Text: "Let me look."})
 	v.event(chat.Event{Call: &llm.ToolCall{Name: "memory_search"}})

@@ -32,6 +32,7 @@ func texts(t *testing.T, in string) []string {
 }
 
 func TestABackslashAtTheEndOfALineContinuesIt(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string][]string{
 		"one\ntwo\n":            {"one", "two"},
 		"one\\\ntwo\nthree":     {"one\ntwo", "three"},
@@ -49,6 +50,7 @@ func TestABackslashAtTheEndOfALineContinuesIt(t *testing.T) {
 }
 
 func TestALineThatCannotBeTakenIsRefusedWithItsWholeMessageAndTheNextOneIsRead(t *testing.T) {
+	t.Parallel()
 	fits, long := strings.Repeat("y", render.MaxTextBytes), strings.Repeat("x", render.MaxTextBytes+1)
 	for in, want := range map[string]struct{ refusal, next string }{
 		long + "\nnext\n":                   {"line 1 of standard input is longer than 1048576 bytes", "next"},
@@ -72,6 +74,7 @@ func TestALineThatCannotBeTakenIsRefusedWithItsWholeMessageAndTheNextOneIsRead(t
 }
 
 func TestARefusedLineAtTheEndIsToldAndLittleOfItIsKept(t *testing.T) {
+	t.Parallel()
 	lines := &plainLines{in: strings.NewReader("bad \xff\\")}
 	for _, want := range []string{"line 1 of standard input is not valid UTF-8", "EOF", "EOF"} {
 		if _, err := readText(t.Context(), lines); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -93,6 +96,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestWaitingForALineEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	r, _ := io.Pipe()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnd)
@@ -111,6 +115,7 @@ func (g *given) ReadLine(context.Context, string) (string, error) {
 }
 
 func TestAGivenUpContinuationCountsAsWritten(t *testing.T) {
+	t.Parallel()
 	in := &given{{text: `first\`}, {err: readline.ErrInterrupt}}
 	if text, err := readText(t.Context(), in); text == "" || !errors.Is(err, readline.ErrInterrupt) {
 		t.Errorf("got %q, %v", text, err)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestASecondCtrlCEndsAChatThatDoesNotHeedTheFirst(t *testing.T) {
+	t.Parallel()
 	if folder := os.Getenv("KIOKU_TEST_STUBBORN"); folder != "" {
 		beStubborn(t, folder)
 		return

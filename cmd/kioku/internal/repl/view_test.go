@@ -16,6 +16,7 @@ func seen() (*view, *bytes.Buffer) {
 }
 
 func TestNotesStandOnLinesOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	v, screen := seen()
 	v.note("before")
 	v.say("Half a ")
@@ -44,6 +45,7 @@ var hostile = []string{
 
 // Hazard F04: neither an answer in pieces nor a note can send the terminal anything but text.
 func TestAViewLetsNothingControlTheTerminal(t *testing.T) {
+	t.Parallel()
 	for _, s := range hostile {
 		v, screen := seen()
 		v.dim = false
@@ -64,6 +66,7 @@ func TestAViewLetsNothingControlTheTerminal(t *testing.T) {
 }
 
 func TestAnAnswerThatIsNotForTheUserIsNotShown(t *testing.T) {
+	t.Parallel()
 	for said, want := range map[string]string{
 		"NO_REPLY":                      "",
 		"  NO_REPLY\n":                  "",

@@ -84,7 +84,7 @@ func (a *app) configListCmd() *cobra.Command {
 			return a.listSettings(conf)
 		},
 	}
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of all settings as the README has it")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print docs/settings.md")
 	return cmd
 }
 

@@ -12,7 +12,7 @@ func TestSearchJSONHoldsEveryFieldWhateverItsValue(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	resp := s.object("search", "-n", "6", "--json", "boiler pressure")
-	for _, key := range []string{"results", "provider", "model", "fallback", "mode", "degraded", "index", "took"} {
+	for _, key := range []string{"results", "provider", "model", "mode", "degraded", "index", "took"} {
 		if _, ok := resp[key]; !ok {
 			t.Errorf("the answer lacks %s", key)
 		}

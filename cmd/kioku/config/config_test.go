@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -136,7 +137,6 @@ func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
 		{"out of range", "query:\n  minScore: 1.5\n", `:2:13: query.minScore: 1.5 is not between 0 and 1`},
 		{"not a number", "query: {minScore: .nan}\n", `query.minScore: ".nan" is not a number`},
 		{"no such choice", "provider: gemini\n", `:1:11: provider: "gemini" is not possible; choose none, hash, openai`},
-		{"fallback", "fallback: openai\n", `fallback: "openai" is not possible; choose none`},
 		{"time zone", "timezone: Mars/Olympus\n", `timezone: "Mars/Olympus" is no time zone`},
 		{"agent id", "agents:\n  ../b: {workspace: /x}\n", `names no agent`},
 		{"agent setting", "agents: {a: {workspce: /x}}\n", `did you mean agents.a.workspace?`},
@@ -201,6 +201,24 @@ func TestAnUnknownVariableIsANoticeThatNamesTheNearest(t *testing.T) {
 	want := []string{"the environment variable KIOKU_QUERY_MAXRESULTS has no effect; did you mean KIOKU_QUERY_MAX_RESULTS?"}
 	if diff := cmp.Diff(want, c.Notices); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestLoadTellsOfASettingThatNoLongerExists(t *testing.T) {
+	t.Parallel()
+	const why = "fallback: this setting no longer exists: there is only one provider"
+	for _, text := range []string{"fallback: none\n", "fallback: openai\n", "memorySearch: {fallback: {x: y}}\n"} {
+		src := write(t, text)
+		src.Env = append(src.Env, "KIOKU_FALLBACK=none")
+		src.Flags = []config.Flag{{Name: "--set", Key: "fallback", Value: "none"}}
+		c := load(t, src)
+		if len(c.Notices) != 3 || !strings.HasPrefix(c.Notices[0], src.File+":1:") || !strings.Contains(c.Notices[0], why) ||
+			!strings.HasPrefix(c.Notices[1], "KIOKU_FALLBACK: "+why) || !strings.HasPrefix(c.Notices[2], "--set: "+why) {
+			t.Errorf("%q: notices %q", text, c.Notices)
+		}
+	}
+	if _, err := config.Edit(write(t, ""), "fallback", "none"); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -331,7 +349,22 @@ func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
 	}
 }
 
-func TestTheTableOfSettingsHoldsEachOnce(t *testing.T) {
+var update = flag.Bool("update", false, "write docs/settings.md anew")
+
+func TestMarkdownIsWhatTheDocumentationHolds(t *testing.T) {
+	t.Parallel()
+	const path = "../../../docs/settings.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(config.Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, path), config.Markdown()); diff != "" {
+		t.Errorf("docs/settings.md is stale; go test ./cmd/kioku/config -update writes it anew: %s", diff)
+	}
+}
+
+func TestMarkdownListsEachSettingOnce(t *testing.T) {
 	t.Parallel()
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(config.Markdown(), -1)
 	var got, want []string
@@ -363,15 +396,4 @@ func FuzzAFileNeverPanics(f *testing.F) {
 			t.Errorf("config %v with error %v", c, err)
 		}
 	})
-}
-
-func TestTheREADMEHoldsTheTableOfSettings(t *testing.T) {
-	t.Parallel()
-	readme, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(readme), config.Markdown()) {
-		t.Error("the table of settings in README.md differs: take the one of kioku config list --markdown")
-	}
 }

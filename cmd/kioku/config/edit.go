@@ -22,9 +22,10 @@ func Edit(src Sources, key, value string) (path string, err error) {
 	if path == "" {
 		return "", errors.New("no place for the config file: HOME is not set; name one with --config")
 	}
-	f, ok := lookup(key)
+	check := newLoader(src)
+	f, ok := check.conf.lookup(key)
 	if !ok {
-		return "", unknown("", key)
+		return "", check.conf.registry.unknown("", key)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -36,7 +37,6 @@ func Edit(src Sources, key, value string) (path string, err error) {
 	if data, err = edited(path, data, f, anchored(f, value, src.Dir)); err != nil {
 		return "", err
 	}
-	check := newLoader(src)
 	check.parse(path, data)
 	check.agree()
 	if len(check.errs) > 0 {
@@ -47,27 +47,27 @@ func Edit(src Sources, key, value string) (path string, err error) {
 
 // anchored makes the paths of a value absolute: people give them relative to where they are, not to the file.
 func anchored(f Field, value, dir string) string {
-	in := input{base: dir}
+	r := registry{base: dir}
 	abs := func(path string) string {
 		if strings.HasPrefix(path, "~/") {
 			return path
 		}
-		return in.abs(path)
+		return r.abs(path)
 	}
 	switch {
 	case f.Type == "path":
 		return abs(value)
 	case f.Type == "paths":
-		items := split(f.kind, value)
+		items := split(f.value.kind, value)
 		for i := range items {
 			items[i] = abs(items[i])
 		}
 		return strings.Join(items, ",")
 	case f.Type == "secret":
-		return in.reference(value)
+		return r.reference(value)
 	case f.Key == "agents":
 		var items []string
-		for _, item := range split(f.kind, value) {
+		for _, item := range split(f.value.kind, value) {
 			if id, folder, ok := strings.Cut(item, "="); ok {
 				item = id + "=" + abs(folder)
 			}
@@ -145,7 +145,7 @@ func assign(block *yaml.Node, path []string, value *yaml.Node) {
 // valueNode is a value of one line as YAML writes it.
 func valueNode(f Field, value string) *yaml.Node {
 	scalar := func(tag, text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text} }
-	switch f.kind {
+	switch f.value.kind {
 	case anInteger:
 		return scalar("!!int", value)
 	case aNumber:

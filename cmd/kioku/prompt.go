@@ -11,10 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/agent/bootstrap"
+	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // promptFlags are those of kioku prompt.
@@ -116,7 +119,7 @@ func (a *app) prompt(ctx context.Context, conf *config.Config, turn sidecar.Turn
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return a.showPrompt(made, turn, m.Place)
+		return a.showPrompt(made)
 	}
 	k, err := a.connector()
 	if err != nil {
@@ -130,11 +133,11 @@ func (a *app) prompt(ctx context.Context, conf *config.Config, turn sidecar.Turn
 
 // showPrompt writes a prompt to stdout, and to stderr what it is made of. A terminal is shown what is safe for it, a program
 // gets every byte.
-func (a *app) showPrompt(made sidecar.Prompt, turn sidecar.Turn, place config.Place) error {
+func (a *app) showPrompt(made sidecar.Prompt) error {
 	var err error
 	switch {
 	case a.JSON:
-		err = a.WriteJSON(promptReportOf(made, turn, place))
+		err = a.WriteProto(promptAnswer(made))
 	case render.IsTerminal(a.Stdout):
 		_, err = fmt.Fprintln(a.Stdout, render.Clean(made.Prompt))
 	default:
@@ -152,4 +155,20 @@ func (a *app) showPrompt(made sidecar.Prompt, turn sidecar.Turn, place config.Pl
 		a.Notice("%s", line)
 	}
 	return nil
+}
+
+// promptAnswer returns a prompt as the agent service answers with it. It leaves out how long searches took, so that the same
+// prompt is the same JSON.
+func promptAnswer(made sidecar.Prompt) *kiokuv1.AssemblePromptResponse {
+	answer := server.PromptResponse(made, func(s recall.Search) string {
+		if s.Err == nil {
+			return ""
+		}
+		return s.Err.Error()
+	})
+	answer.Recall.Took = nil
+	for _, s := range answer.Recall.Searches {
+		s.Took = nil
+	}
+	return answer
 }

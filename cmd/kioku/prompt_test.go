@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,20 +9,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // promptOf runs kioku prompt --json and returns what it prints.
-func (s *sandbox) promptOf(args ...string) promptJSON {
+func (s *sandbox) promptOf(args ...string) *kiokuv1.AssemblePromptResponse {
 	s.t.Helper()
-	var got promptJSON
+	got := &kiokuv1.AssemblePromptResponse{}
 	out := s.must(append([]string{"prompt", "--json", "--now", "2026-01-20"}, args...)...)
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
+	if err := protojson.Unmarshal([]byte(out), got); err != nil {
 		s.t.Fatalf("%v: %s", err, out)
 	}
 	return got
@@ -50,7 +51,7 @@ func TestTheTokensOfTheLayersAddUp(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.promptOf("boiler pressure")
-	sum := 0
+	var sum int32
 	for _, l := range got.Layers {
 		sum += l.Tokens
 	}
@@ -95,8 +96,8 @@ func TestAPromptSeesWhatWasWrittenJustNow(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.promptOf("heron")
 	s.write("memory/2026-01-19.md", "# 2026-01-19\nA heron stood at the pond.\n")
-	if got := s.promptOf("heron"); len(got.Recalled) != 1 || got.Recalled[0].Path != "memory/2026-01-19.md" {
-		t.Errorf("recalled %v", got.Recalled)
+	if got := s.promptOf("heron"); len(got.Recall.Recalled) != 1 || got.Recall.Recalled[0].Path != "memory/2026-01-19.md" {
+		t.Errorf("recalled %v", got.Recall.Recalled)
 	}
 }
 
@@ -104,8 +105,8 @@ func TestWithoutAMessageNoIndexIsMade(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{nil, {""}, {"--no-recall", "boiler"}, {"--mode", "minimal", "boiler"}, {"--set", "recall.enabled=false", "boiler"}} {
-		if got := s.promptOf(args...); len(got.Recalled) > 0 || got.Report.Recall.Skipped == "" {
-			t.Errorf("%q: recalled %v, skipped %q", args, got.Recalled, got.Report.Recall.Skipped)
+		if got := s.promptOf(args...); len(got.Recall.Recalled) > 0 || got.Recall.Skipped == "" {
+			t.Errorf("%q: recalled %v, skipped %q", args, got.Recall.Recalled, got.Recall.Skipped)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(s.state, "memory")); !os.IsNotExist(err) {
@@ -124,8 +125,8 @@ func TestWhatIsPrivateStaysOutOfAGroup(t *testing.T) {
 		{[]string{"--channel", "telegram"}, false}, {[]string{"--channel", "slack", "--group=false"}, false},
 	} {
 		got := s.promptOf(append(tc.args, "tanuki task runner")...)
-		if got.Report.Group != tc.group || strings.Contains(got.Prompt, "tanuki") == tc.group {
-			t.Errorf("%q: group %v, prompt %s", tc.args, got.Report.Group, got.Prompt)
+		if got.Group != tc.group || strings.Contains(got.Prompt, "tanuki") == tc.group {
+			t.Errorf("%q: group %v, prompt %s", tc.args, got.Group, got.Prompt)
 		}
 	}
 }
@@ -138,8 +139,8 @@ func TestAMemoryThatIsSharedIsSearchedTooAndShownToGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := []string{"--set", "agents=team=" + team, "--set", "recall.shared=team"}
-	from := func(got promptJSON) (agents []string) {
-		for _, m := range got.Recalled {
+	from := func(got *kiokuv1.AssemblePromptResponse) (agents []string) {
+		for _, m := range got.Recall.Recalled {
 			agents = append(agents, m.Agent)
 		}
 		slices.Sort(agents)
@@ -165,9 +166,9 @@ func TestAnAgentsOwnFileReplacesThatOfTheWorkspace(t *testing.T) {
 	if !strings.Contains(got.Prompt, "Lively.") || strings.Contains(got.Prompt, "Calm.") {
 		t.Errorf("got %s", got.Prompt)
 	}
-	i := slices.IndexFunc(got.Report.Files, func(f fileJSON) bool { return f.Name == bootstrap.Soul })
-	if i < 0 || !got.Report.Files[i].Override {
-		t.Errorf("the report has %+v", got.Report.Files)
+	i := slices.IndexFunc(got.Files, func(f *kiokuv1.FileReport) bool { return f.Name == bootstrap.Soul })
+	if i < 0 || !got.Files[i].Override {
+		t.Errorf("the report has %+v", got.Files)
 	}
 }
 
@@ -189,7 +190,7 @@ func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *t
 	skill(filepath.Join(s.home, "skills"), "three")
 	got := s.promptOf("--set", "skills.extraDirs="+extra)
 	var names []string
-	for _, e := range got.Report.Skills {
+	for _, e := range got.Skills {
 		if e.InPrompt {
 			names = append(names, e.Name)
 		}
@@ -204,8 +205,8 @@ func TestAMessageIsReadFromStandardInput(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.stdin = "boiler\npressure\n"
-	if got := s.promptOf("-"); got.Report.Recall.Query != "boiler\npressure" || len(got.Recalled) == 0 {
-		t.Errorf("searched %q, recalled %v", got.Report.Recall.Query, got.Recalled)
+	if got := s.promptOf("-"); got.Recall.Query != "boiler\npressure" || len(got.Recall.Recalled) == 0 {
+		t.Errorf("searched %q, recalled %v", got.Recall.Query, got.Recall.Recalled)
 	}
 }
 

@@ -52,7 +52,7 @@ func recalls(t *testing.T, service kiokuv1.AgentServiceClient, message, want str
 	return resp
 }
 
-func TestTheDaemonServesWhatRunsBesideItsAgents(t *testing.T) {
+func TestServeAnswersForSidecars(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve()
@@ -72,7 +72,7 @@ func TestTheDaemonServesWhatRunsBesideItsAgents(t *testing.T) {
 	p.terminates()
 }
 
-func TestASidecarRecallsAndFlushesThroughTheMemoryService(t *testing.T) {
+func TestAgentCommandRecallsAndFlushesThroughTheMemoryService(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
@@ -132,7 +132,7 @@ func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string)
 	return path
 }
 
-func TestASidecarServesBeforeTheMemoryServiceIsThere(t *testing.T) {
+func TestAgentCommandServesBeforeTheMemoryServiceStarts(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
@@ -156,7 +156,7 @@ func TestASidecarServesBeforeTheMemoryServiceIsThere(t *testing.T) {
 	p.terminates()
 }
 
-func TestASidecarSaysWhichMemoryItLacks(t *testing.T) {
+func TestAgentCommandNamesTheMemoryItLacks(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
@@ -167,7 +167,7 @@ func TestASidecarSaysWhichMemoryItLacks(t *testing.T) {
 }
 
 // Hazard C07: a sidecar that other machines can reach needs tokens, and a token reaches its own agents alone.
-func TestASidecarAsksForTokensOverTCP(t *testing.T) {
+func TestAgentCommandNeedsTokensOverTCP(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.run("agent", "--listen", "0.0.0.0:0").wants(t, exitError, "refusing to listen on 0.0.0.0:0")
@@ -189,7 +189,7 @@ func TestASidecarAsksForTokensOverTCP(t *testing.T) {
 	p.terminates()
 }
 
-func TestASidecarShowsItsTokenToTheMemoryService(t *testing.T) {
+func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
@@ -210,7 +210,7 @@ func TestASidecarShowsItsTokenToTheMemoryService(t *testing.T) {
 	s.run("agent", "--memory", "nowhere").wants(t, exitUsage, `sidecar.memory: dial "nowhere": must be unix:///path/to/kioku.sock or host:port`)
 }
 
-func TestASidecarEndsWithItsParent(t *testing.T) {
+func TestAgentCommandEndsWithItsParent(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.start("agent", "--listen", "none", "--until-eof")
@@ -227,7 +227,7 @@ func TestASidecarEndsWithItsParent(t *testing.T) {
 }
 
 // Hazard G02: a model that cannot be asked keeps a daemon and a sidecar from starting.
-func TestASettingOfTheModelThatIsWrongEndsTheStart(t *testing.T) {
+func TestAgentCommandRefusesAWrongModelSetting(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, command := range []string{"serve", "agent"} {
@@ -235,7 +235,7 @@ func TestASettingOfTheModelThatIsWrongEndsTheStart(t *testing.T) {
 	}
 }
 
-func TestASidecarOfNoFolderDoesNotStart(t *testing.T) {
+func TestAgentCommandNeedsAFolder(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.workspace = filepath.Join(s.workspace, "nowhere")

@@ -23,7 +23,7 @@ func copied(t *testing.T, s *sandbox, name string) string {
 	return dir
 }
 
-func TestResultsNeverOverwriteASet(t *testing.T) {
+func TestBenchRetrievalOutNeverOverwritesASet(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	own, other := copied(t, s, "own"), copied(t, s, "other")
@@ -59,7 +59,7 @@ func TestResultsNeverOverwriteASet(t *testing.T) {
 	s.raw("bench", "retrieval", own, "--out", "own.jsonl").wants(t, exitOK)
 }
 
-func TestTheMeasuredSetIsNotOffTopic(t *testing.T) {
+func TestBenchRetrievalOffTopicIsNotTheMeasuredSet(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	own := copied(t, s, "own")
@@ -71,7 +71,7 @@ func TestTheMeasuredSetIsNotOffTopic(t *testing.T) {
 	}
 }
 
-func TestProvidersToCompareAreNamedOnce(t *testing.T) {
+func TestBenchRetrievalCompareNamesEachProviderOnce(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	got := s.raw("bench", "retrieval", trio(t), "--compare", " none , hash ")
@@ -94,7 +94,7 @@ func TestProvidersToCompareAreNamedOnce(t *testing.T) {
 	}
 }
 
-func TestAGroupWithoutANameIsCalledNone(t *testing.T) {
+func TestBenchRetrievalCallsAGroupWithoutANameNone(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	own := copied(t, s, "own")
@@ -111,7 +111,7 @@ func TestAGroupWithoutANameIsCalledNone(t *testing.T) {
 	}
 }
 
-func TestAHangupEndsAMeasurementAndLeavesNothing(t *testing.T) {
+func TestBenchRetrievalEndsAtASignalAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	asked := make(chan struct{}, 100)
@@ -144,7 +144,7 @@ func TestAHangupEndsAMeasurementAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAGoldenPlaceThatIsNotThereIsAnErrorAndNoMiss(t *testing.T) {
+func TestBenchGoldenRefusesAPlaceThatDoesNotExist(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.workspace, "questions.yaml")

@@ -170,7 +170,7 @@ func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
 	s.raw("bench", "retrieval", trio(t), "--compare", "nonesuch").wants(t, exitError, "provider nonesuch")
 }
 
-func TestTheExampleQuestionsPass(t *testing.T) {
+func TestBenchGoldenPassesTheExamples(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	examples, err := filepath.Abs("../../examples")
@@ -184,7 +184,7 @@ func TestTheExampleQuestionsPass(t *testing.T) {
 	}
 }
 
-func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
+func TestBenchGoldenFailsBelowMinRecall(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("questions.yaml", "- question: Why did the boiler pressure fall?\n  path: memory/2026-01-10.md\n  lines: 3-5\n"+

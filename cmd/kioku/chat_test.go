@@ -59,7 +59,7 @@ func (o outcome) shows(t *testing.T, code int, texts ...string) {
 	}
 }
 
-func TestAChatRecallsNotesInThreeLanguages(t *testing.T) {
+func TestChatRecallsNotesInThreeLanguages(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"What is the task runner called?", "大阪のホテルのチェックインは何時?", "苹果放在哪里?"})
@@ -72,7 +72,7 @@ func TestAChatRecallsNotesInThreeLanguages(t *testing.T) {
 	)
 }
 
-func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
+func TestChatKnowsInTheNextTurnWhatItWasToldToRemember(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?"})
@@ -82,7 +82,7 @@ func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
 	}
 }
 
-func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
+func TestChatKeepsAFactThroughFlushCompactionAndRestart(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	lines := []string{"My locker number is K-4711 in the north hall.", "Remember that Ines prefers mail.", "How does Ines like to be reached?"}
@@ -101,7 +101,7 @@ func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
 	again.shows(t, exitOK, "K-4711", " goes on with ", ", the first of them a summary\n")
 }
 
-func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
+func TestChatCommandsAnswerAndAreNotSentToTheModel(t *testing.T) {
 	t.Parallel()
 	files := notes()
 	files["SOUL.md"] = "You are patient.\n"
@@ -132,7 +132,7 @@ func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsWrongIsToldAndFails(t *testing.T) {
+func TestChatCommandThatIsWrongFails(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for line, want := range map[string]string{
@@ -151,7 +151,7 @@ func TestACommandThatIsWrongIsToldAndFails(t *testing.T) {
 	s.chat([]string{"//etc/hosts is what?"}).shows(t, exitOK, "You said: /etc/hosts is what?")
 }
 
-func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
+func TestChatWithoutAModelSaysHowToGetOne(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.run("chat")
@@ -164,7 +164,7 @@ func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
 	s.run("chat", "--set", "llm.provider=openai").wants(t, exitUsage, "llm.apiKey")
 }
 
-func TestSessionsGoOnWhereTheyWere(t *testing.T) {
+func TestChatContinuesSessions(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.chat([]string{"/help"}, "--continue").shows(t, exitOK, ", a new one\n")
@@ -181,7 +181,7 @@ func TestSessionsGoOnWhereTheyWere(t *testing.T) {
 	}
 }
 
-func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
+func TestChatReportsATornTranscript(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.chat([]string{"hello there"}, "--session", "torn").shows(t, exitOK)
@@ -198,7 +198,7 @@ func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
 		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript goes on without its line 3: ", "· session torn goes on with 2 messages\n")
 }
 
-func TestALineThatIsRefusedCountsAsFailedAndTheChatGoesOn(t *testing.T) {
+func TestChatGoesOnAfterARefusedLine(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"hello \xff", strings.Repeat("x", render.MaxTextBytes+1), "remember that the tea is in the tin"})
@@ -214,7 +214,7 @@ func (p *process) write(line string) {
 	}
 }
 
-func TestCtrlCCancelsATurnAndNotTheChat(t *testing.T) {
+func TestChatInterruptCancelsTheTurn(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	gone := make(chan struct{})
@@ -242,7 +242,7 @@ func TestCtrlCCancelsATurnAndNotTheChat(t *testing.T) {
 	}
 }
 
-func TestASignalEndsAChat(t *testing.T) {
+func TestChatEndsAtASignal(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for sig, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
@@ -265,7 +265,7 @@ func TestASignalEndsAChat(t *testing.T) {
 	<-gone
 }
 
-func TestANoteThatIsWrittenByHandIsKnownInTheNextTurn(t *testing.T) {
+func TestChatKnowsANoteWrittenByHandInTheNextTurn(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.start("chat", "--echo")
@@ -280,7 +280,7 @@ func TestANoteThatIsWrittenByHandIsKnownInTheNextTurn(t *testing.T) {
 	}
 }
 
-func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
+func TestChatUsesTheMemoryOfADaemon(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	daemon, _ := s.serve()
@@ -303,7 +303,7 @@ func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
 	daemon.terminates()
 }
 
-func TestChatsThatBeginAtOnceOnANewFolderStoreAll(t *testing.T) {
+func TestChatsThatStartAtOnceStoreEverything(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	var all []*process
@@ -326,7 +326,7 @@ func TestChatsThatBeginAtOnceOnANewFolderStoreAll(t *testing.T) {
 	}
 }
 
-func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {
+func TestChatTakesOverTheIndexOfAnother(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	first, second := s.start("chat", "--echo"), (*process)(nil)
@@ -352,7 +352,7 @@ func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {
 	}
 }
 
-func TestTwoChatsDoNotShareASession(t *testing.T) {
+func TestChatSessionIsNotShared(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
@@ -363,7 +363,7 @@ func TestTwoChatsDoNotShareASession(t *testing.T) {
 }
 
 // The private part of a memory stays out of the prompt of a group.
-func TestMEMORYStaysOutOfAGroup(t *testing.T) {
+func TestChatInAGroupHidesMEMORY(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{{"--group"}, {"--channel", "discord"}} {
@@ -377,7 +377,7 @@ func TestMEMORYStaysOutOfAGroup(t *testing.T) {
 }
 
 // Hazard C05: in a group a model cannot look up what is private, and can still remember.
-func TestAModelCannotSearchThePrivateMemoryForAGroup(t *testing.T) {
+func TestChatInAGroupRefusesSearches(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	alone := []string{"search task runner"}

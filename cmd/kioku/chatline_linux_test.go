@@ -32,7 +32,7 @@ func (p *provider) heard() []string {
 // colored is what sets a colour or another style.
 var colored = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
+func TestChatEditsLinesAndTakesAPasteAsOneMessage(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	lines := []struct{ keys, said string }{
@@ -70,7 +70,7 @@ func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
 	}
 }
 
-func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
+func TestChatHistoryIsKeptPrivateAndBounded(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	path := filepath.Join(s.state, "agents", "main", "chat_history")
@@ -113,7 +113,7 @@ func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
 	}
 }
 
-func TestAChatWhoseHistoryCannotBeKeptSaysSoAndWorks(t *testing.T) {
+func TestChatHistoryThatCannotBeKeptIsReported(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	if err := os.MkdirAll(filepath.Join(s.state, "agents", "main", "chat_history"), 0o700); err != nil {
@@ -129,7 +129,7 @@ func TestAChatWhoseHistoryCannotBeKeptSaysSoAndWorks(t *testing.T) {
 	p.shows("hello there")
 }
 
-func TestTwoCtrlCAtAnEmptyPromptEndAChat(t *testing.T) {
+func TestChatEndsAtTwoInterruptsAtAnEmptyPrompt(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.atTerminal("--echo")
@@ -151,7 +151,7 @@ func TestTwoCtrlCAtAnEmptyPromptEndAChat(t *testing.T) {
 	}
 }
 
-func TestCtrlCAtATerminalCancelsATurn(t *testing.T) {
+func TestChatInterruptAtATerminalCancelsTheTurn(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	gone := make(chan struct{})
@@ -167,7 +167,7 @@ func TestCtrlCAtATerminalCancelsATurn(t *testing.T) {
 	p.shows("Back again.")
 }
 
-func TestWhatIsTypedAheadInATurnIsNotLost(t *testing.T) {
+func TestChatKeepsWhatIsTypedAhead(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	release := make(chan struct{})
@@ -192,7 +192,7 @@ func TestWhatIsTypedAheadInATurnIsNotLost(t *testing.T) {
 	}
 }
 
-func TestSIGTERMAtThePromptRestoresTheTerminal(t *testing.T) {
+func TestChatRestoresTheTerminalAtSIGTERM(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.atTerminal("--echo")

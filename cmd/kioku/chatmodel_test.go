@@ -117,7 +117,7 @@ func hangs(begin string, gone chan struct{}) func(http.ResponseWriter, *http.Req
 	}
 }
 
-func TestAModelSearchesAndStoresAndItsAnswerIsShown(t *testing.T) {
+func TestChatModelSearchesAndStores(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t,
@@ -152,7 +152,7 @@ func TestAModelSearchesAndStoresAndItsAnswerIsShown(t *testing.T) {
 	}
 }
 
-func TestTheMemoryToolOfClaudeWritesNotesThatAreRecalled(t *testing.T) {
+func TestChatClaudeToolWritesNotesThatAreRecalled(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t,
@@ -172,7 +172,7 @@ func TestTheMemoryToolOfClaudeWritesNotesThatAreRecalled(t *testing.T) {
 }
 
 // Hazard F04: escape sequences, links and bidi controls of a model and of notes do not reach the terminal, split or whole.
-func TestAModelCannotCommandTheTerminal(t *testing.T) {
+func TestChatModelCannotControlTheTerminal(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- The walrus \x1b]8;;http://x\x1b\\sleeps\x1b]8;;\x1b\\ \u202e here.\n"})
 	p := newProvider(t,
@@ -189,7 +189,7 @@ func TestAModelCannotCommandTheTerminal(t *testing.T) {
 	}
 }
 
-func TestAFailingProviderFailsTheTurnAndNotTheChat(t *testing.T) {
+func TestChatGoesOnAfterAFailingProvider(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t,
@@ -210,7 +210,7 @@ func TestAFailingProviderFailsTheTurnAndNotTheChat(t *testing.T) {
 	}
 }
 
-func TestASilentAnswerShowsNothing(t *testing.T) {
+func TestChatShowsNothingOfASilentAnswer(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t, says("NO", "_REP", "LY"), says("Aloud."))
@@ -223,7 +223,7 @@ func TestASilentAnswerShowsNothing(t *testing.T) {
 
 // Hazard F08: what was recalled into a chat is stored neither in its transcript nor by the tools of the model, which repeats
 // all that it was shown.
-func TestWhatWasRecalledIsStoredByNoChat(t *testing.T) {
+func TestChatStoresNothingThatWasRecalled(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	_, frame, _ := strings.Cut(s.promptOf("What is the task runner called?").Prompt, "\n<recalled-memories")

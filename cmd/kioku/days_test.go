@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestMonthsAndNearDaysAreSpansOfDays(t *testing.T) {
+func TestDaysOfMonthsAndNearDays(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2024, 3, 1, 0, 30, 0, 0, time.FixedZone("", 9*3600))
 	for text, want := range map[string][2]string{
@@ -20,7 +20,7 @@ func TestMonthsAndNearDaysAreSpansOfDays(t *testing.T) {
 	}
 }
 
-func TestTheDayOfAQuestionIsThatOfNowElseOfTheClock(t *testing.T) {
+func TestAskedOnIsNowOrTheClock(t *testing.T) {
 	t.Parallel()
 	clock := func() time.Time { return time.Date(2026, 5, 6, 7, 0, 0, 0, time.UTC) }
 	for now, want := range map[string]string{
@@ -32,7 +32,7 @@ func TestTheDayOfAQuestionIsThatOfNowElseOfTheClock(t *testing.T) {
 	}
 }
 
-func TestSearchesTakeMonthsAndNearDays(t *testing.T) {
+func TestSearchTakesMonthsAndNearDays(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{
 		"memory/2026-02-28.md": "# 2026-02-28\nThe boiler was drained.\n",

@@ -21,7 +21,7 @@ func demoSandbox(t *testing.T) *sandbox {
 
 func (s *sandbox) tmp() string { return filepath.Join(s.home, "tmp") }
 
-func TestTheDemonstrationAsksItsQuestionsAndCleansUp(t *testing.T) {
+func TestDemoAsksItsQuestionsAndCleansUp(t *testing.T) {
 	t.Parallel()
 	s := demoSandbox(t)
 	questions := filepath.Join(s.home, "q.md")
@@ -55,7 +55,7 @@ func TestTheDemonstrationAsksItsQuestionsAndCleansUp(t *testing.T) {
 	}
 }
 
-func TestADemonstrationThatFailsSaysSo(t *testing.T) {
+func TestDemoReportsAFailure(t *testing.T) {
 	t.Parallel()
 	s := demoSandbox(t)
 	s.raw("demo", "--workspace", s.workspace, "--questions", "/no/such/file").wants(t, exitError, "/no/such/file", "--questions")
@@ -67,7 +67,7 @@ func TestADemonstrationThatFailsSaysSo(t *testing.T) {
 }
 
 // A reader that goes away, as head does, must leave neither a daemon nor a folder behind.
-func TestADemonstrationThatNobodyReadsCleansUp(t *testing.T) {
+func TestDemoCleansUpIfNobodyReads(t *testing.T) {
 	t.Parallel()
 	s := demoSandbox(t)
 	// More is written than a pipe holds, so that the demonstration notices.
@@ -92,7 +92,7 @@ func TestADemonstrationThatNobodyReadsCleansUp(t *testing.T) {
 	}
 }
 
-func TestADaemonThatDoesNotGetReadyIsToldOf(t *testing.T) {
+func TestStartDaemonReportsWhyItIsNotReady(t *testing.T) {
 	t.Parallel()
 	s := demoSandbox(t)
 	questions := writeQuestions(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestGetPrintsTheLinesThatWereAskedFor(t *testing.T) {
+func TestGetPrintsTheLines(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct{ place, want string }{
@@ -91,7 +91,7 @@ func TestInitMakesWhatIsMissingAndNothingElse(t *testing.T) {
 }
 
 // Hazard C14: whatever the umask, nobody else reads the index, the new workspace or the settings.
-func TestAFreshInstallIsPrivate(t *testing.T) {
+func TestInitMakesPrivateFiles(t *testing.T) {
 	t.Parallel()
 	defer syscall.Umask(syscall.Umask(0))
 	s := newSandbox(t, nil)
@@ -145,7 +145,7 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 }
 
 // A file whose size and time stayed the same is found by a deep check, not by a quick one.
-func TestADeepStatusReadsEveryFile(t *testing.T) {
+func TestStatusDeepReadsEveryFile(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- cat\n"})
 	s.must("index")

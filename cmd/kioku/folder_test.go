@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestOnlyIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
+func TestIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	before := s.object("index", "--json")
@@ -31,7 +31,7 @@ func TestOnlyIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
 	}
 }
 
-func TestAFolderThatMovedKeepsItsIndexWithoutAWord(t *testing.T) {
+func TestSearchKeepsTheIndexOfAFolderThatMoved(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
@@ -45,7 +45,7 @@ func TestAFolderThatMovedKeepsItsIndexWithoutAWord(t *testing.T) {
 	}
 }
 
-func TestWarningsOfACommandAreLinesForPeople(t *testing.T) {
+func TestSearchPrintsWarningsAsLines(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")

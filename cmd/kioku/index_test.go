@@ -48,7 +48,7 @@ func TestIndexSaysForPeopleWhatItHolds(t *testing.T) {
 	}
 }
 
-func TestAnIndexThatLeftSomethingOutSaysSo(t *testing.T) {
+func TestIndexReportsWhatItLeftOut(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	if got := s.run("index", "--strict"); got.code != exitOK || got.stderr != "" {
@@ -58,7 +58,7 @@ func TestAnIndexThatLeftSomethingOutSaysSo(t *testing.T) {
 	s.run("index", "--strict").wants(t, exitOK, "kioku status says what was left out, and why")
 }
 
-func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
+func TestIndexStrictFailsIfAFolderCannotBeRead(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() == 0 {
 		t.Skip("root may read everything")
@@ -74,7 +74,7 @@ func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
 	s.run("index", "--strict").wants(t, exitDegraded, "memory cannot be read", "kioku status")
 }
 
-func TestOnlyWhatTheSystemRefusesCountsAsUnread(t *testing.T) {
+func TestUnreadIsWhatTheSystemRefuses(t *testing.T) {
 	t.Parallel()
 	st := &kiokuv1.StatusResponse{Unavailable: []string{"away"}, Skipped: []*kiokuv1.SkippedFile{
 		{Path: "memory", Reason: "permission denied"}, {Path: "a.md", Reason: "input/output error"}, {Path: "b.md", Reason: "symbolic link"},
@@ -84,7 +84,7 @@ func TestOnlyWhatTheSystemRefusesCountsAsUnread(t *testing.T) {
 	}
 }
 
-func TestAProviderThatRefusesIsNamedWithItsReason(t *testing.T) {
+func TestIndexNamesAProviderThatRefuses(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
@@ -111,7 +111,7 @@ func TestIndexSeesWhatChanged(t *testing.T) {
 }
 
 // An interrupted run ends at once, says so, and leaves an index that the next run completes.
-func TestAnInterruptedIndexIsCompletedLater(t *testing.T) {
+func TestIndexCompletesAnInterruptedRun(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	asked := make(chan struct{}, 100)

@@ -30,7 +30,7 @@ func (s *sandbox) promptOf(args ...string) *kiokuv1.AssemblePromptResponse {
 	return got
 }
 
-func TestAPipeGetsEveryByteOfAPromptAndTheTableGoesToStderr(t *testing.T) {
+func TestPromptWritesEveryByteToAPipe(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.run("prompt", "--now", "2026-01-20", "boiler pressure")
@@ -47,7 +47,7 @@ func TestAPipeGetsEveryByteOfAPromptAndTheTableGoesToStderr(t *testing.T) {
 	}
 }
 
-func TestTheTokensOfTheLayersAddUp(t *testing.T) {
+func TestPromptLayersAddUp(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.promptOf("boiler pressure")
@@ -60,7 +60,7 @@ func TestTheTokensOfTheLayersAddUp(t *testing.T) {
 	}
 }
 
-func TestTheSameMessageHasTheSamePromptInEveryProcess(t *testing.T) {
+func TestPromptIsTheSameInEveryProcess(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	alone := s.promptOf("boiler pressure").Prompt
@@ -73,7 +73,7 @@ func TestTheSameMessageHasTheSamePromptInEveryProcess(t *testing.T) {
 	}
 }
 
-func TestWithADaemonTheFilesAreThoseOfTheFolderThatItServes(t *testing.T) {
+func TestPromptWithADaemonReadsTheFolderItServes(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
@@ -91,7 +91,7 @@ func TestWithADaemonTheFilesAreThoseOfTheFolderThatItServes(t *testing.T) {
 	}
 }
 
-func TestAPromptSeesWhatWasWrittenJustNow(t *testing.T) {
+func TestPromptKnowsWhatWasJustWritten(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.promptOf("heron")
@@ -101,7 +101,7 @@ func TestAPromptSeesWhatWasWrittenJustNow(t *testing.T) {
 	}
 }
 
-func TestWithoutAMessageNoIndexIsMade(t *testing.T) {
+func TestPromptWithoutAMessageMakesNoIndex(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{nil, {""}, {"--no-recall", "boiler"}, {"--mode", "minimal", "boiler"}, {"--set", "recall.enabled=false", "boiler"}} {
@@ -114,7 +114,7 @@ func TestWithoutAMessageNoIndexIsMade(t *testing.T) {
 	}
 }
 
-func TestWhatIsPrivateStaysOutOfAGroup(t *testing.T) {
+func TestPromptInAGroupLeavesPrivateNotesOut(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct {
@@ -131,7 +131,7 @@ func TestWhatIsPrivateStaysOutOfAGroup(t *testing.T) {
 	}
 }
 
-func TestAMemoryThatIsSharedIsSearchedTooAndShownToGroups(t *testing.T) {
+func TestPromptSearchesSharedMemories(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	team := t.TempDir()
@@ -159,7 +159,7 @@ func TestAMemoryThatIsSharedIsSearchedTooAndShownToGroups(t *testing.T) {
 	s.run("prompt", "--shared", "../x", "boiler").wants(t, exitUsage, `"../x" names no agent`)
 }
 
-func TestAnAgentsOwnFileReplacesThatOfTheWorkspace(t *testing.T) {
+func TestPromptUsesTheFilesOfAgentDir(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"SOUL.md": "Calm.", "own/SOUL.md": "Lively.", "MEMORY.md": "# Memory\n"})
 	got := s.promptOf("--set", "agentDir="+filepath.Join(s.workspace, "own"))
@@ -172,7 +172,7 @@ func TestAnAgentsOwnFileReplacesThatOfTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *testing.T) {
+func TestPromptSkillsComeFromAllFolders(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	skill := func(dir, name string) {
@@ -201,7 +201,7 @@ func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *t
 	}
 }
 
-func TestAMessageIsReadFromStandardInput(t *testing.T) {
+func TestPromptReadsTheMessageFromStandardInput(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.stdin = "boiler\npressure\n"
@@ -210,7 +210,7 @@ func TestAMessageIsReadFromStandardInput(t *testing.T) {
 	}
 }
 
-func TestAPromptThatCannotBeMadeIsRefused(t *testing.T) {
+func TestPromptRefusesWrongFlags(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct {
@@ -238,7 +238,7 @@ func TestAPromptThatCannotBeMadeIsRefused(t *testing.T) {
 }
 
 // Hazard F04: what a note holds controls no terminal, neither in the prompt nor in what is said about it.
-func TestAPromptControlsNoTerminal(t *testing.T) {
+func TestPromptCannotControlTheTerminal(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-18.md", "# 2026-01-18\nA walrus \x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ and \u202egnp.exe\n")
@@ -260,7 +260,7 @@ func TestAPromptControlsNoTerminal(t *testing.T) {
 	}
 }
 
-func TestWhatTheBudgetCostsIsTold(t *testing.T) {
+func TestPromptNotesTellWhatTheBudgetCosts(t *testing.T) {
 	t.Parallel()
 	made := sidecar.Prompt{Result: prompt.Result{
 		Over: true, Cuts: []prompt.Cut{{Part: "HEARTBEAT.md", From: 120, To: 0}, {Part: "skills", From: 90, To: 1}},
@@ -277,7 +277,7 @@ func TestWhatTheBudgetCostsIsTold(t *testing.T) {
 	}
 }
 
-func TestADayIsItsNoonAndATimeIsShownInTheZoneOfTheSettings(t *testing.T) {
+func TestMomentOfIsInTheZoneOfTheSettings(t *testing.T) {
 	t.Parallel()
 	conf, err := config.Load(config.Sources{Dir: t.TempDir(), Flags: []config.Flag{{Key: "timezone", Value: "Asia/Tokyo"}}})
 	if err != nil {
@@ -292,7 +292,7 @@ func TestADayIsItsNoonAndATimeIsShownInTheZoneOfTheSettings(t *testing.T) {
 	}
 }
 
-func TestTheSamePromptIsTheSameJSON(t *testing.T) {
+func TestPromptJSONIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	args := []string{"prompt", "--json", "--now", "2026-01-20", "How high was the boiler pressure?"}

@@ -35,7 +35,7 @@ func TestSearchJSONHoldsEveryFieldWhateverItsValue(t *testing.T) {
 	}
 }
 
-func TestJSONIsIndentedAlikeByEveryBuild(t *testing.T) {
+func TestSearchJSONIsIndentedAlike(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	out := s.must("search", "--json", "-n", "1", "boiler")
@@ -44,7 +44,7 @@ func TestJSONIsIndentedAlikeByEveryBuild(t *testing.T) {
 	}
 }
 
-func TestEveryFlagOfSearchReachesTheService(t *testing.T) {
+func TestSearchFlagsReachTheService(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-20.md", "# 2026-01-20\nThe boiler was inspected.\n")
@@ -90,7 +90,7 @@ func TestSearchNeedsNoIndexBefore(t *testing.T) {
 	}
 }
 
-func TestWithoutAResultTheNearestMissIsNamed(t *testing.T) {
+func TestSearchNamesTheNearestMiss(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.run("search", "--min-score", "0.99", "which valve was loose on Friday").
@@ -100,7 +100,7 @@ func TestWithoutAResultTheNearestMissIsNamed(t *testing.T) {
 	newSandbox(t, nil).run("search", "boiler").wants(t, exitOK, "no result: the index is empty")
 }
 
-func TestADegradedAnswerIsToldAndStrictMakesItAnError(t *testing.T) {
+func TestSearchReportsDegradedAnswers(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
@@ -119,7 +119,7 @@ func TestADegradedAnswerIsToldAndStrictMakesItAnError(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatBecameOfAPassage(t *testing.T) {
+func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	link := filepath.Join(t.TempDir(), "link")
@@ -156,7 +156,7 @@ func TestExplainSaysWhatBecameOfAPassage(t *testing.T) {
 }
 
 // Hazard F04: what a note holds must not reach the terminal as a command, and must reach programs as it is.
-func TestNotesCannotCommandTheTerminal(t *testing.T) {
+func TestSearchNotesCannotControlTheTerminal(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{
 		"memory/evil.md": "# \x1b[31mRed\x1b[0m heading\nThe walrus \x1b]0;owned\x07 said \x1b]8;;http://x.example\x1b\\link\x1b]8;;\x1b\\ \u202ekcab\u202c, and\x1b[2J more.\n",

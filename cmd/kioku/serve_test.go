@@ -21,7 +21,7 @@ import (
 	"kioku/server"
 )
 
-func TestADaemonAnswersOverTCPAndTheCommandsAskIt(t *testing.T) {
+func TestServeAnswersOverTCPAndCommands(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve()
@@ -51,7 +51,7 @@ func TestADaemonAnswersOverTCPAndTheCommandsAskIt(t *testing.T) {
 }
 
 // Hazard A11: the second daemon ends at once and names the first; commands that only read go on working.
-func TestASecondOwnerIsRefusedByName(t *testing.T) {
+func TestServeRefusesASecondOwner(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p, _ := s.serve()
@@ -70,7 +70,7 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	s.run("index").wants(t, exitOK)
 }
 
-func TestAnAnswerNeverComesFromAnotherFolder(t *testing.T) {
+func TestServeNeverAnswersForAnotherFolder(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
@@ -90,7 +90,7 @@ func TestAnAnswerNeverComesFromAnotherFolder(t *testing.T) {
 	other.run("search", "boiler").wants(t, exitOK)
 }
 
-func TestADaemonServesSeveralAgentsApart(t *testing.T) {
+func TestServeKeepsAgentsApart(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	nova := t.TempDir()
@@ -107,7 +107,7 @@ func TestADaemonServesSeveralAgentsApart(t *testing.T) {
 }
 
 // Hazard C07: an address that other machines can reach needs tokens.
-func TestAnOpenAddressNeedsTokens(t *testing.T) {
+func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
@@ -134,7 +134,7 @@ func TestAnOpenAddressNeedsTokens(t *testing.T) {
 }
 
 // Hazard G01: an idle daemon, and one with an open stream, end well at SIGTERM and SIGINT.
-func TestADaemonEndsWellAtASignal(t *testing.T) {
+func TestServeEndsAtASignal(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		s := newSandbox(t, notes())
@@ -172,7 +172,7 @@ func busy(t *testing.T, address string) {
 }
 
 // Hazard G01: a call that does not end holds a daemon up for its grace, no longer.
-func TestABusyDaemonEndsAfterItsGrace(t *testing.T) {
+func TestServeEndsAfterItsGrace(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve("--grace", "300ms")
@@ -184,7 +184,7 @@ func TestABusyDaemonEndsAfterItsGrace(t *testing.T) {
 }
 
 // Hazard G01: a second signal ends a busy daemon at once, whatever its grace.
-func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
+func TestServeEndsAtOnceAtASecondSignal(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve("--grace", "10m")
@@ -206,7 +206,7 @@ func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
 	}
 }
 
-func TestADaemonOfAnotherProgramEndsWithIt(t *testing.T) {
+func TestServeUntilEOFEndsWithItsParent(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	p, _ := s.serve("--until-eof")
@@ -219,7 +219,7 @@ func TestADaemonOfAnotherProgramEndsWithIt(t *testing.T) {
 }
 
 // Hazard G02: SIGHUP takes over what can change; a bad file keeps the old settings, and the daemon.
-func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
+func TestReloadKeepsTheOldSettingsIfTheNewAreWrong(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.home, "c.yaml")
@@ -250,7 +250,7 @@ func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 }
 
 // Hazard G02: every setting of searches counts at once, for every agent; nothing else that changed does.
-func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
+func TestReloadAppliesTheSettingsOfSearches(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-20.md", "# 2026-01-20\nThe boiler was inspected.\n")
@@ -300,7 +300,7 @@ func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
 }
 
 // Hazard G02: a token file that went bad is told at the signal, not when the next caller comes.
-func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
+func TestReloadReportsABrokenTokenFile(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
@@ -326,7 +326,7 @@ func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
 }
 
 // Hazard G03: what is in use is named.
-func TestAnAddressInUseIsNamed(t *testing.T) {
+func TestServeNamesAnAddressInUse(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -345,7 +345,7 @@ func TestAnAddressInUseIsNamed(t *testing.T) {
 }
 
 // Hazard G03: with a state folder and a workspace nothing else of the system is needed, no HOME, no time zones.
-func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
+func TestServeNeedsNoHomeAndNoTimeZones(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(systemEnv(), "TZ=/nowhere", "ZONEINFO=/nowhere")
@@ -355,7 +355,7 @@ func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
 }
 
 // Hazard C13: a daemon's log holds neither texts of notes nor questions nor keys.
-func TestTheLogHoldsNoTextOfNotes(t *testing.T) {
+func TestServeLogsNoTextOfNotes(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(s.env, "OPENAI_API_KEY=sk-verysecret")
@@ -376,7 +376,7 @@ func TestTheLogHoldsNoTextOfNotes(t *testing.T) {
 	}
 }
 
-func TestWatchFollowsTheFolderWithAndWithoutADaemon(t *testing.T) {
+func TestWatchFollowsTheFolder(t *testing.T) {
 	t.Parallel()
 	for _, daemon := range []bool{false, true} {
 		t.Run(fmt.Sprintf("daemon %v", daemon), func(t *testing.T) {
@@ -416,7 +416,7 @@ func keepSyncing(s *sandbox) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
+func TestServeAnswersSeveralCommandsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	_, address := s.serve()
@@ -435,7 +435,7 @@ func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
 	}
 }
 
-func TestADaemonThatMayNotWriteDoesNotStart(t *testing.T) {
+func TestServeRefusesReadOnly(t *testing.T) {
 	t.Parallel()
 	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "leave --read-only out")
 }

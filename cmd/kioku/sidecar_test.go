@@ -34,7 +34,7 @@ func settings(t *testing.T, flags ...string) *config.Config {
 	return conf
 }
 
-func TestTheModelIsTheOneOfTheSettings(t *testing.T) {
+func TestNewModelIsTheOneOfTheSettings(t *testing.T) {
 	t.Parallel()
 	if m, err := newModel(settings(t)); m != nil || err != nil {
 		t.Errorf("without a provider there is %v, %v", m, err)
@@ -49,7 +49,7 @@ func TestTheModelIsTheOneOfTheSettings(t *testing.T) {
 	}
 }
 
-func TestAModelThatCannotBeIsAMisuseThatNamesTheSetting(t *testing.T) {
+func TestNewModelNamesAWrongSetting(t *testing.T) {
 	t.Parallel()
 	for want, flags := range map[string][]string{
 		"set llm.model":   {"llm.provider=ollama"},
@@ -65,7 +65,7 @@ func TestAModelThatCannotBeIsAMisuseThatNamesTheSetting(t *testing.T) {
 	}
 }
 
-func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
+func TestFrameKeyIsOneForAllProcesses(t *testing.T) {
 	t.Parallel()
 	state := filepath.Join(t.TempDir(), "new", "state")
 	keys := make([][]byte, 8)
@@ -97,7 +97,7 @@ func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
 	}
 }
 
-func TestAKeyThatCannotBeUsedIsLeftOutWithAdvice(t *testing.T) {
+func TestFrameKeyThatCannotBeUsedIsReported(t *testing.T) {
 	t.Parallel()
 	short := t.TempDir()
 	if err := os.WriteFile(filepath.Join(short, "frame.key"), []byte("short"), 0o600); err != nil {
@@ -121,7 +121,7 @@ func TestAKeyThatCannotBeUsedIsLeftOutWithAdvice(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
+func TestFrameKeyThatIsDamagedIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	if err := os.MkdirAll(s.state, 0o700); err != nil {
@@ -148,7 +148,7 @@ func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
 }
 
 // Each setting of the agent side arrives where it has its effect.
-func TestEverySettingOfTheAgentSideReachesTheSidecar(t *testing.T) {
+func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	values := map[string]string{

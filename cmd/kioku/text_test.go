@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func TestAPlaceIsAPathWithLines(t *testing.T) {
+func TestParsePlace(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]struct {
 		path        string
@@ -31,7 +31,7 @@ func TestAPlaceIsAPathWithLines(t *testing.T) {
 	}
 }
 
-func TestShellQuoteIsReadBackByAShell(t *testing.T) {
+func TestShellQuote(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"plain/path", "", "two words", "it's", `$HOME "x" \ ;`, "日本"} {
 		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(s)).Output()
@@ -41,7 +41,7 @@ func TestShellQuoteIsReadBackByAShell(t *testing.T) {
 	}
 }
 
-func TestExitCodeIsAMisuseWhereTheServiceRefusesAnArgument(t *testing.T) {
+func TestExitCodeOfARefusedArgumentIsMisuse(t *testing.T) {
 	t.Parallel()
 	refused := status.Error(codes.InvalidArgument, "query: is empty")
 	if code := exitCode(fmt.Errorf("question 3: %w", refused)); code != exitUsage {

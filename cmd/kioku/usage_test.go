@@ -55,7 +55,7 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 }
 
 // Hazard G03: messages name what is missing.
-func TestErrorsNameWhatIsMissing(t *testing.T) {
+func TestMessageNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = systemEnv()
@@ -68,7 +68,7 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	s.raw("search", "x", "--workspace", s.workspace, "--state", filepath.Join(s.workspace, "MEMORY.md")).wants(t, exitError, "MEMORY.md")
 }
 
-func TestTheCurrentFolderIsTheWorkspaceWhereItLooksLikeOne(t *testing.T) {
+func TestWorkspaceIsTheCurrentFolderIfItLooksLikeOne(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.home = s.workspace
@@ -78,7 +78,7 @@ func TestTheCurrentFolderIsTheWorkspaceWhereItLooksLikeOne(t *testing.T) {
 }
 
 // Hazard C06: no agent id leaves the state folder.
-func TestAgentsHaveIndexesOfTheirOwn(t *testing.T) {
+func TestIndexIsSeparateForEachAgent(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index", "--agent", "nova")
@@ -120,7 +120,7 @@ func TestConfigShowsWhereEachValueCameFrom(t *testing.T) {
 }
 
 // Hazard G02: a file with a typo is refused with its place, by every command.
-func TestAConfigFileWithATypoIsRefusedWithItsPlace(t *testing.T) {
+func TestConfigFileWithATypoIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	path := filepath.Join(s.home, "c.yaml")

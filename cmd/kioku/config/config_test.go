@@ -47,7 +47,7 @@ func value(t *testing.T, c *config.Config, key string) (text, origin string) {
 	return v.Text, v.Origin
 }
 
-func TestWithoutSourcesTheDefaultsOfThePackagesHold(t *testing.T) {
+func TestLoadWithoutSourcesReturnsTheDefaults(t *testing.T) {
 	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir()})
 	want := search.DefaultOptions()
@@ -64,7 +64,7 @@ func TestWithoutSourcesTheDefaultsOfThePackagesHold(t *testing.T) {
 	}
 }
 
-func TestAFileSetsEveryKindOfValue(t *testing.T) {
+func TestLoadReadsEveryKindOfValueFromTheFile(t *testing.T) {
 	t.Parallel()
 	src := write(t, `
 workspace: notes
@@ -119,7 +119,7 @@ cache: {maxEntries: 10}
 }
 
 // Hazard G02: a typo, a wrong type, a value out of range: refused with line and column, and with what was meant.
-func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
+func TestLoadNamesThePlaceOfAFault(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, text, want string }{
 		{"typo in a block", "query:\n  maxResult: 5\n", `:2:3: query.maxResult: no such setting; did you mean query.maxResults?`},
@@ -164,7 +164,7 @@ func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestAllFaultsAreToldAtOnce(t *testing.T) {
+func TestLoadReportsAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	src := write(t, "dims: x\nmodle: a\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=0")
@@ -177,7 +177,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFlagBeatsTheEnvironmentWhichBeatsTheFileWhichBeatsTheDefault(t *testing.T) {
+func TestLoadPrecedenceIsFlagEnvironmentFileDefault(t *testing.T) {
 	t.Parallel()
 	src := write(t, "query: {maxResults: 2}\nmodel: file\nprovider: hash\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=3", "KIOKU_MODEL=env", "KIOKU_DIMS=")
@@ -195,7 +195,7 @@ func TestAFlagBeatsTheEnvironmentWhichBeatsTheFileWhichBeatsTheDefault(t *testin
 	}
 }
 
-func TestAnUnknownVariableIsANoticeThatNamesTheNearest(t *testing.T) {
+func TestEnvironmentWithAnUnknownNameIsANotice(t *testing.T) {
 	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{"KIOKU_QUERY_MAXRESULTS=3", "OTHER=1"}})
 	want := []string{"the environment variable KIOKU_QUERY_MAXRESULTS has no effect; did you mean KIOKU_QUERY_MAX_RESULTS?"}
@@ -204,7 +204,7 @@ func TestAnUnknownVariableIsANoticeThatNamesTheNearest(t *testing.T) {
 	}
 }
 
-func TestLoadTellsOfASettingThatNoLongerExists(t *testing.T) {
+func TestRemovedSettingIsANotice(t *testing.T) {
 	t.Parallel()
 	const why = "fallback: this setting no longer exists: there is only one provider"
 	for _, text := range []string{"fallback: none\n", "fallback: openai\n", "memorySearch: {fallback: {x: y}}\n"} {
@@ -222,7 +222,7 @@ func TestLoadTellsOfASettingThatNoLongerExists(t *testing.T) {
 	}
 }
 
-func TestVariablesAreNamedAfterTheirKeysAndDiffer(t *testing.T) {
+func TestFieldEnvIsUnique(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, f := range config.Fields() {
@@ -241,7 +241,7 @@ func TestVariablesAreNamedAfterTheirKeysAndDiffer(t *testing.T) {
 	}
 }
 
-func TestEveryFieldIsDocumentedAndTakesItsOwnDefault(t *testing.T) {
+func TestFieldsAreDocumentedAndTakeTheirDefaults(t *testing.T) {
 	t.Parallel()
 	for _, v := range load(t, config.Sources{Dir: t.TempDir()}).Values() {
 		if v.Doc == "" || !strings.HasSuffix(v.Doc, ".") || v.Type == "" {
@@ -257,7 +257,7 @@ func TestEveryFieldIsDocumentedAndTakesItsOwnDefault(t *testing.T) {
 	}
 }
 
-func TestAnOpenClawBlockCanBePasted(t *testing.T) {
+func TestOpenClawBlockIsRead(t *testing.T) {
 	t.Parallel()
 	src := write(t, `{"memorySearch": {"enabled": true, "provider": "hash", "store": {"path": "x"}, "maxTokensPerDay": 100000,
   "query": {"maxResults": 3}, "sync": {"watch": true, "watchDebounceMs": 50}}}`)
@@ -270,7 +270,7 @@ func TestAnOpenClawBlockCanBePasted(t *testing.T) {
 	}
 }
 
-func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
+func TestOpenClawBlockRefusesRepeatedAndForeignSettings(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(write(t, "provider: none\nmemorySearch:\n  provider: hash\n"))
 	if err == nil || !strings.Contains(err.Error(), ":3:3: provider: given twice, first at 1:1") {
@@ -282,7 +282,7 @@ func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
 	}
 }
 
-func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
+func TestOpenClawBlockIgnoresAnIntervalOfZero(t *testing.T) {
 	t.Parallel()
 	c := load(t, write(t, "memorySearch:\n  sync:\n    intervalMinutes: 0\n"))
 	if c.Index.Interval != 5*time.Minute || len(c.Notices) != 1 || !strings.Contains(c.Notices[0], ":3:5: memorySearch.sync.intervalMinutes: 0 has no effect") {
@@ -293,7 +293,7 @@ func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
 	}
 }
 
-func TestABlockPastedWithWhatStandsAroundItSaysWhatToPaste(t *testing.T) {
+func TestOpenClawBlockInsideOthersSaysWhatToPaste(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(write(t, `{"agents": {"defaults": {"memorySearch": {"provider": "hash"}}}}`))
 	if err == nil || !strings.Contains(err.Error(), "agents.defaults.memorySearch: paste the block memorySearch itself") {
@@ -301,7 +301,7 @@ func TestABlockPastedWithWhatStandsAroundItSaysWhatToPaste(t *testing.T) {
 	}
 }
 
-func TestAMissingFileIsAFaultOnlyWhereItWasNamed(t *testing.T) {
+func TestFilePathMustExistOnlyIfItWasNamed(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	if _, err := config.Load(config.Sources{File: missing, Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), missing) {
@@ -313,7 +313,7 @@ func TestAMissingFileIsAFaultOnlyWhereItWasNamed(t *testing.T) {
 	load(t, config.Sources{Dir: t.TempDir(), Env: []string{"XDG_CONFIG_HOME=" + t.TempDir()}})
 }
 
-func TestTheDefaultFileIsInXDGConfigHomeOrHome(t *testing.T) {
+func TestFilePathIsInXDGConfigHomeOrHome(t *testing.T) {
 	t.Parallel()
 	for _, dirs := range [][2]string{{"XDG_CONFIG_HOME", "kioku"}, {"HOME", ".config/kioku"}} {
 		base := t.TempDir()
@@ -331,7 +331,7 @@ func TestTheDefaultFileIsInXDGConfigHomeOrHome(t *testing.T) {
 	}
 }
 
-func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
+func TestChangedNamesTheKeysThatDiffer(t *testing.T) {
 	t.Parallel()
 	src := write(t, "agents: {a: {workspace: /a}}\nremote: {apiKey: one}\n")
 	before := load(t, src)
@@ -351,7 +351,7 @@ func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
 
 var update = flag.Bool("update", false, "write docs/settings.md anew")
 
-func TestMarkdownIsWhatTheDocumentationHolds(t *testing.T) {
+func TestMarkdownIsDocsSettings(t *testing.T) {
 	t.Parallel()
 	const path = "../../../docs/settings.md"
 	if *update {
@@ -379,7 +379,7 @@ func TestMarkdownListsEachSettingOnce(t *testing.T) {
 	}
 }
 
-func FuzzAFileNeverPanics(f *testing.F) {
+func FuzzLoadFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "query: {maxResults: 3}", "memorySearch: &m {query: *m}", "agents: &a {x: *a}", "? [a]\n: b",
 		"remote: {headers: {a: b, a: c}}", "{\"a\": [1,2", "<<: {dims: 1}", "dims: !!binary aGk=", "\x00", "agents: {a: }",

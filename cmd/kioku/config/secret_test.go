@@ -9,7 +9,7 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-func TestSecretsAreLookedUpInTheEnvironmentAndInFiles(t *testing.T) {
+func TestSecretsAreReadFromTheEnvironmentAndFiles(t *testing.T) {
 	t.Parallel()
 	src := write(t, "remote:\n  apiKey: env:MY_KEY\n  headers: {x-extra: \"file:extra.txt\", X-Plain: as it is}\n")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(src.File), "extra.txt"), []byte("from file\n"), 0o600); err != nil {
@@ -22,7 +22,7 @@ func TestSecretsAreLookedUpInTheEnvironmentAndInFiles(t *testing.T) {
 	}
 }
 
-func TestAMissingSecretIsNamed(t *testing.T) {
+func TestSecretThatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
@@ -41,7 +41,7 @@ func TestAMissingSecretIsNamed(t *testing.T) {
 }
 
 // Hazard C13: a key that stands in the settings is shown to nobody.
-func TestAListingShowsReferencesButNeverKeys(t *testing.T) {
+func TestValuesShowReferencesButNoSecrets(t *testing.T) {
 	t.Parallel()
 	src := write(t, "remote:\n  apiKey: sk-verysecret\n  headers: {Authorization: Bearer verysecret, X-Ref: \"env:MY_REF\"}\n")
 	src.Env = append(src.Env, "MY_REF=alsosecret")
@@ -56,7 +56,7 @@ func TestAListingShowsReferencesButNeverKeys(t *testing.T) {
 	}
 }
 
-func TestOpenAIsOwnKeyGoesToOpenAIAlone(t *testing.T) {
+func TestEmbedKeyOfTheEnvironmentGoesOnlyToOpenAI(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"provider: openai\n", "sk-env"},

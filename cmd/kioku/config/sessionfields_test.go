@@ -7,7 +7,7 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-func TestTranscriptsAreASourceOnlyWhereSomebodySaysSo(t *testing.T) {
+func TestHasSessionsIsFalseByDefault(t *testing.T) {
 	t.Parallel()
 	c := load(t, write(t, ""))
 	if c.HasSessions() || c.Index.Sessions.DeltaBytes != 100_000 || c.Index.Sessions.DeltaMessages != 50 {
@@ -19,7 +19,7 @@ func TestTranscriptsAreASourceOnlyWhereSomebodySaysSo(t *testing.T) {
 	}
 }
 
-func TestABlockOfOpenClawTurnsTranscriptsOn(t *testing.T) {
+func TestOpenClawBlockTurnsTranscriptsOn(t *testing.T) {
 	t.Parallel()
 	c := load(t, write(t, `{"memorySearch": {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": true},
 		"sync": {"sessions": {"deltaBytes": 100, "deltaMessages": 5, "postCompactionForce": true}}}}`))
@@ -31,7 +31,7 @@ func TestABlockOfOpenClawTurnsTranscriptsOn(t *testing.T) {
 	}
 }
 
-func TestSourcesThatAreNoneAreRefused(t *testing.T) {
+func TestSourcesRefusesUnknownOnes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"sources: [memory, web]\n":               `"web" is no source`,

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func TestTheCauseOfAnInternalErrorIsKeptForItsOwner(t *testing.T) {
+func TestCausesKeepTheCauseOfAnInternalError(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &causes{Handler: slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})}

@@ -11,7 +11,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 )
 
-func TestASharedMemoryThatCannotBeClosedIsAnError(t *testing.T) {
+func TestWithMemoriesReportsASharedMemoryThatCannotBeClosed(t *testing.T) {
 	t.Parallel()
 	workspace, team := t.TempDir(), t.TempDir()
 	for _, dir := range []string{workspace, team} {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestCleanTakesAwayWhatControlsATerminal(t *testing.T) {
+func TestCleanRemovesWhatControlsATerminal(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"plain\ttext\nin two lines":         "plain\ttext\nin two lines",
@@ -26,7 +26,7 @@ func TestCleanTakesAwayWhatControlsATerminal(t *testing.T) {
 	}
 }
 
-func FuzzCleanLeavesNothingForbidden(f *testing.F) {
+func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"", "\x1b[", "\x1b]\x1b]\a", "\u009b\u009c", "\x1b\x1b[31m[31m", "\u202e"} {
 		f.Add(seed)
 	}
@@ -41,7 +41,7 @@ func FuzzCleanLeavesNothingForbidden(f *testing.F) {
 	})
 }
 
-func TestColourIsForTerminalsOnly(t *testing.T) {
+func TestPageHasColoursOnlyForTerminals(t *testing.T) {
 	t.Parallel()
 	p := &Page{color: true}
 	p.Linef("%s and %s", Bold("\x1b[31mloud"), "\x1b[31mplain")
@@ -55,7 +55,7 @@ func TestColourIsForTerminalsOnly(t *testing.T) {
 	}
 }
 
-func TestAMessageStaysOnItsLine(t *testing.T) {
+func TestOneLine(t *testing.T) {
 	t.Parallel()
 	if got := OneLine("a\n  b\x1b[2J\tc "); got != "a b c" {
 		t.Errorf("got %q", got)

@@ -14,7 +14,7 @@ type clock struct{ time.Time }
 
 func (c *clock) now() time.Time { return c.Time }
 
-func TestQuickWorkIsDoneInSilence(t *testing.T) {
+func TestMeterIsSilentDuringQuickWork(t *testing.T) {
 	t.Parallel()
 	for _, terminal := range []bool{false, true} {
 		var out strings.Builder
@@ -30,7 +30,7 @@ func TestQuickWorkIsDoneInSilence(t *testing.T) {
 	}
 }
 
-func TestElsewhereThanOnATerminalALineComesNowAndThen(t *testing.T) {
+func TestMeterWritesALineNowAndThen(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
@@ -46,7 +46,7 @@ func TestElsewhereThanOnATerminalALineComesNowAndThen(t *testing.T) {
 	}
 }
 
-func TestABarTellsWhatTimeIsLeftOnceItIsKnown(t *testing.T) {
+func TestMeterBarTellsTheTimeLeft(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
@@ -84,7 +84,7 @@ func TestABarTellsWhatTimeIsLeftOnceItIsKnown(t *testing.T) {
 	}
 }
 
-func TestElsewhereThanOnATerminalWaitingIsToldToo(t *testing.T) {
+func TestMeterTellsOfWaiting(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
@@ -98,7 +98,7 @@ func TestElsewhereThanOnATerminalWaitingIsToldToo(t *testing.T) {
 	}
 }
 
-func TestOnATerminalABarIsDrawnAndTakenAway(t *testing.T) {
+func TestMeterBarIsDrawnAndRemoved(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{time.Unix(0, 0)}
@@ -115,7 +115,7 @@ func TestOnATerminalABarIsDrawnAndTakenAway(t *testing.T) {
 	}
 }
 
-func TestAMeasurementTellsHowFarItIs(t *testing.T) {
+func TestMeterBenchTellsOfProgress(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{}

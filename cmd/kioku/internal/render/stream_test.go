@@ -31,7 +31,7 @@ var hostile = []string{
 }
 
 // Hazard F04: an escape sequence that is split between two pieces of an answer reaches the terminal no more than a whole one.
-func TestAStreamIsCleanedAsTheWholeTextIs(t *testing.T) {
+func TestStreamCleansLikeTheWholeText(t *testing.T) {
 	t.Parallel()
 	for _, s := range hostile {
 		for size := 1; size <= len(s)+1; size++ {
@@ -42,7 +42,7 @@ func TestAStreamIsCleanedAsTheWholeTextIs(t *testing.T) {
 	}
 }
 
-func TestAStreamShowsPlainTextAtOnce(t *testing.T) {
+func TestStreamReturnsPlainTextAtOnce(t *testing.T) {
 	t.Parallel()
 	var st Stream
 	for _, piece := range []string{"Hel", "lo, ", "世界", " and more\n"} {
@@ -59,7 +59,7 @@ func TestAStreamShowsPlainTextAtOnce(t *testing.T) {
 }
 
 // Hazard F04: whatever the text is and wherever it is cut.
-func FuzzAStreamIsCleanedAsTheWholeTextIs(f *testing.F) {
+func FuzzStream(f *testing.F) {
 	for i, s := range hostile {
 		f.Add(s, i, 2*i+1)
 	}

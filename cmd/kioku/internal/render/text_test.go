@@ -13,7 +13,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-func TestSizesAreWrittenWithThreeDigits(t *testing.T) {
+func TestSizeHasThreeDigits(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 152_345: "152 kB", 999_999: "1 MB", 5_250_000_000: "5.25 GB"} {
 		if got := Size(n); got != want {
@@ -22,7 +22,7 @@ func TestSizesAreWrittenWithThreeDigits(t *testing.T) {
 	}
 }
 
-func TestAProviderThatDoesNotAnswerSaysWhen(t *testing.T) {
+func TestProviderTextNamesTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	p := &kiokuv1.Provider{Provider: "openai", Model: "m", Dims: 3, Error: "refused", RetryAt: timestamppb.New(time.Unix(0, 0))}
 	got := providerText(p)
@@ -35,7 +35,7 @@ func TestAProviderThatDoesNotAnswerSaysWhen(t *testing.T) {
 	}
 }
 
-func TestAStatusIsToldWithoutItsCodeWhereverItStands(t *testing.T) {
+func TestMessageLeavesOutTheCodeOfAStatus(t *testing.T) {
 	t.Parallel()
 	refused := status.Error(codes.InvalidArgument, "query: is empty")
 	for err, want := range map[error]string{
@@ -49,7 +49,7 @@ func TestAStatusIsToldWithoutItsCodeWhereverItStands(t *testing.T) {
 	}
 }
 
-func TestNumbersHaveCommas(t *testing.T) {
+func TestNumberHasCommas(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", -999: "-999"} {
 		if got := Number(n); got != want {

@@ -35,7 +35,7 @@ func pressed(t *testing.T, in io.Reader) []string {
 	}
 }
 
-func TestAPastedTextComesAsOneKeyAndItsLineEndsAsStandIns(t *testing.T) {
+func TestConsoleReadsAPastedTextAsOneKey(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string][]string{
 		"a日\r\n\t\x03\x7f":                              {"a", "日", "\r", "\n", "\t", "\x03", "\x7f"},
@@ -62,7 +62,7 @@ func TestAPastedTextComesAsOneKeyAndItsLineEndsAsStandIns(t *testing.T) {
 	}
 }
 
-func TestAConsoleShowsLineEndsAsArrowsAndSaysItselfWhereTheCursorIs(t *testing.T) {
+func TestConsoleShowsLineEndsAsArrows(t *testing.T) {
 	t.Parallel()
 	var shown bytes.Buffer
 	c := newConsole(strings.NewReader("x"), &shown)
@@ -82,7 +82,7 @@ func TestAConsoleShowsLineEndsAsArrowsAndSaysItselfWhereTheCursorIs(t *testing.T
 	}
 }
 
-func FuzzNoKeyPutsWhatControlsATerminalIntoALine(f *testing.F) {
+func FuzzConsole(f *testing.F) {
 	for _, seed := range hostile {
 		f.Add(seed)
 		f.Add(pasteStart + seed + "\uFDD0\r\n" + pasteEnd)

@@ -25,7 +25,7 @@ func called(name, input, output string, err error) *chat.Result {
 	}
 }
 
-func TestEachEventIsOneLine(t *testing.T) {
+func TestEventIsOneLine(t *testing.T) {
 	t.Parallel()
 	recalled := &sidecar.Prompt{}
 	recalled.Recalled = []prompt.Memory{
@@ -59,7 +59,7 @@ func TestEachEventIsOneLine(t *testing.T) {
 }
 
 // Hazard F04: what a model, a tool or a note says stays on its line, short and without control of the terminal.
-func TestALineAboutACallIsShortAndHarmless(t *testing.T) {
+func TestToolLineIsShortAndClean(t *testing.T) {
 	t.Parallel()
 	long, _ := json.Marshal(map[string]string{"text": strings.Repeat("long\n\x1b[2J\u202e", 500), "b\x1b[31m": "x"})
 	for _, r := range []*chat.Result{
@@ -75,7 +75,7 @@ func TestALineAboutACallIsShortAndHarmless(t *testing.T) {
 	}
 }
 
-func TestACallEndsTheLineOfTheAnswerBeforeIt(t *testing.T) {
+func TestEventOfACallEndsTheLineOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	v, screen := seen()
 	v.event(chat.Event{Text: "Let me look."})

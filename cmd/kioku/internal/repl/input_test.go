@@ -31,7 +31,7 @@ func texts(t *testing.T, in string) []string {
 	}
 }
 
-func TestABackslashAtTheEndOfALineContinuesIt(t *testing.T) {
+func TestReadTextContinuesAfterABackslash(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string][]string{
 		"one\ntwo\n":            {"one", "two"},
@@ -49,7 +49,7 @@ func TestABackslashAtTheEndOfALineContinuesIt(t *testing.T) {
 	}
 }
 
-func TestALineThatCannotBeTakenIsRefusedWithItsWholeMessageAndTheNextOneIsRead(t *testing.T) {
+func TestReadTextRefusesALineAndReadsTheNext(t *testing.T) {
 	t.Parallel()
 	fits, long := strings.Repeat("y", render.MaxTextBytes), strings.Repeat("x", render.MaxTextBytes+1)
 	for in, want := range map[string]struct{ refusal, next string }{
@@ -73,7 +73,7 @@ func TestALineThatCannotBeTakenIsRefusedWithItsWholeMessageAndTheNextOneIsRead(t
 	}
 }
 
-func TestARefusedLineAtTheEndIsToldAndLittleOfItIsKept(t *testing.T) {
+func TestReadTextReportsARefusedLastLine(t *testing.T) {
 	t.Parallel()
 	lines := &plainLines{in: strings.NewReader("bad \xff\\")}
 	for _, want := range []string{"line 1 of standard input is not valid UTF-8", "EOF", "EOF"} {
@@ -95,7 +95,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWaitingForALineEndsWithItsContext(t *testing.T) {
+func TestReadTextEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	r, _ := io.Pipe()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -114,7 +114,7 @@ func (g *given) ReadLine(context.Context, string) (string, error) {
 	return next.text, next.err
 }
 
-func TestAGivenUpContinuationCountsAsWritten(t *testing.T) {
+func TestReadTextReturnsACanceledContinuation(t *testing.T) {
 	t.Parallel()
 	in := &given{{text: `first\`}, {err: readline.ErrInterrupt}}
 	if text, err := readText(t.Context(), in); text == "" || !errors.Is(err, readline.ErrInterrupt) {

@@ -14,7 +14,7 @@ import (
 	"kioku/agent/session"
 )
 
-func TestASecondCtrlCEndsAChatThatDoesNotHeedTheFirst(t *testing.T) {
+func TestAttendExitsAtTheSecondInterrupt(t *testing.T) {
 	t.Parallel()
 	if folder := os.Getenv("KIOKU_TEST_STUBBORN"); folder != "" {
 		beStubborn(t, folder)

@@ -15,7 +15,7 @@ func seen() (*view, *bytes.Buffer) {
 	return &view{out: &screen, notes: &screen}, &screen
 }
 
-func TestNotesStandOnLinesOfTheirOwn(t *testing.T) {
+func TestViewNotesAreLinesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	v, screen := seen()
 	v.note("before")
@@ -44,7 +44,7 @@ var hostile = []string{
 }
 
 // Hazard F04: neither an answer in pieces nor a note can send the terminal anything but text.
-func TestAViewLetsNothingControlTheTerminal(t *testing.T) {
+func TestViewLetsNothingControlTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, s := range hostile {
 		v, screen := seen()
@@ -65,7 +65,7 @@ func TestAViewLetsNothingControlTheTerminal(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotForTheUserIsNotShown(t *testing.T) {
+func TestViewHidesASilentAnswer(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
 		"NO_REPLY":                      "",
@@ -98,7 +98,7 @@ func TestAnAnswerThatIsNotForTheUserIsNotShown(t *testing.T) {
 	}
 }
 
-func FuzzWhatIsForTheUserIsShownWhole(f *testing.F) {
+func FuzzViewShowsAnswersWhole(f *testing.F) {
 	f.Add("NO_REPLY", "x")
 	f.Add("NO_", "REPLYING")
 	f.Add("a NO_", "REPLY b")

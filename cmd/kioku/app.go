@@ -17,7 +17,7 @@ type app struct {
 	render.Output
 	stdin io.Reader
 	dir   string
-	// signals end the command; nil where nobody sends any.
+	// signals end the command; nil in tests that send none.
 	signals chan<- os.Signal
 
 	// flags are the settings on the command line.
@@ -26,7 +26,7 @@ type app struct {
 	noDaemon   bool
 	readOnly   bool
 
-	// started says that the arguments were accepted: later errors are no misuse.
+	// started is true once the arguments were accepted; later errors are not misuse.
 	started bool
 	conf    *config.Config
 }
@@ -48,7 +48,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.report(ctx, err)
 }
 
-// checkArgs returns a misuse for an argument that is no text, which nothing can be asked or written with.
+// checkArgs returns a misuse if an argument is not valid UTF-8.
 func checkArgs(args []string) error {
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
@@ -58,12 +58,12 @@ func checkArgs(args []string) error {
 	return nil
 }
 
-// sources are where the settings of this run come from.
+// sources returns where the settings of this run come from.
 func (a *app) sources() config.Sources {
 	return config.Sources{File: a.configFile, Env: a.Env, Flags: a.flags, Dir: a.dir}
 }
 
-// config returns the settings; the first call reads them and tells what has no effect.
+// config returns the settings. The first call reads them and reports settings that have no effect.
 func (a *app) config() (*config.Config, error) {
 	if a.conf != nil {
 		return a.conf, nil

@@ -37,7 +37,7 @@ func (a *app) appendCmd() *cobra.Command {
 	return cmd
 }
 
-// argumentText is the text of the arguments, or of standard input.
+// argumentText returns the arguments as one text, or the text of standard input.
 func (a *app) argumentText(args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, " "), nil

@@ -25,7 +25,7 @@ func (a *app) benchCmd() *cobra.Command {
 	return cmd
 }
 
-// retrieval is what the flags of bench retrieval ask for.
+// retrieval contains the flags of bench retrieval.
 type retrieval struct {
 	compare, by, granularities []string
 	out                        string
@@ -60,7 +60,7 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 	return cmd
 }
 
-// check refuses what cannot be measured.
+// check returns a misuse for flags that cannot be measured.
 func (r retrieval) check() error {
 	for _, by := range r.by {
 		if !slices.Contains(bench.Groupings(), by) {
@@ -84,7 +84,7 @@ func (r retrieval) check() error {
 	return nil
 }
 
-// checkCompare trims the providers to compare, and refuses lists of which one figure would be missing or mistaken.
+// checkCompare trims the names of the providers to compare, and refuses empty and repeated names.
 func (a *app) checkCompare(r *retrieval) error {
 	if slices.ContainsFunc(a.flags, func(f config.Flag) bool { return f.Key == "provider" }) {
 		return render.Misuse("--compare names the providers; leave --provider away")
@@ -146,8 +146,8 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 	return a.Show(p)
 }
 
-// offTopicSet loads the set of --off-topic, nil for none. The notes of a set answer its questions, so that it may not be
-// one of those measured.
+// offTopicSet loads the set of --off-topic, nil for none. It refuses a set that is itself measured, because the notes of a
+// set answer its questions.
 func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, error) {
 	if folder == "" {
 		return nil, nil
@@ -213,7 +213,7 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 	return runs, nil
 }
 
-// benchEngine opens a provider and says how workspaces are opened with it: by the settings, but for the folders.
+// benchEngine opens a provider and returns the options with which workspaces are opened: the settings without the folders.
 func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, bench.Run, error) {
 	settings := *conf
 	settings.State = os.TempDir()

@@ -73,8 +73,7 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 	return err
 }
 
-// checkPlaces returns an error that begins with file and line where a case expects a place that is not in the memory, and
-// so can never be found.
+// checkPlaces returns an error that begins with file and line if a case expects a place that is not in the memory.
 func checkPlaces(ctx context.Context, c *connect.Client, file string, cases []bench.Case) error {
 	for _, q := range cases {
 		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: q.Path, From: 1, Lines: 1})

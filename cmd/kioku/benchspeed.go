@@ -18,7 +18,7 @@ import (
 // defaultSizes let a run end within ten minutes on two cores.
 const defaultSizes = "1k,10k,100k"
 
-// speedRun is what the flags of bench speed ask for.
+// speedRun contains the flags of bench speed.
 type speedRun struct {
 	sizes    string
 	only     []string
@@ -45,7 +45,7 @@ func (a *app) benchSpeedCmd() *cobra.Command {
 	return cmd
 }
 
-// benchSpeed measures benches. The rows that were measured are shown also where the run ends early.
+// benchSpeed measures benches. If the run ends early, it shows the rows that were measured.
 func (a *app) benchSpeed(ctx context.Context, r speedRun, benches []speed.Bench) error {
 	opt, benches, err := a.speedOptions(r, benches)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *app) benchSpeed(ctx context.Context, r speedRun, benches []speed.Bench)
 	return errors.Join(a.showSpeed(r, results), err)
 }
 
-// speedOptions refuses, before minutes were spent, what cannot be measured or written.
+// speedOptions checks the flags before the run, which takes minutes.
 func (a *app) speedOptions(r speedRun, benches []speed.Bench) (speed.Options, []speed.Bench, error) {
 	if r.markdown && a.JSON {
 		return speed.Options{}, nil, render.Misuse("--markdown and --json exclude each other")
@@ -130,7 +130,7 @@ func (a *app) plotSpeed(path string, results []speed.Result) error {
 	return nil
 }
 
-// tellHeld tells how many goals are held.
+// tellHeld reports how many goals are held.
 func (a *app) tellHeld(results []speed.Result) {
 	missed := 0
 	for _, r := range results {

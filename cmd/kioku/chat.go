@@ -21,7 +21,7 @@ import (
 	"kioku/llm"
 )
 
-// chatFlags are those of kioku chat.
+// chatFlags are the flags of kioku chat.
 type chatFlags struct {
 	echo, fresh, resume bool
 	session, channel    string
@@ -95,7 +95,7 @@ func (f chatFlags) check(readOnly bool) error {
 	return nil
 }
 
-// chatSetup is what a chat is made of.
+// chatSetup contains the settings and the model of a chat.
 type chatSetup struct {
 	chatFlags
 	conf  *config.Config
@@ -103,7 +103,7 @@ type chatSetup struct {
 	turn  sidecar.Turn
 }
 
-// chatSetup reads the settings, or says how to get a model.
+// chatSetup reads the settings and opens the model. If none is configured, the error says how to get one.
 func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 	conf, err := a.config()
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 	return s, err
 }
 
-// chat runs a chat, over a daemon or over an index that it keeps in step itself.
+// chat runs a chat with a daemon, or with an index that it keeps up to date itself.
 func (a *app) chat(ctx context.Context, s chatSetup) error {
 	k, err := a.connector()
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories) er
 	})
 }
 
-// chatTools are those of some names; state is the agent's folder in the state folder.
+// chatTools returns the tools with these names; state is the agent's folder in the state folder.
 func chatTools(m *connect.Memories, state string, names []string, now func() time.Time) (chat.Tools, error) {
 	var all []chat.Tools
 	for _, name := range names {

@@ -16,7 +16,7 @@ func (a *app) configCmd() *cobra.Command {
 	return cmd
 }
 
-// completeKey offers the keys of all settings.
+// completeKey completes the keys of settings.
 func completeKey(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -25,10 +25,10 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// demo shows a whole life of the service on a folder of examples.
+// demo indexes, serves and searches a folder of examples.
 type demo struct {
 	app *app
-	// now is when the questions are asked, so that the ages of the example notes stay what they are.
+	// now is the day on which the questions are asked; it is fixed so that the ages of the example notes stay the same.
 	now string
 }
 
@@ -46,9 +46,9 @@ func (a *app) demoCmd() *cobra.Command {
 	return cmd
 }
 
-// demo runs in a state folder of its own, with the settings of the command line alone.
+// demo runs in a temporary state folder with only the settings of the command line.
 func (a *app) demo(ctx context.Context, questions, now string) error {
-	// Where the reader of stdout goes away, what was started still has to be cleaned up.
+	// If the reader of stdout goes away, the daemon and the folder must still be cleaned up.
 	signal.Ignore(syscall.SIGPIPE)
 	a.configFile, a.noDaemon = os.DevNull, true
 	a.Env = slices.DeleteFunc(slices.Clone(a.Env), func(e string) bool { return strings.HasPrefix(e, "KIOKU_") })
@@ -141,7 +141,7 @@ func (d *demo) ask(ctx context.Context, service kiokuv1.MemoryServiceClient, add
 	return d.app.Show(p)
 }
 
-// grpcurl is the command line that asks the same.
+// grpcurl returns the command line that sends the same request.
 func grpcurl(address string, req *kiokuv1.MemorySearchRequest) (string, error) {
 	text, err := protojson.Marshal(req)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	exitError    = 1
 	exitUsage    = 2
 	exitDegraded = 3
-	// exitInterrupted is that of a command that SIGINT ended, as shells tell it.
+	// exitInterrupted is the exit code of a command that SIGINT ended, as shells report it.
 	exitInterrupted = 130
 )
 
@@ -37,7 +37,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	return code
 }
 
-// interruptCode is the exit code of a command whose context ended.
+// interruptCode returns the exit code of a command whose context ended.
 func interruptCode(ctx context.Context) int {
 	var by signalled
 	if errors.As(context.Cause(ctx), &by) {

@@ -14,9 +14,9 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// indexReport is what kioku index --json writes; scripts read it.
+// indexReport is the output of kioku index --json, which scripts read.
 type indexReport struct {
-	// Files and Chunks are all that the index holds now, Skipped the files it leaves out.
+	// Files and Chunks count what the index contains now, Skipped the files that it leaves out.
 	Files  int32 `json:"files"`
 	Chunks int32 `json:"chunks"`
 	// Embedded counts the texts that a provider embedded in this run.
@@ -71,7 +71,7 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 	return nil
 }
 
-// unread are the folders and files that the system did not let be read, other than those that are left out by rule.
+// unread returns the folders and files that the system did not allow to read, without the files that are skipped by rule.
 func unread(st *kiokuv1.StatusResponse) []string {
 	lost := slices.Clone(st.GetUnavailable())
 	for _, f := range st.GetSkipped() {

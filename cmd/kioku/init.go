@@ -13,7 +13,7 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-// made is what kioku init writes with --json.
+// made is the output of kioku init --json.
 type made struct {
 	Workspace string   `json:"workspace"`
 	Created   []string `json:"created"`
@@ -38,7 +38,7 @@ func (a *app) initCmd() *cobra.Command {
 	}
 }
 
-// initFolder is the folder to make, absolute.
+// initFolder returns the absolute path of the folder to create.
 func (a *app) initFolder(args []string) (string, error) {
 	dir := a.dir
 	if len(args) == 1 {
@@ -54,7 +54,7 @@ func (a *app) initFolder(args []string) (string, error) {
 	return dir, nil
 }
 
-// makeWorkspace makes what is missing, for its owner's eyes, and returns what it made.
+// makeWorkspace creates what is missing, readable for its owner only, and returns what it created.
 func makeWorkspace(dir string) ([]string, error) {
 	created := []string{}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -78,7 +78,7 @@ func makeWorkspace(dir string) ([]string, error) {
 	return created, nil
 }
 
-// writeNew writes a file that is not there yet; one that is, it leaves alone and returns false.
+// writeNew writes a file that does not exist yet. If it exists, writeNew returns false.
 func writeNew(path, text string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -113,7 +113,7 @@ func (a *app) tellMade(m made) error {
 	return a.Show(p)
 }
 
-// shellQuote makes a text one word of a shell's command line.
+// shellQuote quotes a text as one word of a shell command.
 func shellQuote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+") == "" {
 		return s

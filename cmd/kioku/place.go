@@ -9,16 +9,16 @@ import (
 )
 
 var (
-	// citation is a place as search results write it, "path#L3-L9"; the lines and the end may be missing.
+	// citation matches a citation of a search result, "path#L3-L9" or "path#L3".
 	citation = regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
-	// mistaken is a memory file with something behind it that names no lines.
+	// mistaken matches the path of a memory file followed by something that is no line number.
 	mistaken = regexp.MustCompile(`(?i)^(.+?\.(?:md|jsonl))([:#].*)$`)
-	// memoryFile is a path that ends as memory files do, whatever it holds before.
+	// memoryFile matches a path that ends like a memory file.
 	memoryFile = regexp.MustCompile(`(?i)\.(?:md|jsonl)$`)
 )
 
-// parsePlace reads path, path:from, path:from:count or a citation. What is not given is 0; a colon that no number
-// follows belongs to the path, unless the path of a memory file ends before it.
+// parsePlace parses path, path:from, path:from:count or a citation. A number that is not given is 0. A colon without a
+// number after it belongs to the path, unless the text before it is the path of a memory file.
 func parsePlace(s string) (path string, from, count int32, err error) {
 	if m := citation.FindStringSubmatch(s); m != nil {
 		from, err = lineNumber(m[2])
@@ -45,7 +45,7 @@ func parsePlace(s string) (path string, from, count int32, err error) {
 	return path, from, count, err
 }
 
-// checkPath returns a misuse where what follows the path of a memory file should have been lines.
+// checkPath returns a misuse if the path of a memory file is followed by something that is no line number.
 func checkPath(path string) error {
 	m := mistaken.FindStringSubmatch(path)
 	if m == nil || memoryFile.MatchString(path) {

@@ -20,7 +20,7 @@ import (
 	"kioku/server"
 )
 
-// promptFlags are those of kioku prompt.
+// promptFlags are the flags of kioku prompt.
 type promptFlags struct {
 	channel, mode, now             string
 	group, cacheFriendly, noRecall bool
@@ -64,7 +64,7 @@ func (a *app) promptCmd() *cobra.Command {
 	return cmd
 }
 
-// turn is what the flags ask for, without the message.
+// turn returns the turn that the flags describe, without its message.
 func (f *promptFlags) turn(cmd *cobra.Command, conf *config.Config) (sidecar.Turn, error) {
 	t := sidecar.Turn{
 		Mode: bootstrap.Mode(f.mode), Channel: f.channel, Model: conf.LLM.Model, Shared: conf.SharedAgents, Budget: f.budget,
@@ -93,7 +93,7 @@ func (f *promptFlags) turn(cmd *cobra.Command, conf *config.Config) (sidecar.Tur
 	return t, err
 }
 
-// momentOf reads a time of RFC 3339, or a day, which means its noon; an empty text is the zero time.
+// momentOf parses a time of RFC 3339 or a day, which means its noon. An empty text is the zero time.
 func momentOf(text string, zone *time.Location) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -131,8 +131,8 @@ func (a *app) prompt(ctx context.Context, conf *config.Config, turn sidecar.Turn
 	return k.WithMemories(ctx, connect.ToRead, turn.Shared, show)
 }
 
-// showPrompt writes a prompt to stdout, and to stderr what it is made of. A terminal is shown what is safe for it, a program
-// gets every byte.
+// showPrompt writes a prompt to stdout and a report on its parts to stderr. Control characters are removed only for a
+// terminal.
 func (a *app) showPrompt(made sidecar.Prompt) error {
 	var err error
 	switch {
@@ -157,8 +157,7 @@ func (a *app) showPrompt(made sidecar.Prompt) error {
 	return nil
 }
 
-// promptAnswer returns a prompt as the agent service answers with it. It leaves out how long searches took, so that the same
-// prompt is the same JSON.
+// promptAnswer returns a prompt as the agent service returns it, but without durations, so that equal prompts are equal JSON.
 func promptAnswer(made sidecar.Prompt) *kiokuv1.AssemblePromptResponse {
 	answer := server.PromptResponse(made, func(s recall.Search) string {
 		if s.Err == nil {

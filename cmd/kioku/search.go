@@ -12,7 +12,7 @@ import (
 	"kioku/search"
 )
 
-// question is what the flags of search and explain ask for.
+// question contains the flags of search and explain.
 type question struct {
 	maxResults        int32
 	minScore          float64
@@ -39,7 +39,7 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 where the answer is degraded")
 }
 
-// prepare checks what the service would not tell as well, and reads days that are written in words.
+// prepare checks the number of results and turns months, today and yesterday into days.
 func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err := checkResults(cmd); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	return nil
 }
 
-// checkResults refuses a number of results that means nothing.
+// checkResults returns a misuse for a number of results that is out of range.
 func checkResults(cmd *cobra.Command) error {
 	f := cmd.Flags()
 	if f.Changed("max-results") && f.Changed("top") {
@@ -71,7 +71,7 @@ func checkResults(cmd *cobra.Command) error {
 	return nil
 }
 
-// request is the question as the service takes it; unset flags leave the service its defaults.
+// request returns the request for a query. For flags that are not set the service uses its defaults.
 func (q *question) request(cmd *cobra.Command, agent, text string) *kiokuv1.MemorySearchRequest {
 	r := &kiokuv1.MemorySearchRequest{
 		Agent: agent, Query: text, MaxResults: q.maxResults, Sources: q.sources, PathPrefix: q.pathPrefix,

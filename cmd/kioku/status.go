@@ -40,12 +40,12 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	p := a.Page()
 	p.Status(st, time.Now())
 	if checked != nil {
-		p.Linef("%-10s every file was read; %s changed", "checked", render.Count(checked.GetFilesDone(), "file"))
+		p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFilesDone(), "file"))
 	}
 	return a.Show(p)
 }
 
-// check brings the index in step; a deep check reads every file, and its outcome is returned.
+// check syncs the index. If deep is true, it reads every file and returns the result.
 func (a *app) check(ctx context.Context, c *connect.Client, deep bool) (*kiokuv1.Progress, error) {
 	switch {
 	case !deep:

@@ -34,7 +34,7 @@ func (a *app) watch(ctx context.Context, c *connect.Client) error {
 	if err != nil {
 		return err
 	}
-	// The header tells that from now on no event is missed.
+	// Once the header arrives, no event is missed.
 	if _, err := events.Header(); err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// causes is a log handler that keeps the cause of a failed call instead of writing it. The service tells callers no
-// more than "internal error"; the one who runs it in their own process may know.
+// causes is a log handler that keeps the cause of a failed call instead of writing it. The service returns only "internal
+// error" to callers; a command that runs the service in its own process may show the cause.
 type causes struct {
 	slog.Handler
 
@@ -19,7 +19,7 @@ type causes struct {
 	last string // guarded by mu
 }
 
-// Enabled is true for errors whatever the level, so that a cause is not missed.
+// Enabled reports whether a level is written; errors always are, so that no cause is missed.
 func (c *causes) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelError || c.Handler.Enabled(ctx, l)
 }
@@ -40,8 +40,7 @@ func (c *causes) Handle(ctx context.Context, r slog.Record) error {
 	return nil
 }
 
-// cause returns what was behind an error of a call that this process answered itself: of one that nobody foresaw, and
-// of a provider that gave no answer.
+// cause returns the logged cause of an internal or unavailable error, and any other error unchanged.
 func (c *causes) cause(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

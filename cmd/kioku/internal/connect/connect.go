@@ -1,5 +1,5 @@
-// Package connect finds the memory that a command asks: the daemon that answers on the socket of the state folder, else the
-// same handlers in this process, over an index that it opens itself.
+// Package connect connects a command to a memory: through the daemon that listens on the socket of the state folder, else
+// through the same handlers in this process, over an index that it opens.
 package connect
 
 import (
@@ -29,46 +29,46 @@ type Connector struct {
 	Out  *render.Output
 	// Flags are the settings on the command line.
 	Flags []config.Flag
-	// NoDaemon never asks a daemon, and ReadOnly reads the index as it stands and writes nothing.
+	// NoDaemon never uses a daemon. ReadOnly reads the index as it is and writes nothing.
 	NoDaemon, ReadOnly bool
 	Version            string
 }
 
-// Client talks to the service about one agent, whoever runs it.
+// Client calls the service for one agent, in a daemon or in this process.
 type Client struct {
 	kiokuv1.MemoryServiceClient
 	from  *Connector
 	Agent string
-	// Memory is nil where a daemon answers.
+	// Memory is nil if a daemon answers.
 	Memory *kioku.Memory
-	// Workspace that the memory is of.
+	// Workspace is the folder of the memory.
 	Workspace string
-	// ReadOnly says that the index of memory is read as it stands; notes can be added where another process owns it.
+	// ReadOnly is true if the index is read as it is. If another process owns it, notes can still be added.
 	ReadOnly bool
-	// Cause returns what is behind an error of a call, as far as this process knows.
+	// Cause returns the cause of an error of a call as far as this process knows it.
 	Cause func(error) error
 	close func() error
 }
 
-// Need is what a command does to an index.
+// Need says what a command does with an index.
 type Need int
 
 const (
 	ToRead Need = iota
-	// ToAppend adds notes, which needs no index of one's own.
+	// ToAppend adds notes, which does not need the lock of the index.
 	ToAppend
 	ToWrite
-	// ToTakeOver writes, and may take the index from another folder.
+	// ToTakeOver writes, and may give the index of another folder to this one.
 	ToTakeOver
-	// ToWriteNow writes, and does not wait for another owner.
+	// ToWriteNow writes, and does not wait for another owner of the index.
 	ToWriteNow
 )
 
-// lockWait bounds waiting for an index that another process owns.
+// lockWait is how long to wait for an index that another process owns.
 const lockWait = 5 * time.Second
 
-// connect returns a client of the daemon that serves the agent, else of this process, over an index that it opens. An
-// index that another process owns can still be read, and notes be added.
+// connect returns a client of the daemon that serves the agent, else a client over an index that this process opens. If
+// another process owns the index, the client can only read it and add notes.
 func (k *Connector) connect(ctx context.Context, n Need) (*Client, error) {
 	return k.connectTo(ctx, k.Conf.Agent, n)
 }
@@ -103,7 +103,7 @@ func (k *Connector) connectTo(ctx context.Context, agent string, n Need) (*Clien
 	return c, nil
 }
 
-// Improve gives a client that reads the index of another process an own one, or the daemon, as soon as there is one.
+// Improve reconnects a client that reads the index of another process: to the index once it is free, or to a daemon.
 func (c *Client) Improve(ctx context.Context) error {
 	if !c.ReadOnly || c.from.ReadOnly {
 		return nil
@@ -120,8 +120,8 @@ func (c *Client) Improve(ctx context.Context) error {
 	return old()
 }
 
-// own opens the index for writing, or returns a client of a daemon that has taken it meanwhile. Who has to write waits
-// for another owner, at most lockWait, and all others until that of another can be read.
+// own opens the index for writing, or returns a client of a daemon that has opened it meanwhile. While another process owns
+// the index, own waits for at most lockWait; a need that can do with reading only waits until the index can be read.
 func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Client, error) {
 	end := time.Now().Add(lockWait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
@@ -129,7 +129,7 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 		if !errors.Is(err, memory.ErrLocked) {
 			return c, err
 		}
-		// The owner may be a daemon that listens only now.
+		// The owner may be a daemon that has only just begun to listen.
 		if c, again := k.daemon(ctx, place.Agent); c != nil || again != nil {
 			return c, again
 		}
@@ -137,7 +137,7 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 			return nil, err
 		}
 		if n <= ToAppend {
-			// That fails only while the owner makes the index.
+			// This fails only while the owner creates the index.
 			if c, reading := k.open(ctx, place, true); reading == nil {
 				if n == ToRead {
 					k.Out.Notice("%v; reading it as it stands", err)
@@ -149,7 +149,7 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 			return nil, fmt.Errorf("%w; wait for it, or end it and run kioku serve, which many commands may ask at once", err)
 		}
 		select {
-		// Those who wait together do not come back together.
+		// Jitter keeps processes that wait together from retrying together.
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -157,8 +157,8 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 	}
 }
 
-// readable reports whether an index that could not be opened for writing may be read still: another process owns it, or
-// this user may not write.
+// readable reports whether an index that could not be opened for writing may still be readable: another process owns it,
+// or this user may not write.
 func readable(err error) bool {
 	return errors.Is(err, memory.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
@@ -196,7 +196,7 @@ func (k *Connector) open(ctx context.Context, place config.Place, readOnly bool)
 	}, nil
 }
 
-// QuietLevel is the log level of a command: what people did not ask for stays away unless it is a warning.
+// QuietLevel returns the log level of a command: the configured one, else warn.
 func QuietLevel(conf *config.Config) slog.Level {
 	if conf.Explicit("logLevel") {
 		return conf.LogLevel
@@ -204,7 +204,7 @@ func QuietLevel(conf *config.Config) slog.Level {
 	return slog.LevelWarn
 }
 
-// SameFolder reports whether two paths are one folder.
+// SameFolder reports whether two paths name the same folder.
 func SameFolder(one, other string) bool {
 	a, errA := os.Stat(one)
 	b, errB := os.Stat(other)
@@ -214,9 +214,9 @@ func SameFolder(one, other string) bool {
 	return os.SameFile(a, b)
 }
 
-// Freshen brings the index in step with the folder before a question, unless a daemon does that all the time or the
-// index is read as it stands. What only kioku index does, which may take long and cost embeddings, is left undone and
-// told. An index that cannot be brought up to date still answers.
+// Freshen syncs the index before a query, unless a daemon keeps it in sync or the index is read as it is. It never rebuilds
+// the index, which may take long and cost embeddings, but reports that kioku index would. If the sync fails, Freshen
+// reports it, and the index still answers.
 func (c *Client) Freshen(ctx context.Context) error {
 	if c.Memory == nil || c.ReadOnly {
 		return nil
@@ -234,7 +234,7 @@ func (c *Client) Freshen(ctx context.Context) error {
 	return nil
 }
 
-// Watching runs f while the index follows the folder, unless a daemon does that or nothing may be written.
+// Watching runs f while it keeps the index in sync, unless a daemon does that or nothing may be written.
 func (c *Client) Watching(ctx context.Context, f func(context.Context) error) error {
 	if c.Memory == nil || c.ReadOnly {
 		return f(ctx)
@@ -250,7 +250,7 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 	return err
 }
 
-// With connects, and closes what f leaves behind.
+// With runs f with a client and closes the client.
 func (k *Connector) With(ctx context.Context, n Need, f func(*Client) error) error {
 	c, err := k.connect(ctx, n)
 	if err != nil {

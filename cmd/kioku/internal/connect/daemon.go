@@ -20,10 +20,11 @@ import (
 	"kioku/server"
 )
 
-// DaemonWait bounds the first question to a daemon: one that accepts but does not answer must not hang a command.
+// DaemonWait is the time limit of the first call to a daemon: a daemon that accepts but does not answer must not hang a
+// command.
 const DaemonWait = 5 * time.Second
 
-// SocketPath is where the daemon of these settings listens.
+// SocketPath returns the unix socket of the daemon.
 func SocketPath(conf *config.Config) (string, error) {
 	if conf.Socket != "" {
 		return conf.Socket, nil
@@ -35,8 +36,8 @@ func SocketPath(conf *config.Config) (string, error) {
 	return server.SocketPath(state), nil
 }
 
-// daemon returns a client of the daemon, nil where none answers or it does not serve the agent. It returns an error
-// where the daemon serves another folder than the one asked for.
+// daemon returns a client of the daemon, or nil if none answers or it does not serve the agent. It returns an error if the
+// daemon serves the agent from another folder than the one that was named.
 func (k *Connector) daemon(ctx context.Context, agent string) (*Client, error) {
 	if k.NoDaemon || k.ReadOnly {
 		return nil, nil
@@ -83,7 +84,7 @@ func dialUnix(socket string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// serves asks the daemon whether it serves the agent, from the folder that was named if one was.
+// serves reports whether the daemon serves the agent, from the named folder if one was named.
 func (k *Connector) serves(ctx context.Context, c *Client, socket string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, DaemonWait)
 	defer cancel()
@@ -113,7 +114,7 @@ func (k *Connector) serves(ctx context.Context, c *Client, socket string) (bool,
 		"or use another --state", c.Agent, served, filepath.Clean(place.Workspace))
 }
 
-// tellIgnored says which flags are the daemon's own to decide.
+// tellIgnored reports the flags that have no effect because the daemon has settings of its own.
 func (k *Connector) tellIgnored() {
 	var ignored []string
 	for _, f := range k.Flags {

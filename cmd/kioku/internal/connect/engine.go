@@ -12,7 +12,7 @@ import (
 	"kioku/store/vector"
 )
 
-// Engine turns the settings of one agent into what its memory is opened with.
+// Engine returns the options with which the memory of one agent is opened.
 func Engine(conf *config.Config, place config.Place, embedder *embed.Client, log *slog.Logger) (kioku.Options, error) {
 	state, err := conf.StateDir()
 	if err != nil {
@@ -35,7 +35,7 @@ func Engine(conf *config.Config, place config.Place, embedder *embed.Client, log
 	}, nil
 }
 
-// spoken reads a line of a transcript; its day is that of a time zone.
+// spoken returns a reader of transcript lines that gives their days in a time zone.
 func spoken(zone *time.Location) func(line []byte) (text, day string) {
 	return func(line []byte) (text, day string) {
 		text, at := session.Spoken(line)
@@ -46,12 +46,12 @@ func spoken(zone *time.Location) func(line []byte) (text, day string) {
 	}
 }
 
-// ClockOf is the clock of the configured time zone.
+// ClockOf returns the clock of the configured time zone.
 func ClockOf(conf *config.Config) func() time.Time {
 	return func() time.Time { return time.Now().In(conf.Location) }
 }
 
-// Ranking is the settings of searches.
+// Ranking returns the settings of searches.
 func Ranking(conf *config.Config) search.Options {
 	opt := conf.Search
 	opt.Now = ClockOf(conf)

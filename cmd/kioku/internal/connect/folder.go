@@ -9,8 +9,8 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-// otherFolder returns the folder that the index at an agent's place was made from, where that is not the agent's and
-// exists still; else it is empty. An index that cannot be asked is left to Open, which tells of it.
+// otherFolder returns the folder from which an agent's index was made if that is not the agent's folder and still exists,
+// else "". If the index cannot be read, it returns "" too, and Open reports why.
 func otherFolder(ctx context.Context, conf *config.Config, place config.Place) string {
 	state, err := conf.StateDir()
 	if err != nil {
@@ -28,7 +28,7 @@ func otherFolder(ctx context.Context, conf *config.Config, place config.Place) s
 	return held
 }
 
-// CheckFolder keeps a command about one folder from emptying the index of another; kioku index alone may do that.
+// CheckFolder returns an error if the index belongs to another folder, which a sync would empty. Only kioku index may.
 func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n Need) error {
 	if n == ToTakeOver {
 		return nil

@@ -12,17 +12,17 @@ import (
 	"kioku/cmd/kioku/internal/render"
 )
 
-// Memories are those that a command uses: its agent's own, and those that are searched beside it.
+// Memories are the memories that a command uses: that of its agent and the shared ones of other agents.
 type Memories struct {
 	Own *Client
-	// Place is the agent's, as far as it is known here; its folder is the one that the memory is of.
+	// Place of the agent as far as it is known here. Its workspace is the folder of the memory.
 	Place  config.Place
 	beside map[string]sidecar.Memory
-	// others are the clients of beside, which are closed with it.
+	// others are the clients of beside, to be closed.
 	others []*Client
 }
 
-// Of returns the memory of an agent; one that the command has not connected to answers with an error.
+// Of returns the memory of an agent. The memory of an agent to which the command has not connected returns errors.
 func (m *Memories) Of(id string) sidecar.Memory {
 	if m.Own != nil && id == m.Own.Agent {
 		return m.Own.Remember()
@@ -33,24 +33,24 @@ func (m *Memories) Of(id string) sidecar.Memory {
 	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, agent.ErrNotFound)}
 }
 
-// Remember returns the client that tools and sidecars use.
+// Remember returns the client for tools and sidecars.
 func (c *Client) Remember() *agent.Client { return agent.New(c, agent.Options{Agent: c.Agent}) }
 
-// noMemory stands for a memory that cannot be reached.
+// noMemory replaces a memory that cannot be reached.
 type noMemory struct{ err error }
 
-// Search returns why there is none.
+// Search returns the error.
 func (n noMemory) Search(context.Context, agent.Query) (agent.Answer, error) {
 	return agent.Answer{}, n.err
 }
 
-// Append returns why there is none.
+// Append returns the error.
 func (n noMemory) Append(context.Context, agent.Note) (agent.Appended, error) {
 	return agent.Appended{}, n.err
 }
 
-// WithMemories connects to the memory of the command's agent and to those of shared, brings their indexes in step, and
-// closes what f leaves behind. A shared one that cannot be opened is told of, and fails when it is searched.
+// WithMemories connects to the memory of the command's agent and to those of the shared agents, syncs their indexes, runs
+// f, and closes them. It reports a shared memory that cannot be opened; searches of that memory fail.
 func (k *Connector) WithMemories(ctx context.Context, n Need, shared []string, f func(*Memories) error) error {
 	return k.With(ctx, n, func(own *Client) error {
 		place, err := k.placeOf(own)
@@ -85,7 +85,7 @@ func (k *Connector) addShared(ctx context.Context, m *Memories, agents []string)
 	return nil
 }
 
-// closeOthers closes all memories but the own one.
+// closeOthers closes the memories of other agents.
 func (m *Memories) closeOthers() error {
 	var errs []error
 	for _, c := range m.others {
@@ -96,7 +96,7 @@ func (m *Memories) closeOthers() error {
 	return errors.Join(errs...)
 }
 
-// shared connects to the memory of another agent. The client is nil where there is none, and the memory says why.
+// shared connects to the memory of another agent. If that fails, the client is nil and the memory returns why.
 func (k *Connector) shared(ctx context.Context, id string) (*Client, sidecar.Memory, error) {
 	if err := config.CheckAgent(id); err != nil {
 		return nil, nil, render.Misuse("%w", err)
@@ -118,7 +118,7 @@ func (k *Connector) shared(ctx context.Context, id string) (*Client, sidecar.Mem
 	return c, c.Remember(), nil
 }
 
-// placeOf returns the place of a client's agent. The folder is the one that the memory is of, also where a daemon answers.
+// placeOf returns the place of a client's agent, with the folder of the memory, which a daemon may have chosen.
 func (k *Connector) placeOf(c *Client) (config.Place, error) {
 	place, err := k.Conf.Place(c.Agent)
 	if err != nil && !errors.Is(err, config.ErrNoWorkspace) {
@@ -128,7 +128,7 @@ func (k *Connector) placeOf(c *Client) (config.Place, error) {
 	return place, nil
 }
 
-// WithoutMemory is withMemories for what searches nothing and writes nothing: no index is opened.
+// WithoutMemory is WithMemories for a command that neither searches nor writes: it opens no index.
 func (k *Connector) WithoutMemory(ctx context.Context, f func(*Memories) error) error {
 	c, err := k.daemon(ctx, k.Conf.Agent)
 	if err != nil {

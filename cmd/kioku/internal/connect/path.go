@@ -9,8 +9,8 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// MemoryPath returns a path as the memory calls it: without "./", and relative where it lies in the workspace. A path
-// that names no file is left as it is, for the service to refuse.
+// MemoryPath returns a path as the memory names it: without "./", and relative if it is in the workspace. A path that names
+// no file is returned unchanged; the service refuses it.
 func (c *Client) MemoryPath(ctx context.Context, name string) string {
 	if name == "" || strings.HasSuffix(name, "/") {
 		return name
@@ -30,7 +30,7 @@ func (c *Client) MemoryPath(ctx context.Context, name string) string {
 	return name
 }
 
-// inFolder returns the path of a file relative to a folder that it lies in; the folders on the way may be symbolic links.
+// inFolder returns the path of a file relative to a folder that contains it, also through symbolic links.
 func inFolder(folder, file string) (rel string, ok bool) {
 	if rel, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(rel) {
 		return rel, true

@@ -11,7 +11,7 @@ import (
 	"kioku/search"
 )
 
-// Search asks a question and shows the answer. Where strict is set, a degraded answer is an [ErrDegraded].
+// Search sends a query and shows the answer. If strict is true and the answer is degraded, it returns [ErrDegraded].
 func (o *Output) Search(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, strict bool) error {
 	resp, err := c.MemorySearch(ctx, req)
 	if err != nil {
@@ -28,7 +28,7 @@ func (o *Output) Search(ctx context.Context, c kiokuv1.MemoryServiceClient, req 
 	return err
 }
 
-// Degraded reports whether an answer had to do without something. That nothing matched is an answer.
+// Degraded reports whether an answer lacks something. An answer without a match is not degraded.
 func Degraded(resp *kiokuv1.MemorySearchResponse) bool {
 	return slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() != search.NoMatch })
 }
@@ -51,7 +51,7 @@ func (o *Output) showAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, 
 	return nil
 }
 
-// tellNearestMiss says why there is no result: the best passage that did not reach the threshold, if there is any.
+// tellNearestMiss reports why there is no result and, if there is one, the best passage below the threshold.
 func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest) error {
 	wide := proto.CloneOf(req)
 	wide.MinScore, wide.MaxResults = proto.Float64(0), 1
@@ -70,7 +70,7 @@ func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceCli
 	return nil
 }
 
-// reason is why an answer is empty, as a part of a sentence.
+// reason returns why an answer is empty, as a part of a sentence.
 func reason(resp *kiokuv1.MemorySearchResponse) string {
 	for _, d := range resp.GetDegraded() {
 		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == search.NoMatch && text != "" {
@@ -80,10 +80,10 @@ func reason(resp *kiokuv1.MemorySearchResponse) string {
 	return "no passage shares anything with the question"
 }
 
-// floor2 cuts a score to two digits, so that it is a threshold which the score reaches.
+// floor2 rounds a score down to two digits, so that it can be used as a threshold that the score reaches.
 func floor2(score float64) float64 { return float64(int(score*100)) / 100 }
 
-// Channels says which channels answered.
+// Channels names the channels that answered.
 func Channels(resp *kiokuv1.MemorySearchResponse) string {
 	if resp.GetMode() == search.ModeKeyword {
 		return "keywords"

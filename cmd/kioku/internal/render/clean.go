@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// terminalSequence is a whole escape sequence: CSI, or OSC and its kin with their end, on one line.
+// terminalSequence matches a whole escape sequence on one line: CSI, or OSC and similar ones with their end.
 var terminalSequence = regexp.MustCompile(`(?:\x1b\[|\x{9b})[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|\x{9d}|\x{90})[^\n\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})`)
 
-// Clean returns a text that a terminal may show: escape sequences, control characters but for tab and newline, and the
-// marks that reorder text are gone. An escape sequence without an end only loses its beginning, so that it hides
-// nothing of the text behind it.
+// Clean removes from a text what controls a terminal: escape sequences, control characters except tab and newline, and
+// marks that reorder text. Of an escape sequence without an end it removes only the beginning, so that the sequence cannot
+// hide the text after it.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, Forbidden) < 0 {
@@ -26,7 +26,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Forbidden reports whether a rune controls the terminal rather than being shown by it.
+// Forbidden reports whether a rune controls a terminal instead of being shown.
 func Forbidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -37,5 +37,5 @@ func Forbidden(r rune) bool {
 	return r == '\u200E' || r == '\u200F' || (r >= '\u202A' && r <= '\u202E') || (r >= '\u2066' && r <= '\u2069')
 }
 
-// OneLine keeps a message on its line.
+// OneLine returns a cleaned text on one line, with single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }

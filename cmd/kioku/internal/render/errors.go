@@ -12,19 +12,19 @@ import (
 	"kioku/embed"
 )
 
-// ErrDegraded ends a command whose answer is out already, but which was told to be strict.
+// ErrDegraded is the error of a strict command whose answer is degraded. The answer has been written.
 var ErrDegraded = errors.New("the answer is degraded, and --strict was given")
 
 // UsageError is a misuse of the command line.
 type UsageError struct{ error }
 
-// Unwrap returns the error without the mark.
+// Unwrap returns the error itself.
 func (e UsageError) Unwrap() error { return e.error }
 
 // Misuse returns a [UsageError].
 func Misuse(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// Faults are the errors that were joined into one.
+// Faults returns the errors that were joined into err.
 func Faults(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
@@ -32,7 +32,7 @@ func Faults(err error) []error {
 	return []error{err}
 }
 
-// Message is an error for people: of a gRPC status, wherever it stands in err, what it says without its code.
+// Message returns the text of an error for people. Of a gRPC status anywhere in err it shows the message without the code.
 func Message(err error) string {
 	var usage UsageError
 	if errors.As(err, &usage) {
@@ -63,7 +63,7 @@ func advice(st *status.Status) string {
 	return ""
 }
 
-// plain is the text of an error without the names of system calls that the standard library puts before paths.
+// plain returns the text of an error without the names of system calls that the standard library puts before paths.
 func plain(err error) string {
 	text := err.Error()
 	var at *fs.PathError

@@ -6,7 +6,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Explanation adds what became of a passage, the terms that were looked for, and the results it competed with.
+// Explanation adds the outcome for a passage, the query terms, and the results that it competed with.
 func (p *Page) Explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainResponse) {
 	if req.GetPath() != "" {
 		p.Linef("%s:%d  %s", Bold(req.GetPath()), req.GetLine(), Cyan(strings.ReplaceAll(resp.GetOutcome(), "_", " ")))

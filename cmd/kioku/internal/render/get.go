@@ -7,7 +7,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Get shows lines of a file, and where to go on.
+// Get shows lines of a file and how to read on.
 func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemoryGetRequest) error {
 	resp, err := c.MemoryGet(ctx, req)
 	if err != nil {
@@ -26,7 +26,7 @@ func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *ki
 	return err
 }
 
-// tellRest says where to go on, if lines are left.
+// tellRest reports how to read on if lines are left.
 func (o *Output) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGetResponse) {
 	switch {
 	case resp.GetLines() == 0 && resp.GetTotalLines() > 0:

@@ -6,7 +6,7 @@ import (
 	"kioku/bench"
 )
 
-// Golden adds a line for each question, two for those that failed, and the sum.
+// Golden adds a line for each question, two if it failed, and the total.
 func (p *Page) Golden(r bench.GoldenReport) {
 	for _, q := range r.Questions {
 		if q.Passed {

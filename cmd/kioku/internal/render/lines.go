@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Lines is a log handler for commands: it tells people, among what the command says itself.
+// Lines is a log handler for commands: it writes records as notices.
 type Lines struct {
 	Out   *Output
 	Level slog.Leveler

@@ -1,4 +1,4 @@
-// Package render writes what the commands of kioku show: answers, progress, notices and errors, for people and as JSON.
+// Package render writes the output of the kioku commands: answers, progress, notices and errors, for people and as JSON.
 package render
 
 import (
@@ -24,19 +24,19 @@ type Output struct {
 	JSON bool
 }
 
-// Notice tells people something beside the answer.
+// Notice writes a line for people to Stderr.
 func (o *Output) Notice(format string, args ...any) {
 	fmt.Fprintf(o.Stderr, "kioku: %s\n", OneLine(fmt.Sprintf(format, args...)))
 }
 
-// IsTerminal reports whether people read what is written to w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ProtoJSON is a message as proto3 JSON, on one line, with the fields that hold their default. protojson varies its
-// white space on purpose; this is always the same.
+// ProtoJSON returns a message as proto3 JSON on one line, including fields with their default value. Equal messages give
+// equal bytes, unlike protojson, which varies its white space on purpose.
 func ProtoJSON(m proto.Message) (*bytes.Buffer, error) {
 	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 	if err != nil {
@@ -81,18 +81,18 @@ func (o *Output) WriteJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Page collects what people read on stdout; texts of notes are cleaned on the way in.
+// Page collects output for people and cleans the texts that are added.
 type Page struct {
 	b     strings.Builder
 	color bool
 }
 
-// Page returns an empty page, in colour where a terminal shows it and NO_COLOR does not forbid.
+// Page returns an empty page, in colour if Stdout may have colours.
 func (o *Output) Page() *Page {
 	return &Page{color: o.Colors(o.Stdout)}
 }
 
-// Colors reports whether a text on w may have colours.
+// Colors reports whether text on w may have colours: w is a terminal, NO_COLOR is unset and TERM is not dumb.
 func (o *Output) Colors(w io.Writer) bool {
 	return IsTerminal(w) && !slices.ContainsFunc(o.Env, func(e string) bool {
 		return strings.HasPrefix(e, "NO_COLOR=") && e != "NO_COLOR=" || e == "TERM=dumb"
@@ -108,7 +108,7 @@ func (o *Output) Show(p *Page) error {
 // String returns the page.
 func (p *Page) String() string { return p.b.String() }
 
-// Linef adds a line. Arguments that are texts are cleaned, paint excepted.
+// Linef adds a line. Arguments that are strings are cleaned.
 func (p *Page) Linef(format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) {
@@ -121,7 +121,12 @@ func (p *Page) Linef(format string, args ...any) {
 	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
 }
 
-// Paint is a text in a colour, or another style, of ANSI.
+// Row adds a line that begins with a name.
+func (p *Page) Row(name, format string, args ...any) {
+	p.Linef("%-10s %s", name, fmt.Sprintf(format, args...))
+}
+
+// Paint is a text in a colour or style of ANSI.
 type Paint struct{ style, text string }
 
 // Bold is a text in bold letters.
@@ -133,7 +138,7 @@ func Dim(s string) Paint { return Paint{"2", s} }
 // Cyan is a text in cyan.
 func Cyan(s string) Paint { return Paint{"36", s} }
 
-// On is the text, in the colour where that is allowed.
+// On returns the text, with its style if color is true.
 func (p Paint) On(color bool) string {
 	if text := Clean(p.text); !color || text == "" {
 		return text

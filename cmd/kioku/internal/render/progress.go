@@ -17,28 +17,26 @@ import (
 )
 
 const (
-	// quietTime is how long work goes on before people are told of it on a terminal, lineTime elsewhere, where each
-	// line stays.
+	// quietTime is how long work goes on before a terminal shows progress. Elsewhere, where each line stays, it is lineTime.
 	quietTime = time.Second
 	lineTime  = 5 * time.Second
-	// drawTime is how often a bar is drawn at most, frameTime how often while nothing happens.
+	// drawTime is the minimum time between two drawings of a bar, frameTime the time between drawings without a step.
 	drawTime  = 100 * time.Millisecond
 	frameTime = 250 * time.Millisecond
 )
 
-// Meter tells people how far long work is: a bar on a terminal, a line now and then elsewhere, nothing of work that is
-// done at once.
+// Meter shows the progress of long work: a bar on a terminal, a line now and then elsewhere. It shows nothing of short work.
 type Meter struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
 	start    time.Time
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu   sync.Mutex
 	next time.Time
 	last *kiokuv1.Progress
-	// counted is when the files began to be counted, which one phase after another does.
+	// counted is when the current phase began to count files.
 	counted time.Time
 	bar     *progressbar.ProgressBar
 }
@@ -57,7 +55,7 @@ func NewMeter(w io.Writer, terminal bool, now func() time.Time) *Meter {
 // Meter returns a meter on standard error.
 func (o *Output) Meter() *Meter { return NewMeter(o.Stderr, IsTerminal(o.Stderr), time.Now) }
 
-// Run lets the meter tell of time that passes without a step, until the returned function is called.
+// Run shows progress also while no step is reported, until the returned function is called.
 func (m *Meter) Run() (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -76,7 +74,7 @@ func (m *Meter) Run() (stop func()) {
 	return func() { close(end); <-ended; m.End() }
 }
 
-// Step tells of one step where it is time to.
+// Step reports a step and shows it if it is time to.
 func (m *Meter) Step(p *kiokuv1.Progress) {
 	m.mu.Lock()
 	if p.GetFilesDone() < m.last.GetFilesDone() {
@@ -87,7 +85,7 @@ func (m *Meter) Step(p *kiokuv1.Progress) {
 	m.Tell()
 }
 
-// Tell tells of the last step where it is time to.
+// Tell shows the last step if it is time to.
 func (m *Meter) Tell() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +105,7 @@ func (m *Meter) Tell() {
 	}
 }
 
-// draw draws the bar; who calls it holds mu.
+// draw draws the bar. The caller holds mu.
 func (m *Meter) draw(p *kiokuv1.Progress) {
 	total := int(p.GetFilesTotal())
 	if m.bar == nil {
@@ -117,12 +115,12 @@ func (m *Meter) draw(p *kiokuv1.Progress) {
 	if total > 0 && total != m.bar.GetMax() {
 		m.bar.ChangeMax(total)
 	}
-	// A bar that is full counts as finished and is never drawn again.
+	// A full bar counts as finished and is never drawn again.
 	_ = m.bar.Set(min(int(p.GetFilesDone()), max(total-1, 0)))
 	m.bar.Describe(m.description(p))
 }
 
-// description is the phase, the time that has passed and, once it can be told, the time that is left.
+// description returns the phase, the time that has passed and, once it is known, the time that is left.
 func (m *Meter) description(p *kiokuv1.Progress) string {
 	passed := m.now().Sub(m.start)
 	text := fmt.Sprintf("%-6s %s", OneLine(p.GetPhase()), passed.Round(time.Second))
@@ -134,7 +132,7 @@ func (m *Meter) description(p *kiokuv1.Progress) string {
 	return text
 }
 
-// Clear takes the bar away until the next step, so that something can be written in its place.
+// Clear removes the bar until the next step, so that something can be written in its place.
 func (m *Meter) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,7 +141,7 @@ func (m *Meter) Clear() {
 	}
 }
 
-// End takes the bar away.
+// End removes the bar.
 func (m *Meter) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -152,7 +150,7 @@ func (m *Meter) End() {
 	}
 }
 
-// Bench tells of one step of a measurement where it is time to.
+// Bench shows a step of a measurement if it is time to.
 func (m *Meter) Bench(p bench.Progress) {
 	phase := p.Set + ": " + p.Phase
 	if m.terminal {
@@ -167,7 +165,7 @@ func (m *Meter) Bench(p bench.Progress) {
 	}
 }
 
-// Speed tells of one step of a run where it is time to.
+// Speed shows a step of a speed run if it is time to.
 func (m *Meter) Speed(p speed.Progress) {
 	phase := p.Row
 	if p.Parts > 0 {
@@ -199,7 +197,7 @@ func (o *Output) Follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err
 	}
 }
 
-// TellUndone tells what a sync for a query had to do without, and what does it.
+// TellUndone reports what a sync before a query left undone, and the command that does it.
 func (o *Output) TellUndone(list []*kiokuv1.Degradation) {
 	for _, d := range list {
 		switch d.GetCode() {
@@ -211,7 +209,7 @@ func (o *Output) TellUndone(list []*kiokuv1.Degradation) {
 	}
 }
 
-// TellDegraded tells what an answer had to do without.
+// TellDegraded reports what an answer lacks.
 func (o *Output) TellDegraded(list []*kiokuv1.Degradation) {
 	for _, d := range list {
 		o.Notice("degraded (%s): %s", d.GetCode(), d.GetText())

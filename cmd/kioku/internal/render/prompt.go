@@ -24,7 +24,7 @@ func (p *Page) Layers(made sidecar.Prompt) {
 	p.Linef("%-*s %10d %8d", width, "all", chars, made.Tokens)
 }
 
-// PromptNotes say what the table of layers does not: what was cut or left out, and what was recalled.
+// PromptNotes returns what the table of layers lacks: what was cut or left out, and what was recalled.
 func PromptNotes(made sidecar.Prompt) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -57,7 +57,7 @@ func PromptNotes(made sidecar.Prompt) []string {
 	return slices.Concat(notes, recallNotes(made))
 }
 
-// recallNotes say what was searched and found.
+// recallNotes returns what was searched and found.
 func recallNotes(made sidecar.Prompt) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -95,7 +95,7 @@ func searchedBy(mode string) string {
 	return mode
 }
 
-// flagsOf names what looks suspicious of a memory.
+// flagsOf names what looks suspicious about a memory.
 func flagsOf(flags []string) string {
 	if len(flags) == 0 {
 		return ""

@@ -9,10 +9,10 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Took is how long the service needed, to three digits.
+// Took returns the time that the service took, with three digits.
 func Took(resp *kiokuv1.MemorySearchResponse) string { return ThreeDigits(resp.GetTook().AsDuration()) }
 
-// ThreeDigits is a duration as people read it.
+// ThreeDigits formats a duration with about three digits.
 func ThreeDigits(d time.Duration) string {
 	switch {
 	case d >= time.Second:
@@ -23,7 +23,7 @@ func ThreeDigits(d time.Duration) string {
 	return d.Round(time.Microsecond).String()
 }
 
-// Results adds hits, best first, a blank line between them.
+// Results adds hits, best first, with a blank line between them.
 func (p *Page) Results(hits []*kiokuv1.SearchResult) {
 	for i, hit := range hits {
 		if i > 0 {
@@ -33,7 +33,7 @@ func (p *Page) Results(hits []*kiokuv1.SearchResult) {
 	}
 }
 
-// Result adds one hit: rank, score, place and heading, then the snippet with the numbers of its lines.
+// Result adds one hit: rank, score, citation and heading, then the snippet with line numbers.
 func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
 	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), Bold(OneLine(hit.GetCitation())), Dim(OneLine(hit.GetHeading())))
 	line := int(hit.GetSnippetStartLine())
@@ -45,8 +45,7 @@ func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
 	}
 }
 
-// trace adds what a score is made of: the score itself, which says how sure the hit is, and the rank value, which orders the
-// candidates.
+// trace adds the parts of a score (the confidence of the hit) and of its rank value, which orders the candidates.
 func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	t := hit.GetTrace()
 	p.Linef("      score (confidence) %.3f = %s", hit.GetScore(), confidence(hit))
@@ -62,7 +61,7 @@ func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	}
 }
 
-// confidence is the sum that makes a score: the channels that count, and what a date gives before them.
+// confidence returns the sum that makes a score: the channels that took part, and the share of a date.
 func confidence(hit *kiokuv1.SearchResult) string {
 	t := hit.GetTrace()
 	var parts []string
@@ -83,7 +82,7 @@ func confidence(hit *kiokuv1.SearchResult) string {
 	return sum
 }
 
-// standsIn reports whether the text score counted for a vector that the passage has not got yet: the sum is right only so.
+// standsIn reports whether the text score replaced the score of a vector that the passage does not have yet.
 func standsIn(hit *kiokuv1.SearchResult) bool {
 	t := hit.GetTrace()
 	text := t.GetDateConfidence() + (1-t.GetDateConfidence())*t.GetTextScore()

@@ -8,37 +8,34 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Status adds what people want to know of an index, a line for each matter.
+// Status adds the state of an index, one line for each matter.
 func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
-	row := func(name, format string, args ...any) {
-		p.Linef("%-10s %s", name, fmt.Sprintf(format, args...))
-	}
 	ix := st.GetIndex()
-	row("agent", "%s", st.GetAgent())
-	row("workspace", "%s", st.GetWorkspace())
-	row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFiles(), "file"), Count(ix.GetChunks(), "chunk"),
+	p.Row("agent", "%s", st.GetAgent())
+	p.Row("workspace", "%s", st.GetWorkspace())
+	p.Row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFiles(), "file"), Count(ix.GetChunks(), "chunk"),
 		ix.GetPendingFiles(), ix.GetGeneration(), LastSync(ix, now))
-	row("provider", "%s", providerText(st.GetProvider()))
-	row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunks(), Count(ix.GetChunks(), "chunk"), st.GetCachedEmbeddings())
-	row("memory", "%s of vectors; %s of %s for all agents", Size(st.GetHeldBytes()), Size(st.GetMemoryHeldBytes()),
+	p.Row("provider", "%s", providerText(st.GetProvider()))
+	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunks(), Count(ix.GetChunks(), "chunk"), st.GetCachedEmbeddings())
+	p.Row("memory", "%s of vectors; %s of %s for all agents", Size(st.GetHeldBytes()), Size(st.GetMemoryHeldBytes()),
 		Size(st.GetMemoryBudgetBytes()))
-	row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
-	row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))
+	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
+	p.Row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))
 	if st.GetSyncing() {
-		row("working", "a sync is running")
+		p.Row("working", "a sync is running")
 	}
 	for _, path := range st.GetUnavailable() {
-		row("missing", "%s cannot be read; what the index holds of it is kept", path)
+		p.Row("missing", "%s cannot be read; what the index holds of it is kept", path)
 	}
 	for _, f := range st.GetSkipped() {
-		row("skipped", "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
+		p.Row("skipped", "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
 	}
 	for _, d := range st.GetDegraded() {
-		row("degraded", "%s: %s", d.GetCode(), d.GetText())
+		p.Row("degraded", "%s: %s", d.GetCode(), d.GetText())
 	}
 }
 
-// LastSync says when an index was last in step.
+// LastSync returns how long ago an index was last in sync with its folder.
 func LastSync(ix *kiokuv1.IndexState, now time.Time) string {
 	if ix.GetLastSync() == nil {
 		return "never in step"
@@ -61,7 +58,7 @@ func providerText(p *kiokuv1.Provider) string {
 	return text
 }
 
-// Size is a number of bytes for people.
+// Size formats a number of bytes with three digits.
 func Size(n int64) string {
 	const units = "kMGT"
 	if n < 1000 {
@@ -74,7 +71,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.3g %cB", x, units[i])
 }
 
-// Holdings says how much an index holds.
+// Holdings returns the numbers of files and chunks of an index.
 func Holdings(st *kiokuv1.StatusResponse) string {
 	ix := st.GetIndex()
 	return fmt.Sprintf("%s, %s", Count(ix.GetFiles(), "file"), Count(ix.GetChunks(), "chunk"))

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// wholeSequence is a terminalSequence at the beginning of a text.
+// wholeSequence matches a terminalSequence at the beginning of a text.
 var wholeSequence = regexp.MustCompile("^(?:" + terminalSequence.String() + ")")
 
-// Stream cleans a text that comes in pieces. What it returns is, put together, what Clean returns of the whole: an escape
-// sequence that is split between pieces is held back until its end is there.
+// Stream cleans a text that arrives in pieces. Its results, joined, are what Clean returns for the whole text: an escape
+// sequence that is split between pieces is held back until its end arrives.
 type Stream struct {
 	// bytes may be the beginning of a character, held of an escape sequence.
 	bytes, held string
@@ -34,7 +34,7 @@ func (s *Stream) End() string {
 	return rest
 }
 
-// validEnd is where the bytes at the end begin that are no characters, or not yet.
+// validEnd returns where the bytes at the end of s begin that are not (yet) a valid character.
 func validEnd(s string) int {
 	n := len(s)
 	for n > 0 {
@@ -47,7 +47,7 @@ func validEnd(s string) int {
 	return n
 }
 
-// unfinished is where an escape sequence begins that goes on beyond the end of s, len(s) where there is none.
+// unfinished returns where an escape sequence begins that continues after the end of s, or len(s) if there is none.
 func unfinished(s string) int {
 	for i := 0; i < len(s); {
 		if !strings.HasPrefix(s[i:], "\x1b") && !strings.HasPrefix(s[i:], "\u0090") &&
@@ -69,7 +69,7 @@ func unfinished(s string) int {
 	return len(s)
 }
 
-// sequenceStart reports whether s, which is no whole escape sequence, can still become one.
+// sequenceStart reports whether s can be the beginning of a longer escape sequence.
 func sequenceStart(s string) bool {
 	if s == "\x1b" {
 		return true

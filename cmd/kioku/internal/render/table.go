@@ -8,7 +8,7 @@ import (
 	"kioku/bench"
 )
 
-// Tables adds tables, a blank line between them.
+// Tables adds tables with a blank line between them.
 func (p *Page) Tables(tables []bench.Table) {
 	for i, t := range tables {
 		if i > 0 {
@@ -39,7 +39,7 @@ func (p *Page) Table(t bench.Table) {
 	}
 }
 
-// aligned joins cells, the first to the left and the others to the right of their columns.
+// aligned joins cells; the first column is aligned left, the others right.
 func aligned(cells []string, widths []int) string {
 	var b strings.Builder
 	for i, cell := range cells {

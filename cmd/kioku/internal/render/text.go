@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Brief is a time for people, to two or three digits.
+// Brief formats a duration with two or three digits.
 func Brief(d time.Duration) string {
 	switch {
 	case d >= time.Second:
@@ -16,10 +16,10 @@ func Brief(d time.Duration) string {
 	return "<1ms"
 }
 
-// Tokens is a number of tokens.
+// Tokens formats a number of tokens: "12,345 tokens".
 func Tokens(n int) string { return Number(n) + " tokens" }
 
-// Number is a number with commas: 12,345.
+// Number formats a number with commas: "12,345".
 func Number(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -28,7 +28,7 @@ func Number(n int) string {
 	return text
 }
 
-// Count is a number with its noun: "1 file", "2 files".
+// Count formats a number with its noun: "1 file", "2 files".
 func Count[T int | int32 | int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -36,6 +36,5 @@ func Count[T int | int32 | int64](n T, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// MaxTextBytes is more than any note may have; the service knows the limit, this one keeps a stream from filling
-// the memory.
+// MaxTextBytes is the maximum size of a text read from standard input. It is larger than the service's limit for notes.
 const MaxTextBytes = 1 << 20

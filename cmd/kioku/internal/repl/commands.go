@@ -16,13 +16,13 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// chatCommand is what a line does that begins with a slash. It is never sent to a model.
+// chatCommand is a command of the chat, a line that begins with a slash. It is never sent to the model.
 type chatCommand struct {
 	name, argument, help string
 	run                  func(r *repl, ctx context.Context, argument string) error
 }
 
-// chatCommands are all of them, as /help shows them.
+// chatCommands returns all commands in the order of /help.
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"soul", "", "what SOUL.md says", (*repl).soul},
@@ -41,7 +41,7 @@ func chatCommands() []chatCommand {
 	}
 }
 
-// command runs a command, without its slash.
+// command runs a line without its slash as a command.
 func (r *repl) command(ctx context.Context, line string) error {
 	name, argument := line, ""
 	if i := strings.IndexAny(line, " \t\n"); i >= 0 {
@@ -65,7 +65,7 @@ func (r *repl) command(ctx context.Context, line string) error {
 
 const sayingSlash = "a message that begins with a slash is written with two"
 
-// unknownCommand names the nearest command.
+// unknownCommand returns an error that suggests the nearest command.
 func unknownCommand(name string) error {
 	var known []string
 	for _, c := range chatCommands() {
@@ -119,7 +119,7 @@ func (r *repl) compact(ctx context.Context, _ string) error {
 	return err
 }
 
-// switchTo shows the sessions, the latest first, or goes on with one.
+// switchTo lists the sessions, latest first, or continues one.
 func (r *repl) switchTo(_ context.Context, id string) error {
 	if id != "" {
 		if err := r.begin(id); err != nil {

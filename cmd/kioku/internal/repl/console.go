@@ -11,39 +11,38 @@ import (
 )
 
 const (
-	// pastingOn and pastingOff have a terminal mark what is pasted with pasteStart and pasteEnd, or not.
+	// pastingOn makes a terminal enclose pasted text in pasteStart and pasteEnd; pastingOff ends that.
 	pastingOn, pastingOff = "\x1b[?2004h", "\x1b[?2004l"
 	pasteStart, pasteEnd  = "\x1b[200~", "\x1b[201~"
 
-	// cursorQuery asks a terminal where the cursor is, and cursorHome says that it is where a console puts it.
+	// cursorQuery asks a terminal for the position of the cursor. cursorHome is the answer that a console gives.
 	cursorQuery, cursorHome = "\x1b[6n", "\x1b[1;1R"
-	// startOfLine puts the cursor there, in place of what was echoed of keys that came before the prompt.
+	// startOfLine moves the cursor to the start of the line and clears keys that were echoed before the prompt.
 	startOfLine = "\r\x1b[J"
 
-	// unusedKeys are control characters that the line editor would put into the line; Ctrl-Z would have it wait for a shell,
-	// and there may be none.
+	// unusedKeys are control characters that the line editor would insert into the line. At Ctrl-Z it would wait for a shell,
+	// which may not exist.
 	unusedKeys = "\x00\x0f\x11\x16\x18\x1a\x1c\x1d\x1e"
 
 	// maxKey is longer, in bytes, than any key.
 	maxKey = 32
 
-	// lineEnd stands for a line end in a line that is edited, and is shown as an arrow. It is a noncharacter, which programs
-	// may use inside and exchange with nobody: a console lets none in.
+	// lineEnd replaces a line end inside an edited line and is shown as an arrow. It is a Unicode noncharacter for internal
+	// use, which a console drops from its input.
 	lineEnd = '\uFDD0'
 )
 
 var (
-	// unfinishedKey is the beginning of a key that sends more than one character, and knownKey one that the line editor reads
-	// as one.
+	// unfinishedKey matches the beginning of a key that sends several characters, knownKey a key that the line editor knows.
 	unfinishedKey = regexp.MustCompile(`^\x1b+([\[O][0-9;]*)?$`)
 	knownKey      = regexp.MustCompile(`^\x1b([bf]|[\[O][0-9;]*[A-Za-z~]|\x1b\[[CD])$`)
-	// oneLineEnd knows line ends of all systems; lineEnds puts their stand-in in their place.
+	// oneLineEnd turns the line ends of all systems into "\n"; lineEnds turns "\n" into lineEnd.
 	oneLineEnd = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	lineEnds   = strings.NewReplacer("\n", string(lineEnd), string(lineEnd), "")
 )
 
-// console stands between a line editor and a terminal. A pasted text reaches the editor as one character, a lineEnd, in whose
-// place the text that takePaste returns is to be put. The editor reads and writes by turns.
+// console connects a line editor with a terminal. A pasted text reaches the editor as one character, lineEnd, which the
+// caller replaces with the result of takePaste. The editor never reads and writes at the same time.
 type console struct {
 	in  *bufio.Reader
 	out io.Writer
@@ -76,7 +75,7 @@ func (c *console) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// readKey reads on behind an escape character.
+// readKey reads the rest of a key that begins with an escape character.
 func (c *console) readKey() error {
 	key := "\x1b"
 	for len(key) < maxKey && unfinishedKey.MatchString(key) {
@@ -111,21 +110,21 @@ func (c *console) readPaste() error {
 	return nil
 }
 
-// insert has the editor put a text into the line.
+// insert makes the editor insert a text into the line.
 func (c *console) insert(text string) {
 	if c.paste = []rune(lineEnds.Replace(render.Clean(oneLineEnd.Replace(text)))); len(c.paste) > 0 {
 		c.rest = string(lineEnd)
 	}
 }
 
-// takePaste returns the text that the last lineEnd that was read stands for. It returns it once.
+// takePaste returns the text that the last lineEnd replaces, once.
 func (c *console) takePaste() []rune {
 	text := c.paste
 	c.paste = nil
 	return text
 }
 
-// Write implements io.Writer. Not every terminal says where its cursor is, and a console knows it anyway.
+// Write implements io.Writer. It answers a cursorQuery itself, because not every terminal does.
 func (c *console) Write(b []byte) (int, error) {
 	if string(b) == cursorQuery {
 		c.rest = cursorHome + c.rest

@@ -30,7 +30,7 @@ func (v *view) event(e chat.Event) {
 	case e.Pruned != nil:
 		v.note("%s", prunedLine(e.Pruned))
 	case e.Flushed != nil:
-		// Of any other a notice tells.
+		// A notice reports every other outcome.
 		if e.Flushed.Outcome != session.FlushDone {
 			return
 		}
@@ -42,7 +42,7 @@ func (v *view) event(e chat.Event) {
 	}
 }
 
-// prompt tells what was recalled for a prompt, what stayed out of it, and which searches failed.
+// prompt shows what was recalled for a prompt, what was left out of it, and which searches failed.
 func (v *view) prompt(p *sidecar.Prompt) {
 	if len(p.Recalled) > 0 {
 		v.note("recalled %s: %s", memoryCount(len(p.Recalled)), recalledPlaces(p.Recalled))
@@ -67,7 +67,7 @@ func memoryCount(n int) string {
 	return fmt.Sprintf("%d memories", n)
 }
 
-// recalledPlaces are where memories are from; those of other agents have the agent's name before them.
+// recalledPlaces lists the citations of memories, with the agent's name before those of other agents.
 func recalledPlaces(list []prompt.Memory) string {
 	var places []string
 	for _, m := range list {
@@ -80,7 +80,7 @@ func recalledPlaces(list []prompt.Memory) string {
 	return strings.Join(places, ", ")
 }
 
-// toolLine is a call with what came of it.
+// toolLine returns a call and its outcome.
 func toolLine(r chat.Result) string {
 	outcome := summary(r.Output)
 	if r.Err != nil {
@@ -89,7 +89,7 @@ func toolLine(r chat.Result) string {
 	return strings.Join([]string{r.Call.Name, arguments(r.Call.Input), "→", outcome, "(" + render.Brief(r.Took) + ")"}, " ")
 }
 
-// arguments are the input of a call, shortened: name="text" for each, by name.
+// arguments returns the input of a call, shortened: name="text" for each argument, sorted by name.
 func arguments(input json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
@@ -106,7 +106,7 @@ func arguments(input json.RawMessage) string {
 	return remote.Shorten(strings.Join(parts, " "), 160)
 }
 
-// summary is the output of a tool in short.
+// summary returns the output of a tool, shortened.
 func summary(output json.RawMessage) string {
 	var out struct {
 		Results      *[]struct{ Citation string }

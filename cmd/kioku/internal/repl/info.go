@@ -54,7 +54,7 @@ func (r *repl) skills(ctx context.Context, _ string) error {
 	return r.out.Show(p)
 }
 
-// memory shows MEMORY.md and says how much there is besides.
+// memory shows MEMORY.md and the size of the memory.
 func (r *repl) memory(ctx context.Context, _ string) error {
 	req := &kiokuv1.MemoryGetRequest{Agent: r.client.Agent, Path: bootstrap.Memory}
 	if err := r.out.Get(ctx, r.client, req); status.Code(err) == codes.NotFound {
@@ -70,7 +70,7 @@ func (r *repl) memory(ctx context.Context, _ string) error {
 	return nil
 }
 
-// bootstrap shows what became of each file of the prompt.
+// bootstrap shows how much of each bootstrap file is in the prompt.
 func (r *repl) bootstrap(ctx context.Context, _ string) error {
 	p := r.out.Page()
 	p.Linef("%-13s %9s %9s  %s", "file", "chars", "in prompt", "")
@@ -90,7 +90,7 @@ func (r *repl) bootstrap(ctx context.Context, _ string) error {
 	return r.out.Show(p)
 }
 
-// prompt shows the system prompt that a message would have; without one, that of the last message.
+// prompt shows the system prompt of a message or, without an argument, of the last message.
 func (r *repl) prompt(ctx context.Context, message string) error {
 	if message == "" {
 		message = r.last
@@ -107,37 +107,34 @@ func (r *repl) prompt(ctx context.Context, message string) error {
 	return r.out.Show(p)
 }
 
-// status shows how full the conversation is, and what it has used.
+// status shows how full the window is and what the conversation has used.
 func (r *repl) status(ctx context.Context, _ string) error {
 	p := r.out.Page()
 	conversation(p, r.talk.Status(), r.conf.LLM.Limits.Prices)
 	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
 	if err == nil {
-		p.Linef("%-10s %s, %s", "memory", render.Holdings(st), render.LastSync(st.GetIndex(), r.options.Now()))
+		p.Row("memory", "%s, %s", render.Holdings(st), render.LastSync(st.GetIndex(), r.options.Now()))
 	}
 	return errors.Join(r.out.Show(p), err)
 }
 
-// conversation adds the state of a conversation, a line for each matter.
+// conversation adds the state of a conversation, one line for each matter.
 func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
-	row := func(name, format string, args ...any) {
-		p.Linef("%-10s %s", name, fmt.Sprintf(format, args...))
-	}
-	row("session", "%s, %s, compacted %s", s.Session, render.Count(s.Messages, "message"), times(s.Cycle))
-	row("model", "%s", s.Model)
+	p.Row("session", "%s, %s, compacted %s", s.Session, render.Count(s.Messages, "message"), times(s.Cycle))
+	p.Row("model", "%s", s.Model)
 	if s.Window > 0 {
-		row("window", "%s of %s (%.0f %%) for the next prompt", render.Number(s.Projected), render.Tokens(s.Window), 100*float64(s.Projected)/float64(s.Window))
-		row("thresholds", "memories are stored at %s, old messages summarised at %s", render.Tokens(s.FlushAt), render.Tokens(s.CompactAt))
+		p.Row("window", "%s of %s (%.0f %%) for the next prompt", render.Number(s.Projected), render.Tokens(s.Window), 100*float64(s.Projected)/float64(s.Window))
+		p.Row("thresholds", "memories are stored at %s, old messages summarised at %s", render.Tokens(s.FlushAt), render.Tokens(s.CompactAt))
 	} else {
-		row("window", "%s for the next prompt; how many the model takes is not known, llm.window sets it", render.Tokens(s.Projected))
+		p.Row("window", "%s for the next prompt; how many the model takes is not known, llm.window sets it", render.Tokens(s.Projected))
 	}
 	switch {
 	case s.Flush == nil:
-		row("flush", "not yet since the last summary")
+		p.Row("flush", "not yet since the last summary")
 	default:
-		row("flush", "%s", strings.TrimSuffix(s.Flush.Outcome+": "+s.Flush.Reason, ": "))
+		p.Row("flush", "%s", strings.TrimSuffix(s.Flush.Outcome+": "+s.Flush.Reason, ": "))
 	}
-	row("used", "%s", usageText(s.Usage, prices))
+	p.Row("used", "%s", usageText(s.Usage, prices))
 }
 
 func times(n int) string {
@@ -150,7 +147,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// usageText is what was used, with its costs where prices are known.
+// usageText returns the tokens that were used, with their cost if prices are known.
 func usageText(u llm.Usage, prices llm.Prices) string {
 	text := fmt.Sprintf("%s of prompts, %s of answers", render.Tokens(u.Prompt()), render.Number(u.Output))
 	if u.CacheRead > 0 {

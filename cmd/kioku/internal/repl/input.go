@@ -18,15 +18,14 @@ import (
 
 const chatPrompt = "> "
 
-// lineReader is where a chat gets its lines from: a person at a terminal, or a stream.
+// lineReader reads the lines of a chat from a terminal or a stream.
 type lineReader interface {
-	// ReadLine returns the next line. Its error is io.EOF at the end, readline.ErrInterrupt for a line that was given up,
-	// a refusedLine for one that is not taken, and otherwise what ctx ended with.
+	// ReadLine returns the next line. Its error is io.EOF at the end, readline.ErrInterrupt for a line that was canceled, a
+	// refusedLine for a line that is not accepted, and otherwise the cause of ctx.
 	ReadLine(ctx context.Context, prompt string) (string, error)
 }
 
-// input returns where the lines of a chat come from, and whether that is a terminal. Those of a terminal are kept in a
-// file.
+// input returns the reader of a chat's lines and whether it is a terminal. Lines of a terminal are kept in historyFile.
 func input(stdin io.Reader, o *render.Output, historyFile string) (in lineReader, terminal bool) {
 	out, ok := o.Stderr.(*os.File)
 	if stdin != os.Stdin || !render.IsTerminal(os.Stdin) || !ok || !render.IsTerminal(out) || slices.Contains(o.Env, "TERM=dumb") {
@@ -44,7 +43,7 @@ func input(stdin io.Reader, o *render.Output, historyFile string) (in lineReader
 	return lines, true
 }
 
-// plainLines are those of a stream. A prompt is not shown.
+// plainLines reads the lines of a stream. It shows no prompt.
 type plainLines struct {
 	in    io.Reader
 	lines chan plainLine
@@ -59,7 +58,7 @@ type plainLine struct {
 func (p *plainLines) ReadLine(ctx context.Context, _ string) (string, error) {
 	if p.lines == nil {
 		p.lines = make(chan plainLine)
-		// Nothing stops a read of standard input, so that this goroutine may last as long as the process.
+		// A read of standard input cannot be canceled, so this goroutine may live as long as the process.
 		go p.read()
 	}
 	select {
@@ -83,15 +82,15 @@ func (p *plainLines) read() {
 	}
 }
 
-// refusedLine is why a line is not taken, while the next one may be.
+// refusedLine is the error of a line that is not accepted. Reading can go on.
 type refusedLine string
 
 func (r refusedLine) Error() string { return string(r) }
 
-// tailBytes of a line that is too long are kept, which tell whether the next line continues it.
+// tailBytes is how much is kept of the end of a line that is too long; it shows whether the next line continues it.
 const tailBytes = 64
 
-// readLine reads a line without its end. Of one that is too long it returns the end alone.
+// readLine returns a line without its line end. Of a line that is too long it returns only the last tailBytes.
 func readLine(in *bufio.Reader, number int) (string, error) {
 	var line []byte
 	long := false
@@ -120,9 +119,8 @@ func readLine(in *bufio.Reader, number int) (string, error) {
 	}
 }
 
-// readText reads a text: a line, and as long as a line ends with a backslash, the next one too. What follows the last of
-// several backslashes counts: an even number of them stands as it is. A text of which a line is refused is read to its end
-// and refused as a whole.
+// readText returns a text: a line and, as long as a line ends with an odd number of backslashes, the next one. If a line is
+// refused, the whole text is read and refused.
 func readText(ctx context.Context, in lineReader) (string, error) {
 	var text strings.Builder
 	var refused error

@@ -13,20 +13,20 @@ import (
 	"golang.org/x/term"
 )
 
-// chatHistory is how many lines are kept for the arrow keys.
+// chatHistory is the number of lines kept for the arrow keys.
 const chatHistory = 1000
 
-// editedLines are those that a person edits at the terminal of this process, with a history. Between two of them the terminal
-// is in its usual mode, in which Ctrl-C sends a signal.
+// editedLines reads lines that a person edits at the terminal, with a history. Between two lines the terminal is in its
+// usual mode, in which Ctrl-C sends a signal.
 type editedLines struct {
 	editor  *readline.Instance
 	console *console
-	// line is what stands at the prompt.
+	// line is the current text at the prompt.
 	line string
 }
 
-// editLines returns lines that are shown on out, with a history in a file; none where its name is empty. It lasts as long as
-// the process.
+// editLines returns a reader that shows lines on out and keeps them in historyFile, unless that is empty. It lives as long
+// as the process.
 func editLines(out *os.File, historyFile string) (*editedLines, error) {
 	e := &editedLines{console: newConsole(os.Stdin, out)}
 	var err error
@@ -43,13 +43,13 @@ func editLines(out *os.File, historyFile string) (*editedLines, error) {
 		},
 	})
 	if err == nil && historyFile != "" {
-		// A history that was too long is in a new file now.
+		// A history that was too long has been replaced by a new file.
 		err = keepPrivate(historyFile)
 	}
 	return e, err
 }
 
-// ReadLine implements lineReader. A line has line ends where some were pasted, or entered with Alt-Enter.
+// ReadLine implements lineReader. A line contains line ends that were pasted or entered with Alt-Enter.
 func (e *editedLines) ReadLine(ctx context.Context, prompt string) (string, error) {
 	defer context.AfterFunc(ctx, func() { e.editor.Close() })()
 	fmt.Fprint(e.console, pastingOn, startOfLine)
@@ -65,7 +65,7 @@ func (e *editedLines) ReadLine(ctx context.Context, prompt string) (string, erro
 	return strings.ReplaceAll(line, string(lineEnd), "\n"), err
 }
 
-// pressed is called at every key, and before the first with an empty line. It puts what was pasted into the line.
+// pressed is called at every key, and before the first one with an empty line. It inserts pasted text into the line.
 func (e *editedLines) pressed(line []rune, pos int, key rune) ([]rune, int, bool) {
 	e.line = string(line)
 	if key != lineEnd || pos == 0 || line[pos-1] != lineEnd {
@@ -77,7 +77,7 @@ func (e *editedLines) pressed(line []rune, pos int, key rune) ([]rune, int, bool
 	return line, pos - 1 + len(pasted), true
 }
 
-// keepPrivate makes a file that only its owner may read, or makes it one that is there already.
+// keepPrivate creates a file that only its owner may read, or restricts an existing one.
 func keepPrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package repl is the terminal of kioku chat: lines that a person or a program enters, answers, and what happens beside them.
+// Package repl is the terminal of kioku chat: it reads lines from a person or a program and shows answers and events.
 package repl
 
 import (
@@ -25,33 +25,33 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// exitInterrupted is the exit code of a program that SIGINT ended, as shells tell it.
+// exitInterrupted is the exit code of a program that SIGINT ended, as shells report it.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// freshWait bounds how long a turn waits for notes that have just been written to be in the index.
+// freshWait is how long a turn waits until notes that have just been written are indexed.
 const freshWait = 1500 * time.Millisecond
 
 var (
 	// errEnd ends a chat.
 	errEnd = errors.New("the chat is to end")
-	// errCanceled is why a turn ends that Ctrl-C has ended.
+	// errCanceled is the cause of a turn that Ctrl-C canceled.
 	errCanceled = errors.New("canceled")
 )
 
-// repl is a chat at a terminal, or over a stream.
+// repl is a chat at a terminal or over a stream.
 type repl struct {
 	out     *render.Output
 	conf    *config.Config
 	client  *connect.Client
 	sidecar *sidecar.Sidecar
 	tools   chat.Tools
-	// readOnly says that nothing may be stored, and takeInterrupts is that of Options.
+	// readOnly and takeInterrupts are those of Options.
 	readOnly       bool
 	takeInterrupts func() (interrupts <-chan os.Signal, release func())
-	// turn is what every prompt is made for.
+	// turn is the template of every turn.
 	turn sidecar.Turn
 	in   lineReader
-	// terminal says that a person writes the lines.
+	// terminal is true if a person enters the lines.
 	terminal bool
 	view     *view
 
@@ -61,28 +61,28 @@ type repl struct {
 	session *session.Session
 	talk    *chat.Conversation
 
-	// last is what the user has said last.
+	// last is the last message of the user.
 	last string
 	// failures counts lines that were not answered.
 	failures int
 }
 
-// Options say what a chat is made of.
+// Options are the parts of a chat. All but Session, Resume and ReadOnly are required.
 type Options struct {
 	Conf   *config.Config
 	Out    *render.Output
 	Stdin  io.Reader
 	Client *connect.Client
-	// Sidecar and Tools are those of the agent, and Turn what every prompt is made for.
+	// Sidecar and Tools of the agent. Turn is the template of every turn.
 	Sidecar *sidecar.Sidecar
 	Tools   chat.Tools
 	Turn    sidecar.Turn
-	// Session is the id of the session to go on with or begin, empty for a new one; Resume goes on with the latest.
+	// Session is the id of the session to continue or begin, empty for a new one. Resume continues the latest session.
 	Session string
 	Resume  bool
-	// ReadOnly says that nothing may be stored.
+	// ReadOnly forbids storing notes.
 	ReadOnly bool
-	// TakeInterrupts has Ctrl-C come to the channel instead of ending the program, until release is called.
+	// TakeInterrupts sends Ctrl-C to the channel instead of ending the program, until release is called.
 	TakeInterrupts func() (interrupts <-chan os.Signal, release func())
 }
 
@@ -130,7 +130,7 @@ func newRepl(opt Options) (*repl, error) {
 	return r, nil
 }
 
-// banner says what one talks to.
+// banner shows the agent, the model and the memory.
 func (r *repl) banner(ctx context.Context) error {
 	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *repl) run(ctx context.Context) error {
 	}
 }
 
-// end is how a chat ends: with an error where a program has written its lines and not all were answered.
+// end returns the result of a chat: an error if a program entered the lines and not all were answered.
 func (r *repl) end() error {
 	if r.terminal && len(r.session.View().Messages) > 0 {
 		r.view.note("kioku chat --continue goes on with this conversation, session %s", r.session.ID())
@@ -202,7 +202,7 @@ func (r *repl) end() error {
 	return nil
 }
 
-// fail tells of a line that was not answered.
+// fail reports a line that was not answered.
 func (r *repl) fail(err error) {
 	r.failures++
 	if errors.Is(err, errCanceled) {
@@ -214,7 +214,7 @@ func (r *repl) fail(err error) {
 	}
 }
 
-// attend runs f, which a Ctrl-C cancels. A second one ends the program, because f does not heed the first.
+// attend runs f, which Ctrl-C cancels. If f ignores that, a second Ctrl-C ends the program.
 func (r *repl) attend(ctx context.Context, f func(context.Context) error) error {
 	interrupts, release := r.takeInterrupts()
 	defer release()
@@ -240,8 +240,7 @@ func (r *repl) attend(ctx context.Context, f func(context.Context) error) error 
 	}
 }
 
-// handle does what a line says: a command, or a message for the model. A message that begins with a slash is written with
-// two of them.
+// handle runs a line as a command or sends it to the model. A message that begins with a slash is written with two.
 func (r *repl) handle(ctx context.Context, text string) error {
 	text = strings.TrimSpace(text)
 	switch {
@@ -255,7 +254,7 @@ func (r *repl) handle(ctx context.Context, text string) error {
 	return r.say(ctx, text)
 }
 
-// say has the model answer a message.
+// say sends a message to the model and shows the answer.
 func (r *repl) say(ctx context.Context, text string) error {
 	r.freshen(ctx)
 	r.last = text
@@ -267,10 +266,10 @@ func (r *repl) say(ctx context.Context, text string) error {
 	return err
 }
 
-// freshen brings the index in step with the folder, so that what was written just before is found. A turn does not fail for
-// it, and does not wait long: what is missing then, the watch brings in.
+// freshen syncs the index, so that a note that has just been written is found. A turn neither fails because of it nor waits
+// longer than freshWait; the watch indexes the rest.
 func (r *repl) freshen(ctx context.Context) {
-	// What cannot be improved is told by whatever fails for it.
+	// If this fails, the next call reports why.
 	_ = r.client.Improve(ctx)
 	if r.client.ReadOnly {
 		return

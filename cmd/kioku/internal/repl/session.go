@@ -12,7 +12,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 )
 
-// begin opens a session, and leaves the one before it.
+// begin opens a session and closes the one before it.
 func (r *repl) begin(id string) error {
 	s, report, err := session.Open(r.folder, id, r.options)
 	if err != nil {
@@ -30,7 +30,7 @@ func (r *repl) begin(id string) error {
 	return nil
 }
 
-// leave closes the session. One in which nothing was said leaves no file behind.
+// leave closes the session. It removes the file of a session without messages.
 func (r *repl) leave() error {
 	if r.session == nil {
 		return nil
@@ -39,7 +39,7 @@ func (r *repl) leave() error {
 	r.session = nil
 	var err error
 	if s.Size() == 0 {
-		// Its lock keeps others out until it is closed.
+		// The lock of the session keeps other processes out until it is closed.
 		err = os.Remove(filepath.Join(r.folder, s.ID()+".jsonl"))
 	}
 	if err = errors.Join(err, s.Close()); err != nil {
@@ -48,7 +48,7 @@ func (r *repl) leave() error {
 	return nil
 }
 
-// tellReport tells what was amiss in a transcript.
+// tellReport reports what was damaged in a transcript.
 func (r *repl) tellReport(report session.Report) {
 	if report.Torn > 0 {
 		r.out.Notice("the last line of the transcript was cut off (%s) and is moved to %s", render.Count(report.Torn, "byte"), report.TornFile)
@@ -58,7 +58,7 @@ func (r *repl) tellReport(report session.Report) {
 	}
 }
 
-// latest returns the session of a folder in which something was said last, empty where there is none.
+// latest returns the id of the latest session with a message, "" if there is none.
 func latest(folder string) (string, error) {
 	sessions, err := session.List(folder)
 	if err != nil {
@@ -71,7 +71,7 @@ func latest(folder string) (string, error) {
 	return sessions[i].ID, nil
 }
 
-// tellSession says which session it is and how far it has come.
+// tellSession shows the id of the session and its number of messages.
 func (r *repl) tellSession() {
 	v := r.session.View()
 	if len(v.Messages) == 0 {

@@ -10,15 +10,15 @@ import (
 	"kioku/cmd/kioku/internal/render"
 )
 
-// view is what people see of a chat: answers on standard output, and what happens beside them in dim lines on standard
-// error. Its methods may be called concurrently.
+// view shows a chat: answers on standard output, events in dim lines on standard error. Its methods may be called
+// concurrently.
 type view struct {
 	out, notes io.Writer
-	// dim says that notes are shown in that style.
+	// dim is true if notes are shown dim.
 	dim bool
 
 	mu sync.Mutex
-	// open says that the last line of out has no end yet.
+	// open is true if the last line of out has no line end yet.
 	open   bool
 	answer answer
 	clean  render.Stream
@@ -54,7 +54,7 @@ func (v *view) note(format string, args ...any) {
 	fmt.Fprintln(v.notes, text)
 }
 
-// endAnswer shows what was held back of an answer, and ends its line. Who calls it holds mu.
+// endAnswer shows what was held back of an answer and ends its line. The caller holds mu.
 func (v *view) endAnswer() {
 	v.write(v.clean.Add(v.answer.end()) + v.clean.End())
 	if v.open {
@@ -70,7 +70,8 @@ func (v *view) write(text string) {
 	v.open = !strings.HasSuffix(text, "\n")
 }
 
-// answer holds back of an answer what may be the word by which a model says that it has nothing for the user.
+// answer holds back the part of an answer that may become flush.NoReply, by which a model says that it has nothing for the
+// user.
 type answer struct{ text, held string }
 
 // add takes the next piece and returns what may be shown now.
@@ -88,7 +89,7 @@ func (a *answer) add(piece string) string {
 	return text[:n]
 }
 
-// end returns what was held back and is for the user after all.
+// end returns what was held back if it is for the user after all.
 func (a *answer) end() string {
 	held := a.held
 	if flush.Silent(a.text) {
@@ -98,8 +99,8 @@ func (a *answer) end() string {
 	return held
 }
 
-// wordBegun is where the beginning of NoReply stands at the end of a text, with blank space behind it; the text's length
-// where it does not.
+// wordBegun returns where a beginning of NoReply, followed by white space, starts at the end of a text. If there is none, it
+// returns the length of the text.
 func wordBegun(text string) int {
 	trimmed := strings.TrimRight(text, " \t\r\n")
 	for n := min(len(flush.NoReply), len(trimmed)); n > 0; n-- {

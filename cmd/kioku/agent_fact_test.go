@@ -13,7 +13,8 @@ import (
 
 // A fact outlives its conversation in a file: it is stored before it leaves the window, and a later session of another
 // program recalls it. Its source is recorded beside it.
-func TestAFactOfAnOldConversationIsRecalledInANewOne(t *testing.T) {
+func TestAgentRecallsAFactOfAnOldConversation(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
 	first := newTalker(s, "first", &echo.Model{Tokens: 8000})
 	first.noise(2)
@@ -62,7 +63,8 @@ func chatter(t *rapid.T, lang language) string {
 
 // A fact that is stated in any turn, in any of three languages, is in a file exactly once when it has left the window, however
 // small that is and whatever else was said, and a new conversation recalls it.
-func TestAFactIsKeptWheneverItIsStatedAndWhateverFollows(t *testing.T) {
+func TestAgentKeepsAFactWheneverItIsStated(t *testing.T) {
+	t.Parallel()
 	fewChecks(t, "12")
 	rapid.Check(t, func(rt *rapid.T) {
 		lang := rapid.SampledFrom(languages()).Draw(rt, "language")

@@ -135,7 +135,8 @@ func (s *sandbox) days() string {
 }
 
 // Hazard F06: where notes cannot be written, this is told, nothing is written elsewhere, and each turn is answered.
-func TestAConversationGoesOnWhereNotesCannotBeWritten(t *testing.T) {
+func TestAgentGoesOnIfNotesCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(*testing.T, *sandbox) func(*sidecar.Options){
 		"a link in place of the folder": func(t *testing.T, s *sandbox) func(*sidecar.Options) {
 			if err := os.Symlink(t.TempDir(), filepath.Join(s.workspace, "memory")); err != nil {
@@ -175,7 +176,8 @@ func TestAConversationGoesOnWhereNotesCannotBeWritten(t *testing.T) {
 
 // Hazard F06: two agents of their own, in processes of their own, write to one day file at once. Every note is whole, and
 // none is lost.
-func TestTwoAgentsWriteToOneDayFile(t *testing.T) {
+func TestAgentsWriteToOneDayFile(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
 	other := *s
 	other.state = filepath.Join(t.TempDir(), "state")

@@ -43,7 +43,8 @@ func countingProvider(t *testing.T) (url string, texts func() int) {
 	}
 }
 
-func TestAQueryWithOtherSettingsNeverRebuildsTheIndex(t *testing.T) {
+func TestSearchWithOtherSettingsDoesNotRebuild(t *testing.T) {
+	t.Parallel()
 	url, texts := countingProvider(t)
 	other := []string{"--provider", "openai", "--model", "m", "--base-url", url}
 	for _, tc := range []struct {
@@ -84,7 +85,8 @@ func TestAQueryWithOtherSettingsNeverRebuildsTheIndex(t *testing.T) {
 	}
 }
 
-func TestAQueryFillsAnEmptyIndexWithVectorsAndAll(t *testing.T) {
+func TestSearchFillsAnEmptyIndex(t *testing.T) {
+	t.Parallel()
 	url, texts := countingProvider(t)
 	s := newSandbox(t, notes())
 	got := s.run("search", "boiler pressure", "--provider", "openai", "--model", "m", "--base-url", url)

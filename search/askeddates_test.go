@@ -78,15 +78,14 @@ func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
 		})
 	}
 	store := newFakeStore(chunks...)
-	w := measured()
-	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), w.maxSpans)
-	ids, err := d.gather(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24, w)
-	if err != nil || len(ids) != w.datePool {
-		t.Errorf("%d chunks, want %d; %v", len(ids), w.datePool, err)
+	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), maxSpans)
+	ids, err := d.gather(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24)
+	if err != nil || len(ids) != datePool {
+		t.Errorf("%d chunks, want %d; %v", len(ids), datePool, err)
 	}
-	ids, err = d.gather(t.Context(), store, Terms{Any: []string{"bean"}}, Filter{}, 24, w)
-	if err != nil || len(ids) != w.textPool {
-		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), w.textPool, err)
+	ids, err = d.gather(t.Context(), store, Terms{Any: []string{"bean"}}, Filter{}, 24)
+	if err != nil || len(ids) != textPool {
+		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), textPool, err)
 	}
 }
 

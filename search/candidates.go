@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// maxNearest is the most neighbours that a vector index is asked for.
-const maxNearest = 4096
-
 // candidate is a chunk on its way through the ranking. Each step fills in its own fields.
 type candidate struct {
 	Chunk

@@ -25,7 +25,7 @@ func (f Filter) narrow(s dates.Span) (Filter, bool) {
 
 // gather returns chunks of the days that the query names: those of a short span whatever they say, the best matches within
 // any span, and the newest of a long one where fewer than enough match.
-func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough int, w weights) ([]int64, error) {
+func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough int) ([]int64, error) {
 	var ids []int64
 	add := func(t Terms, f Filter, limit int) (int, error) {
 		found, err := rd.Match(ctx, t, f, limit)
@@ -39,7 +39,7 @@ func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, en
 		narrow, ok := f.narrow(s)
 		matched := 0
 		if ok && len(t.Any) > 0 {
-			n, err := add(t, narrow, w.textPool)
+			n, err := add(t, narrow, textPool)
 			if err != nil {
 				return nil, err
 			}
@@ -48,9 +48,9 @@ func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, en
 		var err error
 		switch {
 		case isShort(s):
-			_, err = add(Terms{Any: s.Days()}, f, w.datePool)
+			_, err = add(Terms{Any: s.Days()}, f, datePool)
 		case ok && matched < enough:
-			_, err = add(Terms{}, narrow, w.datePool)
+			_, err = add(Terms{}, narrow, datePool)
 		}
 		if err != nil {
 			return nil, err
@@ -62,18 +62,18 @@ func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, en
 // addBonus fills in the bonus and the confidence of each candidate that belongs to a day of a span: the larger ones for a
 // short span. Where the query asks for nothing but a long one, its chunks come before all others, the newest first: which
 // of them say "month" or "happened" means nothing.
-func (d queryDates) addBonus(list []*candidate, w weights) {
+func (d queryDates) addBonus(list []*candidate) {
 	for _, c := range list {
 		for _, s := range d.spans {
 			if !c.belongsTo(s) {
 				continue
 			}
-			bonus, confidence := w.spanBonus, w.spanConfidence
+			bonus, confidence := spanBonus, spanConfidence
 			switch {
 			case isShort(s):
-				bonus, confidence = w.dayBonus, w.dayConfidence
+				bonus, confidence = dayBonus, dayConfidence
 			case d.alone:
-				bonus, confidence, c.text = w.aloneBonus, w.dayConfidence, textScore{}
+				bonus, confidence, c.text = onlyDatesBonus, dayConfidence, textScore{}
 			}
 			c.dateBonus, c.dateConfidence = max(c.dateBonus, bonus), max(c.dateConfidence, confidence)
 		}

@@ -106,7 +106,7 @@ func (s *Searcher) probe(ctx context.Context, rd Reader, r *run, path string, li
 			known = append(known, t.term)
 		}
 	}
-	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, Filter{PathPrefix: path}, maxProbe, maxNearest)
+	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, Filter{PathPrefix: path}, maxProbe, maxVectorPool)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func TestTheHitWithTheIdentifierTakesTheLastPlace(t *testing.T) {
 }
 
 func TestIdentifiersDoNotPushEachOtherOut(t *testing.T) {
-	q := parseTerms("a828e60 b939f71 c040a82", nil, measured())
+	q := parseTerms("a828e60 b939f71 c040a82", nil)
 	at := func(id int64, counts ...int) *candidate {
 		return &candidate{Chunk: Chunk{ID: id}, text: textScore{counts: counts}}
 	}

@@ -29,9 +29,9 @@ func (t Terms) Expr() string {
 
 // matchable returns the terms for the keyword index: those it knows, without the very common where two others stay. The
 // rarest that hold most of the mass of the query choose among the chunks, unless few chunks are to choose from.
-func (q queryTerms) matchable(chunks int, w weights) Terms {
+func (q queryTerms) matchable(chunks int) Terms {
 	known := slices.DeleteFunc(slices.Clone(q.list), func(t queryTerm) bool { return t.df == 0 })
-	rare := slices.DeleteFunc(slices.Clone(known), func(t queryTerm) bool { return float64(t.df) > w.common*float64(chunks) })
+	rare := slices.DeleteFunc(slices.Clone(known), func(t queryTerm) bool { return float64(t.df) > commonShare*float64(chunks) })
 	if len(rare) < 2 {
 		rare = known
 	}
@@ -44,7 +44,7 @@ func (q queryTerms) matchable(chunks int, w weights) Terms {
 	var chosen float64
 	held := 0
 	for _, t := range rare {
-		if chosen >= w.choosing*mass && held >= w.matched*w.textPool {
+		if chosen >= choosingShare*mass && held >= minChoice {
 			out.Also = append(out.Also, t.term)
 			continue
 		}

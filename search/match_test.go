@@ -20,7 +20,7 @@ func TestVeryCommonTermsAreNotMatchedWhereTwoOthersStay(t *testing.T) {
 		{"unknown", ""},
 	}
 	for _, test := range tests {
-		terms := parseTerms(test.text, nil, measured()).weigh(df, 100).matchable(100, measured())
+		terms := parseTerms(test.text, nil).weigh(df, 100).matchable(100)
 		if got := strings.Join(terms.Any, " "); got != test.want || terms.Also != nil {
 			t.Errorf("%q: matchable = %q, want %q", test.text, terms, test.want)
 		}
@@ -36,7 +36,7 @@ func TestCandidatesAreChosenAmongTheRarerTerms(t *testing.T) {
 		{"repair year", "repair year", ""}, // repair alone has too little of the mass
 	}
 	for _, test := range tests {
-		got := parseTerms(test.text, nil, measured()).weigh(df, 100_000).matchable(100_000, measured())
+		got := parseTerms(test.text, nil).weigh(df, 100_000).matchable(100_000)
 		if any, also := strings.Join(got.Any, " "), strings.Join(got.Also, " "); any != test.any || also != test.also {
 			t.Errorf("%q: any of %q, also %q; want %q and %q", test.text, any, also, test.any, test.also)
 		}
@@ -48,7 +48,7 @@ func TestMatchableTermsAreTheKnownOnesEachOnce(t *testing.T) {
 		chunks := rapid.IntRange(1, 100_000).Draw(t, "chunks")
 		df := rapid.MapOf(rapid.StringMatching("[bcdf][aeiou][bcd]"), rapid.IntRange(0, chunks)).Draw(t, "df")
 		text := strings.Join(slices.Sorted(maps.Keys(df)), " ") + " ."
-		got := parseTerms(text, nil, measured()).weigh(df, chunks).matchable(chunks, measured())
+		got := parseTerms(text, nil).weigh(df, chunks).matchable(chunks)
 		seen := make(map[string]bool)
 		for _, term := range got.All() {
 			if df[term] == 0 || seen[term] {

@@ -47,7 +47,7 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 // confidence takes the keyword confidence instead, which is comparable between queries. A chunk that has no vector
 // yet is judged by keywords alone: its keyword confidence stands in for the cosine. The bonus for a date counts in the
 // ranks; of a dated chunk's confidence the date gives the first part, and words and meaning fill up the rest.
-func merge(list []*candidate, weight channelWeights, w weights) {
+func merge(list []*candidate, weight channelWeights) {
 	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
 	var best float64

@@ -29,7 +29,7 @@ func idsOf(list []*candidate) []int64 {
 
 func TestMergeWeighsBothChannels(t *testing.T) {
 	list := []*candidate{scored(1, 0.2, 4, 0.6), scored(2, 0.9, 1, 0.3), scored(3, 0, 0, 0)}
-	merge(list, channelWeights{0.7, 0.3}, measured())
+	merge(list, channelWeights{0.7, 0.3})
 	if diff := cmp.Diff([]int64{2, 1, 3}, idsOf(list)); diff != "" {
 		t.Fatalf("order (-want +got):\n%s", diff)
 	}
@@ -50,7 +50,7 @@ func TestMergeWeighsBothChannels(t *testing.T) {
 
 func TestAChunkWithoutAVectorIsJudgedByItsWords(t *testing.T) {
 	list := []*candidate{scored(1, -1, 4, 0.8), scored(2, 0.1, 4, 0.8)}
-	merge(list, channelWeights{0.7, 0.3}, measured())
+	merge(list, channelWeights{0.7, 0.3})
 	if list[0].ID != 1 || math.Abs(list[0].confidence-0.8) > 1e-12 {
 		t.Errorf("first is %d with the confidence %v, want 1 with 0.8", list[0].ID, list[0].confidence)
 	}
@@ -110,7 +110,7 @@ func TestMergeIsBoundedAndStable(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(list).Draw(t, "shuffled")
 
-		merge(list, weight, measured())
+		merge(list, weight)
 		for i, c := range list {
 			if !inUnit(c.merged) || !inUnit(c.confidence) {
 				t.Fatalf("merged %v, confidence %v", c.merged, c.confidence)
@@ -119,7 +119,7 @@ func TestMergeIsBoundedAndStable(t *testing.T) {
 				t.Fatalf("rank %d with %v behind %v", c.rank, c.merged, list[max(0, i-1)].merged)
 			}
 		}
-		merge(shuffled, weight, measured())
+		merge(shuffled, weight)
 		if !slices.Equal(idsOf(list), idsOf(shuffled)) {
 			t.Fatalf("%v, but shuffled %v", idsOf(list), idsOf(shuffled))
 		}

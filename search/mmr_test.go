@@ -123,7 +123,7 @@ func TestJaccard(t *testing.T) {
 func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := anyCandidates(t)
-		merge(pool, channelWeights{0.5, 0.5}, measured())
+		merge(pool, channelWeights{0.5, 0.5})
 		for _, c := range pool {
 			if rapid.Bool().Draw(t, "vector") {
 				c.Vector = rapid.SampledFrom([][]float32{{1, 0}, {0, 1}, {0, 0}, {float32(math.NaN()), 1}}).Draw(t, "v")

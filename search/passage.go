@@ -24,16 +24,16 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	for _, c := range list {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
 		headings := headingLines(lines, c.StartLine)
-		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, sc.w.passageOverlap) {
+		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, passageOverlap) {
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[span.from-c.StartLine:span.to+1-c.StartLine])
 			p.heading = wholeSection(headings, span.to, c.Closed)
 			p.text = p.scoreText(sc, span, c.StartLine)
 			if p.text.raw > 0 {
-				p.text.chunk = sc.w.passageChunk * c.text.raw
+				p.text.chunk = passageChunkShare * c.text.raw
 				p.text.raw += p.text.chunk
-				p.text.confidence = sc.w.confidence(p.text.confidence, c.text.confidence)
+				p.text.confidence = passageConfidence(p.text.confidence, c.text.confidence)
 			}
 			out = append(out, &p)
 		}
@@ -72,8 +72,8 @@ func (r *run) foremost(n int) []*candidate {
 }
 
 // confidence joins the confidence of a passage with that of its chunk.
-func (w weights) confidence(passage, chunk float64) float64 {
-	return clamp01((1-w.passageConfidence)*passage + w.passageConfidence*chunk)
+func passageConfidence(passage, chunk float64) float64 {
+	return clamp01((1-passageConfidenceShare)*passage + passageConfidenceShare*chunk)
 }
 
 // span is a passage at its place.

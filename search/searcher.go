@@ -23,12 +23,11 @@ type Searcher struct {
 	store    Store
 	embedder Embedder
 	opt      Options
-	weights  weights
 }
 
 // New returns a searcher; e may be nil, which leaves keywords alone.
 func New(s Store, e Embedder, opt Options) *Searcher {
-	return &Searcher{store: s, embedder: e, opt: opt, weights: measured()}
+	return &Searcher{store: s, embedder: e, opt: opt}
 }
 
 // Search returns at most q.MaxResults hits, best first.
@@ -103,7 +102,7 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 	if r.now.IsZero() {
 		r.now = s.clock()
 	}
-	r.dates = parseDates(r.text, r.now, s.weights.maxSpans)
+	r.dates = parseDates(r.text, r.now, maxSpans)
 	return r, nil
 }
 
@@ -189,7 +188,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *run) error {
 	if err := s.findCandidates(ctx, rd, r); err != nil {
 		return err
 	}
-	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak), s.weights)
+	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak))
 	s.opt.decay(r.candidates, r.now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 	s.choose(r)
@@ -229,7 +228,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 	if err != nil {
 		return err
 	}
-	terms := parseTerms(words, r.dates.words, s.weights)
+	terms := parseTerms(words, r.dates.words)
 	if len(terms.list) == 0 {
 		return nil
 	}
@@ -251,17 +250,17 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 
 // findCandidates gathers and scores the candidates, and sets the mode by what took part.
 func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error {
-	near := max(s.weights.nearPool, min(s.opt.CandidateMultiplier*r.k, maxNearest))
+	near := max(vectorPool, min(s.opt.CandidateMultiplier*r.k, maxVectorPool))
 	start := time.Now()
-	terms := r.terms.matchable(r.index.Chunks, s.weights)
-	out, err := gather(ctx, rd, terms, r.vector, r.query.Filter, s.weights.textPool, near)
+	terms := r.terms.matchable(r.index.Chunks)
+	out, err := gather(ctx, rd, terms, r.vector, r.query.Filter, textPool, near)
 	if err != nil {
 		return err
 	}
-	if out.dated, err = r.dates.gather(ctx, rd, terms, r.query.Filter, near, s.weights); err != nil {
+	if out.dated, err = r.dates.gather(ctx, rd, terms, r.query.Filter, near); err != nil {
 		return err
 	}
-	if out.named, err = r.gatherNamed(ctx, rd, s.weights.namePool); err != nil {
+	if out.named, err = r.gatherNamed(ctx, rd, identifierPool); err != nil {
 		return err
 	}
 	if out.nearErr != nil {
@@ -271,12 +270,12 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	start = s.observe(StepLists, start)
 	defer func() { s.observe(StepScores, start) }()
 	r.mode = r.channels()
-	sc := newScorer(r.terms, r.index.AvgTerms, s.weights)
+	sc := newScorer(r.terms, r.index.AvgTerms)
 	defer sc.release()
 	if r.candidates, err = out.read(ctx, rd, sc, r.vector); err != nil {
 		return err
 	}
-	pool := s.weights.passagePool
+	pool := passagePool
 	if len(r.dates.spans) > 0 {
 		findSections(r.candidates)
 		pool = len(r.candidates)
@@ -284,7 +283,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	if r.granularity == GranularityPassage {
 		r.candidates = passages(r.foremost(pool), sc, r.snippetChars)
 	}
-	r.dates.addBonus(r.candidates, s.weights)
+	r.dates.addBonus(r.candidates)
 	return nil
 }
 
@@ -321,7 +320,7 @@ func (s *Searcher) choose(r *run) {
 	passing, backed := limit.split(list)
 	if s.opt.MMR {
 		// The rest of the pool is too far down to be chosen for being different.
-		pool := max(s.weights.nearPool, 4*r.k)
+		pool := max(vectorPool, 4*r.k)
 		d := newDiversifier(s.opt.MMRLambda)
 		d.choose(passing[:min(pool, len(passing))], r.k)
 		d.choose(backed[:min(pool, len(backed))], r.k)

@@ -29,13 +29,13 @@ func (p piece) end() int { return p.start + len(p.text) }
 // snippet returns the window of at most limit characters of a text that holds the query terms best, and its first and
 // last line; first is the line on which the text begins. The window is whole lines where they fit, else whole
 // sentences or words of one long line; it never splits a character. Without any term it is the beginning.
-func snippet(text string, first int, q queryTerms, limit int, w weights) (window string, from, to int) {
+func snippet(text string, first int, q queryTerms, limit int) (window string, from, to int) {
 	if limit <= 0 || strings.TrimSpace(text) == "" {
 		return "", first, first
 	}
 	pieces := cutPieces(text, first, limit)
 	countPieces(pieces, q)
-	i, j := bestWindow(pieces, q, limit, w)
+	i, j := bestWindow(pieces, q, limit)
 	i, j = center(pieces, i, j, limit)
 	for i < j-1 && strings.TrimSpace(pieces[i].text) == "" {
 		i++
@@ -147,7 +147,7 @@ func countPieces(pieces []piece, q queryTerms) {
 }
 
 // bestWindow returns the run of pieces [i,j) within limit whose terms weigh most, the first of equals.
-func bestWindow(pieces []piece, q queryTerms, limit int, w weights) (int, int) {
+func bestWindow(pieces []piece, q queryTerms, limit int) (int, int) {
 	counts := make([]int, len(q.list))
 	bestFrom, bestTo, best := 0, 1, -1.0
 	runes, to := 0, 0
@@ -157,7 +157,7 @@ func bestWindow(pieces []piece, q queryTerms, limit int, w weights) (int, int) {
 			addCounts(counts, pieces[to].counts, 1)
 			to++
 		}
-		if sum := windowWeight(counts, q, w); sum > best {
+		if sum := windowWeight(counts, q); sum > best {
 			bestFrom, bestTo, best = from, to, sum
 		}
 		runes -= pieces[from].runes
@@ -173,11 +173,11 @@ func addCounts(sum, counts []int, sign int) {
 }
 
 // windowWeight is the BM25 of a window, its length left out as all windows have the same.
-func windowWeight(counts []int, q queryTerms, w weights) float64 {
+func windowWeight(counts []int, q queryTerms) float64 {
 	var sum float64
 	for i, t := range q.list {
 		if counts[i] > 0 {
-			sum += t.mass() * w.saturate(counts[i], 1)
+			sum += t.mass() * saturate(counts[i], 1)
 		}
 	}
 	return sum

@@ -58,7 +58,7 @@ type queryTerms struct {
 
 // parseTerms analyses a query, normalised if it has dates: the parts that speak of days. Stop words are dropped unless
 // nothing is left.
-func parseTerms(text string, days []dates.Extent, w weights) queryTerms {
+func parseTerms(text string, days []dates.Extent) queryTerms {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	a.Add(text)
@@ -88,11 +88,11 @@ func parseTerms(text string, days []dates.Extent, w weights) queryTerms {
 			case mayBeMisspelt(analysis.Unaccented(own)) && !date && !calendarWords[own]:
 				q.list[i].word = strings.Clone(analysis.Unaccented(own))
 			case t.Kind == analysis.Gram && strings.ContainsAny(own, particles):
-				q.list[i].weight = w.particle
+				q.list[i].weight = particleWeight
 			}
 		}
 		if t.Start > a.Tokens[0].Start && t.Kind != analysis.Part && analysis.StartsUpper(a.Text[t.Start:]) {
-			q.list[i].weight = w.capital
+			q.list[i].weight = capitalWeight
 		}
 		if !t.IsLeaf() {
 			continue

@@ -25,7 +25,7 @@ func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := strings.Join(parseTerms(test.text, nil, measured()).strings(), " ")
+			got := strings.Join(parseTerms(test.text, nil).strings(), " ")
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("parseTerms(%q) (-want +got):\n%s", test.text, diff)
 			}
@@ -35,14 +35,14 @@ func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
 
 func TestCapitalisedWordsWeighMore(t *testing.T) {
 	got := make(map[string]float64)
-	for _, term := range parseTerms("Where does Alice keep OpenClaw keys", nil, measured()).list {
+	for _, term := range parseTerms("Where does Alice keep OpenClaw keys", nil).list {
 		got[term.term] = term.weight
 	}
 	want := map[string]float64{"alic": 1.5, "keep": 1, "open": 1, "claw": 1, "openclaw": 1.5, "kei": 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if w := parseTerms("Alice", nil, measured()).list[0].weight; w != 1 {
+	if w := parseTerms("Alice", nil).list[0].weight; w != 1 {
 		t.Errorf("the first word weighs %v, want 1", w)
 	}
 }
@@ -59,7 +59,7 @@ func TestBigramsWithAParticleWeighLess(t *testing.T) {
 		{"Latin words", "the key of Alice's office", nil},
 	} {
 		var light []string
-		for _, term := range parseTerms(c.text, nil, measured()).list {
+		for _, term := range parseTerms(c.text, nil).list {
 			switch term.weight {
 			case 0.3:
 				light = append(light, term.term)
@@ -75,14 +75,14 @@ func TestBigramsWithAParticleWeighLess(t *testing.T) {
 }
 
 func TestAWordThatTheIndexLacksAsksForAsMuchAsTheRarest(t *testing.T) {
-	q := parseTerms("tea zyx", nil, measured()).weigh(map[string]int{"tea": 1}, 100)
+	q := parseTerms("tea zyx", nil).weigh(map[string]int{"tea": 1}, 100)
 	if q.list[1].df != 0 || q.list[1].idf != q.list[0].idf {
 		t.Errorf("df %d and idf %v, want 0 and %v", q.list[1].df, q.list[1].idf, q.list[0].idf)
 	}
 }
 
 func TestPairsAreNeighboursThatStay(t *testing.T) {
-	q := parseTerms("staging servers of Lisbon\noffice", nil, measured())
+	q := parseTerms("staging servers of Lisbon\noffice", nil)
 	var got []string
 	for _, p := range q.pairs {
 		got = append(got, q.list[p[0]].term+" "+q.list[p[1]].term)
@@ -103,7 +103,7 @@ func TestTooManyTermsLeaveTheRarest(t *testing.T) {
 			df[w] = i + 1
 		}
 	}
-	q := parseTerms(strings.Join(words, " "), nil, measured()).weigh(df, 1000)
+	q := parseTerms(strings.Join(words, " "), nil).weigh(df, 1000)
 	if len(q.list) != MaxTerms || !q.capped {
 		t.Fatalf("%d terms, capped %v", len(q.list), q.capped)
 	}

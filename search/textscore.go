@@ -66,7 +66,6 @@ func (s textScore) share(part float64) float64 {
 // scorer computes the text scores of one query's candidates. It is used by one goroutine.
 type scorer struct {
 	q   queryTerms
-	w   weights
 	avg float64
 	// asked is the idf mass of the terms that count, the denominator of the coverage, and askedDates that of those that
 	// are words for a day.
@@ -86,9 +85,9 @@ type scorer struct {
 }
 
 // newScorer returns a scorer for texts with avg terms in the mean.
-func newScorer(q queryTerms, avg float64, w weights) *scorer {
+func newScorer(q queryTerms, avg float64) *scorer {
 	s := &scorer{
-		q: q, w: w, avg: max(avg, 1), places: make(map[string]int, len(q.list)), a: analysis.NewAnalyzer(),
+		q: q, avg: max(avg, 1), places: make(map[string]int, len(q.list)), a: analysis.NewAnalyzer(),
 		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
 	}
 	s.a.StemOnly(q.strings()...)
@@ -97,7 +96,7 @@ func newScorer(q queryTerms, avg float64, w weights) *scorer {
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)
 		if t.misspelt == "" && (t.df > 0 || !t.optional) {
-			if mass := t.mass() * w.asks(t); t.date {
+			if mass := t.mass() * asks(t); t.date {
 				s.askedDates += mass
 			} else {
 				s.asked += mass
@@ -145,14 +144,14 @@ func (s *scorer) sum(tokens int) textScore {
 		return t
 	}
 	s.count(t.counts, tokens)
-	length := s.w.b*float64(tokens)/s.avg + 1 - s.w.b
+	length := bm25B*float64(tokens)/s.avg + 1 - bm25B
 	// Of words for a day, and of all others.
 	var dates, own reading
 	for i, term := range s.q.list {
 		if t.counts[i] == 0 {
 			continue
 		}
-		t.bm25[i] = term.mass() * s.w.saturate(t.counts[i], length)
+		t.bm25[i] = term.mass() * saturate(t.counts[i], length)
 		t.raw += t.bm25[i]
 		r := &own
 		if term.date {
@@ -162,16 +161,16 @@ func (s *scorer) sum(tokens int) textScore {
 			r.raw += t.bm25[i]
 			r.matched += term.mass()
 		} else {
-			r.raw += s.w.neighborIdeal * t.bm25[i]
+			r.raw += variantIdeal * t.bm25[i]
 		}
 	}
 	own.matched += s.respelt(t.counts)
-	t.confidence = own.confidence(s.asked, s.w)
+	t.confidence = own.confidence(s.asked)
 	if s.askedDates > 0 {
 		both := reading{own.raw + dates.raw, own.matched + dates.matched}
-		t.confidence = max(t.confidence, both.confidence(s.asked+s.askedDates, s.w))
+		t.confidence = max(t.confidence, both.confidence(s.asked+s.askedDates))
 	}
-	t.pairs, t.best = s.pairBonus(), s.w.bestPart*s.bestPart()
+	t.pairs, t.best = s.pairBonus(), bestPartWeight*s.bestPart()
 	t.raw += t.pairs + t.best
 	return t
 }
@@ -180,11 +179,11 @@ func (s *scorer) sum(tokens int) textScore {
 type reading struct{ raw, matched float64 }
 
 // confidence compares what was found with the idf mass that was asked for; it is 0 where nothing was.
-func (r reading) confidence(asked float64, w weights) float64 {
+func (r reading) confidence(asked float64) float64 {
 	if asked == 0 {
 		return 0
 	}
-	return clamp01(w.ideal*r.raw/(asked*(w.k1+1)) + (1-w.ideal)*r.matched/asked)
+	return clamp01(idealShare*r.raw/(asked*(bm25K1+1)) + (1-idealShare)*r.matched/asked)
 }
 
 // respelt is what counts as matched of the misspelt terms: a part of the mass of each of which a neighbour occurs.
@@ -192,29 +191,29 @@ func (s *scorer) respelt(counts []int) float64 {
 	var sum float64
 	for _, t := range s.q.list {
 		if slices.ContainsFunc(t.near, func(place int) bool { return counts[place] > 0 }) {
-			sum += t.mass() * s.w.neighborTrust / float64(len(t.near))
+			sum += t.mass() * variantTrust / float64(len(t.near))
 		}
 	}
 	return sum
 }
 
 // asks is the share of a term's mass that a text has to answer for.
-func (w weights) asks(t queryTerm) float64 {
+func asks(t queryTerm) float64 {
 	if t.gram {
-		return w.gramAsks
+		return gramRequired
 	}
 	return 1
 }
 
 // saturate is the part of BM25 that grows with the count of a term and falls with the length of its text.
-func (w weights) saturate(count int, length float64) float64 {
+func saturate(count int, length float64) float64 {
 	tf := float64(count)
-	return tf * (w.k1 + 1) / (tf + w.k1*length)
+	return tf * (bm25K1 + 1) / (tf + bm25K1*length)
 }
 
 // count fills in counts, and the scorer's own parts and pairs, from the occurrences in a text of so many tokens.
 func (s *scorer) count(counts []int, tokens int) {
-	half := s.w.partTerms / 2
+	half := partTerms / 2
 	n := len(counts)
 	s.parts = append(s.parts[:0], make([]int, n*(tokens/half+1))...)
 	clear(s.paired)
@@ -244,7 +243,7 @@ func (s *scorer) pairBonus() float64 {
 	var sum float64
 	for k, p := range s.q.pairs {
 		if s.paired[k] {
-			sum += s.w.pair * min(s.q.list[p[0]].idf, s.q.list[p[1]].idf)
+			sum += pairWeight * min(s.q.list[p[0]].idf, s.q.list[p[1]].idf)
 		}
 	}
 	return sum
@@ -262,7 +261,7 @@ func (s *scorer) bestPart() float64 {
 				count += s.parts[next]
 			}
 			if count > 0 {
-				sum += t.mass() * s.w.saturate(count, 1)
+				sum += t.mass() * saturate(count, 1)
 			}
 		}
 		best = max(best, sum)

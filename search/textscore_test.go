@@ -11,12 +11,12 @@ import (
 
 // scoreOf scores a text for a query in an index of 100 chunks of 10 terms, where each term asked for occurs in 5.
 func scoreOf(query, text string) textScore {
-	terms := parseTerms(query, nil, measured())
+	terms := parseTerms(query, nil)
 	df := make(map[string]int)
 	for _, t := range terms.list {
 		df[t.term] = 5
 	}
-	sc := newScorer(terms.weigh(df, 100), 10, measured())
+	sc := newScorer(terms.weigh(df, 100), 10)
 	defer sc.release()
 	return sc.score(&Chunk{Text: text})
 }
@@ -53,13 +53,13 @@ func TestConfidenceIsMostlyTheIdealAndPartlyTheCoverage(t *testing.T) {
 }
 
 func TestAPassageSharesInTheConfidenceOfItsChunk(t *testing.T) {
-	if got := measured().confidence(0.5, 1); math.Abs(got-(0.4*0.5+0.6*1)) > 1e-9 {
+	if got := passageConfidence(0.5, 1); math.Abs(got-(0.4*0.5+0.6*1)) > 1e-9 {
 		t.Errorf("a passage at 0.5 in a chunk at 1 has the confidence %v, want 0.8", got)
 	}
 	// The chunk knows the kettle and the water, its second passage the water alone.
 	text := "## Kettle\nThe kettle is full.\n\n## Water\nThe water is cold.\n"
 	list := []*candidate{{Chunk: Chunk{ID: 1, StartLine: 1, EndLine: 5, Text: text}}}
-	sc := newScorer(parseTerms("kettle water", nil, measured()).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10, measured())
+	sc := newScorer(parseTerms("kettle water", nil).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10)
 	defer sc.release()
 	list[0].text = sc.score(&list[0].Chunk)
 	got := passages(list, sc, 700)
@@ -120,13 +120,13 @@ func TestUnknownTermsLowerTheConfidence(t *testing.T) {
 }
 
 func scoreWith(query string, df map[string]int, text string) textScore {
-	sc := newScorer(parseTerms(query, nil, measured()).weigh(df, 100), 10, measured())
+	sc := newScorer(parseTerms(query, nil).weigh(df, 100), 10)
 	defer sc.release()
 	return sc.score(&Chunk{Text: text})
 }
 
 func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
-	sc := newScorer(parseTerms("acme 2026-01-20", nil, measured()).weigh(nil, 10), 10, measured())
+	sc := newScorer(parseTerms("acme 2026-01-20", nil).weigh(nil, 10), 10)
 	defer sc.release()
 	got := sc.score(&Chunk{Headings: "# Acme", Date: "2026-01-20", Text: "shipped"})
 	for i, n := range got.counts {
@@ -137,7 +137,7 @@ func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
 }
 
 func TestSharesAreThePartsOfTheScore(t *testing.T) {
-	sc := newScorer(parseTerms("green tea zyx", nil, measured()).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10, measured())
+	sc := newScorer(parseTerms("green tea zyx", nil).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10)
 	defer sc.release()
 	got := sc.score(&Chunk{Text: "green tea tea"})
 	shares := got.shares(sc.q)
@@ -160,7 +160,7 @@ func TestTheScorersSieveLosesNoTerm(t *testing.T) {
 		for _, w := range words {
 			q.list = append(q.list, queryTerm{term: w})
 		}
-		sc := newScorer(q, 1, measured())
+		sc := newScorer(q, 1)
 		defer sc.release()
 		for i, w := range words {
 			if got := sc.place(w); got != i {
@@ -178,13 +178,13 @@ func TestTextScoresAreFinite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom(strings.Fields("tea cup Pot 東京都 foo-bar memorySearch a828e60 the\n"))
 		text := strings.Join(rapid.SliceOfN(word, 0, 300).Draw(t, "text"), " ")
-		terms := parseTerms(strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "query"), " "), nil, measured())
+		terms := parseTerms(strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "query"), " "), nil)
 		df := make(map[string]int)
 		for _, term := range terms.list {
 			df[term.term] = rapid.IntRange(0, 20).Draw(t, "df "+term.term)
 		}
 		avg := rapid.Float64Range(0, 1000).Draw(t, "avg")
-		sc := newScorer(terms.weigh(df, rapid.IntRange(0, 20).Draw(t, "chunks")), avg, measured())
+		sc := newScorer(terms.weigh(df, rapid.IntRange(0, 20).Draw(t, "chunks")), avg)
 		defer sc.release()
 		got := sc.score(&Chunk{Text: text})
 		if !(got.raw >= 0) || math.IsInf(got.raw, 0) || !inUnit(got.confidence) {

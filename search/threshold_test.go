@@ -29,7 +29,7 @@ func TestThresholdsOfTheModes(t *testing.T) {
 
 func TestThresholdSplitsByConfidenceAndWords(t *testing.T) {
 	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0)}
-	merge(list, channelWeights{0.7, 0.3}, measured())
+	merge(list, channelWeights{0.7, 0.3})
 	passing, backed := threshold{0.35, 0.18, true}.split(list)
 	if diff := cmp.Diff([][]int64{{1}, {2}}, [][]int64{idsOf(passing), idsOf(backed)}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -53,7 +53,7 @@ func TestWhatHasNothingInCommonNeverPasses(t *testing.T) {
 func TestThresholdLosesNoCandidate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := anyCandidates(t)
-		merge(list, channelWeights{0.7, 0.3}, measured())
+		merge(list, channelWeights{0.7, 0.3})
 		for _, c := range list {
 			c.decay = rapid.Float64Range(0.01, 1).Draw(t, "decay")
 		}

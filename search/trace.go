@@ -20,7 +20,7 @@ func (s *Searcher) hit(c *candidate, r *run, explain bool) Hit {
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 	}
-	h.Snippet, h.SnippetStart, h.SnippetEnd = snippet(c.Text, c.StartLine, r.terms, r.snippetChars, s.weights)
+	h.Snippet, h.SnippetStart, h.SnippetEnd = snippet(c.Text, c.StartLine, r.terms, r.snippetChars)
 	if explain {
 		h.Trace = c.trace(r.terms)
 	}

@@ -168,8 +168,7 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 }
 
 func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
-	w := measured()
-	q := parseTerms("old lamp wxyzlight", nil, w).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
+	q := parseTerms("old lamp wxyzlight", nil).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
 	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
 	if n := len(joined.list); n != 5 {
 		t.Fatalf("%d terms: lamp is asked for anyway", n)
@@ -184,13 +183,13 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	if want := [][2]int{{0, 1}, {1, 2}, {1, 3}, {1, 4}}; !cmp.Equal(joined.pairs, want) {
 		t.Error(cmp.Diff(want, joined.pairs))
 	}
-	sc := newScorer(joined, 10, w)
+	sc := newScorer(joined, 10)
 	defer sc.release()
 	one, both := sc.respelt([]int{0, 0, 0, 1, 0}), sc.respelt([]int{0, 0, 0, 1, 1})
-	if want := q.list[2].mass() * w.neighborTrust / 2; one != want || both != want {
+	if want := q.list[2].mass() * variantTrust / 2; one != want || both != want {
 		t.Errorf("one neighbour covers %v, both %v, want %v", one, both, want)
 	}
-	if plain := newScorer(q, 10, w); plain.asked != sc.asked {
+	if plain := newScorer(q, 10); plain.asked != sc.asked {
 		t.Errorf("the query asks for %v with neighbours, %v without", sc.asked, plain.asked)
 	}
 }

@@ -18,18 +18,18 @@ type queryDates struct {
 	// spans are the days that are looked for.
 	spans []dates.Span
 	// words are where the query speaks of days, also of those that no note bears or no calendar has.
-	words []dates.Extent
+	mentions []dates.Extent
 	// noted says that there are notes of any of the spans, and alone that the query asks for nothing but such days.
-	noted, alone bool
+	hasNotes, only bool
 }
 
 // askedDates reads the days of a query, of which the first limit are looked for.
 func parseDates(text string, now time.Time, limit int) queryDates {
 	d := queryDates{norm: analysis.Normalize(text)}
 	spans, impossible := dates.Find(d.norm, now)
-	d.words = impossible
+	d.mentions = impossible
 	for _, s := range spans {
-		d.words = append(d.words, s.Extent)
+		d.mentions = append(d.mentions, s.Extent)
 	}
 	d.spans = spans[:min(limit, len(spans))]
 	return d
@@ -38,7 +38,7 @@ func parseDates(text string, now time.Time, limit int) queryDates {
 // words returns the query without the days that the index has notes of: beside those, "July" and "3rd" only find what
 // was written on other days. Days without notes stay words, as a text may tell of them, and so does what is all that
 // there is to look for. All other words keep their place.
-func (r *run) words(ctx context.Context, rd Reader) (string, error) {
+func (r *searchState) textWithoutDates(ctx context.Context, rd Reader) (string, error) {
 	d := &r.dates
 	var known []dates.Extent
 	for _, s := range d.spans {
@@ -46,14 +46,14 @@ func (r *run) words(ctx context.Context, rd Reader) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("look up a date: %w", err)
 		}
-		d.noted = d.noted || dated
+		d.hasNotes = d.hasNotes || dated
 		// A number may name something else as well.
 		if dated && !s.Numeric {
 			known = append(known, s.Extent)
 		}
 	}
-	if !asksForMore(without(d.norm, d.words)) {
-		d.alone = d.noted
+	if !asksForMore(without(d.norm, d.mentions)) {
+		d.only = d.hasNotes
 		return d.norm, nil
 	}
 	return without(d.norm, known), nil
@@ -99,7 +99,7 @@ func (d queryDates) phrase() string {
 		}
 		list = append(list, days)
 	}
-	if len(list) == 0 || d.noted {
+	if len(list) == 0 || d.hasNotes {
 		return ""
 	}
 	return ", and no note is dated " + strings.Join(list, " or ")

@@ -79,11 +79,11 @@ func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
 	}
 	store := newFakeStore(chunks...)
 	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), maxSpans)
-	ids, err := d.gather(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24)
+	ids, err := d.datedHits(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24)
 	if err != nil || len(ids) != datePool {
 		t.Errorf("%d chunks, want %d; %v", len(ids), datePool, err)
 	}
-	ids, err = d.gather(t.Context(), store, Terms{Any: []string{"bean"}}, Filter{}, 24)
+	ids, err = d.datedHits(t.Context(), store, Terms{Any: []string{"bean"}}, Filter{}, 24)
 	if err != nil || len(ids) != textPool {
 		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), textPool, err)
 	}

@@ -33,7 +33,7 @@ type candidate struct {
 	// section
 	heading int
 	// threshold
-	backed bool
+	backfilled bool
 	// mmr
 	similarity, mmr float64
 	// outcome is one of the constants of Explanation, once it is known.
@@ -47,7 +47,7 @@ func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 func (c *candidate) score() float64 { return c.merged*c.decay + c.dateBonus }
 
 // found are the chunks that the channels propose.
-type found struct {
+type proposals struct {
 	matched []int64
 	dated   []int64
 	// named hold identifiers of the query.
@@ -59,8 +59,8 @@ type found struct {
 
 // gather asks both channels at the same time. It fails where the keyword index does, and where
 // either panics; without vectors a search goes on.
-func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f Filter, textPool, nearPool int) (found, error) {
-	var out found
+func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f Filter, textPool, nearPool int) (proposals, error) {
+	var out proposals
 	group, groupCtx := errgroup.WithContext(ctx)
 	if len(t.Any) > 0 {
 		group.Go(func() (err error) {
@@ -79,7 +79,7 @@ func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f Filter,
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return found{}, err
+		return proposals{}, err
 	}
 	return out, ctx.Err()
 }
@@ -92,7 +92,7 @@ func recovered(step string, err *error) {
 }
 
 // ids returns the proposed chunks without duplicates.
-func (f found) ids() []int64 {
+func (f proposals) ids() []int64 {
 	ids := make([]int64, 0, len(f.matched)+len(f.dated)+len(f.named)+len(f.near))
 	seen := make(map[int64]bool, cap(ids))
 	add := func(id int64) {
@@ -111,7 +111,7 @@ func (f found) ids() []int64 {
 }
 
 // read turns the proposed chunks into candidates with an exact score on each channel, whichever proposed them.
-func (f found) read(ctx context.Context, rd Reader, sc *scorer, vector []float32) ([]*candidate, error) {
+func (f proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector []float32) ([]*candidate, error) {
 	chunks, err := rd.Chunks(ctx, f.ids(), vector != nil)
 	if err != nil {
 		return nil, fmt.Errorf("read candidates: %w", err)

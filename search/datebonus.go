@@ -25,7 +25,7 @@ func (f Filter) narrow(s dates.Span) (Filter, bool) {
 
 // gather returns chunks of the days that the query names: those of a short span whatever they say, the best matches within
 // any span, and the newest of a long one where fewer than enough match.
-func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough int) ([]int64, error) {
+func (d queryDates) datedHits(ctx context.Context, rd Reader, t Terms, f Filter, enough int) ([]int64, error) {
 	var ids []int64
 	add := func(t Terms, f Filter, limit int) (int, error) {
 		found, err := rd.Match(ctx, t, f, limit)
@@ -72,7 +72,7 @@ func (d queryDates) addBonus(list []*candidate) {
 			switch {
 			case isShort(s):
 				bonus, confidence = dayBonus, dayConfidence
-			case d.alone:
+			case d.only:
 				bonus, confidence, c.text = onlyDatesBonus, dayConfidence, textScore{}
 			}
 			c.dateBonus, c.dateConfidence = max(c.dateBonus, bonus), max(c.dateConfidence, confidence)

@@ -126,11 +126,11 @@ func TestADayIsFoundBeyondThePoolOfItsWords(t *testing.T) {
 	if a := askWednesday(t, s, "kettle and tea yesterday"); len(a.Hits) == 0 || a.Hits[0].Path != "memory/2024-03-12.md" {
 		t.Errorf("yesterday: %v", paths(a))
 	}
-	r, err := s.newRun(Query{Text: "kettle and tea in July", Now: wednesday})
+	r, err := s.newState(Query{Text: "kettle and tea in July", Now: wednesday})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.walk(t.Context(), r, nil); err != nil {
+	if err := s.execute(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(r.candidates, func(c *candidate) bool { return c.Path == "memory/2023-07-20.md" && c.dateBonus > 0 }) {

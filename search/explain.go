@@ -17,7 +17,7 @@ const maxProbe = 4096
 // Errors are those of Search, and an *InputError for a line below 1.
 func (s *Searcher) Explain(ctx context.Context, q Query, path string, line int) (Explanation, error) {
 	q.Explain = true
-	r, err := s.newRun(q)
+	r, err := s.newState(q)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -25,9 +25,9 @@ func (s *Searcher) Explain(ctx context.Context, q Query, path string, line int) 
 		return Explanation{}, &InputError{"line", "is below 1: lines count from 1"}
 	}
 	var e Explanation
-	err = s.walk(ctx, r, func(ctx context.Context, rd Reader, r *run) (err error) {
+	err = s.execute(ctx, r, func(ctx context.Context, rd Reader, r *searchState) (err error) {
 		if path != "" {
-			e, err = s.fate(ctx, rd, r, path, line)
+			e, err = s.outcome(ctx, rd, r, path, line)
 		}
 		return err
 	})
@@ -39,26 +39,26 @@ func (s *Searcher) Explain(ctx context.Context, q Query, path string, line int) 
 }
 
 // fate says what became of a line of a file.
-func (s *Searcher) fate(ctx context.Context, rd Reader, r *run, path string, line int) (Explanation, error) {
+func (s *Searcher) outcome(ctx context.Context, rd Reader, r *searchState, path string, line int) (Explanation, error) {
 	var at *candidate
 	for _, c := range r.candidates {
-		if c.holds(path, line) && (at == nil || c.outcome == Returned && at.outcome != Returned) {
+		if c.hasLine(path, line) && (at == nil || c.outcome == Returned && at.outcome != Returned) {
 			at = c
 		}
 	}
 	if at == nil {
-		return s.absence(ctx, rd, r, path, line)
+		return s.explainAbsence(ctx, rd, r, path, line)
 	}
 	hit := s.hit(at, r, true)
 	return Explanation{Outcome: at.outcome, Text: s.describe(r, at), Passage: &hit}, nil
 }
 
-func (c *Chunk) holds(path string, line int) bool {
+func (c *Chunk) hasLine(path string, line int) bool {
 	return c.Path == path && c.StartLine <= line && line <= c.EndLine
 }
 
 // describe tells what became of a candidate, with the figures.
-func (s *Searcher) describe(r *run, c *candidate) string {
+func (s *Searcher) describe(r *searchState, c *candidate) string {
 	place := fmt.Sprintf("%s:%d-%d", c.Path, c.StartLine, c.EndLine)
 	rank := fmt.Sprintf("ranked %d of %d candidates", c.rank, len(r.candidates))
 	switch c.outcome {
@@ -77,11 +77,11 @@ func (s *Searcher) describe(r *run, c *candidate) string {
 }
 
 // absence says why no candidate holds a line.
-func (s *Searcher) absence(ctx context.Context, rd Reader, r *run, path string, line int) (Explanation, error) {
+func (s *Searcher) explainAbsence(ctx context.Context, rd Reader, r *searchState, path string, line int) (Explanation, error) {
 	if !strings.HasPrefix(path, r.query.Filter.PathPrefix) {
 		return Explanation{Outcome: Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, r.query.Filter.PathPrefix)}, nil
 	}
-	c, err := s.probe(ctx, rd, r, path, line)
+	c, err := s.findLine(ctx, rd, r, path, line)
 	switch {
 	case err != nil:
 		return Explanation{}, err
@@ -99,7 +99,7 @@ func (s *Searcher) absence(ctx context.Context, rd Reader, r *run, path string, 
 
 // probe looks for a line among everything in its file that the query can find, whatever its filter; it returns nil
 // where there is nothing.
-func (s *Searcher) probe(ctx context.Context, rd Reader, r *run, path string, line int) (*Chunk, error) {
+func (s *Searcher) findLine(ctx context.Context, rd Reader, r *searchState, path string, line int) (*Chunk, error) {
 	var known []string
 	for _, t := range r.terms.list {
 		if t.df > 0 {
@@ -115,7 +115,7 @@ func (s *Searcher) probe(ctx context.Context, rd Reader, r *run, path string, li
 		return nil, fmt.Errorf("read chunks of %s: %w", path, err)
 	}
 	for i := range chunks {
-		if chunks[i].holds(path, line) {
+		if chunks[i].hasLine(path, line) {
 			return &chunks[i], nil
 		}
 	}

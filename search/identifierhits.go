@@ -7,14 +7,14 @@ import (
 )
 
 // holdsTerm reports whether the candidate has the term at a place of the query.
-func (c *candidate) holdsTerm(place int) bool {
+func (c *candidate) hasTerm(place int) bool {
 	return place < len(c.text.counts) && c.text.counts[place] > 0
 }
 
 // namedBy reports whether the candidate holds an identifier of the query.
-func (c *candidate) namedBy(q queryTerms) bool {
+func (c *candidate) hasIdentifier(q queryTerms) bool {
 	for place, t := range q.list {
-		if t.identifier && c.holdsTerm(place) {
+		if t.identifier && c.hasTerm(place) {
 			return true
 		}
 	}
@@ -23,7 +23,7 @@ func (c *candidate) namedBy(q queryTerms) bool {
 
 // gatherNamed returns chunks that hold identifiers of the query, the n best of each: beside the other words, many chunks
 // without one may match better. Only where vectors take part is an identifier kept, see keepIdentifiers.
-func (r *run) gatherNamed(ctx context.Context, rd Reader, n int) ([]int64, error) {
+func (r *searchState) identifierHits(ctx context.Context, rd Reader, n int) ([]int64, error) {
 	if r.vector == nil {
 		return nil, nil
 	}
@@ -45,12 +45,12 @@ func (r *run) gatherNamed(ctx context.Context, rd Reader, n int) ([]int64, error
 // the identifiers of a query cannot hide where they are: the best of the list with one that no chosen candidate holds
 // takes a free place, else that of the last which holds none. Where all chosen hold one, nothing changes. Keywords alone
 // find identifiers first by themselves.
-func (r *run) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
+func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
 	if r.mode != ModeHybrid {
 		return chosen
 	}
 	for place, t := range r.terms.list {
-		holds := func(c *candidate) bool { return c.holdsTerm(place) }
+		holds := func(c *candidate) bool { return c.hasTerm(place) }
 		if !t.identifier || slices.ContainsFunc(chosen, holds) {
 			continue
 		}
@@ -60,7 +60,7 @@ func (r *run) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
 		}
 		chosen = slices.Clone(chosen)
 		if len(chosen) >= n {
-			last := lastIndex(chosen, func(c *candidate) bool { return !c.namedBy(r.terms) })
+			last := lastIndex(chosen, func(c *candidate) bool { return !c.hasIdentifier(r.terms) })
 			if last < 0 {
 				return chosen
 			}
@@ -72,7 +72,7 @@ func (r *run) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
 }
 
 // allowed returns the candidates that have the score which the query asks for, all where it asks for none.
-func (r *run) allowed() []*candidate {
+func (r *searchState) aboveMinScore() []*candidate {
 	least := r.query.MinScore
 	if least == nil {
 		return r.candidates

@@ -140,7 +140,7 @@ func TestIdentifiersDoNotPushEachOtherOut(t *testing.T) {
 	}
 	first, second, third, none := at(1, 1, 0, 0), at(2, 0, 1, 0), at(3, 0, 0, 1), at(4, 0, 0, 0)
 	list := []*candidate{none, first, second, third}
-	r := &run{mode: ModeHybrid, terms: q}
+	r := &searchState{mode: ModeHybrid, terms: q}
 	for _, c := range []struct {
 		chosen []*candidate
 		n      int

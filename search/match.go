@@ -37,7 +37,7 @@ func (q queryTerms) matchable(chunks int) Terms {
 	}
 	var mass float64
 	for _, t := range rare {
-		mass += t.mass()
+		mass += t.idfWeight()
 	}
 	slices.SortStableFunc(rare, func(a, b queryTerm) int { return cmp.Compare(a.df, b.df) })
 	var out Terms
@@ -49,7 +49,7 @@ func (q queryTerms) matchable(chunks int) Terms {
 			continue
 		}
 		out.Any = append(out.Any, t.term)
-		chosen += t.mass()
+		chosen += t.idfWeight()
 		held += t.df
 	}
 	return out

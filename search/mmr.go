@@ -14,11 +14,11 @@ type diversifier struct {
 	// chosen so far, best first, and their texts.
 	chosen []*candidate
 	texts  map[string]bool
-	sets   termSets
+	sets   wordSets
 }
 
 func newDiversifier(lambda float64) *diversifier {
-	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(termSets)}
+	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(wordSets)}
 }
 
 // choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is used up. Of
@@ -76,12 +76,12 @@ func (d *diversifier) next(rest []*candidate, best float64) int {
 }
 
 // termSets computes how alike candidates are; it remembers the words of those that have no vector, by their hashes.
-type termSets map[*candidate][]uint32
+type wordSets map[*candidate][]uint32
 
 // similarity in [0,1] is the cosine of the stored vectors, or the Jaccard index of the sets of words where one lacks a
 // vector and of passages of one chunk, which share its vector. Passages of one section that fits into a chunk are taken for
 // the same: who has read the better one knows where the section is.
-func (s termSets) similarity(a, b *candidate) float64 {
+func (s wordSets) similarity(a, b *candidate) float64 {
 	if a.heading > 0 && a.heading == b.heading && a.Path == b.Path {
 		return 1
 	}
@@ -92,7 +92,7 @@ func (s termSets) similarity(a, b *candidate) float64 {
 }
 
 // of returns the hashes of a candidate's words, ascending. Words are not stemmed: near duplicates share their forms.
-func (s termSets) of(c *candidate) []uint32 {
+func (s wordSets) of(c *candidate) []uint32 {
 	if set, ok := s[c]; ok {
 		return set
 	}

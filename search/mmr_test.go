@@ -73,12 +73,12 @@ func TestPassagesOfOneWholeSectionAreTheSame(t *testing.T) {
 		{at("memory/a.md", 0, "a ferry to Naxos"), 0},
 		{at("memory/b.md", 7, "a ferry to Naxos"), 0},
 	} {
-		if got := make(termSets).similarity(a, c.other); got != c.want {
+		if got := make(wordSets).similarity(a, c.other); got != c.want {
 			t.Errorf("%s, heading %d: similarity %v, want %v", c.other.Path, c.other.heading, got, c.want)
 		}
 	}
 	none := at("memory/a.md", 0, "tea")
-	if got := make(termSets).similarity(none, at("memory/a.md", 0, "a ferry")); got != 0 {
+	if got := make(wordSets).similarity(none, at("memory/a.md", 0, "a ferry")); got != 0 {
 		t.Errorf("passages under no heading: similarity %v, want 0", got)
 	}
 }

@@ -26,7 +26,7 @@ type textLines struct {
 type lineEnd struct{ tokens, occurrences int }
 
 // until returns the counts up to a line, which it leaves out.
-func (l *textLines) until(line int) lineEnd {
+func (l *textLines) countsBefore(line int) lineEnd {
 	if line == 0 {
 		return lineEnd{}
 	}
@@ -34,9 +34,9 @@ func (l *textLines) until(line int) lineEnd {
 }
 
 // find appends the occurrences among tokens, numbered from 0.
-func (s *scorer) find(list []occurrence, tokens []analysis.Token) []occurrence {
+func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) []occurrence {
 	for k, t := range tokens {
-		if i := s.place(t.Term); i >= 0 {
+		if i := s.termIndex(t.Term); i >= 0 {
 			list = append(list, occurrence{i, k, t.Pos, t.IsLeaf()})
 		}
 	}
@@ -51,7 +51,7 @@ func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
 	s.a.Add(c.Date)
 	above := len(s.a.Tokens)
 	s.a.Add(c.Text)
-	s.found = s.find(s.found[:0], s.a.Tokens)
+	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
 	score := s.sum(len(s.a.Tokens))
 	if strings.Count(s.a.Text, "\n") != strings.Count(c.Text, "\n") {
 		return score, nil
@@ -61,8 +61,8 @@ func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
 
 // lines returns the lines of the text that has just been analysed, whose tokens follow the first above ones.
 func (s *scorer) lines(above int) *textLines {
-	first, _ := slices.BinarySearchFunc(s.found, above, func(o occurrence, at int) int { return o.at - at })
-	l := &textLines{occurrences: slices.Clone(s.found[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.Text, "\n")+1)}
+	first, _ := slices.BinarySearchFunc(s.occurrences, above, func(o occurrence, at int) int { return o.at - at })
+	l := &textLines{occurrences: slices.Clone(s.occurrences[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.Text, "\n")+1)}
 	var so lineEnd
 	end := 0
 	// Split, because a last line that normalises to nothing is a line of the text all the same.
@@ -91,12 +91,12 @@ func (s *scorer) scoreLines(c *Chunk, l *textLines, from, to int) textScore {
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
 	above := len(s.a.Tokens)
-	s.found = s.find(s.found[:0], s.a.Tokens)
-	start, end := l.until(from), l.until(to)
+	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
+	start, end := l.countsBefore(from), l.countsBefore(to)
 	for _, o := range l.occurrences[start.occurrences:end.occurrences] {
 		o.at += above - start.tokens
 		o.pos += apart
-		s.found = append(s.found, o)
+		s.occurrences = append(s.occurrences, o)
 	}
 	return s.sum(above + end.tokens - start.tokens)
 }

@@ -51,7 +51,7 @@ func (p *candidate) scoreText(sc *scorer, at span, first int) textScore {
 
 // foremost returns the n candidates that are best on both channels together: the passages of the others would not come to
 // the front. Their order is not kept.
-func (r *run) foremost(n int) []*candidate {
+func (r *searchState) topN(n int) []*candidate {
 	list := r.candidates
 	if len(list) <= n {
 		return list
@@ -213,15 +213,15 @@ func trimSpan(text string, pieces []piece) (s span, ok bool) {
 		j--
 	}
 	part := slices.ContainsFunc(pieces[i:j], func(p piece) bool { return p.part })
-	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].end()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
+	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
 }
 
 // uncovered drops, from a list ordered best first, each passage half of which a better one shows already.
-func uncovered(list []*candidate) []*candidate {
+func dropOverlapping(list []*candidate) []*candidate {
 	shown := make(map[string][]*candidate)
 	kept := list[:0:0]
 	for _, c := range list {
-		covered := slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return covers(better, c) })
+		covered := slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return overlaps(better, c) })
 		if covered {
 			c.outcome = Covered
 			continue
@@ -234,7 +234,7 @@ func uncovered(list []*candidate) []*candidate {
 
 // covers reports whether at least half of c's lines are lines of better; of parts of one line, whether the texts overlap
 // that much.
-func covers(better, c *candidate) bool {
+func overlaps(better, c *candidate) bool {
 	common := min(better.EndLine, c.EndLine) - max(better.StartLine, c.StartLine) + 1
 	lines := c.EndLine - c.StartLine + 1
 	if common <= 0 || 2*common < lines {

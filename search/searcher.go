@@ -39,18 +39,18 @@ func New(s Store, e Embedder, opt Options) *Searcher {
 // It returns ErrEmptyQuery for a blank query, an *InputError for one that is longer than MaxQueryBytes or has a
 // limit, a minimum or a filter that means nothing, and the error of ctx or of the store where that is what stops it.
 func (s *Searcher) Search(ctx context.Context, q Query) (Answer, error) {
-	r, err := s.newRun(q)
+	r, err := s.newState(q)
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := s.walk(ctx, r, nil); err != nil {
+	if err := s.execute(ctx, r, nil); err != nil {
 		return Answer{}, fmt.Errorf("search: %w", err)
 	}
 	return s.answer(r), nil
 }
 
 // run is one query on its way.
-type run struct {
+type searchState struct {
 	query Query
 	text  string
 	// k is the most hits.
@@ -72,13 +72,13 @@ type run struct {
 	candidates, hits []*candidate
 }
 
-func (r *run) degrade(code, format string, args ...any) {
+func (r *searchState) degrade(code, format string, args ...any) {
 	r.degraded = append(r.degraded, Degradation{code, fmt.Sprintf(format, args...)})
 }
 
 // newRun checks a query.
-func (s *Searcher) newRun(q Query) (*run, error) {
-	r := &run{query: q, text: strings.TrimSpace(q.Text), k: q.MaxResults, now: q.Now, mode: ModeKeyword}
+func (s *Searcher) newState(q Query) (*searchState, error) {
+	r := &searchState{query: q, text: strings.TrimSpace(q.Text), k: q.MaxResults, now: q.Now, mode: ModeKeyword}
 	switch {
 	case r.text == "":
 		return nil, ErrEmptyQuery
@@ -87,7 +87,7 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 	case r.k < 0 || r.k > MaxResults:
 		return nil, &InputError{"max_results", fmt.Sprintf("is %d, not within 0 and %d", r.k, MaxResults)}
 	}
-	if err := s.shape(r); err != nil {
+	if err := s.checkShape(r); err != nil {
 		return nil, err
 	}
 	if m := q.MinScore; m != nil && !inUnit(*m) {
@@ -107,7 +107,7 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 }
 
 // shape fills in what a hit is to be.
-func (s *Searcher) shape(r *run) error {
+func (s *Searcher) checkShape(r *searchState) error {
 	r.granularity, r.snippetChars = r.query.Granularity, r.query.SnippetChars
 	if r.granularity == "" {
 		r.granularity = cmp.Or(s.opt.Granularity, GranularityPassage)
@@ -133,7 +133,7 @@ func (s *Searcher) clock() time.Time {
 }
 
 // walk takes a query through all steps. Before the snapshot is given back, then is called with it, if it is not nil.
-func (s *Searcher) walk(ctx context.Context, r *run, then func(context.Context, Reader, *run) error) error {
+func (s *Searcher) execute(ctx context.Context, r *searchState, then func(context.Context, Reader, *searchState) error) error {
 	// Before the view is opened, lest a slow provider hold a snapshot of the index.
 	if err := s.embed(ctx, r); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (s *Searcher) walk(ctx context.Context, r *run, then func(context.Context, 
 }
 
 // embed fills in the query's vector. It fails only where ctx is done; otherwise keywords carry on.
-func (s *Searcher) embed(ctx context.Context, r *run) error {
+func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 	if !s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
 		return ctx.Err()
 	}
@@ -174,14 +174,14 @@ func (s *Searcher) embed(ctx context.Context, r *run) error {
 }
 
 // rank finds, scores and chooses the hits within one snapshot.
-func (s *Searcher) rank(ctx context.Context, rd Reader, r *run) error {
+func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.Chunks <= 0 {
 		r.vector = nil
 		r.degrade(IndexEmpty, "Nothing is indexed yet.")
 		return nil
 	}
-	s.compareSpaces(r)
+	s.checkSpace(r)
 	if err := s.prepareTerms(ctx, rd, r); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *run) error {
 }
 
 // compareSpaces drops the query's vector where the index has none to compare it with.
-func (s *Searcher) compareSpaces(r *run) {
+func (s *Searcher) checkSpace(r *searchState) {
 	if r.vector == nil {
 		return
 	}
@@ -223,12 +223,12 @@ func spaceName(provider, model string, dims int) string {
 }
 
 // prepareTerms fills in the query's terms with what the index knows of them.
-func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
-	words, err := r.words(ctx, rd)
+func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) error {
+	words, err := r.textWithoutDates(ctx, rd)
 	if err != nil {
 		return err
 	}
-	terms := parseTerms(words, r.dates.words)
+	terms := parseTerms(words, r.dates.mentions)
 	if len(terms.list) == 0 {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 	}
 	r.terms = terms.weigh(df, r.index.Chunks)
 	if s.opt.Typos {
-		if err := s.joinNeighbors(ctx, rd, r); err != nil {
+		if err := s.addVariants(ctx, rd, r); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 }
 
 // findCandidates gathers and scores the candidates, and sets the mode by what took part.
-func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error {
+func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState) error {
 	near := max(vectorPool, min(s.opt.CandidateMultiplier*r.k, maxVectorPool))
 	start := time.Now()
 	terms := r.terms.matchable(r.index.Chunks)
@@ -257,10 +257,10 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	if err != nil {
 		return err
 	}
-	if out.dated, err = r.dates.gather(ctx, rd, terms, r.query.Filter, near); err != nil {
+	if out.dated, err = r.dates.datedHits(ctx, rd, terms, r.query.Filter, near); err != nil {
 		return err
 	}
-	if out.named, err = r.gatherNamed(ctx, rd, identifierPool); err != nil {
+	if out.named, err = r.identifierHits(ctx, rd, identifierPool); err != nil {
 		return err
 	}
 	if out.nearErr != nil {
@@ -269,10 +269,10 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 	}
 	start = s.observe(StepLists, start)
 	defer func() { s.observe(StepScores, start) }()
-	r.mode = r.channels()
+	r.mode = r.channelMode()
 	sc := newScorer(r.terms, r.index.AvgTerms)
 	defer sc.release()
-	if r.candidates, err = out.read(ctx, rd, sc, r.vector); err != nil {
+	if r.candidates, err = out.candidates(ctx, rd, sc, r.vector); err != nil {
 		return err
 	}
 	pool := passagePool
@@ -281,7 +281,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 		pool = len(r.candidates)
 	}
 	if r.granularity == GranularityPassage {
-		r.candidates = passages(r.foremost(pool), sc, r.snippetChars)
+		r.candidates = passages(r.topN(pool), sc, r.snippetChars)
 	}
 	r.dates.addBonus(r.candidates)
 	return nil
@@ -298,7 +298,7 @@ func (s *Searcher) observe(step string, start time.Time) time.Time {
 
 // channels returns the mode. A real model is left alone where the index knows no word of the query, as with a
 // question in another language: an absent channel takes no weight from the other.
-func (r *run) channels() string {
+func (r *searchState) channelMode() string {
 	known := slices.ContainsFunc(r.terms.list, func(t queryTerm) bool { return t.df > 0 })
 	switch {
 	case r.vector == nil:
@@ -311,10 +311,10 @@ func (r *run) channels() string {
 
 // choose fills in the hits: those that pass the threshold, then, in slots that stay free, those that keywords back. What
 // holds an identifier of the query is among them, unless the query asks for a score that it lacks.
-func (s *Searcher) choose(r *run) {
+func (s *Searcher) choose(r *searchState) {
 	list := r.candidates
 	if r.granularity == GranularityPassage {
-		list = uncovered(list)
+		list = dropOverlapping(list)
 	}
 	limit := s.opt.thresholdFor(r.mode, r.query.MinScore)
 	passing, backed := limit.split(list)
@@ -329,10 +329,10 @@ func (s *Searcher) choose(r *run) {
 		r.hits = append(passing, backed...)
 		r.hits = r.hits[:min(r.k, len(r.hits))]
 	}
-	r.hits = r.keepIdentifiers(r.hits, r.allowed(), r.k)
+	r.hits = r.keepIdentifiers(r.hits, r.aboveMinScore(), r.k)
 	for _, c := range r.hits {
 		c.outcome = Returned
-		c.backed = c.backed || c.confidence < limit.min && !c.dated()
+		c.backfilled = c.backfilled || c.confidence < limit.min && !c.dated()
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {
@@ -342,7 +342,7 @@ func (s *Searcher) choose(r *run) {
 }
 
 // explainNothing says why there is no hit, and what came nearest.
-func (s *Searcher) explainNothing(r *run) {
+func (s *Searcher) explainNothing(r *searchState) {
 	var best *candidate
 	for _, c := range r.candidates {
 		if best == nil || c.confidence > best.confidence {
@@ -361,7 +361,7 @@ func (s *Searcher) explainNothing(r *run) {
 	}
 }
 
-func (s *Searcher) answer(r *run) Answer {
+func (s *Searcher) answer(r *searchState) Answer {
 	a := Answer{Mode: r.mode, Degraded: r.degraded, Index: r.index}
 	if r.mode != ModeKeyword {
 		a.Space = r.index.Space

@@ -160,7 +160,7 @@ func TestMaxResultsFallBackToTheOptions(t *testing.T) {
 	for set, want := range map[int]int{0: 1, 2: 2, 1000: 100} {
 		opt := testOptions()
 		opt.MaxResults = set
-		r, err := New(nil, nil, opt).newRun(Query{Text: "tea"})
+		r, err := New(nil, nil, opt).newState(Query{Text: "tea"})
 		if err != nil || r.k != want {
 			t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.k, err, want)
 		}

@@ -24,7 +24,7 @@ type piece struct {
 	any    bool
 }
 
-func (p piece) end() int { return p.start + len(p.text) }
+func (p piece) endOffset() int { return p.start + len(p.text) }
 
 // snippet returns the window of at most limit characters of a text that holds the query terms best, and its first and
 // last line; first is the line on which the text begins. The window is whole lines where they fit, else whole
@@ -43,7 +43,7 @@ func snippet(text string, first int, q queryTerms, limit int) (window string, fr
 	for i < j-1 && strings.TrimSpace(pieces[j-1].text) == "" {
 		j--
 	}
-	return strings.TrimRight(text[pieces[i].start:pieces[j-1].end()], " \t\r\n"), pieces[i].line, pieces[j-1].line
+	return strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line
 }
 
 // cutPieces cuts a text into pieces of at most limit characters each.
@@ -177,7 +177,7 @@ func windowWeight(counts []int, q queryTerms) float64 {
 	var sum float64
 	for i, t := range q.list {
 		if counts[i] > 0 {
-			sum += t.mass() * saturate(counts[i], 1)
+			sum += t.idfWeight() * saturate(counts[i], 1)
 		}
 	}
 	return sum

@@ -38,14 +38,14 @@ type queryTerm struct {
 	idf float64
 	// word is the term before stemming where it may be misspelt, else empty, and near the places of the neighbours that
 	// joined it.
-	word string
-	near []int
+	word     string
+	variants []int
 	// misspelt is the term that a neighbour joined, empty for a term of the query itself.
-	misspelt string
+	variantOf string
 }
 
 // mass is what one occurrence counts in a query.
-func (t queryTerm) mass() float64 { return t.weight * t.idf }
+func (t queryTerm) idfWeight() float64 { return t.weight * t.idf }
 
 // queryTerms are the distinct terms of a query in the order in which they first occur.
 type queryTerms struct {

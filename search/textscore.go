@@ -47,8 +47,8 @@ func (s textScore) missing(q queryTerms) []string {
 	occurs := func(place int) bool { return s.counts != nil && s.counts[place] > 0 }
 	var terms []string
 	for i, t := range q.list {
-		asked := t.misspelt == "" && (t.df > 0 || !t.optional)
-		if asked && !occurs(i) && !slices.ContainsFunc(t.near, occurs) {
+		asked := t.variantOf == "" && (t.df > 0 || !t.optional)
+		if asked && !occurs(i) && !slices.ContainsFunc(t.variants, occurs) {
 			terms = append(terms, t.term)
 		}
 	}
@@ -70,13 +70,13 @@ type scorer struct {
 	// asked is the idf mass of the terms that count, the denominator of the coverage, and askedDates that of those that
 	// are words for a day.
 	asked, askedDates float64
-	places            map[string]int
+	indexes           map[string]int
 	// sieve has a bit for each term's fingerprint: most tokens of a text need no look into places.
 	sieve [256]uint64
 	a     *analysis.Analyzer
 
 	// found are the occurrences in the text being scored.
-	found []occurrence
+	occurrences []occurrence
 	// parts holds the counts of each term in each half part of the text being scored.
 	parts []int
 	// lastPos is where each term was seen last, paired which pairs were found.
@@ -87,16 +87,16 @@ type scorer struct {
 // newScorer returns a scorer for texts with avg terms in the mean.
 func newScorer(q queryTerms, avg float64) *scorer {
 	s := &scorer{
-		q: q, avg: max(avg, 1), places: make(map[string]int, len(q.list)), a: analysis.NewAnalyzer(),
+		q: q, avg: max(avg, 1), indexes: make(map[string]int, len(q.list)), a: analysis.NewAnalyzer(),
 		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
 	}
 	s.a.StemOnly(q.strings()...)
 	for i, t := range q.list {
-		s.places[t.term] = i
+		s.indexes[t.term] = i
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)
-		if t.misspelt == "" && (t.df > 0 || !t.optional) {
-			if mass := t.mass() * asks(t); t.date {
+		if t.variantOf == "" && (t.df > 0 || !t.optional) {
+			if mass := t.idfWeight() * required(t); t.date {
 				s.askedDates += mass
 			} else {
 				s.asked += mass
@@ -119,11 +119,11 @@ func fingerprint(t string) uint32 {
 }
 
 // place returns a term's place in the query, -1 if it was not asked for.
-func (s *scorer) place(term string) int {
+func (s *scorer) termIndex(term string) int {
 	if f := fingerprint(term); s.sieve[f>>6]&(1<<(f&63)) == 0 {
 		return -1
 	}
-	if i, ok := s.places[term]; ok {
+	if i, ok := s.indexes[term]; ok {
 		return i
 	}
 	return -1
@@ -133,14 +133,14 @@ func (s *scorer) place(term string) int {
 func (s *scorer) score(c *Chunk) textScore {
 	s.a.Reset()
 	s.a.AddChunk(c.Headings, c.Date, c.Text)
-	s.found = s.find(s.found[:0], s.a.Tokens)
+	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
 	return s.sum(len(s.a.Tokens))
 }
 
 // sum scores a text of so many tokens by the occurrences found in it.
 func (s *scorer) sum(tokens int) textScore {
 	t := textScore{counts: make([]int, len(s.q.list)), bm25: make([]float64, len(s.q.list))}
-	if len(s.found) == 0 {
+	if len(s.occurrences) == 0 {
 		return t
 	}
 	s.count(t.counts, tokens)
@@ -151,20 +151,20 @@ func (s *scorer) sum(tokens int) textScore {
 		if t.counts[i] == 0 {
 			continue
 		}
-		t.bm25[i] = term.mass() * saturate(t.counts[i], length)
+		t.bm25[i] = term.idfWeight() * saturate(t.counts[i], length)
 		t.raw += t.bm25[i]
 		r := &own
 		if term.date {
 			r = &dates
 		}
-		if term.misspelt == "" {
+		if term.variantOf == "" {
 			r.raw += t.bm25[i]
-			r.matched += term.mass()
+			r.matched += term.idfWeight()
 		} else {
 			r.raw += variantIdeal * t.bm25[i]
 		}
 	}
-	own.matched += s.respelt(t.counts)
+	own.matched += s.typoCredit(t.counts)
 	t.confidence = own.confidence(s.asked)
 	if s.askedDates > 0 {
 		both := reading{own.raw + dates.raw, own.matched + dates.matched}
@@ -187,18 +187,18 @@ func (r reading) confidence(asked float64) float64 {
 }
 
 // respelt is what counts as matched of the misspelt terms: a part of the mass of each of which a neighbour occurs.
-func (s *scorer) respelt(counts []int) float64 {
+func (s *scorer) typoCredit(counts []int) float64 {
 	var sum float64
 	for _, t := range s.q.list {
-		if slices.ContainsFunc(t.near, func(place int) bool { return counts[place] > 0 }) {
-			sum += t.mass() * variantTrust / float64(len(t.near))
+		if slices.ContainsFunc(t.variants, func(place int) bool { return counts[place] > 0 }) {
+			sum += t.idfWeight() * variantTrust / float64(len(t.variants))
 		}
 	}
 	return sum
 }
 
 // asks is the share of a term's mass that a text has to answer for.
-func asks(t queryTerm) float64 {
+func required(t queryTerm) float64 {
 	if t.gram {
 		return gramRequired
 	}
@@ -220,7 +220,7 @@ func (s *scorer) count(counts []int, tokens int) {
 	for i := range s.lastPos {
 		s.lastPos[i] = -2
 	}
-	for _, o := range s.found {
+	for _, o := range s.occurrences {
 		counts[o.term]++
 		s.parts[o.at/half*n+o.term]++
 		if o.leaf {
@@ -261,7 +261,7 @@ func (s *scorer) bestPart() float64 {
 				count += s.parts[next]
 			}
 			if count > 0 {
-				sum += t.mass() * saturate(count, 1)
+				sum += t.idfWeight() * saturate(count, 1)
 			}
 		}
 		best = max(best, sum)

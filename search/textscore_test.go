@@ -163,11 +163,11 @@ func TestTheScorersSieveLosesNoTerm(t *testing.T) {
 		sc := newScorer(q, 1)
 		defer sc.release()
 		for i, w := range words {
-			if got := sc.place(w); got != i {
+			if got := sc.termIndex(w); got != i {
 				t.Fatalf("place(%q) = %d, want %d", w, got, i)
 			}
 		}
-		if got := sc.place("not there"); got != -1 {
+		if got := sc.termIndex("not there"); got != -1 {
 			t.Fatalf("place of an unknown term = %d", got)
 		}
 	})

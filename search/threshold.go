@@ -6,7 +6,7 @@ type threshold struct {
 	// min is the least confidence.
 	min float64
 	// backed is the least keyword confidence that makes a chunk fit to fill a free slot; above 1 for none.
-	backed float64
+	backfill float64
 	// dated lets every chunk of the days pass that the query names.
 	dated bool
 }
@@ -34,8 +34,8 @@ func (t threshold) split(list []*candidate) (passing, backed []*candidate) {
 		switch {
 		case c.confidence > 0 && c.confidence >= t.min, c.dated() && t.dated:
 			passing = append(passing, c)
-		case c.text.confidence > 0 && c.text.confidence >= t.backed:
-			c.backed = true
+		case c.text.confidence > 0 && c.text.confidence >= t.backfill:
+			c.backfilled = true
 			backed = append(backed, c)
 		default:
 			c.outcome = BelowThreshold

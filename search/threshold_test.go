@@ -34,7 +34,7 @@ func TestThresholdSplitsByConfidenceAndWords(t *testing.T) {
 	if diff := cmp.Diff([][]int64{{1}, {2}}, [][]int64{idsOf(passing), idsOf(backed)}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !backed[0].backed || passing[0].backed {
+	if !backed[0].backfilled || passing[0].backfilled {
 		t.Error("only what keywords back is marked so")
 	}
 	if list[3].outcome != BelowThreshold {

@@ -9,12 +9,12 @@ func (c *candidate) trace(q queryTerms) *Trace {
 		Merged: c.merged, DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, Decay: c.decay, AgeDays: c.age,
 		MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(q), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
-		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(q), KeywordBacked: c.backed,
+		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(q), KeywordBacked: c.backfilled,
 	}
 }
 
 // hit turns a candidate into a result.
-func (s *Searcher) hit(c *candidate, r *run, explain bool) Hit {
+func (s *Searcher) hit(c *candidate, r *searchState, explain bool) Hit {
 	h := Hit{
 		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
 		Source: c.Source, Headings: c.Headings, Date: c.Date,

@@ -21,7 +21,7 @@ const (
 	// many others, longer ones are no words.
 	minTypo, maxTypo = 4, 32
 	// maxNeighbors is the most terms that join a misspelt one.
-	maxNeighbors = 3
+	maxVariants = 3
 	// maxMisspelt is the most terms of a query that are taken for misspelt; a query with more unknown words rather asks
 	// about something else.
 	maxMisspelt = 3
@@ -77,7 +77,7 @@ func edits(word string) []string {
 
 // neighbors returns the terms that a misspelt word may have been meant as: the stems of its edits, each once. Edits of
 // its own stem would find less, for a typo near the end leaves a stem that is far from the right one.
-func neighbors(word string) []string {
+func spellingVariants(word string) []string {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	terms := edits(word)
@@ -90,37 +90,37 @@ func neighbors(word string) []string {
 
 // joinNeighbors joins to each term that the index lacks and that may be misspelt the neighbours that the index knows,
 // while there is room for terms.
-func (s *Searcher) joinNeighbors(ctx context.Context, rd Reader, r *run) error {
+func (s *Searcher) addVariants(ctx context.Context, rd Reader, r *searchState) error {
 	misspelt := 0
 	for i, t := range r.terms.list {
-		if t.df > 0 || t.word == "" || len(r.terms.list)+maxNeighbors > MaxTerms {
+		if t.df > 0 || t.word == "" || len(r.terms.list)+maxVariants > MaxTerms {
 			continue
 		}
 		if misspelt++; misspelt > maxMisspelt {
 			return nil
 		}
-		df, err := rd.DocFreq(ctx, neighbors(t.word))
+		df, err := rd.DocFreq(ctx, spellingVariants(t.word))
 		if err != nil {
 			return fmt.Errorf("look up other spellings: %w", err)
 		}
-		r.terms = r.terms.join(i, chooseNeighbors(df), df, r.index.Chunks)
+		r.terms = r.terms.withVariants(i, chooseVariants(df), df, r.index.Chunks)
 	}
 	return nil
 }
 
 // chooseNeighbors returns the most frequent of the terms, at most maxNeighbors: what is written often is meant often.
-func chooseNeighbors(df map[string]int) []string {
+func chooseVariants(df map[string]int) []string {
 	terms := make([]string, 0, len(df))
 	for t := range df {
 		terms = append(terms, t)
 	}
 	slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(df[b], df[a]), strings.Compare(a, b)) })
-	return terms[:min(maxNeighbors, len(terms))]
+	return terms[:min(maxVariants, len(terms))]
 }
 
 // join returns q with the neighbours of the misspelt term at place i as terms of their own, which share its weight, its
 // pairs and, as alternatives of each other, its part in the coverage. Terms that the query holds anyway are left out.
-func (q queryTerms) join(i int, near []string, df map[string]int, chunks int) queryTerms {
+func (q queryTerms) withVariants(i int, near []string, df map[string]int, chunks int) queryTerms {
 	near = slices.DeleteFunc(slices.Clone(near), func(t string) bool {
 		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return own.term == t })
 	})
@@ -130,10 +130,10 @@ func (q queryTerms) join(i int, near []string, df map[string]int, chunks int) qu
 	for _, t := range near {
 		place := len(joined.list)
 		joined.list = append(joined.list, queryTerm{
-			term: t, weight: base.weight / math.Sqrt(n), misspelt: base.term,
+			term: t, weight: base.weight / math.Sqrt(n), variantOf: base.term,
 			df: df[t], idf: idf(df[t], chunks),
 		})
-		joined.list[i].near = append(joined.list[i].near, place)
+		joined.list[i].variants = append(joined.list[i].variants, place)
 		for _, p := range q.pairs {
 			switch i {
 			case p[0]:
@@ -148,8 +148,8 @@ func (q queryTerms) join(i int, near []string, df map[string]int, chunks int) qu
 
 // label names a term for people: "lighthuose ~ lighthous" is the neighbour of a misspelt one.
 func (t queryTerm) label() string {
-	if t.misspelt == "" {
+	if t.variantOf == "" {
 		return t.term
 	}
-	return t.misspelt + " ~ " + t.term
+	return t.variantOf + " ~ " + t.term
 }

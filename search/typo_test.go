@@ -59,18 +59,18 @@ func TestATypoThatHidesAnEndingStillLeadsToTheStem(t *testing.T) {
 	for word, want := range map[string]string{
 		"meetinng": "meet", "meetign": "meet", "lighthuose": "lighthous", "runnning": "run", "naïve": "naiv",
 	} {
-		if !slices.Contains(neighbors(word), want) {
+		if !slices.Contains(spellingVariants(word), want) {
 			t.Errorf("neighbors(%q) lacks %q", word, want)
 		}
 	}
 }
 
 func TestTheMostFrequentNeighborsAreChosen(t *testing.T) {
-	got := chooseNeighbors(map[string]int{"lamp": 2, "camp": 7, "damp": 1, "ramp": 2})
+	got := chooseVariants(map[string]int{"lamp": 2, "camp": 7, "damp": 1, "ramp": 2})
 	if want := []string{"camp", "lamp", "ramp"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
-	if got := chooseNeighbors(nil); len(got) != 0 {
+	if got := chooseVariants(nil); len(got) != 0 {
 		t.Errorf("of nothing %q", got)
 	}
 }
@@ -126,7 +126,7 @@ func TestWordsThatNeedNoOtherSpellingGetNone(t *testing.T) {
 	for _, query := range []string{"harbor", "a828e61", "cot", "v1.2.3", "港町の晩"} {
 		r, s := termsOf(t, harborNotes(), query)
 		for _, term := range r.terms.list {
-			if term.misspelt != "" {
+			if term.variantOf != "" {
 				t.Errorf("%q: %s joins", query, term.label())
 			}
 		}
@@ -137,10 +137,10 @@ func TestWordsThatNeedNoOtherSpellingGetNone(t *testing.T) {
 }
 
 // termsOf returns a run with its terms and how often the vocabulary was asked.
-func termsOf(t *testing.T, store *fakeStore, query string) (*run, int) {
+func termsOf(t *testing.T, store *fakeStore, query string) (*searchState, int) {
 	t.Helper()
 	s := New(store, nil, testOptions())
-	r, err := s.newRun(Query{Text: query})
+	r, err := s.newState(Query{Text: query})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,11 +169,11 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 
 func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	q := parseTerms("old lamp wxyzlight", nil).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
-	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
+	joined := q.withVariants(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
 	if n := len(joined.list); n != 5 {
 		t.Fatalf("%d terms: lamp is asked for anyway", n)
 	}
-	if len(q.list) != 3 || q.list[2].near != nil {
+	if len(q.list) != 3 || q.list[2].variants != nil {
 		t.Error("the terms joined are changed")
 	}
 	light := joined.list[3]
@@ -185,8 +185,8 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	}
 	sc := newScorer(joined, 10)
 	defer sc.release()
-	one, both := sc.respelt([]int{0, 0, 0, 1, 0}), sc.respelt([]int{0, 0, 0, 1, 1})
-	if want := q.list[2].mass() * variantTrust / 2; one != want || both != want {
+	one, both := sc.typoCredit([]int{0, 0, 0, 1, 0}), sc.typoCredit([]int{0, 0, 0, 1, 1})
+	if want := q.list[2].idfWeight() * variantTrust / 2; one != want || both != want {
 		t.Errorf("one neighbour covers %v, both %v, want %v", one, both, want)
 	}
 	if plain := newScorer(q, 10); plain.asked != sc.asked {
@@ -212,7 +212,7 @@ func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
 func TestAVocabularyThatCannotBeReadFailsTheSearch(t *testing.T) {
 	store := harborNotes()
 	s := New(store, nil, testOptions())
-	r, err := s.newRun(Query{Text: "lighthuose"})
+	r, err := s.newState(Query{Text: "lighthuose"})
 	if err != nil {
 		t.Fatal(err)
 	}

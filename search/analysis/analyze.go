@@ -140,10 +140,10 @@ func (a *Analyzer) Add(text string) {
 	for i := 0; i < len(a.Lower); {
 		c, size := classAt(a.Lower, i)
 		switch {
-		case c == letter, c == joint && a.leads(i):
-			i = a.run(i)
+		case c == letter, c == joint && a.leadsIdentifier(i):
+			i = a.readJoined(i)
 		case c == glyph:
-			i = a.grams(i)
+			i = a.readGrams(i)
 		case c == newline:
 			a.pos++
 			i++
@@ -155,7 +155,7 @@ func (a *Analyzer) Add(text string) {
 }
 
 // leads reports whether the joint at i begins an identifier: the slash of /users/x, the dot of .env.
-func (a *Analyzer) leads(i int) bool {
+func (a *Analyzer) leadsIdentifier(i int) bool {
 	if a.Lower[i] != '/' && a.Lower[i] != '.' {
 		return false
 	}
@@ -166,7 +166,7 @@ func (a *Analyzer) leads(i int) bool {
 }
 
 // run reads the words that joints hold together from i on and returns where they end.
-func (a *Analyzer) run(i int) int {
+func (a *Analyzer) readJoined(i int) int {
 	start, first, pos := i, len(a.Tokens), a.pos
 	led := asciiClass[a.Lower[i]] == joint
 	if led {
@@ -174,9 +174,9 @@ func (a *Analyzer) run(i int) int {
 	}
 	words, k := 0, Compound
 	for {
-		i = a.word(i)
+		i = a.readWord(i)
 		words++
-		next := a.next(i)
+		next := a.nextWord(i)
 		if next < 0 {
 			break
 		}
@@ -185,7 +185,7 @@ func (a *Analyzer) run(i int) int {
 		}
 		i = next
 	}
-	end := a.suffix(start, i)
+	end := a.signSuffix(start, i)
 	if words == 1 && !led && end == i {
 		return i
 	}
@@ -199,7 +199,7 @@ func (a *Analyzer) run(i int) int {
 }
 
 // next returns where the word after the joint at i starts, -1 if no word does.
-func (a *Analyzer) next(i int) int {
+func (a *Analyzer) nextWord(i int) int {
 	if i >= len(a.Lower) || asciiClass[a.Lower[i]] != joint {
 		return -1
 	}
@@ -217,7 +217,7 @@ func (a *Analyzer) next(i int) int {
 }
 
 // suffix returns the end of a name like C++ or F#, which ends in signs, and i for any other word.
-func (a *Analyzer) suffix(start, i int) int {
+func (a *Analyzer) signSuffix(start, i int) int {
 	if i-start != 1 || a.Lower[start] >= utf8.RuneSelf {
 		return i
 	}
@@ -241,7 +241,7 @@ func (a *Analyzer) hasDigit(first int) bool {
 }
 
 // word reads the letters and digits from start on, appends their terms and returns where they end.
-func (a *Analyzer) word(start int) int {
+func (a *Analyzer) readWord(start int) int {
 	i, english := start, true
 	for i < len(a.Lower) {
 		if b := a.Lower[i]; isLower(b) {
@@ -255,24 +255,24 @@ func (a *Analyzer) word(start int) int {
 		english = false
 		i += size
 	}
-	if a.camel(start, i) {
-		a.append(start, i, Whole, english)
+	if a.appendParts(start, i) {
+		a.appendWord(start, i, Whole, english)
 		return i
 	}
-	a.append(start, i, Word, english)
+	a.appendWord(start, i, Word, english)
 	a.pos++
 	return i
 }
 
 // camel appends the parts of a word like memorySearch or HTTPServer; it returns false where there is only one part.
-func (a *Analyzer) camel(start, end int) bool {
+func (a *Analyzer) appendParts(start, end int) bool {
 	if end-start > maxTermBytes || a.Text[start:end] == a.Lower[start:end] {
 		return false
 	}
 	from := start
 	for i := start + 1; i < end; i++ {
-		if a.turns(i, end) {
-			a.append(from, i, Part, asciiLetters(a.Lower[from:i]))
+		if a.startsPart(i, end) {
+			a.appendWord(from, i, Part, asciiLetters(a.Lower[from:i]))
 			a.pos++
 			from = i
 		}
@@ -280,13 +280,13 @@ func (a *Analyzer) camel(start, end int) bool {
 	if from == start {
 		return false
 	}
-	a.append(from, end, Part, asciiLetters(a.Lower[from:end]))
+	a.appendWord(from, end, Part, asciiLetters(a.Lower[from:end]))
 	a.pos++
 	return true
 }
 
 // turns reports whether a new part of a camelCase word begins at i: memory|Search, HTTP|Server, but APIs.
-func (a *Analyzer) turns(i, end int) bool {
+func (a *Analyzer) startsPart(i, end int) bool {
 	s := a.Text
 	if !isUpper(s[i]) {
 		return false
@@ -295,7 +295,7 @@ func (a *Analyzer) turns(i, end int) bool {
 }
 
 // append adds the term of the word between two offsets.
-func (a *Analyzer) append(start, end int, k Kind, english bool) {
+func (a *Analyzer) appendWord(start, end int, k Kind, english bool) {
 	term := a.Lower[start:end]
 	if !english {
 		term = Unaccented(term)
@@ -351,7 +351,7 @@ func (a *Analyzer) stemEnglish(w string) string {
 }
 
 // grams reads a run of characters that is written without spaces, appends its bigrams and returns where it ends.
-func (a *Analyzer) grams(start int) int {
+func (a *Analyzer) readGrams(start int) int {
 	_, size := classAt(a.Lower, start)
 	prev, i := start, start+size
 	for i < len(a.Lower) {
@@ -359,16 +359,16 @@ func (a *Analyzer) grams(start int) int {
 		if c != glyph && c != mark {
 			break
 		}
-		a.gram(prev, i+size)
+		a.appendGram(prev, i+size)
 		prev, i = i, i+size
 	}
 	if prev == start {
-		a.gram(start, i)
+		a.appendGram(start, i)
 	}
 	return i
 }
 
-func (a *Analyzer) gram(start, end int) {
+func (a *Analyzer) appendGram(start, end int) {
 	a.Tokens = append(a.Tokens, Token{a.Lower[start:end], int32(start), int32(end), a.pos, Gram})
 	a.pos++
 }

@@ -9,7 +9,7 @@ import (
 type class uint8
 
 const (
-	other class = iota
+	otherClass class = iota
 	letter
 	joint
 	newline
@@ -49,7 +49,7 @@ func classOf(r rune) class {
 	case r >= 0xAC00 && r <= 0xD7A3, r >= 0x3005 && r <= 0x3007, r == 0x309D, r == 0x309E:
 		return glyph
 	case r == utf8.RuneError, r < 0x00AA, r >= 0x2000 && r <= 0x206F, r >= 0x3000 && r <= 0x303F:
-		return other
+		return otherClass
 	case unicode.IsMark(r):
 		return mark
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Hangul,
@@ -58,7 +58,7 @@ func classOf(r rune) class {
 	case unicode.IsLetter(r), unicode.IsNumber(r):
 		return letter
 	}
-	return other
+	return otherClass
 }
 
 func isLetterAt(s string, i int) bool {

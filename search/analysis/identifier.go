@@ -29,10 +29,10 @@ const (
 //     stop or the like between them (the end.then), unless the second may be the type of a file (boot.txt).
 func (a *Analyzer) Identifiers() []string {
 	var terms []string
-	shouted := a.shouted()
+	shouted := a.allCapitals()
 	for _, t := range a.Tokens {
-		part := func(o Token) bool { return o.around(t) && a.names(o, shouted) }
-		if a.names(t, shouted) && !slices.ContainsFunc(a.Tokens, part) {
+		part := func(o Token) bool { return o.contains(t) && a.isIdentifier(o, shouted) }
+		if a.isIdentifier(t, shouted) && !slices.ContainsFunc(a.Tokens, part) {
 			terms = append(terms, t.Term)
 		}
 	}
@@ -40,15 +40,15 @@ func (a *Analyzer) Identifiers() []string {
 }
 
 // names reports whether a token is an identifier; shouted says that capitals mean nothing.
-func (a *Analyzer) names(t Token, shouted bool) bool {
+func (a *Analyzer) isIdentifier(t Token, shouted bool) bool {
 	text := a.Text[t.Start:t.End]
 	switch {
 	case len(text) < minIdentifier:
 		return false
 	case t.Kind == Whole && strings.IndexFunc(text, isJoint) >= 0:
-		return joinedName(text)
+		return isJoinedName(text)
 	case t.Kind == Whole:
-		return camelName(text)
+		return isCamelName(text)
 	case t.Kind != Word:
 		return false
 	}
@@ -57,7 +57,7 @@ func (a *Analyzer) names(t Token, shouted bool) bool {
 }
 
 // joinedName tells INV-2026-0042 from 24/7 and e.g.
-func joinedName(text string) bool {
+func isJoinedName(text string) bool {
 	words := strings.FieldsFunc(text, isJoint)
 	switch {
 	case !slices.ContainsFunc(words, func(word string) bool { return len(word) > 1 }):
@@ -81,7 +81,7 @@ func joinedName(text string) bool {
 }
 
 // camelName tells memorySearch from YouTube, iPhone and macOS.
-func camelName(text string) bool {
+func isCamelName(text string) bool {
 	parts, first := 1, 0
 	for i := 1; i < len(text); i++ {
 		if isUpper(text[i]) && (!isUpper(text[i-1]) || i+1 < len(text) && isLower(text[i+1])) {
@@ -94,7 +94,7 @@ func camelName(text string) bool {
 }
 
 // shouted reports whether the text is several words, all of them in capitals.
-func (a *Analyzer) shouted() bool {
+func (a *Analyzer) allCapitals() bool {
 	words := 0
 	for _, t := range a.Tokens {
 		if t.IsLeaf() {
@@ -108,7 +108,7 @@ func (a *Analyzer) shouted() bool {
 }
 
 // around reports whether t is longer than other and holds it.
-func (t Token) around(other Token) bool {
+func (t Token) contains(other Token) bool {
 	return t.Start <= other.Start && other.End <= t.End && t.End-t.Start > other.End-other.Start
 }
 

@@ -13,24 +13,24 @@ var stemNothing stemFilter
 func newStemFilter(terms []string) *stemFilter {
 	f := new(stemFilter)
 	for _, t := range terms {
-		f.add(t)
+		f.admit(t)
 	}
 	return f
 }
 
 // add makes f admit the words whose stem may be a term.
-func (f *stemFilter) add(term string) {
+func (f *stemFilter) admit(term string) {
 	if len(term) == 1 {
 		f.one[term[0]>>6] |= 1 << (term[0] & 63)
 		return
 	}
-	f.addPair(term[0], term[1])
+	f.admitPair(term[0], term[1])
 	if term[1] == 'i' {
-		f.addPair(term[0], 'y')
+		f.admitPair(term[0], 'y')
 	}
 }
 
-func (f *stemFilter) addPair(a, b byte) {
+func (f *stemFilter) admitPair(a, b byte) {
 	pair := uint16(a)<<8 | uint16(b)
 	f.two[pair>>6] |= 1 << (pair & 63)
 }

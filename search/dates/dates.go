@@ -90,7 +90,7 @@ func Find(norm string, now time.Time) (spans []Span, impossible []Extent) {
 			continue
 		}
 		for _, rule := range slices.Concat(language.rules...) {
-			found = append(found, rule.find(norm, low, today(now))...)
+			found = append(found, rule.occurrences(norm, low, today(now))...)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b dated) int {
@@ -149,7 +149,7 @@ func toSpans(norm string, list []dated) []Span {
 type dateRule struct {
 	re *regexp.Regexp
 	// read returns false for what only looks like a date, and for a day that is impossible.
-	read func(m match) (days, bool)
+	days func(m match) (days, bool)
 }
 
 // match is an occurrence of a rule's expression.
@@ -162,14 +162,14 @@ type match struct {
 }
 
 // find returns all occurrences that are dates, impossible ones among them.
-func (r dateRule) find(norm, low string, today time.Time) []dated {
+func (r dateRule) occurrences(norm, low string, today time.Time) []dated {
 	var found []dated
 	for _, at := range r.re.FindAllStringSubmatchIndex(low, -1) {
 		m := match{r, norm, low, at, today}
 		if !m.standsAlone() {
 			continue
 		}
-		if d, ok := r.read(m); ok || d.impossible && !m.hangs() {
+		if d, ok := r.days(m); ok || d.impossible && !m.hangs() {
 			found = append(found, dated{d, m.start(), at[1], m.hangs()})
 		}
 	}

@@ -78,7 +78,7 @@ func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
 		})
 	}
 	store := newFakeStore(chunks...)
-	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), maxSpans)
+	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC))
 	ids, err := d.datedHits(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24)
 	if err != nil || len(ids) != datePool {
 		t.Errorf("%d chunks, want %d; %v", len(ids), datePool, err)

@@ -161,8 +161,8 @@ func TestMaxResultsFallBackToTheOptions(t *testing.T) {
 		opt := testOptions()
 		opt.MaxResults = set
 		r, err := New(nil, nil, opt).newState(Query{Text: "tea"})
-		if err != nil || r.k != want {
-			t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.k, err, want)
+		if err != nil || r.query.MaxResults != want {
+			t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.query.MaxResults, err, want)
 		}
 	}
 }

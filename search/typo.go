@@ -90,7 +90,7 @@ func spellingVariants(word string) []string {
 
 // joinNeighbors joins to each term that the index lacks and that may be misspelt the neighbours that the index knows,
 // while there is room for terms.
-func (s *Searcher) addVariants(ctx context.Context, rd Reader, r *searchState) error {
+func (r *searchState) addVariants(ctx context.Context, rd Reader) error {
 	misspelt := 0
 	for i, t := range r.terms.list {
 		if t.df > 0 || t.word == "" || len(r.terms.list)+maxVariants > MaxTerms {

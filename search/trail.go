@@ -6,8 +6,8 @@ import (
 	"kioku/chunker"
 )
 
-// headingsAt moves the trail on over the lines of a passage and returns the path of its headings: that of its first line,
-// and of the headings that follow it without text between. Headings further down belong to the lines below them; they
+// headingsAt moves the trail over the lines of a passage and returns the path of its headings: the headings above its
+// first line, and those that follow without text between. Headings further down belong to the lines below them; they
 // count for the next passage.
 func headingsAt(above *chunker.Trail, lines []chunker.Line) string {
 	path, body := "", false

@@ -189,8 +189,8 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	if want := q.list[2].idfWeight() * variantTrust / 2; one != want || both != want {
 		t.Errorf("one neighbour covers %v, both %v, want %v", one, both, want)
 	}
-	if plain := newScorer(q, 10); plain.asked != sc.asked {
-		t.Errorf("the query asks for %v with neighbours, %v without", sc.asked, plain.asked)
+	if plain := newScorer(q, 10); plain.requiredWeight != sc.requiredWeight {
+		t.Errorf("the query asks for %v with neighbours, %v without", sc.requiredWeight, plain.requiredWeight)
 	}
 }
 

@@ -9,21 +9,22 @@ import (
 	"github.com/blevesearch/snowballstem/porter"
 )
 
-// Bounds of an analysis.
+// Limits of the analysis.
 const (
-	// maxTermBytes is the longest term. Longer words are cut, longer identifiers have only their parts.
+	// maxTermBytes is the maximum length of a term. Longer words are cut, and longer identifiers are only indexed by their
+	// parts.
 	maxTermBytes = 64
-	// maxStems bounds the cache of stems of one analyzer.
+	// maxStems is the maximum number of stems in the cache of an analyzer.
 	maxStems = 1 << 15
 )
 
-// Terms returns the terms of a text in order, duplicates included, as they are indexed and asked for.
+// Terms returns the terms of a text in order, duplicates included.
 //
-// The text is taken in NFKC and lower case, Latin letters without accents (Zürich, zurich). Runs of Han, kana, Hangul and
-// of the scripts of South-East Asia that are written without spaces become overlapping bigrams, and a lone character
-// stays. Other letters and digits form words; those of ASCII letters are stemmed by Porter's algorithm. An identifier
-// (memorySearch.query, v2.3.0, /users/x, C++) also stays whole, after its parts. A term has 1 to 64 bytes, none of them
-// white space or a control character.
+// The text is converted to NFKC and lower case, and Latin letters lose their accents (Zürich becomes zurich). Runs of
+// Han, kana, Hangul and of the scripts of South-East Asia that are written without spaces become overlapping bigrams; a
+// lone character stays. Other letters and digits form words, and words of ASCII letters are stemmed by Porter's
+// algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
+// term has 1 to 64 bytes, without white space and control characters.
 func Terms(text string) []string {
 	a := NewAnalyzer()
 	defer a.Release()
@@ -31,7 +32,7 @@ func Terms(text string) []string {
 	return a.terms()
 }
 
-// ChunkTerms returns the terms by which a chunk is found: those of its heading path, its date and its text.
+// ChunkTerms returns the terms by which a chunk is found: the terms of its heading path, its date and its text.
 func ChunkTerms(headings, date, text string) []string {
 	a := NewAnalyzer()
 	defer a.Release()
@@ -39,20 +40,20 @@ func ChunkTerms(headings, date, text string) []string {
 	return a.terms()
 }
 
-// Kind says what a token is.
+// Kind is the kind of a token. The zero value is Word.
 type Kind uint8
 
 // Kinds of a token. Word, Part and Gram are the leaves: each letter of a text is in exactly one of them.
 const (
 	// Word is a run of letters and digits.
 	Word Kind = iota
-	// Part is a part of a camelCase word.
+	// Part is one part of a camelCase word.
 	Part
 	// Gram is a bigram, or a lone character, of a script written without spaces.
 	Gram
-	// Whole is an identifier in one piece.
+	// Whole is an identifier made of leaves, such as memorySearch.query.
 	Whole
-	// Compound is letters joined by hyphens or slashes only (well-known).
+	// Compound is a word made of words of letters with hyphens or slashes between them, such as well-known.
 	Compound
 )
 
@@ -64,7 +65,7 @@ type Token struct {
 	Start, End int32
 	// Pos counts leaves and jumps at the end of a line. A token of several leaves has the position of the first one.
 	Pos int32
-	// Kind of the token.
+	// Kind says what the token is.
 	Kind Kind
 }
 
@@ -77,31 +78,34 @@ type Analyzer struct {
 	Tokens []Token
 	// Text is the text that was added last, normalised, and Lower the same in lower case, with equal offsets.
 	Text, Lower string
-	pos         int32
-	stems       map[string]string
-	// filter leaves words unstemmed whose stem nobody asks for; nil admits all words.
+	// pos is the position of the next leaf.
+	pos int32
+	// stems caches the stems of words.
+	stems map[string]string
+	// filter says which words are stemmed; nil admits all words.
 	filter *stemFilter
 }
 
-// analyzers keeps buffers and stems from one call to the next; what it holds never changes a result.
+// analyzers keeps buffers and stems from one use to the next. They never change a result.
 var analyzers = sync.Pool{New: func() any { return &Analyzer{stems: make(map[string]string)} }}
 
-// NewAnalyzer returns an empty analyzer. The caller releases it when its tokens are no longer needed.
+// NewAnalyzer returns an analyzer without tokens. The caller releases it.
 func NewAnalyzer() *Analyzer {
 	a := analyzers.Get().(*Analyzer)
 	a.Reset()
 	return a
 }
 
-// Release gives the analyzer back for reuse; neither it nor its tokens may be used afterwards.
+// Release gives the analyzer back for reuse. Neither the analyzer nor its tokens may be used afterwards; their terms
+// may.
 func (a *Analyzer) Release() {
 	a.Reset()
 	a.filter = nil
 	analyzers.Put(a)
 }
 
-// StemOnly leaves words unstemmed whose stem is certainly none of the terms, until the analyzer is released. This saves
-// time if the caller looks for these terms only. Without terms, no word is stemmed.
+// StemOnly skips the stemming of words whose stem is certainly none of the terms, until the analyzer is released. This
+// saves time if the caller looks only for these terms. Without terms, no word is stemmed.
 func (a *Analyzer) StemOnly(terms ...string) {
 	a.filter = &stemNothing
 	if len(terms) > 0 {
@@ -126,14 +130,14 @@ func (a *Analyzer) terms() []string {
 	return terms
 }
 
-// AddChunk appends the tokens of a chunk: of its heading path, its date and its text.
+// AddChunk appends the tokens of a chunk: those of its heading path, its date and its text.
 func (a *Analyzer) AddChunk(headings, date, text string) {
 	a.Add(headings)
 	a.Add(date)
 	a.Add(text)
 }
 
-// Add appends the tokens of text, as lines of their own.
+// Add appends the tokens of text. The end of a text ends its last line.
 func (a *Analyzer) Add(text string) {
 	a.Text = Normalize(text)
 	a.Lower = ToLower(a.Text)
@@ -154,7 +158,7 @@ func (a *Analyzer) Add(text string) {
 	a.pos++
 }
 
-// leads reports whether the joint at i begins an identifier: the slash of /users/x, the dot of .env.
+// leadsIdentifier reports whether the joint at i begins an identifier: the slash of /users/x, the dot of .env.
 func (a *Analyzer) leadsIdentifier(i int) bool {
 	if a.Lower[i] != '/' && a.Lower[i] != '.' {
 		return false
@@ -165,7 +169,7 @@ func (a *Analyzer) leadsIdentifier(i int) bool {
 	return isLetterAt(a.Lower, i+1)
 }
 
-// run reads the words that joints hold together from i on and returns where they end.
+// readJoined reads words and the joints between them, appends their tokens and returns the offset of their end.
 func (a *Analyzer) readJoined(i int) int {
 	start, first, pos := i, len(a.Tokens), a.pos
 	led := asciiClass[a.Lower[i]] == joint
@@ -198,7 +202,7 @@ func (a *Analyzer) readJoined(i int) int {
 	return end
 }
 
-// next returns where the word after the joint at i starts, -1 if no word does.
+// nextWord returns the start of the word after the joint at i, -1 if no word follows.
 func (a *Analyzer) nextWord(i int) int {
 	if i >= len(a.Lower) || asciiClass[a.Lower[i]] != joint {
 		return -1
@@ -216,7 +220,7 @@ func (a *Analyzer) nextWord(i int) int {
 	return -1
 }
 
-// suffix returns the end of a name like C++ or F#, which ends in signs, and i for any other word.
+// signSuffix returns the end of a name that ends in signs, such as C++ or F#, and i for any other word.
 func (a *Analyzer) signSuffix(start, i int) int {
 	if i-start != 1 || a.Lower[start] >= utf8.RuneSelf {
 		return i
@@ -240,7 +244,7 @@ func (a *Analyzer) hasDigit(first int) bool {
 	return false
 }
 
-// word reads the letters and digits from start on, appends their terms and returns where they end.
+// readWord reads the letters and digits at start, appends their tokens and returns the offset of their end.
 func (a *Analyzer) readWord(start int) int {
 	i, english := start, true
 	for i < len(a.Lower) {
@@ -264,7 +268,8 @@ func (a *Analyzer) readWord(start int) int {
 	return i
 }
 
-// camel appends the parts of a word like memorySearch or HTTPServer; it returns false where there is only one part.
+// appendParts appends the parts of a word like memorySearch or HTTPServer. It returns false if the word has only one
+// part.
 func (a *Analyzer) appendParts(start, end int) bool {
 	if end-start > maxTermBytes || a.Text[start:end] == a.Lower[start:end] {
 		return false
@@ -285,7 +290,7 @@ func (a *Analyzer) appendParts(start, end int) bool {
 	return true
 }
 
-// turns reports whether a new part of a camelCase word begins at i: memory|Search, HTTP|Server, but APIs.
+// startsPart reports whether a new part of a camelCase word begins at i: memory|Search, HTTP|Server, but APIs.
 func (a *Analyzer) startsPart(i, end int) bool {
 	s := a.Text
 	if !isUpper(s[i]) {
@@ -294,7 +299,7 @@ func (a *Analyzer) startsPart(i, end int) bool {
 	return isLower(s[i-1]) || isUpper(s[i-1]) && i+2 < end && isLower(s[i+1]) && isLower(s[i+2])
 }
 
-// append adds the term of the word between two offsets.
+// appendWord appends the token of the word between two offsets. english reports a word of ASCII letters.
 func (a *Analyzer) appendWord(start, end int, k Kind, english bool) {
 	term := a.Lower[start:end]
 	if !english {
@@ -313,7 +318,7 @@ func (a *Analyzer) appendWord(start, end int, k Kind, english bool) {
 	a.Tokens = append(a.Tokens, Token{term, int32(start), int32(end), pos, k})
 }
 
-// firstPart returns the position of the leaf at an offset of the text being read.
+// firstPart returns the position of the leaf that starts at an offset of the text.
 func (a *Analyzer) firstPart(start int) int32 {
 	for i := len(a.Tokens) - 1; i >= 0; i-- {
 		if int(a.Tokens[i].Start) == start {
@@ -342,7 +347,7 @@ func (a *Analyzer) stemEnglish(w string) string {
 	if len(a.stems) >= maxStems {
 		clear(a.stems)
 	}
-	// A copy, lest the cache keep whole texts alive.
+	// A copy, so that the cache does not keep whole texts alive.
 	w = strings.Clone(w)
 	env := snowballstem.NewEnv(w)
 	porter.Stem(env)
@@ -350,7 +355,7 @@ func (a *Analyzer) stemEnglish(w string) string {
 	return env.Current()
 }
 
-// grams reads a run of characters that is written without spaces, appends its bigrams and returns where it ends.
+// readGrams reads a run of characters of a script without spaces, appends its bigrams and returns the offset of its end.
 func (a *Analyzer) readGrams(start int) int {
 	_, size := classAt(a.Lower, start)
 	prev, i := start, start+size
@@ -373,7 +378,7 @@ func (a *Analyzer) appendGram(start, end int) {
 	a.pos++
 }
 
-// cut returns the longest prefix of s that has at most n bytes and splits no rune.
+// cut returns the longest prefix of s with at most n bytes that splits no rune.
 func cut(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// zhWeek is the word for a week.
+// zhWeek matches the word for week.
 const zhWeek = `(?:周|週|星期|礼拜|禮拜)`
 
-// chineseRules read what only Chinese writes, simplified and traditional.
+// chineseRules read the expressions of Chinese only, simplified and traditional.
 var chineseRules = []dateRule{
 	{regexp.MustCompile(`(?P<day>大前天|前天|前晚|昨天|昨晚|昨日|今天|今早|今晚|今日)`), readChineseDay},
 	{regexp.MustCompile(`(?P<which>上上|上|这|這|本)(?:个|個)?` + zhWeek + `(?P<end>末)?(?P<weekday>[一二三四五六日天])?`), readHanWeek},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// japaneseRules read what only Japanese writes.
+// japaneseRules read the expressions of Japanese only.
 var japaneseRules = []dateRule{
 	{regexp.MustCompile(`(?P<day>今日|本日|今朝|今晩|今夜|きょう|さきおととい|一昨々日|一昨昨日|一昨日|おととい|おとつい|昨日|昨夜|昨晩|きのう)`), readJapaneseDay},
 	{regexp.MustCompile(`(?P<which>先々週|先先週|先週|今週)(?P<end>末)?(?:の?(?P<weekday>[月火水木金土日])曜日?)?`), readHanWeek},
@@ -26,7 +26,7 @@ func readJapaneseDay(m match) (days, bool) {
 	return nearDay(m.today, 0)
 }
 
-// shortWeekday is the first end of 月〜金曜.
+// shortWeekday matches the first end of 月〜金曜.
 var shortWeekday = regexp.MustCompile(`[月火水木金土][~〜・\-]$`)
 
 func readJapaneseWeekday(m match) (days, bool) {

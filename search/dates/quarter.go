@@ -23,7 +23,7 @@ var (
 	}
 )
 
-// readQ reads Q1, "Q1 2023" and "2023 Q1"; "Q1:" numbers a question.
+// readQ reads Q1, "Q1 2023" and "2023 Q1", but not "Q1:", the number of a question.
 func readQ(m match) (days, bool) {
 	if !m.capital("q") || m.follows(enAhead) || strings.HasPrefix(m.after(), ":") || strings.HasPrefix(m.after(), ".") {
 		return days{}, false

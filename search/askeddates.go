@@ -26,7 +26,7 @@ type queryDates struct {
 // parseDates reads the days of a query.
 func parseDates(text string, now time.Time) queryDates {
 	d := queryDates{norm: analysis.Normalize(text)}
-	spans, impossible := dates.Find(d.norm, now)
+	spans, impossible := dates.Parse(d.norm, now)
 	d.mentions = impossible
 	for _, s := range spans {
 		d.mentions = append(d.mentions, s.Extent)

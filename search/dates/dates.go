@@ -50,8 +50,9 @@ func (s Span) Days() []string {
 	return list
 }
 
-// Parse returns the days that a text names, in the order of the text: absolute or relative to the day of now, in
-// English, Japanese or Chinese. It returns nil if the text names none. Expressions do not overlap.
+// Parse returns the days that a text names, in the order of the text: absolute or relative to the day of now, in English,
+// Japanese or Chinese. It also returns the places where the text names days that no calendar has. Both are nil if there are
+// none. Expressions do not overlap. The text is normalised by [analysis.Normalize].
 //
 // In all languages:
 //   - Without a year, an expression means the most recent such day, month or weekday that is not after now. Today counts.
@@ -68,14 +69,7 @@ func (s Span) Days() []string {
 //
 // Words with another meaning (may, march, second, sat) count only beside a day, a year or a preposition. Versions, times
 // of day, numbers in identifiers, days after now ("tomorrow", 来年5月) and recurring days ("every Friday") are skipped.
-func Parse(text string, now time.Time) []Span {
-	list, _ := Find(analysis.Normalize(text), now)
-	return list
-}
-
-// Find returns the days that a text names, as Parse does, and the places where it names days that no calendar has. The
-// text is normalised by [analysis.Normalize].
-func Find(norm string, now time.Time) (spans []Span, impossible []Extent) {
+func Parse(norm string, now time.Time) (spans []Span, impossible []Extent) {
 	low := analysis.ToLower(norm)
 	var found []dated
 	for _, language := range []struct {

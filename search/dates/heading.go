@@ -70,11 +70,11 @@ func OfHeading(heading string) (day string, first bool) {
 	norm := analysis.Normalize(heading)
 	// A day that is the same a lifetime later does not depend on now.
 	later := make(map[Span]bool)
-	spans, _ := Find(norm, date(2090, time.January, 1))
+	spans, _ := Parse(norm, date(2090, time.January, 1))
 	for _, s := range spans {
 		later[s] = true
 	}
-	spans, _ = Find(norm, date(2000, time.January, 2))
+	spans, _ = Parse(norm, date(2000, time.January, 2))
 	for _, s := range spans {
 		if s.First != s.Last || !later[s] {
 			continue

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAccentsMakeNoDifference(t *testing.T) {
+func TestSearchIgnoresAccents(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(
 		Chunk{Path: "a.md", Text: "Der Zug nach Zürich hält in Łódź"},
 		Chunk{Path: "b.md", Text: "The cafe in Strasse 4"},

@@ -33,7 +33,8 @@ func askLedger(t *testing.T, q Query) Answer {
 	return a
 }
 
-func TestAMonthOrAYearAloneFindsItsNotesNewestFirst(t *testing.T) {
+func TestSearchLongSpanFindsItsNotesNewestFirst(t *testing.T) {
+	t.Parallel()
 	may := []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}
 	february := []string{"memory/2026-02-10.md", "memory/2026-02-03.md"}
 	for query, want := range map[string][]string{
@@ -49,14 +50,16 @@ func TestAMonthOrAYearAloneFindsItsNotesNewestFirst(t *testing.T) {
 	}
 }
 
-func TestAMonthBesideASubjectLeavesTheSubjectFirst(t *testing.T) {
+func TestSearchMonthWithSubjectRanksSubjectFirst(t *testing.T) {
+	t.Parallel()
 	got := paths(askLedger(t, Query{Text: "Marco's barrels last month"}))
 	if len(got) < 3 || got[0] != "MEMORY.md" || !slices.Contains(got, "memory/2026-02-03.md") {
 		t.Errorf("found %v", got)
 	}
 }
 
-func TestALongSpanStaysWithinTheFilterAndAnExplicitMinimum(t *testing.T) {
+func TestSearchLongSpanKeepsFilterAndMinScore(t *testing.T) {
+	t.Parallel()
 	for _, q := range []Query{
 		{Text: "last month", Filter: Filter{PathPrefix: "MEM"}},
 		{Text: "last month", Filter: Filter{Until: "2026-01-31"}},
@@ -70,7 +73,8 @@ func TestALongSpanStaysWithinTheFilterAndAnExplicitMinimum(t *testing.T) {
 	}
 }
 
-func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
+func TestDatedHitsFillUpFromSpan(t *testing.T) {
+	t.Parallel()
 	var chunks []Chunk
 	for i := range 400 {
 		chunks = append(chunks, Chunk{
@@ -89,7 +93,8 @@ func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
 	}
 }
 
-func TestADayWithoutNotesHidesNothing(t *testing.T) {
+func TestSearchDayWithoutNotesHidesNothing(t *testing.T) {
+	t.Parallel()
 	meetings := []string{"memory/2026-02-10.md", "memory/2026-03-05.md"}
 	for _, query := range []string{
 		"meeting on 2026-02-28", "2026-02-30 meeting", "meeting 20260228", "the meeting of February 30", "meeting in April 2024",
@@ -103,7 +108,8 @@ func TestADayWithoutNotesHidesNothing(t *testing.T) {
 	}
 }
 
-func TestWordsOfADayCountWhereTheyOccur(t *testing.T) {
+func TestConfidenceCountsWordsOfDates(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(
 		Chunk{Path: "a.md", Text: "The meeting about paint"},
 		Chunk{Path: "b.md", Text: "The meeting of 2026-02-28 about paint"},
@@ -116,7 +122,8 @@ func TestWordsOfADayCountWhereTheyOccur(t *testing.T) {
 	}
 }
 
-func TestADayInDigitsIsADayAndANumber(t *testing.T) {
+func TestSearchDayInDigitsIsDayAndNumber(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(
 		Chunk{Path: "memory/2026-03-20.md", Date: "2026-03-20", Text: "A meeting about the roof"},
 		Chunk{Path: "a.md", Text: "Order 20260320 is paid"},
@@ -129,7 +136,8 @@ func TestADayInDigitsIsADayAndANumber(t *testing.T) {
 	}
 }
 
-func TestWordsOfADateGetNoNeighbors(t *testing.T) {
+func TestSpellingVariantsSkipWordsOfDates(t *testing.T) {
+	t.Parallel()
 	for _, query := range []string{"March 2024", "in March", "March", "the roof in March 2020", "since march 3rd"} {
 		e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), Query{Text: query, Now: wednesday}, "", 0)
 		if err != nil {
@@ -141,7 +149,8 @@ func TestWordsOfADateGetNoNeighbors(t *testing.T) {
 	}
 }
 
-func TestAnEmptyAnswerTellsTheTruthAboutDays(t *testing.T) {
+func TestSearchEmptyAnswerNamesDaysWithoutNotes(t *testing.T) {
+	t.Parallel()
 	for query, want := range map[string]string{
 		"umbrella in April 2024": "No chunk holds a word of the query, and no note is dated 2024-04-01 to 2024-04-30.",
 		"2024-04-01":             "No chunk holds a word of the query, and no note is dated 2024-04-01.",

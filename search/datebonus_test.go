@@ -38,7 +38,8 @@ func askWednesday(t *testing.T, s *Searcher, text string) Answer {
 	return a
 }
 
-func TestTheDayThatAQueryNamesComesFirst(t *testing.T) {
+func TestDateBonusRanksNamedDayFirst(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	for query, want := range map[string]string{
 		"Where is the kettle from last Friday?": "memory/2024-03-08.md",
@@ -61,7 +62,8 @@ func TestTheDayThatAQueryNamesComesFirst(t *testing.T) {
 	}
 }
 
-func TestADateIsABonusAndNoFilter(t *testing.T) {
+func TestDateBonusIsNoFilter(t *testing.T) {
+	t.Parallel()
 	a := askWednesday(t, New(newFakeStore(diary()...), nil, testOptions()), "the kettle of last Friday")
 	i := slices.Index(paths(a), "kettle.md")
 	if i < 0 || a.Hits[i].Trace.DateBonus != 0 {
@@ -69,7 +71,8 @@ func TestADateIsABonusAndNoFilter(t *testing.T) {
 	}
 }
 
-func TestAMonthPrefersItsNotesAndHidesNoBetterOne(t *testing.T) {
+func TestDateBonusOfMonthHidesNoBetterNote(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	a := askWednesday(t, s, "What did Noor do in July?")
 	if diff := cmp.Diff([]string{"memory/2023-07-20.md", "memory/2023-07-03.md"}, paths(a)); diff != "" {
@@ -94,7 +97,8 @@ func TestAMonthPrefersItsNotesAndHidesNoBetterOne(t *testing.T) {
 	}
 }
 
-func TestAnExplicitMinimumAlsoBindsADay(t *testing.T) {
+func TestDateBonusKeepsMinScore(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	strict := 0.9
 	a, err := s.Search(t.Context(), Query{Text: "umbrella last Friday", Now: wednesday, MinScore: &strict})
@@ -103,7 +107,8 @@ func TestAnExplicitMinimumAlsoBindsADay(t *testing.T) {
 	}
 }
 
-func TestADayStaysWithinTheFilter(t *testing.T) {
+func TestDateBonusKeepsFilter(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	a, err := s.Search(t.Context(), Query{Text: "umbrella last Friday", Now: wednesday, Filter: Filter{PathPrefix: "log"}})
 	if err != nil || len(a.Hits) != 0 {
@@ -115,7 +120,8 @@ func TestADayStaysWithinTheFilter(t *testing.T) {
 	}
 }
 
-func TestADayIsFoundBeyondThePoolOfItsWords(t *testing.T) {
+func TestDatedHitsReachBeyondTextPool(t *testing.T) {
+	t.Parallel()
 	var chunks []Chunk
 	for i := range 300 {
 		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%03d.md", i), Text: strings.Repeat("kettle tea ", i%3+1)})
@@ -138,7 +144,8 @@ func TestADayIsFoundBeyondThePoolOfItsWords(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfADateAreNoTermsBesideOthers(t *testing.T) {
+func TestTextWithoutDatesDropsNamedDays(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	tests := []struct {
 		query string
@@ -161,7 +168,8 @@ func TestTheWordsOfADateAreNoTermsBesideOthers(t *testing.T) {
 	}
 }
 
-func TestADatedHeadingCountsForItsLinesAlone(t *testing.T) {
+func TestSectionsDateOnlyTheirLines(t *testing.T) {
+	t.Parallel()
 	log := diary()[5]
 	want := []section{{"2022-01-05", 11, 12}, {"2022-01-06", 13, 14}}
 	if diff := cmp.Diff(want, datedSections(&log), cmp.AllowUnexported(section{})); diff != "" {
@@ -175,7 +183,8 @@ func TestADatedHeadingCountsForItsLinesAlone(t *testing.T) {
 	}
 }
 
-func TestASearchOfADayNeedsNoVectors(t *testing.T) {
+func TestSearchDayNeedsNoVectors(t *testing.T) {
+	t.Parallel()
 	chunks := diary()
 	for i := range chunks {
 		chunks[i].Vector = []float32{1, 0, 0}
@@ -187,7 +196,8 @@ func TestASearchOfADayNeedsNoVectors(t *testing.T) {
 	}
 }
 
-func TestAFailureToLookUpADayIsReturned(t *testing.T) {
+func TestSearchReturnsErrorOfDateLookUp(t *testing.T) {
+	t.Parallel()
 	store := newFakeStore(diary()...)
 	store.matchErr = errBroken
 	if _, err := New(store, nil, testOptions()).Search(t.Context(), Query{Text: "昨日", Now: wednesday}); err == nil {
@@ -200,7 +210,8 @@ func TestAFailureToLookUpADayIsReturned(t *testing.T) {
 	}
 }
 
-func TestADayInACodeFenceBeginsNoSection(t *testing.T) {
+func TestSectionsIgnoreCodeFences(t *testing.T) {
+	t.Parallel()
 	c := &Chunk{StartLine: 11, EndLine: 18, Fence: "```", Text: "# 2023-05-07 fetched\n```\n## 2023-05-08\n#2022-01-01 tag\n```sh\n# 2023-05-09 released\n```\nthe end"}
 	if diff := cmp.Diff([]section{{"2023-05-08", 13, 18}}, datedSections(c), cmp.AllowUnexported(section{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -12,7 +12,8 @@ const month = 30 * 24 * time.Hour
 
 var testNow = time.Date(2026, 3, 1, 23, 30, 0, 0, time.UTC)
 
-func TestHalfIsGoneAfterTheHalfLife(t *testing.T) {
+func TestDecayFactorHalvesAfterHalfLife(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ age, floor, want float64 }{
 		{0, 0.85, 1}, {30, 0, 0.5}, {60, 0, 0.25}, {30, 0.85, 0.925}, {3000, 0.85, 0.85}, {-5, 0, 1}, {30, 7, 1},
 	}
@@ -27,7 +28,8 @@ func TestHalfIsGoneAfterTheHalfLife(t *testing.T) {
 }
 
 // Hazard D08: future, ancient and wrong dates.
-func TestAgeCountsCalendarDays(t *testing.T) {
+func TestAgeDaysCountsCalendarDays(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		date string
 		want float64
@@ -45,7 +47,8 @@ func TestAgeCountsCalendarDays(t *testing.T) {
 }
 
 // Hazard D08: evergreen, undated and misdated notes do not decay.
-func TestWhatDecays(t *testing.T) {
+func TestDecaySkipsEvergreenAndUndated(t *testing.T) {
+	t.Parallel()
 	opt := DefaultOptions()
 	opt.Evergreen = []string{"memory/people/**", "*.ref.md", "[bad"}
 	tests := []struct {
@@ -78,7 +81,8 @@ func TestWhatDecays(t *testing.T) {
 }
 
 // Hazard D08: the factor lies in (0,1] and falls with age, whatever the options.
-func TestDecayIsAFactorThatFallsWithAge(t *testing.T) {
+func TestDecayFactorFallsWithAge(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		age := rapid.Float64Range(0, 1e6).Draw(t, "age")
 		older := age + rapid.Float64Range(0, 1e6).Draw(t, "more")
@@ -91,7 +95,8 @@ func TestDecayIsAFactorThatFallsWithAge(t *testing.T) {
 	})
 }
 
-func TestGlobs(t *testing.T) {
+func TestMatchesAnyGlob(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		glob, path string
 		want       bool

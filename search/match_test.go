@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestVeryCommonTermsAreNotMatchedWhereTwoOthersStay(t *testing.T) {
+func TestMatchableDropsCommonTerms(t *testing.T) {
+	t.Parallel()
 	df := map[string]int{"tea": 90, "cup": 3, "pot": 4}
 	tests := []struct{ text, want string }{
 		{"tea cup pot", "cup pot"},
@@ -27,7 +28,8 @@ func TestVeryCommonTermsAreNotMatchedWhereTwoOthersStay(t *testing.T) {
 	}
 }
 
-func TestCandidatesAreChosenAmongTheRarerTerms(t *testing.T) {
+func TestMatchableChoosesByRareTerms(t *testing.T) {
+	t.Parallel()
 	df := map[string]int{"harbor": 900, "crane": 1500, "repair": 20_000, "year": 45_000, "work": 70_000}
 	tests := []struct{ text, any, also string }{
 		{"work year repair crane harbor", "harbor crane", "repair year"}, // work is in more than half of the chunks
@@ -43,7 +45,8 @@ func TestCandidatesAreChosenAmongTheRarerTerms(t *testing.T) {
 	}
 }
 
-func TestMatchableTermsAreTheKnownOnesEachOnce(t *testing.T) {
+func TestMatchableReturnsKnownTermsOnce(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		chunks := rapid.IntRange(1, 100_000).Draw(t, "chunks")
 		df := rapid.MapOf(rapid.StringMatching("[bcdf][aeiou][bcd]"), rapid.IntRange(0, chunks)).Draw(t, "df")
@@ -66,7 +69,8 @@ func TestMatchableTermsAreTheKnownOnesEachOnce(t *testing.T) {
 	})
 }
 
-func TestTermsThatAlsoCountAreNoConditionOfTheExpression(t *testing.T) {
+func TestTermsExprRequiresOnlyAny(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		terms Terms
 		want  string
@@ -84,6 +88,7 @@ func TestTermsThatAlsoCountAreNoConditionOfTheExpression(t *testing.T) {
 }
 
 func TestMatchExprQuotesEachTerm(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		terms []string
 		want  string

@@ -28,6 +28,7 @@ func idsOf(list []*candidate) []int64 {
 }
 
 func TestMergeWeighsBothChannels(t *testing.T) {
+	t.Parallel()
 	list := []*candidate{scored(1, 0.2, 4, 0.6), scored(2, 0.9, 1, 0.3), scored(3, 0, 0, 0)}
 	merge(list, channelWeights{0.7, 0.3})
 	if diff := cmp.Diff([]int64{2, 1, 3}, idsOf(list)); diff != "" {
@@ -48,7 +49,8 @@ func TestMergeWeighsBothChannels(t *testing.T) {
 	}
 }
 
-func TestAChunkWithoutAVectorIsJudgedByItsWords(t *testing.T) {
+func TestMergeJudgesChunkWithoutVectorByWords(t *testing.T) {
+	t.Parallel()
 	list := []*candidate{scored(1, -1, 4, 0.8), scored(2, 0.1, 4, 0.8)}
 	merge(list, channelWeights{0.7, 0.3})
 	if list[0].ID != 1 || math.Abs(list[0].confidence-0.8) > 1e-12 {
@@ -56,7 +58,8 @@ func TestAChunkWithoutAVectorIsJudgedByItsWords(t *testing.T) {
 	}
 }
 
-func TestWeightsOfTheModes(t *testing.T) {
+func TestWeightsForModes(t *testing.T) {
+	t.Parallel()
 	opt := DefaultOptions()
 	tests := []struct {
 		mode string
@@ -101,6 +104,7 @@ func anyCandidates(t *rapid.T) []*candidate {
 // Hazard D07: merged scores and confidences lie in [0,1], whatever the channels and the weights; the order does not
 // depend on the order that the store returns, and ranks count up.
 func TestMergeIsBoundedAndStable(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list := anyCandidates(t)
 		any := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, -1, math.NaN(), math.Inf(1), math.MaxFloat64, 5e-324}))

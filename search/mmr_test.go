@@ -20,7 +20,8 @@ func chosen(lambda float64, k int, pool ...*candidate) []int64 {
 	return idsOf(d.chosen)
 }
 
-func TestMMRPrefersWhatIsNew(t *testing.T) {
+func TestMMRPrefersDiversity(t *testing.T) {
+	t.Parallel()
 	pool := func() []*candidate {
 		return []*candidate{
 			relevant(1, 1, "green tea in the morning"),
@@ -39,7 +40,8 @@ func TestMMRPrefersWhatIsNew(t *testing.T) {
 	}
 }
 
-func TestMMRComparesVectorsWhereThereAreSome(t *testing.T) {
+func TestMMRComparesVectors(t *testing.T) {
+	t.Parallel()
 	got := chosen(0.5, 2,
 		relevant(1, 1, "alpha", 1, 0), relevant(2, 0.9, "beta", 1, 0.01), relevant(3, 0.8, "gamma", 0, 1))
 	if diff := cmp.Diff([]int64{1, 3}, got); diff != "" {
@@ -47,7 +49,8 @@ func TestMMRComparesVectorsWhereThereAreSome(t *testing.T) {
 	}
 }
 
-func TestPassagesOfOneChunkAreComparedByTheirWords(t *testing.T) {
+func TestSimilarityOfPassagesOfOneChunkIsByWords(t *testing.T) {
+	t.Parallel()
 	passage := func(id int64, score float64, text string) *candidate { return relevant(id, score, text, 1, 0) }
 	// All share a vector, but the second and the third only through their chunk.
 	first, second, copied := passage(1, 1, "green tea in the morning"), passage(1, 0.9, "coffee beans from Kenya"), passage(2, 0.95, "a ferry to Naxos")
@@ -59,7 +62,8 @@ func TestPassagesOfOneChunkAreComparedByTheirWords(t *testing.T) {
 	}
 }
 
-func TestPassagesOfOneWholeSectionAreTheSame(t *testing.T) {
+func TestSimilarityOfPassagesOfOneSectionIsOne(t *testing.T) {
+	t.Parallel()
 	at := func(path string, heading int, text string) *candidate {
 		return &candidate{Chunk: Chunk{Path: path, Text: text}, heading: heading}
 	}
@@ -83,7 +87,8 @@ func TestPassagesOfOneWholeSectionAreTheSame(t *testing.T) {
 	}
 }
 
-func TestMMRMarksWhatItPushedOut(t *testing.T) {
+func TestMMRMarksDropped(t *testing.T) {
+	t.Parallel()
 	pool := []*candidate{relevant(1, 1, "green tea"), relevant(2, 0.99, "tea green"), relevant(3, 0.9, "coffee"), relevant(4, 0.1, "pot")}
 	d := newDiversifier(0.5)
 	d.choose(pool, 2)
@@ -95,7 +100,8 @@ func TestMMRMarksWhatItPushedOut(t *testing.T) {
 	}
 }
 
-func TestASecondPoolFillsFreeSlotsAndKnowsTheFirst(t *testing.T) {
+func TestMMRSecondPoolFillsFreeSlots(t *testing.T) {
+	t.Parallel()
 	d := newDiversifier(0.7)
 	d.choose([]*candidate{relevant(1, 1, "green tea")}, 3)
 	d.choose([]*candidate{relevant(2, 0.5, " green tea\n"), relevant(3, 0.4, "coffee"), relevant(4, 0.3, "milk"), relevant(5, 0.2, "rum")}, 3)
@@ -105,6 +111,7 @@ func TestASecondPoolFillsFreeSlotsAndKnowsTheFirst(t *testing.T) {
 }
 
 func TestJaccard(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		a, b []uint32
 		want float64
@@ -121,6 +128,7 @@ func TestJaccard(t *testing.T) {
 // Hazard D09: MMR terminates, chooses no text twice, begins with the best and always chooses the same, for every
 // lambda and k.
 func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pool := anyCandidates(t)
 		merge(pool, channelWeights{0.5, 0.5})
@@ -153,7 +161,8 @@ func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
 }
 
 // Hazard D05: vectors that are no directions are never compared.
-func TestCosineRefusesWhatIsNoDirection(t *testing.T) {
+func TestCosineRefusesInvalidVectors(t *testing.T) {
+	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, v := range [][]float32{nil, {}, {0, 0}, {nan, 1}, {inf, 1}, {1, 0, 0}} {
 		if cos, ok := cosine(v, []float32{1, 0}); ok {

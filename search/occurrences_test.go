@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAPassageScoresByItsLinesAsByItsText(t *testing.T) {
+func TestScoreLinesEqualsScore(t *testing.T) {
+	t.Parallel()
 	fragments := []string{"tea", "Green", "green tea", " ", " ", " ", "\n", "\n", "\n\n", "## ", "東京都", "の会議", "memorySearch.query", "INV-2026",
 		"-", "/", ".", "ﬁle", "e\u0301", "\u0301", "ｶﾞ", "　", "\u00ad", "\u2028", "\r\n", "\xff", "\x00", "x x x x x x x x x x x x x x x x x x "}
 	rapid.Check(t, func(t *rapid.T) {
@@ -35,7 +36,8 @@ func TestAPassageScoresByItsLinesAsByItsText(t *testing.T) {
 	})
 }
 
-func TestAPartOfALineIsScoredByItsText(t *testing.T) {
+func TestScoreTextOfPartOfLine(t *testing.T) {
+	t.Parallel()
 	c := &Chunk{StartLine: 1, EndLine: 1, Text: "Green tea is hot. Coffee is cold. "}
 	sc := newScorer(parseTerms("coffee", nil).weigh(map[string]int{"coffe": 1}, 100), 20)
 	defer sc.release()

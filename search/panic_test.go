@@ -27,7 +27,8 @@ func (e explosive) Nearest(context.Context, []float32, Filter, int) ([]Neighbor,
 }
 
 // Hazard D14: the channels run on goroutines of their own, where a panic would end the process.
-func TestAPanicInAChannelIsAnErrorOfTheSearch(t *testing.T) {
+func TestSearchReturnsPanicOfChannelAsError(t *testing.T) {
+	t.Parallel()
 	for want, rd := range map[string]Reader{
 		"match":          explosive{match: true},
 		"nearest":        explosive{nearest: true},

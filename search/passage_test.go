@@ -22,7 +22,8 @@ func places(spans []span) []string {
 	return out
 }
 
-func TestPassagesEndBeforeHeadingsAndWhereTheyAreFull(t *testing.T) {
+func TestPassagesEndBeforeHeadings(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text           string
 		limit, overlap int
@@ -47,7 +48,8 @@ func TestPassagesEndBeforeHeadingsAndWhereTheyAreFull(t *testing.T) {
 	}
 }
 
-func TestEveryLineIsInAPassageWithinTheLimit(t *testing.T) {
+func TestPassagesContainEveryLine(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab 。.#`|-=\n\n語")), 0, 200, -1).Draw(t, "text")
 		limit := rapid.IntRange(8, 60).Draw(t, "limit")
@@ -72,7 +74,8 @@ func TestEveryLineIsInAPassageWithinTheLimit(t *testing.T) {
 	})
 }
 
-func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
+func TestPassagesHaveHeadingsAbove(t *testing.T) {
+	t.Parallel()
 	above := chunker.ParseTrail("# Log")
 	for _, c := range [][2]string{
 		{"# Log\nfirst", "# Log"},
@@ -87,7 +90,8 @@ func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
 	}
 }
 
-func TestAPassageKnowsItsSectionWhereTheChunkHoldsAllOfIt(t *testing.T) {
+func TestPassagesKnowWholeSection(t *testing.T) {
+	t.Parallel()
 	text := "the end of something\n## 朝\n- お茶\n- パン\n\n## Evening\n- soup\n- 米饭\n"
 	for _, c := range []struct {
 		closed bool
@@ -109,7 +113,8 @@ func TestAPassageKnowsItsSectionWhereTheChunkHoldsAllOfIt(t *testing.T) {
 	}
 }
 
-func TestASecondPassageOfASectionGivesWayToAnotherNote(t *testing.T) {
+func TestPassagesOfOneSectionGiveWayToOtherNotes(t *testing.T) {
+	t.Parallel()
 	section := "## Kettle\n" + strings.Repeat("The copper kettle whistles. ", 3) + "\n" + strings.Repeat("The copper kettle is polished. ", 3)
 	notes := []Chunk{
 		{Path: "memory/a.md", StartLine: 1, EndLine: 3, Closed: true, Text: section},
@@ -135,7 +140,8 @@ func TestASecondPassageOfASectionGivesWayToAnotherNote(t *testing.T) {
 	}
 }
 
-func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
+func TestDropOverlappingDropsCoveredPassages(t *testing.T) {
+	t.Parallel()
 	c := func(path string, from, to int, text string) *candidate {
 		return &candidate{Chunk: Chunk{Path: path, StartLine: from, EndLine: to, Text: text}}
 	}
@@ -155,7 +161,8 @@ func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
 	}
 }
 
-func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
+func TestPassagesAreReturnedWhole(t *testing.T) {
+	t.Parallel()
 	text := "## Tea\nAna prefers green tea.\n\n## Boats\n" + strings.Repeat("The ferry sails at nine.\n", 30)
 	s := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 11, EndLine: 44, Headings: "# Notes > ## Tea", Text: text}), nil, testOptions())
 	a, err := s.Search(t.Context(), Query{Text: "green tea"})
@@ -172,7 +179,8 @@ func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
 	}
 }
 
-func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
+func TestSearchRefusesBadGranularityAndSnippetLength(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(), nil, testOptions())
 	for _, c := range []struct {
 		field string
@@ -190,7 +198,8 @@ func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
 	}
 }
 
-func TestACommentInACodeFenceIsNoHeading(t *testing.T) {
+func TestPassagesIgnoreCommentsInCodeFences(t *testing.T) {
+	t.Parallel()
 	text := "## Setup\n\n```sh\n# install it\nkioku init\n# then start\nkioku serve\n```\n\nThe copper kettle whistles."
 	a, err := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 1, EndLine: 10, Headings: "## Setup", Text: text}), nil, testOptions()).Search(t.Context(), Query{Text: "how to start kioku"})
 	if err != nil || len(a.Hits) != 1 {
@@ -201,7 +210,8 @@ func TestACommentInACodeFenceIsNoHeading(t *testing.T) {
 	}
 }
 
-func TestAPassageOfAChunkThatBeginsInACodeFence(t *testing.T) {
+func TestPassagesOfChunkThatBeginsInCodeFence(t *testing.T) {
+	t.Parallel()
 	chunk := &Chunk{StartLine: 5, EndLine: 9, Fence: "```", Text: "# then start\nkioku serve\n```\n## Tea\ngreen"}
 	if diff := cmp.Diff([]int{8}, headingLines(chunk.markdown(), chunk.StartLine)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

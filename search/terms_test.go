@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
+func TestParseTermsDropsStopWords(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"English stop words go", "When did we move the staging servers?", "move stage server"},
 		{"stop words that stand alone stay", "what is it", "what is it"},
@@ -33,7 +34,8 @@ func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
 	}
 }
 
-func TestCapitalisedWordsWeighMore(t *testing.T) {
+func TestParseTermsWeighsCapitals(t *testing.T) {
+	t.Parallel()
 	got := make(map[string]float64)
 	for _, term := range parseTerms("Where does Alice keep OpenClaw keys", nil).list {
 		got[term.term] = term.weight
@@ -47,7 +49,8 @@ func TestCapitalisedWordsWeighMore(t *testing.T) {
 	}
 }
 
-func TestBigramsWithAParticleWeighLess(t *testing.T) {
+func TestParseTermsWeighsParticles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, text string
 		light      []string
@@ -74,14 +77,16 @@ func TestBigramsWithAParticleWeighLess(t *testing.T) {
 	}
 }
 
-func TestAWordThatTheIndexLacksAsksForAsMuchAsTheRarest(t *testing.T) {
+func TestWeighUnknownWordAsRarest(t *testing.T) {
+	t.Parallel()
 	q := parseTerms("tea zyx", nil).weigh(map[string]int{"tea": 1}, 100)
 	if q.list[1].df != 0 || q.list[1].idf != q.list[0].idf {
 		t.Errorf("df %d and idf %v, want 0 and %v", q.list[1].df, q.list[1].idf, q.list[0].idf)
 	}
 }
 
-func TestPairsAreNeighboursThatStay(t *testing.T) {
+func TestParseTermsPairsAdjacentTerms(t *testing.T) {
+	t.Parallel()
 	q := parseTerms("staging servers of Lisbon\noffice", nil)
 	var got []string
 	for _, p := range q.pairs {
@@ -93,7 +98,8 @@ func TestPairsAreNeighboursThatStay(t *testing.T) {
 }
 
 // Hazard D02: of a long query only the 32 rarest known terms are looked for, in their order.
-func TestTooManyTermsLeaveTheRarest(t *testing.T) {
+func TestWeighKeepsRarestTerms(t *testing.T) {
+	t.Parallel()
 	var words []string
 	df := make(map[string]int)
 	for i := range 50 {
@@ -126,7 +132,8 @@ func TestTooManyTermsLeaveTheRarest(t *testing.T) {
 	}
 }
 
-func TestABlankQueryIsAnInputError(t *testing.T) {
+func TestErrEmptyQueryIsInputError(t *testing.T) {
+	t.Parallel()
 	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), Query{Text: " \t　\n"})
 	var input *InputError
 	if !errors.Is(err, ErrEmptyQuery) || !errors.As(err, &input) || input.Field != "query" {

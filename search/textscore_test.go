@@ -22,6 +22,7 @@ func scoreOf(query, text string) textScore {
 }
 
 func TestTextScoreIsBM25WithTheBestPart(t *testing.T) {
+	t.Parallel()
 	got := scoreOf("tea", "tea "+strings.Repeat("x ", 9))
 	// One occurrence in a text of mean length is worth its idf, and the best part adds 0.3 of the same.
 	want := math.Log(1+95.5/5.5) * 1.3
@@ -34,7 +35,8 @@ func TestTextScoreIsBM25WithTheBestPart(t *testing.T) {
 	}
 }
 
-func TestConfidenceIsMostlyTheIdealAndPartlyTheCoverage(t *testing.T) {
+func TestConfidenceIsIdealAndCoverage(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		query, text     string
 		ideal, coverage float64
@@ -52,7 +54,8 @@ func TestConfidenceIsMostlyTheIdealAndPartlyTheCoverage(t *testing.T) {
 	}
 }
 
-func TestAPassageSharesInTheConfidenceOfItsChunk(t *testing.T) {
+func TestPassageConfidenceIncludesChunk(t *testing.T) {
+	t.Parallel()
 	if got := passageConfidence(0.5, 1); math.Abs(got-(0.4*0.5+0.6*1)) > 1e-9 {
 		t.Errorf("a passage at 0.5 in a chunk at 1 has the confidence %v, want 0.8", got)
 	}
@@ -72,7 +75,8 @@ func TestAPassageSharesInTheConfidenceOfItsChunk(t *testing.T) {
 	}
 }
 
-func TestIDFIsPositiveWhateverTheCounts(t *testing.T) {
+func TestIDFIsPositive(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][2]int{{0, 0}, {0, 1}, {1, 1}, {7, 3}, {1, 1000000}} {
 		if got := idf(c[0], c[1]); !(got > 0) || math.IsInf(got, 0) {
 			t.Errorf("idf(%d, %d) = %v", c[0], c[1], got)
@@ -81,6 +85,7 @@ func TestIDFIsPositiveWhateverTheCounts(t *testing.T) {
 }
 
 func TestTextScoreGrowsWith(t *testing.T) {
+	t.Parallel()
 	filler := strings.Repeat("x ", 300)
 	tests := []struct{ name, query, more, less string }{
 		{"count", "tea", "tea tea x", "tea x x"},
@@ -102,7 +107,8 @@ func TestTextScoreGrowsWith(t *testing.T) {
 	}
 }
 
-func TestUnknownTermsLowerTheConfidence(t *testing.T) {
+func TestConfidenceFallsWithUnknownTerms(t *testing.T) {
+	t.Parallel()
 	known := scoreWith("tea", map[string]int{"tea": 5}, "tea")
 	half := scoreWith("tea zyx", map[string]int{"tea": 5}, "tea")
 	if !(half.confidence < known.confidence/1.9) {
@@ -125,7 +131,8 @@ func scoreWith(query string, df map[string]int, text string) textScore {
 	return sc.score(&Chunk{Text: text})
 }
 
-func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
+func TestScoreCountsHeadingsAndDate(t *testing.T) {
+	t.Parallel()
 	sc := newScorer(parseTerms("acme 2026-01-20", nil).weigh(nil, 10), 10)
 	defer sc.release()
 	got := sc.score(&Chunk{Headings: "# Acme", Date: "2026-01-20", Text: "shipped"})
@@ -136,7 +143,8 @@ func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
 	}
 }
 
-func TestSharesAreThePartsOfTheScore(t *testing.T) {
+func TestSharesAreShareOfScore(t *testing.T) {
+	t.Parallel()
 	sc := newScorer(parseTerms("green tea zyx", nil).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10)
 	defer sc.release()
 	got := sc.score(&Chunk{Text: "green tea tea"})
@@ -153,7 +161,8 @@ func TestSharesAreThePartsOfTheScore(t *testing.T) {
 	}
 }
 
-func TestTheScorersSieveLosesNoTerm(t *testing.T) {
+func TestTermIndexFindsEveryTerm(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9東京都]{1,12}`), 1, 40, rapid.ID[string]).Draw(t, "words")
 		var q queryTerms
@@ -174,7 +183,8 @@ func TestTheScorersSieveLosesNoTerm(t *testing.T) {
 }
 
 // Hazard D07: scores are finite and confidence stays within [0,1], whatever the texts and the counts.
-func TestTextScoresAreFinite(t *testing.T) {
+func TestScoreIsFinite(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom(strings.Fields("tea cup Pot 東京都 foo-bar memorySearch a828e60 the\n"))
 		text := strings.Join(rapid.SliceOfN(word, 0, 300).Draw(t, "text"), " ")

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestThresholdsOfTheModes(t *testing.T) {
+func TestThresholdForModes(t *testing.T) {
+	t.Parallel()
 	opt, asked := DefaultOptions(), 0.5
 	tests := []struct {
 		mode  string
@@ -27,7 +28,8 @@ func TestThresholdsOfTheModes(t *testing.T) {
 	}
 }
 
-func TestThresholdSplitsByConfidenceAndWords(t *testing.T) {
+func TestThresholdSplit(t *testing.T) {
+	t.Parallel()
 	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0)}
 	merge(list, channelWeights{0.7, 0.3})
 	passing, backed := threshold{0.35, 0.18, true}.split(list)
@@ -42,7 +44,8 @@ func TestThresholdSplitsByConfidenceAndWords(t *testing.T) {
 	}
 }
 
-func TestWhatHasNothingInCommonNeverPasses(t *testing.T) {
+func TestThresholdRefusesNothingInCommon(t *testing.T) {
+	t.Parallel()
 	passing, backed := threshold{}.split([]*candidate{scored(1, 0, 0, 0)})
 	if len(passing)+len(backed) != 0 {
 		t.Error("a chunk without a word or a cosine passed")
@@ -51,6 +54,7 @@ func TestWhatHasNothingInCommonNeverPasses(t *testing.T) {
 
 // Hazard D07: each candidate lands in exactly one place, and age has no say.
 func TestThresholdLosesNoCandidate(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list := anyCandidates(t)
 		merge(list, channelWeights{0.7, 0.3})

@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestEditsAreTheWordsAtDistanceOneAndTheRelationIsSymmetric(t *testing.T) {
+func TestEditsAreSymmetric(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		// Few letters, so that two words are often near to each other.
 		word := rapid.StringMatching("[abc]{2,6}").Draw(t, "word")
@@ -27,7 +28,8 @@ func TestEditsAreTheWordsAtDistanceOneAndTheRelationIsSymmetric(t *testing.T) {
 	})
 }
 
-func TestEditsAreDistinctAndAllAtDistanceOne(t *testing.T) {
+func TestEditsAreDistinctAtDistanceOne(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching("[a-zäéß]{1,12}").Draw(t, "word")
 		list := edits(word)
@@ -42,7 +44,8 @@ func TestEditsAreDistinctAndAllAtDistanceOne(t *testing.T) {
 	})
 }
 
-func TestOnlyWordsOfLatinLettersMayBeMisspelt(t *testing.T) {
+func TestMayBeMisspeltOnlyLatinWords(t *testing.T) {
+	t.Parallel()
 	tests := map[string]bool{
 		"lighthuose": true, "tset": true, "größe": true, "cat": false, "a828e60": false, "v2.3.0": false,
 		"memory.search": false, "well-known": false, "2026": false, "港町の朝": false, "привет": false,
@@ -55,7 +58,8 @@ func TestOnlyWordsOfLatinLettersMayBeMisspelt(t *testing.T) {
 	}
 }
 
-func TestATypoThatHidesAnEndingStillLeadsToTheStem(t *testing.T) {
+func TestSpellingVariantsFindStemOfHiddenEnding(t *testing.T) {
+	t.Parallel()
 	for word, want := range map[string]string{
 		"meetinng": "meet", "meetign": "meet", "lighthuose": "lighthous", "runnning": "run", "naïve": "naiv",
 	} {
@@ -65,7 +69,8 @@ func TestATypoThatHidesAnEndingStillLeadsToTheStem(t *testing.T) {
 	}
 }
 
-func TestTheMostFrequentNeighborsAreChosen(t *testing.T) {
+func TestChooseVariantsTakesMostFrequent(t *testing.T) {
+	t.Parallel()
 	got := chooseVariants(map[string]int{"lamp": 2, "camp": 7, "damp": 1, "ramp": 2})
 	if want := []string{"camp", "lamp", "ramp"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
@@ -96,7 +101,8 @@ func typoAnswer(t *testing.T, query string, typos bool) Answer {
 	return a
 }
 
-func TestAMisspeltWordFindsWhatWasMeant(t *testing.T) {
+func TestSpellingVariantsFindMisspeltWord(t *testing.T) {
+	t.Parallel()
 	for _, query := range []string{"lighthuose", "lighthose", "lighthousse", "kighthouse", "who is the lighthuose keeper?"} {
 		a := typoAnswer(t, query, true)
 		if got := paths(a); !cmp.Equal(got, []string{"memory/a.md"}) {
@@ -108,7 +114,8 @@ func TestAMisspeltWordFindsWhatWasMeant(t *testing.T) {
 	}
 }
 
-func TestTheTraceShowsTheNeighbor(t *testing.T) {
+func TestTraceShowsSpellingVariant(t *testing.T) {
+	t.Parallel()
 	a := typoAnswer(t, "lighthuose keeper", true)
 	if len(a.Hits) == 0 {
 		t.Fatal("no hit")
@@ -122,7 +129,8 @@ func TestTheTraceShowsTheNeighbor(t *testing.T) {
 	}
 }
 
-func TestWordsThatNeedNoOtherSpellingGetNone(t *testing.T) {
+func TestAddVariantsSkipsOtherWords(t *testing.T) {
+	t.Parallel()
 	for _, query := range []string{"harbor", "a828e61", "cot", "v1.2.3", "港町の晩"} {
 		r, s := termsOf(t, harborNotes(), query)
 		for _, term := range r.terms.list {
@@ -152,7 +160,8 @@ func termsOf(t *testing.T, store *fakeStore, query string) (*searchState, int) {
 	return r, counting.asked
 }
 
-func TestFewTermsAreTakenForMisspelt(t *testing.T) {
+func TestAddVariantsTreatsFewTermsAsMisspelt(t *testing.T) {
+	t.Parallel()
 	_, asked := termsOf(t, harborNotes(), "wxyzab wxyzcd wxyzef wxyzgh wxyzij wxyzkl harbor")
 	if want := 1 + maxMisspelt; asked != want {
 		t.Errorf("the vocabulary was asked %d times, want %d", asked, want)
@@ -167,7 +176,8 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 	}
 }
 
-func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
+func TestWithVariantsSharesWeightPairsAndCoverage(t *testing.T) {
+	t.Parallel()
 	q := parseTerms("old lamp wxyzlight", nil).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
 	joined := q.withVariants(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
 	if n := len(joined.list); n != 5 {
@@ -194,7 +204,8 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	}
 }
 
-func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
+func TestConfidenceOfSpellingVariantIsLower(t *testing.T) {
+	t.Parallel()
 	misspelt, right := typoAnswer(t, "lighthuose", true), typoAnswer(t, "lighthouse", true)
 	if a, b := misspelt.Hits[0].Score, right.Hits[0].Score; a > 0.7*b {
 		t.Errorf("score %.2f by a neighbour, %.2f by the word itself", a, b)
@@ -209,7 +220,8 @@ func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
 	}
 }
 
-func TestAVocabularyThatCannotBeReadFailsTheSearch(t *testing.T) {
+func TestAddVariantsReturnsErrorOfVocabulary(t *testing.T) {
+	t.Parallel()
 	store := harborNotes()
 	s := New(store, nil, testOptions())
 	r, err := s.newState(Query{Text: "lighthuose"})

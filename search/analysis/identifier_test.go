@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestIdentifiersAreWhatNamesOneThing(t *testing.T) {
+func TestIdentifiers(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"who fixed a828e60?":                      "a828e60",
 		"does memorySearch.query return INV-2026": "memorysearch.query inv-2026",

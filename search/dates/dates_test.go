@@ -46,6 +46,7 @@ func checkDates(t *testing.T, cases []dateCase) {
 
 // 2024-03-13 is a Wednesday, 2024-03-11 a Monday, 2024-03-17 a Sunday.
 func TestParseReadsEnglish(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "what did we decide today?", "2024-03-13"},
 		{"2024-03-13", "what did I cook last night", "2024-03-12"},
@@ -121,6 +122,7 @@ func TestParseReadsEnglish(t *testing.T) {
 }
 
 func TestParseReadsJapanese(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "今日の予定", "2024-03-13"},
 		{"2024-03-01", "昨日何を食べた？", "2024-02-29"},
@@ -172,6 +174,7 @@ func TestParseReadsJapanese(t *testing.T) {
 }
 
 func TestParseReadsChinese(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "今天我们聊了什么", "2024-03-13"},
 		{"2024-03-01", "昨天的晚饭", "2024-02-29"},
@@ -217,6 +220,7 @@ func TestParseReadsChinese(t *testing.T) {
 }
 
 func TestParseLeavesOtherWordsAlone(t *testing.T) {
+	t.Parallel()
 	for _, query := range []string{
 		"may I march with you", "it may be the second one", "the band on the march", "she sat on the sun deck",
 		"you may 8 times out of ten", "May I ask Mark about April", "June and August are her children", "mar the sep tag",
@@ -233,7 +237,8 @@ func TestParseLeavesOtherWordsAlone(t *testing.T) {
 	}
 }
 
-func TestParseTakesTheDayOfTheAskersZone(t *testing.T) {
+func TestParseUsesZoneOfNow(t *testing.T) {
+	t.Parallel()
 	tokyo := time.FixedZone("JST", 9*60*60)
 	now := time.Date(2024, 3, 12, 20, 0, 0, 0, time.UTC)
 	if got := spansOf("yesterday", now.In(tokyo)); len(got) != 1 || got[0].First != "2024-03-12" {
@@ -244,7 +249,8 @@ func TestParseTakesTheDayOfTheAskersZone(t *testing.T) {
 	}
 }
 
-func TestSpanCountsItsDays(t *testing.T) {
+func TestSpanLen(t *testing.T) {
+	t.Parallel()
 	for want, s := range map[int]Span{
 		1: {First: "2024-02-29", Last: "2024-02-29"}, 7: {First: "2024-02-26", Last: "2024-03-03"}, 366: {First: "2024-01-01", Last: "2024-12-31"},
 	} {
@@ -287,6 +293,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func TestParseReadsRollingDaysAndDigits(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2026-03-27", "the last 10 days", "2026-03-18..2026-03-27"},
 		{"2026-03-27", "over the past 3 weeks", "2026-03-07..2026-03-27"},
@@ -309,7 +316,8 @@ func TestParseReadsRollingDaysAndDigits(t *testing.T) {
 	})
 }
 
-func TestImpossibleDaysAreToldApartFromWords(t *testing.T) {
+func TestParseReturnsImpossibleDays(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		"2026-02-30 meeting": {"2026-02-30"}, "due 31/31/2026": {"31/31/2026"}, "April 31st or 2月30日": {"April 31st", "2月30日"},
 		"call 0120-99-99": nil, "may 40": nil, "v1.2.3": nil, "2026-02-28": nil, "10月32日間": nil,

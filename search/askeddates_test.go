@@ -43,10 +43,12 @@ func TestSearchLongSpanFindsItsNotesNewestFirst(t *testing.T) {
 		"What happened in May 2025?": may, "May 2025": may, "去年の5月": may, "令和7年": may, "去年": may,
 		"what did I do last year?": may, "今月": {"memory/2026-03-05.md"}, "last 30 days": {"memory/2026-03-05.md"},
 	} {
-		got := paths(askLedger(t, Query{Text: query}))
-		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
-			t.Errorf("%s: found %v, want %v first", query, got, want)
-		}
+		t.Run(query, func(t *testing.T) {
+			got := paths(askLedger(t, Query{Text: query}))
+			if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+				t.Errorf("%s: found %v, want %v first", query, got, want)
+			}
+		})
 	}
 }
 
@@ -65,11 +67,13 @@ func TestSearchLongSpanKeepsFilterAndMinScore(t *testing.T) {
 		{Text: "last month", Filter: Filter{Until: "2026-01-31"}},
 		{Text: "umbrella last month", MinScore: new(0.5)},
 	} {
-		for _, hit := range askLedger(t, q).Hits {
-			if strings.HasPrefix(hit.Date, "2026-02") {
-				t.Errorf("%+v: found %s", q, hit.Path)
+		t.Run(q.Text, func(t *testing.T) {
+			for _, hit := range askLedger(t, q).Hits {
+				if strings.HasPrefix(hit.Date, "2026-02") {
+					t.Errorf("%+v: found %s", q, hit.Path)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -100,11 +104,13 @@ func TestSearchDayWithoutNotesHidesNothing(t *testing.T) {
 		"meeting on 2026-02-28", "2026-02-30 meeting", "meeting 20260228", "the meeting of February 30", "meeting in April 2024",
 		"3月19日の会議", "2月30日の会議", "令和8年2月28日の会議", "2026年2月28日开会", "2月30号开会",
 	} {
-		got := paths(askLedger(t, Query{Text: query}))
-		slices.Sort(got)
-		if !cmp.Equal(meetings, got) {
-			t.Errorf("%s: found %v", query, got)
-		}
+		t.Run(query, func(t *testing.T) {
+			got := paths(askLedger(t, Query{Text: query}))
+			slices.Sort(got)
+			if !cmp.Equal(meetings, got) {
+				t.Errorf("%s: found %v", query, got)
+			}
+		})
 	}
 }
 
@@ -115,10 +121,12 @@ func TestConfidenceCountsWordsOfDates(t *testing.T) {
 		Chunk{Path: "b.md", Text: "The meeting of 2026-02-28 about paint"},
 	), nil, testOptions())
 	for _, query := range []string{"meeting on 2026-02-28", "2026-02-28"} {
-		a := askWednesday(t, s, query)
-		if len(a.Hits) == 0 || a.Hits[0].Path != "b.md" {
-			t.Errorf("%s: found %v", query, paths(a))
-		}
+		t.Run(query, func(t *testing.T) {
+			a := askWednesday(t, s, query)
+			if len(a.Hits) == 0 || a.Hits[0].Path != "b.md" {
+				t.Errorf("%s: found %v", query, paths(a))
+			}
+		})
 	}
 }
 
@@ -139,13 +147,15 @@ func TestSearchDayInDigitsIsDayAndNumber(t *testing.T) {
 func TestSpellingVariantsSkipWordsOfDates(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{"March 2024", "in March", "March", "the roof in March 2020", "since march 3rd"} {
-		e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), Query{Text: query, Now: wednesday}, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.Contains(e.Terms, "marco") {
-			t.Errorf("%s looks for %v", query, e.Terms)
-		}
+		t.Run(query, func(t *testing.T) {
+			e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), Query{Text: query, Now: wednesday}, "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(e.Terms, "marco") {
+				t.Errorf("%s looks for %v", query, e.Terms)
+			}
+		})
 	}
 }
 
@@ -157,13 +167,15 @@ func TestSearchEmptyAnswerNamesDaysWithoutNotes(t *testing.T) {
 		"umbrella last year":     "",
 		"umbrella":               "No chunk holds a word of the query.",
 	} {
-		a := askLedger(t, Query{Text: query})
-		if want == "" {
-			a = askLedger(t, Query{Text: query, Filter: Filter{PathPrefix: "x"}})
-			want = "No chunk holds a word of the query within the filter."
-		}
-		if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {
-			t.Errorf("%s: found %v, %v", query, paths(a), a.Degraded)
-		}
+		t.Run(query, func(t *testing.T) {
+			a := askLedger(t, Query{Text: query})
+			if want == "" {
+				a = askLedger(t, Query{Text: query, Filter: Filter{PathPrefix: "x"}})
+				want = "No chunk holds a word of the query within the filter."
+			}
+			if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {
+				t.Errorf("%s: found %v, %v", query, paths(a), a.Degraded)
+			}
+		})
 	}
 }

@@ -51,14 +51,16 @@ func TestDateBonusRanksNamedDayFirst(t *testing.T) {
 		"昨年7月3日":                                "memory/2023-07-03.md",
 		"kettle on 2022-01-06":                  "log.md",
 	} {
-		a := askWednesday(t, s, query)
-		if len(a.Hits) == 0 || a.Hits[0].Path != want {
-			t.Errorf("%s: found %v, want %s first", query, paths(a), want)
-			continue
-		}
-		if hit := a.Hits[0]; hit.Trace.DateBonus != 1 || hit.Trace.Decay != 1 || hit.Score < 0.5 || hit.Score > 1 {
-			t.Errorf("%s: score %v, trace %+v", query, hit.Score, hit.Trace)
-		}
+		t.Run(query, func(t *testing.T) {
+			a := askWednesday(t, s, query)
+			if len(a.Hits) == 0 || a.Hits[0].Path != want {
+				t.Errorf("%s: found %v, want %s first", query, paths(a), want)
+				return
+			}
+			if hit := a.Hits[0]; hit.Trace.DateBonus != 1 || hit.Trace.Decay != 1 || hit.Score < 0.5 || hit.Score > 1 {
+				t.Errorf("%s: score %v, trace %+v", query, hit.Score, hit.Trace)
+			}
+		})
 	}
 }
 
@@ -158,13 +160,15 @@ func TestTextWithoutDatesDropsNamedDays(t *testing.T) {
 		{"May I see the kettle", []string{"see", "kettl"}},
 	}
 	for _, test := range tests {
-		got, err := s.Explain(t.Context(), Query{Text: test.query, Now: wednesday}, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(test.want, got.Terms); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.query, diff)
-		}
+		t.Run(test.query, func(t *testing.T) {
+			got, err := s.Explain(t.Context(), Query{Text: test.query, Now: wednesday}, "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got.Terms); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.query, diff)
+			}
+		})
 	}
 }
 
@@ -176,10 +180,12 @@ func TestSectionsDateOnlyTheirLines(t *testing.T) {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 	for line, named := range map[int]bool{10: false, 12: false, 13: true, 14: true, 15: false} {
-		c := candidate{Chunk: Chunk{StartLine: line, EndLine: line}, sections: datedSections(&log)}
-		if got := c.belongsTo(dates.Span{First: "2022-01-06", Last: "2022-01-06"}); got != named {
-			t.Errorf("line %d: %v", line, got)
-		}
+		t.Run(fmt.Sprint(line), func(t *testing.T) {
+			c := candidate{Chunk: Chunk{StartLine: line, EndLine: line}, sections: datedSections(&log)}
+			if got := c.belongsTo(dates.Span{First: "2022-01-06", Last: "2022-01-06"}); got != named {
+				t.Errorf("line %d: %v", line, got)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -18,9 +19,11 @@ func TestDecayFactorHalvesAfterHalfLife(t *testing.T) {
 		{0, 0.85, 1}, {30, 0, 0.5}, {60, 0, 0.25}, {30, 0.85, 0.925}, {3000, 0.85, 0.85}, {-5, 0, 1}, {30, 7, 1},
 	}
 	for _, test := range tests {
-		if got := decayFactor(test.age, month, test.floor); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("decayFactor(%v, 30 days, %v) = %v, want %v", test.age, test.floor, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.age), func(t *testing.T) {
+			if got := decayFactor(test.age, month, test.floor); math.Abs(got-test.want) > 1e-9 {
+				t.Errorf("decayFactor(%v, 30 days, %v) = %v, want %v", test.age, test.floor, got, test.want)
+			}
+		})
 	}
 	if got := decayFactor(30, 0, 0); got != 1 {
 		t.Errorf("without a half-life the factor is %v", got)
@@ -39,10 +42,12 @@ func TestAgeDaysCountsCalendarDays(t *testing.T) {
 		{"2026-02-30", 0, false}, {"2026-2-3", 0, false}, {"", 0, false}, {"yesterday", 0, false},
 	}
 	for _, test := range tests {
-		got, ok := ageDays(test.date, testNow)
-		if got != test.want || ok != test.ok {
-			t.Errorf("ageDays(%q) = %v, %v, want %v, %v", test.date, got, ok, test.want, test.ok)
-		}
+		t.Run(test.date, func(t *testing.T) {
+			got, ok := ageDays(test.date, testNow)
+			if got != test.want || ok != test.ok {
+				t.Errorf("ageDays(%q) = %v, %v, want %v, %v", test.date, got, ok, test.want, test.ok)
+			}
+		})
 	}
 }
 
@@ -112,8 +117,10 @@ func TestMatchesAnyGlob(t *testing.T) {
 		{"[", "[", false},
 	}
 	for _, test := range tests {
-		if got := matchesAny([]string{test.glob}, test.path); got != test.want {
-			t.Errorf("%s matches %s: %v", test.glob, test.path, got)
-		}
+		t.Run(test.glob, func(t *testing.T) {
+			if got := matchesAny([]string{test.glob}, test.path); got != test.want {
+				t.Errorf("%s matches %s: %v", test.glob, test.path, got)
+			}
+		})
 	}
 }

@@ -106,12 +106,14 @@ func TestSearchAnswersOddQueries(t *testing.T) {
 	plain := New(newFakeStore(chunks...), nil, testOptions())
 	hybrid := New(newFakeStore(chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
 	for _, q := range []string{"?!…", "🎉", "❤️"} {
-		if a := ask(t, plain, q); len(a.Hits) > 0 || !slices.Equal(codes(a), []string{NoMatch}) {
-			t.Errorf("%q by keywords: %v, %v", q, paths(a), a.Degraded)
-		}
-		if a := ask(t, hybrid, q); len(a.Hits) == 0 || a.Mode != ModeVector || a.Hits[0].Path != "MEMORY.md" {
-			t.Errorf("%q by vectors: mode %s, %v", q, a.Mode, paths(a))
-		}
+		t.Run(q, func(t *testing.T) {
+			if a := ask(t, plain, q); len(a.Hits) > 0 || !slices.Equal(codes(a), []string{NoMatch}) {
+				t.Errorf("%q by keywords: %v, %v", q, paths(a), a.Degraded)
+			}
+			if a := ask(t, hybrid, q); len(a.Hits) == 0 || a.Mode != ModeVector || a.Hits[0].Path != "MEMORY.md" {
+				t.Errorf("%q by vectors: mode %s, %v", q, a.Mode, paths(a))
+			}
+		})
 	}
 	if a := ask(t, plain, "犬"); !slices.Equal(paths(a), []string{"memory/dog.md"}) {
 		t.Errorf("a single kanji found %v", paths(a))
@@ -145,11 +147,13 @@ func TestSearchRefusesBadQueries(t *testing.T) {
 	}
 	s := New(newFakeStore(notes()...), nil, testOptions())
 	for _, test := range tests {
-		_, err := s.Search(t.Context(), test.query)
-		var input *InputError
-		if !errors.As(err, &input) || input.Field != test.field {
-			t.Errorf("%.40q: %v, want an InputError of %s", test.query.Text, err, test.field)
-		}
+		t.Run(test.field, func(t *testing.T) {
+			_, err := s.Search(t.Context(), test.query)
+			var input *InputError
+			if !errors.As(err, &input) || input.Field != test.field {
+				t.Errorf("%.40q: %v, want an InputError of %s", test.query.Text, err, test.field)
+			}
+		})
 	}
 }
 

@@ -157,9 +157,11 @@ func TestKeepIdentifiersKeepsAll(t *testing.T) {
 		{[]*candidate{second}, 1, []int64{2}},
 		{nil, 3, []int64{1, 2, 3}},
 	} {
-		if diff := cmp.Diff(c.want, idsOf(r.keepIdentifiers(c.chosen, list, c.n))); diff != "" {
-			t.Errorf("%v of %d (-want +got):\n%s", idsOf(c.chosen), c.n, diff)
-		}
+		t.Run(fmt.Sprint(c.want), func(t *testing.T) {
+			if diff := cmp.Diff(c.want, idsOf(r.keepIdentifiers(c.chosen, list, c.n))); diff != "" {
+				t.Errorf("%v of %d (-want +got):\n%s", idsOf(c.chosen), c.n, diff)
+			}
+		})
 	}
 	r.mode = ModeKeyword
 	if got := idsOf(r.keepIdentifiers([]*candidate{none}, list, 1)); !slices.Equal(got, []int64{4}) {

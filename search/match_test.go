@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,10 +22,12 @@ func TestMatchableDropsCommonTerms(t *testing.T) {
 		{"unknown", ""},
 	}
 	for _, test := range tests {
-		terms := parseTerms(test.text, nil).weigh(df, 100).matchable(100)
-		if got := strings.Join(terms.Any, " "); got != test.want || terms.Also != nil {
-			t.Errorf("%q: matchable = %q, want %q", test.text, terms, test.want)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			terms := parseTerms(test.text, nil).weigh(df, 100).matchable(100)
+			if got := strings.Join(terms.Any, " "); got != test.want || terms.Also != nil {
+				t.Errorf("%q: matchable = %q, want %q", test.text, terms, test.want)
+			}
+		})
 	}
 }
 
@@ -38,10 +41,12 @@ func TestMatchableChoosesByRareTerms(t *testing.T) {
 		{"repair year", "repair year", ""}, // repair alone has too little of the mass
 	}
 	for _, test := range tests {
-		got := parseTerms(test.text, nil).weigh(df, 100_000).matchable(100_000)
-		if any, also := strings.Join(got.Any, " "), strings.Join(got.Also, " "); any != test.any || also != test.also {
-			t.Errorf("%q: any of %q, also %q; want %q and %q", test.text, any, also, test.any, test.also)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			got := parseTerms(test.text, nil).weigh(df, 100_000).matchable(100_000)
+			if any, also := strings.Join(got.Any, " "), strings.Join(got.Also, " "); any != test.any || also != test.also {
+				t.Errorf("%q: any of %q, also %q; want %q and %q", test.text, any, also, test.any, test.also)
+			}
+		})
 	}
 }
 
@@ -81,9 +86,11 @@ func TestTermsExprRequiresOnlyAny(t *testing.T) {
 		{Terms{}, ""},
 	}
 	for _, test := range tests {
-		if got := test.terms.Expr(); got != test.want {
-			t.Errorf("%q.Expr() = %s, want %s", test.terms, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
+			if got := test.terms.Expr(); got != test.want {
+				t.Errorf("%q.Expr() = %s, want %s", test.terms, got, test.want)
+			}
+		})
 	}
 }
 
@@ -99,9 +106,11 @@ func TestMatchExprQuotesEachTerm(t *testing.T) {
 		{nil, ""},
 	}
 	for _, test := range tests {
-		if got := MatchExpr(test.terms); got != test.want {
-			t.Errorf("MatchExpr(%q) = %s, want %s", test.terms, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
+			if got := MatchExpr(test.terms); got != test.want {
+				t.Errorf("MatchExpr(%q) = %s, want %s", test.terms, got, test.want)
+			}
+		})
 	}
 }
 

@@ -72,10 +72,12 @@ func TestWeightsForModes(t *testing.T) {
 		{ModeVector, true, channelWeights{1, 0}},
 	}
 	for _, test := range tests {
-		got := opt.weightsFor(test.mode, test.weak)
-		if math.Abs(got.vector-test.want.vector)+math.Abs(got.text-test.want.text) > 1e-12 {
-			t.Errorf("%s, weak %v: %+v, want %+v", test.mode, test.weak, got, test.want)
-		}
+		t.Run(test.mode, func(t *testing.T) {
+			got := opt.weightsFor(test.mode, test.weak)
+			if math.Abs(got.vector-test.want.vector)+math.Abs(got.text-test.want.text) > 1e-12 {
+				t.Errorf("%s, weak %v: %+v, want %+v", test.mode, test.weak, got, test.want)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -77,9 +78,11 @@ func TestSimilarityOfPassagesOfOneSectionIsOne(t *testing.T) {
 		{at("memory/a.md", 0, "a ferry to Naxos"), 0},
 		{at("memory/b.md", 7, "a ferry to Naxos"), 0},
 	} {
-		if got := make(wordSets).similarity(a, c.other); got != c.want {
-			t.Errorf("%s, heading %d: similarity %v, want %v", c.other.Path, c.other.heading, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.other.Path, c.other.heading), func(t *testing.T) {
+			if got := make(wordSets).similarity(a, c.other); got != c.want {
+				t.Errorf("%s, heading %d: similarity %v, want %v", c.other.Path, c.other.heading, got, c.want)
+			}
+		})
 	}
 	none := at("memory/a.md", 0, "tea")
 	if got := make(wordSets).similarity(none, at("memory/a.md", 0, "a ferry")); got != 0 {
@@ -119,9 +122,11 @@ func TestJaccard(t *testing.T) {
 		{nil, nil, 0}, {[]uint32{1}, nil, 0}, {[]uint32{1, 2}, []uint32{1, 2}, 1}, {[]uint32{1, 2, 3}, []uint32{2, 3, 4}, 0.5},
 	}
 	for _, test := range tests {
-		if got := jaccard(test.a, test.b); got != test.want {
-			t.Errorf("jaccard(%v, %v) = %v, want %v", test.a, test.b, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.a), func(t *testing.T) {
+			if got := jaccard(test.a, test.b); got != test.want {
+				t.Errorf("jaccard(%v, %v) = %v, want %v", test.a, test.b, got, test.want)
+			}
+		})
 	}
 }
 

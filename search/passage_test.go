@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -42,9 +43,11 @@ func TestPassagesEndBeforeHeadings(t *testing.T) {
 		"underlined":        {"aaaa\n\nB\n===\n\nC\n---\ncccc\n", 100, 0, []string{"1 1 aaaa", "3 8 B"}},
 		"long line":         {"aaaa bbbb. cccc dddd.\n", 11, 0, []string{"1 1 aaaa bbbb.", "1 1 cccc dddd."}},
 	} {
-		if got := places(cutPassages(c.text, chunker.Lines(c.text, "", true), 1, c.limit, c.overlap)); !cmp.Equal(got, c.want) {
-			t.Errorf("%s: %s", name, cmp.Diff(c.want, got))
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := places(cutPassages(c.text, chunker.Lines(c.text, "", true), 1, c.limit, c.overlap)); !cmp.Equal(got, c.want) {
+				t.Errorf("%s: %s", name, cmp.Diff(c.want, got))
+			}
+		})
 	}
 }
 
@@ -84,9 +87,11 @@ func TestPassagesHaveHeadingsAbove(t *testing.T) {
 		{"## Evening\n\n### Late\nsoup", "# Log > ## Evening > ### Late"},
 		{"# Other", "# Other"},
 	} {
-		if got := headingsAt(&above, chunker.Lines(c[0], "", true)); got != c[1] {
-			t.Errorf("%q: %q, want %q", c[0], got, c[1])
-		}
+		t.Run(c[0], func(t *testing.T) {
+			if got := headingsAt(&above, chunker.Lines(c[0], "", true)); got != c[1] {
+				t.Errorf("%q: %q, want %q", c[0], got, c[1])
+			}
+		})
 	}
 }
 
@@ -100,16 +105,18 @@ func TestPassagesKnowWholeSection(t *testing.T) {
 		{true, map[int]int{11: 0, 12: 12, 13: 12, 14: 12, 16: 16, 17: 16, 18: 16}},
 		{false, map[int]int{11: 0, 12: 12, 13: 12, 14: 12, 16: 0, 17: 0, 18: 0}},
 	} {
-		chunk := &Chunk{StartLine: 11, EndLine: 18, Text: text, Closed: c.closed}
-		headings := headingLines(chunk.markdown(), chunk.StartLine)
-		if diff := cmp.Diff([]int{12, 16}, headings); diff != "" {
-			t.Fatalf("headings (-want +got):\n%s", diff)
-		}
-		for line, want := range c.want {
-			if got := wholeSection(headings, line, chunk.Closed); got != want {
-				t.Errorf("closed %v: line %d stands under %d, want %d", c.closed, line, got, want)
+		t.Run(fmt.Sprint(c.closed), func(t *testing.T) {
+			chunk := &Chunk{StartLine: 11, EndLine: 18, Text: text, Closed: c.closed}
+			headings := headingLines(chunk.markdown(), chunk.StartLine)
+			if diff := cmp.Diff([]int{12, 16}, headings); diff != "" {
+				t.Fatalf("headings (-want +got):\n%s", diff)
 			}
-		}
+			for line, want := range c.want {
+				if got := wholeSection(headings, line, chunk.Closed); got != want {
+					t.Errorf("closed %v: line %d stands under %d, want %d", c.closed, line, got, want)
+				}
+			}
+		})
 	}
 }
 
@@ -191,10 +198,12 @@ func TestSearchRefusesBadGranularityAndSnippetLength(t *testing.T) {
 		{"max_snippet_chars", Query{Text: "x", SnippetChars: MinSnippetChars - 1}},
 		{"max_snippet_chars", Query{Text: "x", SnippetChars: -1}},
 	} {
-		var input *InputError
-		if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
-			t.Errorf("%+v: got %v", c.q, err)
-		}
+		t.Run(c.field, func(t *testing.T) {
+			var input *InputError
+			if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
+				t.Errorf("%+v: got %v", c.q, err)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -67,17 +68,19 @@ func TestSearchByKeywordsInAnyLanguage(t *testing.T) {
 		{"ＴＯＭＡＴＯＥＳ", "memory/ideas.md"},
 	}
 	for _, test := range tests {
-		a := ask(t, s, test.query)
-		if len(a.Hits) == 0 || a.Hits[0].Path != test.want {
-			t.Errorf("%q found %v, want %s first", test.query, paths(a), test.want)
-			continue
-		}
-		if a.Mode != ModeKeyword || len(a.Degraded) > 0 || !a.Space.IsZero() {
-			t.Errorf("%q: mode %s, degraded %v, space %v", test.query, a.Mode, a.Degraded, a.Space)
-		}
-		if h := a.Hits[0]; h.TextScore != h.Score || h.VectorScore != 0 || h.Snippet == "" || h.Trace != nil {
-			t.Errorf("%q: hit %+v", test.query, h)
-		}
+		t.Run(test.query, func(t *testing.T) {
+			a := ask(t, s, test.query)
+			if len(a.Hits) == 0 || a.Hits[0].Path != test.want {
+				t.Errorf("%q found %v, want %s first", test.query, paths(a), test.want)
+				return
+			}
+			if a.Mode != ModeKeyword || len(a.Degraded) > 0 || !a.Space.IsZero() {
+				t.Errorf("%q: mode %s, degraded %v, space %v", test.query, a.Mode, a.Degraded, a.Space)
+			}
+			if h := a.Hits[0]; h.TextScore != h.Score || h.VectorScore != 0 || h.Snippet == "" || h.Trace != nil {
+				t.Errorf("%q: hit %+v", test.query, h)
+			}
+		})
 	}
 }
 
@@ -165,12 +168,14 @@ func TestSearchFirstHitIsIndependentOfMaxResults(t *testing.T) {
 func TestNewStateTakesMaxResultsFromOptions(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[int]int{0: 1, 2: 2, 1000: 100} {
-		opt := testOptions()
-		opt.MaxResults = set
-		r, err := New(nil, nil, opt).newState(Query{Text: "tea"})
-		if err != nil || r.query.MaxResults != want {
-			t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.query.MaxResults, err, want)
-		}
+		t.Run(fmt.Sprint(set), func(t *testing.T) {
+			opt := testOptions()
+			opt.MaxResults = set
+			r, err := New(nil, nil, opt).newState(Query{Text: "tea"})
+			if err != nil || r.query.MaxResults != want {
+				t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.query.MaxResults, err, want)
+			}
+		})
 	}
 }
 
@@ -214,10 +219,12 @@ func TestSearchPassesFilterToStore(t *testing.T) {
 		{Filter{PathPrefix: "memory/err"}, []string{"memory/errors.md"}},
 	}
 	for _, test := range tests {
-		a, err := s.Search(t.Context(), Query{Text: "database 数据库 query", Filter: test.filter})
-		if diff := cmp.Diff(test.want, paths(a)); err != nil || diff != "" {
-			t.Errorf("%+v: %v (-want +got):\n%s", test.filter, err, diff)
-		}
+		t.Run(fmt.Sprint(test.filter), func(t *testing.T) {
+			a, err := s.Search(t.Context(), Query{Text: "database 数据库 query", Filter: test.filter})
+			if diff := cmp.Diff(test.want, paths(a)); err != nil || diff != "" {
+				t.Errorf("%+v: %v (-want +got):\n%s", test.filter, err, diff)
+			}
+		})
 	}
 }
 

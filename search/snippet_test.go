@@ -99,9 +99,11 @@ func TestSnippetWithoutWordsIsBeginning(t *testing.T) {
 func TestSnippetWithoutRoomIsEmpty(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"tea", "", " \n"} {
-		if got, from, to := window("tea", text, 0); got != "" || from != 10 || to != 10 {
-			t.Errorf("%q: lines %d-%d: %q", text, from, to, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, from, to := window("tea", text, 0); got != "" || from != 10 || to != 10 {
+				t.Errorf("%q: lines %d-%d: %q", text, from, to, got)
+			}
+		})
 	}
 }
 

@@ -61,19 +61,21 @@ func TestParseTermsWeighsParticles(t *testing.T) {
 		{"a kanji compound without kana", "会議予定変更", nil},
 		{"Latin words", "the key of Alice's office", nil},
 	} {
-		var light []string
-		for _, term := range parseTerms(c.text, nil).list {
-			switch term.weight {
-			case 0.3:
-				light = append(light, term.term)
-			case 1, 1.5:
-			default:
-				t.Errorf("%s: %s weighs %v", c.name, term.term, term.weight)
+		t.Run(c.text, func(t *testing.T) {
+			var light []string
+			for _, term := range parseTerms(c.text, nil).list {
+				switch term.weight {
+				case 0.3:
+					light = append(light, term.term)
+				case 1, 1.5:
+				default:
+					t.Errorf("%s: %s weighs %v", c.name, term.term, term.weight)
+				}
 			}
-		}
-		if diff := cmp.Diff(c.light, light); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+			if diff := cmp.Diff(c.light, light); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.name, diff)
+			}
+		})
 	}
 }
 

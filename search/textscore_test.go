@@ -47,10 +47,12 @@ func TestConfidenceIsIdealAndCoverage(t *testing.T) {
 		{"tea cup pot rum", "tea x x x x x x x x x", 0.25 / 2.2, 0.25},
 		{"tea cup", "x x x x", 0, 0},
 	} {
-		want := 0.75*c.ideal + 0.25*c.coverage
-		if got := scoreOf(c.query, c.text).confidence; math.Abs(got-want) > 1e-9 {
-			t.Errorf("%q in %.20q: confidence %v, want %v", c.query, c.text, got, want)
-		}
+		t.Run(fmt.Sprint(c.ideal), func(t *testing.T) {
+			want := 0.75*c.ideal + 0.25*c.coverage
+			if got := scoreOf(c.query, c.text).confidence; math.Abs(got-want) > 1e-9 {
+				t.Errorf("%q in %.20q: confidence %v, want %v", c.query, c.text, got, want)
+			}
+		})
 	}
 }
 

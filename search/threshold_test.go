@@ -22,9 +22,11 @@ func TestThresholdForModes(t *testing.T) {
 		{ModeKeyword, &asked, threshold{0.5, noFill, false}},
 	}
 	for _, test := range tests {
-		if got := opt.thresholdFor(test.mode, test.asked); got != test.want {
-			t.Errorf("%s, asked %v: %+v, want %+v", test.mode, test.asked, got, test.want)
-		}
+		t.Run(test.mode, func(t *testing.T) {
+			if got := opt.thresholdFor(test.mode, test.asked); got != test.want {
+				t.Errorf("%s, asked %v: %+v, want %+v", test.mode, test.asked, got, test.want)
+			}
+		})
 	}
 }
 

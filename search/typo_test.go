@@ -52,9 +52,11 @@ func TestMayBeMisspeltOnlyLatinWords(t *testing.T) {
 		strings.Repeat("a", maxTypo): true, strings.Repeat("a", maxTypo+1): false, "": false,
 	}
 	for word, want := range tests {
-		if got := mayBeMisspelt(word); got != want {
-			t.Errorf("mayBeMisspelt(%q) = %v", word, got)
-		}
+		t.Run(word, func(t *testing.T) {
+			if got := mayBeMisspelt(word); got != want {
+				t.Errorf("mayBeMisspelt(%q) = %v", word, got)
+			}
+		})
 	}
 }
 
@@ -63,9 +65,11 @@ func TestSpellingVariantsFindStemOfHiddenEnding(t *testing.T) {
 	for word, want := range map[string]string{
 		"meetinng": "meet", "meetign": "meet", "lighthuose": "lighthous", "runnning": "run", "naïve": "naiv",
 	} {
-		if !slices.Contains(spellingVariants(word), want) {
-			t.Errorf("neighbors(%q) lacks %q", word, want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if !slices.Contains(spellingVariants(word), want) {
+				t.Errorf("neighbors(%q) lacks %q", word, want)
+			}
+		})
 	}
 }
 
@@ -104,10 +108,12 @@ func typoAnswer(t *testing.T, query string, typos bool) Answer {
 func TestSpellingVariantsFindMisspeltWord(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{"lighthuose", "lighthose", "lighthousse", "kighthouse", "who is the lighthuose keeper?"} {
-		a := typoAnswer(t, query, true)
-		if got := paths(a); !cmp.Equal(got, []string{"memory/a.md"}) {
-			t.Errorf("%q finds %q (%v)", query, got, a.Degraded)
-		}
+		t.Run(query, func(t *testing.T) {
+			a := typoAnswer(t, query, true)
+			if got := paths(a); !cmp.Equal(got, []string{"memory/a.md"}) {
+				t.Errorf("%q finds %q (%v)", query, got, a.Degraded)
+			}
+		})
 	}
 	if a := typoAnswer(t, "lighthuose", false); len(a.Hits) != 0 {
 		t.Errorf("switched off, it finds %q", paths(a))
@@ -132,15 +138,17 @@ func TestTraceShowsSpellingVariant(t *testing.T) {
 func TestAddVariantsSkipsOtherWords(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{"harbor", "a828e61", "cot", "v1.2.3", "港町の晩"} {
-		r, s := termsOf(t, harborNotes(), query)
-		for _, term := range r.terms.list {
-			if term.variantOf != "" {
-				t.Errorf("%q: %s joins", query, term.label())
+		t.Run(query, func(t *testing.T) {
+			r, s := termsOf(t, harborNotes(), query)
+			for _, term := range r.terms.list {
+				if term.variantOf != "" {
+					t.Errorf("%q: %s joins", query, term.label())
+				}
 			}
-		}
-		if query == "harbor" && s != 1 {
-			t.Errorf("the vocabulary was asked %d times for words that it knows", s)
-		}
+			if query == "harbor" && s != 1 {
+				t.Errorf("the vocabulary was asked %d times for words that it knows", s)
+			}
+		})
 	}
 }
 

@@ -81,10 +81,12 @@ func TestChunkTermsHoldHeadingsDateAndText(t *testing.T) {
 func TestTermsCutLongRuns(t *testing.T) {
 	t.Parallel()
 	for _, run := range []string{strings.Repeat("QUJD", 1<<18), strings.Repeat("é", 1<<19)} {
-		got := Terms(run)
-		if len(got) != 1 || len(got[0]) != maxTermBytes {
-			t.Errorf("%.10s...: %d terms, the first of %d bytes, want 1 of %d", run, len(got), len(got[0]), maxTermBytes)
-		}
+		t.Run(run[:4], func(t *testing.T) {
+			got := Terms(run)
+			if len(got) != 1 || len(got[0]) != maxTermBytes {
+				t.Errorf("%.10s...: %d terms, the first of %d bytes, want 1 of %d", run, len(got), len(got[0]), maxTermBytes)
+			}
+		})
 	}
 	if got := Terms("a" + strings.Repeat("é", 1<<10)); len(got) != 1 || !utf8.ValidString(got[0]) {
 		t.Errorf("a character was split: %q", got)

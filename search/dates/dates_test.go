@@ -1,6 +1,7 @@
 package dates
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -231,9 +232,11 @@ func TestParseLeavesOtherWordsAlone(t *testing.T) {
 		"明日の予定", "毎週月曜日", "5か月", "三日間", "来週の金曜", "5日間", "日本の年号", "上海から", "先生", "前日", "十年間",
 		"明天", "每周三", "一周三次", "下周五", "月亮", "年轻人", "一个月", "上海", "前面", "周围", "13月40日", "0月0日", "",
 	} {
-		if got := spansOf(query, time.Date(2024, 3, 13, 0, 0, 0, 0, time.UTC)); got != nil {
-			t.Errorf("%q names %+v", query, got)
-		}
+		t.Run(query, func(t *testing.T) {
+			if got := spansOf(query, time.Date(2024, 3, 13, 0, 0, 0, 0, time.UTC)); got != nil {
+				t.Errorf("%q names %+v", query, got)
+			}
+		})
 	}
 }
 
@@ -254,9 +257,11 @@ func TestSpanLen(t *testing.T) {
 	for want, s := range map[int]Span{
 		1: {First: "2024-02-29", Last: "2024-02-29"}, 7: {First: "2024-02-26", Last: "2024-03-03"}, 366: {First: "2024-01-01", Last: "2024-12-31"},
 	} {
-		if got := s.Len(); got != want {
-			t.Errorf("%s..%s has %d days, want %d", s.First, s.Last, got, want)
-		}
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			if got := s.Len(); got != want {
+				t.Errorf("%s..%s has %d days, want %d", s.First, s.Last, got, want)
+			}
+		})
 	}
 }
 
@@ -322,13 +327,15 @@ func TestParseReturnsImpossibleDays(t *testing.T) {
 		"2026-02-30 meeting": {"2026-02-30"}, "due 31/31/2026": {"31/31/2026"}, "April 31st or 2月30日": {"April 31st", "2月30日"},
 		"call 0120-99-99": nil, "may 40": nil, "v1.2.3": nil, "2026-02-28": nil, "10月32日間": nil,
 	} {
-		_, impossible := Parse(text, date(2026, 3, 27))
-		var got []string
-		for _, e := range impossible {
-			got = append(got, text[e.Start:e.End])
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
+		t.Run(text, func(t *testing.T) {
+			_, impossible := Parse(text, date(2026, 3, 27))
+			var got []string
+			for _, e := range impossible {
+				got = append(got, text[e.Start:e.End])
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
+		})
 	}
 }

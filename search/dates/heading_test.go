@@ -29,9 +29,11 @@ func TestOfHeadings(t *testing.T) {
 		{"", "2024-01-01", "2024-01-01"},
 	}
 	for _, test := range tests {
-		if got := OfHeadings(test.headings, test.fallback); got != test.want {
-			t.Errorf("HeadingDate(%q, %q) = %q, want %q", test.headings, test.fallback, got, test.want)
-		}
+		t.Run(test.headings, func(t *testing.T) {
+			if got := OfHeadings(test.headings, test.fallback); got != test.want {
+				t.Errorf("HeadingDate(%q, %q) = %q, want %q", test.headings, test.fallback, got, test.want)
+			}
+		})
 	}
 }
 
@@ -52,9 +54,11 @@ func TestMayNameYear(t *testing.T) {
 		"## 2026-01-20": true, "## 12026": true, "## 令和8年1月20日": true, "## 二〇二六年": true,
 		"## 09:00 - topic": false, "## 202 6": false, "## May 8": false, "": false, "## ２０２６": false,
 	} {
-		if got := MayNameYear(heading); got != want {
-			t.Errorf("MayNameYear(%q) = %v", heading, got)
-		}
+		t.Run(heading, func(t *testing.T) {
+			if got := MayNameYear(heading); got != want {
+				t.Errorf("MayNameYear(%q) = %v", heading, got)
+			}
+		})
 	}
 }
 

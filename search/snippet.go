@@ -37,13 +37,10 @@ func snippet(text string, first int, q queryTerms, limit int) (window string, fr
 	countPieces(pieces, q)
 	i, j := bestWindow(pieces, q, limit)
 	i, j = center(pieces, i, j, limit)
-	for i < j-1 && strings.TrimSpace(pieces[i].text) == "" {
-		i++
+	if s, ok := trimSpan(text, pieces[i:j]); ok {
+		return s.text, s.from, s.to
 	}
-	for i < j-1 && strings.TrimSpace(pieces[j-1].text) == "" {
-		j--
-	}
-	return strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line
+	return "", pieces[j-1].line, pieces[j-1].line
 }
 
 // cutPieces cuts a text into pieces of at most limit characters each.
@@ -157,7 +154,7 @@ func bestWindow(pieces []piece, q queryTerms, limit int) (int, int) {
 			sumCounts(counts, pieces[to].counts, 1)
 			to++
 		}
-		if sum := windowWeight(counts, q); sum > best {
+		if sum := q.weightOf(counts); sum > best {
 			bestFrom, bestTo, best = from, to, sum
 		}
 		runes -= pieces[from].runes
@@ -170,17 +167,6 @@ func sumCounts(sum, counts []int, sign int) {
 	for i, n := range counts {
 		sum[i] += sign * n
 	}
-}
-
-// windowWeight returns the BM25 of a window without its length, because all windows have the same limit.
-func windowWeight(counts []int, q queryTerms) float64 {
-	var sum float64
-	for i, t := range q.list {
-		if counts[i] > 0 {
-			sum += t.idfWeight() * saturate(counts[i], 1)
-		}
-	}
-	return sum
 }
 
 // center shrinks a window to the pieces with terms and lets it grow again on both sides, so that the terms are not at an

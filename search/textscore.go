@@ -251,19 +251,24 @@ func (s *scorer) bestPart() float64 {
 	n := len(s.q.list)
 	var best float64
 	for from := 0; from < len(s.parts); from += n {
-		var sum float64
-		for i, t := range s.q.list {
-			count := s.parts[from+i]
-			if next := from + n + i; next < len(s.parts) {
-				count += s.parts[next]
-			}
-			if count > 0 {
-				sum += t.idfWeight() * saturate(count, 1)
-			}
+		half := s.parts[from : from+n]
+		if next := from + n; next < len(s.parts) {
+			sumCounts(half, s.parts[next:next+n], 1)
 		}
-		best = max(best, sum)
+		best = max(best, s.q.weightOf(half))
 	}
 	return best
+}
+
+// weightOf returns the BM25 of a text with these counts of the terms, regardless of its length.
+func (q queryTerms) weightOf(counts []int) float64 {
+	var sum float64
+	for i, t := range q.list {
+		if counts[i] > 0 {
+			sum += t.idfWeight() * saturate(counts[i], 1)
+		}
+	}
+	return sum
 }
 
 // clamp01 returns x within [0,1], and 0 for NaN.

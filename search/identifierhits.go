@@ -60,7 +60,10 @@ func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int) []*candi
 		}
 		chosen = slices.Clone(chosen)
 		if len(chosen) >= n {
-			last := lastIndex(chosen, func(c *candidate) bool { return !c.hasIdentifier(r.terms) })
+			last := len(chosen) - 1
+			for last >= 0 && chosen[last].hasIdentifier(r.terms) {
+				last--
+			}
 			if last < 0 {
 				return chosen
 			}
@@ -78,14 +81,4 @@ func (r *searchState) aboveMinScore() []*candidate {
 		return r.candidates
 	}
 	return slices.DeleteFunc(slices.Clone(r.candidates), func(c *candidate) bool { return c.confidence < *least })
-}
-
-// lastIndex returns the index of the last candidate for which f is true, -1 if there is none.
-func lastIndex(list []*candidate, f func(*candidate) bool) int {
-	for i, c := range slices.Backward(list) {
-		if f(c) {
-			return i
-		}
-	}
-	return -1
 }

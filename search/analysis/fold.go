@@ -82,26 +82,10 @@ func mapRare(r rune) rune {
 
 // ToLower returns a normalised text in lower case; every rune stays at its offset.
 func ToLower(text string) string {
-	if !isASCII(text) {
-		return strings.Map(lowerRune, text)
+	if isASCII(text) {
+		return strings.ToLower(text)
 	}
-	for i := range len(text) {
-		if isUpper(text[i]) {
-			return lowerASCII(text, i)
-		}
-	}
-	return text
-}
-
-// lowerASCII returns text in lower case. Its first capital is at the offset first.
-func lowerASCII(text string, first int) string {
-	low := []byte(text)
-	for i, c := range low[first:] {
-		if isUpper(c) {
-			low[first+i] = c + 'a' - 'A'
-		}
-	}
-	return string(low)
+	return strings.Map(lowerRune, text)
 }
 
 // isASCII reports whether text is ASCII. It looks at eight bytes at a time, because every text passes here twice.

@@ -37,13 +37,6 @@ func lastDay(y int, m time.Month) int { return date(y, m+1, 0).Day() }
 
 func oneDay(t time.Time) days { return days{first: t, last: t} }
 
-// nearDay returns the day n days before today, marked as near.
-func nearDay(today time.Time, n int) (days, bool) {
-	d := oneDay(today.AddDate(0, 0, -n))
-	d.near = true
-	return d, true
-}
-
 // dayOf returns a day of the calendar. It returns false, and an impossible day, if there is no such day.
 func dayOf(y, m, d int) (days, bool) {
 	if y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > lastDay(y, time.Month(m)) {
@@ -52,10 +45,13 @@ func dayOf(y, m, d int) (days, bool) {
 	return oneDay(date(y, time.Month(m), d)), true
 }
 
-// recentDay returns the last such day that is not after today.
-func recentDay(today time.Time, m, d int) (days, bool) {
+// recentDay returns the day of a year or, if the year is 0, the last such day that is not after today.
+func recentDay(today time.Time, y, m, d int) (days, bool) {
+	if y != 0 {
+		return dayOf(y, m, d)
+	}
 	// Leap days can be eight years apart.
-	for y := today.Year(); y >= today.Year()-8; y-- {
+	for y = today.Year(); y >= today.Year()-8; y-- {
 		if found, ok := dayOf(y, m, d); ok && !found.first.After(today) {
 			found.yearless = true
 			return found, true
@@ -72,10 +68,12 @@ func monthOf(y, m int) (days, bool) {
 	return monthFrom(date(y, time.Month(m), 1), 0), true
 }
 
-// recentMonth returns the last such month that has begun.
-func recentMonth(today time.Time, m int) (days, bool) {
-	y := today.Year()
-	if m > int(today.Month()) {
+// recentMonth returns the month of a year or, if the year is 0, the last such month that has begun.
+func recentMonth(today time.Time, y, m int) (days, bool) {
+	if y != 0 {
+		return monthOf(y, m)
+	}
+	if y = today.Year(); m > int(today.Month()) {
 		y--
 	}
 	d, ok := monthOf(y, m)
@@ -134,8 +132,11 @@ func quarterOf(y, quarter int) days {
 	return days{first: first, last: first.AddDate(0, 3, -1)}
 }
 
-// recentQuarter returns the last such quarter that has begun.
-func recentQuarter(today time.Time, quarter int) days {
+// recentQuarter returns the quarter of a year or, if the year is 0, the last such quarter that has begun.
+func recentQuarter(today time.Time, y, quarter int) days {
+	if y != 0 {
+		return quarterOf(y, quarter)
+	}
 	d := quarterOf(today.Year(), quarter)
 	if d.first.After(today) {
 		d = quarterOf(today.Year()-1, quarter)

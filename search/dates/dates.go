@@ -13,8 +13,6 @@ import (
 type Span struct {
 	// First and Last day, both included, as YYYY-MM-DD.
 	First, Last string
-	// Text is the expression in NFKC.
-	Text string
 	// Extent is the place of the expression in the text.
 	Extent
 	// Numeric reports an expression in digits (20260320) that may also be the name of something else.
@@ -102,7 +100,21 @@ func Parse(norm string, now time.Time) (spans []Span, impossible []Extent) {
 		}
 	}
 	list := joinNeighbours(low, real, today(now))
-	return toSpans(norm, joinRanges(low, list, today(now))), impossible
+	return toSpans(joinRanges(low, list, today(now))), impossible
+}
+
+// namedDays contains how many days ago a named day is; all others are today.
+var namedDays = map[string]int{
+	"yesterday": 1, "last night": 1, "day before yesterday": 2,
+	"昨日": 1, "昨夜": 1, "昨晩": 1, "きのう": 1, "一昨日": 2, "おととい": 2, "おとつい": 2, "さきおととい": 3, "一昨々日": 3, "一昨昨日": 3,
+	"昨天": 1, "昨晚": 1, "前天": 2, "前晚": 2, "大前天": 3,
+}
+
+// readNamedDay reads "yesterday", 一昨日 and 大前天.
+func readNamedDay(m match) (days, bool) {
+	d := oneDay(m.today.AddDate(0, 0, -namedDays[m.get("day")]))
+	d.near = true
+	return d, true
 }
 
 // dated is an expression and its place in a text.
@@ -126,7 +138,7 @@ func withoutOverlaps(list []dated) []dated {
 }
 
 // toSpans formats the days.
-func toSpans(norm string, list []dated) []Span {
+func toSpans(list []dated) []Span {
 	var out []Span
 	for _, d := range list {
 		if d.first.Year() < 1 || d.last.Year() > 9999 {
@@ -134,7 +146,7 @@ func toSpans(norm string, list []dated) []Span {
 		}
 		out = append(out, Span{
 			First: d.first.Format(time.DateOnly), Last: d.last.Format(time.DateOnly),
-			Text: strings.TrimSpace(norm[d.start:d.end]), Extent: Extent{d.start, d.end}, Numeric: d.numeric,
+			Extent: Extent{d.start, d.end}, Numeric: d.numeric,
 		})
 	}
 	return out

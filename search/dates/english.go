@@ -184,16 +184,6 @@ func (d days) yearPart(phrase string) days {
 	return d
 }
 
-func readNamedDay(m match) (days, bool) {
-	switch m.get("day") {
-	case "yesterday", "last night":
-		return nearDay(m.today, 1)
-	case "day before yesterday":
-		return nearDay(m.today, 2)
-	}
-	return nearDay(m.today, 0)
-}
-
 // enCount returns the number that "three", "a" and "12" stand for.
 func enCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {

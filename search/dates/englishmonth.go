@@ -37,10 +37,7 @@ func readDayOfMonth(m match) (days, bool) {
 	if w := m.get("word"); w != "" {
 		n = enOrdinal(w)
 	}
-	d, ok := recentDay(m.today, m.monthNumber(), n)
-	if m.get("year") != "" {
-		d, ok = dayOf(m.number("year"), m.monthNumber(), n)
-	}
+	d, ok := recentDay(m.today, m.number("year"), m.monthNumber(), n)
 	switch from := m.number("from"); {
 	case ok && m.get("week") != "":
 		d = weekOf(d.first, 0)
@@ -74,10 +71,9 @@ func readMonth(m match) (days, bool) {
 	if year == "" && !m.isMonth() {
 		return days{}, false
 	}
-	d, ok := recentMonth(m.today, month)
+	d, ok := recentMonth(m.today, m.number("year"), month)
 	switch {
 	case year != "":
-		d, ok = monthOf(m.number("year"), month)
 	case lead == "this":
 		d, ok = monthOf(m.today.Year(), month)
 	case lead == "last" && d.last.After(m.today):

@@ -40,7 +40,7 @@ var kanjiRules = []dateRule{
 		if p := m.get("part"); p == "始" || p == "初" {
 			month = 1
 		}
-		return recentMonth(m.today, month)
+		return recentMonth(m.today, 0, month)
 	}},
 	{regexp.MustCompile(`月(?P<part>初|底|末)`), func(m match) (days, bool) {
 		if m.isNumbered() || m.follows(hanAhead) {
@@ -120,10 +120,7 @@ func readHanDay(m match) (days, bool) {
 	if strings.HasPrefix(m.after(), "間") {
 		return days{}, false
 	}
-	d, ok := recentDay(m.today, month, day)
-	if y != 0 {
-		d, ok = dayOf(y, month, day)
-	}
+	d, ok := recentDay(m.today, y, month, day)
 	if from := hanInt(m.get("from")); ok && from > 0 && from < day {
 		d.first, d.closed = d.first.AddDate(0, 0, from-day), true
 	}
@@ -142,10 +139,7 @@ func readHanMonth(m match) (days, bool) {
 	if strings.HasPrefix(m.after(), "間") || strings.HasPrefix(m.after(), "球") {
 		return days{}, false
 	}
-	d, ok := recentMonth(m.today, month)
-	if y != 0 {
-		d, ok = monthOf(y, month)
-	}
+	d, ok := recentMonth(m.today, y, month)
 	return d.hanPart(m.get("part")), ok
 }
 

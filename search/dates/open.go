@@ -64,18 +64,13 @@ func (d days) opened(how opening, today time.Time) days {
 	case after:
 		d.first, d.last = d.last.AddDate(0, 0, 1), today
 	case until:
-		d.first = earliest(d.first, addYears(d.last, -1).AddDate(0, 0, 1))
+		if first := addYears(d.last, -1).AddDate(0, 0, 1); first.Before(d.first) {
+			d.first = first
+		}
 	case earlier:
 		d.last = d.first.AddDate(0, 0, -1)
 		d.first = addYears(d.first, -1)
 	}
 	d.ahead = d.last.Before(d.first)
 	return d
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

@@ -93,14 +93,7 @@ func parseTerms(text string, mentions []dates.Extent) queryTerms {
 		} else {
 			i = len(q.list)
 			indexes[t.Term] = i
-			// Clones, because the terms live as long as the answer and must not keep the whole text alive.
-			q.list = append(q.list, queryTerm{term: strings.Clone(t.Term), weight: 1, optional: t.Kind == analysis.Compound, gram: t.Kind == analysis.Gram, date: date})
-			switch own := a.Lower[t.Start:t.End]; {
-			case mayBeMisspelt(analysis.Unaccented(own)) && !date && !calendarWords[own]:
-				q.list[i].word = strings.Clone(analysis.Unaccented(own))
-			case t.Kind == analysis.Gram && strings.ContainsAny(own, particles):
-				q.list[i].weight = particleWeight
-			}
+			q.list = append(q.list, newQueryTerm(t, a.Lower[t.Start:t.End], date, particles))
 		}
 		if t.Start > a.Tokens[0].Start && t.Kind != analysis.Part && analysis.StartsUpper(a.Text[t.Start:]) {
 			q.list[i].weight = capitalWeight
@@ -117,6 +110,23 @@ func parseTerms(text string, mentions []dates.Extent) queryTerms {
 		if i, ok := indexes[t]; ok {
 			q.list[i].identifier = true
 		}
+	}
+	return q
+}
+
+// newQueryTerm returns the term of a token. own is the token before stemming, date reports that it is part of a day, and
+// particles are the characters that mostly serve grammar.
+func newQueryTerm(t analysis.Token, own string, date bool, particles string) queryTerm {
+	// Clones, because the terms live as long as the answer and must not keep the whole text alive.
+	q := queryTerm{
+		term: strings.Clone(t.Term), weight: 1, date: date,
+		optional: t.Kind == analysis.Compound, gram: t.Kind == analysis.Gram,
+	}
+	switch word := analysis.Unaccented(own); {
+	case mayBeMisspelt(word) && !date && !calendarWords[own]:
+		q.word = strings.Clone(word)
+	case q.gram && strings.ContainsAny(own, particles):
+		q.weight = particleWeight
 	}
 	return q
 }

@@ -2,7 +2,8 @@ package dates
 
 import "testing"
 
-func TestANumberOfThingsEndsNoRange(t *testing.T) {
+func TestParseRangeNeedsNumberOfDay(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "2023-05-08 - 12 new users", "2023-05-08"},
 		{"2024-03-13", "May 3 - 12 eggs sold", "2023-05-03"},
@@ -18,7 +19,8 @@ func TestANumberOfThingsEndsNoRange(t *testing.T) {
 	})
 }
 
-func TestWeekdaysJoinWithinAWeek(t *testing.T) {
+func TestParseRangeOfWeekdays(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "先週の月曜から水曜", "2024-03-04..2024-03-06"},
 		{"2024-03-13", "上周一到周三", "2024-03-04..2024-03-06"},
@@ -32,7 +34,8 @@ func TestWeekdaysJoinWithinAWeek(t *testing.T) {
 	})
 }
 
-func TestEndsOfARangeMayLeaveOutWhatTheyShare(t *testing.T) {
+func TestParseRangeSharesMonthAndYear(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "5月2日-5月8日", "2023-05-02..2023-05-08"},
 		{"2024-03-13", "5月3〜5日", "2023-05-03..2023-05-05"},
@@ -54,7 +57,8 @@ func TestEndsOfARangeMayLeaveOutWhatTheyShare(t *testing.T) {
 	})
 }
 
-func TestAnOpenEndRunsToTodayOrForAYear(t *testing.T) {
+func TestParseOpenRange(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-11-13", "since March", "2024-03-01..2024-11-13"},
 		{"2024-11-13", "since last Tuesday", "2024-11-12..2024-11-13"},

@@ -24,15 +24,15 @@ const (
 	enPart = `(?P<part>early|mid|late|(?:the )?(?:beginning|start|middle|end) of|(?:the )?(?:first|second|third|fourth|last) week (?:of|in))(?:[ -]the\b)?[ -]`
 )
 
-// englishHints matches every text that may hold an English or a numeric date.
+// englishHints matches every text that may contain an English or a numeric date.
 var englishHints = regexp.MustCompile(`\d[-/]\d|\b[rhs]\d{1,2}[./]\d|\b(?:today|tonight|yesterday|last|this|past|previous|ago|earlier|weekend|` +
 	`(?:19|20)\d\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|spring|summer|autumn|` +
 	`fall|winter|end|beginning|start|other day|q[1-4]\b|quarter)`)
 
-// What makes an expression one of the future, or of every year.
+// enAhead matches the words that put an expression into the future, or into every year.
 var enAhead = regexp.MustCompile(`\b(?:next|every|each|coming|upcoming|following) $`)
 
-// englishRules read English, and dates in digits as they are written anywhere.
+// englishRules read English, and dates in digits as they are written everywhere.
 var englishRules = []dateRule{
 	{regexp.MustCompile(`\b(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|/(?P<m>\d{1,2})/(?P<d>\d{1,2}))`), readISO},
 	{regexp.MustCompile(`\b(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})/(?P<y2>\d{4})-(?P<m2>\d{2})-(?P<d2>\d{2})\b`), readInterval},
@@ -71,10 +71,10 @@ var englishRules = []dateRule{
 
 var enMonths = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
-// monthNumber counts from 1.
+// monthNumber returns the number of the month, from 1.
 func (m match) monthNumber() int { return slices.Index(enMonths, m.get("month")[:3]) + 1 }
 
-// number returns a named group of digits, 0 where it took no part.
+// number returns a named group of digits, 0 if the group did not match.
 func (m match) number(name string) int {
 	n, _ := strconv.Atoi(m.get(name))
 	return n
@@ -93,7 +93,7 @@ func readISO(m match) (days, bool) {
 	return d, ok
 }
 
-// readDigits reads 20260320; another number of eight digits is no date at all.
+// readDigits reads 20260320. Other numbers of eight digits are no dates.
 func readDigits(m match) (days, bool) {
 	d, ok := dayOf(m.number("year"), m.number("month"), m.number("day"))
 	if !ok {
@@ -103,7 +103,7 @@ func readDigits(m match) (days, bool) {
 	return d, true
 }
 
-// readEraDigits reads R7.5.8, a day in an era of Japan. What lies in the future is rather a version.
+// readEraDigits reads R7.5.8, a day in an era of Japan. A day in the future is rather a version.
 func readEraDigits(m match) (days, bool) {
 	era := map[string]string{"r": "令和", "h": "平成", "s": "昭和"}[m.get("era")]
 	d, ok := dayOf(firstYears[era]+m.number("year"), m.number("month")+m.number("m"), m.number("day")+m.number("d"))
@@ -122,7 +122,7 @@ func readInterval(m match) (days, bool) {
 	return d, ok && also && !d.last.Before(d.first)
 }
 
-// readSlashes reads 5/8/2023 as the 8th of May; the day comes first where there is no such month.
+// readSlashes reads 5/8/2023 as 8 May. The day comes first if there is no such month.
 func readSlashes(m match) (days, bool) {
 	if d, ok := dayOf(m.number("year"), m.number("month"), m.number("day")); ok {
 		return d, true
@@ -152,7 +152,7 @@ func readUnit(m match) (days, bool) {
 	case "this":
 		n = 0
 	case "the":
-		// "the end of the month" is this one's; "the week" alone names none.
+		// "the end of the month" means the current month; "the week" by itself names none.
 		if n = 0; part == "" || unit == "week" {
 			return days{}, false
 		}
@@ -169,7 +169,7 @@ func readUnit(m match) (days, bool) {
 	return d, ok
 }
 
-// yearPart returns the part of a year that a phrase names: its first or last month, all of it for "".
+// yearPart returns the part of a year that a phrase names: its first or last month, or the whole year for "".
 func (d days) yearPart(phrase string) days {
 	switch before(strings.TrimPrefix(phrase, "the "), " ") {
 	case "beginning", "start":
@@ -184,17 +184,7 @@ func (d days) yearPart(phrase string) days {
 	return d
 }
 
-func readNamedDay(m match) (days, bool) {
-	switch m.get("day") {
-	case "yesterday", "last night":
-		return nearDay(m.today, 1)
-	case "day before yesterday":
-		return nearDay(m.today, 2)
-	}
-	return nearDay(m.today, 0)
-}
-
-// enCount returns the number of "three", "a" and "12".
+// enCount returns the number that "three", "a" and "12" stand for.
 func enCount(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
@@ -242,7 +232,7 @@ func readBeforeLast(m match) (days, bool) {
 	}
 }
 
-// readWeekday reads "last Friday", "on Monday", "Tuesday of last week". A short form needs a capital.
+// readWeekday reads "last Friday", "on Monday" and "Tuesday of last week". A short form needs a capital.
 func readWeekday(m match) (days, bool) {
 	n := m.weekdayNumber()
 	switch {
@@ -259,10 +249,10 @@ func readWeekday(m match) (days, bool) {
 	return recentWeekday(m.today, n, which == "last" || which == "previous" || strings.HasSuffix(which, "past")), true
 }
 
-// isWeekday reports whether the name of a weekday is meant as one.
+// isWeekday reports whether the name of a weekday means the weekday.
 func (m match) isWeekday() bool { return len(m.get("weekday")) >= 6 || m.capital("weekday") }
 
-// weekdayNumber counts from 0, which is Monday.
+// weekdayNumber returns the number of the weekday; 0 is Monday.
 func (m match) weekdayNumber() int {
 	return slices.Index([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, m.get("weekday")[:3])
 }

@@ -5,27 +5,15 @@ import (
 	"strings"
 )
 
-// zhWeek is the word for a week.
+// zhWeek matches the word for week.
 const zhWeek = `(?:周|週|星期|礼拜|禮拜)`
 
-// chineseRules read what only Chinese writes, simplified and traditional.
+// chineseRules read the expressions of Chinese only, simplified and traditional.
 var chineseRules = []dateRule{
-	{regexp.MustCompile(`(?P<day>大前天|前天|前晚|昨天|昨晚|昨日|今天|今早|今晚|今日)`), readChineseDay},
+	{regexp.MustCompile(`(?P<day>大前天|前天|前晚|昨天|昨晚|昨日|今天|今早|今晚|今日)`), readNamedDay},
 	{regexp.MustCompile(`(?P<which>上上|上|这|這|本)(?:个|個)?` + zhWeek + `(?P<end>末)?(?P<weekday>[一二三四五六日天])?`), readHanWeek},
 	{regexp.MustCompile(zhWeek + `(?P<weekday>[一二三四五六日天])`), readChineseWeekday},
 	{regexp.MustCompile(`(?P<which>上上|上|这|這|本)(?:个|個)?月(?:的?(?P<day>` + hanNumber + `)(?:日|号|號)|` + hanPart + `)?`), readHanMonthFrom},
-}
-
-func readChineseDay(m match) (days, bool) {
-	switch day := m.get("day"); {
-	case day == "大前天":
-		return nearDay(m.today, 3)
-	case strings.HasPrefix(day, "前"):
-		return nearDay(m.today, 2)
-	case strings.HasPrefix(day, "昨"):
-		return nearDay(m.today, 1)
-	}
-	return nearDay(m.today, 0)
 }
 
 // readChineseWeekday reads 周三 and 星期三, but not 一周三次 (three times a week) or 每周三.

@@ -2,7 +2,8 @@ package dates
 
 import "testing"
 
-func TestHeadingDateTakesTheDeepestHeadingThatBeginsWithADay(t *testing.T) {
+func TestOfHeadings(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ headings, fallback, want string }{
 		{"# Log > ## 2023-05-08", "", "2023-05-08"},
 		{"# Log > ## 2023-05-08 Standup", "2024-01-01", "2023-05-08"},
@@ -28,13 +29,15 @@ func TestHeadingDateTakesTheDeepestHeadingThatBeginsWithADay(t *testing.T) {
 		{"", "2024-01-01", "2024-01-01"},
 	}
 	for _, test := range tests {
-		if got := OfHeadings(test.headings, test.fallback); got != test.want {
-			t.Errorf("HeadingDate(%q, %q) = %q, want %q", test.headings, test.fallback, got, test.want)
-		}
+		t.Run(test.headings, func(t *testing.T) {
+			if got := OfHeadings(test.headings, test.fallback); got != test.want {
+				t.Errorf("HeadingDate(%q, %q) = %q, want %q", test.headings, test.fallback, got, test.want)
+			}
+		})
 	}
 }
 
-func FuzzHeadingDate(f *testing.F) {
+func FuzzOfHeadings(f *testing.F) {
 	for _, seed := range []string{"# Log > ## 2023-05-08", "## Monday, May 8, 2023", "## 令和5年5月8日", "# 0000-00-00\xff > 9999-12-31"} {
 		f.Add(seed)
 	}
@@ -45,18 +48,21 @@ func FuzzHeadingDate(f *testing.F) {
 	})
 }
 
-func TestOnlyAHeadingWithAYearIsRead(t *testing.T) {
+func TestMayNameYear(t *testing.T) {
+	t.Parallel()
 	for heading, want := range map[string]bool{
 		"## 2026-01-20": true, "## 12026": true, "## 令和8年1月20日": true, "## 二〇二六年": true,
 		"## 09:00 - topic": false, "## 202 6": false, "## May 8": false, "": false, "## ２０２６": false,
 	} {
-		if got := MayNameYear(heading); got != want {
-			t.Errorf("MayNameYear(%q) = %v", heading, got)
-		}
+		t.Run(heading, func(t *testing.T) {
+			if got := MayNameYear(heading); got != want {
+				t.Errorf("MayNameYear(%q) = %v", heading, got)
+			}
+		})
 	}
 }
 
-func BenchmarkHeadingDate(b *testing.B) {
+func BenchmarkOfHeadings(b *testing.B) {
 	for name, heading := range map[string]string{"plain": "## 2023-05-08 Standup", "words": "## Monday, May 8, 2023", "none": "## Kettles"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -2,31 +2,18 @@ package dates
 
 import (
 	"regexp"
-	"strings"
 )
 
-// japaneseRules read what only Japanese writes.
+// japaneseRules read the expressions of Japanese only.
 var japaneseRules = []dateRule{
-	{regexp.MustCompile(`(?P<day>今日|本日|今朝|今晩|今夜|きょう|さきおととい|一昨々日|一昨昨日|一昨日|おととい|おとつい|昨日|昨夜|昨晩|きのう)`), readJapaneseDay},
+	{regexp.MustCompile(`(?P<day>今日|本日|今朝|今晩|今夜|きょう|さきおととい|一昨々日|一昨昨日|一昨日|おととい|おとつい|昨日|昨夜|昨晩|きのう)`), readNamedDay},
 	{regexp.MustCompile(`(?P<which>先々週|先先週|先週|今週)(?P<end>末)?(?:の?(?P<weekday>[月火水木金土日])曜日?)?`), readHanWeek},
 	{regexp.MustCompile(`(?P<which>この前の|前の)(?P<weekday>[月火水木金土日])曜日?`), readJapaneseWeekday},
 	{regexp.MustCompile(`(?P<weekday>[月火水木金土日])曜日?`), readJapaneseWeekday},
 	{regexp.MustCompile(`(?P<which>先々月|先先月|先月|今月)(?:の?(?P<day>` + hanNumber + `)日|` + hanPart + `)?`), readHanMonthFrom},
 }
 
-func readJapaneseDay(m match) (days, bool) {
-	switch day := m.get("day"); {
-	case day == "さきおととい", day == "一昨々日", day == "一昨昨日":
-		return nearDay(m.today, 3)
-	case day == "一昨日", strings.HasPrefix(day, "おと"):
-		return nearDay(m.today, 2)
-	case strings.HasPrefix(day, "昨"), day == "きのう":
-		return nearDay(m.today, 1)
-	}
-	return nearDay(m.today, 0)
-}
-
-// shortWeekday is the first end of 月〜金曜.
+// shortWeekday matches the first end of 月〜金曜.
 var shortWeekday = regexp.MustCompile(`[月火水木金土][~〜・\-]$`)
 
 func readJapaneseWeekday(m match) (days, bool) {

@@ -8,21 +8,21 @@ import (
 	"unicode/utf8"
 )
 
-// What stands between the ends of a range, and after its first day where the last is a bare number or a bare weekday.
+// The text between the ends of a range, and after its first day if the last is a bare number or a bare weekday.
 var (
 	rangeJoint  = regexp.MustCompile(`^\s*(?:to|until|till|through|thru|up to|and|-|–|—|~|〜|から|より|到|至|－)\s*(?:the\s+)?$`)
 	bareDay     = regexp.MustCompile(`^(\s*(?:to|until|through|and|-|–|—|~|〜|から|到|至)\s*(?:the\s+)?)(?:(\d{1,2})[-/])?(\d{1,2})(st|nd|rd|th|日|号|號)?(?:,? ((?:19|20)\d\d)\b)?`)
 	bareWeekday = regexp.MustCompile(`^(?:到|至|-|~|〜)([一二三四五六日天])(?:$|[^一二三四五六七八九十百日月号號个個点點次周天])`)
 	endsWeekday = regexp.MustCompile(zhWeek + `[一二三四五六日天]$`)
-	// No number of a day comes before a glyph of its own, a clock, a fraction, or what is counted.
+	// A number before another letter, a clock, a fraction or a counted thing is no day.
 	goesOn  = regexp.MustCompile(`^(?:[\pL\pN_%:]|[./-][\pL\pN])`)
 	counted = regexp.MustCompile(`^[\s-]+[\pL\pN$€£¥]`)
 	// The words that may follow a range.
 	followsRange = regexp.MustCompile(`^\s(?:in|at|with|we|i|and|or|was|were|what|who)\b`)
 )
 
-// ranges joins neighbours that are the ends of a range, and closes ranges that name one end.
-func ranges(low string, list []dated, today time.Time) []dated {
+// joinRanges joins adjacent expressions that are the ends of a range, and closes ranges of which one end is named.
+func joinRanges(low string, list []dated, today time.Time) []dated {
 	var out []dated
 	from := 0
 	for i := 0; i < len(list); i++ {
@@ -54,8 +54,8 @@ func ranges(low string, list []dated, today time.Time) []dated {
 	return out
 }
 
-// joins reports whether a gap makes a range of what it stands between. A word "and" does so after "between" alone, and a
-// dash between two of a kind alone: "2023-05-08 - July plans" has two dates.
+// joins reports whether the text between two expressions makes a range of them. "and" does only after "between", and a
+// dash only between two expressions of a kind: "2023-05-08 - July plans" has two dates.
 func joins(low string, a, b dated, gap string) bool {
 	if b.ahead || !rangeJoint.MatchString(gap) {
 		return false
@@ -69,7 +69,7 @@ func joins(low string, a, b dated, gap string) bool {
 	return true
 }
 
-// isLed reports whether one of the words stands before the expression, or begins it.
+// isLed reports whether one of the words is right before the expression, or begins it.
 func (d dated) isLed(low string, words ...string) bool {
 	for _, w := range words {
 		if strings.HasSuffix(strings.TrimRight(low[:d.start], " "), w) || strings.HasPrefix(low[d.start:d.end], w) {
@@ -79,8 +79,8 @@ func (d dated) isLed(low string, words ...string) bool {
 	return false
 }
 
-// through returns the range from d to the end of other. A missing year is that of the other end, so that the range
-// runs forward, and so it is with a weekday; it returns false where it does not.
+// through returns the range from d to the end of other. A missing year or week is taken from the other end, so that the
+// range runs forward. It returns false if the range runs backward.
 func (d dated) through(other dated) (dated, bool) {
 	switch {
 	case d.byWeekday:
@@ -111,16 +111,16 @@ func (d dated) through(other dated) (dated, bool) {
 	return dated{days: days{first: d.first, last: other.last, yearless: d.yearless && other.yearless}, start: d.start, end: other.end}, true
 }
 
-// addYears moves a day by whole years; 29 February becomes the 28th where there is none.
+// addYears moves a day by whole years; 29 February becomes 28 February in common years.
 func addYears(t time.Time, n int) time.Time {
 	y, m, d := t.Date()
 	return date(y+n, m, min(d, lastDay(y+n, m)))
 }
 
-// weekdayOf counts from Monday.
+// weekdayOf returns the number of the weekday of a day; 0 is Monday.
 func weekdayOf(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 
-// throughBare returns the range to what a bare number or a bare weekday names: "July 3 to 5", 周一到五.
+// throughBare returns the range to a day that a bare number or a bare weekday names: "July 3 to 5", 周一到五.
 func (d dated) throughBare(low, gap string, today time.Time) (dated, bool) {
 	if !d.single() {
 		return dated{}, false
@@ -131,8 +131,8 @@ func (d dated) throughBare(low, gap string, today time.Time) (dated, bool) {
 	return d.throughBareDay(low, gap)
 }
 
-// throughBareDay returns the range to a later day of the same month, or to a month and a day where the first one is
-// written in digits with its year. The number of something ("May 3 - 12 eggs") is no day.
+// throughBareDay returns the range to a later day of the same month, or to a month and a day if the first day is written
+// in digits with its year. A number of things ("May 3 - 12 eggs") is no day.
 func (d dated) throughBareDay(low, gap string) (dated, bool) {
 	at := bareDay.FindStringSubmatch(gap)
 	if at == nil {
@@ -161,8 +161,8 @@ func (d dated) throughBareDay(low, gap string) (dated, bool) {
 	return d, true
 }
 
-// endsRange reports whether a bare number ends a range, by the joint before it and the text after it. A mark is a suffix
-// or a year, and a range may be led by "from".
+// endsRange reports whether a bare number ends a range, by the joint before it and the text after it. marked reports a
+// suffix or a year, led a range after "from".
 func endsRange(rest, joint string, marked, led bool) bool {
 	switch {
 	case marked:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// opening is how a range is open that names one end of itself.
+// opening says how a range is open of which only one end is named; 0 for no range.
 type opening int
 
 const (
@@ -24,18 +24,18 @@ var openings = map[string]opening{
 	"before": earlier, "prior to": earlier, "之前": earlier, "より前": earlier, "前": earlier,
 }
 
-// The words that open a range, before an expression and after it. What is a piece of many other words counts at the end
-// of a phrase, or where 从 leads.
+// The words that open a range, before an expression and after it. Words that are pieces of many other words count only at
+// the end of a phrase, or after 从.
 var (
 	openBefore = regexp.MustCompile(`(?:\b(since|after|until|till|up to|before|prior to) (?:the )?|(自从|自從))$`)
 	openAfter  = regexp.MustCompile(`^の?(?:(以降|以[後后]|以[来來]|至今|之[后後]|より後|以前|之前|より前|から|まで)|([后後前])(?:$|[\s、,。?の的に]))`)
 	openFrom   = regexp.MustCompile(`^(起|开始|開始)`)
-	// までに is the day that something is due, and から5日間 counts its days.
+	// までに names the day on which something is due, and から5日間 counts its days.
 	noOpening = regexp.MustCompile(`^(?:までに|から\s*[\d一二三四五六七八九十])`)
 )
 
-// openEnd returns the range that opens at an expression, which is d itself where nothing opens one; the text before it
-// begins at from. The range ends today or begins a year before its end; one that begins after today is ahead.
+// openEnd returns the range that an expression opens, or d itself if it opens none. The text before the expression
+// begins at from. The range ends today or begins a year before its end; a range that begins after today is ahead.
 func (d dated) openEnd(low string, from int, today time.Time) dated {
 	if d.closed {
 		return d
@@ -56,7 +56,7 @@ func (d dated) openEnd(low string, from int, today time.Time) dated {
 	return d
 }
 
-// opened returns the days of an open range, d itself where it is none.
+// opened returns the days of an open range, or d itself if it is none.
 func (d days) opened(how opening, today time.Time) days {
 	switch how {
 	case since:
@@ -64,18 +64,13 @@ func (d days) opened(how opening, today time.Time) days {
 	case after:
 		d.first, d.last = d.last.AddDate(0, 0, 1), today
 	case until:
-		d.first = earliest(d.first, addYears(d.last, -1).AddDate(0, 0, 1))
+		if first := addYears(d.last, -1).AddDate(0, 0, 1); first.Before(d.first) {
+			d.first = first
+		}
 	case earlier:
 		d.last = d.first.AddDate(0, 0, -1)
 		d.first = addYears(d.first, -1)
 	}
 	d.ahead = d.last.Before(d.first)
 	return d
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

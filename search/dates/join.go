@@ -8,22 +8,22 @@ import (
 )
 
 var (
-	// besides is what stands between two expressions that name days together, as in "July of last year".
+	// besides matches the text between two expressions that name days together, as in "July of last year".
 	besides = regexp.MustCompile(`^(?:(?:'s|’s)?[\s,、(]{0,3}(?:(?:of|in|on) )?(?:the )?|の|的)$`)
-	// listed is what stands between weekdays of one week.
+	// listed matches the text between weekdays of one week.
 	listed = regexp.MustCompile(`^(?:と|や|、|・|和|跟|及|,? (?:and|or) |, | & )$`)
 )
 
-// neighbours merges the expressions that name days together: "Monday, May 6", "May 8 last year", "a month ago today" and
-// "3 days before yesterday".
-func neighbours(low string, list []dated, today time.Time) []dated {
+// joinNeighbours merges adjacent expressions that name days together: "Monday, May 6", "May 8 last year", "a month ago
+// today" and "3 days before yesterday".
+func joinNeighbours(low string, list []dated, today time.Time) []dated {
 	var out []dated
 	for _, d := range list {
 		from := 0
 		if len(out) > 0 {
 			last := out[len(out)-1]
 			if from = last.end; d.start < from {
-				// A count of days has taken it in.
+				// A count of days contains this expression.
 				continue
 			}
 			d = d.after(last, low[from:d.start])
@@ -37,8 +37,8 @@ func neighbours(low string, list []dated, today time.Time) []dated {
 	return out
 }
 
-// after returns d as it is meant after another expression, with a gap between them: "every Monday and Friday" and
-// 来年5月から7月 stay ahead, and the second day of 先週の月曜と火曜 lies in that week as well.
+// after returns the meaning of d after another expression, with a gap between them: "every Monday and Friday" and
+// 来年5月から7月 stay in the future, and the second day of 先週の月曜と火曜 is in the same week as the first.
 func (d dated) after(last dated, gap string) dated {
 	list := listed.MatchString(gap)
 	switch {
@@ -50,7 +50,7 @@ func (d dated) after(last dated, gap string) dated {
 	return d
 }
 
-// together returns what two neighbours name, false where each names its own days.
+// together returns the days that two adjacent expressions name together, and false if each names its own.
 func (d dated) together(next dated, gap string, today time.Time) (dated, bool) {
 	if !besides.MatchString(gap) {
 		return dated{}, false
@@ -62,7 +62,7 @@ func (d dated) together(next dated, gap string, today time.Time) (dated, bool) {
 	return dated{days: both, start: d.start, end: next.end, hangs: d.hangs}, ok
 }
 
-// within returns the days d of a longer time, or beside a day that says more than a weekday does.
+// within returns the days d of a longer time, or beside a day that is more precise than a weekday.
 func (d days) within(wide days, gap string, today time.Time) (days, bool) {
 	switch {
 	case wide.ahead:
@@ -81,7 +81,7 @@ func (d days) within(wide days, gap string, today time.Time) (days, bool) {
 	return days{}, false
 }
 
-// inYear returns the same days in another year, false for a leap day in a common year.
+// inYear returns the same days in another year, and false for a leap day in a common year.
 func (d days) inYear(y int) (days, bool) {
 	n := y - d.first.Year()
 	first, last := addYears(d.first, n), addYears(d.last, n)
@@ -94,7 +94,7 @@ func (d days) inYear(y int) (days, bool) {
 	return days{first: first, last: last}, true
 }
 
-// movedTo returns the day that lies in a week, a month or a year as today does in its own.
+// movedTo returns the day whose place in a week, a month or a year is the place of d in its own.
 func (d days) movedTo(wide days, today time.Time) (days, bool) {
 	switch {
 	case wide.isWeek():
@@ -110,15 +110,15 @@ func (d days) movedTo(wide days, today time.Time) (days, bool) {
 	return days{}, false
 }
 
-// What counts days from the one that follows, and from the one that stands before.
+// The expressions that count days from the expression that follows, and from the one before.
 var (
 	countBefore = regexp.MustCompile(`\b(?:` + enNumber + `|the) ` + enUnit + ` (?P<way>before|after|following) (?:the )?$`)
 	countAfter  = regexp.MustCompile(`^(?:(?:の|的)?(?:(?P<before>前日|前一天|前の日)|(?P<after>翌日|次の日|第二天|[后後]一天))|` +
 		`(?:の|的)(?P<n>` + hanNumber + `)[日天](?P<way>前|[后後]))`)
 )
 
-// shiftBefore applies "3 days before" and "the week after", which begins no earlier than from. It leaves months and years
-// ahead of all days, as they are no certain number of them.
+// shiftBefore applies "3 days before" and "the week after", which begins no earlier than from. Months and years put all
+// days into the future, which is not read, because they are no fixed number of days.
 func (d dated) shiftBefore(low string, from int) dated {
 	lead := tail(low[from:d.start])
 	at := countBefore.FindStringSubmatch(lead)
@@ -166,7 +166,7 @@ func (d dated) shiftAfter(low string) dated {
 	return d
 }
 
-// moved returns the single day that lies n days after the last day, or before the first.
+// moved returns the single day n days after the last day, or before the first if n is negative.
 func (d days) moved(n int) days {
 	if n < 0 {
 		return oneDay(d.first.AddDate(0, 0, n))

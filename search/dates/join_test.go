@@ -3,7 +3,8 @@ package dates
 import "testing"
 
 // 2024-03-13 and 2024-11-13 are Wednesdays.
-func TestAWeekdayBesideADayNamesThatDay(t *testing.T) {
+func TestParseJoinsWeekdayAndDay(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-11-13", "Monday, May 6", "2024-05-06"},
 		{"2024-11-13", "on Monday, May 6 we", "2024-05-06"},
@@ -28,7 +29,8 @@ func TestAWeekdayBesideADayNamesThatDay(t *testing.T) {
 	})
 }
 
-func TestTodayBesideAnEarlierTimeIsThatDay(t *testing.T) {
+func TestParseJoinsTodayAndEarlierTime(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "a month ago today", "2024-02-13"},
 		{"2024-03-31", "a month ago today", "2024-02-29"},
@@ -41,7 +43,8 @@ func TestTodayBesideAnEarlierTimeIsThatDay(t *testing.T) {
 	})
 }
 
-func TestAMonthOrADayBesideAYearLiesInIt(t *testing.T) {
+func TestParseJoinsMonthAndYear(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-11-13", "July last year", "2023-07-01..2023-07-31"},
 		{"2024-11-13", "May 8 last year", "2023-05-08"},
@@ -62,7 +65,8 @@ func TestAMonthOrADayBesideAYearLiesInIt(t *testing.T) {
 	})
 }
 
-func TestDaysAreCountedFromADay(t *testing.T) {
+func TestParseCountsDaysFromDay(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "3 days before yesterday", "2024-03-09"},
 		{"2024-03-13", "the day after May 8", "2023-05-09"},
@@ -78,7 +82,8 @@ func TestDaysAreCountedFromADay(t *testing.T) {
 	})
 }
 
-func TestAnApproximateNumberIsASpan(t *testing.T) {
+func TestParseApproximateNumberIsSpan(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "三四天前", "2024-03-09..2024-03-10"},
 		{"2024-03-13", "两三天前", "2024-03-10..2024-03-11"},
@@ -99,6 +104,7 @@ func TestAnApproximateNumberIsASpan(t *testing.T) {
 }
 
 func TestParseReadsNumbersAndUnits(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "twenty days ago", "2024-02-22"},
 		{"2024-03-13", "thirty days ago", "2024-02-12"},
@@ -120,6 +126,7 @@ func TestParseReadsNumbersAndUnits(t *testing.T) {
 }
 
 func TestParseReadsQuarters(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "the Q1 goals", "2024-01-01..2024-03-31"},
 		{"2024-03-13", "in Q2", "2023-04-01..2023-06-30"},
@@ -137,7 +144,8 @@ func TestParseReadsQuarters(t *testing.T) {
 	})
 }
 
-func TestADayBesideAMonthNeedsNoCapital(t *testing.T) {
+func TestParseDayOfMonthNeedsNoCapital(t *testing.T) {
+	t.Parallel()
 	checkDates(t, []dateCase{
 		{"2024-03-13", "what happened on may 8", "2023-05-08"},
 		{"2024-03-13", "on jan 2", "2024-01-02"},

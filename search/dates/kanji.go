@@ -11,7 +11,7 @@ import (
 // Parts of the expressions that Japanese and Chinese share. Numbers are digits or Han numerals.
 const (
 	hanNumber = `(?:\d{1,4}|[〇零一二三四五六七八九十两兩]{1,3})`
-	// A year of the common era, or one of an era of Japan.
+	// A year of the common era, or of an era of Japan.
 	hanYear = `(?:(?P<era>令和|平成|昭和|大正)?(?P<year>元|\d{1,4}|[〇零一二三四五六七八九十]{1,4})年)`
 	// A relative year.
 	hanWhichYear = `(?P<which>去年|昨年|一昨年|おととし|今年|前年|大前年)`
@@ -20,10 +20,10 @@ const (
 	hanSeason    = `(?P<season>春|夏|秋|冬)(?:天|季)?`
 )
 
-// kanjiHints matches every text that may hold a date in Japanese or Chinese.
+// kanjiHints matches every text that may contain a date in Japanese or Chinese.
 var kanjiHints = regexp.MustCompile(`[年月日号號今昨前去先上这這本周週曜末近]|四半期|季度|星期|礼拜|禮拜|おと|きのう|きょう`)
 
-// kanjiRules read calendar days, as they are written in both languages.
+// kanjiRules read calendar days as both languages write them.
 var kanjiRules = []dateRule{
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:(?P<from>` + hanNumber + `)(?:[-–—~〜至到]|から))?(?P<day>` + hanNumber + `)(?:日|号|號)(?: ?\([月火水木金土日]\))?`), readHanDay},
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:份)?(?:` + hanPart + `)?`), readHanMonth},
@@ -40,7 +40,7 @@ var kanjiRules = []dateRule{
 		if p := m.get("part"); p == "始" || p == "初" {
 			month = 1
 		}
-		return recentMonth(m.today, month)
+		return recentMonth(m.today, 0, month)
 	}},
 	{regexp.MustCompile(`月(?P<part>初|底|末)`), func(m match) (days, bool) {
 		if m.isNumbered() || m.follows(hanAhead) {
@@ -54,8 +54,8 @@ var kanjiRules = []dateRule{
 	}},
 }
 
-// What makes an expression one of the future, or one that comes again: a year before a month, and a week, a month or a
-// year before what lies in it.
+// The words that put an expression into the future, or make it recur: a year before a month, and a week, a month or a year
+// before a part of it.
 var (
 	hanAheadYear = regexp.MustCompile(`(?:来|來|明|后|後|翌|次|毎|每)年度?(?:の|的)?$|(?:次|今度)の?$`)
 	hanAhead     = regexp.MustCompile(`(?:来|來|明|翌|下|次|毎|每|今度|后年|後年)(?:年|月|周|週|星期|个|個)?(?:の|的)?$`)
@@ -69,16 +69,17 @@ func readHanRolling(m match) (days, bool) {
 	return rolling(m.today, hanInt(m.get("n")), hanUnit(m.get("unit")))
 }
 
-// isNumbered reports whether a numeral, or the word for each, stands right before the expression.
+// isNumbered reports whether a numeral, or the word for "each", is right before the expression.
 func (m match) isNumbered() bool {
 	r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(m.before(), " "))
 	return strings.ContainsRune("0123456789〇零一二三四五六七八九十百千数數几幾两兩半每毎第個个か", r) && m.at[0] > 0
 }
 
-// firstYears are the years before the first of each era.
+// firstYears contains the year before the first year of each era.
 var firstYears = map[string]int{"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911}
 
-// hanYearOf returns the year that an expression names, 0 where it names none; false where it means a number of years.
+// hanYearOf returns the year that an expression names, 0 if it names none. It returns false if the expression means a
+// number of years.
 func (m match) hanYearOf() (int, bool) {
 	if which := m.get("which"); which != "" {
 		return m.today.Year() - yearsBack(which), true
@@ -119,10 +120,7 @@ func readHanDay(m match) (days, bool) {
 	if strings.HasPrefix(m.after(), "間") {
 		return days{}, false
 	}
-	d, ok := recentDay(m.today, month, day)
-	if y != 0 {
-		d, ok = dayOf(y, month, day)
-	}
+	d, ok := recentDay(m.today, y, month, day)
 	if from := hanInt(m.get("from")); ok && from > 0 && from < day {
 		d.first, d.closed = d.first.AddDate(0, 0, from-day), true
 	}
@@ -141,10 +139,7 @@ func readHanMonth(m match) (days, bool) {
 	if strings.HasPrefix(m.after(), "間") || strings.HasPrefix(m.after(), "球") {
 		return days{}, false
 	}
-	d, ok := recentMonth(m.today, month)
-	if y != 0 {
-		d, ok = monthOf(y, month)
-	}
+	d, ok := recentMonth(m.today, y, month)
 	return d.hanPart(m.get("part")), ok
 }
 
@@ -166,7 +161,7 @@ func readHanYear(m match) (days, bool) {
 	return d, true
 }
 
-// hanPart returns a part of a month, all of it for "".
+// hanPart returns a part of a month, the whole month for "".
 func (d days) hanPart(part string) days {
 	switch part {
 	case "":
@@ -181,7 +176,7 @@ func (d days) hanPart(part string) days {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// hanInt returns the number that digits or Han numerals write (二〇二三, 二十三), 1 for 元 and -1 for what is none.
+// hanInt returns the number that digits or Han numerals stand for (二〇二三, 二十三), 1 for 元 and -1 for other texts.
 func hanInt(s string) int {
 	if s == "元" {
 		return 1
@@ -212,7 +207,7 @@ func hanInt(s string) int {
 	return total + digit
 }
 
-// hanWeekday counts from Monday; it is -1 for what is no weekday.
+// hanWeekday returns the number of a weekday, where 0 is Monday, and -1 for other texts.
 func hanWeekday(s string) int {
 	switch s {
 	case "日", "天":
@@ -238,7 +233,7 @@ func hanUnit(unit string) byte {
 	return 'd'
 }
 
-// readHanAgo reads 3日前, 两周前, 三四天前 and 数日前. 5日前後 is another thing.
+// readHanAgo reads 3日前, 两周前, 三四天前 and 数日前, but not 5日前後.
 func readHanAgo(m match) (days, bool) {
 	number, unit := m.get("n"), hanUnit(m.get("unit"))
 	if m.isNumbered() || strings.HasPrefix(m.after(), "後") || strings.HasPrefix(m.after(), "后") {
@@ -257,8 +252,8 @@ func readHanAgo(m match) (days, bool) {
 	return between(m.today, near, far, unit)
 }
 
-// hanAbout returns the ends of an approximate number (三四, 两三), which are one for an exact number; false for other
-// numerals side by side (二三十).
+// hanAbout returns the ends of an approximate number (三四, 两三), which are equal for an exact number. It returns false for
+// other adjacent numerals (二三十).
 func hanAbout(s string) (near, far int, ok bool) {
 	numerals, run := []rune(s), 0
 	for _, r := range numerals {
@@ -276,7 +271,7 @@ func hanAbout(s string) (near, far int, ok bool) {
 	return hanInt(s), hanInt(s), true
 }
 
-// weeksBack is how many weeks or months 先々週, 先月, 上上周 and the like lie back; 今週 and 这周 are 0.
+// weeksBack returns how many weeks or months ago 先々週, 先月, 上上周 and the like are; 0 for 今週 and 这周.
 func weeksBack(which string) int {
 	return min(2, strings.Count(which, "先")+strings.Count(which, "々")+strings.Count(which, "上"))
 }

@@ -23,27 +23,20 @@ var (
 	}
 )
 
-// readQ reads Q1, "Q1 2023" and "2023 Q1"; "Q1:" numbers a question.
+// readQ reads Q1, "Q1 2023" and "2023 Q1", but not "Q1:", the number of a question.
 func readQ(m match) (days, bool) {
 	if !m.capital("q") || m.follows(enAhead) || strings.HasPrefix(m.after(), ":") || strings.HasPrefix(m.after(), ".") {
 		return days{}, false
 	}
 	quarter := int(m.get("q")[1] - '0')
-	if y := max(m.number("year"), m.number("to")); y > 0 {
-		return quarterOf(y, quarter), true
-	}
-	return recentQuarter(m.today, quarter), true
+	return recentQuarter(m.today, max(m.number("year"), m.number("to")), quarter), true
 }
 
 // readHanQuarter reads 第1四半期, 一季度 and 去年第三季度.
 func readHanQuarter(m match) (days, bool) {
 	y, ok := m.hanYearOf()
-	quarter := hanInt(m.get("q"))
-	switch {
-	case !ok, m.follows(hanAheadYear), m.isNumbered() && !strings.HasSuffix(m.before(), "第"):
+	if !ok || m.follows(hanAheadYear) || m.isNumbered() && !strings.HasSuffix(m.before(), "第") {
 		return days{}, false
-	case y == 0:
-		return recentQuarter(m.today, quarter), true
 	}
-	return quarterOf(y, quarter), true
+	return recentQuarter(m.today, y, hanInt(m.get("q"))), true
 }

@@ -7,14 +7,14 @@ import (
 )
 
 var (
-	// dayLead is what makes a date of "may 8" and "the 8th march", and dayEnd what does so after them.
+	// dayLead matches the words that make "may 8" and "the 8th march" a date, dayEnd the text after them that does so.
 	dayLead = regexp.MustCompile(`\b(?:on|by|since|until|till|before|after|from|between) (?:the )?$`)
 	dayEnd  = regexp.MustCompile(`^\s*(?:$|[^\w\s%-])`)
-	// unitAfter says that "July 2 years ago" counts years.
+	// unitAfter matches the unit in "July 2 years ago", where 2 counts years.
 	unitAfter = regexp.MustCompile(`^ (?:day|week|fortnight|month|year)s?\b`)
 )
 
-// isDayOfMonth reports whether a day beside the name of a month is one: "may" and "march" are words too.
+// isDayOfMonth reports whether a day beside the name of a month makes a date: "may" and "march" are also words.
 func (m match) isDayOfMonth() bool {
 	switch {
 	case m.at[2*m.rule.re.SubexpIndex("month")] < m.at[2*m.rule.re.SubexpIndex("day")] && unitAfter.MatchString(m.after()):
@@ -37,10 +37,7 @@ func readDayOfMonth(m match) (days, bool) {
 	if w := m.get("word"); w != "" {
 		n = enOrdinal(w)
 	}
-	d, ok := recentDay(m.today, m.monthNumber(), n)
-	if m.get("year") != "" {
-		d, ok = dayOf(m.number("year"), m.monthNumber(), n)
-	}
+	d, ok := recentDay(m.today, m.number("year"), m.monthNumber(), n)
 	switch from := m.number("from"); {
 	case ok && m.get("week") != "":
 		d = weekOf(d.first, 0)
@@ -74,10 +71,9 @@ func readMonth(m match) (days, bool) {
 	if year == "" && !m.isMonth() {
 		return days{}, false
 	}
-	d, ok := recentMonth(m.today, month)
+	d, ok := recentMonth(m.today, m.number("year"), month)
 	switch {
 	case year != "":
-		d, ok = monthOf(m.number("year"), month)
 	case lead == "this":
 		d, ok = monthOf(m.today.Year(), month)
 	case lead == "last" && d.last.After(m.today):
@@ -86,7 +82,7 @@ func readMonth(m match) (days, bool) {
 	return d.part(m.get("part")), ok
 }
 
-// isMonth reports whether a month's name without a year is meant as one.
+// isMonth reports whether the name of a month without a year means the month.
 func (m match) isMonth() bool {
 	name, lead, part := m.get("month"), m.get("lead"), m.get("part")
 	switch {
@@ -97,19 +93,19 @@ func (m match) isMonth() bool {
 	case name == "may" && (lead == "this" || lead == "to" || lead == "by" || lead == "before" || lead == "after" || lead == "from"):
 		return m.capital("month") && lead != "this"
 	case name == "march", name == "may", len(name) <= 4 && name != "june" && name != "july":
-		// "march" and "may" are words, the short forms are words or pieces of names.
+		// "march" and "may" are also words, the short forms also words or pieces of names.
 		return lead == "in" || lead == "during" || lead == "since" || lead != "" && m.capital("month")
 	case name == "april", name == "june", name == "august":
-		// Names of people too: "a friend of June".
+		// Also names of people: "a friend of June".
 		return lead != "" && lead != "of" && lead != "by" && lead != "before" && lead != "after"
 	}
 	return m.capital("month") || lead != ""
 }
 
-// toMonth matches where a range goes on to another month.
+// toMonth matches the continuation of a range to another month.
 var toMonth = regexp.MustCompile(`^(?: ?[-–—~] ?| (?:to|through|thru|until|till) )(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`)
 
-// part returns the part of a month that a phrase names, all of it for "".
+// part returns the part of a month that a phrase names, the whole month for "".
 func (d days) part(phrase string) days {
 	phrase = strings.TrimPrefix(phrase, "the ")
 	if nth := slices.Index([]string{"first", "second", "third", "fourth", "last"}, before(phrase, " week")); nth >= 0 {

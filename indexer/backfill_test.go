@@ -2,6 +2,7 @@ package indexer_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -210,6 +211,15 @@ type slowly struct {
 	*provider
 	// each call takes that long; negative for ever.
 	each time.Duration
+	// paused is called by Health, nil for nothing.
+	paused func()
+}
+
+func (s *slowly) Health() embed.Health {
+	if s.paused != nil {
+		s.paused()
+	}
+	return s.provider.Health()
 }
 
 func (s *slowly) Documents(ctx context.Context, texts []string) ([]embed.Embedding, error) {
@@ -311,6 +321,213 @@ func TestBackfillOfWatchIsTriedAgainAfterErrorOfStore(t *testing.T) {
 		pass(time.Minute)
 		if f.unembedded() != 0 {
 			f.Errorf("%d texts without vectors", f.unembedded())
+		}
+	})
+}
+
+// A store that fails for a while costs no second request for the same texts.
+func TestBackfillPaysOnceWhileStoreFails(t *testing.T) {
+	f := setup(t, nil)
+	f.write("memory/a.md", strings.Repeat("x\n", 3)+"one\ntwo")
+	f.sync()
+	f.index.fail = errors.New("disk full")
+	for range 5 {
+		if _, err := f.back.Run(t.Context(), nil); !errors.Is(err, f.index.fail) || strings.Count(err.Error(), "disk full") != 1 {
+			t.Errorf("error %v", err)
+		}
+	}
+	f.index.fail = nil
+	if f.embed(); f.unembedded() != 0 || f.prov.texts != 3 || f.prov.calls != 1 {
+		t.Errorf("%d texts in %d calls for 3 texts, %d without a vector", f.prov.texts, f.prov.calls, f.unembedded())
+	}
+}
+
+// An index that loses what it stored must not make one run pay for it again and again.
+func TestBackfillPaysOnceIfIndexLosesVectors(t *testing.T) {
+	f := setup(t, nil)
+	f.write("memory/a.md", "one\ntwo")
+	f.sync()
+	f.index.forgets = true
+	if rep := f.embed(); rep.Err == nil || f.prov.texts != 2 {
+		t.Errorf("%d texts were sent, report %+v", f.prov.texts, rep)
+	}
+}
+
+// silent is a provider that returns nothing for any text.
+type silent struct{ *provider }
+
+func (s silent) Documents(context.Context, []string) ([]embed.Embedding, error) {
+	s.calls++
+	return nil, nil
+}
+
+func TestBackfillSkipsTextsWithoutAnswer(t *testing.T) {
+	f := setup(t, nil)
+	f.write("memory/a.md", "one\ntwo")
+	f.sync()
+	f.back = indexer.NewBackfill(f.index, silent{f.prov}, f.now, nil)
+	if rep := f.embed(); rep.Err == nil || f.prov.calls != 1 {
+		t.Errorf("asked %d times, report %+v", f.prov.calls, rep)
+	}
+}
+
+func TestBackfillForgetsRefusedTextsThatAreGone(t *testing.T) {
+	f := setup(t, nil)
+	f.prov.poison = "poison"
+	f.write("memory/a.md", "poison 1\npoison 2")
+	f.sync()
+	f.embed()
+	limit := f.index.limit
+	f.write("memory/a.md", "fine")
+	f.sync()
+	f.advance(2 * time.Hour)
+	if f.embed(); f.index.limit >= limit || f.unembedded() != 0 {
+		t.Errorf("reads %d texts of the backlog, and %d before", f.index.limit, limit)
+	}
+}
+
+// What a store says when it is interrupted is not what the caller looks for.
+func TestBackfillReturnsErrorOfContext(t *testing.T) {
+	f := setup(t, nil)
+	f.write("memory/a.md", "one")
+	f.sync()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	f.back = indexer.NewBackfill(interrupted{f.index}, f.prov, nil, nil)
+	if _, err := f.back.Run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// interrupted is a store that is interrupted while it reads the backlog.
+type interrupted struct{ *memIndex }
+
+func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int) ([]indexer.Text, int, error) {
+	<-ctx.Done()
+	return nil, 0, errors.New("interrupted")
+}
+
+// stuck is a store that does not store vectors before its context ends.
+type stuck struct{ *memIndex }
+
+func (stuck) PutVectors(ctx context.Context, _ embed.Space, _ map[indexer.Hash][]float32) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestBackfillThatIsCancelledWaitsBrieflyForStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		index, prov := newMemIndex(), newProvider()
+		_, err := index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(200)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		prov.during = func() {
+			if prov.calls == 3 {
+				cancel()
+			}
+		}
+		begin := time.Now()
+		_, err = indexer.NewBackfill(stuck{index}, prov, nil, nil).Run(ctx, nil)
+		if took := time.Since(begin); !errors.Is(err, context.Canceled) || took > 2*time.Second {
+			t.Errorf("ended after %v with %v", took, err)
+		}
+		time.Sleep(time.Minute) // its timers end
+	})
+}
+
+// many returns n chunks with different texts.
+func many(n int) []indexer.Chunk {
+	chunks := make([]indexer.Chunk, n)
+	for i := range chunks {
+		chunks[i].Text = fmt.Sprint("text ", i)
+		chunks[i].Hash = sha256.Sum256([]byte(chunks[i].Text))
+	}
+	return chunks
+}
+
+// flaky is a provider that fails for documents, and looks healthy since it answers queries.
+type flaky struct {
+	*provider
+	fails bool
+}
+
+func (p *flaky) Health() embed.Health { return embed.Health{Healthy: true} }
+
+func (p *flaky) Documents(ctx context.Context, texts []string) ([]embed.Embedding, error) {
+	if p.fails {
+		p.calls++
+		return make([]embed.Embedding, len(texts)), errDown
+	}
+	return p.provider.Documents(ctx, texts)
+}
+
+func TestBackfillOfWatchIsTriedAgainWhileProviderLooksHealthy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		index, prov := newMemIndex(), &flaky{provider: newProvider(), fails: true}
+		index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(3)})
+		go indexer.NewBackfill(index, prov, nil, nil).Watch(t.Context())
+		pass(time.Hour)
+		if prov.calls < 5 || prov.calls > 30 {
+			t.Errorf("asked %d times in an hour of failure", prov.calls)
+		}
+		prov.fails = false
+		pass(6 * time.Minute)
+		if n := index.unembedded(prov.Space()); n != 0 {
+			t.Errorf("%d texts without vectors", n)
+		}
+	})
+}
+
+// A run of another caller that gives up must not take the wake-up that was meant for the watch.
+func TestBackfillWakeIsNotLostToAnotherRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		index := newMemIndex()
+		prov := &slowly{provider: newProvider()}
+		b := indexer.NewBackfill(index, prov, nil, nil)
+		go b.Watch(t.Context())
+		synctest.Wait()
+		gaveUp := make(chan struct{})
+		index.reading = func() { // the watch has just seen that nothing is left
+			index.reading = nil
+			go func() {
+				defer close(gaveUp)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				b.Run(ctx, nil)
+			}()
+			time.Sleep(time.Millisecond) // it waits for its turn
+			index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(3)})
+			prov.each = -1
+			prov.paused = func() { time.Sleep(time.Millisecond) }
+			b.Wake()
+		}
+		b.Wake()
+		<-gaveUp
+		prov.each, prov.paused = 0, nil
+		pass(time.Minute)
+		if n := index.unembedded(prov.provider.Space()); n != 0 {
+			t.Errorf("%d texts without vectors", n)
+		}
+	})
+}
+
+func TestBackfillOfWatchLogsRefusedTextsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		index, prov := newMemIndex(), newProvider()
+		prov.poison = "text"
+		index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(1)})
+		b := indexer.NewBackfill(index, prov, nil, logTo(&log))
+		go b.Watch(t.Context())
+		for range 5 {
+			pass(time.Minute)
+			b.Wake()
+		}
+		pass(time.Minute)
+		if n := strings.Count(log.String(), "refused"); n != 1 {
+			t.Errorf("%d lines: %s", n, log.String())
 		}
 	})
 }

@@ -70,8 +70,12 @@ type memIndex struct {
 	// listed counts how often all files were asked for.
 	listed int
 	fail   error
-	// writing is called at the start of each ReplaceFile, storing at the start of each PutVectors; nil for nothing.
-	writing, storing func()
+	// writing is called at the start of each ReplaceFile, storing at the start of each PutVectors, and reading at the end of
+	// each Backlog; nil for nothing.
+	writing, storing, reading func()
+	// forgets makes PutVectors store nothing; limit is the last limit of a Backlog.
+	forgets bool
+	limit   int
 }
 
 func newMemIndex() *memIndex {
@@ -165,7 +169,11 @@ func (m *memIndex) AttachKnown(ctx context.Context, space embed.Space) (int, err
 
 func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
 	m.mu.Lock()
+	if m.reading != nil {
+		defer m.reading()
+	}
 	defer m.mu.Unlock()
+	m.limit = limit
 	var texts []indexer.Text
 	chunks, seen := 0, map[indexer.Hash]bool{}
 	byTime := slices.SortedFunc(maps.Values(m.files), func(a, b indexer.File) int {
@@ -193,6 +201,9 @@ func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors ma
 	defer m.mu.Unlock()
 	if err := errors.Join(m.fail, ctx.Err()); err != nil {
 		return err
+	}
+	if m.forgets {
+		return nil
 	}
 	m.space = space
 	for h, v := range vectors {

@@ -32,7 +32,7 @@ func TestASearchHurriesTheWatch(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(ws, "memory", "fresh.md"), []byte("# Fresh\n\nThe zeppelin lands at noon.\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for m.indexer.State().PendingFiles == 0 {
+	for m.indexer.SyncState().PendingFiles == 0 {
 		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
 	}
 	if _, err := m.Search(t.Context(), search.Query{Text: "zeppelin"}); err != nil {

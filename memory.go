@@ -198,7 +198,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	}
 	ix := opt.Index
 	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.Analyze
-	ix.Hide = hideMarks
+	ix.StripMarkers = hideMarks
 	m.indexer = indexer.New(splitter, m.store, ix)
 	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
 	m.Configure(opt.Search)

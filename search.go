@@ -28,7 +28,7 @@ func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	state := m.indexer.State()
+	state := m.indexer.SyncState()
 	found.Degraded = append(found.Degraded, degradedIndex(state)...)
 	return Answer{Answer: found, State: m.indexState(stats, found.Index, state), Took: time.Since(start)}, nil
 }
@@ -40,9 +40,9 @@ func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	if err != nil || m.opt.ReadOnly {
 		return stats, err
 	}
-	state := m.indexer.State()
+	state := m.indexer.SyncState()
 	empty := stats.Files == 0 && (state.LastSync.IsZero() || state.Dirty)
-	if !empty && (!state.Dirty || state.Syncing || m.indexer.Hurry()) {
+	if !empty && (!state.Dirty || state.Syncing || m.indexer.IndexPending()) {
 		return stats, nil
 	}
 	done := m.syncInBackground(ctx)

@@ -46,11 +46,11 @@ func (m *Memory) State(ctx context.Context) (IndexState, error) {
 		return IndexState{}, err
 	}
 	ix := search.Index{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}
-	return m.indexState(stats, ix, m.indexer.State()), nil
+	return m.indexState(stats, ix, m.indexer.SyncState()), nil
 }
 
 // indexState joins what the index and the indexer know; ix is the index that was seen.
-func (m *Memory) indexState(stats store.Stats, ix search.Index, state indexer.State) IndexState {
+func (m *Memory) indexState(stats store.Stats, ix search.Index, state indexer.SyncState) IndexState {
 	st := IndexState{Generation: ix.Generation, Files: ix.Files, Chunks: ix.Chunks,
 		PendingFiles: state.PendingFiles, LastSync: state.LastSync}
 	if st.LastSync.Before(stats.LastSync) {
@@ -81,7 +81,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	ix := m.indexer.State()
+	ix := m.indexer.SyncState()
 	return Status{
 		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, State: st, Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
@@ -117,7 +117,7 @@ func (m *Memory) degradedVectors(stats store.Stats) []search.Degradation {
 }
 
 // degradedIndex says how far the index lags behind the disk.
-func degradedIndex(st indexer.State) []search.Degradation {
+func degradedIndex(st indexer.SyncState) []search.Degradation {
 	var d []search.Degradation
 	if len(st.Unavailable) > 0 {
 		d = append(d, search.Degradation{Code: search.WorkspaceUnavailable,

@@ -115,7 +115,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 
 // syncForQuery is what runs in the background. Once the words are indexed, another one may begin.
 func (m *Memory) syncForQuery(ctx context.Context) error {
-	opt := SyncOptions{NoRebuild: true, Patient: true}
+	opt := SyncOptions{NoRebuild: true, DeferSessions: true}
 	embeds, err := m.embedsAfter(ctx, opt)
 	var r SyncReport
 	if err == nil {

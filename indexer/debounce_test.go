@@ -16,13 +16,13 @@ func TestAPathIsDueOnceItHasRested(t *testing.T) {
 	t0 := time.Unix(0, 0)
 	d.touch("a", t0)
 	d.touch("a", t0.Add(second))
-	if got := d.due(t0.Add(2 * second)); got != nil {
+	if got := d.takeDue(t0.Add(2 * second)); got != nil {
 		t.Errorf("due one second after the last change: %q", got)
 	}
-	if got := d.due(t0.Add(2500 * time.Millisecond)); !slices.Equal(got, []string{"a"}) {
+	if got := d.takeDue(t0.Add(2500 * time.Millisecond)); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("due after a rest: %q", got)
 	}
-	if got := d.due(t0.Add(60 * second)); got != nil || !d.wake.IsZero() {
+	if got := d.takeDue(t0.Add(60 * second)); got != nil || !d.wake.IsZero() {
 		t.Errorf("due again: %q", got)
 	}
 }
@@ -34,7 +34,7 @@ func TestOnePathDoesNotHoldUpAnother(t *testing.T) {
 	for i := range 4 {
 		d.touch("busy", t0.Add(time.Duration(i)*500*time.Millisecond))
 	}
-	if got := d.due(t0.Add(1500 * time.Millisecond)); !slices.Equal(got, []string{"quiet"}) {
+	if got := d.takeDue(t0.Add(1500 * time.Millisecond)); !slices.Equal(got, []string{"quiet"}) {
 		t.Errorf("due: %q", got)
 	}
 }
@@ -66,7 +66,7 @@ func TestDebounceKeepsItsTimes(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "ms")) * time.Millisecond)
 			// A caller wakes up when it is told to.
-			for _, p := range d.due(now) {
+			for _, p := range d.takeDue(now) {
 				s, ok := waits[p]
 				if !ok {
 					t.Fatalf("%s was not waiting", p)

@@ -140,7 +140,7 @@ func (f *fixture) until(what string, cond func() bool) {
 	for !cond() {
 		if time.Now().After(deadline) {
 			paths, skipped := f.index.list()
-			f.Fatalf("never happened: %s\nindexed: %q\nskipped: %q\nstate: %+v", what, paths, skipped, f.x.State())
+			f.Fatalf("never happened: %s\nindexed: %q\nskipped: %q\nstate: %+v", what, paths, skipped, f.x.SyncState())
 		}
 		time.Sleep(2 * time.Millisecond) // asks again, and never decides how the test ends
 	}

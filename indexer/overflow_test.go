@@ -40,7 +40,7 @@ func TestAnOverflowOfTheSystemsQueueLeadsToAFullScan(t *testing.T) {
 	})
 	f.write("memory/first.md", "first")
 	f.watching()
-	f.until("the folder is watched", func() bool { return f.x.State().WatchMode == indexer.ModeInotify })
+	f.until("the folder is watched", func() bool { return f.x.SyncState().WatchMode == indexer.ModeInotify })
 	// Two events each; twice the queue, since the reader holds some of them already.
 	names := [2]string{f.path("memory/one.tmp"), f.path("memory/other.tmp")}
 	f.must(os.WriteFile(names[0], nil, 0o644))

@@ -85,19 +85,19 @@ func TestAnEditWhileAPathIsSyncedIsIndexed(t *testing.T) {
 func TestHurryIndexesWhatRests(t *testing.T) {
 	f := setup(t, func(o *indexer.Options) { o.Debounce, o.MaxWait = time.Hour, time.Hour })
 	f.write("memory/a.md", "old")
-	if f.x.Hurry() {
+	if f.x.IndexPending() {
 		t.Error("nobody watches, and yet it hurries")
 	}
 	f.watching()
 	before := f.index.lists()
 	f.write("memory/a.md", "new")
-	f.until("the change is known", func() bool { return f.x.State().PendingFiles == 1 })
-	if !f.x.Hurry() {
+	f.until("the change is known", func() bool { return f.x.SyncState().PendingFiles == 1 })
+	if !f.x.IndexPending() {
 		t.Error("the watch was not told")
 	}
 	f.shows("memory/a.md", "new")
 	// A write may be told of twice, the second time after the path was hurried.
-	f.until("nothing waits", func() bool { return f.x.Hurry() && !f.x.State().Dirty })
+	f.until("nothing waits", func() bool { return f.x.IndexPending() && !f.x.SyncState().Dirty })
 	if n := f.index.lists() - before; n != 0 {
 		t.Errorf("everything was looked at %d times", n)
 	}
@@ -110,10 +110,10 @@ func TestAWatchThatEndsLeavesItsChangesToTheNextSync(t *testing.T) {
 		f := &fixture{T: t, dir: f.dir, index: f.index, x: f.x}
 		f.watching()
 		f.write("memory/a.md", "new")
-		f.until("the change is known", func() bool { return f.x.State().PendingFiles == 1 })
+		f.until("the change is known", func() bool { return f.x.SyncState().PendingFiles == 1 })
 		t.Cleanup(func() { f.write("memory/a.md", "newer") })
 	})
-	if !f.x.State().Dirty {
+	if !f.x.SyncState().Dirty {
 		t.Error("a change is forgotten with the watch")
 	}
 	f.sync()

@@ -108,12 +108,12 @@ func TestAnEditIsIndexedAfterTheDebounceAndNotBefore(t *testing.T) {
 		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
 		pass(1400 * time.Millisecond)
 		f.has("memory/a.md", "a")
-		if s := f.x.State(); !s.Dirty || s.PendingFiles != 1 {
+		if s := f.x.SyncState(); !s.Dirty || s.PendingFiles != 1 {
 			f.Errorf("state %+v", s)
 		}
 		pass(200 * time.Millisecond)
 		f.has("memory/a.md", "edited")
-		if s := f.x.State(); s.Dirty || s.PendingFiles != 0 {
+		if s := f.x.SyncState(); s.Dirty || s.PendingFiles != 0 {
 			f.Errorf("state %+v", s)
 		}
 	})
@@ -214,7 +214,7 @@ func TestWithoutWatchesTheFolderIsPolled(t *testing.T) {
 				if paths, _ := f.index.list(); len(paths) != 21 {
 					f.Errorf("indexed: %q", paths)
 				}
-				if s := f.x.State(); s.WatchMode != indexer.ModePolling || !strings.Contains(s.WatchNote, "max_user_watches") {
+				if s := f.x.SyncState(); s.WatchMode != indexer.ModePolling || !strings.Contains(s.WatchNote, "max_user_watches") {
 					f.Errorf("state %+v", s)
 				}
 				pass(time.Hour)
@@ -225,7 +225,7 @@ func TestWithoutWatchesTheFolderIsPolled(t *testing.T) {
 				src.limit = -1
 				src.mu.Unlock()
 				pass(6 * time.Minute)
-				if s := f.x.State(); s.WatchMode != indexer.ModeInotify || s.WatchNote != "" || !src.watches(f.path("memory/7")) {
+				if s := f.x.SyncState(); s.WatchMode != indexer.ModeInotify || s.WatchNote != "" || !src.watches(f.path("memory/7")) {
 					f.Errorf("state %+v", s)
 				}
 			})

@@ -40,7 +40,7 @@ func TestAStaleIndexIsRebuiltBySync(t *testing.T) {
 	f.must(os.Remove(f.path("memory/000.md")))
 	f.index.stale = "chunking changed"
 	rep := f.sync()
-	if f.index.rebuilds != 1 || rep.Files != 2 || rep.Removed != 1 || f.x.State().Stale != "" {
+	if f.index.rebuilds != 1 || rep.Files != 2 || rep.Removed != 1 || f.x.SyncState().Stale != "" {
 		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
 	}
 	f.holds("memory/001.md", "memory/002.md")
@@ -79,11 +79,11 @@ func TestASyncThatMayNotRebuildLeavesAStaleIndexAsItIs(t *testing.T) {
 	if f.index.rebuilds != 0 || rep.Files != 1 || rep.Read != 1 || rep.Stale != "chunking changed" {
 		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
 	}
-	if s := f.x.State(); s.Stale != "chunking changed" || s.Dirty {
+	if s := f.x.SyncState(); s.Stale != "chunking changed" || s.Dirty {
 		t.Errorf("state %+v", s)
 	}
 	f.has("memory/001.md", "edited")
-	if rep = f.sync(); f.index.rebuilds != 1 || rep.Stale != "" || f.x.State().Stale != "" {
+	if rep = f.sync(); f.index.rebuilds != 1 || rep.Stale != "" || f.x.SyncState().Stale != "" {
 		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
 	}
 }

@@ -17,7 +17,7 @@ func TestAVanishedWorkspaceKeepsItsFiles(t *testing.T) {
 	f.must(os.Rename(f.dir, f.dir+".away"))
 	for range 5 {
 		rep := f.sync()
-		if !slices.Equal(rep.Unavailable, []string{f.dir}) || !slices.Equal(f.x.State().Unavailable, []string{f.dir}) {
+		if !slices.Equal(rep.Unavailable, []string{f.dir}) || !slices.Equal(f.x.SyncState().Unavailable, []string{f.dir}) {
 			t.Fatalf("unavailable: %q", rep.Unavailable)
 		}
 	}

@@ -182,8 +182,8 @@ func (f *fixture) chunks() int {
 func TestATranscriptIsIndexedAgainAfterFiftyMessages(t *testing.T) {
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(49, 0)
-		if f.chunks() != 1 || f.x.State().Dirty {
-			t.Errorf("after 49 messages: %d lines, state %+v", f.chunks(), f.x.State())
+		if f.chunks() != 1 || f.x.SyncState().Dirty {
+			t.Errorf("after 49 messages: %d lines, state %+v", f.chunks(), f.x.SyncState())
 		}
 		say(0, 500)
 		if f.chunks() != 1 {
@@ -217,7 +217,7 @@ func TestOnlyASyncThatIsAskedForTakesEveryMessage(t *testing.T) {
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(2, 0)
 		pass(11 * time.Minute) // scans of everything in between
-		f.syncWith(indexer.SyncOptions{NoRebuild: true, Patient: true})
+		f.syncWith(indexer.SyncOptions{NoRebuild: true, DeferSessions: true})
 		if f.chunks() != 1 {
 			t.Errorf("two messages were not waited with: %d lines", f.chunks())
 		}
@@ -230,10 +230,10 @@ func TestOnlyASyncThatIsAskedForTakesEveryMessage(t *testing.T) {
 func TestTheFirstSyncTakesEveryMessage(t *testing.T) {
 	f, folder := withSessions(t, nil)
 	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
-	f.syncWith(indexer.SyncOptions{Patient: true})
+	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.holds("sessions/s.jsonl")
 	f.add(filepath.Join(folder, "t.jsonl"), "2026-01-05 hello\n")
-	f.syncWith(indexer.SyncOptions{Patient: true})
+	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.holds("sessions/s.jsonl") // a new one is as patient as the rest
 }
 
@@ -243,7 +243,7 @@ func TestATranscriptThatWasReplacedIsNotWaitedWith(t *testing.T) {
 	f.add(path, "2026-01-05 a long first line\n")
 	f.sync()
 	f.must(os.WriteFile(path, []byte("2026-01-06 new\n"), 0o600))
-	f.syncWith(indexer.SyncOptions{Patient: true})
+	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.has("sessions/s.jsonl", "User: new")
 }
 
@@ -254,8 +254,8 @@ func TestATranscriptThatGrowsWhileItIsIndexed(t *testing.T) {
 	f.add(path, "2026-01-05 one\n")
 	f.split.during = func([]byte) { f.add(path, "2026-01-05 another\n") }
 	f.sync()
-	if n := f.index.writes("sessions/s.jsonl"); n != 1 || f.x.State().Dirty {
-		t.Errorf("written %d times, state %+v", n, f.x.State())
+	if n := f.index.writes("sessions/s.jsonl"); n != 1 || f.x.SyncState().Dirty {
+		t.Errorf("written %d times, state %+v", n, f.x.SyncState())
 	}
 	f.split.during = nil
 	f.sync()
@@ -285,7 +285,7 @@ func TestATranscriptMayBeLongerThanANote(t *testing.T) {
 
 func TestWhatIsHiddenIsNotCut(t *testing.T) {
 	f := setup(t, func(o *indexer.Options) {
-		o.Hide = func(src []byte) []byte { return bytes.ReplaceAll(src, []byte("hidden"), nil) }
+		o.StripMarkers = func(src []byte) []byte { return bytes.ReplaceAll(src, []byte("hidden"), nil) }
 	})
 	f.write("memory/a.md", "shown\nhidden\nhidden too")
 	f.sync()

@@ -136,7 +136,7 @@ func TestAnEditDuringIndexingIsIndexed(t *testing.T) {
 	}
 	f.sync()
 	f.has("memory/a.md", "newer")
-	if f.x.State().Dirty {
+	if f.x.SyncState().Dirty {
 		t.Error("dirty although everything is indexed")
 	}
 }
@@ -154,13 +154,13 @@ func TestAFileThatNeverSettlesIsLeftForLater(t *testing.T) {
 		}
 	}
 	f.sync()
-	if n != 3 || !f.x.State().Dirty {
-		t.Errorf("indexed %d times, state %+v", n, f.x.State())
+	if n != 3 || !f.x.SyncState().Dirty {
+		t.Errorf("indexed %d times, state %+v", n, f.x.SyncState())
 	}
 	f.split.during = nil
 	f.sync()
 	f.has("memory/a.md", "xxx")
-	if f.x.State().Dirty {
+	if f.x.SyncState().Dirty {
 		t.Error("still dirty")
 	}
 }
@@ -257,7 +257,7 @@ func TestACancelledSyncLeavesWholeFiles(t *testing.T) {
 			t.Errorf("%s has %d chunks", p, len(f.index.files[p].Chunks))
 		}
 	}
-	if s := f.x.State(); !s.Dirty || s.Syncing || s.LastErr == nil {
+	if s := f.x.SyncState(); !s.Dirty || s.Syncing || s.LastErr == nil {
 		t.Errorf("state %+v", s)
 	}
 	f.sync()
@@ -288,12 +288,12 @@ func TestAFailingIndexIsTold(t *testing.T) {
 	if _, err := f.x.Sync(t.Context(), indexer.SyncOptions{}, nil); !errors.Is(err, f.index.fail) {
 		t.Errorf("error %v", err)
 	}
-	if s := f.x.State(); s.LastErr == nil || !s.Dirty || f.count(indexer.SyncFailed, "") != 1 {
+	if s := f.x.SyncState(); s.LastErr == nil || !s.Dirty || f.count(indexer.SyncFailed, "") != 1 {
 		t.Errorf("state %+v", s)
 	}
 	f.index.fail = nil
 	f.sync()
-	if s := f.x.State(); s.LastErr != nil || s.Dirty || s.LastSync.IsZero() {
+	if s := f.x.SyncState(); s.LastErr != nil || s.Dirty || s.LastSync.IsZero() {
 		t.Errorf("state %+v", s)
 	}
 }

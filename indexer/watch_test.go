@@ -24,11 +24,11 @@ func (f *fixture) watching() {
 		if err := <-ended; err != nil {
 			f.Errorf("watch: %v", err)
 		}
-		if s := f.x.State(); s.WatchMode != indexer.ModeOff || s.PendingFiles != 0 {
+		if s := f.x.SyncState(); s.WatchMode != indexer.ModeOff || s.PendingFiles != 0 {
 			f.Errorf("state after the watch: %+v", s)
 		}
 	})
-	f.until("first sync", func() bool { return !f.x.State().LastSync.IsZero() })
+	f.until("first sync", func() bool { return !f.x.SyncState().LastSync.IsZero() })
 }
 
 // shows waits until the index holds a text for a path.
@@ -164,12 +164,12 @@ func TestARemadeWorkspaceIsWatchedAgain(t *testing.T) {
 	f.write("memory/a.md", "a")
 	f.watching()
 	f.must(os.RemoveAll(f.dir))
-	f.until("unavailable", func() bool { return len(f.x.State().Unavailable) == 1 })
+	f.until("unavailable", func() bool { return len(f.x.SyncState().Unavailable) == 1 })
 	f.holds("memory/a.md")
 	f.write("memory/b.md", "b")
 	f.shows("memory/b.md", "b")
 	f.gone("memory/a.md")
-	f.until("available", func() bool { return len(f.x.State().Unavailable) == 0 })
+	f.until("available", func() bool { return len(f.x.SyncState().Unavailable) == 0 })
 	f.write("memory/b.md", "edited")
 	f.shows("memory/b.md", "edited")
 	if f.count(indexer.RootUnavailable, f.dir) != 1 || f.count(indexer.RootAvailable, f.dir) != 1 {

@@ -17,6 +17,7 @@ import (
 )
 
 func TestBackfillEmbedsEqualTextsOnce(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 10 {
 		f.write(fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("same\nonly in %d", i))
@@ -36,6 +37,7 @@ type disabled struct{ *provider }
 func (disabled) Enabled() bool { return false }
 
 func TestBackfillDoesNothingWithoutProvider(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	f.sync()
@@ -47,6 +49,7 @@ func TestBackfillDoesNothingWithoutProvider(t *testing.T) {
 }
 
 func TestBackfillLeavesTextsOfFailingProviderForLater(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 3 {
 		f.write(fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("x%d\ny%d", i, i))
@@ -67,6 +70,7 @@ func TestBackfillLeavesTextsOfFailingProviderForLater(t *testing.T) {
 }
 
 func TestBackfillKeepsWhatProviderGaveBeforeItFailed(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 600 {
@@ -85,6 +89,7 @@ func TestBackfillKeepsWhatProviderGaveBeforeItFailed(t *testing.T) {
 }
 
 func TestBackfillParksRefusedTexts(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.prov.poison = "poison"
 	f.write("memory/a.md", "fine\npoison\nfine too")
@@ -110,6 +115,7 @@ func TestBackfillParksRefusedTexts(t *testing.T) {
 }
 
 func TestBackfillStoresAnswersOfCancelledRun(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one\ntwo")
 	f.sync()
@@ -125,6 +131,7 @@ func TestBackfillStoresAnswersOfCancelledRun(t *testing.T) {
 }
 
 func TestBackfillReturnsErrorOfStore(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one")
 	f.sync()
@@ -136,6 +143,7 @@ func TestBackfillReturnsErrorOfStore(t *testing.T) {
 
 // While one group is being stored, the provider works on the next; no text is asked for twice meanwhile.
 func TestBackfillEmbedsWhileItStores(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 200 {
@@ -162,6 +170,7 @@ func TestBackfillEmbedsWhileItStores(t *testing.T) {
 }
 
 func TestBackfillTellsProgressOfEachRequest(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 1000 {
@@ -184,6 +193,7 @@ func TestBackfillTellsProgressOfEachRequest(t *testing.T) {
 }
 
 func TestBackfillBeginsWithNewestFile(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 3 {
 		f.write(fmt.Sprintf("memory/%d.md", i), fmt.Sprint("note ", i))
@@ -197,6 +207,7 @@ func TestBackfillBeginsWithNewestFile(t *testing.T) {
 }
 
 func TestBackfillOfAnotherModelEmbedsEverything(t *testing.T) {
+	t.Parallel()
 	f := filled(t, 3)
 	f.prov.mu.Lock()
 	f.prov.model = "other"
@@ -263,6 +274,7 @@ func watched(t *testing.T, each time.Duration, write func(f *fixture), body func
 }
 
 func TestBackfillLeavesWordsToSync(t *testing.T) {
+	t.Parallel()
 	watched(t, 3*time.Second, func(f *fixture) {
 		for i := range 500 {
 			f.write(fmt.Sprintf("memory/%03d.md", i), fmt.Sprintf("one %d\ntwo %d", i, i))
@@ -292,6 +304,7 @@ func TestBackfillLeavesWordsToSync(t *testing.T) {
 }
 
 func TestBackfillOfWatchGoesOnWhenProviderRecovers(t *testing.T) {
+	t.Parallel()
 	watched(t, 0, func(f *fixture) { f.prov.set(0, time.Now().Add(time.Minute)) }, func(f *fixture, src *scripted, p *slowly) {
 		f.write("memory/a.md", "edited")
 		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
@@ -310,6 +323,7 @@ func TestBackfillOfWatchGoesOnWhenProviderRecovers(t *testing.T) {
 }
 
 func TestBackfillOfWatchIsTriedAgainAfterErrorOfStore(t *testing.T) {
+	t.Parallel()
 	watched(t, 0, func(f *fixture) { f.index.fail = errors.New("disk full") }, func(f *fixture, src *scripted, p *slowly) {
 		pass(time.Second)
 		if f.unembedded() != 1 {
@@ -327,6 +341,7 @@ func TestBackfillOfWatchIsTriedAgainAfterErrorOfStore(t *testing.T) {
 
 // A store that fails for a while costs no second request for the same texts.
 func TestBackfillPaysOnceWhileStoreFails(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", strings.Repeat("x\n", 3)+"one\ntwo")
 	f.sync()
@@ -344,6 +359,7 @@ func TestBackfillPaysOnceWhileStoreFails(t *testing.T) {
 
 // An index that loses what it stored must not make one run pay for it again and again.
 func TestBackfillPaysOnceIfIndexLosesVectors(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one\ntwo")
 	f.sync()
@@ -362,6 +378,7 @@ func (s silent) Documents(context.Context, []string) ([]embed.Embedding, error) 
 }
 
 func TestBackfillSkipsTextsWithoutAnswer(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one\ntwo")
 	f.sync()
@@ -372,6 +389,7 @@ func TestBackfillSkipsTextsWithoutAnswer(t *testing.T) {
 }
 
 func TestBackfillForgetsRefusedTextsThatAreGone(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.prov.poison = "poison"
 	f.write("memory/a.md", "poison 1\npoison 2")
@@ -388,6 +406,7 @@ func TestBackfillForgetsRefusedTextsThatAreGone(t *testing.T) {
 
 // What a store says when it is interrupted is not what the caller looks for.
 func TestBackfillReturnsErrorOfContext(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one")
 	f.sync()
@@ -416,6 +435,7 @@ func (stuck) PutVectors(ctx context.Context, _ embed.Space, _ map[indexer.Hash][
 }
 
 func TestBackfillThatIsCancelledWaitsBrieflyForStore(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		index, prov := newMemIndex(), newProvider()
 		_, err := index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(200)})
@@ -464,6 +484,7 @@ func (p *flaky) Documents(ctx context.Context, texts []string) ([]embed.Embeddin
 }
 
 func TestBackfillOfWatchIsTriedAgainWhileProviderLooksHealthy(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		index, prov := newMemIndex(), &flaky{provider: newProvider(), fails: true}
 		index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(3)})
@@ -482,6 +503,7 @@ func TestBackfillOfWatchIsTriedAgainWhileProviderLooksHealthy(t *testing.T) {
 
 // A run of another caller that gives up must not take the wake-up that was meant for the watch.
 func TestBackfillWakeIsNotLostToAnotherRun(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		index := newMemIndex()
 		prov := &slowly{provider: newProvider()}
@@ -514,6 +536,7 @@ func TestBackfillWakeIsNotLostToAnotherRun(t *testing.T) {
 }
 
 func TestBackfillOfWatchLogsRefusedTextsOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		index, prov := newMemIndex(), newProvider()

@@ -11,7 +11,8 @@ import (
 
 const second = time.Second
 
-func TestAPathIsDueOnceItHasRested(t *testing.T) {
+func TestDebounceWaitsForRest(t *testing.T) {
+	t.Parallel()
 	d := newDebounce(1500*time.Millisecond, 10*second)
 	t0 := time.Unix(0, 0)
 	d.touch("a", t0)
@@ -27,7 +28,8 @@ func TestAPathIsDueOnceItHasRested(t *testing.T) {
 	}
 }
 
-func TestOnePathDoesNotHoldUpAnother(t *testing.T) {
+func TestDebouncePathsAreIndependent(t *testing.T) {
+	t.Parallel()
 	d := newDebounce(1500*time.Millisecond, 10*second)
 	t0 := time.Unix(0, 0)
 	d.touch("quiet", t0)
@@ -39,7 +41,8 @@ func TestOnePathDoesNotHoldUpAnother(t *testing.T) {
 	}
 }
 
-func TestTooManyPathsAreRefused(t *testing.T) {
+func TestDebounceRefusesTooManyPaths(t *testing.T) {
+	t.Parallel()
 	d := newDebounce(second, 10*second)
 	t0 := time.Unix(0, 0)
 	for i := range maxWaiting {
@@ -58,6 +61,7 @@ func TestTooManyPathsAreRefused(t *testing.T) {
 
 // Hazard B07: whatever happens, a path is handed out after its rest or the longest wait, never before, never twice.
 func TestDebounceKeepsItsTimes(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const rest, most = 1500 * time.Millisecond, 10 * time.Second
 		d := newDebounce(rest, most)

@@ -24,7 +24,8 @@ func queueLimit(t *testing.T) int {
 }
 
 // Hazard B04: when the system's own queue overflows, everything is scanned, since what it dropped is never told.
-func TestAnOverflowOfTheSystemsQueueLeadsToAFullScan(t *testing.T) {
+func TestWatchScansEverythingAfterOverflow(t *testing.T) {
+	t.Parallel()
 	limit, log := queueLimit(t), &logBuffer{}
 	var release func()
 	f := setup(t, func(o *indexer.Options) {

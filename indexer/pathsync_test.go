@@ -17,7 +17,8 @@ import (
 )
 
 // Hazard B01: what changes while the folder is watched reaches the index, without a look at everything.
-func TestAChangeIsIndexedByItsPath(t *testing.T) {
+func TestWatchIndexesChangesByPath(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		want   map[string]string
@@ -36,6 +37,7 @@ func TestAChangeIsIndexedByItsPath(t *testing.T) {
 		"file of another name": {"mv d/deep/two.md .; printf 2 >> two.md", map[string]string{"memory/d/deep/two.md": "", "memory/two.md": "two2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := setup(t, nil)
 			f.write("memory/a.md", "a")
 			f.write("memory/d/one.md", "one")
@@ -56,7 +58,8 @@ func TestAChangeIsIndexedByItsPath(t *testing.T) {
 }
 
 // Hazard B09: edits of this file and of others while a sync of a path runs are indexed after it.
-func TestAnEditWhileAPathIsSyncedIsIndexed(t *testing.T) {
+func TestWatchIndexesEditsDuringSync(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.write("memory/b.md", "b")
@@ -82,11 +85,12 @@ func TestAnEditWhileAPathIsSyncedIsIndexed(t *testing.T) {
 	}
 }
 
-func TestHurryIndexesWhatRests(t *testing.T) {
+func TestIndexPendingIndexesDebouncedPaths(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.Debounce, o.MaxWait = time.Hour, time.Hour })
 	f.write("memory/a.md", "old")
 	if f.x.IndexPending() {
-		t.Error("nobody watches, and yet it hurries")
+		t.Error("nobody watches, and yet changes are pending")
 	}
 	f.watching()
 	before := f.index.lists()
@@ -96,14 +100,15 @@ func TestHurryIndexesWhatRests(t *testing.T) {
 		t.Error("the watch was not told")
 	}
 	f.shows("memory/a.md", "new")
-	// A write may be told of twice, the second time after the path was hurried.
+	// A write may be told of twice, the second time after the path was indexed.
 	f.until("nothing waits", func() bool { return f.x.IndexPending() && !f.x.SyncState().Dirty })
 	if n := f.index.lists() - before; n != 0 {
 		t.Errorf("everything was looked at %d times", n)
 	}
 }
 
-func TestAWatchThatEndsLeavesItsChangesToTheNextSync(t *testing.T) {
+func TestWatchLeavesChangesToNextSync(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.Debounce, o.MaxWait = time.Hour, time.Hour })
 	f.write("memory/a.md", "old")
 	t.Run("watch", func(t *testing.T) {
@@ -171,7 +176,8 @@ func (r *tree) change(t *rapid.T) {
 }
 
 // Whatever changes, a sync of the changed paths leaves the index as a new index of the folder is.
-func TestASyncOfPathsIsAsGoodAsAWholeOne(t *testing.T) {
+func TestSyncPathsEqualsFullSync(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		f := setup(t, nil)
 		defer os.RemoveAll(f.dir)

@@ -45,7 +45,8 @@ func (f *fixture) add(path, text string) {
 	f.must(file.Close())
 }
 
-func TestATranscriptIsIndexedAsWhatIsSaid(t *testing.T) {
+func TestSessionsAreIndexedAsSpoken(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	f.add(filepath.Join(folder, "s1.jsonl"), "2026-01-05 one\nnothing\n2026-01-06 a\vb\x1b c\xff\n\n2026-01-06 torn")
 	f.sync()
@@ -60,7 +61,8 @@ func TestATranscriptIsIndexedAsWhatIsSaid(t *testing.T) {
 	}
 }
 
-func TestOnlyTranscriptsAreTakenFromTheirFolder(t *testing.T) {
+func TestSessionsFolderContributesTranscriptsOnly(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	for _, name := range []string{"a.jsonl", "a.jsonl.torn", "note.md", "x.json", ".hidden.jsonl", "sub/b.jsonl", "d.jsonl/e.jsonl", "linked.jsonl"} {
 		f.add(filepath.Join(folder, name), "2026-01-05 "+name+"\n")
@@ -73,7 +75,8 @@ func TestOnlyTranscriptsAreTakenFromTheirFolder(t *testing.T) {
 	f.skips("sessions/linked.jsonl", "hard link to a file with 2 names")
 }
 
-func TestAFolderOfTranscriptsThatIsMissingIsNoFault(t *testing.T) {
+func TestSessionsFolderMayBeMissing(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	f.write("memory/a.md", "a")
 	if rep := f.sync(); len(rep.Unavailable) > 0 {
@@ -89,7 +92,8 @@ func TestAFolderOfTranscriptsThatIsMissingIsNoFault(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-func TestAWorkspaceIsNotMissedForItsTranscripts(t *testing.T) {
+func TestSessionsDoNotMakeWorkspaceUnavailable(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	for range 2 {
@@ -102,7 +106,8 @@ func TestAWorkspaceIsNotMissedForItsTranscripts(t *testing.T) {
 	f.holds("sessions/s.jsonl")
 }
 
-func TestTranscriptsAreForgottenOnceTheyAreNoSource(t *testing.T) {
+func TestSessionsAreRemovedWithoutSource(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.write("memory/a.md", "a")
@@ -113,7 +118,8 @@ func TestTranscriptsAreForgottenOnceTheyAreNoSource(t *testing.T) {
 }
 
 // A workspace may have a folder named like the place of transcripts; neither stands in for the other.
-func TestAFolderNamedSessionsInTheWorkspaceKeepsItsOwnPaths(t *testing.T) {
+func TestSessionsFolderOfWorkspaceKeepsItsPaths(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.ExtraPaths = []string{"sessions", "."} })
 	transcript := filepath.Join(folder, "s.jsonl")
 	f.add(transcript, "2026-01-05 hello\n")
@@ -136,7 +142,8 @@ func TestAFolderNamedSessionsInTheWorkspaceKeepsItsOwnPaths(t *testing.T) {
 }
 
 // Hazard C05: a path of a transcript leads nowhere but into the folder of this agent.
-func TestATranscriptOfAnotherAgentIsNotOwned(t *testing.T) {
+func TestOwnsRefusesSessionsOfAnotherAgent(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	other := filepath.Join(folder, "..", "..", "other", "sessions", "s.jsonl")
 	f.add(other, "2026-01-05 secret\n")
@@ -179,7 +186,8 @@ func (f *fixture) chunks() int {
 	return 1 + strings.Count(text, "|")
 }
 
-func TestATranscriptIsIndexedAgainAfterFiftyMessages(t *testing.T) {
+func TestSessionsAreIndexedAgainAfterFiftyMessages(t *testing.T) {
+	t.Parallel()
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(49, 0)
 		if f.chunks() != 1 || f.x.SyncState().Dirty {
@@ -200,7 +208,8 @@ func TestATranscriptIsIndexedAgainAfterFiftyMessages(t *testing.T) {
 	})
 }
 
-func TestATranscriptIsIndexedAgainAfterManyBytes(t *testing.T) {
+func TestSessionsAreIndexedAgainAfterManyBytes(t *testing.T) {
+	t.Parallel()
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(1, 99_000)
 		if f.chunks() != 1 {
@@ -213,7 +222,8 @@ func TestATranscriptIsIndexedAgainAfterManyBytes(t *testing.T) {
 	})
 }
 
-func TestOnlyASyncThatIsAskedForTakesEveryMessage(t *testing.T) {
+func TestSessionsAreDeferredUntilSyncIsAskedFor(t *testing.T) {
+	t.Parallel()
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(2, 0)
 		pass(11 * time.Minute) // scans of everything in between
@@ -227,7 +237,8 @@ func TestOnlyASyncThatIsAskedForTakesEveryMessage(t *testing.T) {
 	})
 }
 
-func TestTheFirstSyncTakesEveryMessage(t *testing.T) {
+func TestSessionsAreNotDeferredByFirstSync(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.syncWith(indexer.SyncOptions{DeferSessions: true})
@@ -237,7 +248,8 @@ func TestTheFirstSyncTakesEveryMessage(t *testing.T) {
 	f.holds("sessions/s.jsonl") // a new one is as patient as the rest
 }
 
-func TestATranscriptThatWasReplacedIsNotWaitedWith(t *testing.T) {
+func TestSessionsThatWereReplacedAreNotDeferred(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	path := filepath.Join(folder, "s.jsonl")
 	f.add(path, "2026-01-05 a long first line\n")
@@ -248,7 +260,8 @@ func TestATranscriptThatWasReplacedIsNotWaitedWith(t *testing.T) {
 }
 
 // A transcript to which is written all the time is indexed once a sync, in whole lines.
-func TestATranscriptThatGrowsWhileItIsIndexed(t *testing.T) {
+func TestSessionsThatGrowAreIndexedOnce(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	path := filepath.Join(folder, "s.jsonl")
 	f.add(path, "2026-01-05 one\n")
@@ -262,7 +275,8 @@ func TestATranscriptThatGrowsWhileItIsIndexed(t *testing.T) {
 	f.has("sessions/s.jsonl", "User: one|User: another")
 }
 
-func TestALiveTranscriptIsFoundByTheWatch(t *testing.T) {
+func TestWatchFindsLiveSessions(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.Sessions.DeltaMessages = 2 })
 	f.watching()
 	path := filepath.Join(folder, "live.jsonl")
@@ -275,7 +289,8 @@ func TestALiveTranscriptIsFoundByTheWatch(t *testing.T) {
 	f.gone("sessions/live.jsonl")
 }
 
-func TestATranscriptMayBeLongerThanANote(t *testing.T) {
+func TestSessionsMayBeLargerThanNotes(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.MaxFileBytes = 1000 })
 	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n"+strings.Repeat("x", 5000)+"\n")
 	f.write("memory/a.md", strings.Repeat("x", 5000))
@@ -283,7 +298,8 @@ func TestATranscriptMayBeLongerThanANote(t *testing.T) {
 	f.holds("sessions/s.jsonl")
 }
 
-func TestWhatIsHiddenIsNotCut(t *testing.T) {
+func TestStripMarkersRunsBeforeSplit(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) {
 		o.StripMarkers = func(src []byte) []byte { return bytes.ReplaceAll(src, []byte("hidden"), nil) }
 	})

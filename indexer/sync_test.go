@@ -15,9 +15,10 @@ import (
 	"kioku/indexer"
 )
 
-func TestAnUnchangedFolderIsNotReadAgain(t *testing.T) {
+func TestSyncSkipsUnchangedFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
-	const n = 2000
+	n := rounds(2000, 200)
 	for i := range n {
 		f.write(fmt.Sprintf("memory/%02d/%04d.md", i%50, i), fmt.Sprint("note ", i))
 	}
@@ -34,7 +35,8 @@ func TestAnUnchangedFolderIsNotReadAgain(t *testing.T) {
 	}
 }
 
-func TestAFileWrittenJustBeforeTheLastScanIsReadAgain(t *testing.T) {
+func TestSyncReadsFilesWrittenJustBeforeLastScan(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.advance(-time.Hour)
 	f.write("memory/a.md", "one")
@@ -53,7 +55,8 @@ func TestAFileWrittenJustBeforeTheLastScanIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestVerifyFindsEditsThatHide(t *testing.T) {
+func TestSyncVerifyFindsEditsThatHide(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one")
 	f.sync()
@@ -69,7 +72,8 @@ func TestVerifyFindsEditsThatHide(t *testing.T) {
 }
 
 // Hazard B01: touch and chmod change no content, so nothing is cut, embedded, written or told.
-func TestATouchedFileIsReadOnceAndNotIndexed(t *testing.T) {
+func TestSyncReadsTouchedFilesOnceAndWritesNone(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one")
 	f.sync()
@@ -84,7 +88,8 @@ func TestATouchedFileIsReadOnceAndNotIndexed(t *testing.T) {
 	}
 }
 
-func TestEditsAndDeletionsReachTheIndex(t *testing.T) {
+func TestSyncIndexesEditsAndDeletions(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one\ntwo")
 	f.write("memory/b.md", "bee")
@@ -104,7 +109,8 @@ func TestEditsAndDeletionsReachTheIndex(t *testing.T) {
 }
 
 // Hazard B20: a renamed file costs no embedding, and its old rows go in the transaction that brings the new ones.
-func TestARenameKeepsEmbeddings(t *testing.T) {
+func TestSyncOfRenamedFileKeepsVectors(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 1000 {
@@ -126,7 +132,8 @@ func TestARenameKeepsEmbeddings(t *testing.T) {
 }
 
 // Hazard B09: an edit between reading and commit is indexed too, in the same sync.
-func TestAnEditDuringIndexingIsIndexed(t *testing.T) {
+func TestSyncIndexesEditsDuringSync(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "old")
 	f.split.during = func(src []byte) {
@@ -142,7 +149,8 @@ func TestAnEditDuringIndexingIsIndexed(t *testing.T) {
 }
 
 // Hazard B09: a file that changes each time it is indexed ends the sync all the same, and the state says so.
-func TestAFileThatNeverSettlesIsLeftForLater(t *testing.T) {
+func TestSyncLeavesFilesThatKeepChanging(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "0")
 	f.write("memory/b.md", "bee")
@@ -165,7 +173,8 @@ func TestAFileThatNeverSettlesIsLeftForLater(t *testing.T) {
 	}
 }
 
-func TestFilesAreWrittenInOrderAndInBatches(t *testing.T) {
+func TestSyncWritesInOrderAndInBatches(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 60 {
 		f.write(fmt.Sprintf("memory/%02d.md", i), strings.Repeat(fmt.Sprintf("line of %d\n", i), 20))
@@ -186,7 +195,8 @@ func TestFilesAreWrittenInOrderAndInBatches(t *testing.T) {
 	}
 }
 
-func TestProgressCountsUp(t *testing.T) {
+func TestSyncProgressCountsUp(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 30 {
 		f.write(fmt.Sprintf("memory/%02d.md", i), "x\ny")
@@ -205,7 +215,8 @@ func TestProgressCountsUp(t *testing.T) {
 	}
 }
 
-func TestSyncsRunOneAtATime(t *testing.T) {
+func TestSyncRunsOneAtATime(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	var wg sync.WaitGroup
@@ -234,14 +245,16 @@ func TestSyncsRunOneAtATime(t *testing.T) {
 	}
 }
 
-func TestACancelledSyncLeavesWholeFiles(t *testing.T) {
+func TestSyncCancelledLeavesWholeFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
-	for i := range 600 {
-		f.write(fmt.Sprintf("memory/%03d.md", i), fmt.Sprintf("one %d\ntwo %d", i, i))
+	const n, lines = 250, 5 // three transactions
+	for i := range n {
+		f.write(fmt.Sprintf("memory/%03d.md", i), strings.Repeat(fmt.Sprintln("line of", i), lines))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := f.x.Sync(ctx, indexer.SyncOptions{}, func(p indexer.Progress) {
-		if p.FilesDone >= 300 {
+		if p.FilesDone >= n/3 {
 			cancel()
 		}
 	})
@@ -249,11 +262,11 @@ func TestACancelledSyncLeavesWholeFiles(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	paths, _ := f.index.list()
-	if len(paths) == 0 || len(paths) >= 600 {
+	if len(paths) == 0 || len(paths) >= n {
 		t.Errorf("%d files written", len(paths))
 	}
 	for _, p := range paths {
-		if len(f.index.files[p].Chunks) != 2 {
+		if len(f.index.files[p].Chunks) != lines {
 			t.Errorf("%s has %d chunks", p, len(f.index.files[p].Chunks))
 		}
 	}
@@ -261,12 +274,13 @@ func TestACancelledSyncLeavesWholeFiles(t *testing.T) {
 		t.Errorf("state %+v", s)
 	}
 	f.sync()
-	if paths, _ := f.index.list(); len(paths) != 600 {
+	if paths, _ := f.index.list(); len(paths) != n {
 		t.Errorf("%d files are written by the next sync", len(paths))
 	}
 }
 
-func TestAWaitingSyncCanBeCancelled(t *testing.T) {
+func TestSyncCancelledWhileItWaits(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -281,7 +295,8 @@ func TestAWaitingSyncCanBeCancelled(t *testing.T) {
 	f.must(err)
 }
 
-func TestAFailingIndexIsTold(t *testing.T) {
+func TestSyncReportsErrorOfStore(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	f.index.fail = errors.New("disk full")
@@ -298,7 +313,8 @@ func TestAFailingIndexIsTold(t *testing.T) {
 	}
 }
 
-func TestAFileThatChangesItsSourceIsIndexedAgain(t *testing.T) {
+func TestSyncIndexesFilesOfAnotherSourceAgain(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes"} })
 	f.write("notes/a.md", "x")
 	f.sync()
@@ -313,7 +329,8 @@ func TestAFileThatChangesItsSourceIsIndexedAgain(t *testing.T) {
 	}
 }
 
-func TestFilesOfAnExtraPathThatIsNotConfiguredAnyMoreGo(t *testing.T) {
+func TestSyncRemovesFilesOfFormerExtraPaths(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	if err := os.WriteFile(filepath.Join(out, "a.md"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
@@ -327,7 +344,8 @@ func TestFilesOfAnExtraPathThatIsNotConfiguredAnyMoreGo(t *testing.T) {
 	f.holds("memory/m.md")
 }
 
-func TestEachFileIsAnalysedBeforeItIsWritten(t *testing.T) {
+func TestSyncAnalysesFilesBeforeWriting(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) {
 		o.Analyze = func(file *indexer.File) {
 			for i := range file.Chunks {

@@ -34,7 +34,7 @@ func TestWatchOfWorkspaceMovedAwayAndBack(t *testing.T) {
 	}
 }
 
-// A root that stays away is looked for, and nothing else is done for it.
+// A root that is missing is looked for, and starts no syncs.
 func TestWatchOfMissingRootStartsNoScans(t *testing.T) {
 	t.Parallel()
 	src := newScripted()

@@ -69,7 +69,7 @@ func TestDebounceKeepsItsTimes(t *testing.T) {
 		waits := map[string]span{}
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "ms")) * time.Millisecond)
-			// A caller wakes up when it is told to.
+			// The caller calls takeDue at least as often as wake asks for.
 			for _, p := range d.takeDue(now) {
 				s, ok := waits[p]
 				if !ok {

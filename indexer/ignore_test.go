@@ -32,7 +32,7 @@ func TestPrintableEscapesBadBytes(t *testing.T) {
 	}
 }
 
-// Hazard B19: whatever bytes a name has, what is passed on is UTF-8 on one line, and bad names are not taken for good.
+// Hazard B19: whatever bytes a name has, the result is UTF-8 on one line, and equals the name only if that is good.
 func FuzzPrintable(f *testing.F) {
 	for _, s := range []string{"a.md", "日記.md", "bad\xff", "a\r\n", "\u0085\u2028", "\x1b[31m"} {
 		f.Add(s)

@@ -23,7 +23,7 @@ func queueLimit(t *testing.T) int {
 	return n
 }
 
-// Hazard B04: when the system's own queue overflows, everything is scanned, since what it dropped is never told.
+// Hazard B04: when the system's own queue overflows, everything is scanned, since the dropped events never come.
 func TestWatchScansEverythingAfterOverflow(t *testing.T) {
 	t.Parallel()
 	limit, log := queueLimit(t), &logBuffer{}

@@ -30,7 +30,7 @@ func (l *logBuffer) String() string {
 
 const internal = "internal error while reading it (see the log)"
 
-// explodes is a fixture whose splitter panics on a file that holds "bomb".
+// explodes returns a fixture whose splitter panics on a file that contains "bomb".
 func explodes(t *testing.T) (*fixture, *logBuffer) {
 	log := &logBuffer{}
 	f := setup(t, func(o *indexer.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })

@@ -32,7 +32,7 @@ func TestOwnsReturnsRootAndPath(t *testing.T) {
 	}
 }
 
-// Hazard C02: names alone lead nowhere that the index could not hold.
+// Hazard C02: no name leads to a file that the index cannot contain.
 func TestOwnsRefusesOtherPaths(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()

@@ -100,7 +100,7 @@ func TestIndexPendingIndexesDebouncedPaths(t *testing.T) {
 		t.Error("the watch was not told")
 	}
 	f.shows("memory/a.md", "new")
-	// A write may be told of twice, the second time after the path was indexed.
+	// The system may report a write twice, the second time after the path was indexed.
 	f.until("nothing waits", func() bool { return f.x.IndexPending() && !f.x.SyncState().Dirty })
 	if n := f.index.lists() - before; n != 0 {
 		t.Errorf("everything was looked at %d times", n)

@@ -31,9 +31,9 @@ type fileTask struct {
 	stored *Stored
 	// file is what the index must contain, unless it is unchanged or err is set.
 	file File
-	// readAt is when the file was about to be read; read is true if its content was read.
-	readAt time.Time
-	read   bool
+	// readAt is when the file was about to be read; contentRead is true if its content was read.
+	readAt      time.Time
+	contentRead bool
 	// unchanged is true if the index has this content already.
 	unchanged bool
 	// err is why nothing is known of the file, so that the index keeps what it has; errMoved if it moved.

@@ -36,11 +36,11 @@ func (w *watch) reopenWatcher() {
 	}
 }
 
-// end stops watching and polling.
-func (w *watch) end() {
+// stopWatching stops watching and polling.
+func (w *watch) stopWatching() {
 	w.x.updateState(func(s *SyncState) {
 		w.x.onFolder, w.x.waiting = nil, 0
-		s.Dirty = s.Dirty || len(w.waiting.paths) > 0 || !w.fullAt.IsZero() // nobody will look now
+		s.Dirty = s.Dirty || len(w.waiting.paths) > 0 || !w.fullAt.IsZero() // no watch indexes them now
 	})
 	w.closeWatcher()
 	w.setMode(ModeOff, "")

@@ -17,7 +17,7 @@ import (
 	"kioku/indexer"
 )
 
-// scripted is a watcher that a test sends changes through.
+// scripted is a watcher whose changes a test sends.
 type scripted struct {
 	mu      sync.Mutex
 	dirs    map[string]int
@@ -95,7 +95,7 @@ func logTo(b *strings.Builder) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// pass lets fake time go by.
+// pass advances fake time.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -120,7 +120,7 @@ func TestWatchDebouncesEdits(t *testing.T) {
 	})
 }
 
-// Hazard B07: a file that is saved every half second for an hour is never more than the longest wait behind.
+// Hazard B07: a file that is saved every half second is never more than MaxWait behind.
 func TestWatchIndexesFilesThatKeepChanging(t *testing.T) {
 	t.Parallel()
 	src := newScripted()
@@ -205,7 +205,7 @@ func TestWatchIgnoresOtherFiles(t *testing.T) {
 	})
 }
 
-// Hazard B05: without watches the folder is polled, which is told once, and ends when there are watches again.
+// Hazard B05: without watches the folder is polled, which is logged once and ends when there are watches again.
 func TestWatchPollsWithoutWatches(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]int{"no watcher": 0, "too few watches": 1} {
@@ -245,7 +245,7 @@ func TestWatchReconcilesAndVerifies(t *testing.T) {
 	t.Parallel()
 	src := newScripted()
 	inBubble(t, src, nil, func(f *fixture) {
-		// No event tells of these edits; the second leaves size and time as they were.
+		// These edits cause no event; the second leaves size and time unchanged.
 		f.write("memory/b.md", "one")
 		old := time.Now().Add(-time.Hour)
 		f.must(os.Chtimes(f.path("memory/b.md"), old, old))

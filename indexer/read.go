@@ -41,7 +41,7 @@ func (r *syncRun) readFile(t *fileTask) {
 	}
 	data, info, err := safefile.Read(t.root, t.rel, limitOf(t.source, r.opt.MaxFileBytes))
 	if info != nil {
-		t.info, t.read = info, true
+		t.info, t.contentRead = info, true
 		t.file.ModTime, t.file.Size = info.ModTime(), info.Size()
 	}
 	if err != nil {

@@ -45,7 +45,7 @@ func (r *syncRun) rebuild(ctx context.Context) error {
 func (r *syncRun) splitAgain(ctx context.Context, tasks []*fileTask) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
 		for t := range r.readFiles(ctx, tasks) {
-			if t.read {
+			if t.contentRead {
 				r.rep.Read++
 			}
 			if errors.Is(t.err, errMoved) {

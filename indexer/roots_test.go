@@ -9,7 +9,7 @@ import (
 	"kioku/indexer"
 )
 
-// Hazard B06: a workspace that is gone keeps its rows, is listed, and is told of once.
+// Hazard B06: a workspace that is gone keeps its rows, is listed, and causes one event.
 func TestSyncKeepsFilesOfMissingWorkspace(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)

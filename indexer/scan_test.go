@@ -224,7 +224,7 @@ func TestScanSkipsSpecialFiles(t *testing.T) {
 	f.skips("MEMORY.md", "not a regular file (folder)")
 }
 
-// Hazard C02: no symbolic link is followed, wherever it leads, and each that could have held memories is listed.
+// Hazard C02: no symbolic link is followed, wherever it leads, and each that may contain memories is listed.
 func TestScanListsSymbolicLinks(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()

@@ -34,8 +34,8 @@ func withSessions(t *testing.T, change func(*indexer.Options)) (f *fixture, fold
 	}), folder
 }
 
-// add appends to a file anywhere.
-func (f *fixture) add(path, text string) {
+// appendTo appends to a file anywhere.
+func (f *fixture) appendTo(path, text string) {
 	f.Helper()
 	f.must(os.MkdirAll(filepath.Dir(path), 0o700))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -48,7 +48,7 @@ func (f *fixture) add(path, text string) {
 func TestSessionsAreIndexedAsSpoken(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s1.jsonl"), "2026-01-05 one\nnothing\n2026-01-06 a\vb\x1b c\xff\n\n2026-01-06 torn")
+	f.appendTo(filepath.Join(folder, "s1.jsonl"), "2026-01-05 one\nnothing\n2026-01-06 a\vb\x1b c\xff\n\n2026-01-06 torn")
 	f.sync()
 	file := f.index.files["sessions/s1.jsonl"]
 	var got []string
@@ -65,7 +65,7 @@ func TestSessionsFolderContributesTranscriptsOnly(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
 	for _, name := range []string{"a.jsonl", "a.jsonl.torn", "note.md", "x.json", ".hidden.jsonl", "sub/b.jsonl", "d.jsonl/e.jsonl", "linked.jsonl"} {
-		f.add(filepath.Join(folder, name), "2026-01-05 "+name+"\n")
+		f.appendTo(filepath.Join(folder, name), "2026-01-05 "+name+"\n")
 	}
 	f.must(os.Link(filepath.Join(folder, "linked.jsonl"), filepath.Join(f.dir, "other")))
 	f.must(os.Symlink("a.jsonl", filepath.Join(folder, "link.jsonl")))
@@ -82,7 +82,7 @@ func TestSessionsFolderMayBeMissing(t *testing.T) {
 	if rep := f.sync(); len(rep.Unavailable) > 0 {
 		t.Errorf("unavailable: %q", rep.Unavailable)
 	}
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.sync()
 	f.holds("memory/a.md", "sessions/s.jsonl")
 	f.must(os.RemoveAll(folder))
@@ -95,7 +95,7 @@ func TestSessionsFolderMayBeMissing(t *testing.T) {
 func TestSessionsDoNotMakeWorkspaceUnavailable(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	for range 2 {
 		if rep := f.sync(); len(rep.Unavailable) > 0 {
 			t.Errorf("an empty workspace counts as emptied: %q", rep.Unavailable)
@@ -109,7 +109,7 @@ func TestSessionsDoNotMakeWorkspaceUnavailable(t *testing.T) {
 func TestSessionsAreRemovedWithoutSource(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.write("memory/a.md", "a")
 	f.sync()
 	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
@@ -117,12 +117,12 @@ func TestSessionsAreRemovedWithoutSource(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-// A workspace may have a folder named like the place of transcripts; neither stands in for the other.
+// A workspace may have a folder of its own named "sessions".
 func TestSessionsFolderOfWorkspaceKeepsItsPaths(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.ExtraPaths = []string{"sessions", "."} })
 	transcript := filepath.Join(folder, "s.jsonl")
-	f.add(transcript, "2026-01-05 hello\n")
+	f.appendTo(transcript, "2026-01-05 hello\n")
 	f.write("sessions/s.md", "notes of a session")
 	own := f.path("sessions/s.md")
 	f.watching()
@@ -146,7 +146,7 @@ func TestOwnsRefusesSessionsOfAnotherAgent(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
 	other := filepath.Join(folder, "..", "..", "other", "sessions", "s.jsonl")
-	f.add(other, "2026-01-05 secret\n")
+	f.appendTo(other, "2026-01-05 secret\n")
 	for _, p := range []string{
 		"sessions/../../other/sessions/s.jsonl", "sessions/other/s.jsonl", "sessions", "sessions/", "sessions/.jsonl", "sessions/s.md", "sessions/s.jsonl.torn",
 		"sessions//s.jsonl", "sessions/./s.jsonl", "sessions/a/b.jsonl", filepath.Clean(other), filepath.Join(folder, "s.jsonl"), "sessions/s\x00.jsonl",
@@ -166,14 +166,14 @@ func inSessionBubble(t *testing.T, body func(f *fixture, say func(messages, byte
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "sessions")
 	transcript := filepath.Join(folder, "s.jsonl")
-	(&fixture{T: t}).add(transcript, "2026-01-05 begin\n")
+	(&fixture{T: t}).appendTo(transcript, "2026-01-05 begin\n")
 	src := newScripted()
 	inBubble(t, src, func(o *indexer.Options) {
 		o.Sessions = indexer.Sessions{Folder: folder, Spoken: spoken}
 	}, func(f *fixture) {
 		f.has("sessions/s.jsonl", "User: begin")
 		body(f, func(messages, bytes int) {
-			f.add(transcript, strings.Repeat("2026-01-05 more\n", messages)+strings.Repeat("x", max(bytes-1, 0))+"\n")
+			f.appendTo(transcript, strings.Repeat("2026-01-05 more\n", messages)+strings.Repeat("x", max(bytes-1, 0))+"\n")
 			src.changes <- indexer.Change{Path: transcript}
 			pass(2 * time.Second)
 		})
@@ -240,10 +240,10 @@ func TestSessionsAreDeferredUntilSyncIsAskedFor(t *testing.T) {
 func TestSessionsAreNotDeferredByFirstSync(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.holds("sessions/s.jsonl")
-	f.add(filepath.Join(folder, "t.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "t.jsonl"), "2026-01-05 hello\n")
 	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.holds("sessions/s.jsonl") // a new one is as patient as the rest
 }
@@ -252,20 +252,20 @@ func TestSessionsThatWereReplacedAreNotDeferred(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
 	path := filepath.Join(folder, "s.jsonl")
-	f.add(path, "2026-01-05 a long first line\n")
+	f.appendTo(path, "2026-01-05 a long first line\n")
 	f.sync()
 	f.must(os.WriteFile(path, []byte("2026-01-06 new\n"), 0o600))
 	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.has("sessions/s.jsonl", "User: new")
 }
 
-// A transcript to which is written all the time is indexed once a sync, in whole lines.
+// A transcript that grows all the time is indexed once in each sync, in whole lines.
 func TestSessionsThatGrowAreIndexedOnce(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, nil)
 	path := filepath.Join(folder, "s.jsonl")
-	f.add(path, "2026-01-05 one\n")
-	f.split.during = func([]byte) { f.add(path, "2026-01-05 another\n") }
+	f.appendTo(path, "2026-01-05 one\n")
+	f.split.during = func([]byte) { f.appendTo(path, "2026-01-05 another\n") }
 	f.sync()
 	if n := f.index.writes("sessions/s.jsonl"); n != 1 || f.x.SyncState().Dirty {
 		t.Errorf("written %d times, state %+v", n, f.x.SyncState())
@@ -280,10 +280,10 @@ func TestWatchFindsLiveSessions(t *testing.T) {
 	f, folder := withSessions(t, func(o *indexer.Options) { o.Sessions.DeltaMessages = 2 })
 	f.watching()
 	path := filepath.Join(folder, "live.jsonl")
-	f.add(path, "2026-01-05 one\n2026-01-05 two\n")
+	f.appendTo(path, "2026-01-05 one\n2026-01-05 two\n")
 	f.shows("sessions/live.jsonl", "User: one|User: two")
-	f.add(path, "2026-01-05 three\n")
-	f.add(path, "2026-01-05 four\n")
+	f.appendTo(path, "2026-01-05 three\n")
+	f.appendTo(path, "2026-01-05 four\n")
 	f.shows("sessions/live.jsonl", "User: one|User: two|User: three|User: four")
 	f.must(os.Remove(path))
 	f.gone("sessions/live.jsonl")
@@ -292,7 +292,7 @@ func TestWatchFindsLiveSessions(t *testing.T) {
 func TestSessionsMayBeLargerThanNotes(t *testing.T) {
 	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.MaxFileBytes = 1000 })
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n"+strings.Repeat("x", 5000)+"\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n"+strings.Repeat("x", 5000)+"\n")
 	f.write("memory/a.md", strings.Repeat("x", 5000))
 	f.sync()
 	f.holds("sessions/s.jsonl")

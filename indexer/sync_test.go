@@ -28,7 +28,7 @@ func TestSyncSkipsUnchangedFiles(t *testing.T) {
 	if rep := f.sync(); rep.Read != 0 || rep.Files != 0 || f.split.runs != n {
 		t.Errorf("second sync: %+v, %d files cut", rep, f.split.runs)
 	}
-	// Nor by a new process, which has only what the index holds.
+	// Nor by a new process, which knows only the index.
 	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
 	if rep := f.sync(); rep.Read != 0 || rep.Files != 0 {
 		t.Errorf("sync after a restart: %+v", rep)
@@ -71,7 +71,7 @@ func TestSyncVerifyFindsEditsThatHide(t *testing.T) {
 	f.has("memory/a.md", "two")
 }
 
-// Hazard B01: touch and chmod change no content, so nothing is cut, embedded, written or told.
+// Hazard B01: touch and chmod change no content, so nothing is split, embedded, written or reported.
 func TestSyncReadsTouchedFilesOnceAndWritesNone(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)

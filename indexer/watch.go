@@ -24,7 +24,7 @@ func (x *Indexer) Watch(ctx context.Context) error {
 	}
 	defer x.watching.Store(false)
 	w := newWatch(x)
-	defer w.end()
+	defer w.stopWatching()
 	w.openWatcher()
 	timer := time.NewTimer(0)
 	defer timer.Stop()

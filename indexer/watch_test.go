@@ -31,7 +31,7 @@ func (f *fixture) watching() {
 	f.until("first sync", func() bool { return !f.x.SyncState().LastSync.IsZero() })
 }
 
-// shows waits until the index holds a text for a path.
+// shows waits until the index has a text for a path.
 func (f *fixture) shows(path, text string) {
 	f.Helper()
 	f.until(fmt.Sprintf("%s holds %q", path, text), func() bool {
@@ -165,7 +165,7 @@ func TestWatchFollowsRenamedFolders(t *testing.T) {
 	}
 }
 
-// Hazard B06: a workspace that is removed and made again is watched again, and is told of.
+// Hazard B06: a workspace that is removed and made again is watched again, and causes events.
 func TestWatchOfRemadeWorkspace(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)

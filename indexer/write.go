@@ -24,7 +24,7 @@ func (r *syncRun) indexFiles(ctx context.Context, tasks []*fileTask) (changed []
 			break
 		}
 		if r.mustWrite(t) {
-			err = w.add(ctx, t)
+			err = w.addTask(ctx, t)
 		}
 		if err != nil {
 			break
@@ -49,7 +49,7 @@ func firstErr(errs ...error) error {
 
 // mustWrite reports whether a file that was read must be written, and finishes the task if not.
 func (r *syncRun) mustWrite(t *fileTask) bool {
-	if t.read {
+	if t.contentRead {
 		r.rep.Read++
 	}
 	switch {
@@ -96,8 +96,8 @@ type writeOutcome struct {
 	err   error
 }
 
-// add adds a file to the batch, and starts to write it if it is full or due.
-func (w *batchWriter) add(ctx context.Context, t *fileTask) error {
+// addTask adds a file to the batch, and starts to write it if it is full or due.
+func (w *batchWriter) addTask(ctx context.Context, t *fileTask) error {
 	if len(w.batch) == 0 {
 		w.due = time.Now().Add(batchWait)
 	}

@@ -112,8 +112,9 @@ func (r *syncRun) split(f *File, data []byte) {
 // the others.
 const readAhead = 4
 
-// readFiles reads files on several goroutines and yields them in order. At most a few are in memory at once. After ctx is
-// done it yields only files that it has begun. No goroutine is left when it returns.
+// readFiles reads files on several goroutines and yields them in order. It takes the tasks out of the slice, so that only a
+// few files are in memory at once. After ctx is done it yields only files that it has begun. No goroutine is left when it
+// returns.
 func (r *syncRun) readFiles(ctx context.Context, tasks []*fileTask) iter.Seq[*fileTask] {
 	// The store writes on one processor, which must not wait for readers.
 	readers := max(runtime.GOMAXPROCS(0)-1, 1)
@@ -124,7 +125,8 @@ func (r *syncRun) readFiles(ctx context.Context, tasks []*fileTask) iter.Seq[*fi
 		pool.SetLimit(readers)
 		feeder.Go(func() error {
 			defer close(begun)
-			for _, t := range tasks {
+			for i, t := range tasks {
+				tasks[i] = nil
 				result := make(chan *fileTask, 1)
 				select {
 				case begun <- result:

@@ -132,7 +132,7 @@ func (m model) step(r *rapid.T) (map[string]any, bool) {
 	return rename(at, "/memories/"+to), m.rename(name, to)
 }
 
-func TestNoSequenceOfCommandsLosesTextOrLeavesTheFolder(t *testing.T) {
+func TestCallsLoseNoTextAndStayInTheFolder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		base, err := os.MkdirTemp(t.TempDir(), "")

@@ -31,7 +31,7 @@ func one(t *testing.T, folder, suffix string) string {
 	return found[0]
 }
 
-func TestADamagedFileIsNamedAndKept(t *testing.T) {
+func TestBeginNamesADamagedFile(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{"-0.json", ".spool.jsonl"} {
 		for name, damage := range map[string]func([]byte) []byte{
@@ -65,7 +65,7 @@ func TestADamagedFileIsNamedAndKept(t *testing.T) {
 	}
 }
 
-func TestASpoolWhoseRecordIsGoneIsSetAside(t *testing.T) {
+func TestBeginSetsASpoolWithoutARecordAside(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	l := flush.NewLedger(folder, flush.LedgerOptions{})
@@ -84,7 +84,7 @@ func TestASpoolWhoseRecordIsGoneIsSetAside(t *testing.T) {
 }
 
 // Hazard F06: a folder that cannot be written, or a link in place of a file, is an error that names it.
-func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
+func TestBeginReportsAFolderThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -106,7 +106,7 @@ func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
 }
 
 // Hazard F06: a folder of flushes that is a link to another place is used like any other.
-func TestAFolderMayBeALink(t *testing.T) {
+func TestLedgerFolderMayBeALink(t *testing.T) {
 	t.Parallel()
 	link := filepath.Join(t.TempDir(), "flush")
 	if err := os.Symlink(t.TempDir(), link); err != nil {

@@ -19,7 +19,7 @@ import (
 // errBroken is a failure that costs an attempt.
 var errBroken = errors.New("no space left")
 
-func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
+func TestRunContinuesAFailedFlush(t *testing.T) {
 	t.Parallel()
 	down := 1
 	notes := &store{fail: func(n agent.Note) error {
@@ -47,7 +47,7 @@ func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
+func TestRunGivesUpAfterItsAttemptsUnlessForced(t *testing.T) {
 	t.Parallel()
 	r, model := runner(t, &store{}, save("one"), llmtest.Fail(llm.KindInput), llmtest.Fail(llm.KindAnswer), llmtest.Fail(llm.KindInput),
 		llmtest.Fail(llm.KindInput), llmtest.Say(""))
@@ -73,7 +73,7 @@ func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
 }
 
 // Hazard F06: what the flush has no part in costs no attempt, and anybody can continue it at once.
-func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
+func TestRunCountsNoAttemptForWhatIsAway(t *testing.T) {
 	t.Parallel()
 	var cause error
 	notes := &store{fail: func(agent.Note) error { return cause }}
@@ -102,7 +102,7 @@ func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 }
 
 // Who continues a flush later asks the model about the messages of then.
-func TestAFlushGoesOnWithTheMessagesOfItsSpool(t *testing.T) {
+func TestRunContinuesWithTheMessagesOfTheSpool(t *testing.T) {
 	t.Parallel()
 	r, model := runner(t, &store{}, llmtest.Fail(llm.KindUnavailable), llmtest.Say("NO_REPLY"))
 	first := job()

@@ -43,7 +43,7 @@ func begin(t *testing.T, l *flush.Ledger, session string, cycle int, holder stri
 	return lease
 }
 
-func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
+func TestBeginTwiceResumes(t *testing.T) {
 	t.Parallel()
 	clock, folder := newClock(), filepath.Join(t.TempDir(), "agents", "main", "flush")
 	spool := messages("one\ntwo", "三")
@@ -62,7 +62,7 @@ func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
+func TestReleaseKeepsTheAttempt(t *testing.T) {
 	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: newClock().Now})
 	a := begin(t, l, "s", 0, "a", messages("x"))
@@ -87,7 +87,7 @@ func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
 	}
 }
 
-func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
+func TestBeginIsRefusedWhileALeaseLasts(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Lease: time.Minute, Now: clock.Now})
@@ -113,7 +113,7 @@ func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
 	}
 }
 
-func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
+func TestCommitMakesAFlushDone(t *testing.T) {
 	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
 	lease := begin(t, l, "s", 0, "a", messages("x"))
@@ -136,7 +136,7 @@ func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreUsedUp(t *testing.T) {
+func TestAbortUsesUpAttempts(t *testing.T) {
 	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Attempts: 2})
 	first := begin(t, l, "s", 0, "a", messages("x"))
@@ -165,7 +165,7 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnknown(t *testing.T) {
+func TestLedgerReturnsErrUnknown(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "none")
 	l := flush.NewLedger(folder, flush.LedgerOptions{})
@@ -197,7 +197,7 @@ func TestWhatIsUnknown(t *testing.T) {
 	}
 }
 
-func TestNamesAreTextUpToALength(t *testing.T) {
+func TestBeginRefusesBadNames(t *testing.T) {
 	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
 	for field, c := range map[string]struct {
@@ -226,7 +226,7 @@ func TestNamesAreTextUpToALength(t *testing.T) {
 	}
 }
 
-func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
+func TestBeginTakesAnySessionName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		parent, err := os.MkdirTemp("", "flush")
@@ -255,7 +255,7 @@ func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
 	})
 }
 
-func TestWhatIsKeptIsForTheOwnerAlone(t *testing.T) {
+func TestLedgerFilesAreForTheOwnerOnly(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "flush")
 	begin(t, flush.NewLedger(folder, flush.LedgerOptions{}), "s", 0, "a", messages("x"))
@@ -273,7 +273,7 @@ func TestWhatIsKeptIsForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestManyHoldersAtOnceMakeOneFlush(t *testing.T) {
+func TestBeginOfManyHoldersAtOnce(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	var mu sync.Mutex

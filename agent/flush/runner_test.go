@@ -79,7 +79,7 @@ func job() flush.Job {
 	}
 }
 
-func TestAModelStoresWhatIsWorthKeeping(t *testing.T) {
+func TestRunStoresWhatTheModelSays(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes, save("The launch is in May.", "発売は五月。"), llmtest.Say("NO_REPLY"))
@@ -113,7 +113,7 @@ func TestAModelStoresWhatIsWorthKeeping(t *testing.T) {
 	}
 }
 
-func TestAFlushThatIsDoneIsNotDoneAgain(t *testing.T) {
+func TestRunDoesNothingTwice(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes, save("x"), llmtest.Say("NO_REPLY"))
@@ -124,7 +124,7 @@ func TestAFlushThatIsDoneIsNotDoneAgain(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelSaysToTheUserIsKept(t *testing.T) {
+func TestRunReturnsTheReplyForTheUser(t *testing.T) {
 	t.Parallel()
 	r, _ := runner(t, &store{}, llmtest.Say(" Your backup has failed. \n"))
 	if out := r.Run(t.Context(), job()); out.Reply != "Your backup has failed." || out.Outcome != session.FlushDone {
@@ -132,7 +132,7 @@ func TestWhatTheModelSaysToTheUserIsKept(t *testing.T) {
 	}
 }
 
-func TestCallsThatAreOutOfPlaceAreAnsweredWithAnError(t *testing.T) {
+func TestRunRefusesOtherCalls(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	bad := func(name, input string) llmtest.Step {
@@ -164,7 +164,7 @@ func TestCallsThatAreOutOfPlaceAreAnsweredWithAnError(t *testing.T) {
 	}
 }
 
-func TestALongTermTargetAndOtherNamesOfTheTextMakeADailyNote(t *testing.T) {
+func TestRunMakesDailyNotesOfAnyInput(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, _ := runner(t, notes, llmtest.Call("x", agent.ToolAppend, map[string]string{"content": "x", "target": "long_term", "category": "fact"}), llmtest.Say(""))
@@ -174,7 +174,7 @@ func TestALongTermTargetAndOtherNamesOfTheTextMakeADailyNote(t *testing.T) {
 	}
 }
 
-func TestNotesAndRoundsAreBounded(t *testing.T) {
+func TestRunBoundsNotesAndRounds(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	var steps []llmtest.Step
@@ -193,7 +193,7 @@ func TestNotesAndRoundsAreBounded(t *testing.T) {
 }
 
 // Hazard F06: memory that must not be written ends a flush at once, with the reason.
-func TestReadOnlyMemoryIsAReasonToSkip(t *testing.T) {
+func TestRunSkipsAReadOnlyMemory(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{agent.ErrReadOnly, agent.ErrDenied} {
 		r, model := runner(t, &store{fail: func(agent.Note) error { return cause }}, save("one"), save("one"))
@@ -204,7 +204,7 @@ func TestReadOnlyMemoryIsAReasonToSkip(t *testing.T) {
 	}
 }
 
-func TestAFlushEndsWithItsContext(t *testing.T) {
+func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the user has gone")
@@ -224,7 +224,7 @@ func TestAFlushEndsWithItsContext(t *testing.T) {
 }
 
 // Who cancels again and again uses up no attempts.
-func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
+func TestRunCountsNoAttemptIfItIsCanceled(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes)
@@ -250,7 +250,7 @@ func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
 	}
 }
 
-func TestAFlushThatSomebodyElseHoldsIsSkipped(t *testing.T) {
+func TestRunSkipsAFlushThatSomebodyElseHolds(t *testing.T) {
 	t.Parallel()
 	r, model := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 	begin(t, r.Ledger, "s", 0, "b", nil)
@@ -259,7 +259,7 @@ func TestAFlushThatSomebodyElseHoldsIsSkipped(t *testing.T) {
 	}
 }
 
-func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
+func TestRunStopsIfItLosesTheLease(t *testing.T) {
 	t.Parallel()
 	notes, clock := &store{}, newClock()
 	r, model := runner(t, notes, save("one"))
@@ -280,7 +280,7 @@ func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
 
 // Hazard F06: of many who flush the same cycle at once, also under one name, one is listened to, and each of its notes is
 // stored once.
-func TestManyRunnersAtOnceStoreOneAnswer(t *testing.T) {
+func TestRunOfManyAtOnceStoresOneAnswer(t *testing.T) {
 	t.Parallel()
 	notes, folder := &store{}, t.TempDir()
 	var group sync.WaitGroup
@@ -304,7 +304,7 @@ func TestManyRunnersAtOnceStoreOneAnswer(t *testing.T) {
 	}
 }
 
-func TestAPromptThatIsTooLongIsAskedWithoutItsOldestMessages(t *testing.T) {
+func TestRunLeavesOutTheOldestMessages(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, _ := runner(t, notes)
@@ -331,7 +331,7 @@ func TestAPromptThatIsTooLongIsAskedWithoutItsOldestMessages(t *testing.T) {
 	}
 }
 
-func TestWithoutAModelOrAFolderAFlushComesToNothing(t *testing.T) {
+func TestRunWithoutAModelOrAFolder(t *testing.T) {
 	t.Parallel()
 	r, _ := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 	r.Model = nil
@@ -349,7 +349,7 @@ func TestWithoutAModelOrAFolderAFlushComesToNothing(t *testing.T) {
 	}
 }
 
-func TestADamagedJournalIsNamed(t *testing.T) {
+func TestRunNamesADamagedJournal(t *testing.T) {
 	t.Parallel()
 	for name, journal := range map[string]string{
 		"no JSON": "x\n", "neither": "{}\n", "a result first": `{"result":{"role":"tool"}}` + "\n",
@@ -368,7 +368,7 @@ func TestADamagedJournalIsNamed(t *testing.T) {
 }
 
 // Hazard F06: of two processes that flush as the same holder, the one that is behind in the journal stops, and stores nothing.
-func TestOfTwoProcessesUnderOneNameOneGoesOn(t *testing.T) {
+func TestRunOfTwoProcessesUnderOneName(t *testing.T) {
 	t.Parallel()
 	notes, folder := &store{}, t.TempDir()
 	fast, _ := runner(t, notes)

@@ -63,7 +63,7 @@ func tokensOf(messages []llm.Message) (n int) {
 	return n
 }
 
-func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
+func TestShortenLeavesNoOrphans(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		messages := anyConversation(r)
@@ -91,7 +91,7 @@ func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
 	})
 }
 
-func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
+func TestShortenLeavesOutAboutAQuarter(t *testing.T) {
 	t.Parallel()
 	var messages []llm.Message
 	for i := range 20 {
@@ -107,7 +107,7 @@ func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
 	}
 }
 
-func TestATurnOfManyCallsIsShortenedInItsMiddle(t *testing.T) {
+func TestShortenCutsWithinALongTurn(t *testing.T) {
 	t.Parallel()
 	messages := []llm.Message{{Role: llm.RoleUser, Text: "go on"}}
 	for i := range 8 {

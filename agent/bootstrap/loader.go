@@ -42,9 +42,10 @@ const (
 func (m Mode) Valid() bool { return slices.Contains([]Mode{"", Full, Minimal, None}, m) }
 
 const (
-	defaultMax      = 20_000
-	defaultTotal    = 150_000
-	defaultReserved = 10_000
+	defaultMax   = 20_000
+	defaultTotal = 150_000
+	// memoryChars of all are kept for MEMORY.md, as far as it needs them, though never more than half.
+	memoryChars = 10_000
 	// maxBytes bounds what is read of one file.
 	maxBytes = 2 << 20
 )
@@ -93,9 +94,6 @@ type Options struct {
 	Override string
 	// MaxChars of one file, 0 means 20,000; TotalMaxChars of all, 0 means 150,000.
 	MaxChars, TotalMaxChars int
-	// MemoryChars of TotalMaxChars are kept for MEMORY.md, as far as it needs them, though never more than half; 0 means
-	// 10,000.
-	MemoryChars int
 }
 
 // request is what Load is asked.
@@ -116,7 +114,7 @@ func New(opt Options) *Loader {
 	for _, o := range []struct {
 		value *int
 		usual int
-	}{{&opt.MaxChars, defaultMax}, {&opt.TotalMaxChars, defaultTotal}, {&opt.MemoryChars, defaultReserved}} {
+	}{{&opt.MaxChars, defaultMax}, {&opt.TotalMaxChars, defaultTotal}} {
 		if *o.value <= 0 {
 			*o.value = o.usual
 		}
@@ -217,7 +215,7 @@ func (l *Loader) reserve(files []File) int {
 	if files[at].Reason != "" {
 		return 0
 	}
-	return min(l.opt.MemoryChars, l.opt.TotalMaxChars/2, l.opt.MaxChars, utf8.RuneCountInString(l.seen[at].text))
+	return min(memoryChars, l.opt.TotalMaxChars/2, l.opt.MaxChars, utf8.RuneCountInString(l.seen[at].text))
 }
 
 // without returns why a file is not for this session, or nothing.

@@ -115,7 +115,7 @@ type Conversation struct {
 	// patience is how many tokens the next prompt has to have before a compaction is tried again that has come to nothing.
 	patience int
 	// unfinished are the flushes of this session that were begun and are not done, the earliest first.
-	unfinished []flush.Kept
+	unfinished []flush.Progress
 }
 
 // New returns a conversation that goes on where the session is. Flushes that are unfinished, because of a crash or because

@@ -16,7 +16,7 @@ const lateMark = "+"
 // came between that and the transcript.
 func (c *Conversation) findFlushes() error {
 	id := c.opt.Session.ID()
-	kept, err := c.opt.Sidecar.Kept(func(name string) bool {
+	kept, err := c.opt.Sidecar.Flushes(func(name string) bool {
 		name, _, _ = strings.Cut(name, lateMark)
 		return name == id
 	})
@@ -39,7 +39,7 @@ func (c *Conversation) findFlushes() error {
 }
 
 // unrecorded reports whether the transcript does not know of a flush that has succeeded.
-func (c *Conversation) unrecorded(k flush.Kept) bool {
+func (c *Conversation) unrecorded(k flush.Progress) bool {
 	v := c.opt.Session.View()
 	never := k.Cycle == v.Cycle && v.Flush == nil
 	return len(v.Messages) > 0 && (never || slices.Index(v.IDs, k.Through) >= v.Flushed)
@@ -67,13 +67,13 @@ func (c *Conversation) covered(v session.View) int {
 
 // begun reports whether the flush of this cycle was begun, and is done or goes on later.
 func (c *Conversation) begun(v session.View) bool {
-	return flushed(v) || slices.ContainsFunc(c.unfinished, func(k flush.Kept) bool { return k.Cycle == v.Cycle })
+	return flushed(v) || slices.ContainsFunc(c.unfinished, func(k flush.Progress) bool { return k.Cycle == v.Cycle })
 }
 
 // resume continues the earliest flush that is unfinished and was not given up. There is one try a turn, and none in
 // a heartbeat.
 func (t *turn) resume(ctx context.Context) {
-	at := slices.IndexFunc(t.unfinished, func(k flush.Kept) bool { return k.Left > 0 })
+	at := slices.IndexFunc(t.unfinished, func(k flush.Progress) bool { return k.Left > 0 })
 	if t.resumed || t.heartbeat || at < 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func together(a, b flush.Outcome) flush.Outcome {
 }
 
 // again continues a flush, with the messages of its spool. That it has to wait once more is told to who has asked for it.
-func (t *turn) again(ctx context.Context, k flush.Kept, forced bool) flush.Outcome {
+func (t *turn) again(ctx context.Context, k flush.Progress, forced bool) flush.Outcome {
 	job := t.frame(k.Session, k.Cycle)
 	job.Through, job.Forced = k.Through, forced
 	out := t.attempt(ctx, job)
@@ -118,14 +118,14 @@ func (t *turn) again(ctx context.Context, k flush.Kept, forced bool) flush.Outco
 
 // follow keeps in mind whether a flush that was run is unfinished, and tells where the messages of one are that was given up.
 func (t *turn) follow(job flush.Job, out flush.Outcome) {
-	same := func(k flush.Kept) bool { return k.Session == job.Session && k.Cycle == job.Cycle }
+	same := func(k flush.Progress) bool { return k.Session == job.Session && k.Cycle == job.Cycle }
 	at := slices.IndexFunc(t.unfinished, same)
 	if out.Outcome == session.FlushDone {
 		t.unfinished = slices.DeleteFunc(t.unfinished, same)
 		return
 	}
-	now, there, err := t.opt.Sidecar.Unfinished(job.Session, job.Cycle)
-	known := err == nil && there
+	now, err := t.opt.Sidecar.FlushProgress(job.Session, job.Cycle)
+	known := err == nil && now.Unfinished()
 	switch {
 	case at < 0 && !known:
 		return

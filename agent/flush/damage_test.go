@@ -43,7 +43,7 @@ func TestBeginNamesADamagedFile(t *testing.T) {
 		} {
 			t.Run(name+suffix, func(t *testing.T) {
 				folder := t.TempDir()
-				l := flush.NewLedger(folder, flush.LedgerOptions{})
+				l := flush.NewLedger(folder, flush.Settings{}, nil)
 				begin(t, l, "s", 0, "a", messages("one", "two"))
 				path := one(t, folder, suffix)
 				whole, _ := os.ReadFile(path)
@@ -68,7 +68,7 @@ func TestBeginNamesADamagedFile(t *testing.T) {
 func TestBeginSetsASpoolWithoutARecordAside(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	l := flush.NewLedger(folder, flush.LedgerOptions{})
+	l := flush.NewLedger(folder, flush.Settings{}, nil)
 	begin(t, l, "s", 0, "a", messages("old"))
 	old, _ := os.ReadFile(one(t, folder, ".spool.jsonl"))
 	if err := os.Remove(one(t, folder, "-0.json")); err != nil {
@@ -91,7 +91,7 @@ func TestBeginReportsAFolderThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{file, filepath.Join(file, "flush")} {
-		if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := flush.NewLedger(folder, flush.Settings{}, nil).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestBeginReportsAFolderThatCannotBeWritten(t *testing.T) {
 	if err := os.Symlink(file, filepath.Join(folder, "lock")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), folder) {
+	if _, err := flush.NewLedger(folder, flush.Settings{}, nil).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("a link was followed: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestLedgerFolderMayBeALink(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), link); err != nil {
 		t.Fatal(err)
 	}
-	l := flush.NewLedger(link, flush.LedgerOptions{})
+	l := flush.NewLedger(link, flush.Settings{}, nil)
 	lease := begin(t, l, "s", 0, "a", messages("x"))
 	if err := l.Commit(t.Context(), lease.ID, "a"); err != nil {
 		t.Error(err)

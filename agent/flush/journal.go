@@ -81,7 +81,7 @@ func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error 
 	if err := f.appendLine(lease.ID+journalSuffix, n, append(line, '\n')); err != nil {
 		return err
 	}
-	r.Expires = l.opt.Now().Add(l.opt.Lease)
+	r.Expires = l.now().Add(l.settings.Lease)
 	return f.writeRecord(lease.ID, r)
 }
 

@@ -60,8 +60,8 @@ func TestRunGivesUpAfterItsAttemptsUnlessForced(t *testing.T) {
 	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, flush.ErrExhausted.Error()) || out.Later || len(model.Requests()) != 4 {
 		t.Errorf("%+v", out)
 	}
-	if k, unfinished, err := r.Ledger.Unfinished("s", 0); err != nil || !unfinished || k.Left != 0 {
-		t.Errorf("%+v, %v, %v", k, unfinished, err)
+	if k, err := r.Ledger.Progress("s", 0); err != nil || !k.Unfinished() || k.Left != 0 {
+		t.Errorf("%+v, %v", k, err)
 	}
 	forced := job()
 	forced.Forced = true
@@ -112,7 +112,7 @@ func TestRunContinuesWithTheMessagesOfTheSpool(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Run(t.Context(), first)
-	kept, err := r.Ledger.Kept(func(session string) bool { return session == "s" })
+	kept, err := r.Ledger.List(func(session string) bool { return session == "s" })
 	if err != nil || len(kept) != 1 || kept[0].Through != "m2" || kept[0].Left != 3 || kept[0].Done {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -130,11 +130,11 @@ func TestRunContinuesWithTheMessagesOfTheSpool(t *testing.T) {
 	if _, err := os.Stat(kept[0].Spool); !os.IsNotExist(err) {
 		t.Errorf("the spool of a flush that is done: %v", err)
 	}
-	kept, err = r.Ledger.Kept(func(string) bool { return true })
+	kept, err = r.Ledger.List(func(string) bool { return true })
 	if err != nil || len(kept) != 1 || !kept[0].Done || kept[0].Spool != "" {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	if none, err := r.Ledger.Kept(func(string) bool { return false }); err != nil || len(none) != 0 {
+	if none, err := r.Ledger.List(func(string) bool { return false }); err != nil || len(none) != 0 {
 		t.Errorf("of others: %+v, %v", none, err)
 	}
 }

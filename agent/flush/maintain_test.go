@@ -22,7 +22,7 @@ type kept struct {
 
 func newKept(t *testing.T) kept {
 	k := kept{clock: newClock(), folder: t.TempDir()}
-	k.Ledger = flush.NewLedger(k.folder, flush.LedgerOptions{Now: k.clock.Now})
+	k.Ledger = flush.NewLedger(k.folder, flush.Settings{}, k.clock.Now)
 	return k
 }
 
@@ -123,7 +123,7 @@ func TestNextCycleFollowsAllThatHaveEnded(t *testing.T) {
 	k.commit(t, "s", 10) // those between were never begun
 	begin(t, k.Ledger, "s", 12, "a", nil)
 	want(11)
-	none := flush.NewLedger(filepath.Join(k.folder, "none"), flush.LedgerOptions{})
+	none := flush.NewLedger(filepath.Join(k.folder, "none"), flush.Settings{}, nil)
 	if got, err := none.NextCycle("s"); err != nil || got != 0 {
 		t.Errorf("without a folder: %d, %v", got, err)
 	}

@@ -67,8 +67,7 @@ func save(texts ...string) llmtest.Step {
 func runner(t *testing.T, notes flush.Notes, steps ...llmtest.Step) (*flush.Runner, *llmtest.Script) {
 	model := &llmtest.Script{Tokens: 200_000, Steps: steps}
 	return &flush.Runner{
-		Model: model, Notes: notes, Ledger: flush.NewLedger(filepath.Join(t.TempDir(), "flush"), flush.LedgerOptions{}),
-		Settings: flush.Defaults(), Now: newClock().Now,
+		Model: model, Notes: notes, Ledger: flush.NewLedger(filepath.Join(t.TempDir(), "flush"), flush.Settings{}, newClock().Now),
 	}, model
 }
 
@@ -182,7 +181,7 @@ func TestRunBoundsNotesAndRounds(t *testing.T) {
 		steps = append(steps, save(fmt.Sprint(i, "a"), fmt.Sprint(i, "b")))
 	}
 	r, model := runner(t, notes, steps...)
-	r.Settings.MaxNotes = 3
+	r.Ledger = flush.NewLedger(t.TempDir(), flush.Settings{MaxNotes: 3}, newClock().Now)
 	out := r.Run(t.Context(), job())
 	if diff := cmp.Diff([]string{"0a", "0b", "1a"}, notes.texts()); diff != "" || out.Outcome != session.FlushDone || out.Reply != "" {
 		t.Errorf("%s\n%+v", diff, out)
@@ -263,7 +262,7 @@ func TestRunStopsIfItLosesTheLease(t *testing.T) {
 	t.Parallel()
 	notes, clock := &store{}, newClock()
 	r, model := runner(t, notes, save("one"))
-	r.Ledger = flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: clock.Now})
+	r.Ledger = flush.NewLedger(t.TempDir(), flush.Settings{}, clock.Now)
 	model.Steps[0].Check = func(llm.Request) error {
 		clock.now = clock.now.Add(time.Hour)
 		_, err := r.Ledger.Begin(t.Context(), "s", 0, "b", nil)
@@ -286,7 +285,7 @@ func TestRunOfManyAtOnceStoresOneAnswer(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 6 {
 		group.Go(func() {
-			r := &flush.Runner{Model: dyingModel{name: fmt.Sprint(i)}, Notes: notes, Ledger: flush.NewLedger(folder, flush.LedgerOptions{})}
+			r := &flush.Runner{Model: dyingModel{name: fmt.Sprint(i)}, Notes: notes, Ledger: flush.NewLedger(folder, flush.Settings{}, nil)}
 			j := job()
 			j.Messages, j.Holder = nil, fmt.Sprint("holder ", i%2)
 			if out := r.Run(t.Context(), j); out.Outcome == session.FlushFailed {
@@ -299,7 +298,7 @@ func TestRunOfManyAtOnceStoresOneAnswer(t *testing.T) {
 	if len(texts) != 3 || texts[0][:1] != texts[1][:1] || texts[0][2:]+texts[1][2:]+texts[2][2:] != "onetwothree" {
 		t.Errorf("%v", texts)
 	}
-	if got, err := flush.NewLedger(folder, flush.LedgerOptions{}).Progress("s", 0); err != nil || !got.Done {
+	if got, err := flush.NewLedger(folder, flush.Settings{}, nil).Progress("s", 0); err != nil || !got.Done {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -343,7 +342,7 @@ func TestRunWithoutAModelOrAFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.Ledger = flush.NewLedger(file, flush.LedgerOptions{})
+	r.Ledger = flush.NewLedger(file, flush.Settings{}, nil)
 	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, file) || len(model.Requests()) != 0 {
 		t.Errorf("%+v", out)
 	}
@@ -356,7 +355,7 @@ func TestRunNamesADamagedJournal(t *testing.T) {
 	} {
 		r, _ := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 		folder := t.TempDir()
-		r.Ledger = flush.NewLedger(folder, flush.LedgerOptions{})
+		r.Ledger = flush.NewLedger(folder, flush.Settings{}, nil)
 		lease := begin(t, r.Ledger, "s", 0, "a", nil)
 		if err := os.WriteFile(filepath.Join(folder, lease.ID+".journal.jsonl"), []byte(journal), 0o600); err != nil {
 			t.Fatal(err)
@@ -373,7 +372,7 @@ func TestRunOfTwoProcessesUnderOneName(t *testing.T) {
 	notes, folder := &store{}, t.TempDir()
 	fast, _ := runner(t, notes)
 	slow, _ := runner(t, notes)
-	fast.Ledger, slow.Ledger = flush.NewLedger(folder, flush.LedgerOptions{}), flush.NewLedger(folder, flush.LedgerOptions{})
+	fast.Ledger, slow.Ledger = flush.NewLedger(folder, flush.Settings{}, nil), flush.NewLedger(folder, flush.Settings{}, nil)
 	ahead, stopped, done := make(chan struct{}), make(chan struct{}), make(chan flush.Outcome, 1)
 	last := llmtest.Say("NO_REPLY")
 	last.Check = func(llm.Request) error { close(ahead); <-stopped; return nil }

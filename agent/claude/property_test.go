@@ -159,6 +159,8 @@ func TestCallsLoseNoTextAndStayInTheFolder(t *testing.T) {
 				delete(texts, text)
 			}
 		}
+		// The file of a day only grows.
+		maps.DeleteFunc(texts, func(text string, _ bool) bool { return strings.HasPrefix(m.files[day], text) })
 		if len(texts) > 0 {
 			r.Fatalf("texts that are nowhere any more: %q", slices.Collect(maps.Keys(texts)))
 		}

@@ -105,10 +105,7 @@ func (f *folder) appendLine(name string, n int, line []byte) error {
 			return err
 		}
 	}
-	if _, err := file.Write(line); err != nil {
-		return errors.Join(err, file.Truncate(int64(len(whole))))
-	}
-	if err := file.Sync(); err != nil {
+	if err := atomicfile.Append(file, int64(len(whole)), line); err != nil {
 		return err
 	}
 	if n == 0 {

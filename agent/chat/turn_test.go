@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,15 +86,16 @@ func TestTurnOffersNoToolsAfterTheLastRound(t *testing.T) {
 	call := llmtest.Call("1", "memory_search", map[string]any{"query": "green tea"})
 	stubborn := llmtest.Say("It is green.")
 	stubborn.Response.Message.ToolCalls = call.Response.Message.ToolCalls
-	model := script(call, call, stubborn)
+	const rounds = 25
+	model := script(append(slices.Repeat([]llmtest.Step{call}, rounds), stubborn)...)
 	w := newWorld(t, model)
-	c := w.start("s", func(o *chat.Options) { o.MaxRounds = 2 })
+	c := w.start("s")
 	var l log
 	reply := w.say(c, "which tea?", l.each)
-	if reply.Text != "It is green." || reply.Rounds != 2 || !l.has("limit") {
+	if reply.Text != "It is green." || reply.Rounds != rounds || !l.has("limit") {
 		t.Errorf("reply %+v, events %q", reply, l.lines)
 	}
-	last := model.Requests()[2]
+	last := model.Requests()[rounds]
 	if len(last.Tools) > 0 {
 		t.Errorf("tools %v", last.Tools)
 	}

@@ -179,7 +179,7 @@ func (s *Session) fill(e *Entry) {
 		m.Text = s.opt.Strip(m.Text)
 	}
 	e.Message = &m
-	e.Tokens = MessageTokens(s.opt.Count, m)
+	e.Tokens = messageTokens(s.opt.Count, m)
 }
 
 // write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; if

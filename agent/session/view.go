@@ -70,6 +70,10 @@ func MessageTokens(count func(text string) int, m llm.Message) int {
 	if count == nil {
 		count = llm.EstimateTokens
 	}
+	return messageTokens(count, m)
+}
+
+func messageTokens(count func(string) int, m llm.Message) int {
 	n := messageOverhead + len(m.Images)*imageTokens
 	if m.Text != "" {
 		n += count(m.Text)

@@ -16,7 +16,7 @@ import (
 
 // Options of a session. The zero value is useful.
 type Options struct {
-	// Count counts the tokens of a text. nil means an estimate: one for four characters of ASCII, one for any other.
+	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
 	// Strip takes out of the text of a user or an assistant what was not said but put beside it, such as recalled memories.
 	// nil leaves texts as they are.

@@ -18,6 +18,7 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 	"kioku/internal/safefile"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -46,15 +47,15 @@ const (
 // The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
 // a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index. The
 // source of a note stands in the same comment, which no search finds or shows; it does not make another note of a text.
-// Append returns a *search.InputError for a note that is blank, too long or no valid text, ErrReadOnly where the memory was
-// opened so, ErrNotWritable where this user may not write to the workspace, and ErrUnavailable where it is gone or full.
+// Append returns a *search.InputError for a note that is blank, too long or no valid text, memory.ErrReadOnly where the memory was
+// opened so, memory.ErrNotWritable where this user may not write to the workspace, and memory.ErrUnavailable where it is gone or full.
 func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
 	if err := m.enter(); err != nil {
 		return Appended{}, err
 	}
 	defer m.leave()
 	if m.opt.ReadOnly && !m.opt.Appends {
-		return Appended{}, ErrReadOnly
+		return Appended{}, memory.ErrReadOnly
 	}
 	note, err := checkNote(note)
 	if err != nil {
@@ -76,7 +77,7 @@ func (m *Memory) write(ctx context.Context, note Note) (Appended, error) {
 	defer m.appending.Unlock()
 	root, err := os.OpenRoot(m.workspace)
 	if err != nil {
-		return Appended{}, fmt.Errorf("%w: %w; the note was not written", ErrUnavailable, err)
+		return Appended{}, fmt.Errorf("%w: %w; the note was not written", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
 	now := m.opt.Now().In(m.opt.Location)
@@ -169,9 +170,9 @@ func unwritten(name string, err error) error {
 	kind := error(nil)
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		kind = ErrNotWritable
+		kind = memory.ErrNotWritable
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EIO):
-		kind = ErrUnavailable
+		kind = memory.ErrUnavailable
 	}
 	if kind == nil {
 		return fmt.Errorf("append to %s: %w", name, err)
@@ -188,13 +189,13 @@ func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, e
 			return f, err
 		}
 	}
-	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", ErrUnavailable)
+	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", memory.ErrUnavailable)
 }
 
 // lockNamed opens and locks a file. Where that has no name any more when it is locked, named is false and there is no file.
 func lockNamed(ctx context.Context, root *os.Root, name string) (f *os.File, named bool, err error) {
 	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", ErrUnavailable)
+		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", memory.ErrUnavailable)
 	}
 	f, err = root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
 	if err != nil {

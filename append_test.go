@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -288,7 +289,7 @@ func TestANoteBesideTheOwnerOfTheIndexIsFoundByTheOwner(t *testing.T) {
 	if again := note(t, beside, Note{Text: "The windmill was painted green."}); !again.Deduplicated {
 		t.Errorf("written twice: %+v", again)
 	}
-	if _, err := beside.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, ErrReadOnly) {
+	if _, err := beside.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, memory.ErrReadOnly) {
 		t.Errorf("it may sync: %v", err)
 	}
 	if _, err := owner.Sync(t.Context(), SyncOptions{}, nil); err != nil {
@@ -315,7 +316,7 @@ func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(ws, "MEMORY.md"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := m.Append(t.Context(), Note{Text: "two", Target: TargetLongTerm}); !errors.Is(err, ErrUnavailable) {
+	if a, err := m.Append(t.Context(), Note{Text: "two", Target: TargetLongTerm}); !errors.Is(err, memory.ErrUnavailable) {
 		t.Errorf("a pipe in the way: %+v, %v", a, err)
 	}
 }
@@ -329,7 +330,7 @@ func TestAppendSaysThatTheWorkspaceIsGone(t *testing.T) {
 	if err := os.Remove(ws); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Append(t.Context(), Note{Text: "one"}); !errors.Is(err, ErrUnavailable) {
+	if _, err := m.Append(t.Context(), Note{Text: "one"}); !errors.Is(err, memory.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 }

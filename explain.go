@@ -2,12 +2,12 @@ package kioku
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -35,19 +35,15 @@ func (m *Memory) Explain(ctx context.Context, q search.Query, path string, line 
 
 // absent says why the index has no chunk at a line of a file; outcome is empty where it has one.
 func (m *Memory) absent(ctx context.Context, path string, line int) (outcome, text string, err error) {
-	var reason string
-	var chunks int
-	err = m.store.db.readers.QueryRowContext(ctx, `SELECT error, (SELECT count(*) FROM chunks
-			WHERE file = files.id AND start_line <= ?2 AND end_line >= ?2) FROM files WHERE path = ?1`, path, line).
-		Scan(&reason, &chunks)
+	l, err := m.store.Locate(ctx, path, line)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return search.NotIndexed, m.unknown(path), nil
 	case err != nil:
-		return "", "", fmt.Errorf("look up %s: %w", path, err)
-	case reason != "":
-		return search.Skipped, fmt.Sprintf("%s is skipped: %s.", path, reason), nil
-	case chunks == 0:
+		return "", "", err
+	case !l.Known:
+		return search.NotIndexed, m.unknown(path), nil
+	case l.Skipped != "":
+		return search.Skipped, fmt.Sprintf("%s is skipped: %s.", path, l.Skipped), nil
+	case !l.Chunk:
 		return search.NotIndexed, m.noChunk(path, line), nil
 	}
 	return "", "", nil
@@ -72,26 +68,23 @@ func (m *Memory) noChunk(path string, line int) string {
 // filtered names the part of a filter that leaves out the chunk at a line of a file. It returns the text it is given
 // where that is none of sources and days.
 func (m *Memory) filtered(ctx context.Context, f search.Filter, path string, line int, text string) (string, error) {
-	var source, date string
-	err := m.store.db.readers.QueryRowContext(ctx, `SELECT f.source, c.date FROM chunks c JOIN files f ON f.id = c.file
-			WHERE f.path = ?1 AND c.start_line <= ?2 AND c.end_line >= ?2 ORDER BY c.start_line LIMIT 1`, path, line).
-		Scan(&source, &date)
-	if errors.Is(err, sql.ErrNoRows) || !strings.HasPrefix(path, f.PathPrefix) {
-		return text, nil
-	}
+	l, err := m.store.Locate(ctx, path, line)
 	if err != nil {
-		return "", fmt.Errorf("look up %s: %w", path, err)
+		return "", err
+	}
+	if !l.Chunk || !strings.HasPrefix(path, f.PathPrefix) {
+		return text, nil
 	}
 	reason := ""
 	switch {
-	case len(f.Sources) > 0 && !slices.Contains(f.Sources, source):
-		reason = fmt.Sprintf("its source is %s, and only %s was asked for", source, strings.Join(f.Sources, ", "))
-	case (f.Since != "" || f.Until != "") && date == "":
+	case len(f.Sources) > 0 && !slices.Contains(f.Sources, l.Source):
+		reason = fmt.Sprintf("its source is %s, and only %s was asked for", l.Source, strings.Join(f.Sources, ", "))
+	case (f.Since != "" || f.Until != "") && l.Date == "":
 		reason = "it has no date, and since and until leave such notes out"
-	case f.Since != "" && date < f.Since:
-		reason = fmt.Sprintf("it is dated %s, before since %s", date, f.Since)
-	case f.Until != "" && date > f.Until:
-		reason = fmt.Sprintf("it is dated %s, after until %s", date, f.Until)
+	case f.Since != "" && l.Date < f.Since:
+		reason = fmt.Sprintf("it is dated %s, before since %s", l.Date, f.Since)
+	case f.Until != "" && l.Date > f.Until:
+		reason = fmt.Sprintf("it is dated %s, after until %s", l.Date, f.Until)
 	default:
 		return text, nil
 	}
@@ -100,7 +93,7 @@ func (m *Memory) filtered(ctx context.Context, f search.Filter, path string, lin
 
 // unknown says why the index does not know a file.
 func (m *Memory) unknown(path string) string {
-	if _, err := m.readFile(path); errors.Is(err, ErrNotFound) {
+	if _, err := m.readFile(path); errors.Is(err, memory.ErrNotFound) {
 		return path + " is no file of this memory."
 	}
 	return path + " is not indexed yet; it will be with the next sync."

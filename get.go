@@ -11,6 +11,7 @@ import (
 	"kioku/chunker"
 	"kioku/internal/safefile"
 	"kioku/internal/text"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are
 // brought into it; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
-// *search.InputError for a path that could never name a memory file, and ErrNotFound for one that is missing or lies outside
+// *search.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
 // of the memory.
 func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) {
 	if err := m.enter(); err != nil {
@@ -63,7 +64,7 @@ func checkPath(path string) error {
 // isControl reports whether r is a control character.
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
-// readFile reads a memory file as text. Whatever stands in the way of reading it, the caller learns only ErrNotFound,
+// readFile reads a memory file as text. Whatever stands in the way of reading it, the caller learns only memory.ErrNotFound,
 // so that nobody can probe for files outside of the memory.
 func (m *Memory) readFile(path string) (string, error) {
 	dir, rel, ok := m.indexer.Owns(path)
@@ -98,7 +99,7 @@ func (m *Memory) readFile(path string) (string, error) {
 
 // notFound tells what to do, and the same for every reason.
 func notFound(path string) error {
-	return fmt.Errorf("%w: %q; use a path from a search result", ErrNotFound, path)
+	return fmt.Errorf("%w: %q; use a path from a search result", memory.ErrNotFound, path)
 }
 
 // excerpt cuts the lines asked for out of a text.

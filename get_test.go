@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -91,7 +92,7 @@ func TestGetRefusesHostilePaths(t *testing.T) {
 	for _, path := range hostile(filepath.Join(parent, "outside.md")) {
 		ex, err := m.Get(t.Context(), GetRequest{Path: path})
 		var input *search.InputError
-		if !errors.As(err, &input) && !errors.Is(err, ErrNotFound) || ex.Text != "" {
+		if !errors.As(err, &input) && !errors.Is(err, memory.ErrNotFound) || ex.Text != "" {
 			t.Errorf("%.40q: %q, %v", path, ex.Text, err)
 		}
 	}
@@ -147,7 +148,7 @@ func TestGetFollowsNoSymbolicLink(t *testing.T) {
 	}
 	m := synced(t, Options{Workspace: ws})
 	for _, p := range []string{"memory/file.md", "memory/dir/secret.md", "memory/chain.md", "memory/loop.md", "memory/up/outside/secret.md", "memory/inside.md"} {
-		if ex, err := m.Get(t.Context(), GetRequest{Path: p}); !errors.Is(err, ErrNotFound) {
+		if ex, err := m.Get(t.Context(), GetRequest{Path: p}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("%s: %q, %v", p, ex.Text, err)
 		}
 	}
@@ -205,7 +206,7 @@ func TestGetRefusesHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := synced(t, Options{Workspace: filepath.Join(parent, "ws")})
-	if ex, err := m.Get(t.Context(), GetRequest{Path: "USER.md"}); !errors.Is(err, ErrNotFound) {
+	if ex, err := m.Get(t.Context(), GetRequest{Path: "USER.md"}); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("%q, %v", ex.Text, err)
 	}
 	if got := find(t, m, "secret"); len(got) != 0 {
@@ -224,7 +225,7 @@ func TestGetReadsExtraPathsByTheNameOfTheirHits(t *testing.T) {
 	if ex, err := m.Get(t.Context(), GetRequest{Path: paths[0]}); err != nil || !strings.Contains(ex.Text, "windmill") {
 		t.Errorf("%s: %q, %v", paths[0], ex.Text, err)
 	}
-	if _, err := m.Get(t.Context(), GetRequest{Path: strings.TrimSuffix(paths[0], "md") + "txt"}); !errors.Is(err, ErrNotFound) {
+	if _, err := m.Get(t.Context(), GetRequest{Path: strings.TrimSuffix(paths[0], "md") + "txt"}); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("a text file is read: %v", err)
 	}
 }

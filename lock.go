@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"kioku/memory"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,7 @@ func lockFile(path string) (*os.File, error) {
 	if err := filelock.TryLock(f); err != nil {
 		defer f.Close()
 		if errors.Is(err, filelock.ErrHeld) {
-			return nil, fmt.Errorf("%w: %s holds %s", ErrLocked, lockHolder(f), path)
+			return nil, fmt.Errorf("%w: %s holds %s", memory.ErrLocked, lockHolder(f), path)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

@@ -16,28 +16,10 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
-	"kioku/vector"
-)
-
-// Errors of this package; test for them with errors.Is.
-var (
-	// ErrLocked: another process owns the index; the message names it.
-	ErrLocked = errors.New("index is in use")
-	// ErrNewerSchema: a newer Kioku wrote the index.
-	ErrNewerSchema = errors.New("index was written by a newer kioku")
-	// ErrForeignFile: the file at the index's place is a database of another program.
-	ErrForeignFile = errors.New("not a kioku index")
-	// ErrNotFound: no such memory file, or none that may be read; which of the two is not told.
-	ErrNotFound = errors.New("no such memory file")
-	// ErrReadOnly: the memory was opened without the right to write.
-	ErrReadOnly = errors.New("memory is open read-only")
-	// ErrNotWritable: this user may not write to the workspace, or nobody may.
-	ErrNotWritable = errors.New("the workspace cannot be written by this user; see to its permissions")
-	// ErrUnavailable: the workspace, or the file in it that is to be written, cannot be used now.
-	ErrUnavailable = errors.New("workspace is unavailable")
-	// ErrClosed: the memory was closed.
-	ErrClosed = errors.New("memory is closed")
+	"kioku/store"
+	"kioku/store/vector"
 )
 
 // Options says which memory to open and how.
@@ -154,8 +136,9 @@ type Memory struct {
 	workspace string
 	log       *slog.Logger
 	lock      *os.File // nil when read-only
-	store     *store
+	store     *store.Store
 	indexer   *indexer.Indexer
+	backfill  *indexer.Backfill
 	searcher  atomic.Pointer[search.Searcher]
 	events    events
 	appending sync.Mutex // held while a note is written
@@ -214,9 +197,10 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	ix := opt.Index
-	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.analyze
+	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.Analyze
 	ix.Hide = hideMarks
-	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
+	m.indexer = indexer.New(splitter, m.store, ix)
+	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
 	m.Configure(opt.Search)
 	return m, nil
 }
@@ -227,20 +211,8 @@ func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) 
 	if err := CheckAgent(agent); err != nil {
 		return "", err
 	}
-	path := indexPath(state, agent)
-	if fileSize(path) == 0 {
-		return "", nil
-	}
-	db, err := openDatabase(ctx, path, true, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return "", fmt.Errorf("open index %s: %w", path, err)
-	}
-	m, err := readMeta(ctx, db.readers)
-	return m.workspace, errors.Join(err, db.close())
+	return store.WorkspaceOf(ctx, store.Path(state, agent))
 }
-
-// indexPath is where an agent's index lies under a state folder.
-func indexPath(state, agent string) string { return filepath.Join(state, "memory", agent+".sqlite") }
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
@@ -294,9 +266,9 @@ func resolveWorkspace(dir string) (string, error) {
 	return real, nil
 }
 
-// openStore takes the lock and opens the index. One that is damaged is set aside, and a new one opened in its place.
+// openStore takes the lock and opens the index.
 func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
-	path := indexPath(m.opt.State, m.opt.Agent)
+	path := store.Path(m.opt.State, m.opt.Agent)
 	if !m.opt.ReadOnly {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make state folder: %w", err)
@@ -304,50 +276,13 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 		if m.lock, err = lockFile(strings.TrimSuffix(path, ".sqlite") + ".lock"); err != nil {
 			return err
 		}
-		defer func() {
-			if err != nil {
-				m.lock.Close()
-			}
-		}()
-		aside, err := setCondemnedAside(path)
-		if err != nil {
-			return err
-		}
-		if aside != "" {
-			m.log.Warn("index was damaged; it is set aside and made anew", "path", path, "aside", aside)
-		}
 	}
-	err = m.openIndex(ctx, path, chunking)
-	if isDamage(err) && !m.opt.ReadOnly {
-		aside, asideErr := setAside(path)
-		if asideErr != nil {
-			return fmt.Errorf("set damaged index aside: %w", errors.Join(err, asideErr))
-		}
-		m.log.Warn("index was damaged; it is set aside and made anew", "path", path, "aside", aside, "err", err)
-		err = m.openIndex(ctx, path, chunking)
+	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.ReadOnly,
+		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log})
+	if err != nil && m.lock != nil {
+		err = errors.Join(err, m.lock.Close())
 	}
-	if err != nil {
-		return fmt.Errorf("open index %s: %w", path, err)
-	}
-	return nil
-}
-
-// openIndex opens the database and makes it this workspace's.
-func (m *Memory) openIndex(ctx context.Context, path, chunking string) error {
-	db, err := openDatabase(ctx, path, m.opt.ReadOnly, m.log)
-	if err != nil {
-		return err
-	}
-	m.store = newStore(db, chunking, m.opt.CacheEntries, m.opt.Vectors, m.opt.Now, m.log)
-	if m.opt.ReadOnly {
-		err = m.store.readable(ctx, m.workspace)
-	} else {
-		err = m.store.adopt(ctx, m.workspace)
-	}
-	if err != nil {
-		return errors.Join(err, db.close())
-	}
-	return nil
+	return err
 }
 
 // Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs.
@@ -364,12 +299,12 @@ func (m *Memory) Agent() string { return m.opt.Agent }
 // Workspace returns the folder, absolute and with symbolic links resolved.
 func (m *Memory) Workspace() string { return m.workspace }
 
-// enter begins a call; it returns ErrClosed once Close has begun.
+// enter begins a call; it returns memory.ErrClosed once Close has begun.
 func (m *Memory) enter() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return ErrClosed
+		return memory.ErrClosed
 	}
 	m.calls.Add(1)
 	return nil
@@ -393,7 +328,7 @@ func (m *Memory) untilClose(ctx context.Context) (context.Context, context.Cance
 
 // notify passes on an event of the indexer.
 func (m *Memory) notify(ev indexer.Event) {
-	m.events.publish(Event{Event: ev, Generation: m.store.generation.Load()})
+	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
 }
 
 // Subscribe returns the events from now on until ctx is done or the memory is closed; then the channel is closed. A
@@ -412,9 +347,8 @@ func (m *Memory) Close() error {
 	m.mu.Unlock()
 	m.calls.Wait()
 	m.events.close()
-	m.store.held.drop()
 	if m.lock == nil {
-		return m.store.db.close()
+		return m.store.Close()
 	}
-	return errors.Join(m.store.db.close(), m.lock.Close())
+	return errors.Join(m.store.Close(), m.lock.Close())
 }

@@ -12,7 +12,9 @@ import (
 
 	"kioku/chunker"
 	"kioku/embed"
+	"kioku/internal/testkit"
 	"kioku/search"
+	"kioku/store"
 )
 
 // notes is a small memory in three languages.
@@ -22,6 +24,17 @@ var notes = map[string]string{
 	"memory/2026-01-05.md": "# 2026-01-05\n\n## 09:10 - travel\n\nThe ferry to the island was late again.\n",
 	"memory/2026-01-06.md": "# 2026-01-06\n\n## 会議\n\n灯台の塗装は来週の火曜日に決まった。\n",
 	"memory/2026-01-07.md": "# 2026-01-07\n\n## 备忘\n\n码头的租约到三月底为止。\n",
+}
+
+// checkIndex fails the test unless the index is intact, and returns its totals.
+func checkIndex(t *testing.T, m *Memory) store.Stats {
+	t.Helper()
+	stats, err := m.store.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.CheckIndex(t, store.Path(m.opt.State, m.opt.Agent))
+	return stats
 }
 
 func TestSearchFindsNotesInThreeLanguages(t *testing.T) {
@@ -137,10 +150,10 @@ func TestHybridSearchThroughAnOpenAICompatibleServer(t *testing.T) {
 		t.Errorf("an edit embeds %d texts: %+v, %v", fake.texts.Load()-before, r, err)
 	}
 	before = fake.texts.Load()
-	if r, err = m.Rebuild(t.Context(), nil); err != nil || fake.texts.Load() != before || r.Cached == 0 {
+	if r, err = m.Rebuild(t.Context(), nil); err != nil || fake.texts.Load() != before || r.Known == 0 {
 		t.Errorf("a rebuild pays again for %d texts: %+v, %v", fake.texts.Load()-before, r, err)
 	}
-	checkSound(t, m.store)
+	checkIndex(t, m)
 }
 
 // Hazard D10: a provider that is down degrades searches to keywords and says so; when it is back, what is missing is
@@ -193,8 +206,8 @@ func TestAChangeOfModelOrChunkingRebuildsTheIndex(t *testing.T) {
 		if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 			t.Error(err)
 		}
-		got := checkSound(t, m.store)
-		if opt.Embedder != nil && (got.embedded != got.chunks || got.space != opt.Embedder.Space()) {
+		got := checkIndex(t, m)
+		if opt.Embedder != nil && (got.Embedded != got.Chunks || got.Space != opt.Embedder.Space()) {
 			t.Errorf("%+v: index is %+v", opt.Chunking, got)
 		}
 		if found := find(t, m, "lighthouse"); len(found) == 0 {
@@ -281,7 +294,7 @@ func TestASwitchOfModelsAndBackCostsNothing(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if got := checkSound(t, m.store); got.embedded != got.chunks || got.space.Model != model {
+		if got := checkIndex(t, m); got.Embedded != got.Chunks || got.Space.Model != model {
 			t.Errorf("%s: index is %+v", model, got)
 		}
 		return fake.texts.Load() - before
@@ -304,7 +317,7 @@ func TestAQueryNeverRebuilds(t *testing.T) {
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	before := checkSound(t, m.store)
+	before := checkIndex(t, m)
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +330,7 @@ func TestAQueryNeverRebuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = openMemory(t, Options{Workspace: ws, State: state})
-	if after := checkSound(t, m.store); after.chunks != before.chunks || after.generation != before.generation || fake.texts.Load() > 1 {
+	if after := checkIndex(t, m); after.Chunks != before.Chunks || after.Generation != before.Generation || fake.texts.Load() > 1 {
 		t.Errorf("before %+v, after %+v, %d texts embedded", before, after, fake.texts.Load())
 	}
 }

@@ -2,7 +2,6 @@ package kioku
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,11 @@ import (
 	"syscall"
 	"testing"
 
+	"kioku/indexer"
+	"kioku/internal/testkit"
+	"kioku/memory"
 	"kioku/search"
+	"kioku/store"
 )
 
 // workspace makes a folder with files.
@@ -121,26 +124,13 @@ func TestOpenRefusesAFolderInThePlaceOfTheIndex(t *testing.T) {
 	}
 }
 
-// setPragma changes the file of a closed index.
-func setPragma(t *testing.T, path, pragma string) {
-	t.Helper()
-	db, err := sql.Open("sqlite3", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.Exec(pragma); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		pragma string
 		want   error
 	}{
-		{"PRAGMA application_id = 42", ErrForeignFile},
-		{"PRAGMA user_version = 999", ErrNewerSchema},
+		{"PRAGMA application_id = 42", memory.ErrForeignFile},
+		{"PRAGMA user_version = 999", memory.ErrNewerSchema},
 	} {
 		state := t.TempDir()
 		path := filepath.Join(state, "memory", "main.sqlite")
@@ -152,7 +142,7 @@ func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
-		setPragma(t, path, c.pragma)
+		testkit.Exec(t, path, c.pragma)
 		before, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -163,23 +153,6 @@ func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
 		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 			t.Errorf("%s: the refused file was changed, %v", c.pragma, err)
 		}
-	}
-}
-
-func TestAnOlderSchemaIsMadeAnewAndKeepsTheCache(t *testing.T) {
-	dir := t.TempDir()
-	s := openTestStore(t, dir)
-	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
-	if err := s.db.close(); err != nil {
-		t.Fatal(err)
-	}
-	setPragma(t, s.db.path, "PRAGMA user_version = 0")
-	s = openTestStore(t, dir)
-	if n, err := s.cached(t.Context()); err != nil || n != 2 {
-		t.Errorf("%d cached vectors, %v", n, err)
-	}
-	if m := checkSound(t, s); m.chunks != 0 {
-		t.Errorf("rows of the old schema are left: %+v", m)
 	}
 }
 
@@ -207,17 +180,17 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
 	synced(t, Options{Workspace: ws, State: state})
 	_, err := Open(t.Context(), Options{Workspace: ws, State: state})
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "pid ") {
+	if !errors.Is(err, memory.ErrLocked) || !strings.Contains(err.Error(), "pid ") {
 		t.Errorf("got %v", err)
 	}
 	reader := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true})
 	if got := find(t, reader, "lighthouse"); len(got) != 1 {
 		t.Errorf("the reader finds %v", got)
 	}
-	if _, err := reader.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, ErrReadOnly) {
+	if _, err := reader.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, memory.ErrReadOnly) {
 		t.Errorf("the reader may sync: %v", err)
 	}
-	if _, err := reader.Append(t.Context(), Note{Text: "x"}); !errors.Is(err, ErrReadOnly) {
+	if _, err := reader.Append(t.Context(), Note{Text: "x"}); !errors.Is(err, memory.ErrReadOnly) {
 		t.Errorf("the reader may append: %v", err)
 	}
 }
@@ -272,7 +245,7 @@ func TestAClosedMemoryAnswersErrClosed(t *testing.T) {
 	_, err2 := m.Get(ctx, GetRequest{Path: "MEMORY.md"})
 	_, err3 := m.Append(ctx, Note{Text: "x"})
 	for _, err := range []error{err1, err2, err3, m.Watch(ctx)} {
-		if !errors.Is(err, ErrClosed) {
+		if !errors.Is(err, memory.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -285,12 +258,12 @@ func TestOpenDoesNotTouchAForeignDatabase(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	setPragma(t, path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+	testkit.Exec(t, path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: state}); !errors.Is(err, ErrForeignFile) {
+	if _, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: state}); !errors.Is(err, memory.ErrForeignFile) {
 		t.Errorf("got %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
@@ -454,5 +427,46 @@ func TestDamageThatAWriteMeetsIsMendedByTheNextStart(t *testing.T) {
 	}
 	if met == 0 {
 		t.Error("no write met the damage")
+	}
+}
+
+// An index is emptied by a new schema, by a move and where its tables disagree; none of them costs what was paid for.
+func TestAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
+	for _, damage := range []string{"PRAGMA user_version = 4", "UPDATE meta SET chunks = 1", "UPDATE meta SET workspace = '/moved'"} {
+		t.Run(damage, func(t *testing.T) {
+			fake, client := openAI(t)
+			files := map[string]string{}
+			for i := range 40 {
+				files[fmt.Sprintf("memory/%d.md", i)] = fmt.Sprintf("The ferry number %d was late.", i)
+			}
+			opt := Options{Workspace: workspace(t, files), State: t.TempDir(), Embedder: client, CacheEntries: 10}
+			m, err := Open(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Exec(t, store.Path(opt.State, "main"), damage)
+			paid := fake.texts.Load()
+			m = openMemory(t, opt)
+			if n, err := m.store.Sizes(t.Context()); err != nil || n.Cached != 40 {
+				t.Fatalf("%d vectors are kept, %v", n.Cached, err)
+			}
+			for i := range 40 { // file by file, each a change of its own
+				if _, err := m.store.ReplaceFile(t.Context(), indexer.File{Path: fmt.Sprint(i), Gone: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || fake.texts.Load() != paid {
+				t.Errorf("%d texts are embedded again, %v", fake.texts.Load()-paid, err)
+			}
+			if got := checkIndex(t, m); got.Embedded != 40 {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kioku/search"
+	"kioku/store"
 )
 
 // emptyWait is how long a search waits for the first sync of an empty index.
@@ -19,7 +20,7 @@ func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
 	}
 	defer m.leave()
 	start := time.Now()
-	meta, err := m.freshen(ctx)
+	stats, err := m.freshen(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -29,24 +30,24 @@ func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
 	}
 	state := m.indexer.State()
 	found.Degraded = append(found.Degraded, degradedIndex(state)...)
-	return Answer{Answer: found, State: m.indexState(meta, found.Index, state), Took: time.Since(start)}, nil
+	return Answer{Answer: found, State: m.indexState(stats, found.Index, state), Took: time.Since(start)}, nil
 }
 
 // freshen brings an index that is known to lag in step, in the background: where a watch knows the files, these are looked
 // at, and otherwise all. It waits a little where the index is empty. It returns what the index said of itself before.
-func (m *Memory) freshen(ctx context.Context) (meta, error) {
-	meta, err := readMeta(ctx, m.store.db.readers)
+func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
+	stats, err := m.store.Stats(ctx)
 	if err != nil || m.opt.ReadOnly {
-		return meta, err
+		return stats, err
 	}
 	state := m.indexer.State()
-	empty := meta.files == 0 && (state.LastSync.IsZero() || state.Dirty)
+	empty := stats.Files == 0 && (state.LastSync.IsZero() || state.Dirty)
 	if !empty && (!state.Dirty || state.Syncing || m.indexer.Hurry()) {
-		return meta, nil
+		return stats, nil
 	}
 	done := m.syncInBackground(ctx)
 	if !empty {
-		return meta, nil
+		return stats, nil
 	}
 	wait := time.NewTimer(emptyWait)
 	defer wait.Stop()
@@ -54,7 +55,7 @@ func (m *Memory) freshen(ctx context.Context) (meta, error) {
 	case <-done:
 	case <-wait.C:
 	case <-ctx.Done():
-		return meta, ctx.Err()
+		return stats, ctx.Err()
 	}
-	return meta, nil
+	return stats, nil
 }

@@ -12,6 +12,7 @@ import (
 	"kioku/agent/session"
 	"kioku/indexer"
 	"kioku/llm"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -104,7 +105,7 @@ func TestGetShowsWhatWasSaid(t *testing.T) {
 		t.Errorf("line 4: %+v, %v", ex, err)
 	}
 	for _, path := range []string{"sessions/t.jsonl", "sessions/../sessions/s.jsonl", "sessions/s.jsonl.torn", filepath.Join(folder, "s.jsonl")} {
-		if ex, err := m.Get(t.Context(), GetRequest{Path: path}); !errors.Is(err, ErrNotFound) {
+		if ex, err := m.Get(t.Context(), GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("%s: %+v, %v", path, ex, err)
 		}
 	}
@@ -168,14 +169,14 @@ func TestTranscriptsOfOneAgentAreClosedToAnother(t *testing.T) {
 	for _, path := range []string{
 		"sessions/s.jsonl", "sessions/../../ann/sessions/s.jsonl", filepath.Join(annFolder, "s.jsonl"), "sessions/%2e%2e/ann/s.jsonl", "../ann/sessions/s.jsonl",
 	} {
-		if ex, err := bob.Get(t.Context(), GetRequest{Path: path}); !errors.Is(err, ErrNotFound) {
+		if ex, err := bob.Get(t.Context(), GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("bob reads %s: %+v, %v", path, ex, err)
 		}
 	}
 	if err := os.Symlink(filepath.Join(annFolder, "s.jsonl"), filepath.Join(bobFolder, "s.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	if ex, err := bob.Get(t.Context(), GetRequest{Path: "sessions/s.jsonl"}); !errors.Is(err, ErrNotFound) {
+	if ex, err := bob.Get(t.Context(), GetRequest{Path: "sessions/s.jsonl"}); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("bob reads through a link: %+v, %v", ex, err)
 	}
 }

@@ -3,12 +3,13 @@ package kioku
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
+	"kioku/store"
 )
 
 // Status describes a memory for people.
@@ -17,7 +18,7 @@ type Status struct {
 	Workspace string
 	Database  string
 	State     IndexState
-	Skipped   []SkippedFile
+	Skipped   []memory.SkippedFile
 	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
 	WatchMode, WatchNote string
 	Space                embed.Space
@@ -34,31 +35,26 @@ type Status struct {
 	Syncing                              bool
 }
 
-// SkippedFile is a file that is not indexed, and why.
-type SkippedFile struct {
-	Path, Reason string
-}
-
 // State returns how far the index is.
 func (m *Memory) State(ctx context.Context) (IndexState, error) {
 	if err := m.enter(); err != nil {
 		return IndexState{}, err
 	}
 	defer m.leave()
-	meta, err := readMeta(ctx, m.store.db.readers)
+	stats, err := m.store.Stats(ctx)
 	if err != nil {
 		return IndexState{}, err
 	}
-	ix := search.Index{Generation: meta.generation, Files: meta.files, Chunks: meta.chunks}
-	return m.indexState(meta, ix, m.indexer.State()), nil
+	ix := search.Index{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}
+	return m.indexState(stats, ix, m.indexer.State()), nil
 }
 
 // indexState joins what the index and the indexer know; ix is the index that was seen.
-func (m *Memory) indexState(meta meta, ix search.Index, state indexer.State) IndexState {
+func (m *Memory) indexState(stats store.Stats, ix search.Index, state indexer.State) IndexState {
 	st := IndexState{Generation: ix.Generation, Files: ix.Files, Chunks: ix.Chunks,
 		PendingFiles: state.PendingFiles, LastSync: state.LastSync}
-	if st.LastSync.Before(meta.lastSync) {
-		st.LastSync = meta.lastSync
+	if st.LastSync.Before(stats.LastSync) {
+		st.LastSync = stats.LastSync
 	}
 	return st
 }
@@ -73,43 +69,33 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	defer m.leave()
-	meta, err := readMeta(ctx, m.store.db.readers)
+	stats, err := m.store.Stats(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	skipped, err := m.store.skipped(ctx)
+	skipped, err := m.store.Skipped(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	cached, err := m.store.cached(ctx)
+	sizes, err := m.store.Sizes(ctx)
 	if err != nil {
 		return Status{}, err
 	}
 	ix := m.indexer.State()
-	path := m.store.db.path
 	return Status{
-		Agent: m.opt.Agent, Workspace: m.workspace, Database: path, State: st, Skipped: skipped,
+		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, State: st, Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
-		DatabaseBytes: fileSize(path), WALBytes: fileSize(path + "-wal"),
-		Embedded: meta.embedded, Cached: cached,
-		HeldBytes: m.store.held.share.Bytes(), AllHeldBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded:    append(m.degradedVectors(meta), degradedIndex(ix)...),
+		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
+		Embedded: stats.Embedded, Cached: sizes.Cached,
+		HeldBytes: sizes.Resident, AllHeldBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
+		Degraded:    append(m.degradedVectors(stats), degradedIndex(ix)...),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
 }
 
-// fileSize returns the size of a file, 0 where it is missing.
-func fileSize(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
 // degradedVectors says what is wrong with the vector channel, nothing where no provider is set.
-func (m *Memory) degradedVectors(meta meta) []search.Degradation {
+func (m *Memory) degradedVectors(stats store.Stats) []search.Degradation {
 	e := m.opt.Embedder
 	if !e.Enabled() {
 		return nil
@@ -120,12 +106,12 @@ func (m *Memory) degradedVectors(meta meta) []search.Degradation {
 			Text: fmt.Sprintf("embedding provider %s does not answer: %v", e.Space().Provider, h.Err)})
 	}
 	switch {
-	case meta.embedded > 0 && !meta.space.Matches(e.Space()):
+	case stats.Embedded > 0 && !stats.Space.Matches(e.Space()):
 		d = append(d, search.Degradation{Code: search.SpaceChanged,
-			Text: fmt.Sprintf("the index holds vectors of %s; searches use keywords until it is rebuilt", spaceName(meta.space))})
-	case meta.embedded < meta.chunks:
+			Text: fmt.Sprintf("the index holds vectors of %s; searches use keywords until it is rebuilt", stats.Space.Name())})
+	case stats.Embedded < stats.Chunks:
 		d = append(d, search.Degradation{Code: search.VectorsMissing,
-			Text: fmt.Sprintf("%d of %d chunks have no vector yet", meta.chunks-meta.embedded, meta.chunks)})
+			Text: fmt.Sprintf("%d of %d chunks have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)})
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package kioku
 import (
 	"errors"
 	"io/fs"
+	"kioku/memory"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,15 +12,15 @@ import (
 // Hazard F06: a note that could not be written says why, as an error that callers know.
 func TestANoteThatCannotBeWrittenSaysWhy(t *testing.T) {
 	for cause, want := range map[syscall.Errno]error{
-		syscall.EACCES: ErrNotWritable, syscall.EPERM: ErrNotWritable, syscall.EROFS: ErrNotWritable,
-		syscall.ENOSPC: ErrUnavailable, syscall.EDQUOT: ErrUnavailable, syscall.EIO: ErrUnavailable,
+		syscall.EACCES: memory.ErrNotWritable, syscall.EPERM: memory.ErrNotWritable, syscall.EROFS: memory.ErrNotWritable,
+		syscall.ENOSPC: memory.ErrUnavailable, syscall.EDQUOT: memory.ErrUnavailable, syscall.EIO: memory.ErrUnavailable,
 	} {
 		err := unwritten("MEMORY.md", &fs.PathError{Op: "write", Path: "MEMORY.md", Err: cause})
 		if !errors.Is(err, want) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "append to MEMORY.md") {
 			t.Errorf("%v: %v", cause, err)
 		}
 	}
-	if err := unwritten("MEMORY.md", syscall.EBADF); errors.Is(err, ErrNotWritable) || errors.Is(err, ErrUnavailable) || !errors.Is(err, syscall.EBADF) {
+	if err := unwritten("MEMORY.md", syscall.EBADF); errors.Is(err, memory.ErrNotWritable) || errors.Is(err, memory.ErrUnavailable) || !errors.Is(err, syscall.EBADF) {
 		t.Errorf("%v", err)
 	}
 }

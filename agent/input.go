@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"kioku/internal/text"
 )
 
 // Other names that models use for parameters.
@@ -91,48 +93,8 @@ func wrongType(err error) string {
 
 // unknown says that there is no such thing, and which one may have been meant.
 func unknown(kind, name string, known []string) string {
-	if near := nearest(name, known); near != "" {
+	if near := text.Nearest(name, known); near != "" {
 		return fmt.Sprintf("unknown %s; did you mean %s?", kind, near)
 	}
 	return fmt.Sprintf("unknown %s; there are: %s", kind, strings.Join(known, ", "))
-}
-
-// nearest returns the known name that is at most a third of its letters away from name, empty if none is.
-func nearest(name string, known []string) string {
-	best, distance := "", math.MaxInt
-	for _, k := range known {
-		if d := edits(fold(name), fold(k)); d < distance && d*3 <= len(k) {
-			best, distance = k, d
-		}
-	}
-	return best
-}
-
-// fold makes maxResults, max-results and max_results alike.
-func fold(s string) string {
-	if len(s) > 64 {
-		s = s[:64]
-	}
-	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
-}
-
-// edits returns how many bytes must be put in, taken out or replaced to make b of a.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -16,11 +16,11 @@ func frontMatter(src string) (Meta, int) {
 	if err != nil {
 		return Meta{}, 0
 	}
-	return readMeta(mapping), length
+	return metaOf(mapping), length
 }
 
-// readMeta takes the known keys from a mapping. A value of the wrong shape counts as none.
-func readMeta(root *yaml.Node) Meta {
+// metaOf returns the known keys of a mapping. It skips values of the wrong kind.
+func metaOf(root *yaml.Node) Meta {
 	var meta Meta
 	for pair := range slices.Chunk(root.Content, 2) {
 		key, value := pair[0].Value, pair[1]
@@ -28,33 +28,33 @@ func readMeta(root *yaml.Node) Meta {
 		case "date":
 			meta.Date = calendarDay(value.Value)
 		case "tags":
-			meta.Tags = list(value)
+			meta.Tags = stringList(value)
 		case "evergreen":
 			meta.Evergreen = slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(value.Value))
 		case "supersedes":
-			meta.Supersedes = list(value)
+			meta.Supersedes = stringList(value)
 		}
 	}
 	return meta
 }
 
-// list returns the words of a YAML list, or of a scalar that is split at commas.
-func list(value *yaml.Node) []string {
-	var words []string
-	add := func(word string) {
-		if word = strings.TrimSpace(word); word != "" {
-			words = append(words, word)
+// stringList returns the items of a YAML list, or of a scalar with commas between them.
+func stringList(value *yaml.Node) []string {
+	var items []string
+	keep := func(item string) {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
 		}
 	}
 	if value.Kind == yaml.ScalarNode && value.Tag != "!!null" {
-		for word := range strings.SplitSeq(value.Value, ",") {
-			add(word)
+		for item := range strings.SplitSeq(value.Value, ",") {
+			keep(item)
 		}
 	}
 	if value.Kind == yaml.SequenceNode {
 		for _, item := range value.Content {
-			add(item.Value)
+			keep(item.Value)
 		}
 	}
-	return words
+	return items
 }

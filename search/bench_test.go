@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/search/analysis"
 )
 
 // prose returns about n characters of text that differs with seed.
@@ -33,22 +34,6 @@ in Lisbon they decided to keep backups three weeks longer than planned although 
 var japaneseWords = strings.Fields(`会議は東京の本社で 行われました。 データベース を移行する 金曜日に 予算について 話し合い、 来月の 旅行の計画を 立てました。
 新しい 設定ファイルを 確認して ください。 サーバーの 再起動が 必要です`)
 
-func BenchmarkAnalyze(b *testing.B) {
-	for name, text := range map[string]string{
-		"english":  prose(englishWords, " ", 16<<10, 1),
-		"japanese": prose(japaneseWords, "", 16<<10, 1),
-		"base64":   strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo", 500),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				Analyze(text)
-			}
-		})
-	}
-}
-
 // BenchmarkRescore scores 100 chunks of 1,600 bytes for a query, and merely analyses them for comparison.
 func BenchmarkRescore(b *testing.B) {
 	for name, words := range map[string][]string{"english": englishWords, "japanese": japaneseWords} {
@@ -61,11 +46,11 @@ func BenchmarkRescore(b *testing.B) {
 			chunks[i] = Chunk{ID: int64(i), Date: "2026-01-20", Headings: "# Log", Text: prose(words, sep, 1600, i)}
 		}
 		b.Run(name, func(b *testing.B) {
-			q := parseTerms(query, nil, measured()).weigh(nil, 1000)
+			q := parseTerms(query, nil).weigh(nil, 1000)
 			var rescore, analyse time.Duration
 			for b.Loop() {
 				start := time.Now()
-				sc := newScorer(q, 300, measured())
+				sc := newScorer(q, 300)
 				for i := range chunks {
 					sc.score(&chunks[i])
 				}
@@ -178,9 +163,9 @@ func median(times []time.Duration) time.Duration {
 // analyseAll analyses chunks and does nothing with their terms.
 func analyseAll(chunks []Chunk) {
 	for i := range chunks {
-		a := newAnalyzer()
-		a.addChunk(chunks[i].Headings, chunks[i].Date, chunks[i].Text)
-		a.release()
+		a := analysis.NewAnalyzer()
+		a.AddChunk(chunks[i].Headings, chunks[i].Date, chunks[i].Text)
+		a.Release()
 	}
 }
 

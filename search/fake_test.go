@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"kioku/embed"
+	"kioku/search/analysis"
 )
 
 var errBroken = errors.New("disk on fire")
@@ -45,7 +46,7 @@ func newFakeStore(chunks ...Chunk) *fakeStore {
 			s.index.Space = testSpace
 		}
 		set := make(map[string]bool)
-		for _, t := range ChunkTerms(c.Headings, c.Date, c.Text) {
+		for _, t := range analysis.ChunkTerms(c.Headings, c.Date, c.Text) {
 			total++
 			if !set[t] {
 				s.df[t]++

@@ -10,6 +10,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -127,7 +128,7 @@ func providerName(name string) string {
 }
 
 // skippedFiles names at most maxSkipped files; an entry without a path says how many more there are.
-func skippedFiles(files []kioku.SkippedFile) []*kiokuv1.SkippedFile {
+func skippedFiles(files []memory.SkippedFile) []*kiokuv1.SkippedFile {
 	var out []*kiokuv1.SkippedFile
 	for i, f := range files {
 		if i == maxSkipped {

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku"
 	"kioku/embed"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -28,15 +28,15 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 		return err
 	case errors.As(err, &input):
 		return errInput(input)
-	case errors.Is(err, kioku.ErrNotFound):
-		return status.Error(codes.NotFound, kioku.ErrNotFound.Error()+"; use a path as a search result gives it")
-	case errors.Is(err, kioku.ErrReadOnly):
-		return status.Error(codes.FailedPrecondition, kioku.ErrReadOnly.Error())
-	case errors.Is(err, kioku.ErrNotWritable):
-		return status.Error(codes.FailedPrecondition, kioku.ErrNotWritable.Error())
-	case errors.Is(err, kioku.ErrClosed):
-		return status.Error(codes.Unavailable, kioku.ErrClosed.Error())
-	case errors.Is(err, kioku.ErrUnavailable):
+	case errors.Is(err, memory.ErrNotFound):
+		return status.Error(codes.NotFound, memory.ErrNotFound.Error()+"; use a path as a search result gives it")
+	case errors.Is(err, memory.ErrReadOnly):
+		return status.Error(codes.FailedPrecondition, memory.ErrReadOnly.Error())
+	case errors.Is(err, memory.ErrNotWritable):
+		return status.Error(codes.FailedPrecondition, memory.ErrNotWritable.Error())
+	case errors.Is(err, memory.ErrClosed):
+		return status.Error(codes.Unavailable, memory.ErrClosed.Error())
+	case errors.Is(err, memory.ErrUnavailable):
 		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
 		return status.Error(codes.Unavailable, "the workspace cannot be read or written now; kioku status names the folder or file in the way")
 	case errors.Is(err, embed.ErrUnavailable):

@@ -18,6 +18,7 @@ import (
 	"kioku"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -47,11 +48,11 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 	}{
 		{&search.InputError{Field: "query", Problem: "is blank"}, codes.InvalidArgument},
 		{fmt.Errorf("get x: %w", &search.InputError{Field: "path", Problem: "is absolute"}), codes.InvalidArgument},
-		{fmt.Errorf("get x: %w", kioku.ErrNotFound), codes.NotFound},
-		{fmt.Errorf("append: %w", kioku.ErrReadOnly), codes.FailedPrecondition},
-		{fmt.Errorf("append: %w", kioku.ErrNotWritable), codes.FailedPrecondition},
-		{kioku.ErrClosed, codes.Unavailable},
-		{fmt.Errorf("append: %w: gone", kioku.ErrUnavailable), codes.Unavailable},
+		{fmt.Errorf("get x: %w", memory.ErrNotFound), codes.NotFound},
+		{fmt.Errorf("append: %w", memory.ErrReadOnly), codes.FailedPrecondition},
+		{fmt.Errorf("append: %w", memory.ErrNotWritable), codes.FailedPrecondition},
+		{memory.ErrClosed, codes.Unavailable},
+		{fmt.Errorf("append: %w: gone", memory.ErrUnavailable), codes.Unavailable},
 		{fmt.Errorf("embed: %w", embed.ErrUnavailable), codes.Unavailable},
 		{fmt.Errorf("read: %w", context.DeadlineExceeded), codes.DeadlineExceeded},
 		{fmt.Errorf("read: %w", context.Canceled), codes.Canceled},
@@ -161,8 +162,8 @@ func TestADeadlineOfTheCallerIsKept(t *testing.T) {
 func TestARebuildWithoutItsProviderTellsWhenToTryAgain(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Hour} {
 		fake := &fakeMemory{
-			sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error) {
-				return indexer.Report{}, fmt.Errorf("rebuild: %w", embed.ErrUnavailable)
+			sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
+				return kioku.SyncReport{}, fmt.Errorf("rebuild: %w", embed.ErrUnavailable)
 			},
 			status: func(context.Context) (kioku.Status, error) {
 				if wait == 0 {

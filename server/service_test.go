@@ -18,6 +18,7 @@ import (
 
 	"kioku"
 	"kioku/embed"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 	"kioku/server"
@@ -237,7 +238,7 @@ func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
 			HeldBytes: 30, AllHeldBytes: 40, BudgetBytes: 50,
 			Space: embed.Space{Provider: "openai", Model: "small", Dims: 3}, Health: embed.Health{Err: errBoom, RetryAt: retry},
 			DatabaseBytes: 10, WALBytes: 20, Unavailable: []string{"/gone"}, Syncing: true,
-			Skipped:  []kioku.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
+			Skipped:  []memory.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
 			Degraded: []search.Degradation{{Code: search.ProviderDown, Text: "down"}},
 		}, nil
 	}})
@@ -280,9 +281,9 @@ func TestMessagesStayWithinTheirLimit(t *testing.T) {
 	for range 100 {
 		huge.Hits = append(huge.Hits, search.Hit{Path: "memory/a.md", Snippet: strings.Repeat("字\xff", 30_000)})
 	}
-	many := make([]kioku.SkippedFile, 200_000)
+	many := make([]memory.SkippedFile, 200_000)
 	for i := range many {
-		many[i] = kioku.SkippedFile{Path: "memory/" + strings.Repeat("x", 200) + ".md", Reason: "binary"}
+		many[i] = memory.SkippedFile{Path: "memory/" + strings.Repeat("x", 200) + ".md", Reason: "binary"}
 	}
 	client := local(t, agents(&fakeMemory{
 		search: func(context.Context, search.Query) (kioku.Answer, error) { return huge, nil },

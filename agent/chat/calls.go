@@ -75,12 +75,3 @@ func tellCalls(messages []llm.Message) {
 		m.ToolCalls = nil
 	}
 }
-
-// toolTokens guesses what the descriptions of tools take of the window.
-func toolTokens(tools []llm.Tool) int {
-	n := 0
-	for _, t := range tools {
-		n += llm.EstimateTokens(t.Name) + llm.EstimateTokens(t.Description) + llm.EstimateTokens(string(t.Schema))
-	}
-	return n
-}

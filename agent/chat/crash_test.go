@@ -19,6 +19,7 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // fewPoints is about how many points of a conversation are tried outside of a soak test.
@@ -51,16 +52,16 @@ func crashTurns() []string {
 	return turns
 }
 
-// watched is Echo that tells when it is asked and when it answers.
+// watched is an echo.Model that tells when it is asked and when it answers.
 type watched struct {
-	llm.Echo
+	echo.Model
 	at func(string)
 }
 
 func (w *watched) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
 	w.at("asked")
 	defer w.at("answered")
-	return w.Echo.Generate(ctx, req, nil)
+	return w.Model.Generate(ctx, req, nil)
 }
 
 // talkUntilKilled continues the turns that have no answer yet and kills itself at a point: whenever a clock is read, which
@@ -78,7 +79,7 @@ func talkUntilKilled(dir, point string) error {
 			select {}
 		}
 	}
-	model := &watched{Echo: llm.Echo{Tokens: 8000}, at: at}
+	model := &watched{Model: echo.Model{Tokens: 8000}, at: at}
 	w := worldIn(dir, model)
 	w.notes.at = at
 	w.now = func() time.Time {

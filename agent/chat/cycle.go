@@ -9,6 +9,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/llm"
 )
 
 const (
@@ -70,7 +71,7 @@ func (c *Conversation) projected(v session.View) int {
 	for _, e := range v.Edits {
 		m := v.Messages[e.Index]
 		m.Text = e.Text
-		n += session.MessageTokens(nil, m) - v.Counts[e.Index]
+		n += llm.MessageTokens(nil, m) - v.Counts[e.Index]
 	}
 	return n
 }

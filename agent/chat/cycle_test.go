@@ -224,7 +224,7 @@ func TestCompactionKeepsWhatSettingsAndWindowAllow(t *testing.T) {
 			w.seed("?", "!", 190_000)
 			w.say(talk, "and now?", nil)
 			v := w.session.View()
-			if kept := v.Tokens - session.MessageTokens(nil, v.Messages[0]); v.Cycle != 1 || kept < c.least || kept > c.most+100 {
+			if kept := v.Tokens - llm.MessageTokens(nil, v.Messages[0]); v.Cycle != 1 || kept < c.least || kept > c.most+100 {
 				t.Errorf("%d compactions, %d tokens are kept, want %d to %d", v.Cycle, kept, c.least, c.most)
 			}
 		})

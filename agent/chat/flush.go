@@ -8,6 +8,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/session"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -77,7 +78,7 @@ func (t *turn) flushAs(ctx context.Context, v session.View, name string, forced 
 // model was away, it is as many as fit of those after the last flush.
 func (t *turn) messagesToFlush(v session.View) (from, to int, bare bool) {
 	window := t.model.Window()
-	room := window - window/leastParts - appendTokens - llm.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
+	room := window - window/leastParts - appendTokens - text.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
 	if window == 0 || v.Tokens <= room-t.fixed {
 		return 0, len(v.Messages), false
 	}

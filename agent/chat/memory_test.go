@@ -15,6 +15,7 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -150,7 +151,7 @@ func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 // A fact outlives the conversation, its flushes and its compactions: it is a note, and a later session recalls it.
 func TestFactIsRecalledAfterTwoHundredTurns(t *testing.T) {
 	t.Parallel()
-	model := &llm.Echo{Tokens: 8000}
+	model := &echo.Model{Tokens: 8000}
 	w := newWorld(t, model)
 	c := w.start("first")
 	compactions, flushes := 0, 0
@@ -165,7 +166,7 @@ func TestFactIsRecalledAfterTwoHundredTurns(t *testing.T) {
 		}
 	}
 	for i := range 203 {
-		message := fmt.Sprintf("Tell me something about number %d, %s", i, strings.Repeat("the weather and the sea, ", 12))
+		message := fmt.Sprintf("Can you tell me about number %d, %s?", i, strings.Repeat("the weather and the sea, ", 12))
 		if i == 2 {
 			message = "My locker combination is 4-17-32."
 		}

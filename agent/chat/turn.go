@@ -67,7 +67,7 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 		each = func(Event) {}
 	}
 	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
-	c.fixed = p.Tokens + toolTokens(t.tools)
+	c.fixed = p.Tokens + llm.ToolTokens(t.tools)
 	return t
 }
 

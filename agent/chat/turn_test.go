@@ -15,6 +15,7 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 )
 
@@ -115,7 +116,7 @@ func TestTurnOffersNoToolsAfterTheLastRound(t *testing.T) {
 
 func TestTurnKeepsAnInterruptedAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, &llm.Echo{})
+	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reply, err := c.Turn(ctx, "hello there", func(e chat.Event) {

@@ -16,14 +16,15 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 )
 
 var away = status.Error(codes.Unavailable, "connection refused")
 
-// flaky is Echo that is away as long as err is set.
+// flaky is an echo.Model that is away as long as err is set.
 type flaky struct {
-	llm.Echo
+	echo.Model
 	err   error
 	asked int
 }
@@ -33,18 +34,18 @@ func (f *flaky) Generate(ctx context.Context, req llm.Request, stream func(llm.E
 	if f.err != nil {
 		return llm.Response{}, f.err
 	}
-	return f.Echo.Generate(ctx, req, stream)
+	return f.Model.Generate(ctx, req, stream)
 }
 
 // chatter is a turn of some length that states nothing.
 func chatter(i int) string {
-	return fmt.Sprintf("Tell me something about number %d, %s", i, strings.Repeat("the weather and the sea, ", 12))
+	return fmt.Sprintf("Can you tell me about number %d, %s?", i, strings.Repeat("the weather and the sea, ", 12))
 }
 
 // A memory that is away for a second loses nothing, however long ago that was.
 func TestUnfinishedFlushSurvivesAMemoryThatWasAway(t *testing.T) {
 	t.Parallel()
-	model := &flaky{Echo: llm.Echo{Tokens: 4000}}
+	model := &flaky{Model: echo.Model{Tokens: 4000}}
 	w := newWorld(t, model)
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
@@ -93,7 +94,7 @@ func TestUnfinishedFlushesStoreEveryFactInTheEnd(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(5, uint64(seed)))
-			model := &flaky{Echo: llm.Echo{Tokens: 4000}}
+			model := &flaky{Model: echo.Model{Tokens: 4000}}
 			w := newWorld(t, model)
 			c := w.start("s")
 			var facts []string
@@ -141,7 +142,7 @@ func TestUnfinishedFlushesStoreEveryFactInTheEnd(t *testing.T) {
 // A flush that is asked for while memory is away uses up nothing.
 func TestFlushCanBeAskedForAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, &llm.Echo{})
+	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
 	w.notes.err = away
@@ -163,7 +164,7 @@ func TestFlushCanBeAskedForAgain(t *testing.T) {
 // can have it tried again.
 func TestFlushThatIsGivenUpIsReportedAndCanBeAskedFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, &llm.Echo{})
+	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
 	w.notes.err = status.Error(codes.Internal, "no space left on device")

@@ -62,7 +62,7 @@ func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.C
 		return session.Compaction{}, w.used, fmt.Errorf("compact %d messages: %w", at, err)
 	}
 	out := session.Compaction{Summary: summary, FirstKept: v.IDs[at], TokensBefore: v.Tokens}
-	out.TokensAfter = session.MessageTokens(c.Count, session.SummaryMessage(summary))
+	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary))
 	for _, n := range v.Counts[at:] {
 		out.TokensAfter += n
 	}
@@ -83,7 +83,7 @@ type writer struct {
 
 func (c *Compactor) newWriter() *writer {
 	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
-	w.count = func(text string) int { return session.MessageTokens(c.Count, llm.Message{Text: text}) }
+	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
 	if window := c.Model.Window(); window > 0 {
 		// Twice the summary: the second try repeats the first one. A fifth is left because the model counts otherwise.
 		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart)

@@ -53,7 +53,7 @@ func view(messages ...llm.Message) session.View {
 	v := session.View{Messages: messages}
 	for i, m := range messages {
 		v.IDs = append(v.IDs, fmt.Sprint("m", i))
-		v.Counts = append(v.Counts, session.MessageTokens(utf8.RuneCountInString, m))
+		v.Counts = append(v.Counts, llm.MessageTokens(utf8.RuneCountInString, m))
 		v.Tokens += v.Counts[i]
 	}
 	return v
@@ -89,7 +89,7 @@ func TestCompactReplacesOldMessages(t *testing.T) {
 	summary := "The user lives in Kyoto."
 	want := session.Compaction{
 		Summary: summary, FirstKept: "m2", TokensBefore: v.Tokens,
-		TokensAfter: session.MessageTokens(utf8.RuneCountInString, session.SummaryMessage(summary)) + v.Counts[2] + v.Counts[3],
+		TokensAfter: llm.MessageTokens(utf8.RuneCountInString, session.SummaryMessage(summary)) + v.Counts[2] + v.Counts[3],
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -9,6 +9,7 @@ import (
 
 	"kioku/agent/compact"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // exact generates what a summary has to keep letter for letter.
@@ -60,7 +61,7 @@ func TestCompactWithEchoLosesNoIdentifier(t *testing.T) {
 			messages = append(messages, answer(spoken.Draw(t, "answer")))
 		}
 		c := compact.Compactor{
-			Model: &llm.Echo{Tokens: rapid.SampledFrom([]int{0, 7000, 8000, 30_000}).Draw(t, "window")}, Count: utf8.RuneCountInString,
+			Model: &echo.Model{Tokens: rapid.SampledFrom([]int{0, 7000, 8000, 30_000}).Draw(t, "window")}, Count: utf8.RuneCountInString,
 			KeepTokens: 50, SummaryTokens: rapid.SampledFrom([]int{0, 1000}).Draw(t, "summary"),
 		}
 		v := view(append(messages, user("recent"))...)

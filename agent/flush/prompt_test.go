@@ -8,7 +8,9 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 func TestPromptsSayWhatToDo(t *testing.T) {
@@ -25,14 +27,14 @@ func TestPromptsSayWhatToDo(t *testing.T) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
 	}
-	if n := llm.EstimateTokens(system + user); n > 600 {
+	if n := text.EstimateTokens(system + user); n > 600 {
 		t.Errorf("the prompts have %d tokens", n)
 	}
 }
 
 func TestPromptsAreKnownToEcho(t *testing.T) {
 	t.Parallel()
-	resp, err := (&llm.Echo{}).Generate(t.Context(), llm.Request{
+	resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: "We decided to ship on Friday."}, {Role: llm.RoleUser, Text: flush.UserPrompt(time.Now())}},
 		Tools:    []llm.Tool{{Name: agent.ToolAppend}},
 	}, nil)

@@ -17,6 +17,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 
 	"github.com/google/go-cmp/cmp"
@@ -307,11 +308,11 @@ func TestRunLeavesOutTheOldestMessages(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, _ := runner(t, notes)
-	r.Model = &llm.Echo{Tokens: 3_000}
+	r.Model = &echo.Model{Tokens: 3_000}
 	j := job()
 	j.Messages = nil
 	for i := range 200 {
-		j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("noise ", strings.Repeat("la ", 60), i)},
+		j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("noise ", strings.Repeat("la ", 60), i, "?")},
 			llm.Message{Role: llm.RoleAssistant, Text: "yes"})
 	}
 	j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: "We decided to paint it green."})
@@ -324,7 +325,7 @@ func TestRunLeavesOutTheOldestMessages(t *testing.T) {
 	}
 
 	r, _ = runner(t, notes)
-	r.Model = &llm.Echo{Tokens: 10}
+	r.Model = &echo.Model{Tokens: 10}
 	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, "too long") {
 		t.Errorf("a window that nothing fits into: %+v", out)
 	}

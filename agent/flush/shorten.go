@@ -1,7 +1,6 @@
 package flush
 
 import (
-	"kioku/agent/session"
 	"kioku/llm"
 )
 
@@ -31,7 +30,7 @@ func shorten(messages []llm.Message) ([]llm.Message, bool) {
 func cutBefore(messages []llm.Message, role llm.Role) int {
 	total := 0
 	for _, m := range messages {
-		total += session.MessageTokens(nil, m)
+		total += llm.MessageTokens(nil, m)
 	}
 	at, before := 0, 0
 	for i, m := range messages {
@@ -41,7 +40,7 @@ func cutBefore(messages []llm.Message, role llm.Role) int {
 				break
 			}
 		}
-		before += session.MessageTokens(nil, m)
+		before += llm.MessageTokens(nil, m)
 	}
 	return at
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"kioku/agent/session"
 	"kioku/llm"
 
 	"pgregory.net/rapid"
@@ -58,7 +57,7 @@ func whole(messages []llm.Message) bool {
 
 func tokensOf(messages []llm.Message) (n int) {
 	for _, m := range messages {
-		n += session.MessageTokens(nil, m)
+		n += llm.MessageTokens(nil, m)
 	}
 	return n
 }

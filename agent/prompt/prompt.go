@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent/bootstrap"
-	"kioku/llm"
+	"kioku/internal/text"
 )
 
 // Names of the layers in a Result, strongest first. Each block of the caller is a layer of its own, named LayerBlock and its
@@ -137,7 +137,7 @@ func Assemble(in Input) Result {
 		in.Mode = bootstrap.Full
 	}
 	if in.Count == nil {
-		in.Count = llm.EstimateTokens
+		in.Count = text.EstimateTokens
 	}
 	a := &assembly{Input: in}
 	a.admit()

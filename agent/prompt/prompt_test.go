@@ -10,7 +10,9 @@ import (
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
+	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // noon is a moment in a zone that has a name.
@@ -215,7 +217,7 @@ func TestLayersAreTheWholePrompt(t *testing.T) {
 		if chars != len([]rune(r.Prompt)) || tokens != r.Tokens {
 			t.Errorf("%d characters of %d, %d tokens of %d", chars, len([]rune(r.Prompt)), tokens, r.Tokens)
 		}
-		if whole := llm.EstimateTokens(r.Prompt); r.Tokens < whole || r.Tokens > whole+60 {
+		if whole := text.EstimateTokens(r.Prompt); r.Tokens < whole || r.Tokens > whole+60 {
 			t.Errorf("%d tokens for %d", r.Tokens, whole)
 		}
 	}
@@ -243,7 +245,7 @@ func TestFrameIsReadByEcho(t *testing.T) {
 	in.Recalled[0].Path, in.Recalled[0].Text = "my notes/鍵.md", "The <key>\n\nis in \"vault\" 1."
 	for _, friendly := range []bool{false, true} {
 		in.CacheFriendly = friendly
-		resp, err := (&llm.Echo{}).Generate(t.Context(), llm.Request{System: prompt.Assemble(in).Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?"}}}, nil)
+		resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{System: prompt.Assemble(in).Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?"}}}, nil)
 		if want := `I recall from my notes/鍵.md#L3-L5: The <key> is in "vault" 1.`; err != nil || resp.Message.Text != want {
 			t.Errorf("%q, %v", resp.Message.Text, err)
 		}

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"kioku/internal/atomicfile"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
 // Options of a session. The zero value is useful.
 type Options struct {
-	// Count counts the tokens of a text. nil means an estimate: one for four characters of ASCII, one for any other.
+	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
 	// Strip takes out of the text of a user or an assistant what was not said but put beside it, such as recalled memories.
 	// nil leaves texts as they are.
@@ -45,7 +46,7 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 		return nil, Report{}, err
 	}
 	if opt.Count == nil {
-		opt.Count = llm.EstimateTokens
+		opt.Count = text.EstimateTokens
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -179,7 +180,7 @@ func (s *Session) fill(e *Entry) {
 		m.Text = s.opt.Strip(m.Text)
 	}
 	e.Message = &m
-	e.Tokens = messageTokens(s.opt.Count, m)
+	e.Tokens = llm.MessageTokens(s.opt.Count, m)
 }
 
 // write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; if

@@ -245,7 +245,7 @@ func TestViewAfterACompaction(t *testing.T) {
 	}
 	sum := 0
 	for i, m := range v.Messages {
-		if want := session.MessageTokens(utf8.RuneCountInString, m); v.Counts[i] != want {
+		if want := llm.MessageTokens(utf8.RuneCountInString, m); v.Counts[i] != want {
 			t.Errorf("message %d has %d tokens, want %d", i, v.Counts[i], want)
 		}
 		sum += v.Counts[i]
@@ -438,11 +438,11 @@ func TestAppendStripsRecalledBlocks(t *testing.T) {
 func TestOpenWithoutACounterEstimatesTokens(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 4, "abcd": 5, "abcde": 6, "記憶": 6} {
-		if got := session.MessageTokens(nil, user(text)); got != want {
+		if got := llm.MessageTokens(nil, user(text)); got != want {
 			t.Errorf("%q has %d tokens, want %d", text, got, want)
 		}
 	}
-	if got := session.MessageTokens(nil, llm.Message{Images: make([]llm.Image, 2)}); got != 4004 {
+	if got := llm.MessageTokens(nil, llm.Message{Images: make([]llm.Image, 2)}); got != 4004 {
 		t.Errorf("two images have %d tokens", got)
 	}
 }

@@ -118,7 +118,7 @@ func (t *thread) say(l Line) {
 	} else {
 		ids, results := t.missing()
 		for i := range results {
-			t.push(ids[i], results[i], messageTokens(t.count, results[i]))
+			t.push(ids[i], results[i], llm.MessageTokens(t.count, results[i]))
 		}
 		t.open, t.caller = slices.Clone(m.ToolCalls), l.ID
 	}
@@ -127,7 +127,7 @@ func (t *thread) say(l Line) {
 	}
 	tokens := l.Tokens
 	if tokens <= 0 {
-		tokens = messageTokens(t.count, m)
+		tokens = llm.MessageTokens(t.count, m)
 	}
 	t.push(l.ID, m, tokens)
 	if l.Usage != nil {
@@ -164,7 +164,7 @@ func (t *thread) compact(l Line) {
 	t.place, t.ids, t.messages, t.counts, t.tokens = map[string]int{}, nil, nil, nil, 0
 	t.usage, t.since = nil, 0
 	summary := SummaryMessage(l.Compaction.Summary)
-	t.push(l.ID, summary, messageTokens(t.count, summary))
+	t.push(l.ID, summary, llm.MessageTokens(t.count, summary))
 	for i := range ids {
 		t.push(ids[i], messages[i], counts[i])
 	}
@@ -202,7 +202,7 @@ func (t *thread) view() View {
 	slices.SortFunc(v.Edits, func(a, b prune.Edit) int { return a.Index - b.Index })
 	ids, results := t.missing()
 	for i := range results {
-		tokens := messageTokens(t.count, results[i])
+		tokens := llm.MessageTokens(t.count, results[i])
 		v.IDs, v.Messages, v.Counts = append(v.IDs, ids[i]), append(v.Messages, results[i]), append(v.Counts, tokens)
 		v.Tokens += tokens
 		v.SinceUsage += tokens

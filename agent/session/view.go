@@ -7,14 +7,8 @@ import (
 	"kioku/llm"
 )
 
-const (
-	// messageOverhead are the tokens that a provider spends on the frame of a message.
-	messageOverhead = 4
-	// imageTokens are 8,000 characters of four a token.
-	imageTokens = 2000
-	// summaryIntro comes before a summary in what is sent.
-	summaryIntro = "Summary of the conversation up to here:\n\n"
-)
+// summaryIntro comes before a summary in what is sent.
+const summaryIntro = "Summary of the conversation up to here:\n\n"
 
 // View is what a model is sent: the summary of the last compaction, if there was one, and the messages since its first
 // kept one. Every call has its result right behind it, whatever became of the turn. The slices are shared and must not be
@@ -62,24 +56,4 @@ func (v View) PruneEntry(edits []prune.Edit) Entry {
 // SummaryMessage is how a summary is sent.
 func SummaryMessage(summary string) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Text: summaryIntro + summary}
-}
-
-// MessageTokens returns what a message takes of a model's window, if count counts the tokens of a text; nil counts as
-// Options.Count does.
-func MessageTokens(count func(text string) int, m llm.Message) int {
-	if count == nil {
-		count = llm.EstimateTokens
-	}
-	return messageTokens(count, m)
-}
-
-func messageTokens(count func(string) int, m llm.Message) int {
-	n := messageOverhead + len(m.Images)*imageTokens
-	if m.Text != "" {
-		n += count(m.Text)
-	}
-	for _, c := range m.ToolCalls {
-		n += messageOverhead + count(c.Name) + count(string(c.Input))
-	}
-	return n
 }

@@ -15,6 +15,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // conversation returns so many messages of a user and an assistant, of about a hundred tokens each.
@@ -25,7 +26,7 @@ func conversation(n int) session.View {
 		if i%2 == 1 {
 			m = llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("yes ", 100)}
 		}
-		tokens := session.MessageTokens(nil, m)
+		tokens := llm.MessageTokens(nil, m)
 		v.IDs, v.Messages, v.Counts, v.Tokens = append(v.IDs, fmt.Sprintf("%06d", i+1)), append(v.Messages, m), append(v.Counts, tokens), v.Tokens+tokens
 	}
 	return v
@@ -44,7 +45,7 @@ func TestPruneTakesTheWindowOfTheModel(t *testing.T) {
 	if p := start(t, opt).Prune(messages, st, noon); p.Reason != prune.ReasonNoWindow {
 		t.Errorf("without a model: %s", p.Reason)
 	}
-	opt.Model = &llm.Echo{Tokens: 10_000}
+	opt.Model = &echo.Model{Tokens: 10_000}
 	if p := start(t, opt).Prune(messages, st, noon); len(p.New) != 2 || p.New[0].Index != 2 || p.After >= p.Before {
 		t.Errorf("%+v", p)
 	}
@@ -60,7 +61,7 @@ func TestPruneTakesTheWindowOfTheModel(t *testing.T) {
 
 func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
 	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s := start(t, opt)
 	decide := func(s *sidecar.Sidecar, cycle int, st flush.State) (flush.Decision, flush.Progress) {
 		t.Helper()
@@ -102,7 +103,7 @@ func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
 // Hazard F06: a ledger that cannot be read is an error that somebody sees, and the decision is there all the same.
 func TestDecideWithABrokenLedger(t *testing.T) {
 	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	write(t, opt.State, "agents/main/flush", "no folder")
 	d, _, err := start(t, opt).Decide("talk", 0, flush.State{Projected: 185_000})
 	if err == nil || !d.Flush || !d.Compact {
@@ -118,7 +119,7 @@ func TestFlushIsSkippedWithTheReason(t *testing.T) {
 	} {
 		own := remembering()
 		opt := options(t, own)
-		opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{}
+		opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
 		change(&opt)
 		s := start(t, opt)
 		out := s.Flush(t.Context(), flush.Job{Session: "talk", Holder: "me", Messages: conversation(4).Messages})
@@ -134,7 +135,7 @@ func TestFlushIsSkippedWithTheReason(t *testing.T) {
 func TestFlushStoresOnceACycle(t *testing.T) {
 	own := remembering()
 	opt := options(t, own)
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
 	s := start(t, opt)
 	job := flush.Job{Session: "talk", Holder: "me", System: "You are helpful.", Messages: conversation(1).Messages}
 	out := s.Flush(t.Context(), job)
@@ -152,7 +153,7 @@ func TestFlushStoresOnceACycle(t *testing.T) {
 
 func TestCompactForASmallWindow(t *testing.T) {
 	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s, v := start(t, opt), conversation(64)
 	if _, _, err := s.Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("for the window of the model: %v", err)
@@ -175,7 +176,7 @@ func TestCompactTakesTheModelAndWhatIsToStay(t *testing.T) {
 	if _, _, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
 		t.Errorf("%v", err)
 	}
-	opt.Model, opt.KeepRecentTokens = &llm.Echo{}, 2000
+	opt.Model, opt.KeepRecentTokens = &echo.Model{}, 2000
 	for keep, want := range map[int]string{0: "000023", 1000: "000032"} {
 		c, used, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{Keep: keep})
 		if err != nil || c.FirstKept != want || c.TokensAfter >= c.TokensBefore {

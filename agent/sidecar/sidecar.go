@@ -18,6 +18,7 @@ import (
 	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/agent/skills"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -110,7 +111,7 @@ func (o *Options) validate() error {
 		o.KeepRecentTokens = compact.DefaultKeepTokens
 	}
 	if o.Count == nil {
-		o.Count = llm.EstimateTokens
+		o.Count = text.EstimateTokens
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -20,12 +20,14 @@ import (
 	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/server"
-	"kioku/vector"
+	"kioku/store/vector"
 )
 
-// closeWait bounds giving the indexes back after the last call has ended.
+// closeWait is how long closing the indexes may take after the last call has ended.
 const closeWait = 10 * time.Second
 
 func (a *app) serveCmd() *cobra.Command {
@@ -46,7 +48,7 @@ func (a *app) serveCmd() *cobra.Command {
 	return cmd
 }
 
-// serveFlags are those of all commands that serve.
+// serveFlags are the flags of all commands that serve.
 type serveFlags struct {
 	grace    time.Duration
 	untilEOF bool
@@ -62,7 +64,7 @@ func (a *app) addServeFlags(cmd *cobra.Command) *serveFlags {
 	return f
 }
 
-// context is how long a command serves.
+// context returns the context in which a command serves.
 func (f *serveFlags) context(cmd *cobra.Command, a *app) context.Context {
 	if f.untilEOF {
 		return untilEnd(cmd.Context(), a.stdin)
@@ -70,11 +72,10 @@ func (f *serveFlags) context(cmd *cobra.Command, a *app) context.Context {
 	return cmd.Context()
 }
 
-// untilEnd returns a context that ends with r. A program's child sees the end of its standard input however that program
-// dies.
+// untilEnd returns a context that ends when r does. Standard input ends for a child however its parent dies.
 func untilEnd(parent context.Context, r io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(parent)
-	// Nothing stops a read of standard input, so that this goroutine may last as long as the process.
+	// A read of standard input cannot be canceled, so this goroutine may live as long as the process.
 	go func() {
 		_, _ = io.Copy(io.Discard, r)
 		cancel()
@@ -82,10 +83,10 @@ func untilEnd(parent context.Context, r io.Reader) context.Context {
 	return ctx
 }
 
-// agentFlag is --agent of the daemon: id=folder, or the id alone.
+// agentFlag is --agent of the daemon: id=folder, or only the id.
 type agentFlag struct{ setting }
 
-// Set remembers the value for when the settings are read.
+// Set remembers the value until the settings are read.
 func (f *agentFlag) Set(value string) error {
 	f.key = "agent"
 	if strings.Contains(value, "=") {
@@ -94,7 +95,7 @@ func (f *agentFlag) Set(value string) error {
 	return f.setting.Set(value)
 }
 
-// checkAgents returns a misuse where two places name the folder of one agent, of which one would be ignored.
+// checkAgents returns a misuse if two flags or variables set the folder of one agent.
 func (a *app) checkAgents(conf *config.Config) error {
 	named := map[string]string{}
 	if v, err := conf.Value("workspace"); err == nil && conf.ByFlagOrEnv("workspace") {
@@ -107,7 +108,7 @@ func (a *app) checkAgents(conf *config.Config) error {
 		for item := range strings.SplitSeq(f.Value, ",") {
 			id, _, _ := strings.Cut(strings.TrimSpace(item), "=")
 			if before := named[id]; before != "" {
-				return misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
+				return render.Misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
 			}
 			named[id] = f.Name + " " + item
 		}
@@ -144,7 +145,7 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	socket, err := socketPath(d.conf)
+	socket, err := connect.SocketPath(d.conf)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 // newDaemon reads the settings and opens the memories.
 func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
 	if a.readOnly {
-		return nil, misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
+		return nil, render.Misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
 	}
 	conf, err := a.config()
 	if err != nil {
@@ -196,10 +197,10 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	}
 	memory := vector.NewBudget(d.conf.MemoryBudget)
 	for _, p := range d.places {
-		if err := checkFolder(ctx, d.conf, p, toWrite); err != nil {
+		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
 			return err
 		}
-		opt, err := engine(d.conf, p, embedder, d.log)
+		opt, err := connect.Engine(d.conf, p, embedder, d.log)
 		if err != nil {
 			return err
 		}
@@ -213,8 +214,7 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	return nil
 }
 
-// server makes the server of the memories and of what runs beside their agents. The function gives back what the two are
-// connected by.
+// server returns the server of the memories and of the sidecars. The function closes the connection between the two.
 func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, func() error, error) {
 	agents := map[string]server.Memory{}
 	for _, m := range d.memories {
@@ -239,7 +239,7 @@ func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Ser
 	return srv, end, nil
 }
 
-// keepInStep brings every index in step, tells when that is done for all, and watches from then on.
+// keepInStep syncs every index, reports when all are done, and then watches the folders.
 func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
 	var first sync.WaitGroup
 	summaries := make([]string, len(d.memories))
@@ -254,13 +254,13 @@ func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
 		first.Wait()
 		if ctx.Err() == nil {
-			d.app.notice("ready: %s", strings.Join(summaries, "; "))
+			d.app.Notice("ready: %s", strings.Join(summaries, "; "))
 		}
 		return nil
 	})
 }
 
-// firstSync brings one index in step and says what it holds then.
+// firstSync syncs one index and returns a summary of what it contains.
 func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 	report, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
 	if ctx.Err() != nil {
@@ -277,10 +277,10 @@ func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 	if err != nil {
 		return m.Agent()
 	}
-	return fmt.Sprintf("%s %s, %s", m.Agent(), count(state.Files, "file"), count(state.Chunks, "chunk"))
+	return fmt.Sprintf("%s %s, %s", m.Agent(), render.Count(state.Files, "file"), render.Count(state.Chunks, "chunk"))
 }
 
-// closeMemories gives all indexes back, within closeWait.
+// closeMemories closes all indexes and waits for at most closeWait.
 func (d *daemon) closeMemories() error {
 	done := make(chan error, 1)
 	go func() {

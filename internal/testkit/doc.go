@@ -1,0 +1,2 @@
+// Package testkit is what the tests of several packages share.
+package testkit

@@ -1,0 +1,63 @@
+package kioku
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"kioku/indexer"
+	"kioku/internal/testkit"
+	"kioku/store"
+)
+
+// fewSegments is how many segments of words a sync leaves at most, unless a large one would have to be written again.
+const fewSegments = 4
+
+// segmentCount returns in how many segments FTS5 keeps the words of an index.
+func segmentCount(t *testing.T, state string) int {
+	t.Helper()
+	return testkit.Count(t, store.Path(state, "main"), "SELECT count(DISTINCT segid) FROM chunks_fts_idx")
+}
+
+func TestManySyncsLeaveFewSegments(t *testing.T) {
+	dir, state := workspace(t, nil), t.TempDir()
+	m := openMemory(t, Options{Workspace: dir, State: state})
+	for i := range 12 {
+		writeFile(t, dir, fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("The ferry number %d leaves for the harbor.", i))
+		if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := segmentCount(t, state); n > fewSegments {
+		t.Errorf("the words are in %d segments", n)
+	}
+}
+
+func TestWatchMergesWhatItsSyncsWrote(t *testing.T) {
+	dir, state := workspace(t, notes), t.TempDir()
+	m := openMemory(t, Options{Workspace: dir, State: state})
+	for i := range 12 { // a segment each
+		skipped := indexer.File{Path: fmt.Sprintf("memory/x%d.md", i), Source: indexer.SourceMemory}
+		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: fmt.Sprint("word", i), Count: 1}})
+		if _, err := m.store.ReplaceFile(t.Context(), skipped); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := segmentCount(t, state); n <= fewSegments {
+		t.Fatalf("only %d segments to merge", n)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	watched := make(chan error, 1)
+	go func() { watched <- m.Watch(ctx) }()
+	for segmentCount(t, state) > fewSegments {
+		if ctx.Err() != nil {
+			t.Fatalf("the words are still in %d segments", segmentCount(t, state))
+		}
+	}
+	cancel()
+	if err := <-watched; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,387 @@
+package analysis
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/porter"
+)
+
+// Limits of the analysis.
+const (
+	// maxTermBytes is the maximum length of a term. Longer words are cut, and longer identifiers are only indexed by their
+	// parts.
+	maxTermBytes = 64
+	// maxStems is the maximum number of stems in the cache of an analyzer.
+	maxStems = 1 << 15
+)
+
+// Terms returns the terms of a text in order, duplicates included.
+//
+// The text is converted to NFKC and lower case, and Latin letters lose their accents (Zürich becomes zurich). Runs of
+// Han, kana, Hangul and of the scripts of South-East Asia that are written without spaces become overlapping bigrams; a
+// lone character stays. Other letters and digits form words, and words of ASCII letters are stemmed by Porter's
+// algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
+// term has 1 to 64 bytes, without white space and control characters.
+func Terms(text string) []string {
+	a := NewAnalyzer()
+	defer a.Release()
+	a.Add(text)
+	return a.terms()
+}
+
+// ChunkTerms returns the terms by which a chunk is found: the terms of its heading path, its date and its text.
+func ChunkTerms(headings, date, text string) []string {
+	a := NewAnalyzer()
+	defer a.Release()
+	a.AddChunk(headings, date, text)
+	return a.terms()
+}
+
+// Kind is the kind of a token. The zero value is Word.
+type Kind uint8
+
+// Kinds of a token. Word, Part and Gram are the leaves: each letter of a text is in exactly one of them.
+const (
+	// Word is a run of letters and digits.
+	Word Kind = iota
+	// Part is one part of a camelCase word.
+	Part
+	// Gram is a bigram, or a lone character, of a script written without spaces.
+	Gram
+	// Whole is an identifier made of leaves, such as memorySearch.query.
+	Whole
+	// Compound is a word made of words of letters with hyphens or slashes between them, such as well-known.
+	Compound
+)
+
+// Token is a term and its place in a text.
+type Token struct {
+	// Term is the token as it is indexed, 1 to 64 bytes.
+	Term string
+	// Start and End are byte offsets in the normalised text that the token was read from.
+	Start, End int32
+	// Pos counts leaves and jumps at the end of a line. A token of several leaves has the position of the first one.
+	Pos int32
+	// Kind says what the token is.
+	Kind Kind
+}
+
+// IsLeaf reports whether t is not made of other tokens.
+func (t Token) IsLeaf() bool { return t.Kind < Whole }
+
+// Analyzer cuts texts into tokens. It is used by one goroutine at a time.
+type Analyzer struct {
+	// Tokens of all texts that were added since the last Reset, in order.
+	Tokens []Token
+	// Text is the text that was added last, normalised, and Lower the same in lower case, with equal offsets.
+	Text, Lower string
+	// pos is the position of the next leaf.
+	pos int32
+	// stems caches the stems of words.
+	stems map[string]string
+	// filter says which words are stemmed; nil admits all words.
+	filter *stemFilter
+}
+
+// analyzers keeps buffers and stems from one use to the next. They never change a result.
+var analyzers = sync.Pool{New: func() any { return &Analyzer{stems: make(map[string]string)} }}
+
+// NewAnalyzer returns an analyzer without tokens. The caller releases it.
+func NewAnalyzer() *Analyzer {
+	a := analyzers.Get().(*Analyzer)
+	a.Reset()
+	return a
+}
+
+// Release gives the analyzer back for reuse. Neither the analyzer nor its tokens may be used afterwards; their terms
+// may.
+func (a *Analyzer) Release() {
+	a.Reset()
+	a.filter = nil
+	analyzers.Put(a)
+}
+
+// StemOnly skips the stemming of words whose stem is certainly none of the terms, until the analyzer is released. This
+// saves time if the caller looks only for these terms. Without terms, no word is stemmed.
+func (a *Analyzer) StemOnly(terms ...string) {
+	a.filter = &stemNothing
+	if len(terms) > 0 {
+		a.filter = newStemFilter(terms)
+	}
+}
+
+// Reset drops all tokens.
+func (a *Analyzer) Reset() {
+	clear(a.Tokens)
+	a.Tokens, a.Text, a.Lower, a.pos = a.Tokens[:0], "", "", 0
+	if cap(a.Tokens) > 1<<16 {
+		a.Tokens = nil
+	}
+}
+
+func (a *Analyzer) terms() []string {
+	terms := make([]string, len(a.Tokens))
+	for i, t := range a.Tokens {
+		terms[i] = t.Term
+	}
+	return terms
+}
+
+// AddChunk appends the tokens of a chunk: those of its heading path, its date and its text.
+func (a *Analyzer) AddChunk(headings, date, text string) {
+	a.Add(headings)
+	a.Add(date)
+	a.Add(text)
+}
+
+// Add appends the tokens of text. The end of a text ends its last line.
+func (a *Analyzer) Add(text string) {
+	a.Text = Normalize(text)
+	a.Lower = ToLower(a.Text)
+	for i := 0; i < len(a.Lower); {
+		c, size := classAt(a.Lower, i)
+		switch {
+		case c == letter, c == joint && a.leadsIdentifier(i):
+			i = a.readJoined(i)
+		case c == glyph:
+			i = a.readGrams(i)
+		case c == newline:
+			a.pos++
+			i++
+		default:
+			i += size
+		}
+	}
+	a.pos++
+}
+
+// leadsIdentifier reports whether the joint at i begins an identifier: the slash of /users/x, the dot of .env.
+func (a *Analyzer) leadsIdentifier(i int) bool {
+	if a.Lower[i] != '/' && a.Lower[i] != '.' {
+		return false
+	}
+	if i > 0 && asciiClass[a.Lower[i-1]] == joint {
+		return false
+	}
+	return isLetterAt(a.Lower, i+1)
+}
+
+// readJoined reads words and the joints between them, appends their tokens and returns the offset of their end.
+func (a *Analyzer) readJoined(i int) int {
+	start, first, pos := i, len(a.Tokens), a.pos
+	led := asciiClass[a.Lower[i]] == joint
+	if led {
+		i++
+	}
+	words, k := 0, Compound
+	for {
+		i = a.readWord(i)
+		words++
+		next := a.nextWord(i)
+		if next < 0 {
+			break
+		}
+		if a.Lower[i] != '-' && a.Lower[i] != '/' {
+			k = Whole
+		}
+		i = next
+	}
+	end := a.signSuffix(start, i)
+	if words == 1 && !led && end == i {
+		return i
+	}
+	if led || end > i || a.hasDigit(first) {
+		k = Whole
+	}
+	if end-start <= maxTermBytes {
+		a.Tokens = append(a.Tokens, Token{Unaccented(a.Lower[start:end]), int32(start), int32(end), pos, k})
+	}
+	return end
+}
+
+// nextWord returns the start of the word after the joint at i, -1 if no word follows.
+func (a *Analyzer) nextWord(i int) int {
+	if i >= len(a.Lower) || asciiClass[a.Lower[i]] != joint {
+		return -1
+	}
+	n := 1
+	switch rest := a.Lower[i:]; {
+	case strings.HasPrefix(rest, "://"):
+		n = 3
+	case strings.HasPrefix(rest, "::"), strings.HasPrefix(rest, "__"):
+		n = 2
+	}
+	if isLetterAt(a.Lower, i+n) {
+		return i + n
+	}
+	return -1
+}
+
+// signSuffix returns the end of a name that ends in signs, such as C++ or F#, and i for any other word.
+func (a *Analyzer) signSuffix(start, i int) int {
+	if i-start != 1 || a.Lower[start] >= utf8.RuneSelf {
+		return i
+	}
+	end := i
+	for end < len(a.Lower) && end < i+2 && (a.Lower[end] == '+' || a.Lower[end] == '#') {
+		end++
+	}
+	if end < len(a.Lower) && (a.Lower[end] == '+' || a.Lower[end] == '#' || isLetterAt(a.Lower, end)) {
+		return i
+	}
+	return end
+}
+
+func (a *Analyzer) hasDigit(first int) bool {
+	for _, t := range a.Tokens[first:] {
+		if strings.ContainsAny(t.Term, "0123456789") {
+			return true
+		}
+	}
+	return false
+}
+
+// readWord reads the letters and digits at start, appends their tokens and returns the offset of their end.
+func (a *Analyzer) readWord(start int) int {
+	i, english := start, true
+	for i < len(a.Lower) {
+		if b := a.Lower[i]; isLower(b) {
+			i++
+			continue
+		}
+		c, size := classAt(a.Lower, i)
+		if c != letter && c != mark {
+			break
+		}
+		english = false
+		i += size
+	}
+	if a.appendParts(start, i) {
+		a.appendWord(start, i, Whole, english)
+		return i
+	}
+	a.appendWord(start, i, Word, english)
+	a.pos++
+	return i
+}
+
+// appendParts appends the parts of a word like memorySearch or HTTPServer. It returns false if the word has only one
+// part.
+func (a *Analyzer) appendParts(start, end int) bool {
+	if end-start > maxTermBytes || a.Text[start:end] == a.Lower[start:end] {
+		return false
+	}
+	from := start
+	for i := start + 1; i < end; i++ {
+		if a.startsPart(i, end) {
+			a.appendWord(from, i, Part, asciiLetters(a.Lower[from:i]))
+			a.pos++
+			from = i
+		}
+	}
+	if from == start {
+		return false
+	}
+	a.appendWord(from, end, Part, asciiLetters(a.Lower[from:end]))
+	a.pos++
+	return true
+}
+
+// startsPart reports whether a new part of a camelCase word begins at i: memory|Search, HTTP|Server, but APIs.
+func (a *Analyzer) startsPart(i, end int) bool {
+	s := a.Text
+	if !isUpper(s[i]) {
+		return false
+	}
+	return isLower(s[i-1]) || isUpper(s[i-1]) && i+2 < end && isLower(s[i+1]) && isLower(s[i+2])
+}
+
+// appendWord appends the token of the word between two offsets. english reports a word of ASCII letters.
+func (a *Analyzer) appendWord(start, end int, k Kind, english bool) {
+	term := a.Lower[start:end]
+	if !english {
+		term = Unaccented(term)
+		english = asciiLetters(term)
+	}
+	if len(term) > maxTermBytes {
+		term = cut(term, maxTermBytes)
+	} else if english {
+		term = a.stemEnglish(term)
+	}
+	pos := a.pos
+	if k == Whole && len(a.Tokens) > 0 {
+		pos = a.firstPart(start)
+	}
+	a.Tokens = append(a.Tokens, Token{term, int32(start), int32(end), pos, k})
+}
+
+// firstPart returns the position of the leaf that starts at an offset of the text.
+func (a *Analyzer) firstPart(start int) int32 {
+	for i := len(a.Tokens) - 1; i >= 0; i-- {
+		if int(a.Tokens[i].Start) == start {
+			return a.Tokens[i].Pos
+		}
+	}
+	return a.pos
+}
+
+// Stem returns the stem of a word in lower case. A word with letters beyond ASCII is its own stem.
+func (a *Analyzer) Stem(w string) string {
+	if !asciiLetters(w) {
+		return w
+	}
+	return a.stemEnglish(w)
+}
+
+// stemEnglish returns the stem of a word of ASCII letters in lower case.
+func (a *Analyzer) stemEnglish(w string) string {
+	if len(w) < 3 || a.filter != nil && !a.filter.admits(w) {
+		return w
+	}
+	if s, ok := a.stems[w]; ok {
+		return s
+	}
+	if len(a.stems) >= maxStems {
+		clear(a.stems)
+	}
+	// A copy, so that the cache does not keep whole texts alive.
+	w = strings.Clone(w)
+	env := snowballstem.NewEnv(w)
+	porter.Stem(env)
+	a.stems[w] = env.Current()
+	return env.Current()
+}
+
+// readGrams reads a run of characters of a script without spaces, appends its bigrams and returns the offset of its end.
+func (a *Analyzer) readGrams(start int) int {
+	_, size := classAt(a.Lower, start)
+	prev, i := start, start+size
+	for i < len(a.Lower) {
+		c, size := classAt(a.Lower, i)
+		if c != glyph && c != mark {
+			break
+		}
+		a.appendGram(prev, i+size)
+		prev, i = i, i+size
+	}
+	if prev == start {
+		a.appendGram(start, i)
+	}
+	return i
+}
+
+func (a *Analyzer) appendGram(start, end int) {
+	a.Tokens = append(a.Tokens, Token{a.Lower[start:end], int32(start), int32(end), a.pos, Gram})
+	a.pos++
+}
+
+// cut returns the longest prefix of s with at most n bytes that splits no rune.
+func cut(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/search"
+)
+
+// crashEnv makes the test binary a writer that is to be killed; its value is the folder to write to.
+const crashEnv = "KIOKU_TEST_CRASH_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(crashEnv); dir != "" {
+		writeUntilKilled(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// writeUntilKilled replaces files for ever and acknowledges each commit on stdout.
+func writeUntilKilled(dir string) {
+	ctx := context.Background()
+	s, err := Open(ctx, Path(dir, "main"), testOptions())
+	if err != nil {
+		fmt.Println("open:", err)
+		os.Exit(1)
+	}
+	r := rand.New(rand.NewPCG(uint64(os.Getpid()), 1))
+	for i := 0; ; i++ {
+		word := fmt.Sprintf("w%dx%d", os.Getpid(), i)
+		path := fmt.Sprintf("memory/%d.md", i%7)
+		if err := write(ctx, s, testSpace, testFile(path, r, word, "filler one", "filler two")); err != nil {
+			fmt.Println("replace:", err)
+			os.Exit(1)
+		}
+		fmt.Println("ack", path, word)
+	}
+}
+
+// Hazard A01: a hundred times the writer is killed in the middle of its work; every commit that it acknowledged is
+// there, and the tables agree with each other.
+func TestKilledWritersLoseNoAcknowledgedCommit(t *testing.T) {
+	kills := 100
+	if testing.Short() {
+		kills = 10
+	}
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(7, 7))
+	for range kills {
+		acked := killedWriter(t, dir, time.Duration(20+r.IntN(180))*time.Millisecond)
+		if len(acked) == 0 {
+			t.Fatal("the writer acknowledged nothing: the test does not test")
+		}
+		checkAcknowledged(t, dir, acked)
+	}
+}
+
+// checkAcknowledged opens the index that a killed writer left and looks for all that it acknowledged.
+func checkAcknowledged(t *testing.T, dir string, acked map[string]string) {
+	t.Helper()
+	s := openTestStore(t, dir)
+	defer s.db.close()
+	if m := checkSound(t, s); m.chunks == 0 {
+		t.Error("the index is empty")
+	}
+	for path, word := range acked {
+		if got := match(t, s, search.Filter{PathPrefix: path}, word); len(got) != 1 && !unacknowledged(t, s, path, word) {
+			t.Errorf("%s: acknowledged %s is lost", path, word)
+		}
+	}
+}
+
+// unacknowledged reports whether the file holds what its writer committed last and was killed before it could say so:
+// the word seven after the acknowledged one, for a writer goes round seven files.
+func unacknowledged(t *testing.T, s *Store, path, word string) bool {
+	t.Helper()
+	var pid, i int
+	if _, err := fmt.Sscanf(word, "w%dx%d", &pid, &i); err != nil {
+		t.Fatal(err)
+	}
+	next := fmt.Sprintf("w%dx%d", pid, i+7)
+	return len(match(t, s, search.Filter{PathPrefix: path}, next)) == 1
+}
+
+// killedWriter runs a writer for a while, kills it and returns the last acknowledged word of each file.
+func killedWriter(t *testing.T, dir string, life time.Duration) map[string]string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), crashEnv+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	acked := map[string]string{}
+	lines := bufio.NewScanner(out)
+	var killer *time.Timer
+	for lines.Scan() {
+		if killer == nil { // its life begins with the first commit
+			killer = time.AfterFunc(life, func() { cmd.Process.Kill() })
+		}
+		f := strings.Fields(lines.Text())
+		if len(f) != 3 || f[0] != "ack" {
+			t.Fatalf("writer said %q", lines.Text())
+		}
+		acked[f[1]] = f[2]
+	}
+	cmd.Wait()
+	return acked
+}

@@ -1,0 +1,409 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"pgregory.net/rapid"
+
+	"kioku/embed"
+	"kioku/indexer"
+	"kioku/search"
+	"kioku/store/vector"
+)
+
+// budgetStore opens a store whose vectors in memory count for a budget.
+func budgetStore(t testing.TB, dir string, memory *vector.Budget, readOnly bool) *Store {
+	t.Helper()
+	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), readOnly, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.close() })
+	s := newStore(db, "test", 50, memory, time.Now, slog.New(slog.DiscardHandler))
+	if !readOnly {
+		if err := s.adopt(t.Context(), "/notes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// asHeld runs f in a view and returns whether the view has the vectors in memory.
+func asHeld(t testing.TB, s *Store, f func(v *view) error) (held bool) {
+	t.Helper()
+	err := s.View(t.Context(), true, func(rd search.Reader) error {
+		v := rd.(*view)
+		held = v.slab != nil
+		if f == nil {
+			return nil
+		}
+		return f(v)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held
+}
+
+// sameAnswer returns what differs between the vectors in memory and chunks_vec, seen by one view: the cosines, what is
+// no tie of the ids, and the vectors of the chunks.
+func sameAnswer(t testing.TB, v *view, q []float32, f search.Filter, k int) error {
+	disk := *v
+	disk.slab, disk.vec = nil, v.text
+	got, err := v.Nearest(t.Context(), q, f, k)
+	if err != nil {
+		return err
+	}
+	want, err := disk.Nearest(t.Context(), q, f, k)
+	if err != nil {
+		return err
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("generation %d: %d neighbours in memory, %d on disk", v.meta.generation, len(got), len(want))
+	}
+	const tie = 3e-6 // of float32
+	for i := range got {
+		if math.Abs(got[i].Cosine-want[i].Cosine) > tie {
+			return fmt.Errorf("neighbour %d: %+v in memory, %+v on disk", i, got[i], want[i])
+		}
+		last := want[len(want)-1].Cosine
+		if got[i].Cosine > last+tie && !slices.ContainsFunc(want, func(n search.Neighbor) bool { return n.ID == got[i].ID }) {
+			return fmt.Errorf("neighbour %d: %+v is not found on disk", i, got[i])
+		}
+	}
+	return sameVectors(t, v, &disk, got)
+}
+
+// sameVectors compares the vectors of some chunks as two views read them.
+func sameVectors(t testing.TB, a, b *view, near []search.Neighbor) error {
+	ids := []int64{-1}
+	for _, n := range near {
+		ids = append(ids, n.ID)
+	}
+	got, err := a.Chunks(t.Context(), ids, true)
+	if err != nil {
+		return err
+	}
+	want, err := b.Chunks(t.Context(), ids, true)
+	if err != nil {
+		return err
+	}
+	return errIf(!slices.EqualFunc(got, want, func(a, b search.Chunk) bool {
+		return a.ID == b.ID && slices.Equal(a.Vector, b.Vector)
+	}), "the chunks have other vectors in memory")
+}
+
+// errIf returns an error where something is wrong.
+func errIf(wrong bool, text string) error {
+	if wrong {
+		return fmt.Errorf("%s", text)
+	}
+	return nil
+}
+
+// drawFile is a file of chunks with vectors of a pool, some without one.
+func drawFile(r *rand.Rand, n int, pool [][]float32) note {
+	sources := []string{indexer.SourceMemory, indexer.SourceExtra}
+	f := testFile(fmt.Sprintf("memory/2026-01-%02d.md", n+1), nil, numbered(fmt.Sprint("n", r.Uint32()), r.IntN(12))...)
+	f.Source = sources[n%2]
+	for i := range f.Chunks {
+		if r.IntN(8) > 0 {
+			f.vectors[f.Chunks[i].Hash] = pool[r.IntN(len(pool))]
+		}
+	}
+	return f
+}
+
+// drawFilter is one of some filters, or none.
+func drawFilter(r *rand.Rand) search.Filter {
+	return []search.Filter{{}, {Sources: []string{indexer.SourceMemory}}, {PathPrefix: "memory/2026-01-0"},
+		{Since: "2026-01-03"}, {Since: "2026-01-02", Until: "2026-01-05"}, {Until: "2025-01-01"}}[r.IntN(6)]
+}
+
+// compact writes the vectors of an index anew, if it has any.
+func compact(ctx context.Context, s *Store) error {
+	m, err := readMeta(ctx, s.db.readers)
+	if err != nil || m.space.IsZero() {
+		return err
+	}
+	return s.compactVectors(ctx, m.space)
+}
+
+// vectorPool returns n unit vectors; a quarter of them is close to another.
+func vectorPool(r *rand.Rand, n, dims int) [][]float32 {
+	var p [][]float32
+	for i := range n {
+		v := unit(r, dims)
+		if i%4 == 3 {
+			v = slices.Clone(p[r.IntN(i)])
+			v[r.IntN(dims)] += 1e-3
+		}
+		p = append(p, v)
+	}
+	return p
+}
+
+// Vectors in memory and on disk give one answer, after whatever was written, for any k, filter and dimension.
+func TestVectorsInMemoryAnswerAsThoseOnDisk(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		space := testSpace
+		space.Dims = rapid.SampledFrom([]int{1, 2, 5, 64, 1024}).Draw(rt, "dims")
+		s := budgetStore(t, t.TempDir(), vector.NewBudget(vector.DefaultBudget), false)
+		defer s.db.close()
+		p := vectorPool(r, 40, space.Dims)
+		held := 0
+		for step := range rapid.IntRange(4, 10).Draw(rt, "steps") {
+			var err error
+			switch f := drawFile(r, r.IntN(8), p); {
+			case step > 3 && r.IntN(6) == 0:
+				err = writeAll(t.Context(), s, space, f, drawFile(r, 9, p))
+			case r.IntN(5) == 0:
+				err = write(t.Context(), s, space, gone(f.Path))
+			case step > 2 && r.IntN(5) == 0:
+				err = compact(t.Context(), s)
+			default:
+				err = write(t.Context(), s, space, f, drawFile(r, r.IntN(8), p))
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if asHeld(t, s, func(v *view) error {
+				if v.slab == nil {
+					return nil
+				}
+				return sameAnswer(t, v, p[r.IntN(len(p))], drawFilter(r), 1+r.IntN(60))
+			}) {
+				held++
+			}
+		}
+		if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.embedded > 0 && held == 0 {
+			rt.Fatalf("no view had the vectors in memory: %v", err)
+		}
+	})
+}
+
+// Readers compare both ways in one snapshot each while files are written, the whole is rebuilt and vec0 is compacted.
+func TestVectorsInMemoryAreNeverStale(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	p := vectorPool(r, 60, testSpace.Dims)
+	for n := range 8 {
+		replace(t, s, drawFile(r, n, p))
+	}
+	var done atomic.Bool
+	var held, disk atomic.Int64
+	var readers, writers errgroup.Group
+	for i := range 3 {
+		readers.Go(func() error {
+			r := rand.New(rand.NewPCG(uint64(i), 5))
+			for !done.Load() || held.Load() == 0 {
+				err := s.View(t.Context(), true, func(rd search.Reader) error {
+					v := rd.(*view)
+					if v.slab == nil {
+						disk.Add(1)
+						return nil
+					}
+					held.Add(1)
+					return sameAnswer(t, v, p[r.IntN(len(p))], drawFilter(r), 1+r.IntN(30))
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	for i := range 2 {
+		writers.Go(func() error {
+			r := rand.New(rand.NewPCG(uint64(i), 6))
+			for step := range 60 {
+				f := drawFile(r, r.IntN(8), p)
+				var err error
+				switch {
+				case step%20 == 19:
+					err = writeAll(t.Context(), s, testSpace, f, drawFile(r, 9, p))
+				case step%15 == 14:
+					err = compact(t.Context(), s)
+				default:
+					err = write(t.Context(), s, testSpace, f)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := writers.Wait()
+	done.Store(true)
+	if err == nil {
+		err = readers.Wait()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d views in memory, %d on disk", held.Load(), disk.Load())
+}
+
+func TestVectorsAreHeldFromTheSecondQueryOn(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), numbered("n", 20)...))
+	for i, want := range []bool{false, true, true} {
+		if got := asHeld(t, s, nil); got != want {
+			t.Errorf("view %d: in memory %v", i, got)
+		}
+	}
+	replace(t, s, testFile("memory/b.md", newRand(), numbered("m", 20)...))
+	if !asHeld(t, s, nil) {
+		t.Error("a commit made the vectors unusable")
+	}
+	if err := writeAll(t.Context(), s, testSpace, testFile("memory/c.md", newRand(), "n")); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.held.share.Bytes(); n != 0 {
+		t.Errorf("%d bytes are held after a rebuild", n)
+	}
+	if !asHeld(t, s, nil) {
+		t.Error("a rebuild ended the use of memory")
+	}
+}
+
+// A view that began before a commit keeps to the vectors of its snapshot.
+func TestAViewKeepsItsVectorsThroughACommit(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	replace(t, s, testFile("memory/a.md", r, numbered("n", 50)...))
+	asHeld(t, s, nil)
+	q := unit(r, testSpace.Dims)
+	if !asHeld(t, s, func(v *view) error {
+		replace(t, s, gone("memory/a.md"))
+		return sameAnswer(t, v, q, search.Filter{}, 10)
+	}) {
+		t.Error("the vectors are not in memory")
+	}
+	if near := nearest(t, s, search.Filter{}, q, 10); len(near) != 0 {
+		t.Errorf("removed vectors are found: %v", near)
+	}
+}
+
+// What another process writes is read again once it rests; until then the disk answers.
+func TestVectorsThatAnotherProcessWritesAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	owner := budgetStore(t, dir, vector.NewBudget(vector.DefaultBudget), false)
+	r := newRand()
+	replace(t, owner, testFile("memory/a.md", r, numbered("n", 30)...))
+	reader := budgetStore(t, dir, vector.NewBudget(vector.DefaultBudget), true)
+	check := func(want bool) {
+		t.Helper()
+		q := unit(r, testSpace.Dims)
+		if got := asHeld(t, reader, func(v *view) error { return sameAnswer(t, v, q, search.Filter{}, 7) }); got != want {
+			t.Errorf("in memory: %v", got)
+		}
+	}
+	check(false)
+	check(true)
+	for n := range 3 {
+		replace(t, owner, testFile(fmt.Sprintf("memory/%d.md", n), r, numbered("m", 30)...))
+		check(false)
+	}
+	check(true)
+	check(true)
+}
+
+func TestIdleMemoriesGiveTheirVectorsUp(t *testing.T) {
+	one := vector.Footprint(100, testSpace.Dims)
+	memory := vector.NewBudget(one + one/2)
+	var stores []*Store
+	for range 2 {
+		s := budgetStore(t, t.TempDir(), memory, false)
+		replace(t, s, testFile("memory/a.md", newRand(), numbered("n", 100)...))
+		stores = append(stores, s)
+	}
+	a, b := stores[0], stores[1]
+	asHeld(t, a, nil)
+	if !asHeld(t, a, nil) {
+		t.Fatal("the first does not fit")
+	}
+	for range 3 { // in turn: the first keeps its place
+		if asHeld(t, b, nil) || !asHeld(t, a, nil) {
+			t.Error("two memories in use drive each other out")
+		}
+	}
+	asHeld(t, b, nil)
+	if !asHeld(t, b, nil) || a.held.share.Bytes() != 0 || a.held.states.Load() != nil {
+		t.Error("an idle memory keeps its vectors")
+	}
+	if memory.Held() > memory.Limit() {
+		t.Errorf("%d bytes of %d are held", memory.Held(), memory.Limit())
+	}
+}
+
+func TestVectorsThatGrowBeyondTheBudgetAreSearchedOnDisk(t *testing.T) {
+	memory := vector.NewBudget(vector.Footprint(50, testSpace.Dims))
+	s := budgetStore(t, t.TempDir(), memory, false)
+	r := newRand()
+	replace(t, s, testFile("memory/a.md", r, numbered("n", 40)...))
+	asHeld(t, s, nil)
+	if !asHeld(t, s, nil) {
+		t.Fatal("40 of 50 rows do not fit")
+	}
+	replace(t, s, testFile("memory/b.md", r, numbered("m", 20)...))
+	if memory.Held() != 0 || asHeld(t, s, nil) {
+		t.Errorf("60 of 50 rows are held: %d bytes", memory.Held())
+	}
+	if near := nearest(t, s, search.Filter{}, unit(r, testSpace.Dims), 100); len(near) != 60 {
+		t.Errorf("%d neighbours, want 60", len(near))
+	}
+	replace(t, s, gone("memory/b.md"))
+	if !asHeld(t, s, nil) {
+		t.Error("what fits again is not held again")
+	}
+}
+
+func TestQueriesWithoutADirectionAreRefusedInMemoryAndOnDisk(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
+	nan := float32(math.NaN())
+	for _, held := range []bool{false, true} {
+		if got := asHeld(t, s, func(v *view) error {
+			for _, q := range [][]float32{{0, 0, 0, 0}, {nan, 0, 0, 1}, {1e-30, 0, 0, 0}} {
+				if near, err := v.Nearest(t.Context(), q, search.Filter{}, 2); err == nil {
+					t.Errorf("%v has the neighbours %v", q, near)
+				}
+			}
+			near, err := v.Nearest(t.Context(), []float32{1, 0, 0}, search.Filter{}, 2)
+			return errIf(err != nil || near != nil, "a query of another dimension has neighbours")
+		}); got != held {
+			t.Errorf("in memory: %v", got)
+		}
+	}
+}
+
+// A memory of another dimension takes the place of an empty one without a rebuild.
+func TestTheDimensionMayChangeWhileNothingIsEmbedded(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	replace(t, s, testFile("memory/a.md", r, "one", "two"))
+	asHeld(t, s, nil)
+	asHeld(t, s, nil)
+	replace(t, s, gone("memory/a.md"))
+	f := testFile("memory/a.md", nil, "one", "two")
+	f.vectors[f.Chunks[0].Hash], f.vectors[f.Chunks[1].Hash] = unit(r, 9), unit(r, 9)
+	if err := write(t.Context(), s, embed.Space{Provider: "test", Model: "n", Dims: 9}, f); err != nil {
+		t.Fatal(err)
+	}
+	if !asHeld(t, s, func(v *view) error { return sameAnswer(t, v, unit(r, 9), search.Filter{}, 5) }) {
+		t.Error("the vectors are not in memory")
+	}
+}

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/search"
+	"kioku/search/analysis"
+)
+
+// words returns a file of n chunks of many words.
+func words(name string, n int, r *rand.Rand) note {
+	return note{File: benchFile(name, n, r, rand.NewZipf(r, 1.1, 4, 20_000))}
+}
+
+// scattered fills a store with one large commit and ten small ones, so that its words are in many segments.
+func scattered(t *testing.T, s *Store) {
+	t.Helper()
+	r := newRand()
+	replace(t, s, words("memory/large.md", 1500, r))
+	for i := range 10 {
+		replace(t, s, words(fmt.Sprintf("memory/%d.md", i), 10, r))
+	}
+	if got := sizes(t, s); len(got) <= maxSegments {
+		t.Fatalf("the words are in few segments as it is: %v", got)
+	}
+}
+
+// sizes returns the pages of each segment of the words.
+func sizes(t *testing.T, s *Store) []int {
+	t.Helper()
+	found, _, err := s.readSegments(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages []int
+	for _, l := range found {
+		pages = append(pages, l.pages...)
+	}
+	return pages
+}
+
+// mergeAll merges the words or fails the test.
+func mergeAll(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.MergeSegments(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answers is what a store says of some words.
+type answers struct {
+	Generation int64
+	Ranked     map[string][]int64
+	Freq       map[string]int
+}
+
+// ask asks a store for some words, checks that its index is sound, and FTS5's own check of the words.
+func ask(t *testing.T, s *Store) answers {
+	t.Helper()
+	got := answers{Generation: checkSound(t, s).generation, Ranked: make(map[string][]int64)}
+	if _, err := s.db.writer.Exec("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')"); err != nil {
+		t.Error(err)
+	}
+	err := s.View(t.Context(), false, func(r search.Reader) (err error) {
+		var terms []string
+		for n := range uint64(200) {
+			terms = append(terms, analysis.Terms(word(n*n))...)
+		}
+		for _, term := range terms[100:120] {
+			if got.Ranked[term], err = r.Match(t.Context(), search.Terms{Any: []string{term}}, search.Filter{}, 50); err != nil {
+				return err
+			}
+		}
+		got.Freq, err = r.DocFreq(t.Context(), terms)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Freq) < 100 {
+		t.Fatalf("the words are not there: %v", got.Freq)
+	}
+	return got
+}
+
+func TestMergedWordsAnswerAsBefore(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	scattered(t, s)
+	replace(t, s, gone("memory/3.md"), words("memory/4.md", 5, newRand()))
+	before := ask(t, s)
+	mergeAll(t, s)
+	if got := sizes(t, s); len(got) > maxSegments {
+		t.Errorf("segments of %v pages are left", got)
+	}
+	if after := ask(t, s); !cmp.Equal(before, after) {
+		t.Error(cmp.Diff(before, after))
+	}
+}
+
+func TestMergedWordsAreNotWrittenAgain(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	scattered(t, s)
+	mergeAll(t, s)
+	before := written(t, s)
+	mergeAll(t, s)
+	if after := written(t, s); after != before {
+		t.Errorf("%d rows were written although nothing changed", after-before)
+	}
+}
+
+// written returns how many rows the writer has ever written.
+func written(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	if err := s.db.writer.QueryRow("SELECT total_changes()").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestEditsMergeSmallSegmentsAlone(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	scattered(t, s)
+	mergeAll(t, s)
+	whole := sizes(t, s)
+	r := newRand()
+	for i := range 10 {
+		replace(t, s, words(fmt.Sprintf("memory/new%d.md", i), 1, r))
+		mergeAll(t, s)
+		got := sizes(t, s)
+		if len(got) > 2*maxSegments {
+			t.Errorf("after %d edits the words are in segments of %v pages", i+1, got)
+		}
+		if slices.Max(got) != whole[0] {
+			t.Fatalf("edit %d wrote the segment of %v pages again: %v", i+1, whole, got)
+		}
+	}
+}
+
+func TestAMergeThatWasCutShortIsSoundAndGoesOn(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	scattered(t, s)
+	before := ask(t, s)
+	if _, err := s.db.writer.Exec("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', -10)"); err != nil {
+		t.Fatal(err)
+	}
+	if found, _, err := s.readSegments(t.Context()); err != nil || found.underway() == 0 {
+		t.Fatalf("no merge is under way: %v, %v", found, err)
+	}
+	cut := ask(t, s)
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.MergeSegments(done); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	mergeAll(t, s)
+	if got := sizes(t, s); len(got) != 1 {
+		t.Errorf("segments of %v pages are left", got)
+	}
+	if !cmp.Equal(before, cut) {
+		t.Error(cmp.Diff(before, cut))
+	}
+	if after := ask(t, s); !cmp.Equal(before, after) {
+		t.Error(cmp.Diff(before, after))
+	}
+}
+
+func TestReadersAnswerWhileWordsAreMerged(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	scattered(t, s)
+	term := analysis.Terms(word(50))[0]
+	want := match(t, s, search.Filter{}, term)
+	merged := make(chan error, 1)
+	go func() { merged <- s.MergeSegments(t.Context()) }()
+	for range 200 {
+		if got := match(t, s, search.Filter{}, term); len(want) == 0 || !slices.Equal(got, want) {
+			t.Fatalf("%d chunks hold the word, want %d", len(got), len(want))
+		}
+	}
+	if err := <-merged; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsDueForSegments(t *testing.T) {
+	for name, c := range map[string]struct {
+		segments segments
+		want     int
+	}{
+		"none":                  {nil, 0},
+		"few":                   {segments{{pages: []int{5, 5, 5}}, {pages: []int{900}}}, 0},
+		"many of one size":      {segments{{pages: []int{9, 9, 9, 9, 9}}}, -mergePages},
+		"small beside one":      {segments{{pages: []int{4, 4, 4, 4}}, {pages: []int{900}}}, 4},
+		"a level each":          {segments{{pages: []int{4}}, {pages: []int{8}}, {pages: []int{16}}, {pages: []int{30}}, {pages: []int{900}}}, 0},
+		"next to the largest":   {segments{{pages: []int{4}}, {pages: []int{900, 8, 4, 4, 4}}}, 0},
+		"too many next to it":   {segments{{pages: []int{4}}, {pages: []int{900, 8, 4, 4, 8, 4, 4, 4}}}, -mergePages},
+		"a step at the most":    {segments{{pages: []int{400, 400}}, {pages: []int{1}}, {pages: []int{1}}, {pages: []int{90_000}}}, mergePages},
+		"under way":             {segments{{pages: []int{300, 300, 300, 9}, merging: 4}, {pages: []int{500}}}, mergePages},
+		"under way, much after": {segments{{pages: []int{300}}, {pages: []int{300, 300, 9}, merging: 3}, {pages: []int{500}}}, -mergePages},
+		"under way, nearly":     {segments{{pages: []int{9, 9, 9, 9}, merging: 4}, {pages: []int{900}}}, 9},
+	} {
+		if got := c.segments.due(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// FuzzDecodeSegments: whatever the record holds, decoding ends and sizes are not negative.
+func FuzzDecodeSegments(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0})
+	f.Add([]byte{0, 0, 0, 1, 0xff, 0, 0, 1, 1, 1, 5, 0, 1, 1, 1, 9, 1, 1, 0, 0, 7})
+	f.Add([]byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 1})
+	f.Fuzz(func(t *testing.T, record []byte) {
+		found, err := decodeSegments(record)
+		if err != nil && found != nil {
+			t.Errorf("segments and an error: %v, %v", found, err)
+		}
+		for _, l := range found {
+			if slices.ContainsFunc(l.pages, func(n int) bool { return n < 0 }) {
+				t.Errorf("negative sizes: %v", found)
+			}
+		}
+	})
+}
+
+func TestDecodeSegmentsReadsWhatFTS5Wrote(t *testing.T) {
+	got, err := decodeSegments([]byte{0, 0, 0, 1, 0xff, 0, 0, 1, 2, 2, 5, 1, 1, 3, 4, 9, 1, 1, 0, 0, 7, 0, 1, 4, 1, 0x81, 0, 1, 1, 0, 0, 7})
+	want := segments{{pages: []int{6}, merging: 1}, {pages: []int{128}}}
+	if err != nil || !cmp.Equal(got, want, cmp.AllowUnexported(level{})) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := decodeSegments([]byte{0, 0, 0, 1, 0xff, 0, 0, 1, 2, 2}); !errors.Is(err, errSegments) {
+		t.Errorf("a record that ends early: %v", err)
+	}
+}

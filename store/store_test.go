@@ -1,0 +1,424 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/chunker"
+	"kioku/embed"
+	"kioku/indexer"
+	"kioku/memory"
+	"kioku/search"
+	"kioku/store/vector"
+)
+
+// testSpace is the vector space of the store tests.
+var testSpace = embed.Space{Provider: "test", Model: "m", Dims: 4}
+
+// openTestStore opens a store of its own in a fresh folder.
+func openTestStore(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Path(dir, "main"), testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// testOptions are those of the store tests.
+func testOptions() Options {
+	return Options{Workspace: "/notes", Chunking: "test", CacheEntries: 50, Vectors: vector.NewBudget(vector.DefaultBudget),
+		Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+}
+
+// unit returns a random unit vector of n dimensions.
+func unit(r *rand.Rand, n int) []float32 {
+	v := make([]float32, n)
+	var sum float64
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+// note is a file with the vectors that a provider will give its chunks.
+type note struct {
+	indexer.File
+	vectors map[indexer.Hash][]float32
+}
+
+// vector is the vector of a chunk, nil if it gets none.
+func (n note) vector(i int) []float32 { return n.vectors[n.Chunks[i].Hash] }
+
+// testFile is a file of one-line chunks, each with a vector if r is not nil.
+func testFile(path string, r *rand.Rand, lines ...string) note {
+	f := note{File: indexer.File{Path: path, Source: indexer.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
+		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash][]float32{}}
+	for i, line := range lines {
+		c := indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1},
+			Hash: sha256.Sum256([]byte(line))}
+		if r != nil {
+			f.vectors[c.Hash] = unit(r, testSpace.Dims)
+		}
+		f.Chunks = append(f.Chunks, c)
+	}
+	return f
+}
+
+// gone is a file that was deleted.
+func gone(path string) note { return note{File: indexer.File{Path: path, Gone: true}} }
+
+// write writes files as a sync does, and their vectors as a backfill does.
+func write(ctx context.Context, s *Store, space embed.Space, notes ...note) error {
+	var files []indexer.File
+	for _, n := range notes {
+		files = append(files, n.File)
+	}
+	if _, err := s.ReplaceFile(ctx, files...); err != nil {
+		return err
+	}
+	return s.PutVectors(ctx, space, vectorsOf(notes))
+}
+
+// writeAll puts files in the place of the whole index, and then stores their vectors.
+func writeAll(ctx context.Context, s *Store, space embed.Space, notes ...note) error {
+	all := func(yield func(indexer.File, error) bool) {
+		for _, n := range notes {
+			if !yield(n.File, nil) {
+				return
+			}
+		}
+	}
+	if _, err := s.ReplaceAll(ctx, all); err != nil {
+		return err
+	}
+	return s.PutVectors(ctx, space, vectorsOf(notes))
+}
+
+// vectorsOf joins the vectors of files.
+func vectorsOf(notes []note) map[indexer.Hash][]float32 {
+	all := map[indexer.Hash][]float32{}
+	for _, n := range notes {
+		maps.Copy(all, n.vectors)
+	}
+	return all
+}
+
+// knownVectors returns the sound vectors of texts that the index and the cache hold.
+func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash) map[indexer.Hash][]float32 {
+	t.Helper()
+	known := map[indexer.Hash][]float32{}
+	list, err := hexList(hashes)
+	if err == nil {
+		_, err = collectVectors(t.Context(), s.db.readers, known, sp.Dims, selectCached, list, sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.space != sp || m.embedded == 0 {
+		return known
+	}
+	if _, err := collectVectors(t.Context(), s.db.readers, known, sp.Dims, selectIndexed, list); err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+// numbered returns n different lines.
+func numbered(prefix string, n int) []string {
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("%s line%d", prefix, i)
+	}
+	return lines
+}
+
+// replace puts files into the store or fails the test.
+func replace(t *testing.T, s *Store, files ...note) {
+	t.Helper()
+	if err := write(t.Context(), s, testSpace, files...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkSound fails the test unless every table tells of the same chunks and the file is intact.
+func checkSound(t *testing.T, s *Store) meta {
+	t.Helper()
+	m, err := readMeta(t.Context(), s.db.writer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.sound(t.Context(), m); err != nil || !ok {
+		t.Errorf("index is not sound: %+v, %v", m, err)
+	}
+	var integrity string
+	if err := s.db.writer.QueryRow("PRAGMA integrity_check").Scan(&integrity); err != nil || integrity != "ok" {
+		t.Errorf("integrity_check: %q, %v", integrity, err)
+	}
+	return m
+}
+
+func TestReplaceFilePutsTheNewChunksInThePlaceOfTheOld(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor opens", "lantern festival"), testFile("memory/b.md", r, "harbor"))
+	replace(t, s, testFile("memory/2026-01-02.md", r, "lantern only"))
+	if got, want := match(t, s, search.Filter{}, "harbor", "lantern"), []string{"memory/2026-01-02.md:1", "memory/b.md:1"}; !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+	if m := checkSound(t, s); m.files != 2 || m.chunks != 2 || m.embedded != 2 || m.generation != 5 {
+		t.Errorf("totals are wrong: %+v", m)
+	}
+}
+
+func TestAGoneFileLeavesNoRows(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), numbered("harbor", 10)...))
+	replace(t, s, gone("memory/a.md"), gone("memory/never.md"))
+	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 || m.embedded != 0 || m.nTerms != 0 {
+		t.Errorf("something is left: %+v", m)
+	}
+	if got := match(t, s, search.Filter{}, "harbor"); len(got) != 0 {
+		t.Errorf("ghost rows: %v", got)
+	}
+}
+
+func TestASkippedFileIsListedWithItsReason(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/big.md", nil)
+	f.Skipped = "larger than 10 MiB"
+	replace(t, s, f)
+	got, err := s.Skipped(t.Context())
+	want := []memory.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+	if m := checkSound(t, s); m.files != 0 {
+		t.Errorf("a skipped file counts as indexed: %+v", m)
+	}
+}
+
+func TestFilesTellsWhatTheScanNeeds(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", newRand(), "one", "two")
+	delete(f.vectors, f.Chunks[1].Hash)
+	replace(t, s, f)
+	got, err := s.Files(t.Context())
+	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3}}
+	if err != nil || !cmp.Equal(got, want) {
+		t.Error(err, cmp.Diff(want, got))
+	}
+}
+
+func TestPutVectorsOfAnotherSpaceMovesTheOldOnesToTheCache(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	f := testFile("memory/a.md", r, "one", "two")
+	replace(t, s, f)
+	next := embed.Space{Provider: "test", Model: "next", Dims: 6}
+	texts, n, err := s.Backlog(t.Context(), next, 10)
+	if err != nil || len(texts) != 2 || n != 2 {
+		t.Errorf("the backlog of another model is %v, %d chunks, %v", texts, n, err)
+	}
+	if err := s.PutVectors(t.Context(), next, map[indexer.Hash][]float32{f.Chunks[0].Hash: unit(r, 6)}); err != nil {
+		t.Fatal(err)
+	}
+	if m := checkSound(t, s); m.embedded != 1 || m.space != next {
+		t.Errorf("vectors of two spaces are mixed: %+v", m)
+	}
+	if got := knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash}); !cmp.Equal(got, f.vectors) {
+		t.Error(cmp.Diff(f.vectors, got))
+	}
+	if texts, n, err = s.Backlog(t.Context(), next, 10); err != nil || len(texts) != 1 || n != 1 || texts[0].Text != "two" {
+		t.Errorf("the backlog is %v, %d chunks, %v", texts, n, err)
+	}
+	if n, err := s.AttachKnown(t.Context(), testSpace); err != nil || n != 2 {
+		t.Errorf("going back attaches %d vectors, %v", n, err)
+	}
+	if m := checkSound(t, s); m.embedded != 2 || m.space != testSpace {
+		t.Errorf("after going back: %+v", m)
+	}
+}
+
+func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	for i, name := range []string{"memory/old.md", "memory/new.md", "memory/middle.md"} {
+		f := testFile(name, nil, name, "the same")
+		f.ModTime = time.Unix(int64([]int{1, 3, 2}[i]), 0)
+		replace(t, s, f)
+	}
+	texts, n, err := s.Backlog(t.Context(), testSpace, 3)
+	var got []string
+	for _, text := range texts {
+		got = append(got, text.Text)
+	}
+	if want := []string{"memory/new.md", "the same", "memory/middle.md"}; err != nil || n != 6 || !cmp.Equal(got, want) {
+		t.Errorf("%d chunks, %v, %v", n, got, err)
+	}
+}
+
+func TestPutVectorsKeepsWhatNoChunkLacks(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", newRand(), "one")
+	if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.cached(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d vectors are cached, %v", n, err)
+	}
+	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 1 {
+		t.Errorf("%d vectors are known, %v", known, err)
+	}
+	if m := checkSound(t, s); m.embedded != 1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestAFailedRebuildLeavesTheOldIndex(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
+	boom := errors.New("boom")
+	var failing iter.Seq2[indexer.File, error] = func(yield func(indexer.File, error) bool) {
+		_ = yield(testFile("memory/b.md", nil, "harbor").File, nil) && yield(indexer.File{}, boom)
+	}
+	if _, err := s.ReplaceAll(t.Context(), failing); !errors.Is(err, boom) {
+		t.Errorf("got %v, want boom", err)
+	}
+	if got, want := match(t, s, search.Filter{}, "harbor"), []string{"memory/a.md:1"}; !cmp.Equal(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+	checkSound(t, s)
+}
+
+func TestAChangeOfChunkingMakesAnIndexStale(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	s.chunking = "other"
+	if why, err := s.Stale(t.Context()); err != nil || why != "" {
+		t.Errorf("an empty index is stale: %q, %v", why, err)
+	}
+	s.chunking = "test"
+	replace(t, s, testFile("memory/a.md", nil, "harbor"))
+	s.chunking = "other"
+	if why, err := s.Stale(t.Context()); err != nil || why == "" {
+		t.Errorf("a change of chunking goes unnoticed: %q, %v", why, err)
+	}
+}
+
+func TestAnotherWorkspaceEmptiesTheIndexButNotTheCache(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
+	if err := s.adopt(t.Context(), "/other"); err != nil {
+		t.Fatal(err)
+	}
+	if got := match(t, s, search.Filter{}, "harbor"); len(got) != 0 {
+		t.Errorf("answers come from the other folder: %v", got)
+	}
+	if n, err := s.cached(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d vectors cached, %v", n, err)
+	}
+	checkSound(t, s)
+}
+
+// Hazard A19: tables that drifted apart are noticed when the index is opened, and it is made anew.
+func TestDriftedTablesEmptyTheIndex(t *testing.T) {
+	for _, stmt := range []string{
+		"DELETE FROM chunks WHERE id = 1",
+		"DELETE FROM chunks_fts WHERE rowid = 1",
+		"DELETE FROM chunks_vec WHERE rowid = 1",
+		"DELETE FROM files",
+	} {
+		t.Run(stmt, func(t *testing.T) {
+			s := openTestStore(t, t.TempDir())
+			replace(t, s, testFile("memory/a.md", newRand(), "harbor", "lantern"))
+			for _, q := range []string{"PRAGMA foreign_keys = OFF", stmt, "PRAGMA foreign_keys = ON"} {
+				if _, err := s.db.writer.Exec(q); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.adopt(t.Context(), "/notes"); err != nil {
+				t.Fatal(err)
+			}
+			if m := checkSound(t, s); m.chunks != 0 {
+				t.Errorf("the drifted index is kept: %+v", m)
+			}
+		})
+	}
+}
+
+// newRand returns the same numbers in every run.
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+// Hazard A18: the text of a note is gone from the file of the index once the note is.
+func TestADeletedNoteLeavesNoTextBehind(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/keep.md", newRand(), "harbor"))
+	replace(t, s, testFile("memory/a.md", newRand(), numbered("unmistakablesecret", 50)...))
+	replace(t, s, gone("memory/a.md"))
+	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(s.db.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte("unmistakablesecret line7")) {
+		t.Error("the text is still in the file")
+	}
+}
+
+// TestVectorsThatComeLaterLeaveTheWordsAlone tells by the ids of the chunks, which are new where a file is written again.
+func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	ids := func() []int64 {
+		t.Helper()
+		ids, err := queryIDs(t.Context(), s.db.readers, "SELECT id FROM chunks ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	bare := testFile("memory/a.md", nil, "one harbor", "two harbors", "three")
+	replace(t, s, bare, testFile("memory/b.md", nil, "four"))
+	first := ids()
+	whole := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "three")
+	part := maps.Clone(whole.vectors)
+	delete(part, whole.Chunks[1].Hash)
+	for i, vectors := range []map[indexer.Hash][]float32{part, whole.vectors} {
+		if err := s.PutVectors(t.Context(), testSpace, vectors); err != nil {
+			t.Fatal(err)
+		}
+		if m := checkSound(t, s); m.embedded != 2+i || m.chunks != 4 || m.files != 2 {
+			t.Errorf("%+v", m)
+		}
+	}
+	if diff := cmp.Diff(first, ids()); diff != "" {
+		t.Errorf("the chunks were written again: %s", diff)
+	}
+	if got := nearest(t, s, search.Filter{}, whole.vector(1), 1); len(got) != 1 {
+		t.Errorf("the vector is not found: %v", got)
+	}
+	edited := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "another")
+	replace(t, s, edited)
+	if got := match(t, s, search.Filter{}, "anoth"); len(got) != 1 {
+		t.Errorf("an edit is not found: %v", got)
+	}
+	checkSound(t, s)
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"kioku/indexer"
+	"kioku/search"
+	"kioku/search/analysis"
+)
+
+// Hazard D05: what is no unit vector does not enter the index, and the file it came with does not either.
+func TestVectorsThatWouldPoisonTheIndexAreRefused(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, v := range [][]float32{
+		{nan, 0, 0, 1}, {inf, 0, 0, 0}, {0, 0, 0, 0}, {1e-42, 0, 0, 0}, {3e38, 3e38, 3e38, 3e38}, {1, 0, 0}, {},
+	} {
+		if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash][]float32{{1}: v}); err == nil {
+			t.Errorf("%v was taken", v)
+		}
+	}
+	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 {
+		t.Errorf("something was written: %+v", m)
+	}
+}
+
+// Hazard A17: sqlite-vec never gives the room of deleted rows back; fifty rounds that replace a part of the index keep
+// its shadow chunks within what the live rows need.
+func TestVectorsAreCompacted(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	const files, perFile = 20, 150
+	for i := range files {
+		replace(t, s, testFile(fmt.Sprintf("memory/%d.md", i), r, numbered(fmt.Sprint("f", i), perFile)...))
+	}
+	if err := s.RecordSync(t.Context(), s.now()); err != nil {
+		t.Fatal(err)
+	}
+	first := checkpointed(t, s)
+	for round := range 50 {
+		for i := range 3 {
+			n := (round*3 + i) % files
+			replace(t, s, testFile(fmt.Sprintf("memory/%d.md", n), r, numbered(fmt.Sprint("r", round, "f", n), perFile)...))
+		}
+		var shadow int
+		if err := s.db.writer.QueryRow("SELECT count(*) FROM chunks_vec_chunks").Scan(&shadow); err != nil {
+			t.Fatal(err)
+		}
+		if limit := (files*perFile+vecRows-1)/vecRows + vecSlack; shadow > limit {
+			t.Fatalf("round %d: %d shadow chunks, at most %d", round, shadow, limit)
+		}
+	}
+	if m := checkSound(t, s); m.embedded != files*perFile {
+		t.Errorf("vectors are lost: %+v", m)
+	}
+	if last := checkpointed(t, s); last > 2*first {
+		t.Errorf("the file grew from %d to %d bytes", first, last)
+	}
+}
+
+// checkpointed returns the size of the database file with everything in it.
+func checkpointed(t *testing.T, s *Store) int64 {
+	t.Helper()
+	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		t.Fatal(err)
+	}
+	return fileSize(s.db.path)
+}
+
+// TestNearestEqualsBruteForce compares vec0 with the definition.
+func TestNearestEqualsBruteForce(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	f := testFile("memory/a.md", r, numbered("n", 300)...)
+	replace(t, s, f)
+	for range 20 {
+		q := unit(r, 4)
+		want := bruteForce(f, q, 10)
+		err := s.View(t.Context(), true, func(rd search.Reader) error {
+			near, err := rd.Nearest(t.Context(), q, search.Filter{}, 10)
+			if len(near) != 10 {
+				t.Errorf("%d neighbours", len(near))
+			}
+			for i, n := range near {
+				if math.Abs(n.Cosine-want[i]) > 1e-5 {
+					t.Errorf("neighbour %d: cosine %v, want %v", i, n.Cosine, want[i])
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// bruteForce returns the k largest cosines.
+func bruteForce(f note, q []float32, k int) []float64 {
+	var all []float64
+	for i := range f.Chunks {
+		dot := 0.0
+		for j, x := range f.vector(i) {
+			dot += float64(q[j]) * float64(x)
+		}
+		all = append(all, dot)
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	return all[:k]
+}
+
+// Hazard D04: a k beyond vec0's limit is cut, not an error.
+func TestNearestTakesAnyK(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
+	for k, want := range map[int]int{-1: 0, 0: 0, 1: 1, 4096: 2, 4097: 2, 1_000_000_000: 2} {
+		if got := nearest(t, s, search.Filter{}, []float32{1, 0, 0, 0}, k); len(got) != want {
+			t.Errorf("k = %d: %d neighbours, want %d", k, len(got), want)
+		}
+	}
+}
+
+// Hazard D01: whatever stands in a query, MATCH takes it as words.
+func FuzzMatch(f *testing.F) {
+	for _, q := range []string{`"`, `a" OR "b`, "NEAR(a b)", "x*", "a:b", "(((", "C++", "foo-bar", "\x00", "^a", "{a b}: c",
+		"日本語 AND", "-", "'; DROP TABLE chunks; --", "🙂", "\xff\xfe"} {
+		f.Add(q)
+	}
+	s := fuzzStore(f)
+	f.Fuzz(func(t *testing.T, query string) {
+		terms := analysis.Terms(query)
+		if len(terms) > 32 {
+			terms = terms[:32]
+		}
+		err := s.View(t.Context(), false, func(r search.Reader) error {
+			if _, err := r.DocFreq(t.Context(), terms); err != nil {
+				return err
+			}
+			_, err := r.Match(t.Context(), search.Terms{Any: terms}, search.Filter{}, 10)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%q -> %q: %v", query, terms, err)
+		}
+	})
+}
+
+// fuzzStore is a small index for a fuzz target.
+func fuzzStore(f *testing.F) *Store {
+	f.Helper()
+	s := openTestStore(f, f.TempDir())
+	if err := write(f.Context(), s, testSpace, testFile("memory/a.md", nil, "harbor c++ 日本語")); err != nil {
+		f.Fatal(err)
+	}
+	return s
+}
+
+func TestEveryAnalysedTermIsFoundInTheIndex(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("abcXYZ019 .,-_/:@#+$%&*()[]{}<>|\\'\"`~^!?=;日本語のテスト中文한국\u3000é́ﬁ")), 1, 40, -1).Draw(rt, "text")
+		terms := analysis.Terms(text)
+		if len(terms) == 0 {
+			return
+		}
+		replace(t, s, testFile("memory/a.md", nil, text))
+		for _, term := range terms {
+			if got := match(t, s, search.Filter{}, term); len(got) != 1 {
+				rt.Fatalf("term %q of %q is not found", term, text)
+			}
+		}
+	})
+}
+
+func TestEncodedVectorsComeBackAsTheyWere(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	v := unit(r, 100)
+	if got := decodeVector(encodeVector(v)); !slices.Equal(got, v) {
+		t.Errorf("got %v", got)
+	}
+}

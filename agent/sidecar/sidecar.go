@@ -88,7 +88,7 @@ func New(opt Options) (*Sidecar, error) {
 		files:  bootstrap.New(opt.Bootstrap),
 		skills: skills.New(opt.Skills),
 		recall: recall.New(opt.Recall, func(agent string) recall.Memory { return opt.Memories(agent) }),
-		ledger: flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
+		ledger: flush.NewLedger(folder, opt.Flush, opt.Now),
 		count:  prompt.Remember(opt.Count),
 	}, nil
 }

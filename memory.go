@@ -138,6 +138,7 @@ type Memory struct {
 	lock      *os.File // nil when read-only
 	store     *store.Store
 	indexer   *indexer.Indexer
+	backfill  *indexer.Backfill
 	searcher  atomic.Pointer[search.Searcher]
 	events    events
 	appending sync.Mutex // held while a note is written
@@ -198,7 +199,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	ix := opt.Index
 	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.Analyze
 	ix.Hide = hideMarks
-	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
+	m.indexer = indexer.New(splitter, m.store, ix)
+	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
 	m.Configure(opt.Search)
 	return m, nil
 }

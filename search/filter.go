@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// check returns an *InputError for days that are none, or that leave nothing.
+// check returns an *InputError if a day is not valid or if no day can match.
 func (f Filter) check() error {
-	days := []struct{ field, day string }{{"since", f.Since}, {"until", f.Until}}
-	for _, d := range days {
+	for _, d := range []struct{ field, day string }{{"since", f.Since}, {"until", f.Until}} {
 		if d.day == "" {
 			continue
 		}
@@ -23,7 +22,7 @@ func (f Filter) check() error {
 	return nil
 }
 
-// admits reports whether a chunk passes the filter, as a store decides it.
+// admits reports whether a chunk passes the filter, by the rules that a store follows.
 func (f Filter) admits(c *Chunk) bool {
 	if len(f.Sources) > 0 && !slices.Contains(f.Sources, c.Source) {
 		return false
@@ -37,7 +36,7 @@ func (f Filter) admits(c *Chunk) bool {
 	return (f.Since == "" || c.Date >= f.Since) && (f.Until == "" || c.Date <= f.Until)
 }
 
-// phrase tells people that a filter is at work, "" where there is none.
+// phrase returns the words that tell people of a filter, "" if there is none.
 func (f Filter) phrase() string {
 	if len(f.Sources) == 0 && f.PathPrefix == "" && f.Since == "" && f.Until == "" {
 		return ""

@@ -2,49 +2,54 @@ package search
 
 import "time"
 
-// Options are the settings of a searcher. [DefaultOptions] returns the defaults; the zero value of a field is a
-// value, not a default.
+// Options are the settings of a searcher. [DefaultOptions] returns the defaults. Zero values are not replaced by
+// defaults unless a field says so.
 type Options struct {
-	// MaxResults where the query does not say.
+	// MaxResults is the maximum number of hits if the query does not say; it is raised to 1 and cut to 100.
 	MaxResults int
-	// MinScore where vectors took part, MinKeywordScore where they did not.
-	MinScore        float64
+	// MinScore is the minimum confidence, in [0,1], of a hit if vectors take part; 0 lets every match through.
+	MinScore float64
+	// MinKeywordScore is the minimum confidence, in [0,1], of a hit by keywords only; 0 lets every match through.
 	MinKeywordScore float64
-	// Hybrid lets vectors take part.
+	// Hybrid lets vectors take part. If false, only keywords rank.
 	Hybrid bool
-	// VectorWeight and TextWeight of a real embedding model; only their ratio counts.
+	// VectorWeight and TextWeight are the weights of the two channels with a real embedding model. Only their ratio counts;
+	// if both are 0, they are equal.
 	VectorWeight, TextWeight float64
-	// WeakVectorWeight and WeakTextWeight of a channel that is no real model (hash).
+	// WeakVectorWeight and WeakTextWeight are the weights with vectors that come from no real model (hash).
 	WeakVectorWeight, WeakTextWeight float64
-	// CandidateMultiplier times MaxResults, but at least 24, are taken from the vectors.
+	// CandidateMultiplier times the number of hits asked for, but at least 24, is the number of candidates from the vectors.
 	CandidateMultiplier int
-	// Typos lets a word that the index lacks stand for those that differ from it by one typo.
+	// Typos also finds words that differ by one typo from a query word that the index lacks.
 	Typos bool
-	// MMR re-ranks for diversity; MMRLambda is the weight of relevance in [0,1].
-	MMR       bool
+	// MMR re-ranks for diversity.
+	MMR bool
+	// MMRLambda is the weight of relevance in [0,1]: 0 looks only at diversity, 1 only at relevance.
 	MMRLambda float64
-	// Decay lets older notes weigh less: half of what lies above DecayFloor is gone after HalfLife.
-	Decay      bool
-	HalfLife   time.Duration
+	// Decay lowers the rank of older notes.
+	Decay bool
+	// HalfLife is the age after which half of the score above DecayFloor is gone; 0 means no decay.
+	HalfLife time.Duration
+	// DecayFloor is the share of the score, in [0,1], that no age takes away.
 	DecayFloor float64
 	// Evergreen are globs of paths that do not decay.
 	Evergreen []string
-	// Granularity of the hits: GranularityPassage (also when empty) or GranularityChunk.
+	// Granularity of the hits: GranularityPassage or GranularityChunk; empty means GranularityPassage.
 	Granularity string
-	// SnippetChars is the most characters of a snippet.
+	// SnippetChars is the maximum number of characters in a snippet; 0 means empty snippets.
 	SnippetChars int
-	// Now is the clock, nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Observe is told how long each of the steps StepLists and StepScores of a search took; nil means nobody is told. It is
-	// called by the goroutine of the search.
+	// Observe is called after the steps StepLists and StepScores of each search with the time that they took, by the
+	// goroutine of the search. It may be nil.
 	Observe func(step string, took time.Duration)
 }
 
-// Steps of a search that Options.Observe is told of.
+// Steps of a search, as reported to Options.Observe.
 const (
-	// StepLists is when the keyword index and the vectors are searched for candidates.
+	// StepLists searches the keyword index and the vectors for candidates.
 	StepLists = "lists"
-	// StepScores is when the candidates are read, scored and cut into passages.
+	// StepScores reads the candidates, scores them and cuts them into passages.
 	StepScores = "scores"
 )
 

@@ -16,6 +16,7 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -157,7 +158,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	if req.GetSummaryFirst() {
 		view.Cycle = 1
 	}
-	done, err := car.CompactFor(ctx, view, int(req.GetKeepRecentTokens()), int(req.GetWindowTokens()))
+	done, _, err := car.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
 		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil
@@ -175,7 +176,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 func (c *conversation) view(count func(string) int) session.View {
 	v := session.View{IDs: c.ids, Messages: c.messages}
 	for _, m := range c.messages {
-		n := session.MessageTokens(count, m)
+		n := llm.MessageTokens(count, m)
 		v.Counts = append(v.Counts, n)
 		v.Tokens += n
 	}

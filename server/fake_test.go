@@ -34,7 +34,7 @@ type fakeMemory struct {
 	state     func(context.Context) (kioku.IndexState, error)
 	get       func(context.Context, kioku.GetRequest) (kioku.Excerpt, error)
 	append    func(context.Context, kioku.Note) (kioku.Appended, error)
-	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error)
+	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
 	events    chan kioku.Event
 }
@@ -76,14 +76,14 @@ func (f *fakeMemory) Append(ctx context.Context, note kioku.Note) (kioku.Appende
 	return f.append(ctx, note)
 }
 
-func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 	if f.sync == nil {
-		return indexer.Report{}, nil
+		return kioku.SyncReport{}, nil
 	}
 	return f.sync(ctx, opt, step)
 }
 
-func (f *fakeMemory) Rebuild(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error) {
+func (f *fakeMemory) Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 	return f.Sync(ctx, kioku.SyncOptions{Verify: true}, step)
 }
 

@@ -20,6 +20,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/search"
 	"kioku/server"
 )
@@ -111,7 +112,7 @@ func (t *talker) say(message string) string {
 func (t *talker) noise(turns int) {
 	t.t.Helper()
 	for i := range turns {
-		t.say(fmt.Sprintf("Tell me something about number %d, %s", i, strings.Repeat("the weather and the sea, ", 12)))
+		t.say(fmt.Sprintf("Can you tell me about number %d, %s?", i, strings.Repeat("the weather and the sea, ", 12)))
 	}
 }
 
@@ -154,7 +155,7 @@ func TestAgentGoesOnIfNotesCannotBeWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
 			change := prepare(t, s)
-			c := newTalker(s, "a", &llm.Echo{Tokens: 8000}, change)
+			c := newTalker(s, "a", &echo.Model{Tokens: 8000}, change)
 			defer c.close()
 			c.say("My locker combination is 4-17-32.")
 			c.noise(20)

@@ -56,7 +56,7 @@ func TestSearchWithOtherSettingsDoesNotRebuild(t *testing.T) {
 	}{
 		{"chunking", nil, []string{"--set", "chunking.tokens=100", "--set", "chunking.overlap=10"}, "", "chunking changed", 0},
 		{"another model", []string{"--provider", "hash"}, other, "space_changed", "embedding model changed", 1},
-		{"a first model", nil, other, "vectors_missing", "3 unchanged files lack vectors", 1},
+		{"a first model", nil, other, "vectors_missing", "3 chunks have no vector yet", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newSandbox(t, notes())

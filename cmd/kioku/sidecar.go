@@ -14,6 +14,7 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/internal/atomicfile"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/server"
 )
 
@@ -24,7 +25,13 @@ func newModel(conf *config.Config) (llm.Model, error) {
 	}
 	cfg := conf.LLM
 	cfg.Now = connect.ClockOf(conf)
-	model, err := llm.New(cfg)
+	var model llm.Model
+	var err error
+	if cfg.Provider == "echo" {
+		model, err = llm.Limit(&echo.Model{Tokens: cfg.Window}, cfg.Limits, cfg.Now)
+	} else {
+		model, err = llm.New(cfg)
+	}
 	if err != nil {
 		return nil, &config.Error{Problem: err.Error()}
 	}
@@ -77,7 +84,7 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(agent string) si
 		State: state, Memories: memories, Shared: conf.SharedAgents,
 		Bootstrap: conf.Bootstrap, Skills: conf.Skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
 		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
-		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
+		CacheFriendly: conf.CacheFriendly, Model: model, Count: counter.Count, ReadOnly: a.readOnly,
 		Key: key, Now: connect.ClockOf(conf),
 	}
 	opt.Skills.Project = a.dir

@@ -170,7 +170,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt.Counter, opt.Now = nil, nil
+		opt.Count, opt.Now = nil, nil
 		return opt
 	}
 	before := options()

@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 	"embed":               "internal/remote",
 	"llm":                 "internal/remote",
 	"llm/llmtest":         "llm",
-	"indexer":             "chunker embed internal",
+	"indexer":             "memory chunker embed internal",
 	"search":              "memory chunker embed search/analysis search/dates internal",
 	"store":               "memory embed indexer search search/analysis search/dates store/vector",
 	".":                   "memory chunker embed indexer search store store/vector internal",

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"kioku/indexer"
-	"kioku/search"
+	"kioku/memory"
 	"os"
 	"path/filepath"
 	"testing"
@@ -35,7 +35,7 @@ func TestASearchHurriesTheWatch(t *testing.T) {
 	for m.indexer.State().PendingFiles == 0 {
 		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
 	}
-	if _, err := m.Search(t.Context(), search.Query{Text: "zeppelin"}); err != nil {
+	if _, err := m.Search(t.Context(), memory.Query{Text: "zeppelin"}); err != nil {
 		t.Fatal(err)
 	}
 	if ev := await(indexer.FileIndexed); ev.Path != "memory/fresh.md" {

@@ -11,7 +11,6 @@ import (
 	"kioku/chunker"
 	"kioku/internal/safefile"
 	"kioku/memory"
-	"kioku/search"
 )
 
 const (
@@ -25,19 +24,19 @@ const (
 
 // Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are
 // brought into it; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
-// *search.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
+// *memory.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
 // of the memory.
-func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) {
+func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
 	if err := m.enter(); err != nil {
-		return Excerpt{}, err
+		return memory.Excerpt{}, err
 	}
 	defer m.leave()
 	if err := checkPath(req.Path); err != nil {
-		return Excerpt{}, err
+		return memory.Excerpt{}, err
 	}
 	text, err := m.readFile(req.Path)
 	if err != nil {
-		return Excerpt{}, err
+		return memory.Excerpt{}, err
 	}
 	return excerpt(req, text), ctx.Err()
 }
@@ -57,7 +56,7 @@ func checkPath(path string) error {
 	default:
 		return nil
 	}
-	return &search.InputError{Field: "path", Problem: problem}
+	return &memory.InputError{Field: "path", Problem: problem}
 }
 
 // isControl reports whether r is a control character.
@@ -102,12 +101,12 @@ func notFound(path string) error {
 }
 
 // excerpt cuts the lines asked for out of a text.
-func excerpt(req GetRequest, text string) Excerpt {
+func excerpt(req memory.GetRequest, text string) memory.Excerpt {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
-	ex := Excerpt{Path: req.Path, From: max(req.From, 1), TotalLines: len(lines)}
+	ex := memory.Excerpt{Path: req.Path, From: max(req.From, 1), TotalLines: len(lines)}
 	want := req.Lines
 	if want <= 0 {
 		want = defaultGetLines

@@ -54,73 +54,6 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// IndexState is how far the index is.
-type IndexState struct {
-	// Generation is bumped by every committed change.
-	Generation   int64
-	Files        int
-	Chunks       int
-	PendingFiles int
-	// LastSync is the end of the last complete sync, zero where there was none.
-	LastSync time.Time
-}
-
-// Answer is what Search returns.
-type Answer struct {
-	search.Answer
-	State IndexState
-	Took  time.Duration
-}
-
-// GetRequest asks for lines of a memory file.
-type GetRequest struct {
-	Path string
-	// From is the first line, 0 means 1; Lines how many, 0 means 120.
-	From, Lines int
-}
-
-// Excerpt is a run of lines of a file.
-type Excerpt struct {
-	Path string
-	// Text is whole lines, at most 12,000 characters; empty beyond the end of the file.
-	Text string
-	// From is the first line of Text and Lines how many there are.
-	From, Lines int
-	TotalLines  int
-	// Truncated says that fewer lines came than were asked for although the file has more, or that the only line, of more
-	// than 12,000 characters, is cut.
-	Truncated bool
-	// NextFrom is the line to go on from, 0 at the end of the file.
-	NextFrom int
-}
-
-// Targets of a note.
-const (
-	TargetDaily    = "daily"
-	TargetLongTerm = "long_term"
-)
-
-// Note is text to remember.
-type Note struct {
-	Text string
-	// Target is TargetDaily (also when empty) or TargetLongTerm.
-	Target string
-	// Category heads the section of a daily note; empty means "note".
-	Category string
-	// Key makes the call idempotent: a second note with the same key is not written.
-	Key string
-	// Source is who has written it, one of the constants NoteFrom..., and is recorded beside the text; empty records nothing.
-	Source string
-}
-
-// Appended says where a note is.
-type Appended struct {
-	Path      string
-	StartLine int
-	// Deduplicated says that the same text or key was there before, and nothing was written.
-	Deduplicated bool
-}
-
 // SyncOptions changes what a sync does.
 type SyncOptions = indexer.SyncOptions
 
@@ -152,12 +85,12 @@ type Memory struct {
 // agentID is what an agent may be called: safe as a file name and in every protocol.
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// CheckAgent returns a *search.InputError where id cannot be the id of an agent.
+// CheckAgent returns a *memory.InputError where id cannot be the id of an agent.
 func CheckAgent(id string) error {
 	if agentID.MatchString(id) {
 		return nil
 	}
-	return &search.InputError{Field: "agent",
+	return &memory.InputError{Field: "agent",
 		Problem: "must be 1 to 64 of a-z, 0-9, '_' and '-', beginning with a letter or digit"}
 }
 
@@ -173,7 +106,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	if opt.State == "" {
-		return nil, &search.InputError{Field: "state", Problem: "must name a folder for the index"}
+		return nil, &memory.InputError{Field: "state", Problem: "must name a folder for the index"}
 	}
 	if err := indexer.CheckPaths(opt.Index.ExtraPaths); err != nil {
 		return nil, err
@@ -244,7 +177,7 @@ func (o Options) withDefaults() Options {
 // resolveWorkspace returns the folder's own name, so that one folder is one workspace under whatever name it is given.
 func resolveWorkspace(dir string) (string, error) {
 	if dir == "" {
-		return "", &search.InputError{Field: "workspace", Problem: "must name the folder with MEMORY.md and memory/"}
+		return "", &memory.InputError{Field: "workspace", Problem: "must name the folder with MEMORY.md and memory/"}
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -259,7 +192,7 @@ func resolveWorkspace(dir string) (string, error) {
 		return "", fmt.Errorf("workspace %s: %w", dir, err)
 	}
 	if !info.IsDir() {
-		return "", &search.InputError{Field: "workspace", Problem: dir + " is a file; name the folder that holds MEMORY.md"}
+		return "", &memory.InputError{Field: "workspace", Problem: dir + " is a file; name the folder that holds MEMORY.md"}
 	}
 	return real, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"kioku/memory"
 )
 
 // searchInput, getInput and appendInput are what models send.
@@ -71,12 +73,12 @@ type appendOutput struct {
 // names of parameters (limit and top_k for max_results). It returns an *InputError, worded for the model, for an
 // unknown tool or parameter and for an input of the wrong form; otherwise the errors of Search, Get and Append.
 func (c *Client) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return c.CallWith(ctx, name, input, func(n Note) (Note, error) { return n, nil })
+	return c.CallWith(ctx, name, input, func(n memory.Note) (memory.Note, error) { return n, nil })
 }
 
 // CallWith is Call for a program that has a say in what is stored: the note of memory_append goes through edit first, which
 // may change it, name its source for example, or refuse it with an error.
-func (c *Client) CallWith(ctx context.Context, name string, input json.RawMessage, edit func(Note) (Note, error)) (json.RawMessage, error) {
+func (c *Client) CallWith(ctx context.Context, name string, input json.RawMessage, edit func(memory.Note) (memory.Note, error)) (json.RawMessage, error) {
 	switch name {
 	case ToolSearch:
 		return run(ctx, name, input, searchAliases, c.searchTool)
@@ -84,7 +86,7 @@ func (c *Client) CallWith(ctx context.Context, name string, input json.RawMessag
 		return run(ctx, name, input, getAliases, c.getTool)
 	case ToolAppend:
 		return run(ctx, name, input, appendAliases, func(ctx context.Context, in appendInput) (appendOutput, error) {
-			note, err := edit(Note{Text: in.Text, Target: in.Target, Category: in.Category})
+			note, err := edit(memory.Note{Text: in.Text, Target: in.Target, Category: in.Category})
 			if err != nil {
 				return appendOutput{}, err
 			}
@@ -92,7 +94,7 @@ func (c *Client) CallWith(ctx context.Context, name string, input json.RawMessag
 			return appendOutput(a), err
 		})
 	}
-	return nil, &InputError{Field: "name", Problem: unknown("tool", name, []string{ToolSearch, ToolGet, ToolAppend})}
+	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{ToolSearch, ToolGet, ToolAppend})}
 }
 
 func run[In, Out any](ctx context.Context, name string, input json.RawMessage, aliases map[string]string, tool func(context.Context, In) (Out, error)) (json.RawMessage, error) {
@@ -108,18 +110,18 @@ func run[In, Out any](ctx context.Context, name string, input json.RawMessage, a
 }
 
 func (c *Client) searchTool(ctx context.Context, in searchInput) (searchOutput, error) {
-	answer, err := c.Search(ctx, Query{
+	answer, err := c.Search(ctx, memory.Query{
 		Text: in.Query, MaxResults: int(in.MaxResults), MinScore: in.MinScore,
-		PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until,
+		Filter: memory.Filter{PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until},
 	})
 	if err != nil {
 		return searchOutput{}, err
 	}
-	out := searchOutput{Results: []resultOutput{}, Mode: answer.Mode, PendingFiles: answer.PendingFiles}
+	out := searchOutput{Results: []resultOutput{}, Mode: answer.Mode, PendingFiles: answer.State.PendingFiles}
 	for _, h := range answer.Hits {
 		out.Results = append(out.Results, resultOutput{
 			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score,
-			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, Citation: h.Citation,
+			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, Citation: h.Citation(),
 		})
 	}
 	for _, d := range answer.Degraded {
@@ -129,7 +131,7 @@ func (c *Client) searchTool(ctx context.Context, in searchInput) (searchOutput, 
 }
 
 func (c *Client) getTool(ctx context.Context, in getInput) (getOutput, error) {
-	e, err := c.Get(ctx, GetRequest{Path: in.Path, From: int(in.From), Lines: int(in.Lines)})
+	e, err := c.Get(ctx, memory.GetRequest{Path: in.Path, From: int(in.From), Lines: int(in.Lines)})
 	if err != nil {
 		return getOutput{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"kioku/agent"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -129,7 +130,7 @@ func TestABadInputIsExplainedToTheModel(t *testing.T) {
 	}
 	for _, k := range cases {
 		_, err := c.Call(t.Context(), k.tool, json.RawMessage(k.input))
-		var input *agent.InputError
+		var input *memory.InputError
 		if !errors.As(err, &input) || input.Field != k.field || !strings.Contains(input.Problem, k.problem) {
 			t.Errorf("%s %s: %v; want %s: %s", k.tool, k.input, err, k.field, k.problem)
 		}
@@ -184,8 +185,8 @@ func TestANoteOfAToolGoesThroughTheProgramFirst(t *testing.T) {
 	f := &fakeService{added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md"}}
 	c := connect(t, f, agent.Options{})
 	input := json.RawMessage(`{"content": "tea", "category": "fact"}`)
-	_, err := c.CallWith(t.Context(), "memory_append", input, func(n agent.Note) (agent.Note, error) {
-		n.Text, n.Source = n.Text+" is green", agent.SourceTool
+	_, err := c.CallWith(t.Context(), "memory_append", input, func(n memory.Note) (memory.Note, error) {
+		n.Text, n.Source = n.Text+" is green", memory.NoteFromTool
 		return n, nil
 	})
 	if err != nil {
@@ -197,7 +198,7 @@ func TestANoteOfAToolGoesThroughTheProgramFirst(t *testing.T) {
 	}
 	f.appended = nil
 	refused := errors.New("not this one")
-	_, err = c.CallWith(t.Context(), "memory_append", input, func(agent.Note) (agent.Note, error) { return agent.Note{}, refused })
+	_, err = c.CallWith(t.Context(), "memory_append", input, func(memory.Note) (memory.Note, error) { return memory.Note{}, refused })
 	if !errors.Is(err, refused) || f.appended != nil {
 		t.Errorf("%v, stored %v", err, f.appended)
 	}

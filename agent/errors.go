@@ -2,37 +2,15 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"kioku/memory"
 )
-
-// Errors of this package; test for them with errors.Is.
-var (
-	// ErrNotFound: no such memory file, or no such agent; also where it may not be seen.
-	ErrNotFound = errors.New("not found")
-	// ErrDenied: the token is missing or unknown, or has not the right.
-	ErrDenied = errors.New("not allowed")
-	// ErrReadOnly: the service has the memory open read-only.
-	ErrReadOnly = errors.New("memory is read-only")
-	// ErrBusy: a limit of the service was reached; try again later.
-	ErrBusy = errors.New("limit reached")
-	// ErrUnavailable: the service does not answer, starts or stops.
-	ErrUnavailable = errors.New("memory service is unavailable")
-)
-
-// InputError is a request that cannot be answered as it stands: the field at fault, as the service names it, and what
-// is wrong with it.
-type InputError struct {
-	Field, Problem string
-}
-
-// Error returns "field: problem".
-func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
 
 // failed turns the error of a call into one of this package's, or of package context.
 func (c *Client) failed(step string, err error) error {
@@ -41,15 +19,15 @@ func (c *Client) failed(step string, err error) error {
 	case codes.InvalidArgument:
 		return fmt.Errorf("%s: %w", step, inputError(st))
 	case codes.NotFound:
-		return fmt.Errorf("%s: %w: %s", step, ErrNotFound, st.Message())
+		return fmt.Errorf("%s: %w: %s", step, memory.ErrNotFound, st.Message())
 	case codes.PermissionDenied, codes.Unauthenticated:
-		return fmt.Errorf("%s: %w: %s", step, ErrDenied, st.Message())
+		return fmt.Errorf("%s: %w: %s", step, memory.ErrDenied, st.Message())
 	case codes.FailedPrecondition:
-		return fmt.Errorf("%s: %w: %s", step, ErrReadOnly, st.Message())
+		return fmt.Errorf("%s: %w: %s", step, memory.ErrReadOnly, st.Message())
 	case codes.ResourceExhausted:
-		return fmt.Errorf("%s: %w: %s", step, ErrBusy, st.Message())
+		return fmt.Errorf("%s: %w: %s", step, memory.ErrBusy, st.Message())
 	case codes.Unavailable:
-		return fmt.Errorf("%s at %s: %w (does kioku serve run?): %s", step, c.target, ErrUnavailable, st.Message())
+		return fmt.Errorf("%s at %s: %w (does kioku serve run?): %s", step, c.target, memory.ErrUnreachable, st.Message())
 	case codes.DeadlineExceeded:
 		return fmt.Errorf("%s at %s: %w", step, c.target, context.DeadlineExceeded)
 	case codes.Canceled:
@@ -66,9 +44,9 @@ func inputError(st *status.Status) error {
 			continue
 		}
 		v := bad.GetFieldViolations()[0]
-		return &InputError{Field: v.GetField(), Problem: v.GetDescription()}
+		return &memory.InputError{Field: v.GetField(), Problem: v.GetDescription()}
 	}
-	return &InputError{Field: "request", Problem: st.Message()}
+	return &memory.InputError{Field: "request", Problem: st.Message()}
 }
 
 // int32Of returns the nearest number that fits.

@@ -20,4 +20,19 @@ var (
 	ErrUnavailable = errors.New("workspace is unavailable")
 	// ErrClosed: the memory was closed.
 	ErrClosed = errors.New("memory is closed")
+	// ErrDenied: the token is missing or unknown, or lacks the right. Only a memory that a service keeps returns it.
+	ErrDenied = errors.New("not allowed")
+	// ErrBusy: a limit of the service was reached; try again later.
+	ErrBusy = errors.New("limit reached")
+	// ErrUnreachable: the service that keeps the memory does not answer, starts or stops.
+	ErrUnreachable = errors.New("memory service is unavailable")
 )
+
+// InputError is a request that cannot be answered as it stands.
+type InputError struct {
+	// Field at fault, as the request names it, and what is wrong with it.
+	Field, Problem string
+}
+
+// Error returns "field: problem".
+func (e *InputError) Error() string { return e.Field + ": " + e.Problem }

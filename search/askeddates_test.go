@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
 )
 
 // ledger has notes of May 2025 and of February 2026, two about meetings on other days, and one without a day.
@@ -23,7 +25,7 @@ func ledger() []Chunk {
 }
 
 // askLedger returns the answer to a query on 2026-03-27.
-func askLedger(t *testing.T, q Query) Answer {
+func askLedger(t *testing.T, q memory.Query) memory.Answer {
 	t.Helper()
 	q.Now = time.Date(2026, 3, 27, 9, 0, 0, 0, time.UTC)
 	a, err := New(newFakeStore(ledger()...), nil, testOptions()).Search(t.Context(), q)
@@ -42,7 +44,7 @@ func TestAMonthOrAYearAloneFindsItsNotesNewestFirst(t *testing.T) {
 		"What happened in May 2025?": may, "May 2025": may, "去年の5月": may, "令和7年": may, "去年": may,
 		"what did I do last year?": may, "今月": {"memory/2026-03-05.md"}, "last 30 days": {"memory/2026-03-05.md"},
 	} {
-		got := paths(askLedger(t, Query{Text: query}))
+		got := paths(askLedger(t, memory.Query{Text: query}))
 		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 			t.Errorf("%s: found %v, want %v first", query, got, want)
 		}
@@ -50,16 +52,16 @@ func TestAMonthOrAYearAloneFindsItsNotesNewestFirst(t *testing.T) {
 }
 
 func TestAMonthBesideASubjectLeavesTheSubjectFirst(t *testing.T) {
-	got := paths(askLedger(t, Query{Text: "Marco's barrels last month"}))
+	got := paths(askLedger(t, memory.Query{Text: "Marco's barrels last month"}))
 	if len(got) < 3 || got[0] != "MEMORY.md" || !slices.Contains(got, "memory/2026-02-03.md") {
 		t.Errorf("found %v", got)
 	}
 }
 
 func TestALongSpanStaysWithinTheFilterAndAnExplicitMinimum(t *testing.T) {
-	for _, q := range []Query{
-		{Text: "last month", Filter: Filter{PathPrefix: "MEM"}},
-		{Text: "last month", Filter: Filter{Until: "2026-01-31"}},
+	for _, q := range []memory.Query{
+		{Text: "last month", Filter: memory.Filter{PathPrefix: "MEM"}},
+		{Text: "last month", Filter: memory.Filter{Until: "2026-01-31"}},
 		{Text: "umbrella last month", MinScore: new(0.5)},
 	} {
 		for _, hit := range askLedger(t, q).Hits {
@@ -80,11 +82,11 @@ func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
 	store := newFakeStore(chunks...)
 	w := measured()
 	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), w.maxSpans)
-	ids, err := d.gather(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24, w)
+	ids, err := d.gather(t.Context(), store, Terms{Any: []string{"umbrella"}}, memory.Filter{}, 24, w)
 	if err != nil || len(ids) != w.datePool {
 		t.Errorf("%d chunks, want %d; %v", len(ids), w.datePool, err)
 	}
-	ids, err = d.gather(t.Context(), store, Terms{Any: []string{"bean"}}, Filter{}, 24, w)
+	ids, err = d.gather(t.Context(), store, Terms{Any: []string{"bean"}}, memory.Filter{}, 24, w)
 	if err != nil || len(ids) != w.textPool {
 		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), w.textPool, err)
 	}
@@ -96,7 +98,7 @@ func TestADayWithoutNotesHidesNothing(t *testing.T) {
 		"meeting on 2026-02-28", "2026-02-30 meeting", "meeting 20260228", "the meeting of February 30", "meeting in April 2024",
 		"3月19日の会議", "2月30日の会議", "令和8年2月28日の会議", "2026年2月28日开会", "2月30号开会",
 	} {
-		got := paths(askLedger(t, Query{Text: query}))
+		got := paths(askLedger(t, memory.Query{Text: query}))
 		slices.Sort(got)
 		if !cmp.Equal(meetings, got) {
 			t.Errorf("%s: found %v", query, got)
@@ -132,7 +134,7 @@ func TestADayInDigitsIsADayAndANumber(t *testing.T) {
 
 func TestWordsOfADateGetNoNeighbors(t *testing.T) {
 	for _, query := range []string{"March 2024", "in March", "March", "the roof in March 2020", "since march 3rd"} {
-		e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), Query{Text: query, Now: wednesday}, "", 0)
+		e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: query, Now: wednesday}, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,9 +151,9 @@ func TestAnEmptyAnswerTellsTheTruthAboutDays(t *testing.T) {
 		"umbrella last year":     "",
 		"umbrella":               "No chunk holds a word of the query.",
 	} {
-		a := askLedger(t, Query{Text: query})
+		a := askLedger(t, memory.Query{Text: query})
 		if want == "" {
-			a = askLedger(t, Query{Text: query, Filter: Filter{PathPrefix: "x"}})
+			a = askLedger(t, memory.Query{Text: query, Filter: memory.Filter{PathPrefix: "x"}})
 			want = "No chunk holds a word of the query within the filter."
 		}
 		if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {

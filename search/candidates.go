@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"kioku/memory"
 )
 
 // maxNearest is the most neighbours that a vector index is asked for.
@@ -62,7 +64,7 @@ type found struct {
 
 // gather asks both channels at the same time. It fails where the keyword index does, and where
 // either panics; without vectors a search goes on.
-func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f Filter, textPool, nearPool int) (found, error) {
+func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.Filter, textPool, nearPool int) (found, error) {
 	var out found
 	group, groupCtx := errgroup.WithContext(ctx)
 	if len(t.Any) > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kioku/memory"
 	"kioku/search/dates"
 )
 
@@ -14,8 +15,8 @@ const shortSpan = 7
 // isShort reports whether a span is a week at most.
 func isShort(s dates.Span) bool { return s.Len() <= shortSpan }
 
-// narrow narrows a filter to a span; false where nothing is left.
-func (f Filter) narrow(s dates.Span) (Filter, bool) {
+// narrowTo narrows a filter to a span; false where nothing is left.
+func narrowTo(f memory.Filter, s dates.Span) (memory.Filter, bool) {
 	f.Since = max(f.Since, s.First)
 	if f.Until == "" || s.Last < f.Until {
 		f.Until = s.Last
@@ -25,9 +26,9 @@ func (f Filter) narrow(s dates.Span) (Filter, bool) {
 
 // gather returns chunks of the days that the query names: those of a short span whatever they say, the best matches within
 // any span, and the newest of a long one where fewer than enough match.
-func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, enough int, w weights) ([]int64, error) {
+func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f memory.Filter, enough int, w weights) ([]int64, error) {
 	var ids []int64
-	add := func(t Terms, f Filter, limit int) (int, error) {
+	add := func(t Terms, f memory.Filter, limit int) (int, error) {
 		found, err := rd.Match(ctx, t, f, limit)
 		if err != nil {
 			return 0, fmt.Errorf("match a date: %w", err)
@@ -36,7 +37,7 @@ func (d queryDates) gather(ctx context.Context, rd Reader, t Terms, f Filter, en
 		return len(found), nil
 	}
 	for _, s := range d.spans {
-		narrow, ok := f.narrow(s)
+		narrow, ok := narrowTo(f, s)
 		matched := 0
 		if ok && len(t.Any) > 0 {
 			n, err := add(t, narrow, w.textPool)

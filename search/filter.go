@@ -4,27 +4,29 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kioku/memory"
 )
 
-// check returns an *InputError for days that are none, or that leave nothing.
-func (f Filter) check() error {
+// checkFilter returns an *InputError for days that are none, or that leave nothing.
+func checkFilter(f memory.Filter) error {
 	days := []struct{ field, day string }{{"since", f.Since}, {"until", f.Until}}
 	for _, d := range days {
 		if d.day == "" {
 			continue
 		}
 		if _, err := time.Parse(time.DateOnly, d.day); err != nil {
-			return &InputError{d.field, "is no day: write it as 2026-01-31"}
+			return &memory.InputError{Field: d.field, Problem: "is no day: write it as 2026-01-31"}
 		}
 	}
 	if f.Since != "" && f.Until != "" && f.Since > f.Until {
-		return &InputError{"since", "lies after until"}
+		return &memory.InputError{Field: "since", Problem: "lies after until"}
 	}
 	return nil
 }
 
 // admits reports whether a chunk passes the filter, as a store decides it.
-func (f Filter) admits(c *Chunk) bool {
+func admits(f memory.Filter, c *Chunk) bool {
 	if len(f.Sources) > 0 && !slices.Contains(f.Sources, c.Source) {
 		return false
 	}
@@ -37,8 +39,8 @@ func (f Filter) admits(c *Chunk) bool {
 	return (f.Since == "" || c.Date >= f.Since) && (f.Until == "" || c.Date <= f.Until)
 }
 
-// phrase tells people that a filter is at work, "" where there is none.
-func (f Filter) phrase() string {
+// filterPhrase tells people that a filter is at work, "" where there is none.
+func filterPhrase(f memory.Filter) string {
 	if len(f.Sources) == 0 && f.PathPrefix == "" && f.Since == "" && f.Until == "" {
 		return ""
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"kioku/memory"
 )
 
 // holdsTerm reports whether the candidate has the term at a place of the query.
@@ -46,7 +48,7 @@ func (r *run) gatherNamed(ctx context.Context, rd Reader, n int) ([]int64, error
 // takes a free place, else that of the last which holds none. Where all chosen hold one, nothing changes. Keywords alone
 // find identifiers first by themselves.
 func (r *run) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
-	if r.mode != ModeHybrid {
+	if r.mode != memory.ModeHybrid {
 		return chosen
 	}
 	for place, t := range r.terms.list {

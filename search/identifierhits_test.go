@@ -10,12 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/embed"
+	"kioku/memory"
 )
 
 // identifierCase is an index in which one note holds an identifier, and a question with it that all others are much nearer to.
 type identifierCase struct {
 	chunks []Chunk
-	query  Query
+	query  memory.Query
 	opt    Options
 	weak   bool
 }
@@ -37,10 +38,10 @@ func anyIdentifierCase(t *rapid.T) (c identifierCase, home string) {
 	at := rapid.IntRange(0, len(c.chunks)).Draw(t, "at")
 	c.chunks = slices.Insert(c.chunks, at, Chunk{Path: home, StartLine: 1, EndLine: 3, Vector: []float32{0, 0, 1},
 		Text: "## Elsewhere\n" + fmt.Sprintf(text.note, id) + "\n" + strings.Repeat("gravel ", rapid.IntRange(0, 200).Draw(t, "gravel"))})
-	c.query = Query{
+	c.query = memory.Query{
 		Text:        fmt.Sprintf(text.question, id),
 		MaxResults:  rapid.SampledFrom([]int{1, 3, 6, 40}).Draw(t, "results"),
-		Granularity: rapid.SampledFrom([]string{GranularityPassage, GranularityChunk}).Draw(t, "granularity"),
+		Granularity: rapid.SampledFrom([]string{memory.GranularityPassage, memory.GranularityChunk}).Draw(t, "granularity"),
 	}
 	c.opt = testOptions()
 	c.opt.MMR = rapid.Bool().Draw(t, "mmr")
@@ -53,7 +54,7 @@ func TestAHybridAnswerHoldsTheIdentifierThatTheQueryNames(t *testing.T) {
 		c, home := anyIdentifierCase(t)
 		s := New(newFakeStore(c.chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}, weak: c.weak}, c.opt)
 		a, err := s.Search(t.Context(), c.query)
-		if err != nil || a.Mode != ModeHybrid {
+		if err != nil || a.Mode != memory.ModeHybrid {
 			t.Fatalf("mode %s, %v", a.Mode, err)
 		}
 		if !slices.Contains(paths(a), home) || len(a.Hits) > c.query.MaxResults {
@@ -76,10 +77,10 @@ func TestWithHashedVectorsTheIdentifierIsFound(t *testing.T) {
 			store := newFakeStore(hashedChunks(t, client, texts)...)
 			store.index.Space = client.Space()
 			for _, k := range []int{1, 3, 6} {
-				for _, granularity := range []string{GranularityPassage, GranularityChunk} {
-					q := Query{Text: fmt.Sprintf(text.question, id), MaxResults: k, Granularity: granularity}
+				for _, granularity := range []string{memory.GranularityPassage, memory.GranularityChunk} {
+					q := memory.Query{Text: fmt.Sprintf(text.question, id), MaxResults: k, Granularity: granularity}
 					a, err := New(store, client, testOptions()).Search(t.Context(), q)
-					if err != nil || a.Mode != ModeHybrid || !slices.Contains(paths(a), "memory/000.md") {
+					if err != nil || a.Mode != memory.ModeHybrid || !slices.Contains(paths(a), "memory/000.md") {
 						t.Errorf("%q, at most %d: mode %s, found %v, %v", q.Text, k, a.Mode, paths(a), err)
 					}
 				}
@@ -109,8 +110,8 @@ func TestTheHitWithTheIdentifierTakesTheLastPlace(t *testing.T) {
 	opt := testOptions()
 	opt.MMR = false
 	s := New(newFakeStore(chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}}, opt)
-	find := func(text string, least *float64) Answer {
-		a, err := s.Search(t.Context(), Query{Text: text, MaxResults: 3, MinScore: least, Explain: true})
+	find := func(text string, least *float64) memory.Answer {
+		a, err := s.Search(t.Context(), memory.Query{Text: text, MaxResults: 3, MinScore: least, Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestIdentifiersDoNotPushEachOtherOut(t *testing.T) {
 	}
 	first, second, third, none := at(1, 1, 0, 0), at(2, 0, 1, 0), at(3, 0, 0, 1), at(4, 0, 0, 0)
 	list := []*candidate{none, first, second, third}
-	r := &run{mode: ModeHybrid, terms: q}
+	r := &run{mode: memory.ModeHybrid, terms: q}
 	for _, c := range []struct {
 		chosen []*candidate
 		n      int
@@ -157,7 +158,7 @@ func TestIdentifiersDoNotPushEachOtherOut(t *testing.T) {
 			t.Errorf("%v of %d (-want +got):\n%s", idsOf(c.chosen), c.n, diff)
 		}
 	}
-	r.mode = ModeKeyword
+	r.mode = memory.ModeKeyword
 	if got := idsOf(r.keepIdentifiers([]*candidate{none}, list, 1)); !slices.Equal(got, []int64{4}) {
 		t.Errorf("keywords alone: %v", got)
 	}

@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"slices"
+
+	"kioku/memory"
 )
 
 // channelWeights are what the two channels count; they add up to 1, and an absent channel has 0.
@@ -31,9 +33,9 @@ func clampWeight(w float64) float64 {
 // weightsFor returns the channels' weights in a mode.
 func (o Options) weightsFor(mode string, weak bool) channelWeights {
 	switch {
-	case mode == ModeKeyword:
+	case mode == memory.ModeKeyword:
 		return channelWeights{text: 1}
-	case mode == ModeVector:
+	case mode == memory.ModeVector:
 		return channelWeights{vector: 1}
 	case weak:
 		return normalizeWeights(o.WeakVectorWeight, o.WeakTextWeight)

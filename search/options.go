@@ -1,6 +1,10 @@
 package search
 
-import "time"
+import (
+	"time"
+
+	"kioku/memory"
+)
 
 // Options are the settings of a searcher. [DefaultOptions] returns the defaults; the zero value of a field is a
 // value, not a default.
@@ -56,6 +60,6 @@ func DefaultOptions() Options {
 		CandidateMultiplier: 4, Typos: true,
 		MMR: true, MMRLambda: 0.7,
 		Decay: true, HalfLife: 30 * 24 * time.Hour, DecayFloor: 0.85,
-		Granularity: GranularityPassage, SnippetChars: 700,
+		Granularity: memory.GranularityPassage, SnippetChars: 700,
 	}
 }

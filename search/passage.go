@@ -6,14 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
-)
-
-// Granularities of a hit.
-const (
-	// GranularityPassage returns passages of whole lines, as many characters as a snippet may have.
-	GranularityPassage = "passage"
-	// GranularityChunk returns chunks, each with its best window as the snippet.
-	GranularityChunk = "chunk"
+	"kioku/memory"
 )
 
 // passages cuts each candidate into passages of at most limit characters and returns them as candidates of their own.
@@ -223,7 +216,7 @@ func uncovered(list []*candidate) []*candidate {
 	for _, c := range list {
 		covered := slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return covers(better, c) })
 		if covered {
-			c.outcome = Covered
+			c.outcome = memory.Covered
 			continue
 		}
 		shown[c.Path] = append(shown[c.Path], c)

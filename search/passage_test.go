@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/chunker"
+	"kioku/memory"
 )
 
 // places returns "first-last" and the first words of each passage.
@@ -116,7 +117,7 @@ func TestASecondPassageOfASectionGivesWayToAnotherNote(t *testing.T) {
 		{Path: "memory/b.md", StartLine: 1, EndLine: 1, Closed: true, Text: "Dana sold the old copper kettle to a neighbour who collects teapots and trays."},
 	}
 	answer := func() []string {
-		a, err := New(newFakeStore(notes...), nil, testOptions()).Search(t.Context(), Query{Text: "copper kettle", MaxResults: 2, SnippetChars: 100})
+		a, err := New(newFakeStore(notes...), nil, testOptions()).Search(t.Context(), memory.Query{Text: "copper kettle", MaxResults: 2, SnippetChars: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
 	if want := []string{"x", "less", "elsewhere", "part one", "part two"}; !cmp.Equal(kept, want) {
 		t.Error(cmp.Diff(want, kept))
 	}
-	if list[1].outcome != Covered {
+	if list[1].outcome != memory.Covered {
 		t.Errorf("outcome %q", list[1].outcome)
 	}
 }
@@ -158,7 +159,7 @@ func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
 func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
 	text := "## Tea\nAna prefers green tea.\n\n## Boats\n" + strings.Repeat("The ferry sails at nine.\n", 30)
 	s := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 11, EndLine: 44, Headings: "# Notes > ## Tea", Text: text}), nil, testOptions())
-	a, err := s.Search(t.Context(), Query{Text: "green tea"})
+	a, err := s.Search(t.Context(), memory.Query{Text: "green tea"})
 	if err != nil || len(a.Hits) != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -166,7 +167,7 @@ func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
 	if h.StartLine != 11 || h.EndLine != 12 || h.SnippetStart != 11 || h.SnippetEnd != 12 || h.Snippet != "## Tea\nAna prefers green tea." || h.Headings != "# Notes > ## Tea" {
 		t.Errorf("got %+v", h)
 	}
-	a, err = s.Search(t.Context(), Query{Text: "green tea", Granularity: GranularityChunk})
+	a, err = s.Search(t.Context(), memory.Query{Text: "green tea", Granularity: memory.GranularityChunk})
 	if err != nil || len(a.Hits) != 1 || a.Hits[0].EndLine != 44 {
 		t.Errorf("chunk: %+v, %v", a, err)
 	}
@@ -176,14 +177,14 @@ func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
 	s := New(newFakeStore(), nil, testOptions())
 	for _, c := range []struct {
 		field string
-		q     Query
+		q     memory.Query
 	}{
-		{"granularity", Query{Text: "x", Granularity: "page"}},
-		{"max_snippet_chars", Query{Text: "x", SnippetChars: MaxSnippetChars + 1}},
-		{"max_snippet_chars", Query{Text: "x", SnippetChars: MinSnippetChars - 1}},
-		{"max_snippet_chars", Query{Text: "x", SnippetChars: -1}},
+		{"granularity", memory.Query{Text: "x", Granularity: "page"}},
+		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: MaxSnippetChars + 1}},
+		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: MinSnippetChars - 1}},
+		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: -1}},
 	} {
-		var input *InputError
+		var input *memory.InputError
 		if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
 			t.Errorf("%+v: got %v", c.q, err)
 		}
@@ -192,7 +193,7 @@ func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
 
 func TestACommentInACodeFenceIsNoHeading(t *testing.T) {
 	text := "## Setup\n\n```sh\n# install it\nkioku init\n# then start\nkioku serve\n```\n\nThe copper kettle whistles."
-	a, err := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 1, EndLine: 10, Headings: "## Setup", Text: text}), nil, testOptions()).Search(t.Context(), Query{Text: "how to start kioku"})
+	a, err := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 1, EndLine: 10, Headings: "## Setup", Text: text}), nil, testOptions()).Search(t.Context(), memory.Query{Text: "how to start kioku"})
 	if err != nil || len(a.Hits) != 1 {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}

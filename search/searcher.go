@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kioku/memory"
 )
 
 const (
@@ -39,20 +41,20 @@ func New(s Store, e Embedder, opt Options) *Searcher {
 //
 // It returns ErrEmptyQuery for a blank query, an *InputError for one that is longer than MaxQueryBytes or has a
 // limit, a minimum or a filter that means nothing, and the error of ctx or of the store where that is what stops it.
-func (s *Searcher) Search(ctx context.Context, q Query) (Answer, error) {
+func (s *Searcher) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	r, err := s.newRun(q)
 	if err != nil {
-		return Answer{}, err
+		return memory.Answer{}, err
 	}
 	if err := s.walk(ctx, r, nil); err != nil {
-		return Answer{}, fmt.Errorf("search: %w", err)
+		return memory.Answer{}, fmt.Errorf("search: %w", err)
 	}
 	return s.answer(r), nil
 }
 
 // run is one query on its way.
 type run struct {
-	query Query
+	query memory.Query
 	text  string
 	// k is the most hits.
 	k   int
@@ -68,33 +70,33 @@ type run struct {
 	index    Index
 	terms    queryTerms
 	mode     string
-	degraded []Degradation
+	degraded []memory.Degradation
 	// candidates by score, best first, and those that are returned.
 	candidates, hits []*candidate
 }
 
 func (r *run) degrade(code, format string, args ...any) {
-	r.degraded = append(r.degraded, Degradation{code, fmt.Sprintf(format, args...)})
+	r.degraded = append(r.degraded, memory.Degradation{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
 // newRun checks a query.
-func (s *Searcher) newRun(q Query) (*run, error) {
-	r := &run{query: q, text: strings.TrimSpace(q.Text), k: q.MaxResults, now: q.Now, mode: ModeKeyword}
+func (s *Searcher) newRun(q memory.Query) (*run, error) {
+	r := &run{query: q, text: strings.TrimSpace(q.Text), k: q.MaxResults, now: q.Now, mode: memory.ModeKeyword}
 	switch {
 	case r.text == "":
 		return nil, ErrEmptyQuery
 	case len(r.text) > MaxQueryBytes:
-		return nil, &InputError{"query", fmt.Sprintf("has %d bytes, more than %d: ask a shorter question", len(r.text), MaxQueryBytes)}
+		return nil, &memory.InputError{Field: "query", Problem: fmt.Sprintf("has %d bytes, more than %d: ask a shorter question", len(r.text), MaxQueryBytes)}
 	case r.k < 0 || r.k > MaxResults:
-		return nil, &InputError{"max_results", fmt.Sprintf("is %d, not within 0 and %d", r.k, MaxResults)}
+		return nil, &memory.InputError{Field: "max_results", Problem: fmt.Sprintf("is %d, not within 0 and %d", r.k, MaxResults)}
 	}
 	if err := s.shape(r); err != nil {
 		return nil, err
 	}
 	if m := q.MinScore; m != nil && !inUnit(*m) {
-		return nil, &InputError{"min_score", fmt.Sprintf("is %v, not within 0 and 1", *m)}
+		return nil, &memory.InputError{Field: "min_score", Problem: fmt.Sprintf("is %v, not within 0 and 1", *m)}
 	}
-	if err := q.Filter.check(); err != nil {
+	if err := checkFilter(q.Filter); err != nil {
 		return nil, err
 	}
 	if r.k == 0 {
@@ -111,16 +113,16 @@ func (s *Searcher) newRun(q Query) (*run, error) {
 func (s *Searcher) shape(r *run) error {
 	r.granularity, r.snippetChars = r.query.Granularity, r.query.SnippetChars
 	if r.granularity == "" {
-		r.granularity = cmp.Or(s.opt.Granularity, GranularityPassage)
+		r.granularity = cmp.Or(s.opt.Granularity, memory.GranularityPassage)
 	}
 	if r.snippetChars == 0 {
 		r.snippetChars = s.opt.SnippetChars
 	}
 	switch {
-	case r.granularity != GranularityPassage && r.granularity != GranularityChunk:
-		return &InputError{"granularity", fmt.Sprintf("is %q; must be %q or %q", r.granularity, GranularityPassage, GranularityChunk)}
+	case r.granularity != memory.GranularityPassage && r.granularity != memory.GranularityChunk:
+		return &memory.InputError{Field: "granularity", Problem: fmt.Sprintf("is %q; must be %q or %q", r.granularity, memory.GranularityPassage, memory.GranularityChunk)}
 	case r.query.SnippetChars != 0 && (r.query.SnippetChars < MinSnippetChars || r.query.SnippetChars > MaxSnippetChars):
-		return &InputError{"max_snippet_chars", fmt.Sprintf("is %d, not within %d and %d",
+		return &memory.InputError{Field: "max_snippet_chars", Problem: fmt.Sprintf("is %d, not within %d and %d",
 			r.query.SnippetChars, MinSnippetChars, MaxSnippetChars)}
 	}
 	return nil
@@ -163,11 +165,11 @@ func (s *Searcher) embed(ctx context.Context, r *run) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && errors.Is(embedCtx.Err(), context.DeadlineExceeded):
-		r.degrade(DeadlineNear, "Ranked by keywords alone: embedding the query took more than half of the time allowed.")
+		r.degrade(memory.DeadlineNear, "Ranked by keywords alone: embedding the query took more than half of the time allowed.")
 	case err != nil:
-		r.degrade(ProviderDown, "Ranked by keywords alone: the query could not be embedded (%v).", err)
+		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the query could not be embedded (%v).", err)
 	case !usable(v):
-		r.degrade(ProviderDown, "Ranked by keywords alone: the provider returned a vector of the query that has no direction.")
+		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the provider returned a vector of the query that has no direction.")
 	default:
 		r.vector, r.weak = v, s.embedder.Weak()
 	}
@@ -179,7 +181,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *run) error {
 	r.index = rd.Index()
 	if r.index.Chunks <= 0 {
 		r.vector = nil
-		r.degrade(IndexEmpty, "Nothing is indexed yet.")
+		r.degrade(memory.IndexEmpty, "Nothing is indexed yet.")
 		return nil
 	}
 	s.compareSpaces(r)
@@ -207,14 +209,14 @@ func (s *Searcher) compareSpaces(r *run) {
 	have, want := r.index.Space, s.embedder.Space()
 	switch {
 	case r.index.Embedded == 0 || have.IsZero():
-		r.degrade(VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
+		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
 		r.vector = nil
 	case !have.Matches(want) || have.Dims != 0 && have.Dims != len(r.vector):
-		r.degrade(SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
+		r.degrade(memory.SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
 			spaceName(have.Provider, have.Model, have.Dims), spaceName(want.Provider, want.Model, len(r.vector)))
 		r.vector = nil
 	case r.index.Embedded < r.index.Chunks:
-		r.degrade(VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
+		r.degrade(memory.VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
 			r.index.Chunks-r.index.Embedded, r.index.Chunks)
 	}
 }
@@ -244,7 +246,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 		}
 	}
 	if r.terms.capped {
-		r.degrade(TermsCapped, "Of %d different terms the %d rarest were looked for.", len(terms.list), MaxTerms)
+		r.degrade(memory.TermsCapped, "Of %d different terms the %d rarest were looked for.", len(terms.list), MaxTerms)
 	}
 	return nil
 }
@@ -265,7 +267,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 		return err
 	}
 	if out.nearErr != nil {
-		r.degrade(VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", out.nearErr)
+		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", out.nearErr)
 		r.vector = nil
 	}
 	start = s.observe(StepLists, start)
@@ -281,7 +283,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *run) error 
 		findSections(r.candidates)
 		pool = len(r.candidates)
 	}
-	if r.granularity == GranularityPassage {
+	if r.granularity == memory.GranularityPassage {
 		r.candidates = passages(r.foremost(pool), sc, r.snippetChars)
 	}
 	r.dates.addBonus(r.candidates, s.weights)
@@ -303,18 +305,18 @@ func (r *run) channels() string {
 	known := slices.ContainsFunc(r.terms.list, func(t queryTerm) bool { return t.df > 0 })
 	switch {
 	case r.vector == nil:
-		return ModeKeyword
+		return memory.ModeKeyword
 	case !known && (!r.weak || len(r.terms.list) == 0):
-		return ModeVector
+		return memory.ModeVector
 	}
-	return ModeHybrid
+	return memory.ModeHybrid
 }
 
 // choose fills in the hits: those that pass the threshold, then, in slots that stay free, those that keywords back. What
 // holds an identifier of the query is among them, unless the query asks for a score that it lacks.
 func (s *Searcher) choose(r *run) {
 	list := r.candidates
-	if r.granularity == GranularityPassage {
+	if r.granularity == memory.GranularityPassage {
 		list = uncovered(list)
 	}
 	limit := s.opt.thresholdFor(r.mode, r.query.MinScore)
@@ -332,12 +334,12 @@ func (s *Searcher) choose(r *run) {
 	}
 	r.hits = r.keepIdentifiers(r.hits, r.allowed(), r.k)
 	for _, c := range r.hits {
-		c.outcome = Returned
+		c.outcome = memory.Returned
 		c.backed = c.backed || c.confidence < limit.min && !c.dated()
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {
-			c.outcome = BeyondMaxResults
+			c.outcome = memory.BeyondMaxResults
 		}
 	}
 }
@@ -352,20 +354,21 @@ func (s *Searcher) explainNothing(r *run) {
 	}
 	switch {
 	case best != nil && best.confidence > 0:
-		r.degrade(NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
+		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
 			s.opt.thresholdFor(r.mode, r.query.MinScore).min, best.Path, best.StartLine, best.EndLine, best.confidence,
 			r.dates.phrase())
 	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
-		r.degrade(NoMatch, "The query holds no word to look for.")
+		r.degrade(memory.NoMatch, "The query holds no word to look for.")
 	default:
-		r.degrade(NoMatch, "No chunk holds a word of the query%s%s.", r.query.Filter.phrase(), r.dates.phrase())
+		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), r.dates.phrase())
 	}
 }
 
-func (s *Searcher) answer(r *run) Answer {
-	a := Answer{Mode: r.mode, Degraded: r.degraded, Index: r.index}
-	if r.mode != ModeKeyword {
-		a.Space = r.index.Space
+func (s *Searcher) answer(r *run) memory.Answer {
+	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
+		State: memory.IndexState{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.Chunks}}
+	if r.mode != memory.ModeKeyword {
+		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
 	}
 	for _, c := range r.hits {
 		a.Hits = append(a.Hits, s.hit(c, r, r.query.Explain))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/memory"
 	"kioku/search/analysis"
 	"kioku/search/dates"
 )
@@ -18,7 +19,7 @@ const (
 )
 
 // ErrEmptyQuery is the *InputError of a blank query.
-var ErrEmptyQuery error = &InputError{"query", "is empty: say what to look for"}
+var ErrEmptyQuery error = &memory.InputError{Field: "query", Problem: "is empty: say what to look for"}
 
 // queryTerm is a term to look for.
 type queryTerm struct {

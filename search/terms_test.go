@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
 )
 
 func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
@@ -127,8 +129,8 @@ func TestTooManyTermsLeaveTheRarest(t *testing.T) {
 }
 
 func TestABlankQueryIsAnInputError(t *testing.T) {
-	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), Query{Text: " \t　\n"})
-	var input *InputError
+	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), memory.Query{Text: " \t　\n"})
+	var input *memory.InputError
 	if !errors.Is(err, ErrEmptyQuery) || !errors.As(err, &input) || input.Field != "query" {
 		t.Errorf("err = %v", err)
 	}

@@ -1,5 +1,7 @@
 package search
 
+import "kioku/memory"
+
 // threshold decides which candidates are good enough. It looks at confidence, which neither age nor the other
 // candidates change.
 type threshold struct {
@@ -19,9 +21,9 @@ func (o Options) thresholdFor(mode string, asked *float64) threshold {
 	switch {
 	case asked != nil:
 		return threshold{*asked, noFill, false}
-	case mode == ModeKeyword:
+	case mode == memory.ModeKeyword:
 		return threshold{o.MinKeywordScore, noFill, true}
-	case mode == ModeVector:
+	case mode == memory.ModeVector:
 		return threshold{o.MinScore, noFill, true}
 	}
 	return threshold{o.MinScore, o.MinKeywordScore, true}
@@ -38,7 +40,7 @@ func (t threshold) split(list []*candidate) (passing, backed []*candidate) {
 			c.backed = true
 			backed = append(backed, c)
 		default:
-			c.outcome = BelowThreshold
+			c.outcome = memory.BelowThreshold
 		}
 	}
 	return passing, backed

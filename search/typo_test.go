@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kioku/internal/text"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -85,11 +86,11 @@ func harborNotes() *fakeStore {
 	)
 }
 
-func typoAnswer(t *testing.T, query string, typos bool) Answer {
+func typoAnswer(t *testing.T, query string, typos bool) memory.Answer {
 	t.Helper()
 	opt := testOptions()
 	opt.Typos = typos
-	a, err := New(harborNotes(), nil, opt).Search(t.Context(), Query{Text: query, Explain: true})
+	a, err := New(harborNotes(), nil, opt).Search(t.Context(), memory.Query{Text: query, Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestWordsThatNeedNoOtherSpellingGetNone(t *testing.T) {
 func termsOf(t *testing.T, store *fakeStore, query string) (*run, int) {
 	t.Helper()
 	s := New(store, nil, testOptions())
-	r, err := s.newRun(Query{Text: query})
+	r, err := s.newRun(memory.Query{Text: query})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
 func TestAVocabularyThatCannotBeReadFailsTheSearch(t *testing.T) {
 	store := harborNotes()
 	s := New(store, nil, testOptions())
-	r, err := s.newRun(Query{Text: "lighthuose"})
+	r, err := s.newRun(memory.Query{Text: "lighthuose"})
 	if err != nil {
 		t.Fatal(err)
 	}

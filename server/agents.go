@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // errNoAgent answers alike for an agent that is not there and for one that the caller may not reach.
@@ -56,7 +56,7 @@ func (s *Server) writable(ctx context.Context, agent string) (Memory, error) {
 func reach[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
 	var none T
 	if agent == "" {
-		return none, &search.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
+		return none, &memory.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
 	}
 	if err := kioku.CheckAgent(agent); err != nil {
 		return none, err

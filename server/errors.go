@@ -13,13 +13,12 @@ import (
 
 	"kioku/embed"
 	"kioku/memory"
-	"kioku/search"
 )
 
 // status turns the error of a call into what the caller is told. The cause of an unforeseen one goes to the log, under
 // an id that the caller is told too; so does what a provider answered.
 func (s *Server) status(ctx context.Context, method string, err error) error {
-	var input *search.InputError
+	var input *memory.InputError
 	if st := s.besideStatus(ctx, method, err); st != nil {
 		return st
 	}
@@ -59,7 +58,7 @@ func isStatus(err error) bool {
 }
 
 // errInput names the field at fault, for people in the message and for programs in the details.
-func errInput(e *search.InputError) error {
+func errInput(e *memory.InputError) error {
 	field, problem := clip(e.Field, 100), clip(e.Problem, 500)
 	st := status.New(codes.InvalidArgument, field+": "+problem)
 	detailed, err := st.WithDetails(&errdetails.BadRequest{

@@ -6,30 +6,29 @@ import (
 	"strings"
 	"time"
 
-	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
-var knownSources = []string{indexer.SourceMemory, indexer.SourceExtra, indexer.SourceSessions}
+var knownSources = []string{memory.SourceMemory, memory.SourceExtra, memory.SourceSessions}
 
 // queryOf reads what the engine does not: times and sources. The engine checks the rest.
-func queryOf(req *kiokuv1.MemorySearchRequest) (search.Query, error) {
-	q := search.Query{
+func queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error) {
+	q := memory.Query{
 		Text: req.GetQuery(), MaxResults: int(req.GetMaxResults()), MinScore: req.MinScore, Explain: req.GetExplain(),
 		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()),
-		Filter: search.Filter{Sources: req.GetSources(), PathPrefix: req.GetPathPrefix()},
+		Filter: memory.Filter{Sources: req.GetSources(), PathPrefix: req.GetPathPrefix()},
 	}
 	for _, s := range q.Filter.Sources {
 		if !slices.Contains(knownSources, s) {
-			return q, &search.InputError{Field: "sources",
+			return q, &memory.InputError{Field: "sources",
 				Problem: fmt.Sprintf("%q is none; there are: %s", s, strings.Join(knownSources, ", "))}
 		}
 	}
 	return q, readTimes(req, &q)
 }
 
-func readTimes(req *kiokuv1.MemorySearchRequest, q *search.Query) error {
+func readTimes(req *kiokuv1.MemorySearchRequest, q *memory.Query) error {
 	since, err := readTime("since", req.GetSince())
 	if err != nil {
 		return err
@@ -56,7 +55,7 @@ func readTime(field, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, &search.InputError{Field: field,
+		return t, &memory.InputError{Field: field,
 			Problem: fmt.Sprintf("must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", text)}
 	}
 	return t, nil

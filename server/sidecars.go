@@ -18,8 +18,8 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // Sidecar is what runs beside one agent as the server needs it; *sidecar.Sidecar is one.
@@ -118,7 +118,7 @@ func (s *Server) shared(ctx context.Context, agent string, asked, configured []s
 	}
 	for i, id := range asked {
 		field := fmt.Sprintf("shared_agents[%d]", i)
-		var input *search.InputError
+		var input *memory.InputError
 		switch err := kioku.CheckAgent(id); {
 		case errors.As(err, &input):
 			return nil, badField(field, "%s", input.Problem)

@@ -11,6 +11,7 @@ import (
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -64,7 +65,7 @@ func BenchmarkMisspelt(b *testing.B) {
 
 // benchFile returns a file of n chunks of some 170 words.
 func benchFile(path string, n int, r *rand.Rand, zipf *rand.Zipf) indexer.File {
-	f := indexer.File{Path: path, Source: indexer.SourceMemory}
+	f := indexer.File{Path: path, Source: memory.SourceMemory}
 	for i := range n {
 		var text strings.Builder
 		for range 10 {

@@ -17,6 +17,7 @@ import (
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search/analysis"
 	"kioku/search/dates"
 )
@@ -152,7 +153,7 @@ func chunkDate(f *indexer.File, c *indexer.Chunk) string {
 // evergreen reports whether a file does not decay: its front matter says so, or it is one of the curated files.
 func evergreen(f *indexer.File) bool {
 	name := path.Base(f.Path)
-	return f.Meta.Evergreen || f.Source == indexer.SourceMemory && (name == "MEMORY.md" || name == "USER.md")
+	return f.Meta.Evergreen || f.Source == memory.SourceMemory && (name == "MEMORY.md" || name == "USER.md")
 }
 
 // fileWriter writes files within one transaction and keeps the totals that meta will hold.

@@ -9,6 +9,7 @@ import (
 
 	"kioku/agent"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // MemoryTools are the tools of a memory: memory_search, memory_get and memory_append.
@@ -27,7 +28,7 @@ func (m MemoryTools) List() []llm.Tool {
 
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return m.Client.CallWith(ctx, name, input, func(note agent.Note) (agent.Note, error) {
+	return m.Client.CallWith(ctx, name, input, func(note memory.Note) (memory.Note, error) {
 		note.Source = Source(ctx)
 		return note, nil
 	})

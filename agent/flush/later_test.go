@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -21,7 +21,7 @@ var errBroken = errors.New("no space left")
 
 func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
 	down := 1
-	notes := &store{fail: func(n agent.Note) error {
+	notes := &store{fail: func(n memory.Note) error {
 		if n.Text == "two" && down > 0 {
 			down--
 			return errBroken
@@ -73,7 +73,7 @@ func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
 // Hazard F06: what the flush has no part in costs no attempt, and anybody can go on with it at once.
 func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 	var cause error
-	notes := &store{fail: func(agent.Note) error { return cause }}
+	notes := &store{fail: func(memory.Note) error { return cause }}
 	r, model := runner(t, notes)
 	for _, kind := range []string{llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget} {
 		model.Steps = append(model.Steps, llmtest.Fail(kind))
@@ -82,7 +82,7 @@ func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 		}
 	}
 	model.Steps = append(model.Steps, save("one"))
-	for _, cause = range []error{agent.ErrUnavailable, agent.ErrBusy, context.DeadlineExceeded, agent.ErrReadOnly, agent.ErrDenied} {
+	for _, cause = range []error{memory.ErrUnreachable, memory.ErrBusy, context.DeadlineExceeded, memory.ErrReadOnly, memory.ErrDenied} {
 		if out := r.Run(t.Context(), job()); out.Outcome == session.FlushDone || !out.Later || !strings.Contains(out.Reason, cause.Error()) {
 			t.Errorf("%v: %+v", cause, out)
 		}

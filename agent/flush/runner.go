@@ -8,18 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // errNoModel: nobody can say what is worth storing.
 var errNoModel = errors.New("there is no model")
 
-// Notes is where a flush stores; *agent.Client is one. What an *agent.InputError says is shown to the model, which may try
+// Notes is where a flush stores; *agent.Client is one. What an *memory.InputError says is shown to the model, which may try
 // again with another note; every other error ends the Run. A note with a key that was stored before is not stored again.
 type Notes interface {
-	Append(ctx context.Context, note agent.Note) (agent.Appended, error)
+	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 }
 
 // Runner has a model store memories. Its fields are required, but Now. Its methods may be called concurrently.
@@ -60,7 +60,7 @@ type Outcome struct {
 	// Through names the last of the messages that the flush is of, as the Job did that was begun first.
 	Through string
 	// Notes that are stored, those of an earlier attempt included.
-	Notes []agent.Appended
+	Notes []memory.Appended
 	// Reply for the user, empty where there is none.
 	Reply string
 	// Usage of all requests.
@@ -134,7 +134,7 @@ func (r *Runner) giveBack(ctx context.Context, lease Lease, err error, out *Outc
 		out.Later = true
 		out.fail(session.FlushSkipped, errOvertaken)
 		return
-	case errors.Is(err, agent.ErrReadOnly) || errors.Is(err, agent.ErrDenied):
+	case errors.Is(err, memory.ErrReadOnly) || errors.Is(err, memory.ErrDenied):
 		outcome = session.FlushSkipped
 	}
 	// What is given back is so although ctx has ended; but for whoever else is at the ledger nobody waits long.
@@ -157,19 +157,19 @@ func outside(err error) bool {
 		return true
 	}
 	causes := []error{
-		agent.ErrUnavailable, agent.ErrBusy, agent.ErrReadOnly, agent.ErrDenied, context.DeadlineExceeded, context.Canceled,
+		memory.ErrUnreachable, memory.ErrBusy, memory.ErrReadOnly, memory.ErrDenied, context.DeadlineExceeded, context.Canceled,
 	}
 	return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // storedBefore returns the notes of a flush that has ended well. They are no more than a comfort: where they cannot be
 // read, the flush has ended well all the same.
-func (r *Runner) storedBefore(lease Lease) []agent.Appended {
+func (r *Runner) storedBefore(lease Lease) []memory.Appended {
 	steps, err := r.Ledger.steps(lease.ID)
 	if err != nil {
 		return nil
 	}
-	var notes []agent.Appended
+	var notes []memory.Appended
 	for _, s := range steps {
 		if s.Note != nil {
 			notes = append(notes, *s.Note)
@@ -196,7 +196,7 @@ func (o *Outcome) fail(outcome string, err error) {
 	o.Outcome, o.Reason = outcome, err.Error()
 }
 
-func (o *Outcome) succeed(reply string, notes []agent.Appended) {
+func (o *Outcome) succeed(reply string, notes []memory.Appended) {
 	o.Outcome, o.Reason, o.Notes = session.FlushDone, "", notes
 	if !Silent(reply) {
 		o.Reply = strings.TrimSpace(reply)

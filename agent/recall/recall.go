@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 const (
@@ -32,7 +32,7 @@ var ErrBusy = errors.New("an earlier search has not ended yet")
 // Memory is what is searched; *agent.Client is one.
 type Memory interface {
 	// Search returns the passages that answer q best.
-	Search(ctx context.Context, q agent.Query) (agent.Answer, error)
+	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
 }
 
 // Options of a Recaller.
@@ -86,7 +86,7 @@ type Search struct {
 	Hits  int
 	// Mode says which channels ran and Degraded what the search had to do without.
 	Mode     string
-	Degraded []agent.Degradation
+	Degraded []memory.Degradation
 	// Err is why there is no answer: context.DeadlineExceeded, ErrBusy, or the memory's own.
 	Err  error
 	Took time.Duration
@@ -116,7 +116,7 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	case out.Query == "":
 		out.Skipped = SkippedBlank
 	default:
-		query := agent.Query{Text: out.Query, MaxResults: r.opt.TopK, MinScore: r.opt.MinScore, Now: req.Now}
+		query := memory.Query{Text: out.Query, MaxResults: r.opt.TopK, MinScore: r.opt.MinScore, Now: req.Now}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()
 		out.Searches, out.Memories = r.search(ctx, asked, query)
@@ -147,7 +147,7 @@ func (req Request) sources() []source {
 }
 
 // memories makes memories of the hits of a source.
-func (s source) memories(hits []agent.Hit) []prompt.Memory {
+func (s source) memories(hits []memory.Hit) []prompt.Memory {
 	all := make([]prompt.Memory, len(hits))
 	for i, h := range hits {
 		all[i] = prompt.Memory{

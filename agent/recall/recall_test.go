@@ -13,23 +13,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
+	"kioku/memory"
 )
 
 // fake is a memory that answers after some time.
 type fake struct {
-	answer agent.Answer
+	answer memory.Answer
 	err    error
 	after  time.Duration
 	deaf   bool // to its context
 
 	mu    sync.Mutex
-	asked []agent.Query
+	asked []memory.Query
 }
 
-func (f *fake) Search(ctx context.Context, q agent.Query) (agent.Answer, error) {
+func (f *fake) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, q)
 	f.mu.Unlock()
@@ -41,7 +41,7 @@ func (f *fake) Search(ctx context.Context, q agent.Query) (agent.Answer, error) 
 	case <-time.After(f.after):
 		return f.answer, f.err
 	case <-ctx.Done():
-		return agent.Answer{}, ctx.Err()
+		return memory.Answer{}, ctx.Err()
 	}
 }
 
@@ -51,11 +51,11 @@ func among(memories map[string]*fake) func(string) recall.Memory {
 }
 
 // hit is a passage with that text.
-func hit(text string, score float64) agent.Hit {
-	return agent.Hit{Path: "memory/2026-01-02.md", StartLine: 1, EndLine: 9, SnippetStart: 3, SnippetEnd: 4, Score: score, Snippet: text, Date: "2026-01-02"}
+func hit(text string, score float64) memory.Hit {
+	return memory.Hit{Path: "memory/2026-01-02.md", StartLine: 1, EndLine: 9, SnippetStart: 3, SnippetEnd: 4, Score: score, Snippet: text, Date: "2026-01-02"}
 }
 
-func answer(hits ...agent.Hit) agent.Answer { return agent.Answer{Hits: hits, Mode: "hybrid"} }
+func answer(hits ...memory.Hit) memory.Answer { return memory.Answer{Hits: hits, Mode: "hybrid"} }
 
 // x is a request for the own memory.
 var x = recall.Request{Message: "x", Agent: "main"}
@@ -80,7 +80,7 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 		if got := texts(o); got != "main: a; team: b ; team: d" || o.Took != time.Second {
 			t.Errorf("%s after %v", got, o.Took)
 		}
-		want := []agent.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
+		want := []memory.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
 		if diff := cmp.Diff(want, own.asked); diff != "" {
 			t.Error(diff)
 		}
@@ -96,8 +96,8 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 }
 
 func TestNothingIsRecalledWhereNothingIsGoodEnough(t *testing.T) {
-	degraded := []agent.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
-	own := &fake{answer: agent.Answer{Mode: "keyword", Degraded: degraded}}
+	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
+	own := &fake{answer: memory.Answer{Mode: "keyword", Degraded: degraded}}
 	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
 	if len(o.Memories) > 0 || own.asked[0].MaxResults != 5 || own.asked[0].MinScore != nil {
 		t.Errorf("%+v asked %+v", o, own.asked)
@@ -230,10 +230,10 @@ func TestTranscriptsOfSharedAgentsAreNotSearched(t *testing.T) {
 	own, team := &fake{}, &fake{}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"team"}})
-	if diff := cmp.Diff([]string(nil), own.asked[0].Sources); diff != "" {
+	if diff := cmp.Diff([]string(nil), own.asked[0].Filter.Sources); diff != "" {
 		t.Errorf("sources of the own memory (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"memory", "extra"}, team.asked[0].Sources); diff != "" {
+	if diff := cmp.Diff([]string{"memory", "extra"}, team.asked[0].Filter.Sources); diff != "" {
 		t.Errorf("sources of the shared memory (-want +got):\n%s", diff)
 	}
 }

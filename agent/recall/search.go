@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 // call is the search of one memory.
@@ -15,13 +15,13 @@ type call struct {
 	// done is closed, under the Recaller's lock, when outcome and hits are there.
 	done    chan struct{}
 	outcome Search
-	hits    []agent.Hit
+	hits    []memory.Hit
 	// left says that nobody waits for it any more; the Recaller's lock guards it.
 	left bool
 }
 
 // search asks all memories at once and takes what comes before ctx ends. Both answers are in the order of asked.
-func (r *Recaller) search(ctx context.Context, asked []source, q agent.Query) ([]Search, []prompt.Memory) {
+func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) ([]Search, []prompt.Memory) {
 	begin := time.Now()
 	calls := make([]*call, len(asked))
 	for i, s := range asked {
@@ -51,11 +51,11 @@ func (r *Recaller) search(ctx context.Context, asked []source, q agent.Query) ([
 }
 
 // ask searches one memory.
-func (r *Recaller) ask(ctx context.Context, c *call, q agent.Query) {
+func (r *Recaller) ask(ctx context.Context, c *call, q memory.Query) {
 	begin := time.Now()
 	if c.shared {
 		// What was said to another agent is not what that agent shares.
-		q.Sources = []string{"memory", "extra"}
+		q.Filter.Sources = []string{memory.SourceMemory, memory.SourceExtra}
 	}
 	found, err := r.open(c.agent).Search(ctx, q)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/sidecar"
+	"kioku/memory"
 )
 
 // timed is a memory that tells how long its last search took.
@@ -22,7 +22,7 @@ type timed struct {
 	last atomic.Int64
 }
 
-func (m *timed) Search(ctx context.Context, q agent.Query) (agent.Answer, error) {
+func (m *timed) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	begin := time.Now()
 	defer func() { m.last.Store(int64(time.Since(begin))) }()
 	return m.Memory.Search(ctx, q)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/compact"
 	"kioku/agent/flush"
@@ -19,12 +18,13 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/skills"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // Memory is the memory of one agent; *agent.Client is one.
 type Memory interface {
-	Search(ctx context.Context, q agent.Query) (agent.Answer, error)
-	Append(ctx context.Context, note agent.Note) (agent.Appended, error)
+	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
+	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 }
 
 // Options of a Sidecar. Agent, State and Memories are required.

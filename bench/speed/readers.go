@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kioku"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // busyChunks is how many chunks are indexed while others search, and as many are there before.
@@ -31,7 +31,7 @@ func searchWhileIndexing(ctx context.Context, e *Env) (ours, yardstick float64, 
 	list := questions(asked)
 	var idle, busy []time.Duration
 	ask := func(times *[]time.Duration, i int) error {
-		took, err := timed(func() error { _, err := m.Search(ctx, search.Query{Text: list[i%len(list)]}); return err })
+		took, err := timed(func() error { _, err := m.Search(ctx, memory.Query{Text: list[i%len(list)]}); return err })
 		*times = append(*times, took)
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/viterin/vek/vek32"
 
 	"kioku"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 )
@@ -113,8 +114,8 @@ func observed(ctx context.Context, m *kioku.Memory, hybrid bool, list []string, 
 	defer m.Configure(search.DefaultOptions())
 	for _, q := range list {
 		took, err := timed(func() error {
-			a, err := m.Search(ctx, search.Query{Text: q})
-			if err == nil && hybrid && a.Mode != search.ModeHybrid {
+			a, err := m.Search(ctx, memory.Query{Text: q})
+			if err == nil && hybrid && a.Mode != memory.ModeHybrid {
 				err = fmt.Errorf("a search was answered by mode %s: %v", a.Mode, a.Degraded)
 			}
 			return err

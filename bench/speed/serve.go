@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"kioku"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 	"kioku/server"
 )
 
@@ -84,7 +84,7 @@ func askBothWays(ctx context.Context, m *kioku.Memory, c kiokuv1.MemoryServiceCl
 			return err
 		},
 		func(ctx context.Context, q string) error {
-			_, err := m.Search(ctx, search.Query{Text: q})
+			_, err := m.Search(ctx, memory.Query{Text: q})
 			return err
 		},
 	}

@@ -18,7 +18,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
-	"kioku/search"
+	"kioku/memory"
 )
 
 const (
@@ -176,7 +176,7 @@ func (t *watchedTree) edit(ctx context.Context, round int) (time.Duration, error
 		return 0, err
 	}
 	took := time.Since(start) - editRest
-	a, err := t.m.Search(ctx, search.Query{Text: word})
+	a, err := t.m.Search(ctx, memory.Query{Text: word})
 	if err == nil && (len(a.Hits) == 0 || a.Hits[0].Path != filepath.ToSlash(name)) {
 		err = fmt.Errorf("%s is not found by %q", name, word)
 	}
@@ -258,7 +258,7 @@ func searchInProcess(ctx context.Context, dir string) error {
 	if _, err := m.Sync(ctx, kioku.SyncOptions{NoRebuild: true}, nil); err != nil {
 		return err
 	}
-	a, err := m.Search(ctx, search.Query{Text: startQuestion, MinScore: new(0.0)})
+	a, err := m.Search(ctx, memory.Query{Text: startQuestion, MinScore: new(0.0)})
 	if err == nil && len(a.Hits) == 0 {
 		err = errors.New("the search found nothing")
 	}

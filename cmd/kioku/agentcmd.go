@@ -14,6 +14,7 @@ import (
 	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -120,18 +121,18 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 
 // tellMemory says whether the memories of the agents answer. One that does not is no error: prompts are made without recall
 // until it does.
-func (a *app) tellMemory(ctx context.Context, places []config.Place, memory *agent.Client, target string) {
+func (a *app) tellMemory(ctx context.Context, places []config.Place, service *agent.Client, target string) {
 	var ids []string
 	for _, p := range places {
 		ids = append(ids, p.Agent)
 	}
 	for _, id := range ids {
-		err := probe(ctx, memory.For(id))
+		err := probe(ctx, service.For(id))
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
 		a.notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
-		if errors.Is(err, agent.ErrUnavailable) {
+		if errors.Is(err, memory.ErrUnreachable) {
 			break
 		}
 	}
@@ -143,11 +144,11 @@ func (a *app) tellMemory(ctx context.Context, places []config.Place, memory *age
 // missing says why a memory is not there, and what to do.
 func missing(err error, id, target string) string {
 	switch {
-	case errors.Is(err, agent.ErrUnavailable):
+	case errors.Is(err, memory.ErrUnreachable):
 		return fmt.Sprintf("no memory service answers at %s; start one with kioku serve, or name another with --memory", target)
-	case errors.Is(err, agent.ErrNotFound):
+	case errors.Is(err, memory.ErrNotFound):
 		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or give a token that reaches it", target, id)
-	case errors.Is(err, agent.ErrDenied):
+	case errors.Is(err, memory.ErrDenied):
 		return fmt.Sprintf("the memory service at %s lets nobody in with this token; check sidecar.token", target)
 	}
 	return fmt.Sprintf("the memory of agent %s at %s: %v", id, target, err)
@@ -155,11 +156,11 @@ func missing(err error, id, target string) string {
 
 // probe asks whether a service has the memory of an agent. A path that can be no memory file is refused as such only by one
 // that has it, and costs it nothing.
-func probe(ctx context.Context, memory *agent.Client) error {
+func probe(ctx context.Context, service *agent.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, daemonWait)
 	defer cancel()
-	_, err := memory.Get(ctx, agent.GetRequest{Path: "/"})
-	var refused *agent.InputError
+	_, err := service.Get(ctx, memory.GetRequest{Path: "/"})
+	var refused *memory.InputError
 	if errors.As(err, &refused) {
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"kioku/bench"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 func (a *app) benchCmd() *cobra.Command {
@@ -67,7 +67,7 @@ func (r retrieval) check() error {
 	}
 	for i, g := range r.granularities {
 		switch {
-		case g != search.GranularityChunk && g != search.GranularityPassage:
+		case g != memory.GranularityChunk && g != memory.GranularityPassage:
 			return misuse("--granularity %s is none; choose chunk or passage", g)
 		case slices.Contains(r.granularities[:i], g):
 			return misuse("--granularity names %s twice", g)

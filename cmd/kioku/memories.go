@@ -9,6 +9,7 @@ import (
 	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/memory"
 )
 
 // memories are those that a command uses: its agent's own, and those that are searched beside it.
@@ -29,7 +30,7 @@ func (m *memories) of(id string) sidecar.Memory {
 	if memory := m.beside[id]; memory != nil {
 		return memory
 	}
-	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, agent.ErrNotFound)}
+	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNotFound)}
 }
 
 // remember returns the client that tools and sidecars use.
@@ -39,13 +40,13 @@ func (c *client) remember() *agent.Client { return agent.New(c, agent.Options{Ag
 type noMemory struct{ err error }
 
 // Search returns why there is none.
-func (n noMemory) Search(context.Context, agent.Query) (agent.Answer, error) {
-	return agent.Answer{}, n.err
+func (n noMemory) Search(context.Context, memory.Query) (memory.Answer, error) {
+	return memory.Answer{}, n.err
 }
 
 // Append returns why there is none.
-func (n noMemory) Append(context.Context, agent.Note) (agent.Appended, error) {
-	return agent.Appended{}, n.err
+func (n noMemory) Append(context.Context, memory.Note) (memory.Appended, error) {
+	return memory.Appended{}, n.err
 }
 
 // withMemories connects to the memory of the command's agent and to those of shared, brings their indexes in step, and

@@ -11,8 +11,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"google.golang.org/grpc"
 
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 const (
@@ -196,7 +196,7 @@ func (a *app) freshen(ctx context.Context, c *client) error {
 func (a *app) tellUndone(list []*kiokuv1.Degradation) {
 	for _, d := range list {
 		switch d.GetCode() {
-		case search.IndexStale, search.VectorsMissing:
+		case memory.IndexStale, memory.VectorsMissing:
 			a.notice("%s; run kioku index", d.GetText())
 		default:
 			a.tellDegraded([]*kiokuv1.Degradation{d})

@@ -14,7 +14,7 @@ import (
 	"kioku/agent/bootstrap"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // promptFlags are those of kioku prompt.
@@ -213,7 +213,7 @@ func recallNotes(made sidecar.Prompt) []string {
 		}
 		add("the memory of %s has %s, by %s, in %s", s.Agent, count(s.Hits, "passage"), searchedBy(s.Mode), threeDigits(s.Took))
 		for _, d := range s.Degraded {
-			if d.Code == search.NoMatch {
+			if d.Code == memory.NoMatch {
 				continue
 			}
 			add("degraded (%s): %s", d.Code, d.Text)
@@ -230,7 +230,7 @@ func recallNotes(made sidecar.Prompt) []string {
 
 // searchedBy names the channels of a search.
 func searchedBy(mode string) string {
-	if mode == search.ModeKeyword {
+	if mode == memory.ModeKeyword {
 		return "keywords"
 	}
 	return mode

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	"kioku/agent/skills"
 	"kioku/cmd/kioku/config"
+	"kioku/memory"
 )
 
 // promptJSON is what kioku prompt --json writes; scripts read it. Lists are never null. What AssemblePromptResponse of the
@@ -148,7 +148,7 @@ func memoryOf(m prompt.Memory) memoryJSON {
 func searchOf(s recall.Search) searchJSON {
 	out := searchJSON{
 		Agent: s.Agent, Hits: s.Hits, Mode: s.Mode,
-		Degraded: each(s.Degraded, func(d agent.Degradation) degradationJSON { return degradationJSON(d) }),
+		Degraded: each(s.Degraded, func(d memory.Degradation) degradationJSON { return degradationJSON(d) }),
 	}
 	if s.Err != nil {
 		out.Error = s.Err.Error()

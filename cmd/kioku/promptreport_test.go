@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	"kioku/agent/skills"
 	"kioku/cmd/kioku/config"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -73,7 +73,7 @@ func TestAPromptAsJSONHasTheNamesOfTheAgentService(t *testing.T) {
 	made.Files = []bootstrap.File{{Name: "SOUL.md", Path: "s", Override: true, RawChars: 9, InjectedChars: 3, Cut: true, Reason: "long"}}
 	made.Skills = skills.Set{Note: "n", Report: []skills.Entry{{Name: "brew", Path: "k", Loaded: true, InPrompt: true, Reason: "r"}}}
 	made.Recall = recall.Outcome{Query: "q", Skipped: "s", Took: 1500 * time.Microsecond, Searches: []recall.Search{
-		{Agent: "main", Hits: 1, Mode: "hybrid", Took: time.Second, Err: errors.New("gone"), Degraded: []agent.Degradation{{Code: "c", Text: "d"}}},
+		{Agent: "main", Hits: 1, Mode: "hybrid", Took: time.Second, Err: errors.New("gone"), Degraded: []memory.Degradation{{Code: "c", Text: "d"}}},
 	}}
 	data, err := json.Marshal(promptReportOf(made, sidecar.Turn{}, config.Place{}))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -126,7 +127,7 @@ func (a *app) search(ctx context.Context, c *client, req *kiokuv1.MemorySearchRe
 
 // degraded reports whether an answer had to do without something. That nothing matched is an answer.
 func degraded(resp *kiokuv1.MemorySearchResponse) bool {
-	return slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() != search.NoMatch })
+	return slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() != memory.NoMatch })
 }
 
 func (a *app) showAnswer(ctx context.Context, c *client, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
@@ -136,7 +137,7 @@ func (a *app) showAnswer(ctx context.Context, c *client, req *kiokuv1.MemorySear
 		return err
 	}
 	for _, d := range resp.GetDegraded() {
-		if d.GetCode() != search.NoMatch {
+		if d.GetCode() != memory.NoMatch {
 			a.tellDegraded([]*kiokuv1.Degradation{d})
 		}
 	}
@@ -169,7 +170,7 @@ func (a *app) tellNearestMiss(ctx context.Context, c *client, req *kiokuv1.Memor
 // reason is why an answer is empty, as a part of a sentence.
 func reason(resp *kiokuv1.MemorySearchResponse) string {
 	for _, d := range resp.GetDegraded() {
-		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == search.NoMatch && text != "" {
+		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == memory.NoMatch && text != "" {
 			return strings.ToLower(text[:1]) + text[1:]
 		}
 	}
@@ -181,7 +182,7 @@ func floor2(score float64) float64 { return float64(int(score*100)) / 100 }
 
 // channels says which channels answered.
 func channels(resp *kiokuv1.MemorySearchResponse) string {
-	if resp.GetMode() == search.ModeKeyword {
+	if resp.GetMode() == memory.ModeKeyword {
 		return "keywords"
 	}
 	name := resp.GetProvider()

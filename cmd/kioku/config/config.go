@@ -12,6 +12,7 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
 )
@@ -90,7 +91,7 @@ type origin struct {
 func Default() *Config {
 	return &Config{
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
-		Location: time.Local, LogLevel: slog.LevelInfo, Fallback: "none", Sources: []string{indexer.SourceMemory},
+		Location: time.Local, LogLevel: slog.LevelInfo, Fallback: "none", Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Embed:    embed.Config{Provider: "none"},
 		Index: indexer.Options{

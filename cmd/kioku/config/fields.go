@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/search"
+	"kioku/memory"
 )
 
 // Field describes one setting.
@@ -127,7 +127,7 @@ func queryFields() []Field {
 		fraction("query.minScore", "Least score where vectors took part.", 1, func(c *Config) *float64 { return &c.Search.MinScore }),
 		fraction("query.minKeywordScore", "Least score of keywords alone.", 1, func(c *Config) *float64 { return &c.Search.MinKeywordScore }),
 		choice("query.granularity", "What a result is: a passage shown whole, or a chunk of 400 tokens with its best window.",
-			[]string{search.GranularityPassage, search.GranularityChunk}, func(c *Config) *string { return &c.Search.Granularity }),
+			[]string{memory.GranularityPassage, memory.GranularityChunk}, func(c *Config) *string { return &c.Search.Granularity }),
 		number("query.maxSnippetChars", "Most characters of a passage or snippet.", 40, 2000, func(c *Config) *int { return &c.Search.SnippetChars }),
 		toggle("query.typos", "Let a word that the index lacks stand for those that differ from it by one typo.",
 			func(c *Config) *bool { return &c.Search.Typos }),

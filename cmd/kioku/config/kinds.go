@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kioku"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // kind is the shape of a value.
@@ -90,7 +90,7 @@ func agentID(key, doc string, at func(*Config) *string) Field {
 
 // CheckAgent returns an error unless id may name an agent.
 func CheckAgent(id string) error {
-	var input *search.InputError
+	var input *memory.InputError
 	if errors.As(kioku.CheckAgent(id), &input) {
 		return fmt.Errorf("%q names no agent: it %s", shorten(id), input.Problem)
 	}

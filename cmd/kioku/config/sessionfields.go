@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"kioku/indexer"
+	"kioku/memory"
 )
 
 // sessionFields are the settings of transcripts as a source.
@@ -23,14 +23,14 @@ func sessionFields() []Field {
 // sourceList is the sources to index, of which memory is always one.
 func sourceList(key, doc string, at func(*Config) *[]string) Field {
 	f := list(key, doc, at)
-	known := []string{indexer.SourceMemory, indexer.SourceSessions}
+	known := []string{memory.SourceMemory, memory.SourceSessions}
 	f.set = func(c *Config, in input) error {
 		for _, item := range in.items {
 			if !slices.Contains(known, item) {
 				return fmt.Errorf("%q is no source; there are memory and sessions", shorten(item))
 			}
 		}
-		if !slices.Contains(in.items, indexer.SourceMemory) {
+		if !slices.Contains(in.items, memory.SourceMemory) {
 			return errors.New("memory is always indexed; write memory,sessions")
 		}
 		*at(c) = slices.Clone(in.items)
@@ -40,4 +40,4 @@ func sourceList(key, doc string, at func(*Config) *[]string) Field {
 }
 
 // HasSessions reports whether transcripts are to be indexed.
-func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, indexer.SourceSessions) }
+func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, memory.SourceSessions) }

@@ -109,7 +109,7 @@ func TestTheConfiguredSharedAgentsAreThoseThatTheCallerReaches(t *testing.T) {
 func annAndBob(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	secret := &fakeMemory{workspace: "/secret", search: func(context.Context, memory.Query) (memory.Answer, error) {
-		return memory.Answer{Answer: memory.Answer{Hits: []memory.Hit{{Snippet: "secret"}}}}, nil
+		return memory.Answer{Hits: []memory.Hit{{Snippet: "secret"}}}, nil
 	}}
 	sidecars := make(map[string]server.Sidecar)
 	for _, id := range []string{"ann", "bob", "team"} {

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku"
-	"kioku/embed"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -27,8 +26,7 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 	synced := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{
-			Answer: memory.Answer{
-				Mode: memory.ModeHybrid, Space: embed.Space{Provider: "openai", Model: "small", Dims: 3},
+				Mode: memory.ModeHybrid, Provider: "openai", Model: "small",
 				Degraded: []memory.Degradation{{Code: memory.IndexStale, Text: "2 files wait"}},
 				Hits: []memory.Hit{{
 					Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStart: 4, SnippetEnd: 5,
@@ -38,7 +36,6 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 						PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
 						Terms: []memory.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 0.5}}},
 				}},
-			},
 			State: memory.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: synced},
 			Took:  3 * time.Millisecond,
 		}, nil
@@ -325,7 +322,7 @@ func onSocketClient(t *testing.T, m server.Memory) kiokuv1.MemoryServiceClient {
 // Hazard D10: what an answer had to do without reaches the caller, with results and without.
 func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
-		return memory.Answer{Answer: memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{
+		return memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{
 			{Code: memory.ProviderDown, Text: "no embeddings"}, {Code: memory.NoMatch, Text: "no term matches"},
 		}}}, nil
 	}}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -12,28 +13,63 @@ import (
 	"kioku/memory"
 )
 
-// failed turns the error of a call into one of this package's, or of package context.
+// errorDomain is the domain of the google.rpc.ErrorInfo with which a service names an error of package memory.
+const errorDomain = "kioku"
+
+// serviceError is an error of package memory, or of package context, in the words of a service.
+type serviceError struct {
+	error
+	message string
+}
+
+// Error returns what the service says.
+func (e *serviceError) Error() string { return e.message }
+
+// Unwrap returns the error that can be tested for.
+func (e *serviceError) Unwrap() error { return e.error }
+
+// failed turns the error of a call into one of package memory, or of package context. No other function reads a status.
 func (c *Client) failed(step string, err error) error {
 	st := status.Convert(err)
-	switch st.Code() {
-	case codes.InvalidArgument:
+	kind, message := kindOf(st), st.Message()
+	switch {
+	case st.Code() == codes.InvalidArgument:
 		return fmt.Errorf("%s: %w", step, inputError(st))
-	case codes.NotFound:
-		return fmt.Errorf("%s: %w: %s", step, memory.ErrNotFound, st.Message())
-	case codes.PermissionDenied, codes.Unauthenticated:
-		return fmt.Errorf("%s: %w: %s", step, memory.ErrDenied, st.Message())
-	case codes.FailedPrecondition:
-		return fmt.Errorf("%s: %w: %s", step, memory.ErrReadOnly, st.Message())
-	case codes.ResourceExhausted:
-		return fmt.Errorf("%s: %w: %s", step, memory.ErrBusy, st.Message())
-	case codes.Unavailable:
-		return fmt.Errorf("%s at %s: %w (does kioku serve run?): %s", step, c.target, memory.ErrUnreachable, st.Message())
-	case codes.DeadlineExceeded:
-		return fmt.Errorf("%s at %s: %w", step, c.target, context.DeadlineExceeded)
-	case codes.Canceled:
-		return fmt.Errorf("%s: %w", step, context.Canceled)
+	case kind == nil:
+		return fmt.Errorf("%s: %s", step, message)
+	case kind == memory.ErrUnreachable:
+		return fmt.Errorf("%s at %s: %w (does kioku serve run?): %s", step, c.target, kind, message)
+	case kind == context.DeadlineExceeded:
+		return fmt.Errorf("%s at %s: %w", step, c.target, kind)
+	case !strings.Contains(message, kind.Error()):
+		message = kind.Error() + ": " + message
 	}
-	return fmt.Errorf("%s: %s", step, st.Message())
+	return fmt.Errorf("%s: %w", step, &serviceError{kind, message})
+}
+
+// kindOf returns the error that a status stands for: the one that the service names, else the one of its code; nil if it
+// is no known one.
+func kindOf(st *status.Status) error {
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
+			return memory.ErrorOf(info.GetReason())
+		}
+	}
+	switch st.Code() {
+	case codes.NotFound:
+		return memory.ErrNotFound
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return memory.ErrDenied
+	case codes.ResourceExhausted:
+		return memory.ErrBusy
+	case codes.Unavailable:
+		return memory.ErrUnreachable
+	case codes.DeadlineExceeded:
+		return context.DeadlineExceeded
+	case codes.Canceled:
+		return context.Canceled
+	}
+	return nil
 }
 
 // inputError returns the first field violation of a status, or its message where it has none.

@@ -13,9 +13,6 @@ import (
 	"kioku/memory"
 )
 
-// errNoAgent answers alike for an agent that is not there and for one that the caller may not reach.
-var errNoAgent = status.Error(codes.NotFound, "no such agent; ListAgents of MemoryService lists those that you may reach")
-
 // caller is who calls, and what they may do. The zero caller may do nothing.
 type caller struct {
 	// name of the token, empty where none was needed.
@@ -63,7 +60,7 @@ func reach[T any](ctx context.Context, of map[string]T, agent string) (T, error)
 	}
 	one, ok := of[agent]
 	if !ok || !callerOf(ctx).reaches(agent) {
-		return none, errNoAgent
+		return none, memory.ErrNoAgent
 	}
 	return one, nil
 }

@@ -41,7 +41,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	memory, stop := mustLocal(t, s)
 	own := agent.New(memory, agent.Options{Agent: "main"})
 	car, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(id string) sidecar.Memory { return own.For(id) },
+		Agent: "main", State: state, Memories: func(id string) agent.Memory { return own.For(id) },
 		Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon},
 		Flush: flush.Defaults(), Model: &llm.Echo{},
 	})
@@ -51,7 +51,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	if err := s.Beside(map[string]server.Sidecar{"main": car}); err != nil {
 		t.Fatal(err)
 	}
-	client, stopAgents, err := s.LocalAgents()
+	client, stopAgents, err := s.LoopbackAgents()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,7 @@ func mustServe(t testing.TB, m server.Memory) (kiokuv1.MemoryServiceClient, func
 // mustLocal returns a client of a server in this process, and what ends it.
 func mustLocal(t testing.TB, s *server.Server) (kiokuv1.MemoryServiceClient, func() error) {
 	t.Helper()
-	client, stop, err := s.Local()
+	client, stop, err := s.Loopback()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"kioku/agent/prompt"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -104,7 +103,7 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 // ownWords returns a text without the memories that were recalled into the conversation it is from. It returns an error,
 // worded for a model, for a text that consists of nothing else: otherwise memory would fill up with itself.
 func ownWords(text string) (string, error) {
-	own := prompt.StripRecalled(text)
+	own := memory.StripRecalled(text)
 	if strings.TrimSpace(own) == "" && strings.TrimSpace(text) != "" {
 		return "", &memory.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
 	}

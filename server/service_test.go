@@ -26,16 +26,16 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 	synced := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{
-				Mode: memory.ModeHybrid, Provider: "openai", Model: "small",
-				Degraded: []memory.Degradation{{Code: memory.IndexStale, Text: "2 files wait"}},
-				Hits: []memory.Hit{{
-					Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStart: 4, SnippetEnd: 5,
-					Source: "memory", Headings: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6,
-					Trace: &memory.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
-						TextWeight: 0.3, Merged: 0.67, DateBonus: 0.3, Decay: 0.9, AgeDays: 28, MMRSimilarity: 0.1, MMRScore: 0.5, KeywordBacked: true,
-						PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
-						Terms: []memory.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 0.5}}},
-				}},
+			Mode: memory.ModeHybrid, Provider: "openai", Model: "small",
+			Degraded: []memory.Degradation{{Code: memory.IndexStale, Text: "2 files wait"}},
+			Hits: []memory.Hit{{
+				Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStart: 4, SnippetEnd: 5,
+				Source: "memory", Headings: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6,
+				Trace: &memory.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
+					TextWeight: 0.3, Merged: 0.67, DateBonus: 0.3, Decay: 0.9, AgeDays: 28, MMRSimilarity: 0.1, MMRScore: 0.5, KeywordBacked: true,
+					PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
+					Terms: []memory.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 0.5}}},
+			}},
 			State: memory.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: synced},
 			Took:  3 * time.Millisecond,
 		}, nil
@@ -324,7 +324,7 @@ func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{
 			{Code: memory.ProviderDown, Text: "no embeddings"}, {Code: memory.NoMatch, Text: "no term matches"},
-		}}}, nil
+		}}, nil
 	}}))
 	resp, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
 	if err != nil {

@@ -57,8 +57,7 @@ type Shortener interface {
 }
 
 // Beside adds what runs beside the agents, by agent id, to a server that does not serve yet; they are reached through
-// AgentService. Sidecars whose memories are those of the server itself find them through [Server.Local], before. Beside
-// returns an error where there are no sidecars, where the id of one cannot be an agent's, where the server has memories
+// AgentService. It returns an error where there are no sidecars, where the id of one cannot be an agent's, where the server has memories
 // and none of this agent, and where it was called before.
 func (s *Server) Beside(sidecars map[string]Sidecar) error {
 	if len(sidecars) == 0 {
@@ -123,7 +122,7 @@ func (s *Server) shared(ctx context.Context, agent string, asked, configured []s
 		case errors.As(err, &input):
 			return nil, badField(field, "%s", input.Problem)
 		case !may(id):
-			return nil, errNoAgent
+			return nil, memory.ErrNoAgent
 		case id == agent:
 			return nil, badField(field, "is the agent itself, whose memory is searched anyway")
 		case slices.Contains(list, id):

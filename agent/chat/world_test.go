@@ -16,10 +16,10 @@ import (
 	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -76,7 +76,7 @@ func (n *notebook) MemoryAppend(_ context.Context, req *kiokuv1.MemoryAppendRequ
 	}
 	n.step("append begins")
 	defer n.step("append ends")
-	note := strings.TrimSpace(prompt.StripRecalled(req.GetText()))
+	note := strings.TrimSpace(memory.StripRecalled(req.GetText()))
 	if note == "" {
 		return nil, status.Error(codes.InvalidArgument, "text: was recalled from memory and is stored there already")
 	}
@@ -127,7 +127,7 @@ func worldIn(dir string, model llm.Model) *world {
 	w.now = func() time.Time { return noon }
 	w.sidecar = sidecar.Options{
 		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Flush: flush.Defaults(),
-		Memories: func(string) sidecar.Memory { return w.client() },
+		Memories: func(string) agent.Memory { return w.client() },
 		Now:      func() time.Time { return w.now() },
 	}
 	w.sidecar.Bootstrap.Workspace, w.sidecar.Skills.Workspace = dir, dir
@@ -156,7 +156,7 @@ func (w *world) open(id string, change ...func(*chat.Options)) (*chat.Conversati
 	if err != nil {
 		return nil, err
 	}
-	if w.session, _, err = session.Open(folder, id, session.Options{Strip: prompt.StripRecalled, Now: func() time.Time { return w.now() }}); err != nil {
+	if w.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled, Now: func() time.Time { return w.now() }}); err != nil {
 		return nil, err
 	}
 	opt := chat.Options{Sidecar: s, Session: w.session, Tools: chat.MemoryTools{Client: w.client()}, Now: func() time.Time { return w.now() }}

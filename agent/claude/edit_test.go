@@ -10,6 +10,7 @@ import (
 
 	"kioku/agent/claude"
 	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 func create(path, text string) map[string]any {
@@ -158,7 +159,7 @@ func TestAnEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
 // Hazard F08: what was recalled is not stored again by the memory tool either.
 func TestRecalledMemoriesAreTakenOutOfWhatIsWritten(t *testing.T) {
 	base := t.TempDir()
-	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: prompt.StripRecalled})
+	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: memory.StripRecalled})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type Options struct {
 	Kept string
 	// MaxFileBytes is the size above which a file is neither read nor written; 0 means DefaultMaxFileBytes.
 	MaxFileBytes int
-	// Clean takes out of a text what must not be stored, such as prompt.StripRecalled; nil leaves texts as they are.
+	// Clean takes out of a text what must not be stored, such as memory.StripRecalled; nil leaves texts as they are.
 	Clean func(text string) string
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 // maxQuery is how many bytes a query may have.
@@ -13,7 +13,7 @@ const maxQuery = 4 << 10
 // Query returns what is searched for a user's message: its text without what was recalled into it. Of more than 4 KiB the
 // beginning and the end are left, because what is asked stands in one of the two; cuts fall between words.
 func Query(message string) string {
-	text := strings.TrimSpace(strings.ToValidUTF8(prompt.StripRecalled(message), " "))
+	text := strings.TrimSpace(strings.ToValidUTF8(memory.StripRecalled(message), " "))
 	if len(text) <= maxQuery {
 		return text
 	}

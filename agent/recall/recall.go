@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/memory"
 )
@@ -28,12 +29,6 @@ const (
 
 // ErrBusy: an earlier search of the same memory was given up and has not come back yet.
 var ErrBusy = errors.New("an earlier search has not ended yet")
-
-// Memory is what is searched; *agent.Client is one.
-type Memory interface {
-	// Search returns the passages that answer q best.
-	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
-}
 
 // Options of a Recaller.
 type Options struct {
@@ -62,7 +57,7 @@ type Request struct {
 // Recaller searches memories. It may be used concurrently.
 type Recaller struct {
 	opt  Options
-	open func(agent string) Memory
+	open func(id string) agent.Memory
 
 	mu sync.Mutex
 	// hanging counts, for each agent, the searches that nobody waits for any more.
@@ -93,7 +88,7 @@ type Search struct {
 }
 
 // New returns a Recaller of the memories that open returns for the ids of agents.
-func New(opt Options, open func(agent string) Memory) *Recaller {
+func New(opt Options, open func(id string) agent.Memory) *Recaller {
 	if opt.TopK <= 0 {
 		opt.TopK = defaultTopK
 	}
@@ -152,7 +147,7 @@ func (s source) memories(hits []memory.Hit) []prompt.Memory {
 	for i, h := range hits {
 		all[i] = prompt.Memory{
 			Agent: s.agent, Shared: s.shared, Path: h.Path, StartLine: h.SnippetStart, EndLine: h.SnippetEnd,
-			Score: h.Score, Date: h.Date, Text: prompt.StripRecalled(h.Snippet),
+			Score: h.Score, Date: h.Date, Text: memory.StripRecalled(h.Snippet),
 		}
 		if h.SnippetStart == 0 {
 			all[i].StartLine, all[i].EndLine = h.StartLine, h.EndLine

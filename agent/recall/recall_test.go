@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/memory"
@@ -46,8 +47,8 @@ func (f *fake) Search(ctx context.Context, q memory.Query) (memory.Answer, error
 }
 
 // among opens memories by the ids of agents.
-func among(memories map[string]*fake) func(string) recall.Memory {
-	return func(agent string) recall.Memory { return memories[agent] }
+func among(memories map[string]*fake) func(string) agent.Memory {
+	return func(id string) agent.Memory { return memories[agent] }
 }
 
 // hit is a passage with that text.

@@ -184,7 +184,7 @@ func TestFiftyTurnsStoreNothingThatWasRecalled(t *testing.T) {
 // keep stores a text as the memory service does: without what was recalled, and once.
 func (m *notes) keep(t *testing.T, text string) {
 	t.Helper()
-	text = prompt.StripRecalled(text)
+	text = memory.StripRecalled(text)
 	for _, n := range m.notes {
 		if text == "" || n.Text == text {
 			return

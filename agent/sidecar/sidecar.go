@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/compact"
 	"kioku/agent/flush"
@@ -18,14 +18,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/skills"
 	"kioku/llm"
-	"kioku/memory"
 )
-
-// Memory is the memory of one agent; *agent.Client is one.
-type Memory interface {
-	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
-	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
-}
 
 // Options of a Sidecar. Agent, State and Memories are required.
 type Options struct {
@@ -33,7 +26,7 @@ type Options struct {
 	// Folder of this agent's flushes and transcripts is below State.
 	State string
 	// Memories returns the memory of an agent, never nil: of this one, and of those that are searched beside it.
-	Memories func(agent string) Memory
+	Memories func(id string) agent.Memory
 	// Shared agents are searched beside the own memory where a turn names none.
 	Shared []string
 
@@ -86,7 +79,7 @@ func New(opt Options) (*Sidecar, error) {
 		opt:     opt,
 		files:   bootstrap.New(opt.Bootstrap),
 		skills:  skills.New(opt.Skills),
-		recall:  recall.New(opt.Recall, func(agent string) recall.Memory { return opt.Memories(agent) }),
+		recall:  recall.New(opt.Recall, opt.Memories),
 		ledger:  flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
 		counter: prompt.Remember(opt.Counter),
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prune"
 	"kioku/agent/session"
@@ -68,8 +69,8 @@ func (m *notes) Append(ctx context.Context, note memory.Note) (memory.Appended, 
 }
 
 // among opens memories by the ids of agents.
-func among(memories map[string]*notes) func(string) sidecar.Memory {
-	return func(agent string) sidecar.Memory { return memories[agent] }
+func among(memories map[string]*notes) func(string) agent.Memory {
+	return func(id string) agent.Memory { return memories[agent] }
 }
 
 // write puts a file below dir.

@@ -16,10 +16,10 @@ import (
 	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/server"
 )
@@ -54,7 +54,7 @@ func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.O
 		s.t.Fatal(err)
 	}
 	client := agent.New(local, agent.Options{})
-	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) sidecar.Memory { return client }}
+	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return client }}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = s.workspace, s.workspace
 	for _, f := range change {
 		f(&opt)
@@ -80,7 +80,7 @@ func (t *talker) open(opt sidecar.Options, id string, tools chat.Tools) {
 	if err != nil {
 		t.t.Fatal(err)
 	}
-	if t.session, _, err = session.Open(folder, id, session.Options{Strip: prompt.StripRecalled}); err != nil {
+	if t.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled}); err != nil {
 		t.t.Fatal(err)
 	}
 	if t.Conversation, err = chat.New(chat.Options{Sidecar: beside, Session: t.session, Tools: tools, Turn: sidecar.Turn{Channel: "terminal"}}); err != nil {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/agent"
-	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/memory"
 	"kioku/server"
@@ -100,7 +99,7 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 	if err != nil {
 		return nil, nil, err
 	}
-	beside, err := a.sidecars(conf, places, func(id string) sidecar.Memory { return memory.For(id) })
+	beside, err := a.sidecars(conf, places, func(id string) agent.Memory { return memory.For(id) })
 	if err != nil {
 		return nil, nil, err
 	}

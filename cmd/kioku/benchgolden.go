@@ -122,7 +122,7 @@ func (a *app) askGolden(ctx context.Context, c *client, cases []bench.Case, resu
 			Agent: c.agent, Query: q.Question, MaxResults: results, Now: q.Now,
 		})
 		if err != nil {
-			return r, fmt.Errorf("question %d: %w", i+1, c.cause(err))
+			return r, fmt.Errorf("question %d: %w", i+1, err)
 		}
 		answer := goldenAnswer{Question: q.Question, Expected: expected(q), Lang: q.Lang}
 		var found []bench.Range

@@ -12,12 +12,12 @@ import (
 
 	"kioku/agent/chat"
 	"kioku/agent/claude"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/llm"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -197,7 +197,7 @@ func (a *app) newRepl(s chatSetup, m *memories) (*repl, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.options = session.Options{Count: counter.Count, Strip: prompt.StripRecalled, Now: clockOf(s.conf)}
+	r.options = session.Options{Count: counter.Count, Strip: memory.StripRecalled, Now: clockOf(s.conf)}
 	r.in, r.terminal = a.chatInput(filepath.Join(own, "chat_history"))
 	return r, nil
 }
@@ -207,11 +207,11 @@ func chatTools(m *memories, state string, names []string, now func() time.Time) 
 	var all []chat.Tools
 	for _, name := range names {
 		if name == "memory" {
-			all = append(all, chat.MemoryTools{Client: m.own.remember()})
+			all = append(all, chat.MemoryTools{Memory: m.own.remember()})
 			continue
 		}
 		tool, err := claude.New(claude.Options{
-			Folder: filepath.Join(m.place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: prompt.StripRecalled, Now: now,
+			Folder: filepath.Join(m.place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: memory.StripRecalled, Now: now,
 		})
 		if err != nil {
 			return nil, err

@@ -108,7 +108,7 @@ func (r *repl) fail(err error) {
 		return
 	}
 	for _, fault := range faults(err) {
-		r.app.notice("%s", message(r.client.cause(fault)))
+		r.app.notice("%s", message(fault))
 	}
 }
 

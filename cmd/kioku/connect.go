@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/memory"
@@ -24,15 +25,14 @@ import (
 type client struct {
 	kiokuv1.MemoryServiceClient
 	agent string
-	// memory is nil where a daemon answers.
+	// memory is nil where a daemon answers, and remote where none does.
 	memory *kioku.Memory
+	remote *agent.Client
 	// workspace that the memory is of.
 	workspace string
 	// readOnly says that the index of memory is read as it stands; notes can be added where another process owns it.
 	readOnly bool
-	// cause returns what is behind an error of a call, as far as this process knows.
-	cause func(error) error
-	close func() error
+	close    func() error
 }
 
 // need is what a command does to an index.
@@ -162,8 +162,7 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 	if err != nil {
 		return nil, err
 	}
-	causes := &causes{Handler: &lines{app: a, level: quietLevel(conf)}}
-	opt, err := engine(conf, place, embedder, slog.New(causes))
+	opt, err := engine(conf, place, embedder, slog.New(&lines{app: a, level: quietLevel(conf)}))
 	if err != nil {
 		return nil, err
 	}
@@ -178,14 +177,9 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
-	local, end, err := srv.Local()
-	if err != nil {
-		return nil, errors.Join(err, memory.Close())
-	}
 	return &client{
-		MemoryServiceClient: local, agent: place.Agent, memory: memory, workspace: place.Workspace, readOnly: readOnly,
-		cause: causes.cause,
-		close: func() error { return errors.Join(end(), memory.Close()) },
+		MemoryServiceClient: srv.Local(), agent: place.Agent, memory: memory, workspace: place.Workspace, readOnly: readOnly,
+		close: memory.Close,
 	}, nil
 }
 
@@ -214,7 +208,7 @@ func (a *app) with(ctx context.Context, n need, f func(*client) error) error {
 		return err
 	}
 	if err := f(c); err != nil {
-		return errors.Join(c.cause(err), c.close())
+		return errors.Join(err, c.close())
 	}
 	if err := c.close(); err != nil {
 		return fmt.Errorf("close the index: %w", err)

@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -36,7 +33,7 @@ func socketPath(conf *config.Config) (string, error) {
 
 // daemon returns a client of the daemon, nil where none answers or it does not serve the agent. It returns an error
 // where the daemon serves another folder than the one asked for.
-func (a *app) daemon(ctx context.Context, conf *config.Config, agent string) (*client, error) {
+func (a *app) daemon(ctx context.Context, conf *config.Config, id string) (*client, error) {
 	if a.noDaemon || a.readOnly {
 		return nil, nil
 	}
@@ -52,34 +49,19 @@ func (a *app) daemon(ctx context.Context, conf *config.Config, agent string) (*c
 		return nil, nil
 	}
 	probe.Close()
-	conn, err := dialUnix(socket)
+	conn, err := agent.Dial("unix:"+socket, agent.Options{Agent: id})
 	if err != nil {
 		return nil, err
 	}
-	c := &client{
-		MemoryServiceClient: kiokuv1.NewMemoryServiceClient(conn), agent: agent,
-		cause: func(err error) error { return err }, close: conn.Close,
-	}
+	c := &client{MemoryServiceClient: conn.Service(), agent: id, remote: conn, close: conn.Close}
 	ok, err := a.serves(ctx, c, conf, socket)
 	if err != nil || !ok {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if agent == conf.Agent {
+	if id == conf.Agent {
 		a.tellIgnored(conf)
 	}
 	return c, nil
-}
-
-func dialUnix(socket string) (*grpc.ClientConn, error) {
-	dial := func(ctx context.Context, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}
-	conn, err := grpc.NewClient("passthrough:///kioku",
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial), agent.Reconnecting())
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", socket, err)
-	}
-	return conn, nil
 }
 
 // serves asks the daemon whether it serves the agent, from the folder that was named if one was.

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"kioku/agent"
-	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/memory"
 )
@@ -17,31 +16,46 @@ type memories struct {
 	own *client
 	// place is the agent's, as far as it is known here; its folder is the one that the memory is of.
 	place  config.Place
-	beside map[string]sidecar.Memory
+	beside map[string]agent.Memory
 	// others are the clients of beside, which are closed with it.
 	others []*client
 }
 
 // of returns the memory of an agent; one that the command has not connected to answers with an error.
-func (m *memories) of(id string) sidecar.Memory {
+func (m *memories) of(id string) agent.Memory {
 	if m.own != nil && id == m.own.agent {
 		return m.own.remember()
 	}
 	if memory := m.beside[id]; memory != nil {
 		return memory
 	}
-	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNotFound)}
+	return missingMemory(id)
 }
 
-// remember returns the client that tools and sidecars use.
-func (c *client) remember() *agent.Client { return agent.New(c, agent.Options{Agent: c.agent}) }
+// remember returns the memory that tools and sidecars use.
+func (c *client) remember() agent.Memory {
+	if c.memory != nil {
+		return c.memory
+	}
+	return c.remote
+}
 
 // noMemory stands for a memory that cannot be reached.
 type noMemory struct{ err error }
 
+// missingMemory is the memory of an agent that nothing is known of.
+func missingMemory(id string) agent.Memory {
+	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNoAgent)}
+}
+
 // Search returns why there is none.
 func (n noMemory) Search(context.Context, memory.Query) (memory.Answer, error) {
 	return memory.Answer{}, n.err
+}
+
+// Get returns why there is none.
+func (n noMemory) Get(context.Context, memory.GetRequest) (memory.Excerpt, error) {
+	return memory.Excerpt{}, n.err
 }
 
 // Append returns why there is none.
@@ -60,7 +74,7 @@ func (a *app) withMemories(ctx context.Context, n need, shared []string, f func(
 		if err := a.freshen(ctx, own); err != nil {
 			return err
 		}
-		m := &memories{own: own, place: place, beside: map[string]sidecar.Memory{}}
+		m := &memories{own: own, place: place, beside: map[string]agent.Memory{}}
 		if err = a.addShared(ctx, m, shared); err == nil {
 			err = f(m)
 		}
@@ -97,7 +111,7 @@ func (m *memories) closeOthers() error {
 }
 
 // shared connects to the memory of another agent. The client is nil where there is none, and the memory says why.
-func (a *app) shared(ctx context.Context, id string) (*client, sidecar.Memory, error) {
+func (a *app) shared(ctx context.Context, id string) (*client, agent.Memory, error) {
 	if err := config.CheckAgent(id); err != nil {
 		return nil, nil, misuse("%w", err)
 	}

@@ -185,7 +185,7 @@ func (a *app) freshen(ctx context.Context, c *client) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		a.notice("the index may lag behind the folder: %s", message(c.cause(err)))
+		a.notice("the index may lag behind the folder: %s", message(err))
 		return nil
 	}
 	a.tellUndone(done.GetDegraded())

@@ -18,7 +18,6 @@ import (
 
 	"kioku"
 	"kioku/agent"
-	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 	"kioku/server"
@@ -139,11 +138,10 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	srv, end, err := d.server(tokens, grace)
+	srv, err := d.server(tokens, grace)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
 	socket, err := socketPath(d.conf)
 	if err != nil {
 		return err
@@ -213,30 +211,31 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	return nil
 }
 
-// server makes the server of the memories and of what runs beside their agents. The function gives back what the two are
-// connected by.
-func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, func() error, error) {
+// server makes the server of the memories and of what runs beside their agents.
+func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, error) {
 	agents := map[string]server.Memory{}
 	for _, m := range d.memories {
 		agents[m.Agent()] = m
 	}
 	srv, err := server.New(server.Options{Agents: agents, Tokens: tokens, Version: buildVersion(), Grace: grace, Log: d.log})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	local, end, err := srv.Local()
+	beside, err := d.app.sidecars(d.conf, d.places, d.memoryOf)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	memory := agent.New(local, agent.Options{})
-	beside, err := d.app.sidecars(d.conf, d.places, func(id string) sidecar.Memory { return memory.For(id) })
-	if err == nil {
-		err = srv.Beside(beside)
+	return srv, srv.Beside(beside)
+}
+
+// memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.
+func (d *daemon) memoryOf(id string) agent.Memory {
+	for _, m := range d.memories {
+		if m.Agent() == id {
+			return m
+		}
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, end())
-	}
-	return srv, end, nil
+	return missingMemory(id)
 }
 
 // keepInStep brings every index in step, tells when that is done for all, and watches from then on.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
@@ -31,7 +32,7 @@ func newModel(conf *config.Config) (llm.Model, error) {
 }
 
 // newSidecar returns what runs beside the agent of a place. memories gives the memory of any agent, model may be nil.
-func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(agent string) sidecar.Memory, model llm.Model) (*sidecar.Sidecar, error) {
+func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(id string) agent.Memory, model llm.Model) (*sidecar.Sidecar, error) {
 	opt, err := a.sidecarOptions(conf, memories, model)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,7 @@ func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(
 }
 
 // sidecars returns what runs beside each of some agents, with one language model for all of them.
-func (a *app) sidecars(conf *config.Config, places []config.Place, memories func(agent string) sidecar.Memory) (map[string]server.Sidecar, error) {
+func (a *app) sidecars(conf *config.Config, places []config.Place, memories func(id string) agent.Memory) (map[string]server.Sidecar, error) {
 	model, err := newModel(conf)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (a *app) sidecars(conf *config.Config, places []config.Place, memories func
 }
 
 // sidecarOptions are what the settings say of all agents. A key that cannot be used is told.
-func (a *app) sidecarOptions(conf *config.Config, memories func(agent string) sidecar.Memory, model llm.Model) (sidecar.Options, error) {
+func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent.Memory, model llm.Model) (sidecar.Options, error) {
 	state, err := conf.StateDir()
 	if err != nil {
 		return sidecar.Options{}, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 )
@@ -134,7 +135,7 @@ func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := a.sidecars(conf, places, func(string) sidecar.Memory { return noMemory{} })
+	all, err := a.sidecars(conf, places, func(string) agent.Memory { return noMemory{} })
 	if err != nil || len(all) != 2 || strings.Count(errs.String(), "frame.key, has 5 bytes") != 1 {
 		t.Errorf("%d sidecars, %v: %s", len(all), err, errs.String())
 	}

@@ -45,7 +45,8 @@ const (
 // The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
 // a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index. The
 // source of a note stands in the same comment, which no search finds or shows; it does not make another note of a text.
-// Append returns a *memory.InputError for a note that is blank, too long or no valid text, memory.ErrReadOnly where the memory was
+// Memories that were recalled into the conversation are taken out of the text, so that memory does not fill up with itself.
+// Append returns a *memory.InputError for a note that is blank or only recalled, too long or no valid text, memory.ErrReadOnly if the memory was
 // opened so, memory.ErrNotWritable where this user may not write to the workspace, and memory.ErrUnavailable where it is gone or full.
 func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	if err := m.enter(); err != nil {
@@ -89,7 +90,11 @@ func (m *Memory) write(ctx context.Context, note memory.Note) (memory.Appended, 
 
 // checkNote refuses a note that cannot be written and fills in what it leaves open.
 func checkNote(n memory.Note) (memory.Note, error) {
-	n.Text = strings.TrimSpace(withoutMarks(strings.ReplaceAll(n.Text, "\r\n", "\n")))
+	own := memory.StripRecalled(n.Text)
+	if strings.TrimSpace(own) == "" && strings.TrimSpace(n.Text) != "" {
+		return n, &memory.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
+	}
+	n.Text = strings.TrimSpace(withoutMarks(strings.ReplaceAll(own, "\r\n", "\n")))
 	n.Category = strings.Join(strings.Fields(withoutMarks(n.Category)), " ")
 	if n.Target == "" {
 		n.Target = memory.TargetDaily

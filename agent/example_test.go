@@ -51,7 +51,7 @@ func ExampleClient_Search() {
 }
 
 // Run the tool that a model asked for.
-func ExampleClient_Call() {
+func ExampleCall() {
 	target, stop := startMemory()
 	defer stop()
 	client, err := agent.Dial(target, agent.Options{Agent: "main"})
@@ -60,7 +60,7 @@ func ExampleClient_Call() {
 	}
 	defer client.Close()
 
-	output, err := client.Call(context.Background(), "memory_search", json.RawMessage(`{"query": "tea", "limit": 3}`))
+	output, err := agent.Call(context.Background(), client, memory.NoteFromAgent, "memory_search", json.RawMessage(`{"query": "tea", "limit": 3}`))
 	if err != nil {
 		log.Fatal(err)
 	}

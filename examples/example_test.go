@@ -30,16 +30,16 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	memory, err := agent.Dial(target, agent.Options{Agent: "main"})
+	notes, err := agent.Dial(target, agent.Options{Agent: "main"})
 	check(err)
-	defer memory.Close()
+	defer notes.Close()
 	side, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(id string) agent.Memory { return memory.For(id) },
+		Agent: "main", State: state, Memories: func(id string) agent.Memory { return notes.For(id) },
 		Bootstrap: bootstrap.Options{Workspace: workspace},
 		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &llm.Echo{},
 	})
 	check(err)
-	notes, err := claude.New(claude.Options{
+	files, err := claude.New(claude.Options{
 		Folder: filepath.Join(workspace, "memory"), Kept: filepath.Join(state, "agents", "main", "kept"), Clean: memory.StripRecalled,
 	})
 	check(err)
@@ -50,7 +50,7 @@ func Example() {
 	defer transcript.Close()
 	talk, err := chat.New(chat.Options{
 		Sidecar: side, Session: transcript, Turn: sidecar.Turn{Channel: "terminal"},
-		Tools: chat.Join(chat.MemoryTools{Client: memory}, notes),
+		Tools: chat.Join(chat.MemoryTools{Memory: notes}, files),
 	})
 	check(err)
 

@@ -97,12 +97,12 @@ func (s *Server) searchProblem(one recall.Search) string {
 	if one.Err == nil {
 		return ""
 	}
-	for _, known := range []error{recall.ErrBusy, memory.ErrNotFound, memory.ErrDenied, memory.ErrBusy, memory.ErrUnreachable} {
-		if errors.Is(one.Err, known) {
-			return known.Error()
-		}
+	if known := memory.ErrorOf(memory.Reason(one.Err)); known != nil {
+		return known.Error()
 	}
 	switch {
+	case errors.Is(one.Err, recall.ErrBusy):
+		return recall.ErrBusy.Error()
 	case errors.Is(one.Err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(one.Err, context.Canceled):

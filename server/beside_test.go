@@ -39,9 +39,8 @@ func openHouse(t *testing.T, workspace, state string) house {
 	}
 	s := newServer(t, agents(m))
 	memory, stop := mustLocal(t, s)
-	own := agent.New(memory, agent.Options{Agent: "main"})
 	car, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(id string) agent.Memory { return own.For(id) },
+		Agent: "main", State: state, Memories: func(string) agent.Memory { return m },
 		Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon},
 		Flush: flush.Defaults(), Model: &llm.Echo{},
 	})

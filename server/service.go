@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -85,12 +84,8 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	if err != nil {
 		return nil, err
 	}
-	text, err := ownWords(req.GetText())
-	if err != nil {
-		return nil, err
-	}
 	added, err := m.Append(ctx, memory.Note{
-		Text: text, Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
+		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
 	})
 	if err != nil {
 		return nil, err
@@ -98,16 +93,6 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	return &kiokuv1.MemoryAppendResponse{
 		Path: added.Path, StartLine: int32Of(added.StartLine), Deduplicated: added.Deduplicated,
 	}, nil
-}
-
-// ownWords returns a text without the memories that were recalled into the conversation it is from. It returns an error,
-// worded for a model, for a text that consists of nothing else: otherwise memory would fill up with itself.
-func ownWords(text string) (string, error) {
-	own := memory.StripRecalled(text)
-	if strings.TrimSpace(own) == "" && strings.TrimSpace(text) != "" {
-		return "", &memory.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
-	}
-	return own, nil
 }
 
 // Status describes the index of an agent.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku"
+	"kioku/embed"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -284,7 +285,7 @@ func TestMessagesStayWithinTheirLimit(t *testing.T) {
 	client := local(t, agents(&fakeMemory{
 		search: func(context.Context, memory.Query) (memory.Answer, error) { return huge, nil },
 		explain: func(context.Context, memory.Query, string, int) (memory.Explanation, error) {
-			return memory.Explanation{Answer: huge.Answer}, nil
+			return memory.Explanation{Answer: huge}, nil
 		},
 		status: func(context.Context) (kioku.Status, error) { return kioku.Status{Skipped: many}, nil },
 	}))

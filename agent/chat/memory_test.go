@@ -16,10 +16,10 @@ import (
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
-func note(text string) *kiokuv1.MemoryAppendRequest { return &kiokuv1.MemoryAppendRequest{Text: text} }
+func note(text string) memory.Note { return memory.Note{Text: text} }
 
 // sources are the notes with where they are from.
 func (n *notebook) sources() []string {
@@ -106,7 +106,7 @@ func (p *parrot) Generate(_ context.Context, req llm.Request, stream func(llm.Ev
 // Hazard F08: over fifty rounds what is recalled is never stored again, neither as a note nor as something that was said.
 func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 	w := newWorld(t, &parrot{})
-	w.notes.MemoryAppend(t.Context(), note("The meeting room is blue."))
+	w.notes.Append(t.Context(), note("The meeting room is blue."))
 	size := func() int64 {
 		info, err := os.Stat(w.notes.path)
 		if err != nil {

@@ -134,7 +134,7 @@ func (r *Runner) giveBack(ctx context.Context, lease Lease, err error, out *Outc
 		out.Later = true
 		out.fail(session.FlushSkipped, errOvertaken)
 		return
-	case errors.Is(err, memory.ErrReadOnly) || errors.Is(err, memory.ErrDenied):
+	case isAny(err, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrDenied):
 		outcome = session.FlushSkipped
 	}
 	// What is given back is so although ctx has ended; but for whoever else is at the ledger nobody waits long.
@@ -156,10 +156,13 @@ func outside(err error) bool {
 	case llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget:
 		return true
 	}
-	causes := []error{
-		memory.ErrUnreachable, memory.ErrBusy, memory.ErrReadOnly, memory.ErrDenied, context.DeadlineExceeded, context.Canceled,
-	}
-	return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
+	return isAny(err, memory.ErrUnreachable, memory.ErrUnavailable, memory.ErrClosed, memory.ErrBusy, memory.ErrReadOnly,
+		memory.ErrNotWritable, memory.ErrDenied, context.DeadlineExceeded, context.Canceled)
+}
+
+// isAny reports whether an error is one of some others.
+func isAny(err error, others ...error) bool {
+	return slices.ContainsFunc(others, func(other error) bool { return errors.Is(err, other) })
 }
 
 // storedBefore returns the notes of a flush that has ended well. They are no more than a comfort: where they cannot be

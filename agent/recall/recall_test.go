@@ -21,6 +21,7 @@ import (
 
 // fake is a memory that answers after some time.
 type fake struct {
+	agent.Memory
 	answer memory.Answer
 	err    error
 	after  time.Duration
@@ -48,7 +49,7 @@ func (f *fake) Search(ctx context.Context, q memory.Query) (memory.Answer, error
 
 // among opens memories by the ids of agents.
 func among(memories map[string]*fake) func(string) agent.Memory {
-	return func(id string) agent.Memory { return memories[agent] }
+	return func(id string) agent.Memory { return memories[id] }
 }
 
 // hit is a passage with that text.

@@ -23,9 +23,10 @@ var noon = time.Date(2026, 3, 2, 12, 5, 0, 0, time.UTC)
 
 // notes is a memory that a test writes and searches: every query finds its newest notes.
 type notes struct {
-	err   error
-	after time.Duration // until a search answers
-	deaf  bool          // to its context
+	agent.Memory // which has no Get
+	err          error
+	after        time.Duration // until a search answers
+	deaf         bool          // to its context
 
 	mu    sync.Mutex
 	notes []memory.Note
@@ -70,7 +71,7 @@ func (m *notes) Append(ctx context.Context, note memory.Note) (memory.Appended, 
 
 // among opens memories by the ids of agents.
 func among(memories map[string]*notes) func(string) agent.Memory {
-	return func(id string) agent.Memory { return memories[agent] }
+	return func(id string) agent.Memory { return memories[id] }
 }
 
 // write puts a file below dir.

@@ -21,7 +21,6 @@ import (
 	"kioku/llm"
 	"kioku/memory"
 	"kioku/search"
-	"kioku/server"
 )
 
 // talker is an agent over a real memory, in this process.
@@ -41,28 +40,19 @@ type talker struct {
 func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.Options)) *talker {
 	s.t.Helper()
 	ctx := s.t.Context()
-	memory, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, State: s.state, Search: search.DefaultOptions(), Location: time.UTC})
+	m, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, State: s.state, Search: search.DefaultOptions(), Location: time.UTC})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	srv, err := server.New(server.Options{Agents: map[string]server.Memory{"main": memory}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	local, end, err := srv.Local()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	client := agent.New(local, agent.Options{})
-	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return client }}
+	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return m }}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = s.workspace, s.workspace
 	for _, f := range change {
 		f(&opt)
 	}
 	t := &talker{t: s.t}
-	t.open(opt, id, chat.MemoryTools{Client: client})
+	t.open(opt, id, chat.MemoryTools{Memory: m})
 	t.close = func() {
-		if err := errors.Join(t.session.Close(), end(), memory.Close()); err != nil {
+		if err := errors.Join(t.session.Close(), m.Close()); err != nil {
 			s.t.Error(err)
 		}
 	}

@@ -145,7 +145,7 @@ func missing(err error, id, target string) string {
 	switch {
 	case errors.Is(err, memory.ErrUnreachable):
 		return fmt.Sprintf("no memory service answers at %s; start one with kioku serve, or name another with --memory", target)
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, memory.ErrNoAgent):
 		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or give a token that reaches it", target, id)
 	case errors.Is(err, memory.ErrDenied):
 		return fmt.Sprintf("the memory service at %s lets nobody in with this token; check sidecar.token", target)

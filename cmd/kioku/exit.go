@@ -12,6 +12,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
+	"kioku/memory"
 )
 
 // Exit codes.
@@ -68,12 +69,13 @@ func isCanceled(err error) bool {
 func exitCode(err error) int {
 	var usage usageError
 	var setting *config.Error
+	var input *memory.InputError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errDegraded):
 		return exitDegraded
-	case errors.As(err, &usage), errors.As(err, &setting), status.Code(err) == codes.InvalidArgument,
+	case errors.As(err, &usage), errors.As(err, &setting), errors.As(err, &input), status.Code(err) == codes.InvalidArgument,
 		errors.Is(err, config.ErrNoWorkspace), errors.Is(err, config.ErrNoState):
 		return exitUsage
 	}

@@ -38,7 +38,7 @@ const (
 )
 
 // Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, fsyncs it, and starts a sync, so
-// that the note is found soon, without waiting for it. Where the index is read only and Options.Appends is set, its owner
+// that the note is found soon, without waiting for it. In the mode ReadIndex, the owner of the index
 // finds the note. The day is that of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a
 // long-term one a bullet.
 //
@@ -53,7 +53,7 @@ func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended,
 		return memory.Appended{}, err
 	}
 	defer m.leave()
-	if m.opt.ReadOnly && !m.opt.Appends {
+	if m.opt.Mode == ReadOnly {
 		return memory.Appended{}, memory.ErrReadOnly
 	}
 	note, err := checkNote(note)
@@ -64,7 +64,7 @@ func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended,
 		return memory.Appended{}, err
 	}
 	a, err := m.write(ctx, note)
-	if err == nil && !a.Deduplicated && !m.opt.ReadOnly {
+	if err == nil && !a.Deduplicated && m.opt.Mode == Own {
 		m.syncInBackground(ctx)
 	}
 	return a, err

@@ -283,7 +283,7 @@ func TestAnAppendedNoteIsFoundSoon(t *testing.T) {
 func TestANoteBesideTheOwnerOfTheIndexIsFoundByTheOwner(t *testing.T) {
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
 	owner := synced(t, Options{Workspace: ws, State: state})
-	beside := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true, Appends: true})
+	beside := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadIndex})
 	a := note(t, beside, memory.Note{Text: "The windmill was painted green."})
 	if again := note(t, beside, memory.Note{Text: "The windmill was painted green."}); !again.Deduplicated {
 		t.Errorf("written twice: %+v", again)
@@ -335,7 +335,7 @@ func TestAppendSaysThatTheWorkspaceIsGone(t *testing.T) {
 }
 
 func TestOpenRefusesAMalformedExtraPath(t *testing.T) {
-	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir(), Index: indexer.Options{ExtraPaths: []string{"["}}})
+	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir(), Index: IndexOptions{ExtraPaths: []string{"["}}})
 	if err == nil || !strings.Contains(err.Error(), "[") {
 		t.Errorf("got %v", err)
 	}

@@ -72,7 +72,7 @@ func TestSearchesAreAnsweredThroughARebuild(t *testing.T) {
 
 func TestAnEditIsFoundWhileWatching(t *testing.T) {
 	ws := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."})
-	m := openMemory(t, Options{Workspace: ws, Index: indexer.Options{Debounce: 20 * time.Millisecond}})
+	m := openMemory(t, Options{Workspace: ws, Index: IndexOptions{Debounce: 20 * time.Millisecond}})
 	events := m.Subscribe(t.Context())
 	var g sync.WaitGroup
 	g.Go(func() {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/indexer"
 	"kioku/memory"
 )
 
@@ -216,7 +215,7 @@ func TestGetRefusesHardLinks(t *testing.T) {
 func TestGetReadsExtraPathsByTheNameOfTheirHits(t *testing.T) {
 	extra := workspace(t, map[string]string{"team/plan.md": "The windmill was painted green.", "team/plan.txt": "secret"})
 	ws := workspace(t, map[string]string{"MEMORY.md": "x"})
-	m := synced(t, Options{Workspace: ws, Index: indexer.Options{ExtraPaths: []string{extra}}})
+	m := synced(t, Options{Workspace: ws, Index: IndexOptions{ExtraPaths: []string{extra}}})
 	paths := find(t, m, "windmill")
 	if len(paths) != 1 {
 		t.Fatalf("found %v", paths)

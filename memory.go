@@ -22,27 +22,28 @@ import (
 	"kioku/store/vector"
 )
 
-// Options says which memory to open and how.
+// Options says which memory to open and how. Workspace and State are required.
 type Options struct {
 	// Agent is the id of the agent: [a-z0-9][a-z0-9_-]{0,63}. Empty means "main".
 	Agent string
 	// Workspace is the folder with MEMORY.md and memory/.
 	Workspace string
-	// State is the folder that holds memory/<agent>.sqlite. It is made, 0700, where it is missing.
+	// State is the folder that contains memory/<agent>.sqlite. It is made, 0700, if it is missing.
 	State string
-	// ReadOnly opens an index that another process may own: searches and reads work, nothing is brought up to date.
-	ReadOnly bool
-	// Appends lets notes be added although the index is ReadOnly: the process that owns the index finds them.
-	Appends bool
+	// Mode is what the memory may do; the zero value is Own.
+	Mode Mode
 
+	// Chunking is how notes are cut; the zero value means 400 tokens with an overlap of 80.
 	Chunking chunker.Options
-	// Embedder turns text into vectors; nil means keywords alone. It may be shared by several memories.
+	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories.
 	Embedder *embed.Client
-	Index    indexer.Options
-	Search   search.Options
+	// Index is what is indexed and when.
+	Index IndexOptions
+	// Search is the ranking; each field that is not set has its default.
+	Search search.Options
 	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
 	CacheEntries int
-	// Vectors bounds what searches hold of the vectors in memory. It may be shared by several memories; nil means
+	// Vectors bounds the vectors that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
 	// Location decides what "today" is for Append; nil means time.Local.
@@ -52,6 +53,37 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what no caller can be told; nil discards it.
 	Log *slog.Logger
+}
+
+// Mode is what a memory may do to its index and its folder.
+type Mode int
+
+const (
+	// Own takes the index for this process, which keeps it in step with the folder.
+	Own Mode = iota
+	// ReadIndex reads the index as it stands, which another process may own. Notes can be added, and the owner finds them.
+	ReadIndex
+	// ReadOnly reads the index as it stands and writes nothing.
+	ReadOnly
+)
+
+// IndexOptions says what is indexed beside the workspace, and when.
+type IndexOptions struct {
+	// ExtraPaths are further files or folders, absolute or relative to the workspace; folders are walked for .md. The last
+	// element may be a glob.
+	ExtraPaths []string
+	// Sessions are transcripts of conversations; the zero value indexes none.
+	Sessions indexer.Sessions
+	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
+	MaxFileBytes int64
+	// Debounce is how long a file must rest before it is indexed; 0 means 1500 ms.
+	Debounce time.Duration
+	// MaxWait is the longest that a file which never rests waits; 0 means 10 s.
+	MaxWait time.Duration
+	// Interval between full scans while watching; 0 means 5 min.
+	Interval time.Duration
+	// PollInterval between scans if the system has no more watches to give; 0 means 5 s.
+	PollInterval time.Duration
 }
 
 // SyncOptions changes what a sync does.
@@ -68,7 +100,7 @@ type Memory struct {
 	opt       Options
 	workspace string
 	log       *slog.Logger
-	lock      *os.File // nil when read-only
+	lock      *os.File // nil unless the mode is Own
 	store     *store.Store
 	indexer   *indexer.Indexer
 	searcher  atomic.Pointer[search.Searcher]
@@ -98,7 +130,7 @@ func CheckAgent(id string) error {
 //
 // An index that shows damage when it is opened is set aside as *.corrupt-<time> and made anew; one of an older schema or of
 // another workspace is emptied but for its embedding cache. Open returns ErrLocked where another process owns the index,
-// and ErrNewerSchema and ErrForeignFile where the file must not be touched. With Options.ReadOnly it takes nothing and
+// and ErrNewerSchema and ErrForeignFile where the file must not be touched. In the modes ReadIndex and ReadOnly it takes nothing and
 // changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
 	opt = opt.withDefaults()
@@ -128,10 +160,11 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err := m.openStore(ctx, splitter.Fingerprint()+marksVersion); err != nil {
 		return nil, err
 	}
-	ix := opt.Index
-	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.Analyze
-	ix.Hide = hideMarks
-	m.indexer = indexer.New(splitter, m.store, opt.Embedder, ix)
+	m.indexer = indexer.New(splitter, m.store, opt.Embedder, indexer.Options{
+		Workspace: workspace, ExtraPaths: opt.Index.ExtraPaths, Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
+		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
+		Hide: hideMarks, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
+	})
 	m.Configure(opt.Search)
 	return m, nil
 }
@@ -168,9 +201,6 @@ func (o Options) withDefaults() Options {
 	if o.Index.MaxFileBytes == 0 {
 		o.Index.MaxFileBytes = indexer.DefaultMaxFileBytes
 	}
-	if o.Search.MaxResults == 0 {
-		o.Search = search.DefaultOptions()
-	}
 	return o
 }
 
@@ -200,7 +230,7 @@ func resolveWorkspace(dir string) (string, error) {
 // openStore takes the lock and opens the index.
 func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	path := store.Path(m.opt.State, m.opt.Agent)
-	if !m.opt.ReadOnly {
+	if m.opt.Mode == Own {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make state folder: %w", err)
 		}
@@ -208,7 +238,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 			return err
 		}
 	}
-	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.ReadOnly,
+	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log})
 	if err != nil && m.lock != nil {
 		err = errors.Join(err, m.lock.Close())

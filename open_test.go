@@ -182,7 +182,7 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	if !errors.Is(err, memory.ErrLocked) || !strings.Contains(err.Error(), "pid ") {
 		t.Errorf("got %v", err)
 	}
-	reader := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true})
+	reader := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadOnly})
 	if got := find(t, reader, "lighthouse"); len(got) != 1 {
 		t.Errorf("the reader finds %v", got)
 	}
@@ -361,7 +361,7 @@ func TestAReadOnlyStateFolderCanBeSearched(t *testing.T) {
 	if _, err := Open(t.Context(), Options{Workspace: ws, State: state}); err == nil {
 		t.Error("it was opened for writing")
 	}
-	reader := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true})
+	reader := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadOnly})
 	if got := find(t, reader, "lighthouse"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}

@@ -39,7 +39,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 // at, and otherwise all. It waits a little where the index is empty. It returns what the index said of itself before.
 func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	stats, err := m.store.Stats(ctx)
-	if err != nil || m.opt.ReadOnly {
+	if err != nil || m.opt.Mode != Own {
 		return stats, err
 	}
 	state := m.indexer.State()

@@ -80,7 +80,7 @@ func (m *Memory) long(ctx context.Context, f func(context.Context) (indexer.Repo
 		return indexer.Report{}, err
 	}
 	defer m.leave()
-	if m.opt.ReadOnly {
+	if m.opt.Mode != Own {
 		return indexer.Report{}, memory.ErrReadOnly
 	}
 	ctx, cancel := m.untilClose(ctx)

@@ -95,7 +95,7 @@ func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
 		want error
 	}{
 		{codes.NotFound, memory.ErrNotFound}, {codes.PermissionDenied, memory.ErrDenied}, {codes.Unauthenticated, memory.ErrDenied},
-		{codes.FailedPrecondition, memory.ErrReadOnly}, {codes.ResourceExhausted, memory.ErrBusy}, {codes.Unavailable, memory.ErrUnreachable},
+		{codes.ResourceExhausted, memory.ErrBusy}, {codes.Unavailable, memory.ErrUnreachable},
 		{codes.DeadlineExceeded, context.DeadlineExceeded}, {codes.Canceled, context.Canceled},
 	}
 	for _, c := range cases {
@@ -113,6 +113,31 @@ func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
 	client := connect(t, &fakeService{err: status.Error(codes.Internal, "internal error (id 1)")}, agent.Options{})
 	if _, err := client.Search(t.Context(), memory.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "id 1") {
 		t.Errorf("internal: %v", err)
+	}
+}
+
+// A service names the error, because several have the same code.
+func TestAnErrorThatTheServiceNamesIsThatError(t *testing.T) {
+	for _, c := range []struct {
+		code   codes.Code
+		reason string
+		want   error
+	}{
+		{codes.FailedPrecondition, "READ_ONLY", memory.ErrReadOnly}, {codes.FailedPrecondition, "NOT_WRITABLE", memory.ErrNotWritable},
+		{codes.NotFound, "NO_AGENT", memory.ErrNoAgent}, {codes.Unavailable, "WORKSPACE_UNAVAILABLE", memory.ErrUnavailable},
+	} {
+		st, err := status.New(c.code, "details").WithDetails(&errdetails.ErrorInfo{Domain: "kioku", Reason: c.reason})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := connect(t, &fakeService{err: st.Err()}, agent.Options{})
+		if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), "details") {
+			t.Errorf("%s: %v is not %v", c.reason, err, c.want)
+		}
+	}
+	client := connect(t, &fakeService{err: status.Error(codes.FailedPrecondition, "no model")}, agent.Options{})
+	if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); err == nil || errors.Is(err, memory.ErrReadOnly) {
+		t.Errorf("another precondition: %v", err)
 	}
 }
 

@@ -43,8 +43,7 @@ func TestLostHitsAreThoseThatTheThresholdKeepsBack(t *testing.T) {
 func TestAHigherThresholdIsQuieterAndLosesMore(t *testing.T) {
 	report := func(least float64) OffTopicReport {
 		t.Helper()
-		engine := kioku.Options{Search: search.DefaultOptions()}
-		engine.Search.MinKeywordScore = least
+		engine := kioku.Options{Search: search.Options{MinKeywordScore: &least}}
 		s := open(t, trio(t), Options{Engine: engine})
 		asked, err := s.Ask(t.Context())
 		if err != nil {

@@ -58,7 +58,7 @@ func TestDegradedSearchesAnswerByKeywords(t *testing.T) {
 
 func TestNothingIsDegradedWhereVectorsAreNotWanted(t *testing.T) {
 	opt := testOptions()
-	opt.Hybrid = false
+	opt.Hybrid = new(false)
 	e := &fakeEmbedder{query: func(context.Context) ([]float32, error) { return nil, errors.New("called") }}
 	if a := ask(t, New(newFakeStore(notes()...), e, opt), "green tea"); a.Mode != memory.ModeKeyword || len(a.Degraded) > 0 {
 		t.Errorf("not hybrid: mode %s, degraded %v", a.Mode, a.Degraded)

@@ -44,7 +44,7 @@ func anyIdentifierCase(t *rapid.T) (c identifierCase, home string) {
 		Granularity: rapid.SampledFrom([]string{memory.GranularityPassage, memory.GranularityChunk}).Draw(t, "granularity"),
 	}
 	c.opt = testOptions()
-	c.opt.MMR = rapid.Bool().Draw(t, "mmr")
+	c.opt.MMR = new(rapid.Bool().Draw(t, "mmr"))
 	c.weak = rapid.Bool().Draw(t, "weak")
 	return c, home
 }
@@ -108,7 +108,7 @@ func TestTheHitWithTheIdentifierTakesTheLastPlace(t *testing.T) {
 		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%d.md", i), Text: fmt.Sprintf("The shipment number %d is late again.", i), Vector: []float32{1, float32(i) / 100, 0}})
 	}
 	opt := testOptions()
-	opt.MMR = false
+	opt.MMR = new(false)
 	s := New(newFakeStore(chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}}, opt)
 	find := func(text string, least *float64) memory.Answer {
 		a, err := s.Search(t.Context(), memory.Query{Text: text, MaxResults: 3, MinScore: least, Explain: true})

@@ -38,9 +38,9 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 	case mode == memory.ModeVector:
 		return channelWeights{vector: 1}
 	case weak:
-		return normalizeWeights(o.WeakVectorWeight, o.WeakTextWeight)
+		return normalizeWeights(*o.WeakVectorWeight, *o.WeakTextWeight)
 	}
-	return normalizeWeights(o.VectorWeight, o.TextWeight)
+	return normalizeWeights(*o.VectorWeight, *o.TextWeight)
 }
 
 // merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.

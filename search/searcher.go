@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ type Searcher struct {
 
 // New returns a searcher; e may be nil, which leaves keywords alone.
 func New(s Store, e Embedder, opt Options) *Searcher {
-	return &Searcher{store: s, embedder: e, opt: opt, weights: measured()}
+	return &Searcher{store: s, embedder: e, opt: opt.withDefaults(), weights: measured()}
 }
 
 // Search returns at most q.MaxResults hits, best first.
@@ -113,7 +112,7 @@ func (s *Searcher) newRun(q memory.Query) (*run, error) {
 func (s *Searcher) shape(r *run) error {
 	r.granularity, r.snippetChars = r.query.Granularity, r.query.SnippetChars
 	if r.granularity == "" {
-		r.granularity = cmp.Or(s.opt.Granularity, memory.GranularityPassage)
+		r.granularity = s.opt.Granularity
 	}
 	if r.snippetChars == 0 {
 		r.snippetChars = s.opt.SnippetChars
@@ -151,7 +150,7 @@ func (s *Searcher) walk(ctx context.Context, r *run, then func(context.Context, 
 
 // embed fills in the query's vector. It fails only where ctx is done; otherwise keywords carry on.
 func (s *Searcher) embed(ctx context.Context, r *run) error {
-	if !s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
+	if !*s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
 		return ctx.Err()
 	}
 	embedCtx := ctx
@@ -240,7 +239,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *run) error {
 		return fmt.Errorf("look up terms: %w", err)
 	}
 	r.terms = terms.weigh(df, r.index.Chunks)
-	if s.opt.Typos {
+	if *s.opt.Typos {
 		if err := s.joinNeighbors(ctx, rd, r); err != nil {
 			return err
 		}
@@ -321,10 +320,10 @@ func (s *Searcher) choose(r *run) {
 	}
 	limit := s.opt.thresholdFor(r.mode, r.query.MinScore)
 	passing, backed := limit.split(list)
-	if s.opt.MMR {
+	if *s.opt.MMR {
 		// The rest of the pool is too far down to be chosen for being different.
 		pool := max(s.weights.nearPool, 4*r.k)
-		d := newDiversifier(s.opt.MMRLambda)
+		d := newDiversifier(*s.opt.MMRLambda)
 		d.choose(passing[:min(pool, len(passing))], r.k)
 		d.choose(backed[:min(pool, len(backed))], r.k)
 		r.hits = d.chosen

@@ -159,7 +159,7 @@ func TestTheFirstHitStaysTheFirst(t *testing.T) {
 }
 
 func TestMaxResultsFallBackToTheOptions(t *testing.T) {
-	for set, want := range map[int]int{0: 1, 2: 2, 1000: 100} {
+	for set, want := range map[int]int{-1: 1, 0: 6, 2: 2, 1000: 100} {
 		opt := testOptions()
 		opt.MaxResults = set
 		r, err := New(nil, nil, opt).newRun(memory.Query{Text: "tea"})
@@ -247,8 +247,8 @@ func TestABrokenKeywordIndexIsAnError(t *testing.T) {
 
 func TestPlainOrderIsAnOption(t *testing.T) {
 	for _, change := range []func(*Options){
-		func(o *Options) { o.MMR = false },
-		func(o *Options) { *o = Options{MaxResults: 3, Hybrid: true} },
+		func(o *Options) { o.MMR = new(false) },
+		func(o *Options) { *o = Options{MaxResults: 3, MMR: new(false), Typos: new(false), Decay: new(false)} },
 	} {
 		opt := testOptions()
 		change(&opt)

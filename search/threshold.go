@@ -22,11 +22,11 @@ func (o Options) thresholdFor(mode string, asked *float64) threshold {
 	case asked != nil:
 		return threshold{*asked, noFill, false}
 	case mode == memory.ModeKeyword:
-		return threshold{o.MinKeywordScore, noFill, true}
+		return threshold{*o.MinKeywordScore, noFill, true}
 	case mode == memory.ModeVector:
-		return threshold{o.MinScore, noFill, true}
+		return threshold{*o.MinScore, noFill, true}
 	}
-	return threshold{o.MinScore, o.MinKeywordScore, true}
+	return threshold{*o.MinScore, *o.MinKeywordScore, true}
 }
 
 // split returns the candidates that pass and, of the others, those that keywords back; both keep their order. The

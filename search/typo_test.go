@@ -89,7 +89,7 @@ func harborNotes() *fakeStore {
 func typoAnswer(t *testing.T, query string, typos bool) memory.Answer {
 	t.Helper()
 	opt := testOptions()
-	opt.Typos = typos
+	opt.Typos = &typos
 	a, err := New(harborNotes(), nil, opt).Search(t.Context(), memory.Query{Text: query, Explain: true})
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 
 	"kioku"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // engine opens a real memory with some files and returns a client of it. Nothing is synced yet.
@@ -32,7 +31,7 @@ func engine(t *testing.T, files map[string]string) (kiokuv1.MemoryServiceClient,
 		}
 	}
 	m, err := kioku.Open(t.Context(), kioku.Options{
-		Agent: "main", Workspace: workspace, State: filepath.Join(t.TempDir(), "state"), Search: search.DefaultOptions(), Location: time.UTC,
+		Agent: "main", Workspace: workspace, State: filepath.Join(t.TempDir(), "state"), Location: time.UTC,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +134,7 @@ func FuzzMemoryGet(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	m, err := kioku.Open(context.Background(), kioku.Options{Workspace: workspace, State: filepath.Join(dir, "state"), Search: search.DefaultOptions()})
+	m, err := kioku.Open(context.Background(), kioku.Options{Workspace: workspace, State: filepath.Join(dir, "state")})
 	if err != nil {
 		f.Fatal(err)
 	}

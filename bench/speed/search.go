@@ -100,8 +100,7 @@ func (s steps) rest() time.Duration { return s.whole - s.lists - s.scores }
 // observed asks m questions and calls f with the times of each search. In the end m has its own settings again.
 func observed(ctx context.Context, m *kioku.Memory, hybrid bool, list []string, f func(steps) error) error {
 	var s steps
-	opt := search.DefaultOptions()
-	opt.Hybrid = hybrid
+	opt := search.Options{Hybrid: &hybrid}
 	opt.Observe = func(step string, took time.Duration) {
 		switch step {
 		case search.StepLists:
@@ -111,7 +110,7 @@ func observed(ctx context.Context, m *kioku.Memory, hybrid bool, list []string, 
 		}
 	}
 	m.Configure(opt)
-	defer m.Configure(search.DefaultOptions())
+	defer m.Configure(search.Options{})
 	for _, q := range list {
 		took, err := timed(func() error {
 			a, err := m.Search(ctx, memory.Query{Text: q})

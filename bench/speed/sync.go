@@ -77,7 +77,7 @@ func indexTree(ctx context.Context, dir string, files, lines int) (*kioku.Memory
 		return nil, nil, fmt.Errorf("write notes: %w", err)
 	}
 	m, err := kioku.Open(ctx, kioku.Options{
-		Workspace: workspace, State: filepath.Join(dir, "state"), Index: indexer.Options{Debounce: editRest},
+		Workspace: workspace, State: filepath.Join(dir, "state"), Index: kioku.IndexOptions{Debounce: editRest},
 	})
 	if err != nil {
 		return nil, nil, err

@@ -20,7 +20,6 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/memory"
-	"kioku/search"
 )
 
 // talker is an agent over a real memory, in this process.
@@ -40,7 +39,7 @@ type talker struct {
 func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.Options)) *talker {
 	s.t.Helper()
 	ctx := s.t.Context()
-	m, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, State: s.state, Search: search.DefaultOptions(), Location: time.UTC})
+	m, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, State: s.state, Location: time.UTC})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -166,7 +166,12 @@ func (a *app) open(ctx context.Context, conf *config.Config, place config.Place,
 	if err != nil {
 		return nil, err
 	}
-	opt.ReadOnly, opt.Appends = readOnly, !a.readOnly
+	switch {
+	case a.readOnly:
+		opt.Mode = kioku.ReadOnly
+	case readOnly:
+		opt.Mode = kioku.ReadIndex
+	}
 	memory, err := kioku.Open(ctx, opt)
 	if err != nil {
 		return nil, err

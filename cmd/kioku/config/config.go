@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku"
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
@@ -41,7 +42,7 @@ type Config struct {
 	Fallback     string
 	Chunking     chunker.Options
 	Embed        embed.Config
-	Index        indexer.Options
+	Index        kioku.IndexOptions
 	Search       search.Options
 	CacheEntries int
 	// MemoryBudget is the most bytes of vectors that are held in memory, for all agents.
@@ -94,7 +95,7 @@ func Default() *Config {
 		Location: time.Local, LogLevel: slog.LevelInfo, Fallback: "none", Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Embed:    embed.Config{Provider: "none"},
-		Index: indexer.Options{
+		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},

@@ -124,18 +124,18 @@ func indexFields() []Field {
 func queryFields() []Field {
 	return slices.Concat([]Field{
 		number("query.maxResults", "Most results of a search.", 1, 100, func(c *Config) *int { return &c.Search.MaxResults }),
-		fraction("query.minScore", "Least score where vectors took part.", 1, func(c *Config) *float64 { return &c.Search.MinScore }),
-		fraction("query.minKeywordScore", "Least score of keywords alone.", 1, func(c *Config) *float64 { return &c.Search.MinKeywordScore }),
+		fraction("query.minScore", "Least score where vectors took part.", 1, func(c *Config) *float64 { return c.Search.MinScore }),
+		fraction("query.minKeywordScore", "Least score of keywords alone.", 1, func(c *Config) *float64 { return c.Search.MinKeywordScore }),
 		choice("query.granularity", "What a result is: a passage shown whole, or a chunk of 400 tokens with its best window.",
 			[]string{memory.GranularityPassage, memory.GranularityChunk}, func(c *Config) *string { return &c.Search.Granularity }),
 		number("query.maxSnippetChars", "Most characters of a passage or snippet.", 40, 2000, func(c *Config) *int { return &c.Search.SnippetChars }),
 		toggle("query.typos", "Let a word that the index lacks stand for those that differ from it by one typo.",
-			func(c *Config) *bool { return &c.Search.Typos }),
-		toggle("query.hybrid.enabled", "Let vectors take part.", func(c *Config) *bool { return &c.Search.Hybrid }),
+			func(c *Config) *bool { return c.Search.Typos }),
+		toggle("query.hybrid.enabled", "Let vectors take part.", func(c *Config) *bool { return c.Search.Hybrid }),
 		weight("query.hybrid.vectorWeight", "Weight of vectors; only the ratio counts. Unset, the provider hash gets 0.3.",
-			func(c *Config) (*float64, *float64) { return &c.Search.VectorWeight, &c.Search.WeakVectorWeight }),
+			func(c *Config) (*float64, *float64) { return c.Search.VectorWeight, c.Search.WeakVectorWeight }),
 		weight("query.hybrid.textWeight", "Weight of keywords. Unset, it is 0.7 beside the provider hash.",
-			func(c *Config) (*float64, *float64) { return &c.Search.TextWeight, &c.Search.WeakTextWeight }),
+			func(c *Config) (*float64, *float64) { return c.Search.TextWeight, c.Search.WeakTextWeight }),
 		number("query.hybrid.candidateMultiplier", "Times maxResults, at least 24, are taken from the vectors.", 1, 100,
 			func(c *Config) *int { return &c.Search.CandidateMultiplier }),
 	}, rerankFields())
@@ -143,13 +143,13 @@ func queryFields() []Field {
 
 func rerankFields() []Field {
 	return []Field{
-		toggle("query.hybrid.mmr.enabled", "Re-rank for diversity.", func(c *Config) *bool { return &c.Search.MMR }),
-		fraction("query.hybrid.mmr.lambda", "Weight of relevance against diversity.", 1, func(c *Config) *float64 { return &c.Search.MMRLambda }),
-		toggle("query.hybrid.temporalDecay.enabled", "Let older notes weigh less.", func(c *Config) *bool { return &c.Search.Decay }),
+		toggle("query.hybrid.mmr.enabled", "Re-rank for diversity.", func(c *Config) *bool { return c.Search.MMR }),
+		fraction("query.hybrid.mmr.lambda", "Weight of relevance against diversity.", 1, func(c *Config) *float64 { return c.Search.MMRLambda }),
+		toggle("query.hybrid.temporalDecay.enabled", "Let older notes weigh less.", func(c *Config) *bool { return c.Search.Decay }),
 		span("query.hybrid.temporalDecay.halfLifeDays", "Age at which half of what lies above the floor is gone.", 24*time.Hour, 0.01, 100_000,
 			func(c *Config) *time.Duration { return &c.Search.HalfLife }),
 		fraction("query.hybrid.temporalDecay.floor", "What is left of the weight of the oldest notes.", 1,
-			func(c *Config) *float64 { return &c.Search.DecayFloor }),
+			func(c *Config) *float64 { return c.Search.DecayFloor }),
 		list("query.hybrid.temporalDecay.evergreen", "Globs of paths that do not decay.",
 			func(c *Config) *[]string { return &c.Search.Evergreen }),
 	}

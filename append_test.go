@@ -340,3 +340,21 @@ func TestOpenRefusesAMalformedExtraPath(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestAppendLeavesOutWhatWasRecalled(t *testing.T) {
+	ws := t.TempDir()
+	m := openMemory(t, Options{Workspace: ws})
+	tag := memory.RecalledTag + ` id="0123456789abcdef">`
+	frame := "<" + tag + "\n" + `{"source":"MEMORY.md#L1","agent":"main","score":0.50,"text":"She drinks green tea."}` + "\n</" + tag
+	if _, err := m.Append(t.Context(), memory.Note{Text: frame + "\n\nShe has moved to Kyoto.", Target: memory.TargetLongTerm}); err != nil {
+		t.Fatal(err)
+	}
+	var input *memory.InputError
+	if _, err := m.Append(t.Context(), memory.Note{Text: frame}); !errors.As(err, &input) || input.Field != "text" {
+		t.Errorf("a note of recalled text only: %v", err)
+	}
+	got, err := os.ReadFile(filepath.Join(ws, "MEMORY.md"))
+	if want := "- She has moved to Kyoto.\n"; err != nil || string(got) != want {
+		t.Errorf("MEMORY.md is %q, %v; want %q", got, err, want)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kioku/memory"
+	"kioku/search"
 )
 
 // Explain says what became of the passage at a line of a file. An empty path explains the hits alone. Errors are those
@@ -19,6 +20,9 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	defer m.leave()
 	stats, err := m.store.Stats(ctx)
 	if err != nil {
+		return memory.Explanation{}, err
+	}
+	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
 		return memory.Explanation{}, err
 	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)

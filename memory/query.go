@@ -28,7 +28,8 @@ type Filter struct {
 	Sources []string
 	// PathPrefix is how the paths of files begin; empty means all.
 	PathPrefix string
-	// Since and Until are days (YYYY-MM-DD), inclusive, empty for no bound. If either is set, undated files are left out.
+	// Since and Until are days (YYYY-MM-DD), inclusive, empty for no bound. Of an RFC 3339 time the day counts. If either is
+	// set, undated files are left out.
 	Since, Until string
 }
 

@@ -136,7 +136,9 @@ func TestBadRequestsAreInputErrors(t *testing.T) {
 		{"min_score", memory.Query{Text: "tea", MinScore: &below}},
 		{"min_score", memory.Query{Text: "tea", MinScore: &above}},
 		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "2026-02-30"}}},
+		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "yesterday"}}},
 		{"until", memory.Query{Text: "tea", Filter: memory.Filter{Until: "today"}}},
+		{"sources", memory.Query{Text: "tea", Filter: memory.Filter{Sources: []string{"memory", "web"}}}},
 		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "2026-02-02", Until: "2026-02-01"}}},
 	}
 	s := New(newFakeStore(notes()...), nil, testOptions())

@@ -85,17 +85,18 @@ func (s *Searcher) newRun(q memory.Query) (*run, error) {
 	case r.text == "":
 		return nil, ErrEmptyQuery
 	case len(r.text) > MaxQueryBytes:
-		return nil, &memory.InputError{Field: "query", Problem: fmt.Sprintf("has %d bytes, more than %d: ask a shorter question", len(r.text), MaxQueryBytes)}
+		return nil, badField("query", "has %d bytes, more than %d: ask a shorter question", len(r.text), MaxQueryBytes)
 	case r.k < 0 || r.k > MaxResults:
-		return nil, &memory.InputError{Field: "max_results", Problem: fmt.Sprintf("is %d, not within 0 and %d", r.k, MaxResults)}
+		return nil, badField("max_results", "is %d, not within 0 and %d", r.k, MaxResults)
 	}
 	if err := s.shape(r); err != nil {
 		return nil, err
 	}
 	if m := q.MinScore; m != nil && !inUnit(*m) {
-		return nil, &memory.InputError{Field: "min_score", Problem: fmt.Sprintf("is %v, not within 0 and 1", *m)}
+		return nil, badField("min_score", "is %v, not within 0 and 1", *m)
 	}
-	if err := checkFilter(q.Filter); err != nil {
+	var err error
+	if r.query.Filter, err = ReadFilter(q.Filter); err != nil {
 		return nil, err
 	}
 	if r.k == 0 {
@@ -119,10 +120,10 @@ func (s *Searcher) shape(r *run) error {
 	}
 	switch {
 	case r.granularity != memory.GranularityPassage && r.granularity != memory.GranularityChunk:
-		return &memory.InputError{Field: "granularity", Problem: fmt.Sprintf("is %q; must be %q or %q", r.granularity, memory.GranularityPassage, memory.GranularityChunk)}
+		return badField("granularity", "is %q; must be %q or %q", r.granularity, memory.GranularityPassage, memory.GranularityChunk)
 	case r.query.SnippetChars != 0 && (r.query.SnippetChars < MinSnippetChars || r.query.SnippetChars > MaxSnippetChars):
-		return &memory.InputError{Field: "max_snippet_chars", Problem: fmt.Sprintf("is %d, not within %d and %d",
-			r.query.SnippetChars, MinSnippetChars, MaxSnippetChars)}
+		return badField("max_snippet_chars", "is %d, not within %d and %d",
+			r.query.SnippetChars, MinSnippetChars, MaxSnippetChars)
 	}
 	return nil
 }

@@ -203,6 +203,7 @@ func TestFiltersReachTheStore(t *testing.T) {
 	}{
 		{memory.Filter{Sources: []string{"extra"}}, []string{"memory/2025-06-01.md"}},
 		{memory.Filter{Since: "2026-02-01", Until: "2026-02-27"}, []string{"memory/2026-02-27.md"}},
+		{memory.Filter{Since: "2026-02-01", Until: "2026-02-27T23:30:00-05:00"}, []string{"memory/2026-02-27.md"}},
 		{memory.Filter{PathPrefix: "memory/err"}, []string{"memory/errors.md"}},
 	}
 	for _, test := range tests {

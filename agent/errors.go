@@ -13,9 +13,6 @@ import (
 	"kioku/memory"
 )
 
-// errorDomain is the domain of the google.rpc.ErrorInfo with which a service names an error of package memory.
-const errorDomain = "kioku"
-
 // serviceError is an error of package memory, or of package context, in the words of a service.
 type serviceError struct {
 	error
@@ -51,7 +48,7 @@ func (c *Client) failed(step string, err error) error {
 // is no known one.
 func kindOf(st *status.Status) error {
 	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == errorDomain {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == memory.ErrorDomain {
 			return memory.ErrorOf(info.GetReason())
 		}
 	}

@@ -30,16 +30,16 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	notes, err := agent.Dial(target, agent.Options{Agent: "main"})
+	service, err := agent.Dial(target, agent.Options{Agent: "main"})
 	check(err)
-	defer notes.Close()
+	defer service.Close()
 	side, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(id string) agent.Memory { return notes.For(id) },
+		Agent: "main", State: state, Memories: func(id string) agent.Memory { return service.For(id) },
 		Bootstrap: bootstrap.Options{Workspace: workspace},
 		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &llm.Echo{},
 	})
 	check(err)
-	files, err := claude.New(claude.Options{
+	notes, err := claude.New(claude.Options{
 		Folder: filepath.Join(workspace, "memory"), Kept: filepath.Join(state, "agents", "main", "kept"), Clean: memory.StripRecalled,
 	})
 	check(err)
@@ -50,7 +50,7 @@ func Example() {
 	defer transcript.Close()
 	talk, err := chat.New(chat.Options{
 		Sidecar: side, Session: transcript, Turn: sidecar.Turn{Channel: "terminal"},
-		Tools: chat.Join(chat.MemoryTools{Memory: notes}, files),
+		Tools: chat.Join(chat.MemoryTools{Memory: service}, notes),
 	})
 	check(err)
 

@@ -30,6 +30,9 @@ var (
 	ErrUnreachable = errors.New("memory service is unavailable")
 )
 
+// ErrorDomain is the domain of the names that [Reason] gives, as google.rpc.ErrorInfo has it.
+const ErrorDomain = "kioku"
+
 // reasons are the names of the errors in protocols.
 var reasons = []struct {
 	name string

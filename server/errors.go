@@ -77,7 +77,7 @@ func (s *Server) memoryStatus(method string, err error) error {
 
 // named is the status of an error of package memory, with its name in the details.
 func named(code codes.Code, err error, message string) error {
-	return detailed(status.New(code, message), &errdetails.ErrorInfo{Domain: "kioku", Reason: memory.Reason(err)})
+	return detailed(status.New(code, message), &errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(err)})
 }
 
 // detailed is a status with one more detail.

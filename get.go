@@ -10,6 +10,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -125,14 +126,14 @@ func excerpt(req memory.GetRequest, text string) memory.Excerpt {
 }
 
 // takeLines joins whole lines up to maxGetChars and returns how many it took; a first line that is longer is cut.
-func takeLines(lines []string) (text string, n int, cut bool) {
+func takeLines(lines []string) (taken string, n int, cut bool) {
 	var b strings.Builder
 	chars := 0
 	for i, line := range lines {
 		chars += utf8.RuneCountInString(line)
 		if chars > maxGetChars {
 			if i == 0 {
-				return string([]rune(line)[:maxGetChars]), 1, true
+				return text.Head(line, maxGetChars), 1, true
 			}
 			return b.String(), i, false
 		}

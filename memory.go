@@ -103,6 +103,7 @@ type Memory struct {
 	lock      *os.File // nil unless the mode is Own
 	store     *store.Store
 	indexer   *indexer.Indexer
+	backfill  *indexer.Backfill
 	searcher  atomic.Pointer[search.Searcher]
 	events    events
 	appending sync.Mutex // held while a note is written
@@ -160,11 +161,12 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err := m.openStore(ctx, splitter.Fingerprint()+marksVersion); err != nil {
 		return nil, err
 	}
-	m.indexer = indexer.New(splitter, m.store, opt.Embedder, indexer.Options{
+	m.indexer = indexer.New(splitter, m.store, indexer.Options{
 		Workspace: workspace, ExtraPaths: opt.Index.ExtraPaths, Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
 		Hide: hideMarks, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
+	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
 	m.Configure(opt.Search)
 	return m, nil
 }

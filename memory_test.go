@@ -150,7 +150,7 @@ func TestHybridSearchThroughAnOpenAICompatibleServer(t *testing.T) {
 		t.Errorf("an edit embeds %d texts: %+v, %v", fake.texts.Load()-before, r, err)
 	}
 	before = fake.texts.Load()
-	if r, err = m.Rebuild(t.Context(), nil); err != nil || fake.texts.Load() != before || r.Cached == 0 {
+	if r, err = m.Rebuild(t.Context(), nil); err != nil || fake.texts.Load() != before || r.Known == 0 {
 		t.Errorf("a rebuild pays again for %d texts: %+v, %v", fake.texts.Load()-before, r, err)
 	}
 	checkIndex(t, m)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"kioku/embed"
 	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
@@ -42,7 +41,7 @@ func TestWatchMergesWhatItsSyncsWrote(t *testing.T) {
 	for i := range 12 { // a segment each
 		skipped := indexer.File{Path: fmt.Sprintf("memory/x%d.md", i), Source: memory.SourceMemory}
 		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: fmt.Sprint("word", i), Count: 1}})
-		if err := m.store.ReplaceFile(t.Context(), embed.Space{}, skipped); err != nil {
+		if _, err := m.store.ReplaceFile(t.Context(), skipped); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -456,7 +456,7 @@ func TestAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
 				t.Fatalf("%d vectors are kept, %v", n.Cached, err)
 			}
 			for i := range 40 { // file by file, each a change of its own
-				if err := m.store.ReplaceFile(t.Context(), client.Space(), indexer.File{Path: fmt.Sprint(i), Gone: true}); err != nil {
+				if _, err := m.store.ReplaceFile(t.Context(), indexer.File{Path: fmt.Sprint(i), Gone: true}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -2,6 +2,9 @@ package kioku
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -9,8 +12,86 @@ import (
 	"kioku/memory"
 )
 
-// syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel
-// is closed when it ends.
+// queryPatience is how long a sync for a query waits for vectors.
+const queryPatience = time.Second
+
+// errNotWaited is why a sync for a query left texts without vectors.
+var errNotWaited = errors.New("the provider takes its time, and a query does not wait for it")
+
+// SyncReport is the outcome of a sync or rebuild.
+type SyncReport struct {
+	indexer.Report
+	// Embedded counts texts that the provider embedded.
+	Embedded int
+	// EmbedErr is why texts are without vectors, nil if none are or if they were not asked for.
+	EmbedErr error
+	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
+	Unembedded int
+}
+
+// Sync brings the index in step with the folder, and then has the texts embedded that have no vector. step, if it is not nil, is
+// told of the progress. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
+func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
+	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+		embeds, err := m.embedsAfter(ctx, opt)
+		if err != nil {
+			return SyncReport{}, err
+		}
+		r, err := m.syncWords(ctx, opt, step)
+		if err != nil || !embeds {
+			return r, err
+		}
+		if !opt.NoRebuild {
+			return m.embed(ctx, r, step)
+		}
+		patience, cancel := context.WithTimeoutCause(ctx, queryPatience, errNotWaited)
+		defer cancel()
+		r, err = m.embed(patience, r, step)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			r.EmbedErr, err = errNotWaited, nil
+		}
+		return r, err
+	})
+}
+
+// Rebuild cuts all files again while the old index answers, and has embedded what has no vector then.
+func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
+	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+		r, err := m.record(ctx)(m.indexer.Rebuild(ctx, step))
+		if err != nil {
+			return r, err
+		}
+		return m.embed(ctx, r, step)
+	})
+}
+
+// Watch syncs and then keeps the index in step with the folder, and its vectors with the index, until ctx is done or the memory
+// is closed.
+func (m *Memory) Watch(ctx context.Context) error {
+	_, err := m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+		g, ctx := errgroup.WithContext(ctx)
+		events := m.Subscribe(ctx)
+		g.Go(func() error { return m.indexer.Watch(ctx) })
+		g.Go(func() error {
+			m.backfill.Watch(ctx)
+			return nil
+		})
+		g.Go(func() error {
+			for ev := range events {
+				if ev.Kind == indexer.SyncDone {
+					m.backfill.Wake()
+					m.mergeSegments(ctx)
+				}
+			}
+			return nil
+		})
+		return SyncReport{}, g.Wait()
+	})
+	return err
+}
+
+// syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel is
+// closed when the words are indexed and, if the index has vectors, the texts embedded.
 func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -24,85 +105,105 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer m.leave()
 		defer cancel()
-		if _, err := m.sync(ctx, SyncOptions{NoRebuild: true, Patient: true}, nil); err != nil && ctx.Err() == nil {
+		defer close(done)
+		if err := m.syncForQuery(ctx); err != nil && ctx.Err() == nil {
 			m.log.Error("sync in the background", "err", err)
 		}
-		m.mu.Lock()
-		m.background = nil
-		m.mu.Unlock()
-		close(done)
-		m.mergeWords(ctx)
 	}()
 	return done
 }
 
-// Sync brings the index in step with the folder. step, where it is not nil, is told of the progress.
-func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
-	return m.long(ctx, func(ctx context.Context) (indexer.Report, error) { return m.sync(ctx, opt, step) })
-}
-
-// Rebuild makes the whole index anew while the old one answers.
-func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error) {
-	return m.long(ctx, func(ctx context.Context) (indexer.Report, error) {
-		return m.record(ctx)(m.indexer.Rebuild(ctx, step))
-	})
-}
-
-// Watch syncs and then keeps the index in step with the folder until ctx is done or the memory is closed.
-func (m *Memory) Watch(ctx context.Context) error {
-	_, err := m.long(ctx, func(ctx context.Context) (indexer.Report, error) {
-		g, ctx := errgroup.WithContext(ctx)
-		events := m.Subscribe(ctx)
-		g.Go(func() error { return m.indexer.Watch(ctx) })
-		g.Go(func() error {
-			for ev := range events {
-				if ev.Kind == indexer.SyncDone {
-					m.mergeWords(ctx)
-				}
-			}
-			return nil
-		})
-		return indexer.Report{}, g.Wait()
-	})
+// syncForQuery is what runs in the background. Once the words are indexed, another one may begin.
+func (m *Memory) syncForQuery(ctx context.Context) error {
+	opt := SyncOptions{NoRebuild: true, Patient: true}
+	embeds, err := m.embedsAfter(ctx, opt)
+	var r SyncReport
+	if err == nil {
+		r, err = m.syncWords(ctx, opt, nil)
+	}
+	m.mu.Lock()
+	m.background = nil
+	m.mu.Unlock()
+	if err == nil && embeds {
+		_, err = m.embed(ctx, r, nil)
+	}
+	m.mergeSegments(ctx)
 	return err
 }
 
-// mergeWords makes look-ups of words fast again after a sync. The sync is whole without it, so an error is logged.
-func (m *Memory) mergeWords(ctx context.Context) {
-	if err := m.store.MergeSegments(ctx); err != nil && ctx.Err() == nil {
-		m.log.Warn("merge the words of the index", "err", err)
+// embedsAfter reports whether texts are to be embedded after a sync with these options. A query does not have a whole index
+// embedded that never had vectors, or those of another model.
+func (m *Memory) embedsAfter(ctx context.Context, opt SyncOptions) (bool, error) {
+	if !m.opt.Embedder.Enabled() || !opt.NoRebuild {
+		return m.opt.Embedder.Enabled(), nil
 	}
+	before, err := m.store.Stats(ctx)
+	return before.Chunks == 0 || before.Embedded > 0 && before.Space.Matches(m.opt.Embedder.Space()), err
 }
 
-// long runs f until it ends or the memory is closed, and merges what f wrote.
-func (m *Memory) long(ctx context.Context, f func(context.Context) (indexer.Report, error)) (indexer.Report, error) {
-	if err := m.enter(); err != nil {
-		return indexer.Report{}, err
-	}
-	defer m.leave()
-	if m.opt.Mode != Own {
-		return indexer.Report{}, memory.ErrReadOnly
-	}
-	ctx, cancel := m.untilClose(ctx)
-	defer cancel()
-	r, err := f(ctx)
-	if err == nil {
-		m.mergeWords(ctx)
-	}
+// embed has the texts embedded that have no vector, and adds the outcome to a report.
+func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
+	b, err := m.backfill.Run(ctx, step)
+	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	return r, err
 }
 
-// sync is Sync within a call.
-func (m *Memory) sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+// syncWords syncs within a call.
+func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.record(ctx)(m.indexer.Sync(ctx, opt, step))
 }
 
 // record remembers the end of a complete sync in the index.
-func (m *Memory) record(ctx context.Context) func(indexer.Report, error) (indexer.Report, error) {
-	return func(r indexer.Report, err error) (indexer.Report, error) {
-		if err != nil {
-			return r, err
+func (m *Memory) record(ctx context.Context) func(indexer.Report, error) (SyncReport, error) {
+	return func(r indexer.Report, err error) (SyncReport, error) {
+		if err == nil {
+			err = m.store.RecordSync(ctx, m.opt.Now())
 		}
-		return r, m.store.RecordSync(ctx, m.opt.Now())
+		return SyncReport{Report: r}, err
+	}
+}
+
+// long runs f until it ends or the memory is closed, and merges what f wrote.
+func (m *Memory) long(ctx context.Context, f func(context.Context) (SyncReport, error)) (SyncReport, error) {
+	if err := m.enter(); err != nil {
+		return SyncReport{}, err
+	}
+	defer m.leave()
+	if m.opt.Mode != Own {
+		return SyncReport{}, memory.ErrReadOnly
+	}
+	ctx, cancel := m.untilClose(ctx)
+	defer cancel()
+	r, err := f(ctx)
+	if err != nil {
+		return r, err
+	}
+	m.mergeSegments(ctx)
+	err = m.reportVectors(ctx, &r)
+	return r, err
+}
+
+// reportVectors says what an index lacks after a sync.
+func (m *Memory) reportVectors(ctx context.Context, r *SyncReport) error {
+	e := m.opt.Embedder
+	if !e.Enabled() {
+		return nil
+	}
+	stats, err := m.store.Stats(ctx)
+	if stats.Embedded > 0 && !stats.Space.Matches(e.Space()) {
+		r.Unembedded = stats.Chunks
+		if r.Stale == "" {
+			r.Stale = fmt.Sprintf("embedding model changed from %s to %s", stats.Space.Name(), e.Space().Name())
+		}
+		return err
+	}
+	r.Unembedded = stats.Chunks - stats.Embedded
+	return err
+}
+
+// mergeSegments makes look-ups of words fast again after a sync. The sync is whole without it, so an error is logged.
+func (m *Memory) mergeSegments(ctx context.Context) {
+	if err := m.store.MergeSegments(ctx); err != nil && ctx.Err() == nil {
+		m.log.Warn("merge the words of the index", "err", err)
 	}
 }

@@ -6,43 +6,38 @@ import (
 	"time"
 )
 
-// Figures are the means over some questions. The names in JSON are those of the columns.
+// Figures are means over questions. The names in JSON are those of the columns.
 type Figures struct {
-	N    int     `json:"n"`
-	R1   float64 `json:"R@1"`
-	R5   float64 `json:"R@5"`
-	R10  float64 `json:"R@10"`
-	MRR  float64 `json:"MRR@10"`
-	NDCG float64 `json:"nDCG@10"`
-	R2k  float64 `json:"R@2k"`
-	V5   float64 `json:"V@5"`
-	V4k  float64 `json:"V@4k"`
-	// Empty is the share of questions without any result.
-	Empty float64 `json:"empty"`
-	// P50 and P95 are the times within which half and 95 % of the questions were answered, in milliseconds.
+	// N is the number of questions.
+	N int `json:"n"`
+	// Scores are the means of the scores; Empty is the share of questions without any result.
+	Scores
+	// P50 is the time in milliseconds within which half of the questions were answered.
 	P50 float64 `json:"p50_ms"`
+	// P95 is the time in milliseconds within which 95 % of the questions were answered.
 	P95 float64 `json:"p95_ms"`
 }
 
-// Group is some questions of a set.
+// Group contains the figures of some questions of a set.
 type Group struct {
-	// By is "category", "lang" or "ws", empty for the set as a whole.
+	// By is the grouping, "category", "lang" or "ws", or empty for a whole set.
 	By string `json:"by,omitempty"`
-	// Name is a value of By; of a whole set AllQuestions or WithoutAdversarial.
-	Name    string  `json:"group"`
+	// Name is the value of By that the questions share; for a whole set AllQuestions or WithoutAdversarial.
+	Name string `json:"group"`
+	// Figures of these questions.
 	Figures Figures `json:"figures"`
 }
 
-// Names of the groups that are whole sets.
+// Names of groups that are whole sets.
 const (
 	AllQuestions       = "all"
 	WithoutAdversarial = "all but adversarial"
 )
 
-// Groupings are what questions can be grouped by.
+// Groupings returns the fields by which questions can be grouped.
 func Groupings() []string { return []string{"category", "lang", "ws"} }
 
-// Summarize returns the figures of some questions, zero for none.
+// Summarize returns the figures of questions, zero if there are none.
 func Summarize(asked []Asked) Figures {
 	f := Figures{N: len(asked)}
 	if f.N == 0 {
@@ -50,62 +45,62 @@ func Summarize(asked []Asked) Figures {
 	}
 	var took []time.Duration
 	for _, a := range asked {
-		s := a.Scores
-		f.add(Figures{
-			R1: s.R1, R5: s.R5, R10: s.R10, MRR: s.MRR, NDCG: s.NDCG, R2k: s.R2k, V5: s.V5, V4k: s.V4k, Empty: s.Empty,
-		})
+		f.addMeans(Figures{Scores: a.Scores})
 		took = append(took, a.Took)
 	}
-	f.divide(float64(f.N))
+	f.divideMeans(float64(f.N))
 	slices.Sort(took)
 	f.P50, f.P95 = milliseconds(took, 0.5), milliseconds(took, 0.95)
 	return f
 }
 
-// Macro returns the mean of the figures of several sets, each of which weighs the same, and the sum of their questions.
+// Macro returns the mean of the figures of sets, each of which weighs the same, and the sum of their questions.
 func Macro(sets []Figures) Figures {
 	var f Figures
 	for _, s := range sets {
-		f.add(s)
+		f.addMeans(s)
 		f.N += s.N
 	}
 	if len(sets) > 0 {
-		f.divide(float64(len(sets)))
+		f.divideMeans(float64(len(sets)))
 	}
 	return f
 }
 
-// add adds all figures but N.
-func (f *Figures) add(o Figures) {
-	for i, at := range f.means() {
-		*at += *o.means()[i]
+// addMeans adds all figures except N.
+func (f *Figures) addMeans(o Figures) {
+	for i, p := range f.means() {
+		*p += *o.means()[i]
 	}
 }
 
-func (f *Figures) divide(n float64) {
-	for _, at := range f.means() {
-		*at /= n
+// divideMeans divides all figures except N.
+func (f *Figures) divideMeans(n float64) {
+	for _, p := range f.means() {
+		*p /= n
 	}
 }
+
+// means returns pointers to all figures except N, in the order of the columns.
+func (f *Figures) means() []*float64 { return append(f.Scores.all(), &f.P50, &f.P95) }
 
 // Shares returns the figures in [0,1], in the order of the columns.
 func (f Figures) Shares() []float64 {
-	return []float64{f.R1, f.R5, f.R10, f.MRR, f.NDCG, f.R2k, f.V5, f.V4k, f.Empty}
+	var shares []float64
+	for _, p := range f.Scores.all() {
+		shares = append(shares, *p)
+	}
+	return shares
 }
 
-// means are all figures but N, in the order of the columns.
-func (f *Figures) means() []*float64 {
-	return []*float64{&f.R1, &f.R5, &f.R10, &f.MRR, &f.NDCG, &f.R2k, &f.V5, &f.V4k, &f.Empty, &f.P50, &f.P95}
-}
-
-// milliseconds returns the time within which a share of sorted times lies, by the nearest rank.
+// milliseconds returns the time that a share of sorted times does not exceed, by the nearest rank.
 func milliseconds(sorted []time.Duration, share float64) float64 {
 	rank := int(math.Ceil(share * float64(len(sorted))))
 	return float64(sorted[max(rank, 1)-1]) / float64(time.Millisecond)
 }
 
-// Groups returns the figures of a set: of all questions, of all but the adversarial ones where there are any, and of the
-// values of each grouping, sorted.
+// Groups returns the figures of a set: of all questions, of all but the adversarial questions if there are any, and of each
+// value of each grouping, sorted.
 func Groups(asked []Asked, by []string) []Group {
 	groups := []Group{{Name: AllQuestions, Figures: Summarize(asked)}}
 	if fair := Fair(asked); len(fair) < len(asked) {
@@ -115,7 +110,7 @@ func Groups(asked []Asked, by []string) []Group {
 		values := map[string][]Asked{}
 		var names []string
 		for _, a := range asked {
-			v := a.Question.group(b)
+			v := a.Question.groupName(b)
 			if values[v] == nil {
 				names = append(names, v)
 			}
@@ -129,8 +124,8 @@ func Groups(asked []Asked, by []string) []Group {
 	return groups
 }
 
-// group returns a question's value of a grouping.
-func (q Question) group(by string) string {
+// groupName returns the value of a grouping that a question has.
+func (q Question) groupName(by string) string {
 	switch by {
 	case "category":
 		return q.Category
@@ -140,7 +135,7 @@ func (q Question) group(by string) string {
 	return q.WS
 }
 
-// Fair returns what was asked without the adversarial questions.
+// Fair returns the questions that are not adversarial.
 func Fair(asked []Asked) []Asked {
 	var fair []Asked
 	for _, a := range asked {

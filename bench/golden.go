@@ -14,19 +14,21 @@ import (
 
 // Case is a question of a golden file with the place that answers it.
 type Case struct {
+	// Question is never blank.
 	Question string
-	// Line of the golden file that the question begins on.
+	// Line of the golden file on which the case begins, from 1.
 	Line int
-	// Path of the answer; Start and End are its lines, 0 where any line of the file will do.
-	Path       string
+	// Path of the file with the answer, relative to the workspace.
+	Path string
+	// Start and End are the lines of the answer, inclusive; 0 if any line of the file will do.
 	Start, End int
-	// Lang is for the report alone.
+	// Lang is the language, only for reports; may be empty.
 	Lang string
-	// Now is the moment of the question as it is written, empty for the clock.
+	// Now is the time of the question as it is written, empty for the current time.
 	Now string
 }
 
-// Rank returns the rank of the first result that answers the case, 0 where none does. Results are best first.
+// Rank returns the rank of the first result that answers the case, 0 if none does. Results are best first.
 func (c Case) Rank(results []Range) int {
 	for i, r := range results {
 		if r.Path == c.Path && (c.Start == 0 || r.hits(Range{c.Path, c.Start, c.End})) {
@@ -36,8 +38,8 @@ func (c Case) Rank(results []Range) int {
 	return 0
 }
 
-// ParseGolden reads a golden file: a YAML list of question and path, each with lines (3-9 or 3), lang and now where they
-// matter. The error begins with the line at fault.
+// ParseGolden parses a golden file: a YAML list of cases with question and path, and optionally lines (3-9 or 3), lang and
+// now. The error begins with the line at fault.
 func ParseGolden(text []byte) ([]Case, error) {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -72,7 +74,7 @@ func ParseGolden(text []byte) ([]Case, error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
 
-// yamlError puts the line first.
+// yamlError returns an error of the parser with the line first.
 func yamlError(err error) error {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Errorf("%s: %s", m[1], strings.TrimPrefix(err.Error(), m[0]))
@@ -80,7 +82,7 @@ func yamlError(err error) error {
 	return fmt.Errorf("1: %w", err)
 }
 
-// secondDocument returns the line of the mark that a document which begins at a line stands behind.
+// secondDocument returns the line of the mark (---) before a document that begins at a line.
 func secondDocument(text []byte, line int) int {
 	lines := strings.Split(string(text), "\n")
 	for n := min(line, len(lines)); n > 1; n-- {
@@ -91,7 +93,7 @@ func secondDocument(text []byte, line int) int {
 	return line
 }
 
-// parseCase reads one item of the list.
+// parseCase parses one item of the list.
 func parseCase(item *yaml.Node) (Case, error) {
 	c := Case{Line: item.Line}
 	if item.Kind != yaml.MappingNode {
@@ -107,7 +109,7 @@ func parseCase(item *yaml.Node) (Case, error) {
 		if value.Kind != yaml.ScalarNode {
 			return c, fmt.Errorf("%d: %s is no text", value.Line, key.Value)
 		}
-		if err := c.set(key.Value, value.Value); err != nil {
+		if err := c.setField(key.Value, value.Value); err != nil {
 			return c, fmt.Errorf("%d: %w", key.Line, err)
 		}
 	}
@@ -117,8 +119,8 @@ func parseCase(item *yaml.Node) (Case, error) {
 	return c, nil
 }
 
-// set reads one field of a case.
-func (c *Case) set(key, value string) (err error) {
+// setField parses one field of a case.
+func (c *Case) setField(key, value string) (err error) {
 	switch key {
 	case "question":
 		c.Question, err = value, checkText(`"question"`, value)
@@ -137,7 +139,7 @@ func (c *Case) set(key, value string) (err error) {
 	return err
 }
 
-// parseLines reads "3-9" or "3".
+// parseLines parses "3-9" or "3".
 func parseLines(text string) (start, end int, err error) {
 	first, last, ok := strings.Cut(text, "-")
 	if !ok {

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAGoldenFileIsAListOfQuestionsAndPlaces(t *testing.T) {
+func TestParseGolden(t *testing.T) {
+	t.Parallel()
 	got, err := ParseGolden([]byte(`
 - question: Who has the key?
   path: ././memory//2026-02-03.md
@@ -32,7 +33,8 @@ func TestAGoldenFileIsAListOfQuestionsAndPlaces(t *testing.T) {
 	}
 }
 
-func TestABadGoldenFileIsRefusedWithTheLine(t *testing.T) {
+func TestParseGoldenRefusesABadFileWithTheLine(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                   "1: the file holds no question",
 		"[]":                                 "1: the file holds no question",
@@ -56,13 +58,16 @@ func TestABadGoldenFileIsRefusedWithTheLine(t *testing.T) {
 		"- question: q\n  path: a.md\n  now: yesterday":                     `3: now is "yesterday"`,
 		"- question: q\n  path: a.md\n- question: only\n":                   `3: a question needs`,
 	} {
-		if _, err := ParseGolden([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %s", text, err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if _, err := ParseGolden([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: got %v", text, err)
+			}
+		})
 	}
 }
 
-func TestACaseRanksByPathAndLines(t *testing.T) {
+func TestCaseRankComparesPathAndLines(t *testing.T) {
+	t.Parallel()
 	results := []Range{{"b.md", 1, 9}, {"a.md", 1, 4}, {"a.md", 20, 24}}
 	for _, tc := range []struct {
 		c    Case

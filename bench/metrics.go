@@ -3,44 +3,57 @@ package bench
 import "math"
 
 const (
-	// maxResults is how many results each question asks for.
+	// maxResults is the number of results that are requested for each question.
 	maxResults = 10
-	// returnedChars and shownChars are how many characters of results, and of snippets, R@2k and V@4k look at.
+	// returnedChars is the number of characters of results that count for R@2k, shownChars that of snippets for V@4k.
 	returnedChars = 2_000
 	shownChars    = 4_000
 )
 
-// Result is one answer to a question.
+// Result is one result for a question.
 type Result struct {
+	// Range of lines that was returned.
 	Range
+	// Score in [0,1], as the search reports it.
 	Score float64
-	// Chars is how many characters its lines have in the file.
+	// Chars is the number of characters that these lines have in the file.
 	Chars int
-	// Shown is the lines of the snippet, ShownChars how many characters it has.
-	Shown      Range
+	// Shown is the range of lines of the snippet.
+	Shown Range
+	// ShownChars is the number of characters of the snippet.
 	ShownChars int
 }
 
-// Scores is how good the answer to one question is; each figure lies in [0,1].
+// Scores measure the results for one question. Each figure is in [0,1].
 type Scores struct {
-	// R1, R5 and R10 are the share of the evidence that the first 1, 5 and 10 results hit.
-	R1, R5, R10 float64
-	// MRR is 1/rank of the first hit among ten results, 0 without one.
-	MRR float64
-	// NDCG is the sum over the evidence of 1/log2(1 + rank of its hit) among ten results, over that of an answer with
+	// R1 is the share of the evidence that the first result hits.
+	R1 float64 `json:"R@1"`
+	// R5 is the share of the evidence that the first 5 results hit.
+	R5 float64 `json:"R@5"`
+	// R10 is the share of the evidence that the first 10 results hit.
+	R10 float64 `json:"R@10"`
+	// MRR is 1/rank of the first hit among ten results, 0 if there is none.
+	MRR float64 `json:"MRR@10"`
+	// NDCG is the sum over the evidence of 1/log2(1 + rank of its hit) among ten results, divided by that of an answer with
 	// one evidence a rank, at most 1 (Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", 2002).
-	NDCG float64
-	// R2k is the recall of the results within the first 2,000 characters returned, each counted with its whole lines;
-	// the first counts however long it is.
-	R2k float64
-	// V5 is the recall of the lines that the first five snippets show, V4k that of the snippets within the first 4,000
-	// characters shown; the first counts however long it is. A line that is shown in part counts as shown.
-	V5, V4k float64
-	// Empty is 1 where there is no result.
-	Empty float64
+	NDCG float64 `json:"nDCG@10"`
+	// R2k is the recall of the results within the first 2,000 characters returned, each counted with its whole lines. The
+	// first result always counts.
+	R2k float64 `json:"R@2k"`
+	// V5 is the recall of the lines that the first five snippets show. A line that is shown in part counts as shown.
+	V5 float64 `json:"V@5"`
+	// V4k is the recall of the snippets within the first 4,000 characters shown. The first snippet always counts.
+	V4k float64 `json:"V@4k"`
+	// Empty is 1 if there is no result, else 0.
+	Empty float64 `json:"empty"`
 }
 
-// Judge compares the results of a question, best first, with its evidence, which must not be empty.
+// all returns pointers to the scores, in the order of the columns.
+func (s *Scores) all() []*float64 {
+	return []*float64{&s.R1, &s.R5, &s.R10, &s.MRR, &s.NDCG, &s.R2k, &s.V5, &s.V4k, &s.Empty}
+}
+
+// Judge returns the scores of the results for a question, best first. The evidence must not be empty.
 func Judge(evidence []Range, results []Result) Scores {
 	whole, shown := ranks(evidence, results, returned), ranks(evidence, results, snippet)
 	s := Scores{
@@ -67,21 +80,21 @@ func (r Range) hits(evidence Range) bool {
 	return shared > 0 && (2*shared >= evidence.End-evidence.Start+1 || 2*shared >= r.End-r.Start+1)
 }
 
-// ranks returns the rank of the first result that hits each evidence, 0 where none does.
+// ranks returns the rank of the first result that hits each evidence, 0 if none does.
 func ranks(evidence []Range, results []Result, lines func(Result) Range) []int {
-	found := make([]int, len(evidence))
+	firsts := make([]int, len(evidence))
 	for i, r := range results {
 		for j, e := range evidence {
-			if found[j] == 0 && lines(r).hits(e) {
-				found[j] = i + 1
+			if firsts[j] == 0 && lines(r).hits(e) {
+				firsts[j] = i + 1
 			}
 		}
 	}
-	return found
+	return firsts
 }
 
-// count returns how many evidences are hit by the first k results.
-func count(ranks []int, k int) int {
+// countHits returns how many evidences the first k results hit.
+func countHits(ranks []int, k int) int {
 	n := 0
 	for _, rank := range ranks {
 		if rank > 0 && rank <= k {
@@ -91,8 +104,10 @@ func count(ranks []int, k int) int {
 	return n
 }
 
-func recall(ranks []int, k int) float64 { return float64(count(ranks, k)) / float64(len(ranks)) }
+// recall returns the share of the evidence that the first k results hit.
+func recall(ranks []int, k int) float64 { return float64(countHits(ranks, k)) / float64(len(ranks)) }
 
+// reciprocal returns 1/rank of the first hit, 0 if there is none.
 func reciprocal(ranks []int) float64 {
 	var best float64
 	for _, rank := range ranks {
@@ -103,6 +118,7 @@ func reciprocal(ranks []int) float64 {
 	return best
 }
 
+// ndcg returns Scores.NDCG.
 func ndcg(ranks []int) float64 {
 	var gain, ideal float64
 	for i, rank := range ranks {
@@ -116,7 +132,7 @@ func ndcg(ranks []int) float64 {
 	return min(1, gain/ideal)
 }
 
-// fitting returns how many results fit into limit characters, in order and without a gap; the first always does.
+// fitting returns how many results fit into limit characters, in order and without a gap. The first always fits.
 func fitting(results []Result, limit int, chars func(Result) int) int {
 	total := 0
 	for i, r := range results {

@@ -7,13 +7,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// at is a result of some lines of a.md that shows all of them.
+// at returns a result of lines of a.md with all of them in its snippet.
 func at(start, end, chars int) Result {
 	r := Range{"a.md", start, end}
 	return Result{Range: r, Chars: chars, Shown: r, ShownChars: chars}
 }
 
-func TestAResultHitsWithHalfOfTheEvidenceOrHalfOfItself(t *testing.T) {
+func TestRangeHitsWithHalfOfTheEvidenceOrOfItself(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		result   Range
@@ -28,14 +29,17 @@ func TestAResultHitsWithHalfOfTheEvidenceOrHalfOfItself(t *testing.T) {
 		{"the line before", Range{"a.md", 1, 2}, Range{"a.md", 3, 3}, false},
 		{"another file", Range{"b.md", 3, 6}, Range{"a.md", 3, 6}, false},
 	} {
-		if got := tc.result.hits(tc.evidence); got != tc.want {
-			t.Errorf("%s: %v", tc.name, got)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			if got := tc.result.hits(tc.evidence); got != tc.want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 }
 
 // The figures were computed by hand: of three evidences the first is hit at rank 2, the second at rank 6, the third not.
-func TestJudgeComputesWhatPaperDoes(t *testing.T) {
+func TestJudgeComputesTheFiguresOfPaper(t *testing.T) {
+	t.Parallel()
 	evidence := []Range{{"a.md", 10, 10}, {"a.md", 20, 21}, {"a.md", 30, 30}}
 	results := []Result{
 		at(1, 2, 900), at(9, 11, 900), at(40, 41, 300), at(50, 51, 300), at(60, 61, 300), at(21, 22, 300), at(10, 10, 10),
@@ -56,7 +60,8 @@ func TestJudgeComputesWhatPaperDoes(t *testing.T) {
 	}
 }
 
-func TestTheFirstResultCountsHoweverLongItIs(t *testing.T) {
+func TestJudgeAlwaysCountsTheFirstResult(t *testing.T) {
+	t.Parallel()
 	evidence := []Range{{"a.md", 1, 9}, {"a.md", 20, 20}}
 	got := Judge(evidence, []Result{at(1, 9, 5_000), at(20, 20, 1)})
 	if got.R2k != 0.5 || got.V4k != 0.5 || got.R5 != 1 {
@@ -68,20 +73,23 @@ func TestTheFirstResultCountsHoweverLongItIs(t *testing.T) {
 	}
 }
 
-func TestResultsThatDoNotFitEndTheCountEvenIfLaterOnesWould(t *testing.T) {
+func TestJudgeCountsNothingAfterAResultThatDoesNotFit(t *testing.T) {
+	t.Parallel()
 	got := Judge([]Range{{"a.md", 30, 30}}, []Result{at(1, 2, 3_000), at(5, 6, 1_500), at(30, 30, 10)})
 	if got.V4k != 0 || got.V5 != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestNoResultIsAnEmptyAnswer(t *testing.T) {
+func TestJudgeOfNoResults(t *testing.T) {
+	t.Parallel()
 	if got := Judge([]Range{{"a.md", 1, 1}}, nil); got != (Scores{Empty: 1}) {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func TestScoresStayWithinTheirBoundsAndGrowWithDepth(t *testing.T) {
+func TestJudgeStaysWithinBoundsAndGrowsWithDepth(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.Custom(func(t *rapid.T) Range {
 			start := rapid.IntRange(1, 30).Draw(t, "start")

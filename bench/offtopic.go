@@ -2,25 +2,29 @@ package bench
 
 import "context"
 
-// maxOffTopic is how many questions of another set are asked.
+// maxOffTopic is the maximum number of questions of another set that are asked.
 const maxOffTopic = 200
 
-// OffTopicReport is how well a set's workspaces stay silent, and what that costs.
+// OffTopicReport measures how often the workspaces of a set answer questions of another set, and what the threshold costs
+// that prevents it.
 type OffTopicReport struct {
-	// Other is the set whose questions were asked, N how many of them; Silent is the share answered with nothing.
-	Other  string  `json:"other"`
-	N      int     `json:"n"`
+	// Other is the name of the set whose questions were asked.
+	Other string `json:"other"`
+	// N is the number of these questions.
+	N int `json:"n"`
+	// Silent is the share of these questions without any result, in [0,1].
 	Silent float64 `json:"silent"`
-	// Of the set's own questions, adversarial ones excepted, LostQuestions is the share that had a hit without a
-	// threshold and has none with it, of those that had one; LostHits is the same of the evidence hit.
+	// LostQuestions is the share of the set's own questions with a hit that have a hit only without the threshold, in [0,1].
+	// Adversarial questions do not count.
 	LostQuestions float64 `json:"lost_questions"`
-	LostHits      float64 `json:"lost_hits"`
+	// LostHits is the same share of the evidence that is hit.
+	LostHits float64 `json:"lost_hits"`
 }
 
 // OffTopic asks questions of another set, at most 200 of them, spread evenly over that set and over the workspaces of this
 // one; then it asks the set's own questions again without a threshold.
 func (s *Session) OffTopic(ctx context.Context, asked []Asked, other Set) (OffTopicReport, error) {
-	foreign, err := s.each(ctx, PhaseOffTopic, s.foreign(other), nil)
+	foreign, err := s.askAll(ctx, PhaseOffTopic, s.foreign(other), nil)
 	if err != nil {
 		return OffTopicReport{}, err
 	}
@@ -30,7 +34,7 @@ func (s *Session) OffTopic(ctx context.Context, asked []Asked, other Set) (OffTo
 		own[i] = a.Question
 	}
 	none := 0.0
-	open, err := s.each(ctx, PhaseOffTopic, own, &none)
+	open, err := s.askAll(ctx, PhaseOffTopic, own, &none)
 	if err != nil {
 		return OffTopicReport{}, err
 	}
@@ -42,11 +46,11 @@ func (s *Session) OffTopic(ctx context.Context, asked []Asked, other Set) (OffTo
 		}
 	}
 	r.Silent = share(silent, len(foreign))
-	r.LostQuestions, r.LostHits = lost(fair, open)
+	r.LostQuestions, r.LostHits = lostShares(fair, open)
 	return r, nil
 }
 
-// macroOffTopic returns the means over sets, which were asked the questions of one other.
+// macroOffTopic returns the means over sets that were asked the questions of the same other set.
 func macroOffTopic(sets []OffTopicReport) *OffTopicReport {
 	m := OffTopicReport{Other: sets[0].Other}
 	n := float64(len(sets))
@@ -59,7 +63,7 @@ func macroOffTopic(sets []OffTopicReport) *OffTopicReport {
 	return &m
 }
 
-// foreign puts questions of another set to the workspaces of this one, in turn.
+// foreign returns questions of another set, addressed to the workspaces of this one in turn.
 func (s *Session) foreign(other Set) []Question {
 	n := min(len(other.Questions), maxOffTopic)
 	names := s.set.Workspaces()
@@ -72,11 +76,11 @@ func (s *Session) foreign(other Set) []Question {
 	return questions
 }
 
-// lost returns which share of the questions with a hit, and of all hits, an open answer has and a strict one has not.
-func lost(strict, open []Asked) (questions, hits float64) {
+// lostShares returns the share of the questions with a hit, and of all hits, that only the open answers have.
+func lostShares(strict, open []Asked) (questions, hits float64) {
 	var had, missing, all, kept int
 	for i, a := range open {
-		before, after := a.found(), strict[i].found()
+		before, after := a.hitCount(), strict[i].hitCount()
 		all += before
 		kept += min(before, after)
 		if before > 0 {
@@ -89,10 +93,12 @@ func lost(strict, open []Asked) (questions, hits float64) {
 	return share(missing, had), share(all-kept, all)
 }
 
-// found counts the evidence that the results hit.
-func (a Asked) found() int { return count(ranks(a.Question.Relevant, a.Results, returned), maxResults) }
+// hitCount returns how many evidences the results hit.
+func (a Asked) hitCount() int {
+	return countHits(ranks(a.Question.Relevant, a.Results, returned), maxResults)
+}
 
-// share returns part of all, 0 where there is nothing.
+// share returns part / all, 0 if all is 0.
 func share(part, all int) float64 {
 	if all == 0 {
 		return 0

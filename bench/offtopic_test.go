@@ -8,7 +8,8 @@ import (
 	"kioku/search"
 )
 
-func TestQuestionsOfAnotherSetAreSpreadOverItAndTheWorkspaces(t *testing.T) {
+func TestSessionForeignSpreadsQuestions(t *testing.T) {
+	t.Parallel()
 	other := Set{Name: "other"}
 	for i := range 500 {
 		other.Questions = append(other.Questions, Question{ID: fmt.Sprint(i), WS: "x", Relevant: []Range{{"a.md", 1, 1}}})
@@ -26,21 +27,23 @@ func TestQuestionsOfAnotherSetAreSpreadOverItAndTheWorkspaces(t *testing.T) {
 	}
 }
 
-func TestLostHitsAreThoseThatTheThresholdKeepsBack(t *testing.T) {
+func TestLostShares(t *testing.T) {
+	t.Parallel()
 	q := Question{Relevant: []Range{{"a.md", 1, 1}, {"a.md", 5, 5}}}
 	both := Asked{Question: q, Results: []Result{at(1, 1, 1), at(5, 5, 1)}}
 	one := Asked{Question: q, Results: []Result{at(5, 5, 1)}}
 	none := Asked{Question: q}
-	questions, hits := lost([]Asked{both, one, none, none}, []Asked{both, both, one, none})
+	questions, hits := lostShares([]Asked{both, one, none, none}, []Asked{both, both, one, none})
 	if questions != 1./3 || hits != 2./5 {
 		t.Errorf("questions %v, hits %v", questions, hits)
 	}
-	if questions, hits := lost([]Asked{none}, []Asked{none}); questions != 0 || hits != 0 {
+	if questions, hits := lostShares([]Asked{none}, []Asked{none}); questions != 0 || hits != 0 {
 		t.Errorf("nothing to lose: %v, %v", questions, hits)
 	}
 }
 
-func TestAHigherThresholdIsQuieterAndLosesMore(t *testing.T) {
+func TestOffTopicOfAHigherThreshold(t *testing.T) {
+	t.Parallel()
 	report := func(least float64) OffTopicReport {
 		t.Helper()
 		engine := kioku.Options{Search: search.Options{MinKeywordScore: &least}}

@@ -14,12 +14,12 @@ import (
 	"kioku/search"
 )
 
-// parseQuestion reads one line of questions. Keys that Kioku does not know are skipped, unless one is probably a
-// misspelt key that it does know.
+// parseQuestion parses one line of a file of questions. It skips unknown keys, but returns an error if one is probably a
+// misspelt known key.
 func parseQuestion(line []byte) (Question, error) {
 	var q Question
 	var places []json.RawMessage
-	err := readObject(line, "", []field{
+	err := parseObject(line, "", []field{
 		{"id", "a text", &q.ID}, {"ws", "a text", &q.WS}, {"query", "a text", &q.Query}, {"category", "a text", &q.Category},
 		{"lang", "a text", &q.Lang}, {"now", "a text", &q.Now}, {"relevant", "a list of places", &places},
 	})
@@ -50,10 +50,10 @@ func parseQuestion(line []byte) (Question, error) {
 	return q, nil
 }
 
-// parseRange reads one place; name is what errors call it.
+// parseRange parses one place; name is its name in errors.
 func parseRange(text []byte, name string) (Range, error) {
 	var r Range
-	err := readObject(text, name, []field{
+	err := parseObject(text, name, []field{
 		{"path", "a text", &r.Path}, {"start_line", "a whole number", &r.Start}, {"end_line", "a whole number", &r.End},
 	})
 	if err != nil {
@@ -68,7 +68,7 @@ func parseRange(text []byte, name string) (Range, error) {
 	return r, nil
 }
 
-// checkText refuses a question that no search takes.
+// checkText returns an error for a question that no search accepts.
 func checkText(name, question string) error {
 	switch n := len(strings.TrimSpace(question)); {
 	case n == 0:
@@ -79,7 +79,7 @@ func checkText(name, question string) error {
 	return nil
 }
 
-// localPath returns a path as results write it: without "./" and the like.
+// localPath returns a path in the form of results, without "./". It returns an error if the path leaves the workspace.
 func localPath(text string) (string, error) {
 	if clean := path.Clean(text); text != "" && filepath.IsLocal(clean) && clean != "." {
 		return clean, nil
@@ -87,15 +87,15 @@ func localPath(text string) (string, error) {
 	return "", fmt.Errorf("path %q is not within the workspace", text)
 }
 
-// field is a key of an object, what its value must be, and where that goes.
+// field is a key of an object with the kind of its value, for errors, and a pointer to a variable for it.
 type field struct {
 	key, kind string
 	to        any
 }
 
-// readObject reads the fields of a JSON object; one that is missing or null is left alone. name is what errors call the
-// object, empty for the line itself.
-func readObject(text []byte, name string, fields []field) error {
+// parseObject parses the fields of a JSON object and leaves variables of missing and null fields alone. name is the name of
+// the object in errors, empty for the line itself.
+func parseObject(text []byte, name string, fields []field) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
 		return notObject(err, name)
@@ -117,7 +117,7 @@ func readObject(text []byte, name string, fields []field) error {
 	return nil
 }
 
-// notObject says what is wrong with a text that should be an object; err is nil for null.
+// notObject returns the error for a text that is not an object; err is that of the parser, nil for null.
 func notObject(err error, name string) error {
 	var broken *json.SyntaxError
 	switch {
@@ -129,8 +129,8 @@ func notObject(err error, name string) error {
 	return errors.New("not a question: the line must be a JSON object")
 }
 
-// resembles reports whether an unknown key is probably meant as a known one: at most two edits away, and fewer where
-// the name is too short for two edits to tell anything.
+// resembles reports whether an unknown key is probably a misspelt known one: at most two edits away, and fewer if the known
+// key is short.
 func resembles(key, known string) bool {
 	return text.Distance(strings.ToLower(key), known) <= min(2, (len(known)-1)/2)
 }

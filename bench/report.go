@@ -5,29 +5,33 @@ import (
 	"errors"
 )
 
-// Plan says what is measured of each set.
+// Plan selects what Measure measures. The zero value asks every question once.
 type Plan struct {
-	// By are groupings of the questions.
+	// By lists groupings of the questions; see Groupings.
 	By []string
-	// Granularities are asked for in turn; none stands for that of the Options.
+	// Granularities of the results, each of which is measured. If it is empty, that of the Options is.
 	Granularities []string
-	// Typos asks every question once more with a typo.
+	// Typos asks every question again with a typo.
 	Typos bool
-	// OffTopic is the set whose questions are asked besides, nil for none.
+	// OffTopic is a set whose questions are asked too, nil for none.
 	OffTopic *Set
-	// Keep, where it is not nil, is given the answers to the questions of each set.
+	// Keep is called with the answers to the questions of each set unless it is nil. Its error ends the measurement.
 	Keep func(Set, []Asked) error
 }
 
-// Report is what was measured of one set.
+// Report contains the figures of one set.
 type Report struct {
-	Set      string          `json:"set,omitempty"`
-	Groups   []Group         `json:"groups"`
-	Typos    *TypoReport     `json:"typos,omitempty"`
+	// Set is the name of the set, empty for the means over sets.
+	Set string `json:"set,omitempty"`
+	// Groups of questions; the first contains all.
+	Groups []Group `json:"groups"`
+	// Typos is nil unless Plan.Typos is set.
+	Typos *TypoReport `json:"typos,omitempty"`
+	// OffTopic is nil unless Plan.OffTopic is set.
 	OffTopic *OffTopicReport `json:"off_topic,omitempty"`
 }
 
-// Headline returns the figures that count for the macro mean: those without adversarial questions.
+// Headline returns the figures of the macro mean: those without adversarial questions.
 func (r Report) Headline() Figures {
 	if len(r.Groups) > 1 && r.Groups[1].By == "" {
 		return r.Groups[1].Figures
@@ -56,7 +60,7 @@ func Measure(ctx context.Context, set Set, plan Plan, opt Options) (reports []Re
 	return reports, nil
 }
 
-// report asks the questions once.
+// report measures one granularity.
 func (s *Session) report(ctx context.Context, plan Plan) (Report, error) {
 	asked, err := s.Ask(ctx)
 	if err != nil {
@@ -85,8 +89,8 @@ func (s *Session) report(ctx context.Context, plan Plan) (Report, error) {
 	return r, nil
 }
 
-// MacroReport returns the means over sets, each of which weighs the same: its one group leaves adversarial questions out.
-// Typos and OffTopic are nil where a set has none.
+// MacroReport returns the means over sets, each of which weighs the same. Its only group contains no adversarial questions.
+// Typos and OffTopic are nil if a set has none.
 func MacroReport(sets []Report) Report {
 	var headlines []Figures
 	var typos []TypoReport

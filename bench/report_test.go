@@ -6,21 +6,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTheMacroReportWeighsEachSetTheSame(t *testing.T) {
+func TestMacroReportWeighsEachSetTheSame(t *testing.T) {
+	t.Parallel()
 	set := func(n int, v float64) Report {
-		f := Figures{N: n, R5: v}
+		f := Figures{N: n, Scores: Scores{R5: v}}
 		return Report{
 			Groups:   []Group{{Name: AllQuestions}, {Name: WithoutAdversarial, Figures: f}},
-			Typos:    &TypoReport{N: n, Clean: f, Typo: Figures{R5: v / 2}, Unknown: Figures{R5: v / 4}},
+			Typos:    &TypoReport{N: n, Clean: f, Typo: Figures{N: n, Scores: Scores{R5: v / 2}}, Unknown: Figures{N: n, Scores: Scores{R5: v / 4}}},
 			OffTopic: &OffTopicReport{Other: "o", N: n, Silent: v, LostQuestions: v / 2, LostHits: v / 4},
 		}
 	}
 	sets := []Report{set(1, 1), set(9, 0.5)}
 	got := MacroReport(sets)
-	f := Figures{N: 10, R5: 0.75}
+	f := Figures{N: 10, Scores: Scores{R5: 0.75}}
 	want := Report{
 		Groups:   []Group{{Name: WithoutAdversarial, Figures: f}},
-		Typos:    &TypoReport{N: 10, Clean: f, Typo: Figures{R5: 0.375}, Unknown: Figures{R5: 0.1875}, BackR5: 1. / 3},
+		Typos:    &TypoReport{N: 10, Clean: f, Typo: Figures{N: 10, Scores: Scores{R5: 0.375}}, Unknown: Figures{N: 10, Scores: Scores{R5: 0.1875}}, BackR5: 1. / 3},
 		OffTopic: &OffTopicReport{Other: "o", N: 10, Silent: 0.75, LostQuestions: 0.375, LostHits: 0.1875},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// answerLine is a line of results as scorers of sets read it.
+// answerLine is a line of results in the format of the scorers of sets.
 type answerLine struct {
 	ID      string       `json:"id"`
 	Results []resultLine `json:"results"`
@@ -17,8 +17,8 @@ type resultLine struct {
 	Score float64 `json:"score"`
 }
 
-// WriteResults writes a line of JSON for each question: {"id", "results": [{"path", "start_line", "end_line", "score"}]},
-// best first.
+// WriteResults writes a line of JSON for each question: {"id", "results": [{"path", "start_line", "end_line", "score"}]}. The
+// results are best first.
 func WriteResults(w io.Writer, asked []Asked) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -75,7 +75,8 @@ func readResults(t *testing.T, set Set, file string) []Asked {
 
 // testdata/score.json is what the reference scorer, a program of its own in Python, printed for testdata/trio and the
 // hand-written testdata/results.jsonl, with --by lang --json.
-func TestFiguresAreThoseOfTheReferenceScorer(t *testing.T) {
+func TestGroupsAgreesWithTheReferenceScorer(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("testdata/score.json")
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,8 @@ func TestFiguresAreThoseOfTheReferenceScorer(t *testing.T) {
 }
 
 // Where the environment names the scorer, it scores what a session wrote.
-func TestTheReferenceScorerTakesOurResultsAndAgrees(t *testing.T) {
+func TestWriteResultsIsReadByTheReferenceScorer(t *testing.T) {
+	t.Parallel()
 	scorer := os.Getenv("KIOKU_SCORER")
 	python, err := exec.LookPath("python3")
 	if scorer == "" || err != nil {

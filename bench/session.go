@@ -16,13 +16,13 @@ import (
 	"kioku/search"
 )
 
-// Options says how a set is asked.
+// Options of a Session. The zero value means the default engine, without vectors.
 type Options struct {
-	// Engine is what each workspace is opened with. Agent, Workspace and State are the session's own.
+	// Engine contains the options of each workspace's memory. The session sets Agent, Workspace and State.
 	Engine kioku.Options
 	// Granularity of the results; empty means that of Engine.
 	Granularity string
-	// Step, where it is not nil, is told of the progress by the calling goroutine.
+	// Step is called with the progress, by the calling goroutine, unless it is nil.
 	Step func(Progress)
 }
 
@@ -34,23 +34,30 @@ const (
 	PhaseOffTopic = "off-topic"
 )
 
-// Progress is how far a session is.
+// Progress of a session.
 type Progress struct {
-	Set, Phase string
+	// Set is the name of the set.
+	Set string
+	// Phase is one of the phases above.
+	Phase string
 	// Done of Total workspaces are indexed, or questions asked.
 	Done, Total int
 }
 
-// Asked is a question with its answer.
+// Asked is a question with its results.
 type Asked struct {
+	// Question that was asked.
 	Question Question
-	Results  []Result
-	Took     time.Duration
-	Scores   Scores
+	// Results are best first, at most ten; nil if there are none.
+	Results []Result
+	// Took is the time of the search.
+	Took time.Duration
+	// Scores of the results, zero for a question of another set.
+	Scores Scores
 }
 
-// Session holds the workspaces of a set, indexed in a temporary folder. It is used by one goroutine at a time: a latency
-// is that of one search alone.
+// Session contains the workspaces of a set, indexed in a temporary folder. Only one goroutine may use it, so that no
+// search slows another down.
 type Session struct {
 	set      Set
 	opt      Options
@@ -59,7 +66,7 @@ type Session struct {
 	texts    *texts
 }
 
-// Open indexes the workspaces of a set. It fails where a text could not be embedded: the figures would be those of
+// Open indexes the workspaces of a set. It returns an error if a text was not embedded: the figures would be those of
 // another engine.
 func Open(ctx context.Context, set Set, opt Options) (*Session, error) {
 	state, err := os.MkdirTemp("", "kioku-bench-")
@@ -77,7 +84,7 @@ func Open(ctx context.Context, set Set, opt Options) (*Session, error) {
 	return s, nil
 }
 
-// index opens a workspace and brings its index in step.
+// index opens the memory of a workspace and syncs it.
 func (s *Session) index(ctx context.Context, name, agent string) error {
 	engine := s.opt.Engine
 	engine.Agent, engine.Workspace, engine.State = agent, s.set.Workspace(name), filepath.Join(s.state, agent)
@@ -95,7 +102,7 @@ func (s *Session) index(ctx context.Context, name, agent string) error {
 	return err
 }
 
-// Close gives up the indexes and removes their folder.
+// Close closes the indexes and removes their folder.
 func (s *Session) Close() error {
 	var errs []error
 	for _, m := range s.memories {
@@ -104,37 +111,38 @@ func (s *Session) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(s.state))...)
 }
 
+// step reports the progress.
 func (s *Session) step(phase string, done, total int) {
 	if s.opt.Step != nil {
 		s.opt.Step(Progress{Set: s.set.Name, Phase: phase, Done: done, Total: total})
 	}
 }
 
-// Ask asks every question of the set, one after the other, and judges the answers.
+// Ask asks every question of the set, one after the other, and judges the results.
 func (s *Session) Ask(ctx context.Context) ([]Asked, error) {
 	if err := s.warm(ctx); err != nil {
 		return nil, err
 	}
-	return s.each(ctx, PhaseAsk, s.set.Questions, nil)
+	return s.askAll(ctx, PhaseAsk, s.set.Questions, nil)
 }
 
-// warm asks each workspace once, so that no latency holds what only the first question pays.
+// warm asks a question of each workspace, so that no latency includes what only the first search costs.
 func (s *Session) warm(ctx context.Context) error {
 	for _, name := range s.set.Workspaces() {
 		i := slices.IndexFunc(s.set.Questions, func(q Question) bool { return q.WS == name })
-		if _, err := s.ask(ctx, s.set.Questions[i], nil); err != nil {
+		if _, err := s.askOne(ctx, s.set.Questions[i], nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// each asks questions in order; minScore replaces the thresholds where it is not nil.
-func (s *Session) each(ctx context.Context, phase string, questions []Question, minScore *float64) ([]Asked, error) {
+// askAll asks questions in order. minScore replaces the thresholds unless it is nil.
+func (s *Session) askAll(ctx context.Context, phase string, questions []Question, minScore *float64) ([]Asked, error) {
 	all := make([]Asked, 0, len(questions))
 	for i, q := range questions {
 		s.step(phase, i, len(questions))
-		a, err := s.ask(ctx, q, minScore)
+		a, err := s.askOne(ctx, q, minScore)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +151,8 @@ func (s *Session) each(ctx context.Context, phase string, questions []Question, 
 	return all, nil
 }
 
-func (s *Session) ask(ctx context.Context, q Question, minScore *float64) (Asked, error) {
+// askOne asks one question.
+func (s *Session) askOne(ctx context.Context, q Question, minScore *float64) (Asked, error) {
 	start := time.Now()
 	answer, err := s.memories[q.WS].Search(ctx, memory.Query{
 		Text: q.Query, MaxResults: maxResults, MinScore: minScore, Now: q.Asked, Granularity: s.opt.Granularity,
@@ -169,7 +178,7 @@ func (s *Session) ask(ctx context.Context, q Question, minScore *float64) (Asked
 	return judged(a), nil
 }
 
-// judged fills in the scores; a question of another set has none.
+// judged returns a with its scores; a question of another set has none.
 func judged(a Asked) Asked {
 	if len(a.Question.Relevant) > 0 {
 		a.Scores = Judge(a.Question.Relevant, a.Results)
@@ -177,7 +186,7 @@ func judged(a Asked) Asked {
 	return a
 }
 
-// incomplete returns an error where a channel that was asked for did not answer.
+// incomplete returns an error if a channel that was asked for did not answer.
 func incomplete(answer memory.Answer) error {
 	for _, d := range answer.Degraded {
 		switch d.Code {

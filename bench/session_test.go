@@ -32,7 +32,8 @@ func open(t *testing.T, set Set, opt Options) *Session {
 	return s
 }
 
-func TestQuestionsAreAskedOfTheirOwnWorkspace(t *testing.T) {
+func TestSessionAsksEachWorkspaceItsOwnQuestions(t *testing.T) {
+	t.Parallel()
 	for _, granularity := range []string{memory.GranularityChunk, memory.GranularityPassage} {
 		asked, err := open(t, trio(t), Options{Granularity: granularity}).Ask(t.Context())
 		if err != nil {
@@ -56,7 +57,7 @@ func TestQuestionsAreAskedOfTheirOwnWorkspace(t *testing.T) {
 	}
 }
 
-func TestASessionLeavesNothingBehind(t *testing.T) {
+func TestSessionCloseLeavesNothingBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, err := Open(t.Context(), trio(t), Options{})
 	if err != nil {
@@ -78,7 +79,8 @@ func TestASessionLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestABlankQuestionFindsNothingAndIsNoError(t *testing.T) {
+func TestSessionAskOfABlankQuestion(t *testing.T) {
+	t.Parallel()
 	set := trio(t)
 	set.Questions = set.Questions[:2]
 	set.Questions[0].Query = " "
@@ -88,7 +90,8 @@ func TestABlankQuestionFindsNothingAndIsNoError(t *testing.T) {
 	}
 }
 
-func TestAProviderThatDoesNotAnswerIsNotMeasuredAsKeywords(t *testing.T) {
+func TestOpenRefusesAProviderThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	embedder, err := embed.New(embed.Config{Provider: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1", MaxTries: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +105,8 @@ func TestAProviderThatDoesNotAnswerIsNotMeasuredAsKeywords(t *testing.T) {
 	}
 }
 
-func TestMeasureReportsWhatThePlanSays(t *testing.T) {
+func TestMeasureFollowsThePlan(t *testing.T) {
+	t.Parallel()
 	set := trio(t)
 	var phases []string
 	kept := 0
@@ -140,7 +144,8 @@ func TestMeasureReportsWhatThePlanSays(t *testing.T) {
 	}
 }
 
-func TestResultsAreWrittenALineAQuestion(t *testing.T) {
+func TestWriteResults(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	asked := []Asked{
 		{Question: Question{ID: "a<b"}, Results: []Result{{Range: Range{"n.md", 1, 2}, Score: 0.5}}},
@@ -155,7 +160,8 @@ func TestResultsAreWrittenALineAQuestion(t *testing.T) {
 	}
 }
 
-func TestFiguresAreMeansAndNearestRankTimes(t *testing.T) {
+func TestSummarizeAndMacro(t *testing.T) {
+	t.Parallel()
 	var asked []Asked
 	for i := range 20 {
 		asked = append(asked, Asked{Took: time.Duration(20-i) * time.Millisecond, Scores: Scores{R5: float64(i % 2), Empty: 1}})
@@ -164,7 +170,7 @@ func TestFiguresAreMeansAndNearestRankTimes(t *testing.T) {
 	if f.N != 20 || f.R5 != 0.5 || f.Empty != 1 || f.P50 != 10 || f.P95 != 19 {
 		t.Errorf("%+v", f)
 	}
-	m := Macro([]Figures{f, {N: 2, R5: 1, P50: 20}})
+	m := Macro([]Figures{f, {N: 2, Scores: Scores{R5: 1}, P50: 20}})
 	if m.N != 22 || m.R5 != 0.75 || m.P50 != 15 {
 		t.Errorf("%+v", m)
 	}

@@ -10,40 +10,50 @@ import (
 	"time"
 )
 
-// questionsFile is what makes a folder a set.
+// questionsFile is the name of the file that makes a folder a set.
 const questionsFile = "queries.jsonl"
 
-// Adversarial is the category of questions that are made to mislead; they are reported apart.
+// Adversarial is the category of questions that are made to mislead. They are reported separately.
 const Adversarial = "adversarial"
 
 // Range is a run of lines of a file.
 type Range struct {
 	// Path is relative to the workspace, with "/".
-	Path  string `json:"path"`
-	Start int    `json:"start_line"`
-	End   int    `json:"end_line"`
+	Path string `json:"path"`
+	// Start is the first line, from 1.
+	Start int `json:"start_line"`
+	// End is the last line, inclusive.
+	End int `json:"end_line"`
 }
 
 // Question is a question with the places that answer it.
 type Question struct {
-	ID       string  `json:"id"`
-	WS       string  `json:"ws"`
-	Query    string  `json:"query"`
-	Category string  `json:"category"`
-	Lang     string  `json:"lang"`
-	Now      string  `json:"now"`
+	// ID is unique in the set.
+	ID string `json:"id"`
+	// WS is the name of the workspace.
+	WS string `json:"ws"`
+	// Query is the text of the question. It may be blank, and then has no results.
+	Query string `json:"query"`
+	// Category of the question, such as Adversarial; may be empty.
+	Category string `json:"category"`
+	// Lang is the language, only for reports; may be empty.
+	Lang string `json:"lang"`
+	// Now is the time of the question as it is written, empty if it has none.
+	Now string `json:"now"`
+	// Relevant lists the evidence, at least one place.
 	Relevant []Range `json:"relevant"`
 
-	// Asked is the moment of the question: Now, else the newest day in the names of the workspace's files, else zero.
+	// Asked is the time of the question: Now, else the newest day in the names of the workspace's files, else zero.
 	Asked time.Time `json:"-"`
 }
 
-// Set is a folder of questions.
+// Set is a folder of workspaces and questions.
 type Set struct {
-	// Name is that of the folder.
+	// Name of the folder.
 	Name string
-	// Folder holds ws and queries.jsonl.
-	Folder    string
+	// Folder is the absolute path of the folder with ws/ and queries.jsonl.
+	Folder string
+	// Questions in the order of the file, at least one.
 	Questions []Question
 }
 
@@ -53,7 +63,7 @@ func (s Set) Workspace(name string) string { return filepath.Join(s.Folder, "ws"
 // File returns the file of the questions.
 func (s Set) File() string { return filepath.Join(s.Folder, questionsFile) }
 
-// Workspaces returns the names of the workspaces that are asked, in the order of the questions.
+// Workspaces returns the names of the workspaces, in the order of the questions.
 func (s Set) Workspaces() []string {
 	var names []string
 	for _, q := range s.Questions {
@@ -64,16 +74,16 @@ func (s Set) Workspaces() []string {
 	return names
 }
 
-// Load reads sets. A folder without queries.jsonl stands for the sets in it, by name. The error names the file, and the
-// line where a line is at fault; two sets of one name are an error.
+// Load reads sets. A folder without queries.jsonl stands for all sets in it, in the order of their names. The error names
+// the file, and the line if one is at fault. Two sets with the same name are an error.
 func Load(folders ...string) ([]Set, error) {
 	var sets []Set
 	for _, folder := range folders {
-		found, err := findSets(folder)
+		dirs, err := findSets(folder)
 		if err != nil {
 			return nil, err
 		}
-		for _, dir := range found {
+		for _, dir := range dirs {
 			s, err := loadSet(dir)
 			if err != nil {
 				return nil, err
@@ -87,7 +97,7 @@ func Load(folders ...string) ([]Set, error) {
 	return sets, nil
 }
 
-// findSets returns folder where it is a set, else the sets in it.
+// findSets returns folder if it is a set, else the sets in it.
 func findSets(folder string) ([]string, error) {
 	if isSet(folder) {
 		return []string{folder}, nil
@@ -96,23 +106,25 @@ func findSets(folder string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read set %s: %w", folder, err)
 	}
-	var found []string
+	var sets []string
 	for _, e := range entries {
 		if dir := filepath.Join(folder, e.Name()); isSet(dir) {
-			found = append(found, dir)
+			sets = append(sets, dir)
 		}
 	}
-	if len(found) == 0 {
+	if len(sets) == 0 {
 		return nil, fmt.Errorf("%s is no set and holds none: a set is a folder with %s and ws/", folder, questionsFile)
 	}
-	return found, nil
+	return sets, nil
 }
 
+// isSet reports whether a folder is a set.
 func isSet(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, questionsFile))
 	return err == nil && info.Mode().IsRegular()
 }
 
+// loadSet reads one set.
 func loadSet(dir string) (Set, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -145,7 +157,7 @@ func loadSet(dir string) (Set, error) {
 	return s, nil
 }
 
-// checker compares questions with the workspaces they are asked of.
+// checker checks questions against their workspaces.
 type checker struct {
 	set     Set
 	ids     map[string]bool
@@ -153,7 +165,7 @@ type checker struct {
 	lengths *texts
 }
 
-// check fills in q.Asked.
+// check returns an error if a question does not fit the set. It sets q.Asked.
 func (c *checker) check(q *Question) error {
 	if c.ids[q.ID] {
 		return fmt.Errorf("a question %q was there before", q.ID)
@@ -182,7 +194,7 @@ func (c *checker) check(q *Question) error {
 	return err
 }
 
-// ParseNow reads the moment of a question: a day (2026-01-20, its noon in UTC) or a time of RFC 3339.
+// ParseNow parses the time of a question: a day (2026-01-20 means its noon in UTC) or a time in RFC 3339.
 func ParseNow(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Add(12 * time.Hour), nil
@@ -194,7 +206,7 @@ func ParseNow(text string) (time.Time, error) {
 	return t, nil
 }
 
-// newestDay returns the noon of the newest day that begins the name of a file in a folder, zero where there is none.
+// newestDay returns the noon of the newest day at the start of the name of a file in a folder, zero if there is none.
 func newestDay(folder string) (time.Time, error) {
 	var newest time.Time
 	err := filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {

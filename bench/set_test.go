@@ -31,7 +31,8 @@ func newSet(t *testing.T, questions ...string) string {
 	return dir
 }
 
-func TestASetIsReadWithTheMomentOfEachQuestion(t *testing.T) {
+func TestLoadReadsTheTimeOfEachQuestion(t *testing.T) {
+	t.Parallel()
 	dir := newSet(t,
 		"\uFEFF"+`{"id":"1","ws":"a","query":"kettle?","category":"c","lang":"en","relevant":[{"path":"./memory/2026-02-01.md","start_line":3,"end_line":3}]}`,
 		``,
@@ -54,7 +55,8 @@ func TestASetIsReadWithTheMomentOfEachQuestion(t *testing.T) {
 	}
 }
 
-func TestABadSetIsRefusedWithFileAndLine(t *testing.T) {
+func TestLoadRefusesABadSetWithFileAndLine(t *testing.T) {
+	t.Parallel()
 	good := `{"id":"1","ws":"a","query":"q","relevant":[{"path":"memory/2026-02-01.md","start_line":3,"end_line":3}]}`
 	replaced := func(old, new string) string {
 		return strings.Replace(strings.Replace(good, `"id":"1"`, `"id":"2"`, 1), old, new, 1)
@@ -86,15 +88,18 @@ func TestABadSetIsRefusedWithFileAndLine(t *testing.T) {
 		{replaced(`"query"`, `"now":"soon","query"`), `now is "soon"`},
 		{`{"id":"2","ws":"a","query":"q","relevant":[]}`, "--off-topic"},
 	} {
-		dir := newSet(t, good, tc.line)
-		_, err := Load(dir)
-		if err == nil || strings.Contains(err.Error(), "Go ") || !strings.Contains(err.Error(), filepath.Join(dir, questionsFile)+":2: ") || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s\ngot %v, want %s", tc.line, err, tc.want)
-		}
+		t.Run(tc.want, func(t *testing.T) {
+			dir := newSet(t, good, tc.line)
+			_, err := Load(dir)
+			if err == nil || strings.Contains(err.Error(), "Go ") || !strings.Contains(err.Error(), filepath.Join(dir, questionsFile)+":2: ") || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\ngot %v", tc.line, err)
+			}
+		})
 	}
 }
 
-func TestAFolderOfSetsStandsForThemAll(t *testing.T) {
+func TestLoadReadsAFolderOfSets(t *testing.T) {
+	t.Parallel()
 	sets, err := Load("testdata")
 	if err != nil || len(sets) != 1 || sets[0].Name != "trio" {
 		t.Errorf("got %d sets, %v", len(sets), err)
@@ -117,7 +122,8 @@ func TestAFolderOfSetsStandsForThemAll(t *testing.T) {
 	}
 }
 
-func TestLinesAreCountedInCharactersWithTheirEnds(t *testing.T) {
+func TestTextsCountsCharactersWithLineEnds(t *testing.T) {
+	t.Parallel()
 	set := Set{Folder: t.TempDir()}
 	write(t, set.Folder, "ws/a/n.md", "味噌\r\nsoup\rrice")
 	texts := newTexts(set)
@@ -131,7 +137,8 @@ func TestLinesAreCountedInCharactersWithTheirEnds(t *testing.T) {
 	}
 }
 
-func TestAKeyIsTakenForAKnownOneOnlyWhereItIsNear(t *testing.T) {
+func TestResembles(t *testing.T) {
+	t.Parallel()
 	for key, want := range map[string]map[string]bool{
 		"now":      {"nwo": true, "Now": true, "no": true, "note": false, "when": false, "notes": false},
 		"id":       {"ID": true, "qid": false, "k": false},

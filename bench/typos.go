@@ -6,31 +6,40 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
-// TypoReport compares answers to the same questions with and without a typo in their rarest word. Questions without a
-// fitting word, and adversarial ones, are left out.
+// TypoReport compares the results for the same questions with and without a typo in their rarest word. It leaves out
+// questions without a word that may get a typo, and adversarial ones.
 type TypoReport struct {
+	// N is the number of questions.
 	N int `json:"n"`
-	// Clean is the questions as they are, Typo those with a typo in their rarest word, and Unknown those with that word
-	// made one that nothing resembles: what an engine without typo neighbours would answer.
-	Clean   Figures `json:"clean"`
-	Typo    Figures `json:"typo"`
+	// Clean contains the figures of the questions as they are.
+	Clean Figures `json:"clean"`
+	// Typo contains the figures with a typo in the rarest word.
+	Typo Figures `json:"typo"`
+	// Unknown contains the figures with a word in its place that resembles none: those of an engine without spelling
+	// variants.
 	Unknown Figures `json:"unknown"`
-	// BackR5 and BackV5 are the share of what Unknown loses that Typo keeps; 0 where nothing is lost.
+	// BackR5 is the share of the R@5 lost in Unknown that Typo keeps; 0 if nothing is lost.
 	BackR5 float64 `json:"back_R@5"`
+	// BackV5 is the same share of V@5.
 	BackV5 float64 `json:"back_V@5"`
 }
 
-// Typos asks the questions of what was asked again, with one typo each.
+// Typos asks the same questions again, with one typo each.
 func (s *Session) Typos(ctx context.Context, asked []Asked) (TypoReport, error) {
-	words := newVocabularies(s.set)
+	vocabularies := map[string]vocabulary{}
 	var clean []Asked
 	var typos, unknown []Question
 	for _, a := range Fair(asked) {
-		v, err := words.of(a.Question.WS)
-		if err != nil {
-			return TypoReport{}, err
+		v, known := vocabularies[a.Question.WS]
+		if !known {
+			var err error
+			if v, err = readVocabulary(s.set.Workspace(a.Question.WS)); err != nil {
+				return TypoReport{}, err
+			}
+			vocabularies[a.Question.WS] = v
 		}
 		word, ok := v.rarest(a.Question.Query)
 		if !ok {
@@ -44,46 +53,47 @@ func (s *Session) Typos(ctx context.Context, asked []Asked) (TypoReport, error) 
 		typos = append(typos, a.Question.with(word, mistyped))
 		unknown = append(unknown, a.Question.with(word, likeCase(nothingLike, word.text)))
 	}
-	withTypo, err := s.each(ctx, PhaseTypos, typos, nil)
+	withTypo, err := s.askAll(ctx, PhaseTypos, typos, nil)
 	if err != nil {
 		return TypoReport{}, err
 	}
-	without, err := s.each(ctx, PhaseTypos, unknown, nil)
+	without, err := s.askAll(ctx, PhaseTypos, unknown, nil)
 	if err != nil {
 		return TypoReport{}, err
 	}
-	r := TypoReport{N: len(clean), Clean: Summarize(clean), Typo: Summarize(withTypo), Unknown: Summarize(without)}
-	r.BackR5 = back(r.Clean.R5, r.Typo.R5, r.Unknown.R5)
-	r.BackV5 = back(r.Clean.V5, r.Typo.V5, r.Unknown.V5)
-	return r, nil
+	return newTypoReport(Summarize(clean), Summarize(withTypo), Summarize(without)), nil
 }
 
-// macroTypos returns the means over sets; what comes back is the share of the mean loss.
+// newTypoReport returns the report of three figures over the same questions.
+func newTypoReport(clean, typo, unknown Figures) TypoReport {
+	return TypoReport{
+		N: clean.N, Clean: clean, Typo: typo, Unknown: unknown,
+		BackR5: regained(clean.R5, typo.R5, unknown.R5), BackV5: regained(clean.V5, typo.V5, unknown.V5),
+	}
+}
+
+// macroTypos returns the means over sets. The shares that come back are those of the mean losses.
 func macroTypos(sets []TypoReport) *TypoReport {
-	var m TypoReport
 	var clean, typo, unknown []Figures
 	for _, r := range sets {
-		m.N += r.N
 		clean, typo, unknown = append(clean, r.Clean), append(typo, r.Typo), append(unknown, r.Unknown)
 	}
-	m.Clean, m.Typo, m.Unknown = Macro(clean), Macro(typo), Macro(unknown)
-	m.BackR5 = back(m.Clean.R5, m.Typo.R5, m.Unknown.R5)
-	m.BackV5 = back(m.Clean.V5, m.Typo.V5, m.Unknown.V5)
+	m := newTypoReport(Macro(clean), Macro(typo), Macro(unknown))
 	return &m
 }
 
-// back returns which share of a loss comes back.
-func back(clean, typo, lost float64) float64 {
+// regained returns the share of a loss that is regained, 0 if nothing is lost.
+func regained(clean, typo, lost float64) float64 {
 	if clean <= lost {
 		return 0
 	}
 	return (typo - lost) / (clean - lost)
 }
 
-// nothingLike stands for a word that no note holds, nor any word near it.
+// nothingLike is a word that no note contains, nor a word that resembles it.
 const nothingLike = "qzxjvwkqzx"
 
-// latinWord is a word that may get a typo: at least four Latin letters that are no part of an identifier.
+// latinWord matches at least four Latin letters.
 var latinWord = regexp.MustCompile(`[A-Za-z]{4,}`)
 
 // span is a word of a text, by byte offsets.
@@ -92,12 +102,15 @@ type span struct {
 	start, end int
 }
 
-// latinWords returns the words of a text that may get a typo.
+// latinWords returns the words of a text that may get a typo: at least four Latin letters that are no part of an
+// identifier.
 func latinWords(text string) []span {
 	var words []span
 	for _, at := range latinWord.FindAllStringIndex(text, -1) {
 		before, after := text[:at[0]], text[at[1]:]
-		if joins(lastRune(before)) || joins(firstRune(after)) && !endsSentence(after) {
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		if joins(last) || joins(next) && !endsSentence(after) {
 			continue
 		}
 		words = append(words, span{text[at[0]:at[1]], at[0], at[1]})
@@ -105,39 +118,24 @@ func latinWords(text string) []span {
 	return words
 }
 
-// joins reports whether a character makes an identifier of the word beside it.
+// joins reports whether a character beside a word makes it a part of an identifier.
 func joins(r rune) bool {
 	return unicode.IsDigit(r) || strings.ContainsRune("._-/@#:", r) || unicode.Is(unicode.Latin, r)
 }
 
-// endsSentence reports whether a text, which is not empty, begins with punctuation and a space, or ends behind it.
+// endsSentence reports whether a text, which is not empty, is a full stop or colon, or begins with one and a space.
 func endsSentence(text string) bool {
 	return strings.ContainsRune(".:", rune(text[0])) && (len(text) == 1 || text[1] == ' ')
 }
 
-func firstRune(s string) rune {
-	for _, r := range s {
-		return r
-	}
-	return 0
-}
-
-func lastRune(s string) rune {
-	var last rune
-	for _, r := range s {
-		last = r
-	}
-	return last
-}
-
-// with returns the question with another word at the place of one.
+// with returns the question with one word replaced.
 func (q Question) with(w span, word string) Question {
 	q.Query = q.Query[:w.start] + word + q.Query[w.end:]
 	return q
 }
 
 // mistype returns a word with one letter swapped with its neighbour, dropped, replaced or inserted, such that no line
-// holds the outcome. Which it is depends on the question's id and the word alone.
+// contains it. It depends only on the vocabulary, the id of the question and the word. ok is false if there is none.
 func (v vocabulary) mistype(id string, w span) (mistyped string, ok bool) {
 	h := fnv.New64a()
 	h.Write([]byte(id + "\x00" + w.text))
@@ -151,7 +149,7 @@ func (v vocabulary) mistype(id string, w span) (mistyped string, ok bool) {
 	return "", false
 }
 
-// typo makes the typo that a number stands for in a word of Latin letters.
+// typo returns a word of Latin letters with the typo that a number selects.
 func typo(word string, seed uint64) string {
 	kind, seed := seed%4, seed/4
 	letter := string(rune('a' + seed%26))
@@ -168,9 +166,9 @@ func typo(word string, seed uint64) string {
 	return word[:at] + letter + word[at:]
 }
 
-// likeCase gives a word a capital where another has one.
+// likeCase returns a word with a capital if another word has one.
 func likeCase(word, like string) string {
-	if unicode.IsUpper(firstRune(like)) {
+	if first, _ := utf8.DecodeRuneInString(like); unicode.IsUpper(first) {
 		return strings.ToUpper(word[:1]) + word[1:]
 	}
 	return word

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestOnlyPlainLatinWordsOfFourLettersMayGetATypo(t *testing.T) {
+func TestLatinWordsLeavesOutIdentifiers(t *testing.T) {
+	t.Parallel()
 	var got []string
 	for _, w := range latinWords("Did the café order vault-2, memory.query, v42test, Überraschung or 苗床mulch? Ask Petra: soil.") {
 		got = append(got, w.text)
@@ -18,9 +19,10 @@ func TestOnlyPlainLatinWordsOfFourLettersMayGetATypo(t *testing.T) {
 	}
 }
 
-func TestTheRarestWordIsTheOneThatTheFewestLinesHold(t *testing.T) {
+func TestVocabularyRarest(t *testing.T) {
+	t.Parallel()
 	v := vocabulary{}
-	v.add("The boiler and the valve\nThe boiler and the stairs\nThe valve\nThe valve and the boiler\nthe stair\n")
+	v.addLines("The boiler and the valve\nThe boiler and the stairs\nThe valve\nThe valve and the boiler\nthe stair\n")
 	for question, want := range map[string]string{
 		"Does the boiler have stairs, valve?": "stairs",
 		"Which valve, which boiler?":          "valve",
@@ -35,7 +37,8 @@ func TestTheRarestWordIsTheOneThatTheFewestLinesHold(t *testing.T) {
 	}
 }
 
-func TestEachKindOfTypoChangesOneLetter(t *testing.T) {
+func TestTypoChangesOneLetter(t *testing.T) {
+	t.Parallel()
 	word := "valve"
 	got := map[string]string{}
 	for kind, name := range []string{"swap", "drop", "replace", "insert"} {
@@ -47,12 +50,13 @@ func TestEachKindOfTypoChangesOneLetter(t *testing.T) {
 	}
 }
 
-func TestATypoIsUnknownOneEditAwayAndAlwaysTheSame(t *testing.T) {
+func TestVocabularyMistypeIsUnknownAndAlwaysTheSame(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[A-Z]?[a-z]{4,11}`).Draw(t, "word")
 		id := rapid.String().Draw(t, "id")
 		v := vocabulary{}
-		v.add(word)
+		v.addLines(word)
 		got, ok := v.mistype(id, span{text: word})
 		if !ok {
 			t.Fatalf("no typo in %s", word)
@@ -78,23 +82,26 @@ func TestATypoIsUnknownOneEditAwayAndAlwaysTheSame(t *testing.T) {
 
 func abs(n int) int { return max(n, -n) }
 
-func TestAnUnknownWordKeepsItsCapital(t *testing.T) {
+func TestLikeCase(t *testing.T) {
+	t.Parallel()
 	if a, b := likeCase("qzx", "Petra"), likeCase("qzx", "oven"); a != "Qzx" || b != "qzx" {
 		t.Errorf("%s, %s", a, b)
 	}
 }
 
-func TestWhatComesBackIsAShareOfTheLoss(t *testing.T) {
+func TestRegainedIsAShareOfTheLoss(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ clean, typo, lost, want float64 }{
 		{0.75, 0.5, 0.25, 0.5}, {0.75, 0.75, 0.25, 1}, {0.75, 0, 0.25, -0.5}, {0.5, 0.5, 0.5, 0}, {0.5, 0.75, 0.75, 0},
 	} {
-		if got := back(tc.clean, tc.typo, tc.lost); got != tc.want {
+		if got := regained(tc.clean, tc.typo, tc.lost); got != tc.want {
 			t.Errorf("%+v: got %v", tc, got)
 		}
 	}
 }
 
-func TestATypoReportComparesTheSameQuestions(t *testing.T) {
+func TestTyposComparesTheSameQuestions(t *testing.T) {
+	t.Parallel()
 	s := open(t, trio(t), Options{})
 	asked, err := s.Ask(t.Context())
 	if err != nil {
@@ -108,7 +115,7 @@ func TestATypoReportComparesTheSameQuestions(t *testing.T) {
 	if r.N != 4 || r.Clean.N != 4 || r.Typo.N != 4 || r.Unknown.N != 4 {
 		t.Errorf("%+v", r)
 	}
-	if r.Unknown.R5 > r.Clean.R5 || r.BackR5 != back(r.Clean.R5, r.Typo.R5, r.Unknown.R5) || r.BackV5 != back(r.Clean.V5, r.Typo.V5, r.Unknown.V5) {
+	if r.Unknown.R5 > r.Clean.R5 || r.BackR5 != regained(r.Clean.R5, r.Typo.R5, r.Unknown.R5) || r.BackV5 != regained(r.Clean.V5, r.Typo.V5, r.Unknown.V5) {
 		t.Errorf("%+v", r)
 	}
 	for _, a := range asked {

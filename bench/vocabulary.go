@@ -11,44 +11,30 @@ import (
 	"kioku/search/analysis"
 )
 
-// vocabularies are those of the workspaces of a set.
-type vocabularies struct {
-	set   Set
-	known map[string]vocabulary
-}
-
-func newVocabularies(s Set) *vocabularies {
-	return &vocabularies{set: s, known: map[string]vocabulary{}}
-}
-
-// vocabulary counts the lines that hold each term.
+// vocabulary contains the number of lines with each term.
 type vocabulary map[string]int
 
-func (v *vocabularies) of(ws string) (vocabulary, error) {
-	if words, ok := v.known[ws]; ok {
-		return words, nil
-	}
-	words := vocabulary{}
-	folder := v.set.Workspace(ws)
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+// readVocabulary reads the Markdown files of a workspace.
+func readVocabulary(workspace string) (vocabulary, error) {
+	v := vocabulary{}
+	err := filepath.WalkDir(workspace, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".md" {
 			return err
 		}
 		text, err := os.ReadFile(path)
 		if err == nil {
-			words.add(string(text))
+			v.addLines(string(text))
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the words of workspace %s: %w", ws, err)
+		return nil, fmt.Errorf("read the words of workspace %s: %w", workspace, err)
 	}
-	v.known[ws] = words
-	return words, nil
+	return v, nil
 }
 
-// add counts the lines of a text.
-func (v vocabulary) add(text string) {
+// addLines counts the lines of a text.
+func (v vocabulary) addLines(text string) {
 	for line := range strings.Lines(text) {
 		terms := analysis.Terms(line)
 		slices.Sort(terms)
@@ -58,7 +44,7 @@ func (v vocabulary) add(text string) {
 	}
 }
 
-// rarest returns the word of a text that the fewest lines hold, but at least one; ok is false where there is none.
+// rarest returns the word of a text that is in the fewest lines, but at least in one; ok is false if there is none.
 func (v vocabulary) rarest(text string) (rarest span, ok bool) {
 	fewest := 0
 	for _, w := range latinWords(text) {
@@ -69,7 +55,7 @@ func (v vocabulary) rarest(text string) (rarest span, ok bool) {
 	return rarest, fewest > 0
 }
 
-// count returns in how many lines a word stands.
+// count returns the number of lines with a word.
 func (v vocabulary) count(word string) int {
 	n := 0
 	for _, term := range analysis.Terms(word) {

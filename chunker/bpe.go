@@ -2,11 +2,11 @@ package chunker
 
 import "math"
 
-// noRank is the rank of what is no token: it loses against every token.
+// noRank is the rank of a text that is not a token. It is larger than that of every token.
 const noRank = math.MaxInt32
 
-// merger counts the tokens of pieces by byte pair encoding: of all neighbours that are a token when joined, those
-// with the lowest rank are joined first, the leftmost of equals, until none is left. A heap finds them, so that a
+// merger counts the tokens of pieces by byte pair encoding. Of all neighbours that are a token when joined, it joins those
+// with the lowest rank first, the leftmost of equals, until no such neighbours are left. A heap finds them, so that a
 // piece of n bytes costs n log n; the usual scan for the minimum is quadratic and takes minutes for a megabyte.
 type merger struct {
 	*vocabulary
@@ -14,22 +14,22 @@ type merger struct {
 	heap  []candidate
 }
 
-// part is a token so far. Its index is where it starts in the piece.
+// part is a run of bytes that have been joined so far. Its index is its start in the piece.
 type part struct {
-	// end is where the part ends and the next one starts; 0 once it is joined to the one before.
+	// end is the end of the part and the start of the next; 0 after the part was joined to the one before.
 	end int32
-	// prev is where the part before starts, -1 for the first.
+	// prev is the start of the part before, -1 for the first.
 	prev int32
 }
 
-// candidate is a pair of neighbours that may be joined.
+// candidate is a pair of neighbours that are a token when joined.
 type candidate struct {
 	rank int32
-	// start of the first part and end of the second; the candidate is stale if they are no neighbours any more.
+	// start of the first part and end of the second. The candidate is stale if these are not neighbours any more.
 	start, end int32
 }
 
-// before orders candidates as tiktoken takes them.
+// before reports whether tiktoken joins c before d.
 func (c candidate) before(d candidate) bool {
 	return c.rank < d.rank || c.rank == d.rank && c.start < d.start
 }
@@ -49,7 +49,7 @@ func (m *merger) count(piece string) int {
 	return tokens
 }
 
-// reset makes every byte of piece a part and offers all pairs of them.
+// reset makes every byte of piece a part and every pair of them that is a token a candidate.
 func (m *merger) reset(piece string) {
 	m.parts, m.heap = m.parts[:0], m.heap[:0]
 	for i := range len(piece) {
@@ -60,7 +60,7 @@ func (m *merger) reset(piece string) {
 	}
 }
 
-// join makes one part of the candidate's two. It returns false if the candidate is stale.
+// join joins the two parts of a candidate. It returns false if the candidate is stale.
 func (m *merger) join(c candidate) bool {
 	middle := m.parts[c.start].end
 	if middle == 0 || middle >= c.end || m.parts[middle].end != c.end {
@@ -74,7 +74,7 @@ func (m *merger) join(c candidate) bool {
 	return true
 }
 
-// offer makes the neighbours that start at first and second a candidate, if they are a token when joined.
+// offer pushes the neighbours that start at first and second if they are a token when joined.
 func (m *merger) offer(piece string, first, second int32) {
 	if first < 0 || int(second) >= len(piece) {
 		return
@@ -85,6 +85,7 @@ func (m *merger) offer(piece string, first, second int32) {
 	}
 }
 
+// push adds a candidate to the heap.
 func (m *merger) push(c candidate) {
 	m.heap = append(m.heap, c)
 	i := len(m.heap) - 1
@@ -99,6 +100,7 @@ func (m *merger) push(c candidate) {
 	m.heap[i] = c
 }
 
+// pop removes the first candidate from the heap, which must not be empty.
 func (m *merger) pop() candidate {
 	top, last := m.heap[0], m.heap[len(m.heap)-1]
 	m.heap = m.heap[:len(m.heap)-1]

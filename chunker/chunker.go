@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// version changes whenever the same file and options may yield other chunks than before.
+// version must change when the same file and options may yield other chunks than before.
 const version = 3
 
-// Limits of Options.Tokens. A chunk below the minimum could not hold a word in some scripts; one above the maximum
-// is longer than embedding models read.
+// Limits of Options.Tokens. A smaller chunk could not contain a word in some scripts; a larger one is longer than embedding
+// models read.
 const (
 	minTokens = 16
 	maxTokens = 8192
@@ -22,14 +22,14 @@ const (
 // Chunker cuts files into chunks. It is safe for concurrent use.
 type Chunker struct {
 	opts Options
-	// vocabulary of opts.Encoding, loaded on the first call in this process.
+	// vocabulary returns that of opts.Encoding; the first call in the process loads it.
 	vocabulary func() *vocabulary
-	// counters that are free, with what they remember.
+	// counters contains unused counters with their caches.
 	counters sync.Pool
 }
 
-// New returns a Chunker. It returns an error if an option is out of its range or the encoding is unknown. It is
-// cheap: the vocabulary is loaded, from the binary, when something is counted for the first time.
+// New returns a Chunker, or an error if an option is out of its range or the encoding is unknown. It is cheap: the
+// vocabulary is loaded, from the binary, when the first text is counted.
 func New(opts Options) (*Chunker, error) {
 	if opts.Tokens == 0 {
 		opts.Tokens = 400
@@ -54,22 +54,22 @@ func New(opts Options) (*Chunker, error) {
 	return &Chunker{opts: opts, vocabulary: vocabulary}, nil
 }
 
-// Fingerprint names the way of cutting, "v3 cl100k_base 400/80". Chunks made under another one don't fit together
-// with those of this Chunker.
+// Fingerprint identifies what decides where files are cut, "v3 cl100k_base 400/80". An index must not contain chunks with
+// different fingerprints.
 func (c *Chunker) Fingerprint() string {
 	return fmt.Sprintf("v%d %s %d/%d", version, c.opts.Encoding, c.opts.Tokens, c.opts.Overlap)
 }
 
-// Count returns the number of tokens of text, which is exactly tiktoken's. It takes time in proportion to the
-// length of text, but for a run of n letters or signs, which takes n log n.
+// Count returns the number of tokens of text, exactly as tiktoken does. It takes linear time, and n log n for a run of n
+// letters or signs.
 func (c *Chunker) Count(text string) int {
 	v := c.vocabulary()
 	once := counter{vocabulary: v, merger: merger{vocabulary: v}}
 	return once.count(text)
 }
 
-// Split cuts a file. Every line that is not blank is in at least one chunk, no chunk has more tokens than the budget,
-// and chunks start at ever later places of the file. Whatever the bytes are, there is a Document: bad UTF-8, front
+// Split cuts a file into chunks. Every line that is not blank is in at least one chunk, no chunk has more tokens than
+// Options.Tokens, and each chunk starts after the start of the one before. Every file has a Document: bad UTF-8, front
 // matter or JSON is plain text.
 func (c *Chunker) Split(kind Kind, src []byte) Document {
 	counter, _ := c.counters.Get().(*counter)
@@ -86,13 +86,13 @@ func (c *Chunker) Split(kind Kind, src []byte) Document {
 	meta, body := frontMatter(text)
 	doc.Meta = meta
 	o := newOutline(c.opts, counter, kind, text)
-	o.plain(text[:body])
-	o.markdown()
-	doc.Chunks = newWalk(o).chunks()
+	o.pushPlain(text[:body])
+	o.pushMarkdown()
+	doc.Chunks = newPacker(o).chunks()
 	return doc
 }
 
-// KindOf returns the kind of the file at path, which is relative to the workspace, with "/". Case matters.
+// KindOf returns the kind of the file at a path relative to the workspace, with "/". Case matters.
 func KindOf(file string) Kind {
 	if file == "MEMORY.md" || file == "USER.md" {
 		return Entries

@@ -13,7 +13,7 @@ import (
 	"kioku/chunker"
 )
 
-// references are tiktoken-go itself, which Count must agree with.
+// references return tiktoken-go itself, which Count must agree with.
 var references = map[string]func() *tiktoken.Tiktoken{
 	"cl100k_base": sync.OnceValue(func() *tiktoken.Tiktoken { return reference("cl100k_base") }),
 	"o200k_base":  sync.OnceValue(func() *tiktoken.Tiktoken { return reference("o200k_base") }),
@@ -28,7 +28,7 @@ func reference(encoding string) *tiktoken.Tiktoken {
 	return t
 }
 
-// samples are texts whose pieces are hard to cut.
+// samples are texts that are hard to cut into pieces.
 var samples = []string{
 	"", " ", "\n", "\r\n", "a", "\x00", "\uFFFD", "\xff\xfe", "a\xffb",
 	"The quick brown fox didn't jump; it's WE'LL, I'Ve, 'Twas, o'clock, '', 's.",
@@ -46,6 +46,7 @@ var samples = []string{
 }
 
 func TestCountEqualsTiktoken(t *testing.T) {
+	t.Parallel()
 	for encoding, reference := range references {
 		c := newChunker(t, chunker.Options{Encoding: encoding})
 		for _, text := range samples {
@@ -56,7 +57,7 @@ func TestCountEqualsTiktoken(t *testing.T) {
 	}
 }
 
-// pieces are what random texts are made of: whole words, so that tokens are found, and single odd runes.
+// pieces are the parts of random texts: whole words, which are tokens, and single odd runes.
 var pieces = append(strings.Split(" |  |\n|\r\n|\t|'s|'|.|/|;\n|--|**|a|Ab|the| memory|123|é|\u0301|漢|かな|。|、|👍|\u00a0|\u2028|ʰ|İ|ſ", "|"), "|")
 
 func text(t *rapid.T) string {
@@ -68,6 +69,7 @@ func text(t *rapid.T) string {
 }
 
 func TestCountEqualsTiktokenOnAnyText(t *testing.T) {
+	t.Parallel()
 	for encoding, reference := range references {
 		c := newChunker(t, chunker.Options{Encoding: encoding})
 		rapid.Check(t, func(t *rapid.T) {
@@ -80,6 +82,7 @@ func TestCountEqualsTiktokenOnAnyText(t *testing.T) {
 }
 
 func TestCountEqualsTiktokenOnLongRuns(t *testing.T) {
+	t.Parallel()
 	runs := map[string]string{
 		"one letter": strings.Repeat("a", 2000),
 		"Japanese":   strings.Repeat("記憶検索索引分割設計昨日会議資料", 60),
@@ -92,14 +95,17 @@ func TestCountEqualsTiktokenOnLongRuns(t *testing.T) {
 	for encoding, reference := range references {
 		c := newChunker(t, chunker.Options{Encoding: encoding})
 		for name, text := range runs {
-			if got, want := c.Count(text), len(reference().EncodeOrdinary(text)); got != want {
-				t.Errorf("%s, %s: Count = %d, tiktoken counts %d", encoding, name, got, want)
-			}
+			t.Run(encoding+"/"+name, func(t *testing.T) {
+				if got, want := c.Count(text), len(reference().EncodeOrdinary(text)); got != want {
+					t.Errorf("Count = %d, tiktoken counts %d", got, want)
+				}
+			})
 		}
 	}
 }
 
-func TestManyGoroutinesMayCountAtOnce(t *testing.T) {
+func TestCountIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
 	c := newChunker(t, chunker.Options{})
 	var wg sync.WaitGroup
 	for range 8 {

@@ -10,15 +10,15 @@ import (
 type counter struct {
 	*vocabulary
 	merger merger
-	// pieces of the counted texts, nil in a counter that is used but once.
-	pieces *memory
+	// cache of pieces, nil in a counter that is used only once.
+	cache *pieceCache
 }
 
 func newCounter(v *vocabulary) *counter {
-	return &counter{vocabulary: v, merger: merger{vocabulary: v}, pieces: newMemory()}
+	return &counter{vocabulary: v, merger: merger{vocabulary: v}, cache: newPieceCache()}
 }
 
-// count returns the number of tokens of text, as tiktoken counts them when it knows no special tokens.
+// count returns the number of tokens of text that tiktoken counts without special tokens.
 func (c *counter) count(text string) int {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text))
@@ -32,28 +32,29 @@ func (c *counter) count(text string) int {
 	return total
 }
 
+// countPiece returns the number of tokens of a piece.
 func (c *counter) countPiece(piece string) int {
-	if c.pieces == nil || len(piece) > maxPiece {
-		return c.tokens(piece)
+	if c.cache == nil || len(piece) > maxCachedPiece {
+		return c.mergePiece(piece)
 	}
-	at := c.pieces.place(piece)
-	if at.piece != piece {
-		at.set(piece, c.tokens(piece))
+	slot := c.cache.slot(piece)
+	if slot.piece != piece {
+		slot.store(piece, c.mergePiece(piece))
 	}
-	return at.tokens
+	return slot.tokens
 }
 
-// tokens counts those of a piece.
-func (c *counter) tokens(piece string) int {
+// mergePiece returns the number of tokens of a piece without the cache.
+func (c *counter) mergePiece(piece string) int {
 	if c.rank(piece) != noRank {
 		return 1
 	}
 	return c.merger.count(piece)
 }
 
-// fit returns the most tokens that text has as it is, as a chunk without its final newline, or as a chunk that starts
-// within a line and so without the space before it; and whether they are within the budget. Only where they are is the
-// number sure to be right.
+// fit returns the largest number of tokens that text has in three forms, and whether it is within the budget: as it is,
+// without its final newline (the end of a chunk), and without the space before it (a chunk that starts within a line). If
+// it is not within the budget, the number is only a bound.
 func (c *counter) fit(text string, budget int) (int, bool) {
 	if len(text)/c.longest > budget {
 		return budget + 1, false

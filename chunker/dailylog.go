@@ -14,16 +14,16 @@ type logEntry struct {
 	Content  string `json:"content"`
 }
 
-// splitLog makes a chunk of every line, or several of one that is over the budget.
+// splitLog returns a chunk for each line, or several if the line is over the budget.
 func splitLog(opts Options, counter *counter, text string) []Chunk {
 	var chunks []Chunk
 	for line := 1; text != ""; line++ {
 		raw := firstLine(text)
 		text = text[len(raw):]
-		entry, date := readEntry(raw)
+		entry, date := parseEntry(raw)
 		o := newOutline(opts, counter, DailyLog, entry)
-		o.plain(entry)
-		for _, chunk := range newWalk(o).chunks() {
+		o.pushPlain(entry)
+		for _, chunk := range newPacker(o).chunks() {
 			chunk.StartLine, chunk.EndLine, chunk.Date = line, line, date
 			chunks = append(chunks, chunk)
 		}
@@ -31,9 +31,9 @@ func splitLog(opts Options, counter *counter, text string) []Chunk {
 	return chunks
 }
 
-// readEntry returns the text of a line and the date it tells. A line that is no entry, says nothing, or holds more
-// than an entry has room for is its own text.
-func readEntry(line string) (text, date string) {
+// parseEntry returns the text of an entry and its date. A line that is not an entry, has no content or has other keys is
+// its own text.
+func parseEntry(line string) (text, date string) {
 	var e logEntry
 	d := json.NewDecoder(bytes.NewReader([]byte(line)))
 	d.DisallowUnknownFields()
@@ -54,7 +54,7 @@ func readEntry(line string) (text, date string) {
 	return e.Category + ": " + content, date
 }
 
-// calendarDay returns the date that text starts with, as YYYY-MM-DD; empty if it is no calendar day.
+// calendarDay returns the date that text starts with, as YYYY-MM-DD, or "" if it is not a calendar day.
 func calendarDay(text string) string {
 	text = text[:min(len(text), len(time.DateOnly))]
 	if _, err := time.Parse(time.DateOnly, text); err != nil {

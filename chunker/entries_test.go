@@ -7,7 +7,8 @@ import (
 	"kioku/chunker"
 )
 
-func TestEntriesAreNotCutWhileTheyFit(t *testing.T) {
+func TestSplitKeepsEntriesWhole(t *testing.T) {
+	t.Parallel()
 	// A bullet of less than thirty tokens over five lines: two fit into a chunk, and half of a third would.
 	bullet := "- The old garden has many trees,\nwhich the neighbours water,\n\n\n  and a fence that is green.\n"
 	cases := []struct{ name, text, want string }{
@@ -28,7 +29,8 @@ func TestEntriesAreNotCutWhileTheyFit(t *testing.T) {
 	}
 }
 
-func TestSectionsOfEntriesAreChunksUnlessTheyAreTiny(t *testing.T) {
+func TestSplitStartsAChunkWithEachSectionOfEntries(t *testing.T) {
+	t.Parallel()
 	text := "# Memory\n\n## People\n- Acme is led by Yuki Tanaka\n- Ben writes the reports\n\n" +
 		"## Tea\n- Green\n\n## Places\n- The office is in Kyoto\n- 会議室は三階\n\n### Rooms\n- The blue one is quiet\n"
 	doc := newChunker(t, chunker.Options{Tokens: 100, Overlap: 20}).Split(chunker.Entries, []byte(text))
@@ -41,7 +43,8 @@ func TestSectionsOfEntriesAreChunksUnlessTheyAreTiny(t *testing.T) {
 	}
 }
 
-func TestEachLineOfADailyLogIsAChunk(t *testing.T) {
+func TestSplitOfDailyLog(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, line, text, date string }{
 		{"entry", `{"ts":"2026-01-20T09:15:00+09:00","category":"preference","content":"お茶が\"好き\""}`,
 			`preference: お茶が"好き"`, "2026-01-20"},
@@ -70,7 +73,8 @@ func TestEachLineOfADailyLogIsAChunk(t *testing.T) {
 	}
 }
 
-func TestALongEntryOfADailyLogIsSplit(t *testing.T) {
+func TestSplitCutsALongEntryOfADailyLog(t *testing.T) {
+	t.Parallel()
 	line := `{"ts":"2026-01-20","category":"fact","content":"` + strings.Repeat("The old garden has many trees. ", 30) + `"}`
 	doc := newChunker(t, small).Split(chunker.DailyLog, []byte("\n"+line))
 	if len(doc.Chunks) < 4 {

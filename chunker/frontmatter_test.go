@@ -8,7 +8,8 @@ import (
 	"kioku/chunker"
 )
 
-func TestFrontMatterIsMeta(t *testing.T) {
+func TestSplitReturnsFrontMatterAsMeta(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name, block string
 		want        chunker.Meta
@@ -41,7 +42,8 @@ func TestFrontMatterIsMeta(t *testing.T) {
 	}
 }
 
-func TestFrontMatterStartsInLineOneAndIsClosed(t *testing.T) {
+func TestSplitTakesFrontMatterOnlyAtTheStart(t *testing.T) {
+	t.Parallel()
 	const block = "date: 2026-01-20\n"
 	cases := map[string]string{
 		"---\n" + block + "---\n":            "2026-01-20",

@@ -5,28 +5,29 @@ import (
 	"strings"
 )
 
-// Line is a line of Markdown, and what it is to the lines around it.
+// Line is a line of Markdown with its role among the lines around it.
 type Line struct {
 	// Text of the line, with its newline.
 	Text string
-	// Level of the heading that begins on the line, 1 to 6; 0 where none does.
+	// Level of the heading that begins on the line, 1 to 6; 0 for other lines.
 	Level int
-	// Underline says that the line underlines the heading on the line before it.
+	// Underline reports whether the line underlines the heading on the line before it.
 	Underline bool
-	// Block numbers from 1 the code fences, tables and underlined headings of a text; 0 for a line of none.
+	// Block is the number, from 1, of the code fence, table or underlined heading that the line belongs to; 0 for other
+	// lines.
 	Block int
-	// Fence is the mark of the code fence that was open before the line, "```"; empty where none was. The last line of a
-	// fence has it, the first has not.
+	// Fence is the mark of the code fence that is open before the line, "```"; empty if none is. The last line of a fence
+	// has it, the first does not.
 	Fence string
 }
 
-// Title returns the words of the heading that begins on the line.
+// Title returns the words of the heading that begins on the line, the whole line if none does.
 func (l Line) Title() string { return headingTitle(l.Text) }
 
-// Lines reads a text line by line. It begins within the fence with the mark fence, empty for none. Lines in a fence are
-// neither headings nor tables. A fence that is open at the end is cut off there; but where the end of the text is known
-// to lie in no fence (whole), its mark was none, lest a stray one hide all headings below it, and no line after it opens
-// another.
+// Lines returns the lines of a text. fence is the mark of the code fence that is open at its start, empty for none. Lines
+// in a fence are neither headings nor tables. If whole is set, the text ends outside of any fence: then the mark of a
+// fence that is never closed is plain text, so that it does not hide all headings below it, and no line after it opens a
+// fence.
 func Lines(text, fence string, whole bool) []Line {
 	r := lineReader{lines: make([]Line, 0, strings.Count(text, "\n")+1), fence: fence, opened: -1}
 	if fence != "" {
@@ -34,7 +35,7 @@ func Lines(text, fence string, whole bool) []Line {
 	}
 	all := slices.Collect(strings.Lines(text))
 	for _, line := range all {
-		r.read(line)
+		r.appendLine(line)
 	}
 	if r.fence == "" || r.opened < 0 || !whole {
 		return r.lines
@@ -43,27 +44,27 @@ func Lines(text, fence string, whole bool) []Line {
 	r.lines[r.opened].Block = 0
 	r.fence, r.fenceless = "", true
 	for _, line := range all[len(r.lines):] {
-		r.read(line)
+		r.appendLine(line)
 	}
 	return r.lines
 }
 
-// lineReader is what Lines knows of the lines before the next one.
+// lineReader is the state of Lines between two lines.
 type lineReader struct {
 	lines []Line
-	// blocks so far.
+	// blocks is the number of the last block.
 	blocks int
-	// fence is the mark of the open fence, empty for none, and opened the place of the line that opened it.
+	// fence is the mark of the open fence, empty for none, and opened the index of the line that opened it, -1 for none.
 	fence  string
 	opened int
-	// fenceless says that no line opens a fence any more.
+	// fenceless is set if no line opens a fence any more.
 	fenceless bool
-	// table says that the line before belongs to one.
+	// table is set if the line before belongs to a table.
 	table bool
 }
 
-// read appends a line.
-func (r *lineReader) read(text string) {
+// appendLine appends the next line.
+func (r *lineReader) appendLine(text string) {
 	line := Line{Text: text, Fence: r.fence}
 	if r.fence != "" {
 		line.Block = r.blocks
@@ -95,12 +96,13 @@ func (r *lineReader) read(text string) {
 	r.lines = append(r.lines, line)
 }
 
+// newBlock returns the number of a new block.
 func (r *lineReader) newBlock() int {
 	r.blocks++
 	return r.blocks
 }
 
-// endsWithTitle is true if the last line read would be a heading were it underlined: a paragraph of one line.
+// endsWithTitle reports whether the last line is a paragraph of one line, and so a heading if the next underlines it.
 func (r *lineReader) endsWithTitle() bool {
 	last := len(r.lines) - 1
 	if last < 0 || r.lines[last].Level > 0 || r.lines[last].Block > 0 || isBlank(r.lines[last].Text) {
@@ -115,7 +117,7 @@ func (r *lineReader) endsWithTitle() bool {
 	return isParagraph(r.lines[last].Text)
 }
 
-// endsWithRow is true if the last line read may be the head of a table.
+// endsWithRow reports whether the last line may be the head of a table.
 func (r *lineReader) endsWithRow() bool {
 	last := len(r.lines) - 1
 	return last >= 0 && r.lines[last].Block == 0 && r.lines[last].Level == 0 && strings.Contains(r.lines[last].Text, "|")

@@ -11,7 +11,7 @@ import (
 	"kioku/chunker"
 )
 
-// marks writes what each line is: the level of a heading, u for an underline, the block, and f within a fence.
+// marks formats lines: h and the level of a heading, u for an underline, b and the block, f within a fence.
 func marks(list []chunker.Line) string {
 	var out []string
 	for _, l := range list {
@@ -36,7 +36,8 @@ func marks(list []chunker.Line) string {
 	return strings.Join(out, " ")
 }
 
-func TestLinesTellsHeadingsFromSignsInFences(t *testing.T) {
+func TestLines(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, text, fence string
 		whole             bool
@@ -53,13 +54,16 @@ func TestLinesTellsHeadingsFromSignsInFences(t *testing.T) {
 		{"bullet after a table", "a | b\n--|--\n- 1 | 2\n", "", true, "b1 b1 -"},
 		{"table in a fence", "```\na | b\n--|--\n```\n", "", true, "b1 b1f b1f b1f"},
 	} {
-		if got := marks(chunker.Lines(tc.text, tc.fence, tc.whole)); got != tc.want {
-			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			if got := marks(chunker.Lines(tc.text, tc.fence, tc.whole)); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
 	}
 }
 
-func TestAChunkTellsTheFenceThatItBeginsIn(t *testing.T) {
+func TestSplitReturnsTheFenceOfEachChunk(t *testing.T) {
+	t.Parallel()
 	doc := newChunker(t, small).Split(chunker.Notes, []byte("````sh\n"+lines(2, 12)+"````\n"+lines(14, 18)))
 	var got []string
 	for _, c := range doc.Chunks {
@@ -70,21 +74,23 @@ func TestAChunkTellsTheFenceThatItBeginsIn(t *testing.T) {
 	}
 }
 
-func TestATableBeforeABulletWithABarIsNoEntryOfItsOwn(t *testing.T) {
+func TestSplitKeepsATableWithTheBulletAfterIt(t *testing.T) {
+	t.Parallel()
 	doc := newChunker(t, small).Split(chunker.Entries, []byte("a | b\n|---|---|\n- x | y\n\n# h\n"))
 	if got := spans(doc.Chunks); got != "1-3 5-5" {
 		t.Errorf("chunks %s", got)
 	}
 }
 
-// anyMarkdown draws lines that open, close and look like blocks.
+// anyMarkdown draws lines that open, close or resemble blocks.
 func anyMarkdown(t *rapid.T) string {
 	return strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{
 		"# A\n", "## 見出し\n", "words\n", "- x | y\n", "a | b\n", "|---|---|\n", "```\n", "````sh\n", "~~~\n", "  ~~~\n", "===\n", "---\n", "\n", "  - z\n", "1. q\n",
 	})).Draw(t, "lines"), "")
 }
 
-func TestChunksAreReadAsTheirFileIs(t *testing.T) {
+func TestLinesAgreesWithSplit(t *testing.T) {
+	t.Parallel()
 	c := newChunker(t, chunker.Options{Tokens: 16, Overlap: 4})
 	rapid.Check(t, func(t *rapid.T) {
 		text := anyMarkdown(t)

@@ -2,10 +2,10 @@ package chunker
 
 import "strings"
 
-// The functions here look at one line each and know the Markdown that decides where to cut. They err towards plain
-// text: a line they do not recognise is cut like any other.
+// The functions of this file parse one line each, and only the Markdown that decides where to cut. If in doubt, a line is
+// plain text.
 
-// indent returns the number of spaces and tabs that line starts with.
+// indent returns the number of spaces and tabs at the start of a line.
 func indent(line string) int {
 	return len(line) - len(strings.TrimLeft(line, " \t"))
 }
@@ -36,8 +36,8 @@ func headingTitle(text string) string {
 	return title
 }
 
-// underlineLevel returns the level of the heading above line if line is the underline of one: 1 for "==", 2 for
-// "--" or more of them. Otherwise it returns 0.
+// underlineLevel returns the level of the heading that a line underlines: 1 for "==" or more, 2 for "--" or more, 0 for
+// other lines.
 func underlineLevel(line string) int {
 	mark := strings.TrimRight(line, " \t\n")
 	if len(mark) < 2 || indent(line) > 3 {
@@ -53,14 +53,14 @@ func underlineLevel(line string) int {
 	return 0
 }
 
-// isParagraph is true for a line of plain words, which starts no block of another kind.
+// isParagraph reports whether a line is plain text that starts no block.
 func isParagraph(line string) bool {
 	return fenceMark(line) == "" && indent(line) < 4 && !isBullet(strings.TrimLeft(line, " ")) && !strings.ContainsAny(line, "|") &&
 		!strings.HasPrefix(strings.TrimLeft(line, " "), ">") && underlineLevel(line) == 0
 }
 
-// fenceMark returns the mark of the code fence that line opens, "```" or longer, or "~~~"; empty for a line that opens
-// none. A fence may be indented to any depth, as under bullets.
+// fenceMark returns the mark of the code fence that a line opens, "```" or "~~~" or longer, or "" if it opens none. A fence
+// may be indented to any depth, as under bullets.
 func fenceMark(line string) string {
 	text := strings.TrimLeft(line, " \t")
 	for _, mark := range []byte("`~") {
@@ -72,14 +72,14 @@ func fenceMark(line string) string {
 	return ""
 }
 
-// closesFence is true for a line that ends the fence that was opened with mark.
+// closesFence reports whether a line closes the fence that was opened with mark.
 func closesFence(line, mark string) bool {
 	text := strings.TrimSpace(line)
 	n := countPrefix(text, mark[0])
 	return n >= len(mark) && n == len(text)
 }
 
-// isBullet is true for a list item that is not indented: "- ", "* ", "+ ", "1. ", "1) ".
+// isBullet reports whether a line is a list item that is not indented: "- ", "* ", "+ ", "1. ", "1) ".
 func isBullet(line string) bool {
 	i := 0
 	for i < len(line) && i < 9 && line[i] >= '0' && line[i] <= '9' {
@@ -95,12 +95,12 @@ func isBullet(line string) bool {
 	return i+1 == len(line) || strings.IndexByte(" \t\n", line[i+1]) >= 0
 }
 
-// isTableRule is true for the line between the head and the rows of a table, "|---|:-:|".
+// isTableRule reports whether a line separates the head of a table from its rows, "|---|:-:|".
 func isTableRule(line string) bool {
 	return strings.Contains(line, "|") && strings.Contains(line, "-") && strings.Trim(line, "|-: \t\n") == ""
 }
 
-// countPrefix returns how many times mark stands at the start of text.
+// countPrefix returns how often text repeats mark at its start.
 func countPrefix(text string, mark byte) int {
 	n := 0
 	for n < len(text) && text[n] == mark {

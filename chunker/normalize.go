@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Normalize returns src as the text that chunks are cut from: valid UTF-8 with U+FFFD in the place of bad bytes (one
-// for a run of them), no byte order mark, "\n" for "\r\n". Its lines are those of src; a lone "\r" ends none. UTF-16 is
-// not decoded.
+// Normalize returns the text that chunks are cut from: src as valid UTF-8 with one U+FFFD for each run of bad bytes,
+// without a byte order mark, and with "\n" for "\r\n". It has the same lines as src; a lone "\r" does not end a line.
+// UTF-16 is not decoded.
 func Normalize(src []byte) string {
 	src = bytes.TrimPrefix(src, []byte("\xEF\xBB\xBF"))
 	if bytes.Contains(src, []byte("\r\n")) {
@@ -16,7 +16,7 @@ func Normalize(src []byte) string {
 	return strings.ToValidUTF8(string(src), "\uFFFD")
 }
 
-// countLines returns the number of lines of text, with an unterminated last one.
+// countLines returns the number of lines of text, including an unterminated last one.
 func countLines(text string) int {
 	n := strings.Count(text, "\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -33,7 +33,7 @@ func firstLine(text string) string {
 	return text
 }
 
-// isBlank is true for a text of nothing but white space.
+// isBlank reports whether a text contains only white space.
 func isBlank(text string) bool {
 	return strings.TrimSpace(text) == ""
 }

@@ -2,8 +2,8 @@ package chunker
 
 import "slices"
 
-// unit is what a walk takes or leaves as a whole: a line, a run of blank lines, a block of lines that fits into a
-// chunk, or a part of a line that doesn't.
+// unit is the smallest part of a text that a packer moves: a line, a run of blank lines, a block of lines that fits into a
+// chunk, or a part of a line that does not.
 type unit struct {
 	// start and end of the unit in the text, with the final newline.
 	start, end int
@@ -13,13 +13,13 @@ type unit struct {
 	tokens int
 	// fence is the mark of the code fence that the unit begins in, empty if it begins in none.
 	fence string
-	// level of the heading that the unit is, 0 if it is none.
+	// level of the heading, 0 if the unit is not a heading.
 	level int
-	blank bool
-	part  bool
+	// blank is set for blank lines, part for a part of a line.
+	blank, part bool
 }
 
-// outline makes units of a text.
+// outline turns a text into units.
 type outline struct {
 	opts    Options
 	counter *counter
@@ -28,12 +28,12 @@ type outline struct {
 	units   []unit
 	// body is the index of the first unit after the front matter.
 	body int
-	// pos and line are where the next line starts.
+	// pos is the offset of the next line and line its number.
 	pos, line int
 
-	// open is the number of the Block that is open, 0 if none is, and openStart its first unit.
+	// open is the number of the Block that the last line belongs to, 0 for none, and openStart its first unit.
 	open, openStart int
-	// entry is the first unit of the entry that is open, -1 if none is.
+	// entry is the first unit of the entry that the last line belongs to, -1 for none.
 	entry int
 }
 
@@ -41,25 +41,25 @@ func newOutline(opts Options, counter *counter, kind Kind, text string) *outline
 	return &outline{opts: opts, counter: counter, kind: kind, text: text, line: 1, entry: -1}
 }
 
-// plain reads the lines of text, which come next, without looking for Markdown in them.
-func (o *outline) plain(text string) {
+// pushPlain appends the units of the next lines, which are text, without looking for Markdown in them.
+func (o *outline) pushPlain(text string) {
 	for end := o.pos + len(text); o.pos < end; {
-		o.push(Line{Text: firstLine(o.text[o.pos:])})
+		o.pushUnits(Line{Text: firstLine(o.text[o.pos:])})
 	}
 	o.body = len(o.units)
 }
 
-// markdown reads the rest of the text.
-func (o *outline) markdown() {
+// pushMarkdown appends the units of the remaining lines.
+func (o *outline) pushMarkdown() {
 	for _, line := range Lines(o.text[o.pos:], "", true) {
-		o.add(line)
+		o.pushLine(line)
 	}
 	o.endBlock()
 	o.endEntry()
 }
 
-// add appends the units of a line.
-func (o *outline) add(line Line) {
+// pushLine appends the units of a line of Markdown.
+func (o *outline) pushLine(line Line) {
 	if line.Block != o.open {
 		o.endBlock()
 	}
@@ -71,7 +71,7 @@ func (o *outline) add(line Line) {
 	if line.Block != o.open {
 		o.open, o.openStart = line.Block, at
 	}
-	o.push(line)
+	o.pushUnits(line)
 	if line.Level > 0 {
 		o.units[at].level = line.Level
 	} else if outside && isBullet(line.Text) {
@@ -79,8 +79,8 @@ func (o *outline) add(line Line) {
 	}
 }
 
-// startsEntry is true for a line that cannot belong to the entry before it: a heading, a top-level bullet, or a
-// line that is not indented after a blank one.
+// startsEntry reports whether a line cannot belong to the entry before it: a heading, a top-level bullet, or a line after a
+// blank one that is not indented.
 func (o *outline) startsEntry(line Line) bool {
 	if line.Level > 0 || isBullet(line.Text) {
 		return true
@@ -89,26 +89,29 @@ func (o *outline) startsEntry(line Line) bool {
 	return afterBlank && !isBlank(line.Text) && indent(line.Text) == 0
 }
 
+// textOf returns the text of a unit.
 func (o *outline) textOf(u unit) string {
 	return o.text[u.start:u.end]
 }
 
+// endBlock joins the units of the open block.
 func (o *outline) endBlock() {
 	if o.open > 0 {
-		o.keep(o.openStart)
+		o.joinUnits(o.openStart)
 		o.open = 0
 	}
 }
 
+// endEntry joins the units of the open entry.
 func (o *outline) endEntry() {
 	if o.entry >= 0 {
-		o.keep(o.entry)
+		o.joinUnits(o.entry)
 		o.entry = -1
 	}
 }
 
-// keep makes one unit of all units from first on, without blank lines at the end, if they fit into a chunk.
-func (o *outline) keep(first int) {
+// joinUnits joins all units from first on, without blank lines at the end, if they fit into a chunk.
+func (o *outline) joinUnits(first int) {
 	end, tokens := len(o.units), 0
 	if o.units[end-1].blank {
 		end--
@@ -126,8 +129,8 @@ func (o *outline) keep(first int) {
 	}
 }
 
-// push appends the units of the next line.
-func (o *outline) push(line Line) {
+// pushUnits appends the units of the next line.
+func (o *outline) pushUnits(line Line) {
 	u := unit{start: o.pos, end: o.pos + len(line.Text), line: o.line, last: o.line, fence: line.Fence, blank: isBlank(line.Text)}
 	o.pos, o.line = u.end, o.line+1
 	if u.blank {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// tiktoken cuts a text into pieces by a regular expression before it looks for tokens. The functions here cut as
-// those expressions do, by hand and in one pass: regexp2 is fifty times slower and quadratic on runs without spaces.
+// tiktoken cuts a text into pieces by a regular expression before it looks for tokens. The functions of this file cut like
+// these expressions, by hand and in one pass: regexp2 is fifty times slower and quadratic on runs without spaces.
 //
 // cl100k_base, first match wins:
 //
@@ -19,7 +19,7 @@ import (
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 
-// class is what the expressions tell apart.
+// class is a class of characters that the expressions distinguish.
 type class uint8
 
 const (
@@ -50,12 +50,12 @@ func classOf(text string) (class, int) {
 	return other, n
 }
 
-// isCommonCJK is true for kana, Han and Hangul letters, without a search in the tables of Unicode.
+// isCommonCJK reports whether r is a kana, Han or Hangul letter, without a search in the tables of Unicode.
 func isCommonCJK(r rune) bool {
 	return r >= 0x4E00 && r <= 0x9FFF || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FA || r >= 0xAC00 && r <= 0xD7A3
 }
 
-// ascii holds the classes of the first 128 runes.
+// ascii contains the classes of the first 128 runes.
 var ascii = func() (table [utf8.RuneSelf]class) {
 	for r := range rune(utf8.RuneSelf) {
 		switch {
@@ -72,8 +72,8 @@ var ascii = func() (table [utf8.RuneSelf]class) {
 	return table
 }()
 
-// run returns the length of the runes of class c that text starts with.
-func run(text string, c class) int {
+// runLength returns the length of the run of class c at the start of text.
+func runLength(text string, c class) int {
 	i := 0
 	for {
 		next, n := classOf(text[i:])
@@ -91,19 +91,19 @@ func cl100kPiece(text string) int {
 	}
 	c, n := classOf(text)
 	if c == letter {
-		return n + run(text[n:], letter)
+		return n + runLength(text[n:], letter)
 	}
 	if c == space || c == other {
-		if letters := run(text[n:], letter); letters > 0 {
+		if letters := runLength(text[n:], letter); letters > 0 {
 			return n + letters
 		}
 	}
-	return rest(text, "\r\n")
+	return noWord(text, "\r\n")
 }
 
-// rest returns the length of the first piece of a text that does not start with a word; both encodings cut it
-// alike but for what punctuation takes with it.
-func rest(text, tail string) int {
+// noWord returns the length of the first piece of a text that does not start with a word. The encodings differ only in the
+// bytes, tail, that belong to the punctuation before them.
+func noWord(text, tail string) int {
 	c, n := classOf(text)
 	switch c {
 	case number:
@@ -122,17 +122,17 @@ func rest(text, tail string) int {
 	return whitespace(text)
 }
 
-// punctuation returns the length of a run that is neither space, letter nor number, with the bytes of tail after it.
+// punctuation returns the length of a run of other characters at the start of text, with the bytes of tail after it.
 func punctuation(text, tail string) int {
-	n := run(text, other)
+	n := runLength(text, other)
 	for n < len(text) && strings.IndexByte(tail, text[n]) >= 0 {
 		n++
 	}
 	return n
 }
 
-// whitespace returns the length of the first piece of a text that starts with space: up to the last line end
-// where there is one, else all but the last rune, which belongs to the word that follows.
+// whitespace returns the length of the first piece of a text that starts with space: up to the last line end if there is
+// one, else all but the last rune, which belongs to the next word.
 func whitespace(text string) int {
 	end, afterNewline, last := 0, 0, 0
 	for end < len(text) {
@@ -154,7 +154,7 @@ func whitespace(text string) int {
 	return end - last
 }
 
-// contraction returns the length of an English contraction at the start of text, 0 where there is none.
+// contraction returns the length of an English contraction at the start of text, 0 if there is none.
 func contraction(text string) int {
 	if len(text) < 2 || text[0] != '\'' {
 		return 0
@@ -191,11 +191,11 @@ func o200kPiece(text string) int {
 			}
 		}
 	}
-	return rest(text, "\r\n/")
+	return noWord(text, "\r\n/")
 }
 
-// capitalised returns the length of upper case letters and then at least one that is not, 0 if text starts otherwise.
-// Letters without case and marks pass for both.
+// capitalised returns the length of a run of upper case letters and then at least one lower case letter at the start of
+// text, 0 if there is none. Letters without case and marks count as both.
 func capitalised(text string) int {
 	end, afterLower := 0, 0
 	for end < len(text) {
@@ -214,7 +214,7 @@ func capitalised(text string) int {
 	return afterLower
 }
 
-// capitals returns the length of a run of upper case letters.
+// capitals returns the length of a run of upper case letters at the start of text.
 func capitals(text string) int {
 	end := 0
 	for end < len(text) {
@@ -227,7 +227,7 @@ func capitals(text string) int {
 	return end
 }
 
-// lowerRun returns the length of a run of letters that are not upper case.
+// lowerRun returns the length of a run of lower case letters at the start of text.
 func lowerRun(text string) int {
 	end := 0
 	for end < len(text) {
@@ -240,7 +240,7 @@ func lowerRun(text string) int {
 	return end
 }
 
-// caseOf tells for the first rune of text whether it may be in the upper and in the lower part of a word, and its length.
+// caseOf returns whether the first rune of text may be in the upper and in the lower part of a word, and its length.
 func caseOf(text string) (upper, lower bool, n int) {
 	if b := text[0]; b < utf8.RuneSelf {
 		return b >= 'A' && b <= 'Z', b >= 'a' && b <= 'z', 1

@@ -9,7 +9,7 @@ import (
 	"kioku/chunker"
 )
 
-// checkDocument reports what must hold for the chunks of any file of Markdown.
+// checkDocument fails unless the chunks of a Markdown file have the properties that Split promises.
 func checkDocument(t rapid.TB, c *chunker.Chunker, budget int, src []byte, doc chunker.Document) {
 	t.Helper()
 	text := chunker.Normalize(src)
@@ -45,7 +45,7 @@ func checkDocument(t rapid.TB, c *chunker.Chunker, budget int, src []byte, doc c
 	}
 }
 
-// checkChunk reports what must hold for each chunk by itself.
+// checkChunk does the same for one chunk.
 func checkChunk(t rapid.TB, c *chunker.Chunker, budget int, lines []string, chunk chunker.Chunk) {
 	t.Helper()
 	if chunk.StartLine < 1 || chunk.EndLine < chunk.StartLine || chunk.EndLine > len(lines) {
@@ -70,7 +70,7 @@ func checkChunk(t rapid.TB, c *chunker.Chunker, budget int, lines []string, chun
 	}
 }
 
-// fragments are what random Markdown is made of.
+// fragments are the parts of random Markdown.
 var fragments = []string{
 	"\n", "\n", "\n\n", "# A\n", "## B ##\n", "###### Deep\n", "Title\n===\n", "Title\n---\n", "---\n", "- one\n", "  more\n",
 	"* two\n", "1. three\n", "```\n", "```go\n", "~~~~\n", "    code\n", "| a | b |\n", "|---|---|\n", "> quote\n",
@@ -94,7 +94,8 @@ func options(t *rapid.T) chunker.Options {
 	}
 }
 
-func TestAnyMarkdownIsCoveredWithinTheBudget(t *testing.T) {
+func TestSplitCoversAnyMarkdownWithinTheBudget(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		opts, src := options(t), markdown(t)
 		c, err := chunker.New(opts)
@@ -107,7 +108,8 @@ func TestAnyMarkdownIsCoveredWithinTheBudget(t *testing.T) {
 	})
 }
 
-func TestOverlapIsAsManyTrailingLinesAsFit(t *testing.T) {
+func TestSplitOverlapsByAsManyLinesAsFit(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		opts := options(t)
 		words := rapid.SliceOfN(rapid.IntRange(1, 8), 1, 100).Draw(t, "words")

@@ -8,23 +8,23 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Marks at which a long line may be cut.
+// Characters at which a long line may be cut.
 const (
-	// fullStops end a sentence wherever they stand, halfStops only before a space.
+	// fullStops end a sentence in any position, halfStops only before a space.
 	fullStops = "。！？｡．।॥"
 	halfStops = ".!?…؟۔"
 	// closers belong to the sentence before them.
 	closers = "\"'”’»)]}」』）】》〉］｝"
-	// commas end a clause where no space follows it.
+	// commas end a clause in scripts without spaces.
 	commas = "、，；：､"
 )
 
-// blockBytes is the most of a word that is cut off at once.
+// blockBytes is the maximum number of bytes of a part of a word.
 const blockBytes = 128
 
-// pushParts appends the parts of u, a line that is over the budget. Each fits into a chunk. The first of cuts returns the
-// length of the first part of a text; what doesn't fit is cut by the next. They are whole sentences; words, of a
-// sentence that doesn't fit; grapheme clusters, of a word that doesn't; and runes, of a cluster that doesn't.
+// pushParts appends parts of u, a line that is over the budget, such that each fits into a chunk. The first of cuts returns
+// the length of the first part of a text; a part that does not fit is cut by the next. Parts are sentences, words of a
+// sentence that does not fit, grapheme clusters of a word, and runes of a cluster.
 func (o *outline) pushParts(u unit, cuts ...func(string) int) {
 	u.part = true
 	for end := u.end; u.start < end; u.start = u.end {
@@ -40,8 +40,8 @@ func (o *outline) pushParts(u unit, cuts ...func(string) int) {
 	}
 }
 
-// sentence returns the length of the first sentence of text, without the space after it, which is one token with the
-// word that follows.
+// sentence returns the length of the first sentence of text, without the space after it: that is a token together with the
+// next word.
 func sentence(text string) int {
 	stopped, full := false, false
 	for i, r := range text {
@@ -74,19 +74,19 @@ func word(text string) int {
 	return len(text)
 }
 
-// spaces returns the length of the white space that text starts with.
+// spaces returns the length of the white space at the start of text.
 func spaces(text string) int {
 	return len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 }
 
-// block returns the length of the first few grapheme clusters of text. They are few enough bytes to fit into
-// any chunk, as no token is shorter than a byte.
+// block returns the length of the first few grapheme clusters of text. They fit into any chunk, because no token is shorter
+// than a byte.
 func (o *outline) block(text string) int {
 	limit := min(blockBytes, o.opts.Tokens)
 	if len(text) <= limit {
 		return len(text)
 	}
-	// A cluster can be as long as the text; it is looked at no further than it could be taken.
+	// A cluster can be as long as the text; only as much of it is read as a part may have.
 	window, end, state := text[:min(len(text), 2*limit)], 0, -1
 	for {
 		cluster, _, _, next := uniseg.FirstGraphemeClusterInString(window[end:], state)

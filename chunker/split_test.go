@@ -19,7 +19,7 @@ func lines(from, to int) string {
 	return b.String()
 }
 
-// spans writes chunks as "2-4" and so on, to be compared at a glance.
+// spans formats chunks as "1-5 5-9".
 func spans(chunks []chunker.Chunk) string {
 	var all []string
 	for _, c := range chunks {
@@ -30,7 +30,8 @@ func spans(chunks []chunker.Chunk) string {
 
 var small = chunker.Options{Tokens: 64, Overlap: 16}
 
-func TestChunksAreRunsOfWholeLines(t *testing.T) {
+func TestSplitCutsBetweenLines(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name, text string
 		opts       chunker.Options
@@ -78,7 +79,8 @@ func long(n int) string {
 	return strings.Repeat("word ", n)
 }
 
-func TestOptionsOutOfRangeAreRefused(t *testing.T) {
+func TestNewRefusesOptionsOutOfRange(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		opts chunker.Options
 		want string
@@ -91,13 +93,16 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 		{chunker.Options{Encoding: "gpt2"}, `token encoding: "gpt2" is unknown, choose one of cl100k_base, o200k_base`},
 	}
 	for _, tc := range cases {
-		if _, err := chunker.New(tc.opts); err == nil || err.Error() != tc.want {
-			t.Errorf("New(%+v): %v, want %s", tc.opts, err, tc.want)
-		}
+		t.Run(tc.want, func(t *testing.T) {
+			if _, err := chunker.New(tc.opts); err == nil || err.Error() != tc.want {
+				t.Errorf("New(%+v): %v, want %s", tc.opts, err, tc.want)
+			}
+		})
 	}
 }
 
-func TestFingerprintNamesWhatDecidesTheChunks(t *testing.T) {
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
 	cases := map[string]chunker.Options{
 		"v3 cl100k_base 400/80": {},
 		"v3 cl100k_base 400/20": {Overlap: 20},
@@ -113,6 +118,7 @@ func TestFingerprintNamesWhatDecidesTheChunks(t *testing.T) {
 
 // Hazard B19: names are compared byte by byte, so that a twin in another case or Unicode form is another file.
 func TestKindOfComparesNamesByteByByte(t *testing.T) {
+	t.Parallel()
 	cases := map[string]chunker.Kind{
 		"MEMORY.md":                     chunker.Entries,
 		"USER.md":                       chunker.Entries,
@@ -133,7 +139,8 @@ func TestKindOfComparesNamesByteByByte(t *testing.T) {
 	}
 }
 
-func TestHeadingsArePathToTheFirstLine(t *testing.T) {
+func TestSplitReturnsThePathOfHeadings(t *testing.T) {
+	t.Parallel()
 	text := "intro\n\n# Projects #\n\n## Acme\n" + lines(6, 9) + "### Parts\n" + lines(11, 17) +
 		"## **Beta** C#\n" + lines(19, 22) + "\nHome\n----\n\n" + lines(27, 27)
 	want := []string{
@@ -152,7 +159,8 @@ func TestHeadingsArePathToTheFirstLine(t *testing.T) {
 	}
 }
 
-func TestLongHeadingsLoseTheirOutermostFirst(t *testing.T) {
+func TestSplitLeavesOutTheOutermostOfLongHeadings(t *testing.T) {
+	t.Parallel()
 	title := strings.Repeat("あ", 100)
 	text := "# A " + title + "\n## B " + title + "\n### C " + title + "\n" + long(300)
 	chunks := newChunker(t, chunker.Options{Tokens: 400}).Split(chunker.Notes, []byte(text)).Chunks
@@ -163,7 +171,8 @@ func TestLongHeadingsLoseTheirOutermostFirst(t *testing.T) {
 	}
 }
 
-func TestALongLineIsSplitAtSentenceEnds(t *testing.T) {
+func TestSplitCutsALongLineAtSentenceEnds(t *testing.T) {
+	t.Parallel()
 	texts := map[string]string{
 		"English":  strings.Repeat("The old garden has many trees. \"Is it ours?\" she asked at 3.14 pm! ", 12),
 		"Japanese": strings.Repeat("庭には古い木がたくさんあります。「それは私たちのですか？」と彼女は聞いた！", 12),
@@ -202,7 +211,8 @@ func sharesText(a, b string) bool {
 	return false
 }
 
-func TestALongSentenceIsSplitBetweenWords(t *testing.T) {
+func TestSplitCutsALongSentenceBetweenWords(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("garden trees ", 200)
 	chunks := newChunker(t, small).Split(chunker.Notes, []byte(text)).Chunks
 	for i, c := range chunks {
@@ -220,7 +230,8 @@ func TestALongSentenceIsSplitBetweenWords(t *testing.T) {
 	}
 }
 
-func TestALongClauseWithoutSpacesIsSplitAtCommas(t *testing.T) {
+func TestSplitCutsALongClauseWithoutSpacesAtCommas(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("老花园里有很多树，", 60)
 	for _, c := range newChunker(t, small).Split(chunker.Notes, []byte(text)).Chunks {
 		if !strings.HasPrefix(c.Text, "老") || !strings.HasSuffix(c.Text, "，") {
@@ -229,7 +240,8 @@ func TestALongClauseWithoutSpacesIsSplitAtCommas(t *testing.T) {
 	}
 }
 
-func TestALongWordIsNotSplitInACharacter(t *testing.T) {
+func TestSplitKeepsCharactersOfALongWordWhole(t *testing.T) {
+	t.Parallel()
 	for _, cluster := range []string{"👩‍👩‍👧‍👦", "🇯🇵", "👍🏽", "e\u0301", "か\u3099", "語"} {
 		text := strings.Repeat(cluster, 400)
 		for _, c := range newChunker(t, small).Split(chunker.Notes, []byte(text)).Chunks {
@@ -240,7 +252,8 @@ func TestALongWordIsNotSplitInACharacter(t *testing.T) {
 	}
 }
 
-func TestLinesWithMoreTokensTogetherStayWithinTheBudget(t *testing.T) {
+func TestSplitCountsLinesTogether(t *testing.T) {
+	t.Parallel()
 	const line, budget = "!*\\\n", 32
 	for encoding := range references {
 		c := newChunker(t, chunker.Options{Tokens: budget, Encoding: encoding})
@@ -253,7 +266,8 @@ func TestLinesWithMoreTokensTogetherStayWithinTheBudget(t *testing.T) {
 	}
 }
 
-func TestALineWithMoreTokensWithoutItsNewlineStaysWithinTheBudget(t *testing.T) {
+func TestSplitCountsALineWithoutItsNewline(t *testing.T) {
+	t.Parallel()
 	const end = "<>());\n"
 	c := newChunker(t, chunker.Options{Tokens: 32, Encoding: "o200k_base"})
 	if c.Count(end) >= c.Count(strings.TrimSpace(end)) {
@@ -265,7 +279,8 @@ func TestALineWithMoreTokensWithoutItsNewlineStaysWithinTheBudget(t *testing.T) 
 	}
 }
 
-func TestFrontMatterBelongsToTheFirstChunk(t *testing.T) {
+func TestSplitPutsFrontMatterIntoTheFirstChunk(t *testing.T) {
+	t.Parallel()
 	text := "---\ndate: 2026-01-20\n# no heading\n---\n# Garden\n\nTrees.\n"
 	doc := newChunker(t, chunker.Options{}).Split(chunker.Notes, []byte(text))
 	want := chunker.Document{
@@ -282,7 +297,8 @@ func TestFrontMatterBelongsToTheFirstChunk(t *testing.T) {
 	}
 }
 
-func TestAChunkEndsBetweenParagraphs(t *testing.T) {
+func TestSplitCutsBetweenParagraphs(t *testing.T) {
+	t.Parallel()
 	c, err := chunker.New(chunker.Options{Tokens: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +315,8 @@ func TestAChunkEndsBetweenParagraphs(t *testing.T) {
 	}
 }
 
-func TestAChunkIsClosedWhereItsSectionEnds(t *testing.T) {
+func TestSplitClosesChunksAtTheEndOfASection(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ name, text, want string }{
 		{"before a heading", lines(1, 4) + "\n# Next\n" + lines(7, 8), "1-4 closed, 6-8 closed"},
 		{"before an underlined heading", lines(1, 4) + "\nNext\n====\n" + lines(8, 8), "1-4 closed, 6-8 closed"},

@@ -11,11 +11,11 @@ type Trail struct {
 }
 
 type trailHeading struct {
-	level int
-	label string
+	level int    // 1 to 6
+	label string // "## Acme"
 }
 
-// maxLabel and maxTrail bound a heading and a path of headings, in characters.
+// maxLabel is the length of the longest heading and maxTrail of the longest path, in characters.
 const (
 	maxLabel = 80
 	maxTrail = 200
@@ -23,7 +23,7 @@ const (
 
 const trailSeparator = " > "
 
-// ParseTrail takes a path that String made apart.
+// ParseTrail returns the Trail whose String is path.
 func ParseTrail(path string) Trail {
 	var t Trail
 	if path == "" {
@@ -35,7 +35,7 @@ func ParseTrail(path string) Trail {
 	return t
 }
 
-// Enter passes a heading: it ends the sections of its level and below.
+// Enter adds a heading and removes the headings of its level and below.
 func (t *Trail) Enter(level int, title string) {
 	t.headings = slices.DeleteFunc(t.headings, func(h trailHeading) bool { return h.level >= level })
 	runes := []rune(title[:min(len(title), 4*maxLabel)])
@@ -45,7 +45,7 @@ func (t *Trail) Enter(level int, title string) {
 	t.headings = append(t.headings, trailHeading{level, strings.TrimSpace(strings.Repeat("#", level) + " " + title)})
 }
 
-// String joins the headings to "# Projects > ## Acme", without the outermost where all would be too long.
+// String returns the headings as "# Projects > ## Acme", at most 200 characters: it leaves out the outermost first.
 func (t *Trail) String() string {
 	path := ""
 	for _, h := range slices.Backward(t.headings) {

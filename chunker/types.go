@@ -1,67 +1,72 @@
 package chunker
 
-// Options sizes chunks. The zero value means 400 tokens with an overlap of 80, counted with cl100k_base.
+// Options of a Chunker. The zero value means 400 tokens with an overlap of 80, counted with cl100k_base.
 type Options struct {
-	// Tokens is the most a chunk may hold, 16 to 8192. 0 means 400, and then an Overlap of 0 means 80.
+	// Tokens is the maximum number of tokens of a chunk, 16 to 8192. 0 means 400, and then an Overlap of 0 means 80.
 	Tokens int
-	// Overlap is how many tokens of whole lines a chunk repeats from the one before it; 0 <= Overlap < Tokens.
+	// Overlap is the maximum number of tokens, of whole lines, that a chunk repeats from the one before; less than Tokens.
+	// 0 means no overlap, unless Tokens is 0.
 	Overlap int
-	// Encoding is the tiktoken vocabulary: "cl100k_base" (also when empty) or "o200k_base".
+	// Encoding is the tiktoken vocabulary: "cl100k_base" (also if it is empty) or "o200k_base".
 	Encoding string
 }
 
-// Kind says how a file is to be read.
+// Kind is the structure of a file.
 type Kind int
 
 const (
 	// Notes is ordinary Markdown.
 	Notes Kind = iota
-	// Entries is a curated list (MEMORY.md, USER.md), in which each heading and each top-level bullet
-	// is an entry that is not cut while it fits. A section under a heading of level 1 or 2 starts a chunk of
-	// its own once the chunk before it holds an eighth of the budget; smaller sections are packed together.
+	// Entries is a curated list (MEMORY.md, USER.md). Each heading and each top-level bullet is an entry, which is not cut
+	// if it fits into a chunk. A section under a heading of level 1 or 2 starts a new chunk if the chunk before it has an
+	// eighth of Options.Tokens; smaller sections share a chunk.
 	Entries
-	// DailyLog is claw0's daily log: one JSON object {ts, category, content} a line, one entry a chunk.
+	// DailyLog is claw0's daily log: one JSON object {ts, category, content} a line. Each line is a chunk.
 	DailyLog
 )
 
 // Document is a file cut into chunks.
 type Document struct {
-	// Lines of the file, as wc -l counts them plus an unterminated last one.
+	// Lines is the number of lines of the file, including an unterminated last one.
 	Lines int
-	Meta  Meta
-	// Chunks in the order of the file. Blank chunks are left out, so an empty file has none.
+	// Meta is the front matter, zero if there is none.
+	Meta Meta
+	// Chunks in the order of the file. There are no blank chunks, so an empty file has none.
 	Chunks []Chunk
 }
 
-// Meta is the front matter of a file, as far as Kioku knows its keys.
+// Meta contains the keys of the front matter of a file that Kioku knows.
 type Meta struct {
-	// Date as YYYY-MM-DD, empty where there is none or it is no calendar day.
-	Date       string
-	Tags       []string
-	Evergreen  bool
+	// Date as YYYY-MM-DD, empty if there is none or it is not a calendar day.
+	Date string
+	// Tags of the file, nil if there are none.
+	Tags []string
+	// Evergreen is set if the file does not lose weight with its age.
+	Evergreen bool
+	// Supersedes contains the paths of files that this one replaces, nil if there are none.
 	Supersedes []string
 }
 
-// Chunk is a run of whole lines, or of parts of a line that is longer than the budget together with whole
-// lines beside it.
+// Chunk is a run of whole lines. If a line is longer than Options.Tokens, it is a part of that line, with whole lines
+// beside it.
 type Chunk struct {
+	// StartLine is the first line, from 1.
 	StartLine int
-	EndLine   int
-	// Headings in force at the first line, which may be a heading itself, outermost first:
-	// "# Projects > ## Acme". Empty where there is none, at most 200 characters: the outermost are left out
-	// first. Front matter does not count as the first line.
+	// EndLine is the last line, inclusive.
+	EndLine int
+	// Headings above the first line, or on it, outermost first: "# Projects > ## Acme". At most 200 characters: the
+	// outermost are left out first. Empty if there is none. Front matter does not count as the first line.
 	Headings string
-	// Text is an exact substring of the file after Normalize, without the final newline. The one exception is
-	// a line of a DailyLog with no other keys than ts, category and content: its text is "category: content",
-	// because JSON escapes hide words from a search.
+	// Text is an exact substring of the file after Normalize, without the final newline. Only the text of an entry of a
+	// DailyLog is "category: content", because JSON escapes hide words from a search.
 	Text string
-	// Tokens of Text; never more than Options.Tokens.
+	// Tokens is the number of tokens of Text, at most Options.Tokens.
 	Tokens int
-	// Fence is the mark of the code fence within which the chunk begins, "```"; empty where it begins in none.
+	// Fence is the mark of the code fence in which the chunk begins, "```"; empty if it begins in none.
 	Fence string
-	// Closed says that the chunk ends where a section does: a heading follows, or nothing but blank lines. In a DailyLog
-	// each line is a section.
+	// Closed reports whether the chunk ends with a section: a heading follows, or only blank lines. In a DailyLog each line
+	// is a section.
 	Closed bool
-	// Date of this entry (YYYY-MM-DD) where the file tells one for each; only in a DailyLog.
+	// Date of the entry as YYYY-MM-DD, only in a DailyLog; empty if the entry has none.
 	Date string
 }

@@ -7,27 +7,27 @@ import (
 	loader "github.com/pkoukk/tiktoken-go-loader"
 )
 
-// encodings are the vocabularies that Options.Encoding may name. Each is loaded from the binary itself when it is
-// first asked for, and then shared by the whole process: it takes a tenth of a second and some ten megabytes.
+// encodings contains the vocabularies that Options.Encoding may name. The first call loads one from the binary, in a tenth
+// of a second and some ten megabytes; the whole process shares it.
 var encodings = map[string]func() *vocabulary{
-	"cl100k_base": sync.OnceValue(func() *vocabulary { return load("cl100k_base", cl100kPiece) }),
-	"o200k_base":  sync.OnceValue(func() *vocabulary { return load("o200k_base", o200kPiece) }),
+	"cl100k_base": sync.OnceValue(func() *vocabulary { return loadVocabulary("cl100k_base", cl100kPiece) }),
+	"o200k_base":  sync.OnceValue(func() *vocabulary { return loadVocabulary("o200k_base", o200kPiece) }),
 }
 
 // vocabulary is one tiktoken encoding. It is read only.
 type vocabulary struct {
-	// ranks of the tokens; merges with a low rank come first.
+	// ranks of the tokens; low ranks are joined first.
 	ranks map[string]int
-	// pairs holds the ranks of two-byte tokens, the ones asked for most; noRank where there is none.
+	// pairs contains the ranks of two-byte tokens, which are used most, and noRank for other pairs.
 	pairs []int32
-	// longest token in bytes: a text of n bytes has at least n/longest tokens.
+	// longest is the length of the longest token in bytes: a text of n bytes has at least n/longest tokens.
 	longest int
 	// piece returns the length of the first piece of a text that is not empty. Tokens never span two pieces.
 	piece func(text string) int
 }
 
-// load reads an embedded vocabulary. Only a broken build can make it fail, hence the panic.
-func load(name string, piece func(string) int) *vocabulary {
+// loadVocabulary loads an embedded vocabulary. Only a broken build can make it fail, hence the panic.
+func loadVocabulary(name string, piece func(string) int) *vocabulary {
 	ranks, err := loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken")
 	if err != nil {
 		panic(fmt.Sprintf("load embedded vocabulary %s: %v", name, err))
@@ -45,7 +45,7 @@ func load(name string, piece func(string) int) *vocabulary {
 	return v
 }
 
-// rank of a token, noRank if text is none.
+// rank returns the rank of a token, noRank for other texts.
 func (v *vocabulary) rank(text string) int32 {
 	if len(text) == 2 {
 		return v.pairs[int(text[0])<<8|int(text[1])]

@@ -4,10 +4,10 @@ import (
 	"net/url"
 	"testing"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
-func FuzzAnAnswerIsWholeOrRefused(f *testing.F) {
+func FuzzParseOpenAIIsWholeOrRefused(f *testing.F) {
 	for _, s := range []string{
 		`{"data":[{"index":1,"embedding":[1,2]},{"index":0,"embedding":"AACAPwAAgD8="}]}`,
 		`{"data":[{"index":0,"embedding":[1e39]},{"index":1,"embedding":[null]}]}`,
@@ -28,7 +28,8 @@ func FuzzAnAnswerIsWholeOrRefused(f *testing.F) {
 }
 
 // Hazard E10: another way to write the same address is the same space, another server is not.
-func TestEqualServersHaveEqualFingerprints(t *testing.T) {
+func TestFingerprintOfEqualServersIsEqual(t *testing.T) {
+	t.Parallel()
 	for _, same := range [][]string{
 		{"https://api.openai.com", "https://API.OpenAI.com/v1/", "https://api.openai.com:443/v1/embeddings"},
 		{"http://localhost:1234", "http://LOCALHOST:1234/v1", "http://localhost:1234/v1/", "http://localhost:1234/?key=abc"},
@@ -56,7 +57,7 @@ func TestEqualServersHaveEqualFingerprints(t *testing.T) {
 
 func mustParse(t *testing.T, base string) *url.URL {
 	t.Helper()
-	u, err := remote.ParseBase(base, "remote.baseUrl")
+	u, err := modelhttp.ParseBase(base, "remote.baseUrl")
 	if err != nil {
 		t.Fatal(err)
 	}

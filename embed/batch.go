@@ -4,13 +4,15 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"kioku/internal/modelhttp"
+	"kioku/internal/text"
 )
 
-// Documents embeds texts that are to be found. It returns one Embedding a text, in their order; equal texts are
-// embedded once and share a vector, which is to be read only. A text that the provider refuses has its own Err and
-// does not harm the others. The error is for all: ErrDisabled, the cause of ctx, or one that wraps ErrUnavailable;
-// the slice then still holds what was embedded before, and the error as the Err of every other text.
+// Documents embeds texts that are to be found. It returns one Embedding a text, in their order; equal texts are embedded
+// once and share a vector. A text that the provider refuses has its own Err and does not affect the others. The error is
+// for all texts: ErrDisabled, the cause of ctx, or one that wraps ErrUnavailable; the slice then still contains what was
+// embedded before, and the error as the Err of every other text.
 func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) {
 	out := make([]Embedding, len(texts))
 	if !c.Enabled() {
@@ -29,24 +31,24 @@ func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, er
 			unique = append(unique, t)
 		}
 	}
-	got, err := c.embed(ctx, forDocument, unique)
+	embedded, err := c.embed(ctx, document, unique)
 	for i, t := range texts {
 		if out[i].Err == nil {
-			out[i] = got[position[t]]
+			out[i] = embedded[position[t]]
 		}
 	}
 	return out, err
 }
 
-// fetch embeds texts, request by request, and calls done with the index and the outcome of each text as soon as
-// it is known. After an error some texts have no outcome.
-func (c *Client) fetch(ctx context.Context, in input, texts []string, done func(i int, e Embedding)) error {
-	r := run{client: c, in: in}
+// fetch embeds texts, request by request, and calls onProgress with the index and the outcome of each text as soon as it is
+// known. After an error some texts have no outcome.
+func (c *Client) fetch(ctx context.Context, kind textKind, texts []string, onProgress func(i int, e Embedding)) error {
+	b := bisector{client: c, kind: kind}
 	for start := 0; start < len(texts); {
 		end := start + c.batchLen(texts[start:])
-		got, err := r.batch(ctx, texts[start:end])
-		for i, e := range got {
-			done(start+i, e)
+		embedded, err := b.embed(ctx, texts[start:end])
+		for i, e := range embedded {
+			onProgress(start+i, e)
 		}
 		if err != nil {
 			return err
@@ -63,7 +65,7 @@ func (c *Client) batchLen(texts []string) int {
 	c.mu.Unlock()
 	tokens := 0
 	for i, t := range texts[:min(items, len(texts))] {
-		tokens += estimate(t)
+		tokens += text.EstimateTokens(t)
 		if i > 0 && tokens > c.cfg.BatchTokens {
 			return i
 		}
@@ -71,74 +73,62 @@ func (c *Client) batchLen(texts []string) int {
 	return min(items, len(texts))
 }
 
-// estimate is near the number of tokens of the usual vocabularies: four ASCII characters or one other make one.
-func estimate(text string) int {
-	runes := utf8.RuneCountInString(text)
-	ascii := 0
-	for i := range len(text) {
-		if text[i] < utf8.RuneSelf {
-			ascii++
-		}
-	}
-	return ascii/4 + runes - ascii + 1
-}
-
-// harmless is a text that only a provider refuses that refuses everything.
+// harmless is a text that is refused only by a provider that refuses every text.
 const harmless = "memory"
 
-// run is the embedding of a list of texts.
-type run struct {
+// bisector embeds a list of texts and finds those that the provider refuses.
+type bisector struct {
 	client *Client
-	in     input
-	// vouched is true if a text was accepted since the last refusal of a lone one.
-	vouched bool
+	kind   textKind
+	// accepted is true if a text was accepted since the last refusal of a single one.
+	accepted bool
 }
 
-// batch embeds texts with one request, or with more if the provider refuses them together: it halves them until
-// the culprits stand alone. With an error it returns the outcomes of the first texts only.
-func (r *run) batch(ctx context.Context, texts []string) ([]Embedding, error) {
-	vecs, err := r.client.ask(ctx, r.in, texts)
+// embed embeds texts with one request, or with more if the provider refuses them together: it halves them until the refused
+// ones are alone. With an error it returns the outcomes of the first texts only.
+func (b *bisector) embed(ctx context.Context, texts []string) ([]Embedding, error) {
+	vecs, err := b.client.request(ctx, b.kind, texts)
 	switch {
 	case err == nil:
-		r.vouched = true
+		b.accepted = true
 		out := make([]Embedding, len(vecs))
 		for i, v := range vecs {
 			out[i].Vector = v
 		}
 		return out, nil
-	case verdictOf(err) != refused:
+	case !modelhttp.ClassOf(err).Refusal():
 		return nil, err
 	case len(texts) == 1:
-		return r.culprit(ctx, err)
+		return b.refused(ctx, err)
 	}
 	half := (len(texts) + 1) / 2
-	out, err := r.batch(ctx, texts[:half])
+	out, err := b.embed(ctx, texts[:half])
 	if err != nil {
 		return out, err
 	}
-	rest, err := r.batch(ctx, texts[half:])
+	rest, err := b.embed(ctx, texts[half:])
 	out = append(out, rest...)
 	if err == nil && !slices.ContainsFunc(out, func(e Embedding) bool { return e.Err != nil }) {
-		r.client.limitItems(half) // it was their number, not one of them
+		b.client.limitItems(half) // it was their number, not one of them
 	}
 	return out, err
 }
 
-// culprit returns the outcome for a lone text that was refused: its own error, unless the provider refuses even a
-// harmless text. Without this question a wrong setting would pass for thousands of bad texts.
-func (r *run) culprit(ctx context.Context, refusal error) ([]Embedding, error) {
-	if !r.vouched {
-		_, err := r.client.ask(ctx, r.in, []string{harmless})
-		if err != nil && verdictOf(err) != refused {
+// refused returns the outcome for a single text that was refused: its own error, unless the provider refuses even a
+// harmless text. Without this check a wrong setting would look like thousands of bad texts.
+func (b *bisector) refused(ctx context.Context, refusal error) ([]Embedding, error) {
+	if !b.accepted {
+		_, err := b.client.request(ctx, b.kind, []string{harmless})
+		if err != nil && !modelhttp.ClassOf(err).Refusal() {
 			return nil, err
 		}
 		if err != nil {
-			err = faultf(terminal, "%w (it refuses every text: check the model and its settings)", refusal)
-			r.client.circuit.record(r.client.cfg.Now(), err)
+			err = modelhttp.Errorf(modelhttp.Misconfigured, "%w (it refuses every text: check the model and its settings)", refusal)
+			b.client.circuit.record(b.client.cfg.Now(), err)
 			return nil, unavailable(err)
 		}
 	}
-	r.vouched = false
+	b.accepted = false
 	return []Embedding{{Err: refusal}}, nil
 }
 

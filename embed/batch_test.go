@@ -22,7 +22,8 @@ func sizes(requests []request) []int {
 	return n
 }
 
-func TestDocumentsAreBatchedByNumber(t *testing.T) {
+func TestDocumentsBatchByNumber(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{BatchItems: 10}, good)
 	texts := numbered(25)
 	got, err := c.Documents(t.Context(), texts)
@@ -35,7 +36,8 @@ func TestDocumentsAreBatchedByNumber(t *testing.T) {
 	}
 }
 
-func TestDocumentsAreBatchedByTokens(t *testing.T) {
+func TestDocumentsBatchByTokens(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{BatchTokens: 100}, good)
 	texts := []string{
 		strings.Repeat("word ", 40),  // 51
@@ -54,7 +56,8 @@ func TestDocumentsAreBatchedByTokens(t *testing.T) {
 	}
 }
 
-func TestEachTextHasItsOwnVectorWhateverTheList(t *testing.T) {
+func TestDocumentsReturnEachTextsOwnVector(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "bb", "ccc", "茶", "記憶", "d d", " ", ""}), 0, 20).Draw(rt, "texts")
 		f, c := newFake(t, embed.Config{BatchItems: rapid.IntRange(1, 7).Draw(rt, "items")}, good)
@@ -84,7 +87,8 @@ func TestEachTextHasItsOwnVectorWhateverTheList(t *testing.T) {
 }
 
 // Hazard E04: a server that takes fewer texts at once than configured is found out, and remembered.
-func TestABatchThatIsTooLargeIsHalvedAndTheLimitLearned(t *testing.T) {
+func TestDocumentsLearnTheServersBatchSize(t *testing.T) {
+	t.Parallel()
 	for _, message := range []string{
 		`{"error":{"message":"batch size is invalid, it should not be larger than 10."}}`,
 		`{"message":"批量大小不能超过10"}`,
@@ -116,7 +120,8 @@ func TestABatchThatIsTooLargeIsHalvedAndTheLimitLearned(t *testing.T) {
 }
 
 // Hazard E05: one text that the provider refuses does not keep the others from being embedded.
-func TestOnePoisonTextHasItsOwnError(t *testing.T) {
+func TestDocumentsGiveARefusedTextItsOwnError(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{400, 413, 422} {
 		for _, at := range []int{0, 17, 63} {
 			t.Run(fmt.Sprint(status, at), func(t *testing.T) {
@@ -148,7 +153,8 @@ func TestOnePoisonTextHasItsOwnError(t *testing.T) {
 }
 
 // Hazard E04: a setting for which everything is refused costs a few requests, not two for each text.
-func TestAProviderThatRefusesEverythingIsDownAndNotEachText(t *testing.T) {
+func TestDocumentsOfAProviderThatRefusesEverything(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{}, func(request) reply {
 		return reply{status: 400, body: `{"error":{"message":"this model does not support embeddings"}}`}
 	})
@@ -170,7 +176,8 @@ func TestAProviderThatRefusesEverythingIsDownAndNotEachText(t *testing.T) {
 }
 
 // Hazard E04: a server that begins to refuse everything is found out in the middle of a list too.
-func TestAProviderThatBeginsToRefuseEverythingIsDown(t *testing.T) {
+func TestDocumentsOfAProviderThatBeginsToRefuseEverything(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{}, func(r request) reply {
 		if r.N > 1 {
 			return reply{status: 422, body: "no"}
@@ -188,7 +195,8 @@ func TestAProviderThatBeginsToRefuseEverythingIsDown(t *testing.T) {
 	}
 }
 
-func TestWhatWasEmbeddedBeforeAFailureIsReturned(t *testing.T) {
+func TestDocumentsReturnVectorsBeforeAFailure(t *testing.T) {
+	t.Parallel()
 	_, c := newFake(t, embed.Config{BatchItems: 2}, func(r request) reply {
 		if r.N > 2 {
 			return reply{status: 401}
@@ -208,7 +216,8 @@ func TestWhatWasEmbeddedBeforeAFailureIsReturned(t *testing.T) {
 	}
 }
 
-func TestACancelledCallKeepsWhatItGotAndBlamesNobody(t *testing.T) {
+func TestDocumentsCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	_, c := newFake(t, embed.Config{BatchItems: 1}, func(r request) reply {
 		if r.N == 2 {

@@ -2,55 +2,48 @@ package embed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
+	"kioku/internal/modelhttp"
 )
 
-// minFailures is the least number of failures in a row that opens the circuit.
+// minFailures is the minimum number of consecutive failures that open the circuit.
 const minFailures = 5
 
-// breaker keeps callers from a provider that is down (the circuit is open) or that asked for a pause (the
-// cool-down). When the circuit has been open for a while, one caller may try; its outcome closes the circuit or
-// keeps it open for longer.
+// breaker is a circuit breaker. It keeps callers from a provider that is down (the circuit is open) or that asked for a
+// pause (a rate limit). When the circuit has been open for a while, one caller may probe the provider; the outcome closes
+// the circuit or keeps it open for longer.
 type breaker struct {
-	now   func() time.Time
-	limit int // failures in a row that open the circuit
+	now       func() time.Time
+	threshold int // consecutive failures that open the circuit
 
-	mu        sync.Mutex // guards what follows
-	failures  int        // in a row
-	failedAt  time.Time
-	err       error     // of the last failure, nil after a success
-	openUntil time.Time // zero while the circuit is closed
-	probing   bool      // a caller tries whether the circuit can be closed
-	coolUntil time.Time
-	coolErr   error // the answer that asked for the cool-down
-	outage    *backoff.ExponentialBackOff
-	locked    *backoff.ExponentialBackOff // after a terminal fault
+	mu           sync.Mutex // guards the fields below
+	failures     int        // consecutive
+	failedAt     time.Time
+	err          error     // of the last failure, nil after a success
+	openUntil    time.Time // zero while the circuit is closed
+	probing      bool      // a caller probes the provider
+	limitedUntil time.Time
+	limitErr     error // the answer that asked for the pause
+	outage       modelhttp.Backoff
+	terminal     modelhttp.Backoff // for errors that only a person can fix
 }
 
-func newBreaker(now func() time.Time, limit int) *breaker {
+func newBreaker(now func() time.Time, threshold int) *breaker {
 	return &breaker{
-		now:    now,
-		limit:  limit,
-		outage: pace(5*time.Second, 2, 10*time.Minute),
-		locked: pace(15*time.Minute, 2, 2*time.Hour),
+		now:       now,
+		threshold: threshold,
+		outage:    modelhttp.Backoff{First: 5 * time.Second, Factor: 2, Longest: 10 * time.Minute},
+		terminal:  modelhttp.Backoff{First: 15 * time.Minute, Factor: 2, Longest: 2 * time.Hour},
 	}
 }
 
-// pace returns delays that start near first and grow by factor up to about longest, with jitter.
-func pace(first time.Duration, factor float64, longest time.Duration) *backoff.ExponentialBackOff {
-	p := backoff.NewExponentialBackOff()
-	p.InitialInterval, p.Multiplier, p.MaxInterval = first, factor, longest
-	p.RandomizationFactor = 0.2
-	return p
-}
-
-// enter asks to make a request. probe is true if the circuit is open and this caller is to try it, with one
-// request; the error says since what and until when nobody may. A caller let in must leave.
+// enter asks to make a request. probe is true if the circuit is open and this caller is to try it, with one request. The
+// error says why and until when nobody may. A caller that is let in must call leave.
 func (b *breaker) enter() (probe bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +51,7 @@ func (b *breaker) enter() (probe bool, err error) {
 		return false, nil
 	}
 	if b.probing || b.now().Before(b.openUntil) {
-		return false, fmt.Errorf("not asked before %s: %w", b.openUntil.Format(time.RFC3339), b.err)
+		return false, notBefore(b.openUntil, b.err)
 	}
 	b.probing = true
 	return true, nil
@@ -83,75 +76,71 @@ func (b *breaker) isOpen() bool {
 func (b *breaker) record(started time.Time, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err == nil || verdictOf(err) == refused {
-		b.close()
+	class := modelhttp.ClassOf(err)
+	if err == nil || class.Refusal() {
+		b.reset()
 		return
 	}
 	now := b.now()
 	b.err = err
-	if wait := waitOf(err); wait > 0 && now.Add(wait).After(b.coolUntil) {
-		b.coolUntil, b.coolErr = now.Add(wait), err
+	if e, ok := errors.AsType[*modelhttp.Error](err); ok && e.Pause() > 0 && now.Add(e.Pause()).After(b.limitedUntil) {
+		b.limitedUntil, b.limitErr = now.Add(e.Pause()), err
 	}
 	switch {
-	case !b.openUntil.IsZero() && !b.probing, verdictOf(err) != terminal && started.Before(b.failedAt):
-		// Under way when another request failed, this one tells nothing new: many workers are not many outages.
-	case verdictOf(err) == terminal:
-		b.open(now, b.locked)
+	case !b.openUntil.IsZero() && !b.probing, !class.Terminal() && started.Before(b.failedAt):
+		// This request was under way when another one failed: many workers are not many outages.
+	case class.Terminal():
+		b.open(now.Add(b.terminal.Next()))
 	default:
 		b.failures++
 		b.failedAt = now
-		if b.failures >= b.limit {
-			b.open(now, b.outage)
+		if b.failures >= b.threshold {
+			b.open(now.Add(b.outage.Next()))
 		}
 	}
 }
 
-// close is called with mu held.
-func (b *breaker) close() {
+// reset closes the circuit. The caller holds mu.
+func (b *breaker) reset() {
 	b.failures, b.failedAt, b.err, b.openUntil = 0, time.Time{}, nil, time.Time{}
 	b.outage.Reset()
-	b.locked.Reset()
+	b.terminal.Reset()
 }
 
-// open is called with mu held.
-func (b *breaker) open(now time.Time, pace *backoff.ExponentialBackOff) {
-	until := now.Add(pace.NextBackOff())
-	if b.coolUntil.After(until) {
-		until = b.coolUntil
-	}
+// open opens the circuit, for as long as the rate limit lasts at least. The caller holds mu.
+func (b *breaker) open(until time.Time) {
 	b.openUntil = until
+	if b.limitedUntil.After(until) {
+		b.openUntil = b.limitedUntil
+	}
 }
 
-// cool waits for the end of the cool-down. It returns an error at once if ctx would end before.
-func (b *breaker) cool(ctx context.Context) error {
+// waitRateLimit waits until the server's rate limit ends. It returns an error at once if ctx would end before.
+func (b *breaker) waitRateLimit(ctx context.Context) error {
 	var waited time.Time
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		b.mu.Lock()
-		until, cause := b.coolUntil, b.coolErr
+		until, cause := b.limitedUntil, b.limitErr
 		b.mu.Unlock()
 		wait := until.Sub(b.now())
 		if wait <= 0 || until.Equal(waited) {
 			return nil
 		}
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-			return fmt.Errorf("not asked before %s: %w", until.Format(time.RFC3339), cause)
+			return notBefore(until, cause)
 		}
 		// Callers that waited together must not come back together.
-		sleep(ctx, wait+rand.N(min(wait/4, 2*time.Second)+1))
+		modelhttp.Sleep(ctx, wait+rand.N(min(wait/4, 2*time.Second)+1))
 		waited = until
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+// notBefore is the error of a request that is not made before a time because of an earlier one.
+func notBefore(t time.Time, cause error) error {
+	return fmt.Errorf("not asked before %s: %w", t.Format(time.RFC3339), cause)
 }
 
 func (b *breaker) health() Health {
@@ -161,7 +150,7 @@ func (b *breaker) health() Health {
 		return Health{Healthy: true}
 	}
 	at := b.now()
-	for _, t := range []time.Time{b.openUntil, b.coolUntil} {
+	for _, t := range []time.Time{b.openUntil, b.limitedUntil} {
 		if t.After(at) {
 			at = t
 		}

@@ -19,7 +19,8 @@ func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelF
 }
 
 // Hazard E02: what only a person can mend is not tried again and again, and the error says where to look.
-func TestATerminalErrorOpensTheCircuitAtOnce(t *testing.T) {
+func TestCircuitOpensAtATerminalError(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		reply reply
 		want  string
@@ -66,7 +67,8 @@ func TestATerminalErrorOpensTheCircuitAtOnce(t *testing.T) {
 }
 
 // Hazard E02: a rate limit a minute, which Gemini words like an exhausted quota, is waited for.
-func TestAWordyRateLimitIsNotTerminal(t *testing.T) {
+func TestCircuitStaysClosedAtARateLimit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{}, func(r request) reply {
 			if r.N == 1 {
@@ -80,7 +82,8 @@ func TestAWordyRateLimitIsNotTerminal(t *testing.T) {
 	})
 }
 
-func TestManyWorkersThatFailTogetherAreOneFailure(t *testing.T) {
+func TestCircuitCountsConcurrentFailuresOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{MaxTries: 2}, func(r request) reply {
 			if r.N <= 10 {
@@ -100,7 +103,8 @@ func TestManyWorkersThatFailTogetherAreOneFailure(t *testing.T) {
 	})
 }
 
-func TestTheCircuitOpensAfterRepeatedFailuresAndOneCallerTriesIt(t *testing.T) {
+func TestCircuitOpensAfterFailuresAndOneCallerProbes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		down := true
 		f, c := newFake(t, embed.Config{}, func(r request) reply {
@@ -144,7 +148,8 @@ func TestTheCircuitOpensAfterRepeatedFailuresAndOneCallerTriesIt(t *testing.T) {
 }
 
 // Hazard E02: who waits to try again does not, once another caller has learned that the key is refused.
-func TestAnOpenCircuitEndsTheTriesOfOthers(t *testing.T) {
+func TestCircuitEndsTheTriesOfOthers(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{}, func(r request) reply {
 			if r.N == 1 {
@@ -169,7 +174,8 @@ func TestAnOpenCircuitEndsTheTriesOfOthers(t *testing.T) {
 	})
 }
 
-func TestTheCircuitStaysOpenAsLongAsTheServerAsks(t *testing.T) {
+func TestCircuitStaysOpenAsLongAsTheServerAsks(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{MaxTries: 1}, func(r request) reply {
 			if r.N == 5 {
@@ -188,7 +194,8 @@ func TestTheCircuitStaysOpenAsLongAsTheServerAsks(t *testing.T) {
 	})
 }
 
-func TestACallerWhoGivesUpLeavesTheTrialToAnother(t *testing.T) {
+func TestCircuitProbeThatIsGivenUp(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{}, func(r request) reply {
 			switch r.N {
@@ -214,7 +221,8 @@ func TestACallerWhoGivesUpLeavesTheTrialToAnother(t *testing.T) {
 	})
 }
 
-func TestADayOfOutageCostsABoundedNumberOfRequests(t *testing.T) {
+func TestCircuitBoundsTheRequestsOfAnOutage(t *testing.T) {
+	t.Parallel()
 	for status, most := range map[int]int{500: 250, 401: 25} {
 		synctest.Test(t, func(t *testing.T) {
 			f, c := newFake(t, embed.Config{}, func(request) reply { return reply{status: status} })

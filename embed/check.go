@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// The norms that a model can mean. What lies outside is an underflow, an overflow or garbage, and squares of it
-// would soon leave the range of a float32.
+// The norms of vectors that a model can mean. A norm outside is an underflow, an overflow or garbage, and its square would
+// soon leave the range of a float32.
 const (
 	minNorm = 1e-6
 	maxNorm = 1e6
 )
 
-// Check returns an error unless vec is fit to be stored and compared: not empty, of dims dimensions (any number
-// where dims is 0), finite, and with a norm between 1e-6 and 1e6, so neither zero nor denormal nor huge.
+// Check returns an error unless vec can be stored and compared: it is not empty, has dims dimensions (any number if dims is
+// 0), is finite, and has a norm between 1e-6 and 1e6, so it is neither zero nor denormal nor huge.
 func Check(vec []float32, dims int) error {
 	if len(vec) == 0 {
 		return errors.New("empty vector")
@@ -32,7 +32,7 @@ func Check(vec []float32, dims int) error {
 	return nil
 }
 
-// length is the Euclidean norm. It sums in float64, where the square of a float32 is exact and none overflows.
+// length returns the Euclidean norm. It sums in float64, in which the square of a float32 is exact and does not overflow.
 func length(vec []float32) float64 {
 	var sum float64
 	for _, x := range vec {
@@ -41,7 +41,7 @@ func length(vec []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// normalise scales vec, which has passed Check, to unit length in place.
+// normalise scales vec to unit length in place. vec has passed Check.
 func normalise(vec []float32) {
 	n := length(vec)
 	for i, x := range vec {

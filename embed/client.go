@@ -1,34 +1,113 @@
 package embed
 
 import (
+	"context"
 	"fmt"
-	"net/http"
-	"strings"
 	"sync"
 	"time"
+
+	"kioku/internal/modelhttp"
 )
 
-// Client embeds texts with one provider. It is safe for concurrent use: its callers share the circuit breaker,
-// the cool-down that a server asks for, and the answers for equal texts.
+// Client embeds texts with one provider. It is safe for concurrent use: its callers share the circuit breaker, the pauses
+// that a server asks for, and the answers for equal texts.
 type Client struct {
 	cfg      Config
 	provider provider // nil for "none"
 	circuit  *breaker
-	sharing  *sharing
+	requests *inFlight
 
 	mu    sync.Mutex
 	space Space // guarded by mu; Dims is set once
 	items int   // guarded by mu: texts a request, lowered when the server refuses so many
 }
 
-// New returns a client for cfg; it makes no request. The provider "none" gives a client that is not enabled. The
-// error names the setting that is wrong.
+// provider is one embedding service or model.
+type provider interface {
+	// embed makes one request, without retrying, and returns one vector a text in the order of texts. The client checks
+	// number, dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
+	// network trouble.
+	embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error)
+}
+
+// textKind tells questions from the texts that answer them: many models embed the two differently.
+type textKind int
+
+const (
+	document textKind = iota
+	query
+)
+
+// Space identifies a vector space: vectors of equal spaces may be compared, others never.
+type Space struct {
+	// Provider is the name of the provider; empty for "none".
+	Provider string
+	// Model is its name at the provider; empty for "none".
+	Model string
+	// Dims is the number of dimensions; 0 until the provider has answered once.
+	Dims int
+	// Endpoint is a fingerprint of the base URL, equal for equal servers; empty for the provider's own.
+	Endpoint string
+}
+
+// IsZero reports whether s is the space of the provider "none".
+func (s Space) IsZero() bool { return s == Space{} }
+
+// Name names the space for people.
+func (s Space) Name() string {
+	name := s.Provider + "/" + s.Model
+	if s.Dims > 0 {
+		name += fmt.Sprintf(" (%d dimensions)", s.Dims)
+	}
+	return name
+}
+
+// Matches reports whether s and t may contain the same vectors: they are equal, or differ only in that one does not know
+// its dimension yet.
+func (s Space) Matches(t Space) bool {
+	if s.Dims == 0 || t.Dims == 0 {
+		s.Dims, t.Dims = 0, 0
+	}
+	return s == t
+}
+
+// Embedding is the outcome for one text.
+type Embedding struct {
+	// Vector is a unit vector to be read only; nil if there is an Err.
+	Vector []float32
+	// Err is why there is no vector; nil if there is one.
+	Err error
+}
+
+// Health is what is known of a provider.
+type Health struct {
+	// Healthy is true until a request fails and again after one succeeds.
+	Healthy bool
+	// Err is the last error; nil while healthy.
+	Err error
+	// RetryAt is when the provider is tried again; zero while healthy.
+	RetryAt time.Time
+}
+
+// New returns a client for cfg; it makes no request. The client of the provider "none" is not enabled. The error names the
+// setting that is wrong.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	p, space, err := open(cfg)
+	var p provider
+	var space Space
+	var err error
+	switch cfg.Provider {
+	case "", "none":
+	case "hash":
+		p, space, err = newHasher(cfg)
+	case "openai":
+		p, space, err = newOpenAI(cfg)
+	default:
+		err = fmt.Errorf("embed: unknown provider %q: choose one of none, hash, openai", cfg.Provider)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -36,125 +115,76 @@ func New(cfg Config) (*Client, error) {
 		cfg:      cfg,
 		provider: p,
 		circuit:  newBreaker(cfg.Now, max(minFailures, cfg.MaxTries+1)),
-		sharing:  newSharing(cachedQueries),
+		requests: newInFlight(cachedQueries),
 		space:    space,
 		items:    cfg.BatchItems,
 	}, nil
 }
 
-// Enabled is false for the provider "none", true for any other even while it does not answer.
+// Enabled returns false for the provider "none", and true for any other even while it does not answer.
 func (c *Client) Enabled() bool { return c.provider != nil }
 
-// Weak is true for vectors of no real model, which deserve less trust than the words of a text.
+// Weak returns true for vectors of no real model, which deserve less trust than the words of a text.
 func (c *Client) Weak() bool { return c.Space().Provider == "hash" }
 
-// Space identifies the vectors of this client. Dims is 0 as long as only an answer could tell.
+// Space returns the space of this client's vectors.
 func (c *Client) Space() Space {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.space
 }
 
-// Health tells whether the provider answers. A provider that was not asked yet is healthy.
+// Health reports whether the provider answers. A provider that was not asked yet is healthy.
 func (c *Client) Health() Health { return c.circuit.health() }
 
-// accept checks the vectors of one answer to n texts and scales them to unit length. It takes all or none, and
-// the first that it takes settle the dimension.
+// accept checks the vectors of one answer to n texts and scales them to unit length. It accepts all or none, and the first
+// accepted answer sets the dimension.
 func (c *Client) accept(vecs [][]float32, n int) error {
 	name := c.cfg.Provider
 	if len(vecs) != n {
-		return faultf(broken, "%s: answered with %d vectors to %d texts", name, len(vecs), n)
+		return modelhttp.Errorf(modelhttp.Malformed, "%s: answered with %d vectors to %d texts", name, len(vecs), n)
 	}
 	dims := len(vecs[0])
 	for _, v := range vecs {
 		if len(v) != dims || dims == 0 {
-			return faultf(broken, "%s: one answer holds vectors of %d and of %d dimensions", name, dims, len(v))
+			return modelhttp.Errorf(modelhttp.Malformed, "%s: one answer holds vectors of %d and of %d dimensions", name, dims, len(v))
 		}
 	}
-	if err := c.agree(dims); err != nil {
+	if err := c.checkDims(dims); err != nil {
 		return err
 	}
 	for _, v := range vecs {
 		if err := Check(v, dims); err != nil {
-			return faultf(refused, "%s: useless answer: %w", name, err)
+			return modelhttp.Errorf(modelhttp.Rejected, "%s: useless answer: %w", name, err)
 		}
 	}
 	for _, v := range vecs {
 		normalise(v)
 	}
-	return c.settle(dims)
+	return c.setDims(dims)
 }
 
-// agree returns an error if dims is not the dimension known so far.
-func (c *Client) agree(dims int) error {
+// checkDims returns an error if dims is not the known dimension.
+func (c *Client) checkDims(dims int) error {
 	known := c.Space().Dims
 	switch {
 	case known == 0 || known == dims:
 		return nil
 	case known == c.cfg.Dims:
-		return faultf(terminal, "%s: the model answers with %d dimensions where %d are configured: "+
+		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the model answers with %d dimensions where %d are configured: "+
 			"configure %d, or a model that can shorten its vectors", c.cfg.Provider, dims, known, dims)
 	}
-	return faultf(terminal, "%s: the vectors have %d dimensions, earlier ones had %d: the server has another model now; "+
+	return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the vectors have %d dimensions, earlier ones had %d: the server has another model now; "+
 		"restart to index with it", c.cfg.Provider, dims, known)
 }
 
-func (c *Client) settle(dims int) error {
+// setDims sets the dimension if it is not known yet. Of two concurrent first answers with different dimensions, the second
+// gets an error.
+func (c *Client) setDims(dims int) error {
 	c.mu.Lock()
 	if c.space.Dims == 0 {
 		c.space.Dims = dims
 	}
 	c.mu.Unlock()
-	return c.agree(dims)
-}
-
-// check refuses what no default can repair.
-func (cfg Config) check() error {
-	for _, n := range []struct {
-		name  string
-		value int64
-	}{
-		{"Dims", int64(cfg.Dims)},
-		{"BatchItems", int64(cfg.BatchItems)},
-		{"BatchTokens", int64(cfg.BatchTokens)},
-		{"MaxTries", int64(cfg.MaxTries)},
-		{"TryTimeout", int64(cfg.TryTimeout)},
-		{"QueryTimeout", int64(cfg.QueryTimeout)},
-	} {
-		if n.value < 0 {
-			return fmt.Errorf("embed: %s is negative: use 0 for the default", n.name)
-		}
-	}
-	if strings.ContainsAny(strings.TrimSpace(cfg.APIKey), "\r\n\x00") {
-		return fmt.Errorf("embed: the API key holds a line break: check how it was copied")
-	}
-	for name, value := range cfg.Headers {
-		if strings.ContainsAny(name+value, "\r\n\x00") {
-			return fmt.Errorf("embed: the header %q holds a line break", name)
-		}
-	}
-	return nil
-}
-
-func (cfg Config) withDefaults() Config {
-	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
-	cfg.BatchItems = orDefault(cfg.BatchItems, 64)
-	cfg.BatchTokens = orDefault(cfg.BatchTokens, 100_000)
-	cfg.MaxTries = orDefault(cfg.MaxTries, 4)
-	cfg.TryTimeout = orDefault(cfg.TryTimeout, 30*time.Second)
-	cfg.QueryTimeout = orDefault(cfg.QueryTimeout, 3*time.Second)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
-	}
-	return cfg
-}
-
-func orDefault[T int | time.Duration](value, otherwise T) T {
-	if value == 0 {
-		return otherwise
-	}
-	return value
+	return c.checkDims(dims)
 }

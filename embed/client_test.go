@@ -9,7 +9,8 @@ import (
 	"kioku/embed"
 )
 
-func TestTheProviderNoneIsDisabled(t *testing.T) {
+func TestClientOfProviderNoneIsDisabled(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"", "none"} {
 		c, err := embed.New(embed.Config{Provider: name})
 		if err != nil {
@@ -28,7 +29,8 @@ func TestTheProviderNoneIsDisabled(t *testing.T) {
 	}
 }
 
-func TestAWrongSettingIsRefusedWithAdvice(t *testing.T) {
+func TestNewRefusesAWrongSettingWithAdvice(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		cfg  embed.Config
 		want string
@@ -45,16 +47,19 @@ func TestAWrongSettingIsRefusedWithAdvice(t *testing.T) {
 		"two dimensions":   {embed.Config{Provider: "hash", Model: "hash-256", Dims: 128}, "hash-128"},
 		"huge hash":        {embed.Config{Provider: "hash", Dims: 1 << 30}, "choose 1 to"},
 	} {
-		c, err := embed.New(test.cfg)
-		if err == nil || !strings.Contains(err.Error(), test.want) || c != nil {
-			t.Errorf("%s: got %v, want an error with %q", name, err, test.want)
-		} else if strings.Contains(err.Error(), "sk-") {
-			t.Errorf("%s: the error shows the key: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			c, err := embed.New(test.cfg)
+			if err == nil || !strings.Contains(err.Error(), test.want) || c != nil {
+				t.Errorf("got %v, want an error with %q", err, test.want)
+			} else if strings.Contains(err.Error(), "sk-") {
+				t.Errorf("the error shows the key: %v", err)
+			}
+		})
 	}
 }
 
-func TestALocalServerNeedsNoKey(t *testing.T) {
+func TestNewOfALocalServerNeedsNoKey(t *testing.T) {
+	t.Parallel()
 	f := &fake{answer: good}
 	c, err := embed.New(embed.Config{Provider: "openai", BaseURL: "http://localhost:1234", Model: "bge-m3", Transport: f})
 	if err != nil {
@@ -68,7 +73,8 @@ func TestALocalServerNeedsNoKey(t *testing.T) {
 	}
 }
 
-func TestTheSpaceKnowsItsDimensionAfterTheFirstAnswer(t *testing.T) {
+func TestSpaceHasItsDimensionAfterTheFirstAnswer(t *testing.T) {
+	t.Parallel()
 	_, c := newFake(t, embed.Config{}, good)
 	want := embed.Space{Provider: "openai", Model: "text-embedding-3-small"}
 	if c.Space() != want {
@@ -83,7 +89,8 @@ func TestTheSpaceKnowsItsDimensionAfterTheFirstAnswer(t *testing.T) {
 	}
 }
 
-func TestSpacesMatchUnlessTheyAreKnownToDiffer(t *testing.T) {
+func TestSpaceMatches(t *testing.T) {
+	t.Parallel()
 	a := embed.Space{Provider: "openai", Model: "m", Dims: 3}
 	unknown, longer, other := a, a, a
 	unknown.Dims, longer.Dims, other.Endpoint = 0, 4, "abc"
@@ -95,7 +102,8 @@ func TestSpacesMatchUnlessTheyAreKnownToDiffer(t *testing.T) {
 	}
 }
 
-func TestAChangedDimensionIsRefusedNamingBothNumbers(t *testing.T) {
+func TestDimensionThatChangesIsRefused(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{}, func(r request) reply {
 		if r.N == 1 {
 			return good(r)
@@ -117,7 +125,8 @@ func TestAChangedDimensionIsRefusedNamingBothNumbers(t *testing.T) {
 	}
 }
 
-func TestAServerThatIgnoresTheConfiguredDimensionIsRefused(t *testing.T) {
+func TestDimensionThatIsNotConfiguredIsRefused(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{Dims: 2}, good)
 	_, err := c.Query(t.Context(), "tea")
 	if err == nil || !strings.Contains(err.Error(), "3 dimensions where 2 are configured") {
@@ -129,7 +138,8 @@ func TestAServerThatIgnoresTheConfiguredDimensionIsRefused(t *testing.T) {
 }
 
 // Hazard D05: vectors that no search can use are refused when they come in, and nothing of them is kept.
-func TestAnUnusableVectorIsRefusedAtTheDoor(t *testing.T) {
+func TestDocumentsRefuseAnUnusableVector(t *testing.T) {
+	t.Parallel()
 	for name, vector := range map[string]string{
 		"zero":     `[0,0,0]`,
 		"denormal": `[1e-42,0,1e-42]`,
@@ -139,24 +149,26 @@ func TestAnUnusableVectorIsRefusedAtTheDoor(t *testing.T) {
 		"NaN":      `"AADAfwAAwH8AAMB/"`,
 		"infinite": `"AACAfwAAgD8AAIA/"`,
 	} {
-		_, c := newFake(t, embed.Config{}, func(r request) reply {
-			if len(r.Input) == 1 && r.Input[0] != "odd" {
-				return good(r)
+		t.Run(name, func(t *testing.T) {
+			_, c := newFake(t, embed.Config{}, func(r request) reply {
+				if len(r.Input) == 1 && r.Input[0] != "odd" {
+					return good(r)
+				}
+				body := `{"data":[{"index":0,"embedding":` + vector + `}`
+				for i := range r.Input[1:] {
+					body += `,{"index":` + string(rune('1'+i)) + `,"embedding":[1,2,3]}`
+				}
+				return reply{body: body + `]}`}
+			})
+			got, err := c.Documents(t.Context(), []string{"odd", "even"})
+			if err != nil {
+				t.Errorf("%v", err)
+				return
 			}
-			body := `{"data":[{"index":0,"embedding":` + vector + `}`
-			for i := range r.Input[1:] {
-				body += `,{"index":` + string(rune('1'+i)) + `,"embedding":[1,2,3]}`
+			if got[0].Vector != nil || got[0].Err == nil {
+				t.Errorf("came through as %v", got[0].Vector)
 			}
-			return reply{body: body + `]}`}
+			wantVectors(t, []string{"even"}, got[1:])
 		})
-		got, err := c.Documents(t.Context(), []string{"odd", "even"})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if got[0].Vector != nil || got[0].Err == nil {
-			t.Errorf("%s: came through as %v", name, got[0].Vector)
-		}
-		wantVectors(t, []string{"even"}, got[1:])
 	}
 }

@@ -16,8 +16,8 @@ const (
 	maxHashDims = 16384
 )
 
-// Weights of the features. They are integers so that the sum does not depend on the order of the features nor on
-// how a processor rounds: the same text has the same vector everywhere, bit for bit.
+// Weights of the features. They are integers so that the sum depends neither on the order of the features nor on how a
+// processor rounds: the same text has the same vector everywhere, bit for bit.
 const (
 	wordWeight      = 4
 	trigramWeight   = 1
@@ -25,9 +25,9 @@ const (
 	bigramWeight    = 3
 )
 
-// hasher is a stand-in for a model: signed feature hashing of words and character n-grams (Weinberger et al.,
-// 2009). Texts that share words or parts of them are near each other; it knows nothing of meaning. It needs no
-// network and embeds documents and queries alike.
+// hasher replaces a model by signed feature hashing of words and character n-grams (Weinberger et al., 2009). Texts that share
+// words or parts of words are near each other, whatever they mean. It needs no network and embeds documents and queries
+// alike.
 type hasher struct{ dims int }
 
 func newHasher(cfg Config) (provider, Space, error) {
@@ -48,7 +48,8 @@ func newHasher(cfg Config) (provider, Space, error) {
 	return hasher{dims}, Space{Provider: "hash", Model: model, Dims: dims}, nil
 }
 
-func (h hasher) embed(ctx context.Context, _ input, texts []string) ([][]float32, error) {
+// embed implements provider.
+func (h hasher) embed(ctx context.Context, _ textKind, texts []string) ([][]float32, error) {
 	vecs := make([][]float32, len(texts))
 	for i, t := range texts {
 		if err := ctx.Err(); err != nil {
@@ -59,33 +60,30 @@ func (h hasher) embed(ctx context.Context, _ input, texts []string) ([][]float32
 	return vecs, nil
 }
 
-// vector adds each feature with a sign to one of the dimensions, both drawn from the feature's hash. A feature
-// that occurs often counts with the logarithm of its number. The vector is never zero.
+// vector adds each feature with a sign to one of the dimensions; the feature's hash determines both. A repeated feature
+// counts with the logarithm of its number. The vector is never zero.
 func (h hasher) vector(text string) []float32 {
 	sums := make([]int, h.dims)
 	zero := true
-	add := func(sum uint64, n int) {
-		i := sum % uint64(h.dims)
-		if sum>>63 == 1 {
-			n = -n
-		}
-		sums[i] += n
-	}
 	for f, n := range features(text) {
-		add(hashOf(f.text), f.weight*bits.Len(uint(n)))
+		hash, value := hashOf(f.text), f.weight*bits.Len(uint(n))
+		if hash>>63 == 1 {
+			value = -value
+		}
+		sums[hash%uint64(h.dims)] += value
 	}
 	vec := make([]float32, h.dims)
 	for i, n := range sums {
 		vec[i] = float32(n)
 		zero = zero && n == 0
 	}
-	if zero { // no letter in it, or all cancelled out
+	if zero { // without letters, or with features that cancel out
 		vec[hashOf(text)%uint64(h.dims)] = 1
 	}
 	return vec
 }
 
-// hashOf is FNV-1a, finished as in MurmurHash3: FNV leaves the high bits of short texts too much alike.
+// hashOf returns FNV-1a with the finalizer of MurmurHash3: the high bits of FNV are too similar for short texts.
 func hashOf(text string) uint64 {
 	f := fnv.New64a()
 	f.Write([]byte(text))
@@ -95,30 +93,31 @@ func hashOf(text string) uint64 {
 	return x ^ x>>33
 }
 
+// feature is a part of a text and how much it counts.
 type feature struct {
 	text   string
 	weight int
 }
 
-// features counts the words of text and their trigrams, and the characters and bigrams of scripts that are
-// written without spaces.
+// features counts the words of text and their trigrams, and the characters and bigrams of scripts that are written without
+// spaces.
 func features(text string) map[feature]int {
 	counts := map[feature]int{}
-	var word, run []rune
+	var word, spaceless []rune
 	flush := func() {
-		addWord(counts, word)
-		addRun(counts, run)
-		word, run = word[:0], run[:0]
+		countWord(counts, word)
+		countSpaceless(counts, spaceless)
+		word, spaceless = word[:0], spaceless[:0]
 	}
 	for _, r := range strings.ToLower(norm.NFKC.String(text)) {
 		switch {
-		case spaceless(r):
+		case isSpaceless(r):
 			if len(word) > 0 {
 				flush()
 			}
-			run = append(run, r)
+			spaceless = append(spaceless, r)
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
-			if len(run) > 0 {
+			if len(spaceless) > 0 {
 				flush()
 			}
 			word = append(word, r)
@@ -130,13 +129,13 @@ func features(text string) map[feature]int {
 	return counts
 }
 
-// spaceless reports whether r belongs to a script that does not part words by spaces. The marks ー 々 〆 belong
-// to the kana and Han around them.
-func spaceless(r rune) bool {
+// isSpaceless reports whether r belongs to a script without spaces between words. The marks ー 々 〆 belong to the kana and Han
+// around them.
+func isSpaceless(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々' || r == '〆'
 }
 
-func addWord(counts map[feature]int, word []rune) {
+func countWord(counts map[feature]int, word []rune) {
 	if len(word) == 0 {
 		return
 	}
@@ -147,7 +146,7 @@ func addWord(counts map[feature]int, word []rune) {
 	}
 }
 
-func addRun(counts map[feature]int, run []rune) {
+func countSpaceless(counts map[feature]int, run []rune) {
 	for i := range run {
 		counts[feature{"c" + string(run[i]), characterWeight}]++
 		if i > 0 {

@@ -22,7 +22,8 @@ func hashClient(t *testing.T, cfg embed.Config) *embed.Client {
 	return c
 }
 
-func TestTheHashProviderKnowsItsSpaceAtOnce(t *testing.T) {
+func TestHashSpaceIsKnownAtOnce(t *testing.T) {
+	t.Parallel()
 	for want, cfg := range map[embed.Space]embed.Config{
 		{Provider: "hash", Model: "hash-256", Dims: 256}: {},
 		{Provider: "hash", Model: "hash-64", Dims: 64}:   {Dims: 64},
@@ -41,7 +42,8 @@ func TestTheHashProviderKnowsItsSpaceAtOnce(t *testing.T) {
 }
 
 // The sum is of the bits of the vectors: a change of it makes every stored index worthless.
-func TestHashedVectorsAreTheSameOnEveryMachine(t *testing.T) {
+func TestHashVectorsAreTheSameOnEveryMachine(t *testing.T) {
+	t.Parallel()
 	c := hashClient(t, embed.Config{})
 	got, err := c.Documents(t.Context(), []string{"The quick brown fox, 2026-01-20.", "昨日は東京で会議があった。", "我们喜欢喝茶", "!?"})
 	if err != nil {
@@ -59,7 +61,8 @@ func TestHashedVectorsAreTheSameOnEveryMachine(t *testing.T) {
 	}
 }
 
-func TestTextsThatShareWordsAreNearEachOther(t *testing.T) {
+func TestHashVectorsOfTextsThatShareWordsAreNear(t *testing.T) {
+	t.Parallel()
 	c := hashClient(t, embed.Config{})
 	for _, test := range []struct{ query, near, far string }{
 		{"where is the budget spreadsheet", "The budget spreadsheet is in the finance folder.", "Anna likes green tea with lemon."},
@@ -89,7 +92,8 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
-func TestEveryTextHasAUsableHashedVector(t *testing.T) {
+func TestHashVectorOfEveryTextIsUsable(t *testing.T) {
+	t.Parallel()
 	c := hashClient(t, embed.Config{Dims: 2}) // features often cancel out
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringN(0, 4, -1), rapid.StringMatching(`[a-c!? 茶記]{1,6}`)).Draw(rt, "text") + "."

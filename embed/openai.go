@@ -2,28 +2,33 @@ package embed
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"net/url"
+	"strings"
 	"sync/atomic"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 const (
 	openAIBase  = "https://api.openai.com"
 	openAIModel = "text-embedding-3-small"
+	// textWindow is how many consecutive bytes of a text an error may not repeat.
+	textWindow = 12
 )
 
-// openAI speaks to OpenAI and to the many servers with the same interface. It knows no difference between
-// documents and queries.
+// openAI is the client of OpenAI and of the many servers with the same interface. It embeds documents and queries alike.
 type openAI struct {
-	server *server
-	model  string
-	dims   int
-	// numbers says that the server does not take base64, settled that it answered to a request for it.
-	numbers, settled atomic.Bool
+	http  *modelhttp.Client
+	url   string
+	model string
+	dims  int
+	// numbersOnly is set if the server does not accept base64, base64Accepted if it has answered a request for it.
+	numbersOnly, base64Accepted atomic.Bool
 }
 
 func newOpenAI(cfg Config) (provider, Space, error) {
@@ -31,25 +36,43 @@ func newOpenAI(cfg Config) (provider, Space, error) {
 	if cfg.APIKey == "" && cfg.BaseURL == "" {
 		return nil, Space{}, fmt.Errorf("openai: no API key: set %s (a local server needs none, but remote.baseUrl)", keyHint)
 	}
-	address := cfg.BaseURL
-	if address == "" {
-		address = openAIBase
-	}
-	base, err := remote.ParseBase(address, "remote.baseUrl")
+	orDefault(&cfg.BaseURL, openAIBase)
+	orDefault(&cfg.Model, openAIModel)
+	base, err := modelhttp.ParseBase(cfg.BaseURL, "remote.baseUrl")
 	if err != nil {
 		return nil, Space{}, fmt.Errorf("openai: %w", err)
 	}
 	space := Space{Provider: "openai", Model: cfg.Model, Dims: cfg.Dims, Endpoint: fingerprint(base, openAIBase)}
-	if space.Model == "" {
-		space.Model = openAIModel
-	}
-	header := http.Header{}
-	if cfg.APIKey != "" {
-		header.Set("Authorization", "Bearer "+cfg.APIKey)
-	}
-	p := &openAI{server: newServer(cfg, remote.Endpoint(base, "embeddings"), keyHint, header), model: space.Model, dims: cfg.Dims}
-	p.settled.Store(space.Endpoint == "") // OpenAI's own service takes it
+	p := &openAI{url: modelhttp.Endpoint(base, "embeddings"), model: cfg.Model, dims: cfg.Dims, http: modelhttp.New(modelhttp.Config{
+		Provider: "openai", KeyHint: keyHint, BaseURLSetting: "remote.baseUrl", ModelSetting: "model", Base: base,
+		APIKey: cfg.APIKey, Headers: cfg.Headers, TextWindow: textWindow, Now: cfg.Now, Transport: cfg.Transport,
+	})}
+	p.base64Accepted.Store(space.Endpoint == "") // OpenAI's own service does
 	return p, space, nil
+}
+
+// canonical returns the same text for all ways to write one base URL. User and query are not part of it: they often contain
+// a key, and a new key does not make new vectors.
+func canonical(base *url.URL) string {
+	host := strings.ToLower(base.Host)
+	for scheme, port := range map[string]string{"http": ":80", "https": ":443"} {
+		if base.Scheme == scheme {
+			host = strings.TrimSuffix(host, port)
+		}
+	}
+	path := strings.TrimSuffix(base.Path, "/embeddings")
+	path = strings.TrimRight(strings.TrimSuffix(path, "/v1"), "/")
+	return base.Scheme + "://" + host + path
+}
+
+// fingerprint identifies the server behind base; it is empty if base is the provider's own address.
+func fingerprint(base *url.URL, own string) string {
+	name := canonical(base)
+	if name == own {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:6])
 }
 
 type openAIRequest struct {
@@ -59,7 +82,7 @@ type openAIRequest struct {
 	Encoding   string   `json:"encoding_format,omitempty"`
 }
 
-func (p *openAI) embed(ctx context.Context, _ input, texts []string) ([][]float32, error) {
+func (p *openAI) embed(ctx context.Context, _ textKind, texts []string) ([][]float32, error) {
 	answer, err := p.post(ctx, texts)
 	if err != nil {
 		return nil, err
@@ -67,45 +90,48 @@ func (p *openAI) embed(ctx context.Context, _ input, texts []string) ([][]float3
 	vecs, err := parseOpenAI(answer, len(texts))
 	if err != nil {
 		if errors.Is(err, errNoVector) {
-			return nil, faultf(refused, "openai: %w", err) // some servers overflow on some texts
+			return nil, modelhttp.Errorf(modelhttp.Rejected, "openai: %w", err) // some servers overflow on some texts
 		}
-		said := remote.Shorten(remote.Quote(answer, p.server.secrets, texts, textWindow), 200)
-		return nil, faultf(broken, "openai: %w: check that remote.baseUrl is an embeddings service (it said: %s)", err, said)
+		return nil, modelhttp.Errorf(modelhttp.Malformed, "openai: %w: check that remote.baseUrl is an embeddings service (it said: %s)",
+			err, p.http.Quote(answer, texts))
 	}
 	return vecs, nil
 }
 
-// post asks for vectors in base64, which is less than half the bytes of numbers and read in a tenth of the time. A server
-// that has not done so yet and refuses is asked once more for numbers, since not every compatible one takes base64; most
-// others send numbers all the same.
+// post asks for vectors in base64, which has less than half the bytes of numbers and is parsed in a tenth of the time. A
+// server that refuses and has not accepted base64 before is asked once more for numbers, since some compatible servers
+// refuse base64; most others send numbers all the same.
 func (p *openAI) post(ctx context.Context, texts []string) ([]byte, error) {
 	body := openAIRequest{Model: p.model, Input: texts, Dimensions: p.dims, Encoding: "base64"}
-	limit := int64(1+len(texts)) << 19 // 16,384 dimensions at 32 characters each
-	if p.numbers.Load() {
+	if p.numbersOnly.Load() {
 		body.Encoding = ""
 	}
-	answer, err := p.server.post(ctx, body, limit, texts)
+	send := func() ([]byte, error) {
+		limit := int64(1+len(texts)) << 19 // 16,384 dimensions at 32 characters each
+		return p.http.PostWhole(ctx, p.url, body, limit, func() []string { return texts })
+	}
+	answer, err := send()
 	if err == nil {
-		p.settled.Store(true)
+		p.base64Accepted.Store(true)
 		return answer, nil
 	}
-	if body.Encoding == "" || p.settled.Load() || verdictOf(err) != refused {
+	if body.Encoding == "" || p.base64Accepted.Load() || !modelhttp.ClassOf(err).Refusal() {
 		return nil, err
 	}
 	body.Encoding = ""
-	answer, plainErr := p.server.post(ctx, body, limit, texts)
-	if plainErr != nil {
+	answer, numbersErr := send()
+	if numbersErr != nil {
 		return nil, err
 	}
-	p.numbers.Store(true)
+	p.numbersOnly.Store(true)
 	return answer, nil
 }
 
-// errNoVector is wrapped where an answer is in order but for what should be a vector.
+// errNoVector is wrapped if an answer is valid except for a vector.
 var errNoVector = errors.New("no usable vector at index")
 
-// parseOpenAI reads the answer to n texts. It returns the vectors ordered by their index, or an error unless there
-// is exactly one for each text.
+// parseOpenAI parses the answer to n texts. It returns the vectors ordered by their index, or an error unless there is
+// exactly one for each text.
 func parseOpenAI(answer []byte, n int) ([][]float32, error) {
 	var parsed struct {
 		Data []struct {

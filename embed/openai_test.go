@@ -20,7 +20,8 @@ import (
 	"kioku/embed"
 )
 
-func TestARequestIsWhatTheServiceExpects(t *testing.T) {
+func TestOpenAIRequest(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{Dims: 3, Headers: map[string]string{"OpenAI-Project": "p1"}}, good)
 	if _, err := c.Documents(t.Context(), []string{"tea", "茶"}); err != nil {
 		t.Fatal(err)
@@ -37,7 +38,8 @@ func TestARequestIsWhatTheServiceExpects(t *testing.T) {
 	}
 }
 
-func TestAServerThatRefusesBase64IsAskedForNumbers(t *testing.T) {
+func TestOpenAIAsksForNumbersWhereBase64IsRefused(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{BaseURL: "http://localhost", BatchItems: 2}, func(r request) reply {
 		if r.Encoding != "" {
 			return reply{status: 400, body: `{"error":{"message":"unknown field encoding_format"}}`}
@@ -59,7 +61,8 @@ func TestAServerThatRefusesBase64IsAskedForNumbers(t *testing.T) {
 	}
 }
 
-func TestAServerThatTookBase64IsNotAskedTwiceForATextThatItRefuses(t *testing.T) {
+func TestOpenAIAsksOnceWhereBase64WasAccepted(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{BaseURL: "http://localhost", BatchItems: 1}, func(r request) reply {
 		if r.Input[0] == "poison" {
 			return reply{status: 400, body: `{"error":{"message":"too long"}}`}
@@ -76,7 +79,8 @@ func TestAServerThatTookBase64IsNotAskedTwiceForATextThatItRefuses(t *testing.T)
 }
 
 // Hazard E06: vectors in another order go to their own texts.
-func TestVectorsAreOrderedByTheirIndex(t *testing.T) {
+func TestOpenAIVectorsAreOrderedByIndex(t *testing.T) {
+	t.Parallel()
 	_, c := newFake(t, embed.Config{}, func(request) reply {
 		return reply{body: `{"data":[
 			{"index":2,"embedding":[0,0,2]},
@@ -102,7 +106,8 @@ func encoded(vec ...float32) string {
 }
 
 // Hazard E06: an answer that is not one vector for each text is refused as a whole, though the status is 200.
-func TestAnAnswerThatMakesNoSenseStoresNothing(t *testing.T) {
+func TestOpenAIMalformedAnswers(t *testing.T) {
+	t.Parallel()
 	for name, body := range map[string]string{
 		"nothing":         ``,
 		"empty object":    `{}`,
@@ -125,19 +130,21 @@ func TestAnAnswerThatMakesNoSenseStoresNothing(t *testing.T) {
 		"words":           `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":["1","2"]}]}`,
 		"bad base64":      `{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":"AAAA"}]}`,
 	} {
-		_, c := newFake(t, embed.Config{}, func(request) reply { return reply{body: body} })
-		got, err := c.Documents(t.Context(), []string{"a", "b"})
-		if !errors.Is(err, embed.ErrUnavailable) {
-			t.Errorf("%s: error %v", name, err)
-		}
-		for _, e := range got {
-			if e.Vector != nil || e.Err == nil {
-				t.Errorf("%s: %v came through", name, e.Vector)
+		t.Run(name, func(t *testing.T) {
+			_, c := newFake(t, embed.Config{}, func(request) reply { return reply{body: body} })
+			got, err := c.Documents(t.Context(), []string{"a", "b"})
+			if !errors.Is(err, embed.ErrUnavailable) {
+				t.Errorf("error %v", err)
 			}
-		}
-		if c.Space().Dims != 0 || c.Health().Healthy {
-			t.Errorf("%s: space %+v, health %+v", name, c.Space(), c.Health())
-		}
+			for _, e := range got {
+				if e.Vector != nil || e.Err == nil {
+					t.Errorf("%v came through", e.Vector)
+				}
+			}
+			if c.Space().Dims != 0 || c.Health().Healthy {
+				t.Errorf("space %+v, health %+v", c.Space(), c.Health())
+			}
+		})
 	}
 }
 
@@ -155,7 +162,8 @@ func serve(t *testing.T, h http.HandlerFunc) *embed.Client {
 }
 
 // Hazard E08: nothing is sent to where an answer redirects, neither key nor text.
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestRedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
 	var visited atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visited.Add(1) }))
 	t.Cleanup(other.Close)
@@ -174,7 +182,8 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 }
 
 // Hazard E08: of an endless answer only so much is read as vectors can fill.
-func TestAnEndlessAnswerIsCutOff(t *testing.T) {
+func TestAnswerSizeIsBounded(t *testing.T) {
+	t.Parallel()
 	var sent atomic.Int64
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		chunk := bytes.Repeat([]byte("1,"), 32<<10)
@@ -196,7 +205,8 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 }
 
 // Hazard E08: an answer that is small on the wire and huge when unpacked is cut off too.
-func TestAGzipBombIsCutOff(t *testing.T) {
+func TestAnswerSizeIsBoundedAfterUnpacking(t *testing.T) {
+	t.Parallel()
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
 	for range 64 {
@@ -213,7 +223,8 @@ func TestAGzipBombIsCutOff(t *testing.T) {
 }
 
 // Hazard E08: an answer that drips in does not outlast the deadline of the try.
-func TestAnAnswerThatDripsIsLeftAtTheDeadline(t *testing.T) {
+func TestTryTimeoutOfASlowAnswer(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			fmt.Fprint(w, " ")
@@ -234,34 +245,38 @@ func TestAnAnswerThatDripsIsLeftAtTheDeadline(t *testing.T) {
 	}
 }
 
-func TestAnErrorShowsNeitherKeyNorTextAndIsShort(t *testing.T) {
+func TestErrorShowsNeitherKeyNorText(t *testing.T) {
+	t.Parallel()
 	const text = "My bank PIN is 4711, 誕生日は五月三日です"
 	for name, body := range map[string]string{
 		"plain":   text + " " + testKey + " header-secret " + strings.Repeat("sorry ", 500),
 		"escaped": fmt.Sprintf(`{"detail":[{"msg":"cannot embed","input":%+q,"key":%q}]}`, text, "Bearer "+testKey),
 	} {
-		for _, status := range []int{400, 403, 500} {
-			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				w.WriteHeader(status)
-				fmt.Fprint(w, body)
-			})
-			got, err := c.Documents(t.Context(), []string{text})
-			if err == nil {
-				err = got[0].Err
-			}
-			for _, secret := range []string{testKey, "header-secret", "4711", "bank", "誕生日", "五月"} {
-				if strings.Contains(err.Error(), secret) {
-					t.Errorf("%s %d: %q is in %v", name, status, secret, err)
+		t.Run(name, func(t *testing.T) {
+			for _, status := range []int{400, 403, 500} {
+				c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+					w.WriteHeader(status)
+					fmt.Fprint(w, body)
+				})
+				got, err := c.Documents(t.Context(), []string{text})
+				if err == nil {
+					err = got[0].Err
+				}
+				for _, secret := range []string{testKey, "header-secret", "4711", "bank", "誕生日", "五月"} {
+					if strings.Contains(err.Error(), secret) {
+						t.Errorf("%s %d: %q is in %v", name, status, secret, err)
+					}
+				}
+				if len(err.Error()) > 500 {
+					t.Errorf("%s %d: %d characters", name, status, len(err.Error()))
 				}
 			}
-			if len(err.Error()) > 500 {
-				t.Errorf("%s %d: %d characters", name, status, len(err.Error()))
-			}
-		}
+		})
 	}
 }
 
-func TestAServerThatIsNotThereIsNamedWithoutItsPassword(t *testing.T) {
+func TestUnreachableServerErrorShowsNoSecret(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
 	address := strings.Replace(s.URL, "http://", "http://me:hunter22@", 1) + "?api_key=qwertyuiop"
 	s.Close()

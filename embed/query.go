@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// cachedQueries is how many query vectors a client remembers.
+// cachedQueries is the number of query vectors that a client caches.
 const cachedQueries = 512
 
-// Query embeds a text that asks for others, within Config.QueryTimeout. The vectors of the last 512 queries are
-// remembered, and equal queries at the same time make one request. The error is ErrDisabled, ErrBlank, the cause
-// of ctx, one that wraps ErrUnavailable, or the provider's refusal of this text.
+// Query embeds a text that asks for others, within Config.QueryTimeout. The vectors of the last 512 queries are cached, and
+// equal queries at the same time make one request. The error is ErrDisabled, ErrBlank, the cause of ctx, one that wraps
+// ErrUnavailable, or the provider's refusal of this text.
 func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
 	if !c.Enabled() {
 		return nil, ErrDisabled
@@ -20,50 +20,49 @@ func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, ErrBlank
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.QueryTimeout, errBudget)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.QueryTimeout, errDeadline)
 	defer cancel()
-	got, err := c.embed(ctx, forQuery, []string{text})
+	embedded, err := c.embed(ctx, query, []string{text})
 	if err == nil {
-		err = got[0].Err
+		err = embedded[0].Err
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(got[0].Vector), nil // the caller may change its own
+	return slices.Clone(embedded[0].Vector), nil // the caller may change its own
 }
 
-// lru remembers the vectors of the texts used last. It is not safe for concurrent use.
-type lru struct {
+// queryCache contains the vectors of the queries used last. It is not safe for concurrent use.
+type queryCache struct {
 	size  int
-	order *list.List // of remembered, last used first
-	at    map[string]*list.Element
+	order *list.List // of cachedQuery, last used first
+	byKey map[string]*list.Element
 }
 
-type remembered struct {
-	text string
-	vec  []float32
+type cachedQuery struct {
+	text   string
+	vector []float32
 }
 
-func newLRU(size int) *lru {
-	return &lru{size: size, order: list.New(), at: map[string]*list.Element{}}
+func newQueryCache(size int) *queryCache {
+	return &queryCache{size: size, order: list.New(), byKey: map[string]*list.Element{}}
 }
 
-// get returns nil for a text that is not remembered.
-func (l *lru) get(text string) []float32 {
-	e := l.at[text]
+// lookup returns nil for a text that is not cached.
+func (q *queryCache) lookup(text string) []float32 {
+	e := q.byKey[text]
 	if e == nil {
 		return nil
 	}
-	l.order.MoveToFront(e)
-	return e.Value.(remembered).vec
+	q.order.MoveToFront(e)
+	return e.Value.(cachedQuery).vector
 }
 
-// add remembers the vector of a text that is not remembered yet.
-func (l *lru) add(text string, vec []float32) {
-	l.at[text] = l.order.PushFront(remembered{text, vec})
-	if l.order.Len() > l.size {
-		last := l.order.Back()
-		delete(l.at, last.Value.(remembered).text)
-		l.order.Remove(last)
+// insert caches the vector of a text that is not cached yet, in place of the one used longest ago.
+func (q *queryCache) insert(text string, vector []float32) {
+	q.byKey[text] = q.order.PushFront(cachedQuery{text, vector})
+	if q.order.Len() > q.size {
+		last := q.order.Remove(q.order.Back()).(cachedQuery)
+		delete(q.byKey, last.text)
 	}
 }

@@ -14,7 +14,8 @@ import (
 	"kioku/embed"
 )
 
-func TestTheLast512QueriesAreRemembered(t *testing.T) {
+func TestQueryCachesTheLast512(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{}, good)
 	ask := func(i int) {
 		t.Helper()
@@ -43,7 +44,8 @@ func TestTheLast512QueriesAreRemembered(t *testing.T) {
 	}
 }
 
-func TestARememberedQueryIsAnsweredWhileTheProviderIsDown(t *testing.T) {
+func TestQueryAnswersFromTheCacheWhileTheProviderIsDown(t *testing.T) {
+	t.Parallel()
 	_, c := newFake(t, embed.Config{}, func(r request) reply {
 		if r.N > 1 {
 			return reply{status: 401}
@@ -60,14 +62,16 @@ func TestARememberedQueryIsAnsweredWhileTheProviderIsDown(t *testing.T) {
 	}
 }
 
-func TestABlankQueryIsNotSent(t *testing.T) {
+func TestQueryDoesNotSendABlankText(t *testing.T) {
+	t.Parallel()
 	f, c := newFake(t, embed.Config{}, good)
 	if _, err := c.Query(t.Context(), " \n"); !errors.Is(err, embed.ErrBlank) || len(f.seen()) != 0 {
 		t.Errorf("got %v, %d requests", err, len(f.seen()))
 	}
 }
 
-func TestARefusedQueryIsNoOutage(t *testing.T) {
+func TestQueryRefusalIsNoOutage(t *testing.T) {
+	t.Parallel()
 	_, c := newFake(t, embed.Config{}, func(r request) reply {
 		if strings.HasPrefix(r.Input[0], "long") {
 			return reply{status: 400, body: `{"error":{"message":"maximum context length is 512 tokens"}}`}
@@ -81,7 +85,8 @@ func TestARefusedQueryIsNoOutage(t *testing.T) {
 }
 
 // Hazard E09: a thousand callers with the same query make one request.
-func TestEqualQueriesInFlightMakeOneRequest(t *testing.T) {
+func TestInFlightQueriesShareOneRequest(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{}, slow)
 		var wg sync.WaitGroup
@@ -100,7 +105,8 @@ func TestEqualQueriesInFlightMakeOneRequest(t *testing.T) {
 }
 
 // Hazard E09: a thousand equal texts, in one call or in many at a time, are embedded once.
-func TestEqualDocumentsInFlightAreEmbeddedOnce(t *testing.T) {
+func TestInFlightDocumentsAreEmbeddedOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{}, slow)
 		var wg sync.WaitGroup
@@ -138,7 +144,8 @@ func slow(r request) reply {
 	return a
 }
 
-func TestAQueryIsNeverAnsweredByADocument(t *testing.T) {
+func TestInFlightQueryDoesNotShareWithADocument(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{}, slow)
 		var wg sync.WaitGroup
@@ -151,7 +158,8 @@ func TestAQueryIsNeverAnsweredByADocument(t *testing.T) {
 	})
 }
 
-func TestWhoFollowsACallerThatGivesUpIsServedAllTheSame(t *testing.T) {
+func TestInFlightCallersOutliveTheFirst(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{}, slow)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -180,7 +188,8 @@ func TestWhoFollowsACallerThatGivesUpIsServedAllTheSame(t *testing.T) {
 }
 
 // Hazard E02: callers that share a flight share its failure, and do not each try again.
-func TestWhoFollowsLearnsThatTheProviderIsDown(t *testing.T) {
+func TestInFlightCallersShareAFailure(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, c := newFake(t, embed.Config{}, func(request) reply { return reply{status: 401, delay: time.Second} })
 		var wg sync.WaitGroup
@@ -198,7 +207,8 @@ func TestWhoFollowsLearnsThatTheProviderIsDown(t *testing.T) {
 	})
 }
 
-func TestWhoFollowsKeepsToItsOwnDeadline(t *testing.T) {
+func TestInFlightCallersKeepTheirDeadline(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, c := newFake(t, embed.Config{}, slow)
 		var wg sync.WaitGroup

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// parseVector reads a list of numbers, or a base64 string of little-endian float32. It returns no empty vector. raw is
-// valid JSON without space around it.
+// parseVector parses a list of numbers, or a base64 string of little-endian float32. It returns an error for an empty vector.
+// raw is valid JSON without surrounding space.
 func parseVector(raw json.RawMessage) ([]float32, error) {
 	switch {
 	case len(raw) > 2 && raw[0] == '"':
@@ -20,13 +20,12 @@ func parseVector(raw json.RawMessage) ([]float32, error) {
 	case len(raw) > 1 && raw[0] == '[':
 		return parseNumbers(raw[1 : len(raw)-1])
 	}
-	return nil, errNumbers
+	return nil, errNotNumbers
 }
 
-// errNumbers: what should be a vector is something else.
-var errNumbers = errors.New("not a list of numbers")
+var errNotNumbers = errors.New("not a list of numbers")
 
-// parseBase64 reads what is in quotes; some servers escape a slash or a plus.
+// parseBase64 parses a JSON string; some servers escape a slash or a plus.
 func parseBase64(quoted []byte) ([]float32, error) {
 	text := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(text, '\\') >= 0 {
@@ -48,24 +47,19 @@ func parseBase64(quoted []byte) ([]float32, error) {
 	return vec, nil
 }
 
-// parseNumbers reads what is between the brackets. The decoder of encoding/json takes three times as long, and would take
-// a null among the numbers for a zero.
+// parseNumbers parses the text between the brackets. The decoder of encoding/json takes three times as long, and decodes a
+// null among the numbers as a zero.
 func parseNumbers(list []byte) ([]float32, error) {
 	vec := make([]float32, 0, bytes.Count(list, []byte(","))+1)
 	for text := range bytes.SplitSeq(list, []byte(",")) {
 		x, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 32)
 		if err != nil {
-			return nil, parseError(list)
+			if len(bytes.TrimSpace(list)) == 0 {
+				return nil, errors.New("it is empty")
+			}
+			return nil, errNotNumbers
 		}
 		vec = append(vec, float32(x))
 	}
 	return vec, nil
-}
-
-// parseError is why a list is no vector.
-func parseError(list []byte) error {
-	if len(bytes.TrimSpace(list)) == 0 {
-		return errors.New("it is empty")
-	}
-	return errNumbers
 }

@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNumbersAreReadAsEncodingJSONReadsThem compares every bit, of numbers in each way of writing them.
-func TestNumbersAreReadAsEncodingJSONReadsThem(t *testing.T) {
+// TestParseVectorReadsNumbersAsEncodingJSON compares every bit, of numbers in each way of writing them.
+func TestParseVectorReadsNumbersAsEncodingJSON(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		formats := rapid.SampledFrom([]string{"%g", "%e", "%f", " %v", "%v\n", "\t%.3G "})
 		var list []string
@@ -31,7 +32,8 @@ func TestNumbersAreReadAsEncodingJSONReadsThem(t *testing.T) {
 	})
 }
 
-func TestBase64IsReadHoweverItIsEscaped(t *testing.T) {
+func TestParseVectorReadsEscapedBase64(t *testing.T) {
+	t.Parallel()
 	want := []float32{math.Float32frombits(0xfbeffbef), math.Float32frombits(0x3fffffff), -2.5}
 	text := base64.StdEncoding.EncodeToString([]byte{0xef, 0xfb, 0xef, 0xfb, 0xff, 0xff, 0xff, 0x3f, 0, 0, 0x20, 0xc0})
 	if !strings.Contains(text, "+") || !strings.Contains(text, "/") {

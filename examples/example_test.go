@@ -18,13 +18,13 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/indexer"
-	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/memory"
 	"kioku/server"
 )
 
 // Put Kioku into a program in Go: a conversation with recall, tools, pruning, flush and compaction, kept in a transcript.
-// The memory is that of a "kioku serve"; llm.Echo stands for a language model.
+// The memory is that of a "kioku serve"; echo.Model stands for a language model.
 func Example() {
 	workspace, state, target, stop := serveMemory()
 	defer stop()
@@ -36,7 +36,7 @@ func Example() {
 	side, err := sidecar.New(sidecar.Options{
 		Agent: "main", State: state, Memories: func(id string) agent.Memory { return service.For(id) },
 		Bootstrap: bootstrap.Options{Workspace: workspace},
-		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &llm.Echo{},
+		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &echo.Model{},
 	})
 	check(err)
 	notes, err := claude.New(claude.Options{

@@ -19,29 +19,31 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// patience bounds every wait; nothing should need nearly as long.
+// patience is the limit of every wait, far above what any of them needs.
 const patience = time.Minute
 
 // example is an agent in another language.
 type example struct {
-	// holder of its flushes, before the name of the session.
+	// holder is the prefix of the holder of its flushes; the name of the session follows.
 	holder string
-	// command runs it, in a folder and with more environment.
+	// command runs the agent, with env added to the environment.
 	command []string
 	env     []string
 }
 
-func TestThePythonAgentRemembers(t *testing.T) {
-	remembers(t, pythonAgent(t))
+func TestPythonAgentRemembers(t *testing.T) {
+	t.Parallel()
+	checkAgent(t, pythonAgent(t))
 }
 
-func TestTheNodeAgentRemembers(t *testing.T) {
-	remembers(t, nodeAgent(t))
+func TestNodeAgentRemembers(t *testing.T) {
+	t.Parallel()
+	checkAgent(t, nodeAgent(t))
 }
 
-// remembers lets an agent talk over a real daemon: what it recalls, stores, flushes and compacts, also where it goes on with
-// a session, what it does about a flush that a crash has left behind, and what the next process knows.
-func remembers(t *testing.T, ex example) {
+// checkAgent runs an agent on a real daemon and checks what it recalls, stores, flushes and compacts, also when it
+// continues a session, how it resumes a flush that a crash interrupted, and what the next process knows.
+func checkAgent(t *testing.T, ex example) {
 	d := startDaemon(t)
 	said := d.talk(t, ex, "first", append([]string{
 		"What does Mia drink in the morning?",
@@ -60,7 +62,7 @@ func remembers(t *testing.T, ex example) {
 		t.Errorf("the fact is written %d times:\n%s", n, notes)
 	}
 
-	// Another process goes on with the session, whose first cycles are flushed.
+	// Another process continues the session, whose first cycles are flushed.
 	said = d.talk(t, ex, "first", append([]string{"My train leaves from platform 9."}, chatter(12)...)...)
 	inOrder(t, said, "[flush committed: 1 notes, silent]", "[compacted: ")
 	inOrder(t, d.notes(t), "My train leaves from platform 9.", "from=flush")
@@ -69,7 +71,7 @@ func remembers(t *testing.T, ex example) {
 	said = d.talk(t, ex, "crashed", append([]string{"Hello?", "We moved to Kobe."}, chatter(12)...)...)
 	inOrder(t, said, "[flush committed: 1 notes, resumed, silent]", "[flush committed: 1 notes, silent]", "[compacted: ")
 
-	// Somebody else holds the flush: it cannot be begun, and the history is compacted all the same.
+	// Another holder has the flush, which the agent cannot begin; the history is compacted nevertheless.
 	d.crashInFlush(t, "somebody else", "held", "My shoes are red.")
 	said = d.talk(t, ex, "held", chatter(12)...)
 	inOrder(t, said, "[ABORTED: ", "[compacted: ")
@@ -82,7 +84,7 @@ func remembers(t *testing.T, ex example) {
 	)
 }
 
-// chatter is what fills a window: long questions about nothing.
+// chatter returns long questions about nothing, which fill the context window.
 func chatter(n int) []string {
 	lines := make([]string, n)
 	for i := range lines {
@@ -91,7 +93,7 @@ func chatter(n int) []string {
 	return lines
 }
 
-// inOrder fails unless a text holds some others, one after the other.
+// inOrder fails unless a text contains others, one after the other.
 func inOrder(t *testing.T, text string, wants ...string) {
 	t.Helper()
 	rest := text
@@ -104,7 +106,7 @@ func inOrder(t *testing.T, text string, wants ...string) {
 	}
 }
 
-// pythonAgent returns the agent in Python, with its stubs made; the test is skipped where Python lacks what it needs.
+// pythonAgent returns the agent in Python and generates its stubs. It skips the test if packages are missing.
 func pythonAgent(t *testing.T) example {
 	t.Helper()
 	python := ""
@@ -131,7 +133,7 @@ func pythonAgent(t *testing.T) example {
 	return example{holder: "python-agent/", command: []string{python, "python-agent/agent.py"}, env: []string{"PYTHONPATH=" + stubs, "PYTHONDONTWRITEBYTECODE=1"}}
 }
 
-// nodeAgent returns the agent in Node; the test is skipped where Node or its packages are missing.
+// nodeAgent returns the agent in Node. It skips the test if Node or packages are missing.
 func nodeAgent(t *testing.T) example {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -147,7 +149,7 @@ func nodeAgent(t *testing.T) example {
 // daemon is a "kioku serve" of one agent.
 type daemon struct{ workspace, target string }
 
-// startDaemon builds the program and starts it over a workspace; the end of the test ends it.
+// startDaemon builds kioku and runs it on a workspace until the end of the test.
 func startDaemon(t *testing.T) daemon {
 	t.Helper()
 	// The path of a unix socket has to be short.
@@ -175,7 +177,7 @@ func startDaemon(t *testing.T) daemon {
 	return d
 }
 
-// awaitReady starts a daemon and waits until it says that it is ready.
+// awaitReady starts a daemon and waits until it is ready.
 func awaitReady(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	in, err := cmd.StdinPipe()
@@ -208,7 +210,7 @@ func awaitReady(t *testing.T, cmd *exec.Cmd) {
 	t.Fatal("kioku serve ended before it was ready")
 }
 
-// buildFlags are those that this test was built with, as far as they change the program.
+// buildFlags returns the flags of this test binary that change the program.
 func buildFlags() []string {
 	var flags []string
 	info, _ := debug.ReadBuildInfo()
@@ -220,7 +222,7 @@ func buildFlags() []string {
 	return flags
 }
 
-// talk runs an agent with one line of input a turn, and returns what it writes.
+// talk runs an agent with one line of input a turn, and returns its output.
 func (d daemon) talk(t *testing.T, ex example, session string, lines ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -258,7 +260,7 @@ func (d daemon) sync(t *testing.T) {
 	}
 }
 
-// crashInFlush begins a flush as an agent would that is killed before it has stored anything.
+// crashInFlush begins a flush like an agent that is killed before it has stored anything.
 func (d daemon) crashInFlush(t *testing.T, holder, session, fact string) {
 	t.Helper()
 	_, err := kiokuv1.NewAgentServiceClient(d.dial(t)).BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{

@@ -18,12 +18,12 @@ func BenchmarkSync(b *testing.B) {
 			}
 			b.Run("first", func(b *testing.B) {
 				for b.Loop() {
-					syncOnce(b, indexer.New(&paragraphs{}, newMemIndex(), newProvider(), indexer.Options{Workspace: dir}))
+					syncOnce(b, indexer.New(&paragraphs{}, newMemIndex(), indexer.Options{Workspace: dir}))
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/file")
 			})
 			b.Run("unchanged", func(b *testing.B) {
-				x := indexer.New(&paragraphs{}, newMemIndex(), newProvider(), indexer.Options{Workspace: dir})
+				x := indexer.New(&paragraphs{}, newMemIndex(), indexer.Options{Workspace: dir})
 				syncOnce(b, x)
 				for b.Loop() {
 					syncOnce(b, x)

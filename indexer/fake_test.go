@@ -2,10 +2,12 @@ package indexer_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,10 +18,11 @@ import (
 	"kioku/indexer"
 )
 
-// What the root package will pass.
+// What the root package passes.
 var (
-	_ indexer.Splitter = (*chunker.Chunker)(nil)
-	_ indexer.Embedder = (*embed.Client)(nil)
+	_ indexer.Splitter    = (*chunker.Chunker)(nil)
+	_ indexer.Embedder    = (*embed.Client)(nil)
+	_ indexer.VectorStore = (*memIndex)(nil)
 )
 
 // paragraphs is a splitter that makes each non-blank line a chunk.
@@ -55,8 +58,10 @@ type cacheKey struct {
 
 // memIndex is an index in memory.
 type memIndex struct {
-	mu      sync.Mutex
-	files   map[string]indexer.File
+	mu    sync.Mutex
+	files map[string]indexer.File
+	// space of the vectors that chunks have; vectors holds all that was ever stored.
+	space   embed.Space
 	vectors map[cacheKey][]float32
 	stale   string
 	// commits holds the paths of each ReplaceFile, removals with a minus.
@@ -65,8 +70,8 @@ type memIndex struct {
 	// listed counts how often all files were asked for.
 	listed int
 	fail   error
-	// writing is called at the start of each ReplaceFile, nil for nothing.
-	writing func()
+	// writing is called at the start of each ReplaceFile, storing at the start of each PutVectors; nil for nothing.
+	writing, storing func()
 }
 
 func newMemIndex() *memIndex {
@@ -84,39 +89,22 @@ func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]index
 		if len(under) > 0 && !slices.ContainsFunc(under, func(name string) bool { return p == name || strings.HasPrefix(p, name+"/") }) {
 			continue
 		}
-		s := indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Skipped: f.Skipped, Chunks: len(f.Chunks)}
-		for _, c := range f.Chunks {
-			if c.Vector == nil {
-				s.Unembedded++
-			}
-		}
-		out[p] = s
+		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Skipped: f.Skipped}
 	}
 	return out, ctx.Err()
 }
 
-func (m *memIndex) CachedVectors(_ context.Context, space embed.Space, hashes []indexer.Hash) (map[indexer.Hash][]float32, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := map[indexer.Hash][]float32{}
-	for _, h := range hashes {
-		if v, ok := m.vectors[cacheKey{space, h}]; ok {
-			out[h] = v
-		}
-	}
-	return out, nil
-}
-
-func (m *memIndex) ReplaceFile(ctx context.Context, space embed.Space, files ...indexer.File) error {
+func (m *memIndex) ReplaceFile(ctx context.Context, files ...indexer.File) (int, error) {
 	if m.writing != nil {
 		m.writing()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := errors.Join(m.fail, ctx.Err()); err != nil {
-		return err
+		return 0, err
 	}
 	var names []string
+	known := 0
 	for _, f := range files {
 		if f.Gone {
 			delete(m.files, f.Path)
@@ -124,57 +112,92 @@ func (m *memIndex) ReplaceFile(ctx context.Context, space embed.Space, files ...
 			continue
 		}
 		names = append(names, f.Path)
-		m.put(space, f)
+		m.files[f.Path] = f
+		known += m.embeddedOf(f)
 	}
 	m.commits = append(m.commits, names)
-	return nil
+	return known, nil
 }
 
-func (m *memIndex) put(space embed.Space, f indexer.File) {
-	for i, c := range f.Chunks {
-		if c.Vector != nil {
-			m.vectors[cacheKey{space, c.Hash}] = c.Vector
-		}
-		if m.stale != "" {
-			f.Chunks[i].Vector = nil
+// embeddedOf counts the chunks of a file that have a vector.
+func (m *memIndex) embeddedOf(f indexer.File) int {
+	n := 0
+	for _, c := range f.Chunks {
+		if m.vectors[cacheKey{m.space, c.Hash}] != nil {
+			n++
 		}
 	}
-	m.files[f.Path] = f
+	return n
 }
 
-func (m *memIndex) Stale(context.Context, embed.Space) (string, error) {
+func (m *memIndex) Stale(context.Context) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stale, nil
 }
 
-func (m *memIndex) CacheVectors(ctx context.Context, space embed.Space, vs map[indexer.Hash][]float32) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	for h, v := range vs {
-		m.vectors[cacheKey{space, h}] = v
-	}
-	return nil
-}
-
-func (m *memIndex) ReplaceAll(_ context.Context, space embed.Space, files iter.Seq2[indexer.File, error]) error {
+func (m *memIndex) ReplaceAll(_ context.Context, files iter.Seq2[indexer.File, error]) (int, error) {
 	fresh := map[string]indexer.File{}
 	for f, err := range files {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		fresh[f.Path] = f
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
-		return m.fail
+		return 0, m.fail
+	}
+	known := 0
+	for _, f := range fresh {
+		known += m.embeddedOf(f)
 	}
 	m.files, m.stale = fresh, ""
 	m.rebuilds++
+	return known, nil
+}
+
+// AttachKnown has nothing to do: vectors of texts that are stored are found by their hashes.
+func (m *memIndex) AttachKnown(ctx context.Context, space embed.Space) (int, error) {
+	return 0, ctx.Err()
+}
+
+func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var texts []indexer.Text
+	chunks, seen := 0, map[indexer.Hash]bool{}
+	byTime := slices.SortedFunc(maps.Values(m.files), func(a, b indexer.File) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
+	})
+	for _, f := range byTime {
+		for _, c := range f.Chunks {
+			if m.vectors[cacheKey{space, c.Hash}] != nil {
+				continue
+			}
+			if chunks++; !seen[c.Hash] && len(texts) < limit {
+				seen[c.Hash] = true
+				texts = append(texts, indexer.Text{Hash: c.Hash, Text: c.Text})
+			}
+		}
+	}
+	return texts, chunks, ctx.Err()
+}
+
+func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+	if m.storing != nil {
+		m.storing()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := errors.Join(m.fail, ctx.Err()); err != nil {
+		return err
+	}
+	m.space = space
+	for h, v := range vectors {
+		m.vectors[cacheKey{space, h}] = v
+	}
 	return nil
 }
 
@@ -228,12 +251,9 @@ func (m *memIndex) writes(path string) int {
 	return n
 }
 
-func (m *memIndex) unembedded() int {
-	files, _ := m.Files(context.Background())
-	n := 0
-	for _, f := range files {
-		n += f.Unembedded
-	}
+// unembedded counts the chunks without a vector of a space.
+func (m *memIndex) unembedded(space embed.Space) int {
+	_, n, _ := m.Backlog(context.Background(), space, 0)
 	return n
 }
 
@@ -243,6 +263,8 @@ type provider struct {
 	model string
 	texts int
 	calls int
+	// largest is the largest number of texts in one call.
+	largest int
 	// downAfter is how many more texts are embedded before it fails; negative for never.
 	downAfter int
 	retryAt   time.Time
@@ -277,6 +299,7 @@ func (p *provider) Documents(ctx context.Context, texts []string) ([]embed.Embed
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls++
+	p.largest = max(p.largest, len(texts))
 	if p.during != nil {
 		p.during()
 	}

@@ -19,6 +19,7 @@ type fixture struct {
 	index *memIndex
 	prov  *provider
 	x     *indexer.Indexer
+	back  *indexer.Backfill
 
 	mu     sync.Mutex
 	events []indexer.Event
@@ -34,7 +35,8 @@ func setup(t *testing.T, change func(*indexer.Options)) *fixture {
 	if change != nil {
 		change(&opt)
 	}
-	f.x = indexer.New(f.split, f.index, f.prov, opt)
+	f.x = indexer.New(f.split, f.index, opt)
+	f.back = indexer.NewBackfill(f.index, f.prov, f.now, nil)
 	return f
 }
 
@@ -95,6 +97,17 @@ func (f *fixture) syncWith(opt indexer.SyncOptions) indexer.Report {
 	f.must(err)
 	return rep
 }
+
+// embed has embedded what has no vector yet.
+func (f *fixture) embed() indexer.BackfillReport {
+	f.Helper()
+	rep, err := f.back.Run(f.Context(), nil)
+	f.must(err)
+	return rep
+}
+
+// unembedded counts the chunks without a vector of the provider's model.
+func (f *fixture) unembedded() int { return f.index.unembedded(f.prov.Space()) }
 
 // holds fails unless exactly these paths are indexed.
 func (f *fixture) holds(want ...string) {

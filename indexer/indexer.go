@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -10,18 +9,11 @@ import (
 	"time"
 
 	"kioku/chunker"
-	"kioku/embed"
 )
 
 // Splitter cuts a file into chunks; *chunker.Chunker is one. It is called from several goroutines at once.
 type Splitter interface {
 	Split(kind chunker.Kind, src []byte) chunker.Document
-}
-
-// Index is a store that can be kept in step and built anew.
-type Index interface {
-	Store
-	Rebuilder
 }
 
 // Watch modes.
@@ -48,15 +40,14 @@ type State struct {
 	// Dirty says that the index lags behind the folder, or may: before the first sync, after one that failed, and
 	// while changed paths wait.
 	Dirty bool
-	// EmbedErr is why texts are without vectors, nil where none are. LastErr is why the last sync failed.
-	EmbedErr, LastErr error
+	// LastErr is why the last sync failed, nil if it did not.
+	LastErr error
 }
 
 // Indexer keeps an index in step with a folder. Its methods may be called concurrently; one sync runs at a time.
 type Indexer struct {
 	split  Splitter
-	index  Index
-	embed  Embedder
+	index  Store
 	opt    Options
 	layout layout
 
@@ -73,19 +64,15 @@ type Indexer struct {
 	mu      sync.Mutex // guards what follows
 	state   State
 	waiting int              // changed paths that the watch holds back
-	cut     bool             // a sync of the watch left vectors for the next one
 	left    []string         // files that changed while they were indexed, absolute
 	onDir   func(dir string) // told of each folder before it is read, nil where nobody watches
 }
 
-// New returns an indexer of opt.Workspace. e may be nil, which means that nothing is embedded.
-func New(s Splitter, ix Index, e Embedder, opt Options) *Indexer {
-	if e == nil {
-		e = noEmbedder{}
-	}
+// New returns an indexer of opt.Workspace.
+func New(s Splitter, ix Store, opt Options) *Indexer {
 	opt = withDefaults(opt)
 	return &Indexer{
-		split: s, index: ix, embed: e, opt: opt,
+		split: s, index: ix, opt: opt,
 		layout: newLayout(opt.Workspace, opt.ExtraPaths, opt.Sessions),
 		turn:   make(chan struct{}, 1),
 		hurry:  make(chan struct{}, 1),
@@ -123,19 +110,14 @@ func withDefaults(o Options) Options {
 // Sync brings the index in step with the folder, or builds it anew where the index says that it must be and opt allows
 // it. A call waits for the one before it. step, where it is not nil, is told of the progress, by the calling goroutine.
 //
-// Where many texts have to be embedded and the provider is not instant, all files are written before that, with the
-// vectors that are known, so that their words are found; they are written again as their vectors come.
-//
-// Files that cannot be indexed are no error; the index lists them with a reason. A provider that fails is none either:
-// what it did not embed stays without vectors, and Report.EmbedErr says why. Once ctx is done, Sync returns its error
-// and leaves whole files only.
+// Files that cannot be indexed are no error; the index lists them with a reason. Once ctx is done, Sync returns its error and
+// leaves whole files only.
 func (x *Indexer) Sync(ctx context.Context, opt SyncOptions, step func(Progress)) (Report, error) {
 	return x.do(ctx, request{full: true, counted: true, verify: opt.Verify, prune: opt.Prune, noRebuild: opt.NoRebuild, patient: opt.Patient}, step)
 }
 
-// Rebuild makes the whole index anew while the old one answers, and then syncs. If the provider fails, or the files of
-// a root that cannot be read would be lost, it returns an error and the old index stays; vectors that were got by
-// then are kept for the next try.
+// Rebuild cuts all files again while the old index answers, and then syncs. If the files of a root that cannot be read would
+// be lost, it returns an error and the old index stays.
 func (x *Indexer) Rebuild(ctx context.Context, step func(Progress)) (Report, error) {
 	return x.do(ctx, request{full: true, rebuild: true}, step)
 }
@@ -163,10 +145,6 @@ type request struct {
 	// noRebuild is SyncOptions.NoRebuild, patient SyncOptions.Patient.
 	noRebuild bool
 	patient   bool
-	// watched syncs are those of a watch, which go on later with the vectors when files change meanwhile; inFlight of
-	// the paths that wait are their own.
-	watched  bool
-	inFlight int
 }
 
 // do waits for its turn and runs one sync.
@@ -208,9 +186,6 @@ func (x *Indexer) end(r *run, err error) {
 		if err != nil {
 			s.Dirty = true
 			return
-		}
-		if r.req.full && r.rep.Bare == 0 || r.rep.EmbedErr != nil {
-			s.EmbedErr = r.rep.EmbedErr
 		}
 		if r.req.full {
 			s.LastSync, s.Dirty, s.Stale = x.opt.Now(), false, r.stale
@@ -281,19 +256,4 @@ func (x *Indexer) setLost(lost []lostRoot) {
 	for name := range was {
 		x.notify(Event{Kind: RootAvailable, Path: name})
 	}
-}
-
-// errNoEmbedder is what noEmbedder answers; nobody asks it.
-var errNoEmbedder = errors.New("no embedding provider")
-
-// noEmbedder stands in where there is no provider.
-type noEmbedder struct{}
-
-func (noEmbedder) Enabled() bool      { return false }
-func (noEmbedder) Space() embed.Space { return embed.Space{} }
-func (noEmbedder) Health() embed.Health {
-	return embed.Health{Healthy: true}
-}
-func (noEmbedder) Documents(context.Context, []string) ([]embed.Embedding, error) {
-	return nil, errNoEmbedder
 }

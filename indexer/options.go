@@ -49,8 +49,8 @@ type SyncOptions struct {
 	Verify bool
 	// Prune forgets the files of roots that cannot be read.
 	Prune bool
-	// NoRebuild is for queries: it leaves an index that ought to be built anew as it is (State.Stale says why), and unchanged files
-	// without the vectors that they lack. Changed files are indexed as ever.
+	// NoRebuild leaves an index that ought to be built anew as it is (State.Stale says why), as a query wants it. Changed files
+	// are indexed as ever.
 	NoRebuild bool
 	// Patient leaves transcripts that have grown by less than Sessions says as the index holds them. The first full sync of an
 	// Indexer never does.

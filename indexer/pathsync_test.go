@@ -192,7 +192,7 @@ func TestASyncOfPathsIsAsGoodAsAWholeOne(t *testing.T) {
 			}
 			fresh := newMemIndex()
 			opt := indexer.Options{Workspace: f.dir, Now: f.now}
-			if _, err := indexer.New(f.split, fresh, f.prov, opt).Sync(t.Context(), indexer.SyncOptions{}, nil); err != nil {
+			if _, err := indexer.New(f.split, fresh, opt).Sync(t.Context(), indexer.SyncOptions{}, nil); err != nil {
 				rt.Fatal(err)
 			}
 			if diff := cmp.Diff(contents(fresh), contents(f.index)); diff != "" {

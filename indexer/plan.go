@@ -13,9 +13,6 @@ import (
 // coarsely as every two seconds, and a second edit within one tick changes neither time nor, perhaps, size.
 const racyWindow = 2 * time.Second
 
-// parkedFor is how long texts that the provider refused are left alone.
-const parkedFor = time.Hour
-
 // memo is what this process remembers of a file, where that is more than what the index holds.
 type memo struct {
 	size  int64
@@ -23,9 +20,6 @@ type memo struct {
 	// hash as the index holds it, and when the file was read to find that out.
 	hash Hash
 	read time.Time
-	// refused is why some texts have no vector although the provider answers; they are asked for again after parked.
-	refused error
-	parked  time.Time
 }
 
 // rested reports whether a file was read so long after it was written that its time is to be trusted.
@@ -37,8 +31,6 @@ type job struct {
 	stored Stored
 	// known says that the index holds stored.
 	known bool
-	// retry says that the file is wanted for texts without vectors; settled then, that there is no other reason.
-	retry, settled bool
 }
 
 // plan compares what a scan found with what the index holds.
@@ -57,11 +49,8 @@ func (r *run) plan(s *scan, stored map[string]Stored) plan {
 		if known {
 			both++
 		}
-		settled, retry := r.waits(f, st) || known && r.settled(f, st, now), known && r.wantsVectors(f.path, st)
-		if retry || !settled {
-			p.jobs = append(p.jobs, job{found: *f, stored: st, known: known, retry: retry, settled: settled})
-		} else {
-			r.unchanged(st)
+		if !r.waits(f, st) && !(known && r.settled(f, st, now)) {
+			p.jobs = append(p.jobs, job{found: *f, stored: st, known: known})
 		}
 	}
 	sortJobs(p.jobs)
@@ -89,13 +78,6 @@ func (r *run) gone(s *scan, stored map[string]Stored) []done {
 // sortJobs brings jobs into the order of their names.
 func sortJobs(jobs []job) {
 	slices.SortFunc(jobs, func(a, b job) int { return cmp.Compare(a.path, b.path) })
-}
-
-// unchanged accounts for a file that the index holds as it is.
-func (r *run) unchanged(st Stored) {
-	if r.req.noRebuild && r.x.embed.Enabled() && st.Unembedded > 0 {
-		r.rep.Bare++
-	}
 }
 
 // inScope reports whether this sync looks at a name of the index.
@@ -128,34 +110,4 @@ func (r *run) settled(f *found, st Stored, now time.Time) bool {
 		m = memo{size: st.Size, mtime: st.ModTime, read: now}
 	}
 	return m.size == f.info.Size() && m.mtime.Equal(f.info.ModTime()) && m.rested()
-}
-
-// wantsVectors reports whether a file has texts without vectors and it is time to ask for them again.
-func (r *run) wantsVectors(name string, st Stored) bool {
-	if st.Unembedded == 0 || !r.x.embed.Enabled() || r.req.noRebuild {
-		return false
-	}
-	m := r.x.memos[name]
-	if m.refused != nil && r.x.opt.Now().Before(m.parked) {
-		r.noteEmbedErr(m.refused)
-		return false
-	}
-	if r.vectors.down == nil && r.stale == "" {
-		return true
-	}
-	r.noteEmbedErr(r.vectors.down)
-	return false
-}
-
-// ready reports whether the provider may be asked.
-func (x *Indexer) ready() bool {
-	h := x.embed.Health()
-	return h.Healthy || !h.RetryAt.After(x.opt.Now())
-}
-
-// noteEmbedErr keeps the first reason why texts are without vectors.
-func (r *run) noteEmbedErr(err error) {
-	if r.rep.EmbedErr == nil {
-		r.rep.EmbedErr = err
-	}
 }

@@ -78,7 +78,7 @@ func inBubble(t *testing.T, src *scripted, change func(*indexer.Options), body f
 		if change != nil {
 			change(&opt)
 		}
-		f.x = indexer.New(f.split, f.index, f.prov, opt)
+		f.x = indexer.New(f.split, f.index, opt)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- f.x.Watch(ctx) }()
@@ -268,25 +268,5 @@ func TestAFailedSyncIsTriedAgain(t *testing.T) {
 		f.index.mu.Unlock()
 		pass(time.Minute)
 		f.has("memory/a.md", "edited")
-	})
-}
-
-func TestARecoveredProviderFillsTheGaps(t *testing.T) {
-	src := newScripted()
-	inBubble(t, src, nil, func(f *fixture) {
-		f.prov.set(0, time.Now().Add(time.Minute))
-		f.write("memory/a.md", "edited")
-		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
-		pass(10 * time.Second)
-		if f.has("memory/a.md", "edited"); f.index.unembedded() != 1 {
-			f.Error("it has a vector")
-		}
-		f.prov.mu.Lock()
-		f.prov.downAfter = -1
-		f.prov.mu.Unlock()
-		pass(time.Minute)
-		if f.index.unembedded() != 0 || f.x.State().EmbedErr != nil {
-			f.Errorf("%d texts without vectors, state %+v", f.index.unembedded(), f.x.State())
-		}
 	})
 }

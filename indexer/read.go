@@ -22,12 +22,10 @@ type done struct {
 	file File
 	// at is when the file was about to be read.
 	at time.Time
-	// read says that the content was read, same that it is what the index holds already; hashKnown that only vectors
-	// are missing.
-	read, same, hashKnown bool
-	// unread is a file wanted for vectors alone, when there were none to be had any more; moved one that was gone or
-	// another when it was to be read.
-	unread, moved bool
+	// read says that the content was read, same that it is what the index holds already.
+	read, same bool
+	// moved is a file that was gone or another one when it was to be read.
+	moved bool
 	// err is a failure that says nothing of the file: what the index holds of it stays.
 	err error
 }
@@ -42,8 +40,7 @@ func (r *run) read(j job) (d done) {
 		}
 	}()
 	d.file = j.empty()
-	d.unread = j.retry && j.settled && r.down.Load()
-	if j.skip != "" || d.unread {
+	if j.skip != "" {
 		return d
 	}
 	data, info, err := safefile.Read(j.root, j.rel, limitOf(j.source, r.x.opt.MaxFileBytes))
@@ -56,8 +53,8 @@ func (r *run) read(j job) (d done) {
 		return d
 	}
 	d.file.SHA256 = sha256.Sum256(data)
-	d.hashKnown = j.known && j.stored.Skipped == "" && j.stored.Source == j.source && j.stored.SHA256 == d.file.SHA256
-	if d.same = d.hashKnown && !j.retry; !d.same {
+	d.same = j.known && j.stored.Skipped == "" && j.stored.Source == j.source && j.stored.SHA256 == d.file.SHA256
+	if !d.same {
 		r.cut(&d.file, data)
 	}
 	return d
@@ -66,7 +63,7 @@ func (r *run) read(j job) (d done) {
 // panicked has a file skipped whose reading ended in a panic.
 func (r *run) panicked(d *done, v any) {
 	r.x.opt.Log.Error("panic while a file was read", "path", d.path, "panic", v, "stack", string(debug.Stack()))
-	d.file, d.hashKnown, d.same = d.empty(), false, false
+	d.file, d.same = d.empty(), false
 	d.file.Skipped = "internal error while reading it (see the log)"
 }
 
@@ -120,22 +117,6 @@ func (r *run) cut(f *File, data []byte) {
 	if r.x.opt.Analyze != nil {
 		r.x.opt.Analyze(f)
 	}
-}
-
-// bare counts the chunks without a vector.
-func (d *done) bare() int {
-	n := 0
-	for _, c := range d.file.Chunks {
-		if c.Vector == nil {
-			n++
-		}
-	}
-	return n
-}
-
-// gained is false for a file that was read again for its vectors alone, and got none.
-func (d *done) gained() bool {
-	return !d.hashKnown || d.bare() < d.stored.Unembedded
 }
 
 // ahead is how many results inOrder holds for each goroutine, so that a large file does not hold up the others.

@@ -5,9 +5,9 @@ import (
 	"io"
 	"path"
 	"strings"
-	"unicode"
 
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -60,23 +60,17 @@ func (s Sessions) Render(src []byte) []byte {
 }
 
 // render returns also the day of each line, empty where it says nothing.
-func (s Sessions) render(src []byte) (text []byte, days []string) {
+func (s Sessions) render(src []byte) (lines []byte, days []string) {
 	var out bytes.Buffer
 	for line := range bytes.Lines(src) {
 		said, day := s.Spoken(line)
-		out.WriteString(oneLine(said))
+		out.WriteString(text.OneLine(said))
 		if bytes.HasSuffix(line, []byte("\n")) {
 			out.WriteByte('\n')
 		}
 		days = append(days, day)
 	}
 	return out.Bytes(), days
-}
-
-// oneLine joins the words of a text by single spaces, so that it holds neither line breaks nor other control characters.
-func oneLine(text string) string {
-	apart := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-	return strings.ToValidUTF8(strings.Join(strings.FieldsFunc(text, apart), " "), "\uFFFD")
 }
 
 // dateChunks gives each chunk of a transcript the first day of its lines.

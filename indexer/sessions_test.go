@@ -108,7 +108,7 @@ func TestTranscriptsAreForgottenOnceTheyAreNoSource(t *testing.T) {
 	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.write("memory/a.md", "a")
 	f.sync()
-	f.x = indexer.New(f.split, f.index, f.prov, indexer.Options{Workspace: f.dir, Now: f.now})
+	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
 	f.sync()
 	f.holds("memory/a.md")
 }

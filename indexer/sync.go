@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 )
 
 // rounds is how often files that change while they are indexed are indexed again at once.
@@ -14,11 +13,10 @@ const rounds = 3
 
 // run is one sync.
 type run struct {
-	x       *Indexer
-	req     request
-	step    func(Progress)
-	rep     Report
-	vectors *vectors
+	x    *Indexer
+	req  request
+	step func(Progress)
+	rep  Report
 	// scope has the names of req.paths in the index.
 	scope map[string]bool
 	// stale is why the index should have been built anew, which did not work.
@@ -26,13 +24,6 @@ type run struct {
 	// left are the files that changed once more after they were indexed.
 	left     []string
 	progress Progress
-	// ahead counts files of the batch under way that have their vectors, flying those that are being written with them.
-	ahead, flying int
-	// later are files that were written without waiting for their vectors; embedding says that it is their turn.
-	later     []job
-	embedding bool
-	// down tells the readers that no more vectors are to be had in this sync.
-	down atomic.Bool
 }
 
 func newRun(x *Indexer, req request, step func(Progress)) *run {
@@ -40,22 +31,12 @@ func newRun(x *Indexer, req request, step func(Progress)) *run {
 	for _, p := range req.paths {
 		r.scope[x.layout.name(p)] = true
 	}
-	r.vectors = newVectors(x, r.embedded)
 	return r
-}
-
-// embedded passes the progress of embedding on.
-func (r *run) embedded(n, files int) {
-	r.progress.Embedded += n
-	r.ahead = files
-	r.tell(PhaseEmbed, "")
 }
 
 func (r *run) tell(phase, path string) {
 	r.progress.Phase, r.progress.Path = phase, path
-	p := r.progress
-	p.FilesDone += r.ahead + r.flying
-	r.step(p)
+	r.step(r.progress)
 }
 
 // run decides between building the index anew and bringing it up to date.
@@ -67,7 +48,7 @@ func (r *run) run(ctx context.Context) error {
 		return r.update(ctx)
 	}
 	if r.req.full {
-		reason, err := r.x.index.Stale(ctx, r.x.embed.Space())
+		reason, err := r.x.index.Stale(ctx)
 		if err != nil {
 			return fmt.Errorf("ask whether the index is stale: %w", err)
 		}
@@ -86,20 +67,17 @@ func (r *run) renew(ctx context.Context, reason string) error {
 		r.stale = reason
 		return nil
 	}
-	later := &notNow{r.vectors.down}
-	if r.vectors.down == nil {
-		err := r.rebuild(ctx)
-		if err == nil {
-			return nil
+	err := r.rebuild(ctx)
+	var wait *notNow
+	if err == nil || !errors.As(err, &wait) {
+		if err != nil {
+			err = fmt.Errorf("rebuild, as %s: %w", reason, err)
 		}
-		if !errors.As(err, &later) {
-			return fmt.Errorf("rebuild, as %s: %w", reason, err)
-		}
+		return err
 	}
 	r.progress = Progress{}
 	r.stale = reason
-	r.noteEmbedErr(r.vectors.down)
-	r.x.opt.Log.Warn("the index has to be built anew, which must wait", "reason", reason, "cause", later)
+	r.x.opt.Log.Warn("the index has to be built anew, which must wait", "reason", reason, "cause", wait)
 	return nil
 }
 
@@ -164,12 +142,7 @@ func (r *run) update(ctx context.Context) error {
 	}
 	r.progress.FilesTotal += len(p.jobs)
 	r.pending()
-	r.vectors.textFirst, r.vectors.many, r.vectors.forQuery = true, len(p.jobs) > smallRequest, r.req.noRebuild
-	defer r.vectors.giveUp(ctx)
-	if err := r.settle(ctx, p.jobs, p.gone); err != nil {
-		return err
-	}
-	return r.embedLater(ctx)
+	return r.settle(ctx, p.jobs, p.gone)
 }
 
 // settle indexes files until they have stopped changing, within reason.
@@ -211,7 +184,7 @@ func (r *run) forget(s *scan) {
 
 // pending puts the files still to be done into the state; those of a part are counted by the watch that asked for it.
 func (r *run) pending() {
-	if !r.req.full || r.embedding {
+	if !r.req.full {
 		return
 	}
 	r.x.update(func(s *State) { s.PendingFiles = r.progress.FilesTotal - r.progress.FilesDone })

@@ -22,14 +22,14 @@ func TestAnUnchangedFolderIsNotReadAgain(t *testing.T) {
 	for i := range n {
 		f.write(fmt.Sprintf("memory/%02d/%04d.md", i%50, i), fmt.Sprint("note ", i))
 	}
-	if rep := f.sync(); rep.Read != n || rep.Files != n || rep.Embedded != n {
+	if rep := f.sync(); rep.Read != n || rep.Files != n {
 		t.Fatalf("first sync: %+v", rep)
 	}
 	if rep := f.sync(); rep.Read != 0 || rep.Files != 0 || f.split.runs != n {
 		t.Errorf("second sync: %+v, %d files cut", rep, f.split.runs)
 	}
 	// Nor by a new process, which has only what the index holds.
-	f.x = indexer.New(f.split, f.index, f.prov, indexer.Options{Workspace: f.dir, Now: f.now})
+	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
 	if rep := f.sync(); rep.Read != 0 || rep.Files != 0 {
 		t.Errorf("sync after a restart: %+v", rep)
 	}
@@ -90,12 +90,13 @@ func TestEditsAndDeletionsReachTheIndex(t *testing.T) {
 	f.write("memory/a.md", "one\ntwo")
 	f.write("memory/b.md", "bee")
 	f.sync()
+	f.embed()
 	f.write("memory/a.md", "one\nthree")
 	f.must(os.Remove(f.path("memory/b.md")))
 	rep := f.sync()
 	f.has("memory/a.md", "one|three")
 	f.holds("memory/a.md")
-	if rep.Files != 1 || rep.Chunks != 2 || rep.Removed != 1 || rep.Embedded != 1 || rep.Cached != 1 {
+	if rep.Files != 1 || rep.Chunks != 2 || rep.Removed != 1 || rep.Known != 1 {
 		t.Errorf("report %+v", rep)
 	}
 	if f.count(indexer.FileRemoved, "memory/b.md") != 1 {
@@ -112,11 +113,12 @@ func TestARenameKeepsEmbeddings(t *testing.T) {
 	}
 	f.write("memory/old.md", text.String())
 	f.sync()
+	f.embed()
 	calls := f.prov.calls
 	f.must(os.Rename(f.path("memory/old.md"), f.path("memory/new.md")))
 	rep := f.sync()
 	f.holds("memory/new.md")
-	if f.prov.calls != calls || rep.Embedded != 0 || rep.Cached != 1000 || f.index.unembedded() != 0 {
+	if f.embed(); f.prov.calls != calls || rep.Known != 1000 || f.unembedded() != 0 {
 		t.Errorf("report %+v, %d calls", rep, f.prov.calls-calls)
 	}
 	if last := f.index.commits[len(f.index.commits)-1]; !slices.Equal(last, []string{"-memory/old.md", "memory/new.md"}) {
@@ -193,13 +195,13 @@ func TestProgressCountsUp(t *testing.T) {
 	var last indexer.Progress
 	seen := map[string]bool{}
 	_, err := f.x.Sync(t.Context(), indexer.SyncOptions{}, func(p indexer.Progress) {
-		if p.FilesDone < last.FilesDone || p.FilesDone > p.FilesTotal || p.Embedded < last.Embedded {
+		if p.FilesDone < last.FilesDone || p.FilesDone > p.FilesTotal {
 			t.Errorf("%+v after %+v", p, last)
 		}
 		last, seen[p.Phase] = p, true
 	})
 	f.must(err)
-	if last.FilesDone != 30 || last.FilesTotal != 30 || last.Chunks != 60 || len(seen) != 4 {
+	if last.FilesDone != 30 || last.FilesTotal != 30 || last.Chunks != 60 || len(seen) != 3 {
 		t.Errorf("last: %+v, phases %v", last, seen)
 	}
 }
@@ -259,8 +261,9 @@ func TestACancelledSyncLeavesWholeFiles(t *testing.T) {
 	if s := f.x.State(); !s.Dirty || s.Syncing || s.LastErr == nil {
 		t.Errorf("state %+v", s)
 	}
-	if rep := f.sync(); rep.Embedded+f.prov.texts < 1200 || f.prov.texts != 1200 {
-		t.Errorf("%d texts were embedded in all", f.prov.texts)
+	f.sync()
+	if paths, _ := f.index.list(); len(paths) != 600 {
+		t.Errorf("%d files are written by the next sync", len(paths))
 	}
 }
 
@@ -320,38 +323,9 @@ func TestFilesOfAnExtraPathThatIsNotConfiguredAnyMoreGo(t *testing.T) {
 	f.write("memory/m.md", "x")
 	f.sync()
 	f.holds(out+"/a.md", "memory/m.md")
-	f.x = indexer.New(f.split, f.index, f.prov, indexer.Options{Workspace: f.dir, Now: f.now})
+	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
 	f.sync()
 	f.holds("memory/m.md")
-}
-
-// TestFilesAreEmbeddedWhileOthersAreWritten holds up the first write until the provider is asked for the second batch. A
-// text of both batches, which the index does not hold yet, is not asked for again.
-func TestFilesAreEmbeddedWhileOthersAreWritten(t *testing.T) {
-	f := setup(t, nil)
-	for i := range 50 {
-		f.write(fmt.Sprintf("memory/%02d.md", i), "the same everywhere"+strings.Repeat(fmt.Sprintf("\nline of %d", i), 20))
-	}
-	asked := make(chan struct{})
-	f.prov.during = func() {
-		if f.prov.calls == 2 {
-			close(asked)
-		}
-	}
-	f.index.writing = func() {
-		select {
-		case <-asked:
-		case <-time.After(20 * time.Second):
-			t.Error("nothing is embedded before the first batch is written")
-		}
-	}
-	rep := f.sync()
-	if rep.Files != 50 || rep.Embedded != 51 || f.prov.texts != 51 || f.index.unembedded() != 0 {
-		t.Errorf("report %+v, %d texts were sent, %d are without a vector", rep, f.prov.texts, f.index.unembedded())
-	}
-	if len(f.index.commits) < 2 {
-		t.Errorf("%d commits", len(f.index.commits))
-	}
 }
 
 func TestEachFileIsAnalysedBeforeItIsWritten(t *testing.T) {

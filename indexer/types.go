@@ -18,9 +18,7 @@ type Chunk struct {
 	chunker.Chunk
 	// Hash of Text.
 	Hash Hash
-	// Vector is a unit vector, nil where the text could not be embedded.
-	Vector []float32
-	// Terms are the words of the chunk as the store keeps them, nil where it has yet to analyse the chunk.
+	// Terms are the words of the chunk as the store keeps them, nil if the store has yet to analyse the chunk.
 	Terms *Terms
 }
 
@@ -29,7 +27,7 @@ type Terms struct {
 	// Text is the words, separated by spaces, and Count how many they are.
 	Text  string
 	Count int
-	// Date of the chunk (YYYY-MM-DD), empty where it has none.
+	// Date of the chunk (YYYY-MM-DD), empty if it has none.
 	Date string
 }
 
@@ -45,7 +43,7 @@ type File struct {
 	Skipped string
 	// Gone takes the file out of the index; then only Path counts.
 	Gone bool
-	// Date of the file (YYYY-MM-DD): front matter, else the prefix of the name; empty where there is none.
+	// Date of the file (YYYY-MM-DD): front matter, else the prefix of the name; empty if there is none.
 	Date   string
 	Meta   chunker.Meta
 	Chunks []Chunk
@@ -57,34 +55,41 @@ type Stored struct {
 	SHA256  Hash
 	ModTime time.Time
 	Size    int64
+	// Skipped is why the file is not indexed, empty if it is.
 	Skipped string
-	Chunks  int
-	// Unembedded counts the chunks that have no vector in the index's own space.
-	Unembedded int
 }
 
-// Store holds the index. Its only implementation outside of tests is in the root package.
+// Store is the index as a sync sees it. Package store implements it.
 type Store interface {
-	// Files returns what the index holds, by path; where names are given, what it holds at or below these. The map stays
-	// the store's: it is only read, and no longer than until the next call.
+	// Files returns what the index holds, by path; with names, what it holds at or below these. The map stays the
+	// store's: it is only read, and no longer than until the next call.
 	Files(ctx context.Context, under ...string) (map[string]Stored, error)
-	// CachedVectors returns the known vectors of texts by their hashes; unknown ones are absent. A space that does
-	// not know its dimension yet stands for the index's own where they match.
-	CachedVectors(ctx context.Context, space embed.Space, hashes []Hash) (map[Hash][]float32, error)
-	// ReplaceFile puts files in the place of what the index held of them, all in one transaction, and keeps
-	// their vectors in the cache. Vectors of another space than the index's go to the cache alone.
-	ReplaceFile(ctx context.Context, space embed.Space, files ...File) error
+	// ReplaceFile puts files in the place of what the index held of them, all in one transaction. Chunks whose texts
+	// have a known vector get it; ReplaceFile returns how many.
+	ReplaceFile(ctx context.Context, files ...File) (known int, err error)
+	// Stale says why all files must be cut again ("chunking changed ..."), empty if they need not.
+	Stale(ctx context.Context) (string, error)
+	// ReplaceAll puts files in the place of the whole index in one transaction, as ReplaceFile does. The old index
+	// answers until ReplaceAll returns nil; if it returns an error, or files yields one, the old index stays.
+	ReplaceAll(ctx context.Context, files iter.Seq2[File, error]) (known int, err error)
 }
 
-// Rebuilder is a store that can be built anew.
-type Rebuilder interface {
-	// Stale says why the whole index must be built anew ("chunking changed", ...), empty if it need not.
-	Stale(ctx context.Context, space embed.Space) (string, error)
-	// CacheVectors keeps vectors that were paid for, before anything else is done with them.
-	CacheVectors(ctx context.Context, space embed.Space, vectors map[Hash][]float32) error
-	// ReplaceAll puts files in the place of the whole index in one transaction, with vectors of space. The old
-	// index answers until it returns nil; if it returns an error, or files yields one, the old index stays.
-	ReplaceAll(ctx context.Context, space embed.Space, files iter.Seq2[File, error]) error
+// Text is a text that has no vector yet.
+type Text struct {
+	Hash Hash
+	Text string
+}
+
+// VectorStore is the index as a backfill sees it. Package store implements it.
+type VectorStore interface {
+	// AttachKnown gives the chunks that lack a vector of a space those that the cache holds, and returns how many.
+	AttachKnown(ctx context.Context, space embed.Space) (int, error)
+	// Backlog returns at most limit texts that lack a vector of a space, those of the newest files first, each once, and
+	// how many chunks lack one.
+	Backlog(ctx context.Context, space embed.Space, limit int) (texts []Text, chunks int, err error)
+	// PutVectors stores unit vectors of a space by the hashes of their texts, and keeps in the cache those whose text is
+	// not in the index any more. Vectors of another space leave the index for the cache first.
+	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash][]float32) error
 }
 
 // Embedder turns texts into vectors; *embed.Client is one.
@@ -125,33 +130,30 @@ const (
 	PhaseCommit = "commit"
 )
 
-// Progress is one step of a sync or rebuild. In PhaseEmbed the files done are those that have their vectors; where a
-// sync wrote the words first, FilesDone begins anew then, and FilesTotal counts the files that lack vectors.
+// Progress is one step of a sync, of a rebuild, or of the backfill that follows (PhaseEmbed).
 type Progress struct {
-	Phase      string
-	FilesDone  int
-	FilesTotal int
-	Chunks     int
-	Embedded   int
-	Skipped    int
-	Path       string
+	Phase string
+	// FilesDone of FilesTotal files are read and, in a sync, written.
+	FilesDone, FilesTotal int
+	// Chunks counts the chunks that were written.
+	Chunks int
+	// Embedded of EmbedTotal chunks got their vectors in this backfill.
+	Embedded, EmbedTotal int
+	Skipped              int
+	Path                 string
 }
 
 // Report is the outcome of a sync or rebuild.
 type Report struct {
 	// Files and Chunks written, files removed, files skipped (all that are skipped now, not only the new ones).
 	Files, Chunks, Removed, Skipped int
-	// Embedded counts texts that a provider embedded, Cached those whose vectors were known.
-	Embedded, Cached int
+	// Known counts chunks that got a vector which the index had already.
+	Known int
 	// Read counts files whose content was read.
 	Read int
 	// Unavailable lists the roots that could not be read.
 	Unavailable []string
-	// EmbedErr is why texts are without vectors, nil where none are.
-	EmbedErr error
-	// Stale is why the index ought to be built anew, which this sync did not do; empty where it need not.
+	// Stale is why all files ought to be cut again, which this sync did not do; empty if they need not.
 	Stale string
-	// Bare counts unchanged files that SyncOptions.NoRebuild left without vectors.
-	Bare int
-	Took time.Duration
+	Took  time.Duration
 }

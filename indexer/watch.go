@@ -124,7 +124,7 @@ func (w *watch) start(ctx context.Context, now time.Time) {
 		w.waiting.clear()
 	}
 	w.inFlight = len(req.paths)
-	req.watched, req.patient, req.inFlight = true, true, w.inFlight
+	req.patient = true
 	w.countWaiting()
 	req.paths = outermost(req.paths)
 	w.running = make(chan error, 1)
@@ -168,18 +168,8 @@ func (w *watch) finished(err error, now time.Time) {
 		return
 	}
 	w.failures = 0
-	if w.x.takeCut() {
-		w.want(now.Add(w.x.opt.Debounce))
-	}
 	for _, p := range w.x.takeLeft() {
 		w.touch(p, now)
-	}
-	if w.x.State().EmbedErr == nil {
-		return
-	}
-	h := w.x.embed.Health()
-	if again := h.RetryAt.Sub(w.x.opt.Now()); !h.Healthy {
-		w.want(now.Add(min(max(again, w.x.opt.PollInterval), w.x.opt.Interval)))
 	}
 }
 

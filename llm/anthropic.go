@@ -8,42 +8,43 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"kioku/internal/modelhttp"
 )
 
-// anthropicTokens bounds an answer where nobody says how long it may be; the API insists on a number.
+// anthropicTokens bounds an answer if neither request nor settings do; the API requires a number.
 const anthropicTokens = 8192
 
-// anthropicAPI asks Anthropic's Messages API through its official SDK.
+// anthropicAPI is the client of Anthropic's Messages API; it uses the official SDK.
 type anthropicAPI struct {
-	server *server
+	http   *modelhttp.Client
 	sdk    anthropic.Client
 	model  string
 	tokens int
 }
 
-func newAnthropic(cfg Config) (Model, error) {
+func newAnthropic(cfg Config) (provider, error) {
 	const keyHint = "ANTHROPIC_API_KEY or llm.apiKey"
 	if cfg.APIKey == "" {
 		return nil, errors.New("anthropic: no API key: set " + keyHint)
 	}
-	base, s, err := cfg.server(anthropicBase, keyHint)
+	base, http, err := cfg.connect(anthropicBase, keyHint)
 	if err != nil {
 		return nil, err
 	}
-	a := &anthropicAPI{server: s, model: cfg.Model, tokens: cfg.Window}
+	a := &anthropicAPI{http: http, model: cfg.Model, tokens: cfg.Window}
 	a.sdk = anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey(cfg.APIKey), option.WithBaseURL(anthropicRoot(base)),
-		option.WithHTTPClient(s.client()), option.WithMaxRetries(0), option.WithHeader("User-Agent", "kioku"))
+		option.WithHTTPClient(http.HTTPClient()), option.WithMaxRetries(0), option.WithHeader("User-Agent", "kioku"))
 	if a.tokens == 0 {
 		a.tokens = knownWindow(cfg.Model)
 	}
-	return newClient(cfg, a), nil
+	return a, nil
 }
 
-// anthropicRoot returns a base URL without the version that the SDK adds.
+// anthropicRoot returns a base URL without the version, which the SDK adds.
 func anthropicRoot(base *url.URL) string {
 	u := *base
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/messages"), "/v1")
@@ -52,93 +53,91 @@ func anthropicRoot(base *url.URL) string {
 
 func (a *anthropicAPI) window() int { return a.tokens }
 
-func (a *anthropicAPI) holds() []hold { return []hold{bySchema, byWords} }
+func (a *anthropicAPI) schemaModes() []schemaMode {
+	return []schemaMode{schemaEnforced, schemaInPrompt}
+}
 
-func (a *anthropicAPI) ask(ctx context.Context, req Request, h hold, emit func(Event)) (Response, error) {
-	params, err := a.params(req, h)
+func (a *anthropicAPI) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {
+	params, err := a.params(req, mode)
 	if err != nil {
-		return Response{}, &Error{Kind: KindInput, Message: "anthropic: " + err.Error(), Err: err, final: true}
+		return Response{}, modelhttp.Errorf(modelhttp.Rejected, "anthropic: %w", err)
 	}
 	stream := a.sdk.Messages.NewStreaming(ctx, params)
 	defer stream.Close()
-	var message anthropic.Message
-	var came arrival
-	whole := false
+	m := &anthropicAnswer{answer: newAnswer(a.http, req, emit)}
 	for stream.Next() {
-		event := stream.Current()
-		if err := message.Accumulate(event); err != nil {
-			return Response{}, &Error{Kind: KindUnavailable, Message: "anthropic: the stream makes no sense: " + err.Error()}
+		if err := m.handleEvent(stream.Current()); err != nil {
+			return Response{}, modelhttp.Errorf(modelhttp.Unavailable, "anthropic: the stream makes no sense: %w", err)
 		}
-		tellAnthropic(event, message, &came, emit)
-		whole = whole || event.Type == "message_stop"
 	}
-	resp := anthropicResponse(message)
-	if err := stream.Err(); err != nil {
-		return Response{Usage: resp.Usage}, a.failure(err, req, message.ID != "", came)
-	}
-	if !whole {
-		return Response{Usage: resp.Usage}, a.server.lost(errors.New("the server closed the connection"), came.String())
-	}
-	return resp, nil
+	return m.finish(stream.Err())
 }
 
-// tellAnthropic tells emit what an event adds to message.
-func tellAnthropic(event anthropic.MessageStreamEventUnion, message anthropic.Message, came *arrival, emit func(Event)) {
+// anthropicAnswer collects the events of an answer.
+type anthropicAnswer struct {
+	answer
+	message anthropic.Message
+	done    bool
+}
+
+func (m *anthropicAnswer) handleEvent(event anthropic.MessageStreamEventUnion) error {
+	if err := m.message.Accumulate(event); err != nil {
+		return err
+	}
 	switch event.Type {
 	case "content_block_start":
-		if text := event.ContentBlock.Text; event.ContentBlock.Type == "text" && text != "" {
-			came.characters += utf8.RuneCountInString(text)
-			emit(Event{Text: text})
+		if event.ContentBlock.Type == "text" {
+			m.addText(event.ContentBlock.Text)
 		}
 	case "content_block_delta":
-		if text := event.Delta.Text; event.Delta.Type == "text_delta" && text != "" {
-			came.characters += utf8.RuneCountInString(text)
-			emit(Event{Text: text})
+		if event.Delta.Type == "text_delta" {
+			m.addText(event.Delta.Text)
 		}
 	case "content_block_stop":
-		if block := message.Content[event.Index]; block.Type == "tool_use" {
-			came.calls++
-			emit(Event{ToolCall: &ToolCall{ID: block.ID, Name: block.Name, Input: inputOf(string(block.Input))}})
+		if block := m.message.Content[event.Index]; block.Type == "tool_use" {
+			m.addToolCall(block.ID, block.Name, string(block.Input))
 		}
+	case "message_stop":
+		m.done = true
 	}
+	u := m.message.Usage
+	m.usage = Usage{Input: int(u.InputTokens), Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens), CacheWrite: int(u.CacheCreationInputTokens)}
+	return nil
 }
 
-func anthropicResponse(message anthropic.Message) Response {
-	resp := Response{Message: Message{Role: RoleAssistant}, Stop: string(message.StopReason)}
-	for _, block := range message.Content {
-		switch block.Type {
-		case "text":
-			resp.Message.Text += block.Text
-		case "tool_use":
-			resp.Message.ToolCalls = append(resp.Message.ToolCalls, ToolCall{ID: block.ID, Name: block.Name, Input: inputOf(string(block.Input))})
-		}
+// finish returns the answer. err is why the stream ended; nil is its regular end.
+func (m *anthropicAnswer) finish(err error) (Response, error) {
+	switch {
+	case err != nil:
+		return Response{Usage: m.usage}, m.failure(err)
+	case !m.done:
+		return m.broken(errClosed, len(m.calls))
 	}
-	switch message.StopReason {
+	m.stop = string(m.message.StopReason)
+	switch m.message.StopReason {
 	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence:
-		resp.Stop = StopEnd
+		m.stop = StopEnd
 	case anthropic.StopReasonToolUse:
-		resp.Stop = StopTools
+		m.stop = StopTools
 	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
-		resp.Stop = StopLength
+		m.stop = StopLength
 	}
-	u := message.Usage
-	resp.Usage = Usage{Input: int(u.InputTokens), Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens), CacheWrite: int(u.CacheCreationInputTokens)}
-	return resp
+	return m.response(), nil
 }
 
-// failure words an error of the SDK anew: its own quote the address and hold the request with the key.
-func (a *anthropicAPI) failure(err error, req Request, begun bool, came arrival) error {
+// failure replaces an error of the SDK: its message quotes the address, and it contains the request with the key.
+func (m *anthropicAnswer) failure(err error) error {
 	if e, ok := errors.AsType[*anthropic.Error](err); ok {
 		if e.Response != nil && e.StatusCode != http.StatusOK {
-			return a.server.refusal(e.Response, []byte(e.RawJSON()), textsOf(req))
+			return m.http.Refused(e.Response, []byte(e.RawJSON()), m.texts())
 		}
-		return a.server.midway(string(e.Type()), []byte(e.RawJSON()), textsOf(req), came.String())
+		return m.http.Interrupted(string(e.Type()), []byte(e.RawJSON()), m.texts(), m.progress(len(m.calls)))
 	}
-	if begun {
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			err = fmt.Errorf("a part of it is no JSON: %w", syntax)
-		}
-		return a.server.lost(err, came.String())
+	if m.message.ID == "" {
+		return m.http.Lost(err, "")
 	}
-	return a.server.lost(err, "")
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		err = fmt.Errorf("%w: %w", errNotJSON, syntax)
+	}
+	return m.http.Lost(err, m.progress(len(m.calls)))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 )
 
-// params returns req in Anthropic's form. It fails on a schema that is no JSON object.
-func (a *anthropicAPI) params(req Request, h hold) (anthropic.MessageNewParams, error) {
+// params returns req in Anthropic's form. It returns an error for a schema that is not a JSON object.
+func (a *anthropicAPI) params(req Request, mode schemaMode) (anthropic.MessageNewParams, error) {
 	p := anthropic.MessageNewParams{Model: anthropic.Model(a.model), MaxTokens: anthropicTokens,
 		System: anthropicSystem(req.System, req.CachedBytes), Messages: anthropicMessages(req.Messages)}
 	if req.MaxTokens > 0 {
@@ -25,7 +25,7 @@ func (a *anthropicAPI) params(req Request, h hold) (anthropic.MessageNewParams, 
 		}
 		p.Tools = append(p.Tools, tool)
 	}
-	if h == bySchema {
+	if mode == schemaEnforced {
 		if err := json.Unmarshal(req.Schema, &p.OutputConfig.Format.Schema); err != nil {
 			return p, fmt.Errorf("the schema of the answer is no JSON object: %w", err)
 		}
@@ -39,7 +39,7 @@ func anthropicTool(t Tool) (anthropic.ToolUnionParam, error) {
 	if err := json.Unmarshal(t.Schema, &schema); err != nil {
 		return anthropic.ToolUnionParam{}, fmt.Errorf("the schema of the tool %s is no JSON object: %w", t.Name, err)
 	}
-	delete(schema, "type") // which is always object, and which the SDK writes itself
+	delete(schema, "type") // it is always object, and the SDK writes it itself
 	tool := anthropic.ToolParam{Name: t.Name, InputSchema: anthropic.ToolInputSchemaParam{ExtraFields: schema}}
 	if t.Description != "" {
 		tool.Description = param.NewOpt(t.Description)
@@ -47,8 +47,8 @@ func anthropicTool(t Tool) (anthropic.ToolUnionParam, error) {
 	return anthropic.ToolUnionParam{OfTool: &tool}, nil
 }
 
-// closeObjects says of the objects in a schema that they have no other properties than those listed, where it says nothing
-// about that: the API takes no other schema.
+// closeObjects adds to each object of a schema that it has no other properties than those listed, unless the schema says
+// something about them: the API requires it.
 func closeObjects(schema any) {
 	switch s := schema.(type) {
 	case map[string]any:
@@ -66,7 +66,8 @@ func closeObjects(schema any) {
 	}
 }
 
-// anthropicSystem returns the system prompt as one block that is cached and one that changes. The API takes no blank blocks.
+// anthropicSystem returns the system prompt as one block that is cached and one that changes. The API accepts no blank
+// blocks.
 func anthropicSystem(system string, cached int) []anthropic.TextBlockParam {
 	cached = min(max(cached, 0), len(system))
 	for cached > 0 && cached < len(system) && !utf8.RuneStart(system[cached]) {
@@ -82,7 +83,7 @@ func anthropicSystem(system string, cached int) []anthropic.TextBlockParam {
 	return blocks
 }
 
-// anthropicMessages returns the messages in Anthropic's form, where the results of all calls of one message stand in the one
+// anthropicMessages returns the messages in Anthropic's form, in which the results of all calls of one message are in the one
 // user message after it.
 func anthropicMessages(messages []Message) []anthropic.MessageParam {
 	var all []anthropic.MessageParam

@@ -31,7 +31,8 @@ var claudes = []string{
 
 var eventStream = map[string]string{"Content-Type": "text/event-stream; charset=utf-8"}
 
-func TestClaudesAnswerIsTheSameHoweverItIsCut(t *testing.T) {
+func TestAnthropicAnswerDoesNotDependOnTheReads(t *testing.T) {
+	t.Parallel()
 	want := llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Text: "お茶を探します 🍵", ToolCalls: []llm.ToolCall{
 			{ID: "toolu_1", Name: "memory_search", Input: json.RawMessage(`{"query":"お茶"}`)},
@@ -47,23 +48,26 @@ func TestClaudesAnswerIsTheSameHoweverItIsCut(t *testing.T) {
 		"by seven": {body: whole, piece: 7},
 		"CRLF":     {body: strings.ReplaceAll(whole, "\n", "\r\n"), piece: 5},
 	} {
-		r.header = eventStream
-		_, m := serve(t, llm.Config{Provider: "anthropic"}, r)
-		var h heard
-		got, err := m.Generate(t.Context(), hi(), h.event)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if h.text != want.Message.Text || !cmp.Equal(h.calls, want.Message.ToolCalls) || h.parts != 4 {
-			t.Errorf("%s: streamed %+v", name, h)
-		}
+		t.Run(name, func(t *testing.T) {
+			r.header = eventStream
+			_, m := serve(t, llm.Config{Provider: "anthropic"}, r)
+			var h heard
+			got, err := m.Generate(t.Context(), hi(), h.event)
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s", diff)
+			}
+			if h.text != want.Message.Text || !cmp.Equal(h.calls, want.Message.ToolCalls) || h.parts != 4 {
+				t.Errorf("streamed %+v", h)
+			}
+		})
 	}
 }
 
-func TestClaudeIsAskedInItsOwnForm(t *testing.T) {
+func TestAnthropicRequest(t *testing.T) {
+	t.Parallel()
 	s, m := serve(t, llm.Config{Provider: "anthropic", Model: "claude-x", BaseURL: "/v1/"}, reply{header: eventStream, body: sse(claudes...)})
 	if _, err := m.Generate(t.Context(), talk(), nil); err != nil {
 		t.Fatal(err)
@@ -88,7 +92,8 @@ func TestClaudeIsAskedInItsOwnForm(t *testing.T) {
 		"tools":[{"name":"memory_search","description":"Searches.","input_schema":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}]}`, got.Body)
 }
 
-func TestACachedPartThatEndsWithinACharacterEndsBeforeIt(t *testing.T) {
+func TestAnthropicCachedPartEndsBetweenCharacters(t *testing.T) {
+	t.Parallel()
 	s, m := serve(t, llm.Config{Provider: "anthropic"}, reply{header: eventStream, body: sse(claudes...)})
 	for cached, want := range map[int]string{
 		1:  `[{"type":"text","text":"茶は緑"}]`,
@@ -109,7 +114,8 @@ func TestACachedPartThatEndsWithinACharacterEndsBeforeIt(t *testing.T) {
 	}
 }
 
-func TestClaudeIsHeldToASchemaOrElseToldInWords(t *testing.T) {
+func TestAnthropicSchemaFallsBackToThePrompt(t *testing.T) {
+	t.Parallel()
 	answer := []string{claudes[0], claudes[1],
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + "```json\\n{\\\"n\\\":1}\\n```" + `"}}`,
 		claudes[5], `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":4}}`, claudes[14]}
@@ -136,7 +142,8 @@ func TestClaudeIsHeldToASchemaOrElseToldInWords(t *testing.T) {
 	}
 }
 
-func TestClaudesErrorsAreToldApart(t *testing.T) {
+func TestAnthropicErrorKinds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		reply reply
 		kind  string
@@ -158,15 +165,17 @@ func TestClaudesErrorsAreToldApart(t *testing.T) {
 		"HTML":            {reply{body: "<html>log in</html>"}, llm.KindUnavailable, "0 characters"},
 		"redirect":        {reply{status: 307, header: map[string]string{"Location": "https://elsewhere.example/x?key=" + testKey}}, llm.KindInput, "https://elsewhere.example: set llm.baseUrl"},
 	} {
-		_, m := serve(t, llm.Config{Provider: "anthropic"}, c.reply)
-		_, err := m.Generate(t.Context(), hi(), nil)
-		if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), testKey[:10]) {
-			t.Errorf("%s: kind %q, %v", name, llm.KindOf(err), err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: "anthropic"}, c.reply)
+			_, err := m.Generate(t.Context(), hi(), nil)
+			if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), testKey[:10]) {
+				t.Errorf("kind %q, %v", llm.KindOf(err), err)
+			}
+		})
 	}
 }
 
-func TestAnEnvironmentForTheSDKChangesNothing(t *testing.T) {
+func TestAnthropicIgnoresTheEnvironment(t *testing.T) {
 	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
 	t.Setenv("ANTHROPIC_API_KEY", "sk-from-elsewhere")
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "token-from-elsewhere")

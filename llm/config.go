@@ -9,35 +9,37 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
 // Config says which model to ask and how.
 type Config struct {
 	// Provider is "anthropic", "openai" (OpenAI and every server with its chat completions, such as OpenRouter, vLLM,
-	// LM Studio and llama.cpp), "ollama", or "echo", which needs no network.
+	// LM Studio and llama.cpp) or "ollama".
 	Provider string
-	// Model at the provider.
+	// Model is its name at the provider. It must be set.
 	Model string
 	// BaseURL of the server, with or without "/v1"; empty means the provider's own, for Ollama this computer's.
 	BaseURL string
 	// APIKey may be empty for Ollama and for an openai server with a BaseURL.
 	APIKey string
-	// AllowHTTP lets conversations go unencrypted to a server that is not on this computer.
+	// AllowHTTP permits unencrypted conversations with a server that is not on this computer.
 	AllowHTTP bool
-	// Window in tokens; 0 means what is known of the model.
+	// Window is the number of tokens of a prompt and its answer together; 0 means what is known of the model.
 	Window int
-	// MaxTokens of an answer whose request does not say; 0 means the provider's default, for Anthropic 8,192.
+	// MaxTokens is the maximum number of tokens of an answer whose request does not say; 0 means the provider's default,
+	// for Anthropic 8,192.
 	MaxTokens int
-	// Timeout bounds the wait for the begin of an answer and for each next part; 0 means 2 minutes.
+	// Timeout bounds the wait for an answer to begin and for each next part; 0 means 2 minutes.
 	Timeout time.Duration
-	// MaxRetries of a request that failed before any of its answer reached the caller; 0 means 4, negative means none.
+	// MaxRetries is how often a request is sent again that failed before any of its answer reached the caller; 0 means 4,
+	// negative means never.
 	MaxRetries int
 	// Limits bound what is spent; the zero value bounds nothing.
 	Limits Limits
-	// Now is the clock, nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Transport carries the requests, nil means http.DefaultTransport.
+	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
 }
 
@@ -51,28 +53,17 @@ const (
 
 	defaultTimeout = 2 * time.Minute
 	defaultRetries = 4
+
+	// textWindow is how many consecutive bytes of a request's text an error may not repeat. Fewer would hide much of what
+	// servers say.
+	textWindow = 40
 )
 
-// New returns the model that cfg describes. It does not speak to the provider yet. The error of a setting that is missing
-// or wrong names it.
+// New returns the model that cfg describes. It makes no request. The error names the setting that is missing or wrong.
 func New(cfg Config) (Model, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if err := cfg.Limits.check(); err != nil {
-		return nil, err
-	}
-	m, err := newModel(cfg)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Limits.none() {
-		return m, nil
-	}
-	return Limit(m, cfg.Limits, cfg.Now), nil
-}
-
-func newModel(cfg Config) (Model, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
 	}
@@ -80,24 +71,29 @@ func newModel(cfg Config) (Model, error) {
 		cfg.MaxRetries = defaultRetries
 	}
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
+	var p provider
+	var err error
 	switch cfg.Provider {
-	case "echo":
-		return &Echo{Tokens: cfg.Window}, nil
 	case "anthropic":
-		return newAnthropic(cfg)
+		p, err = newAnthropic(cfg)
 	case "openai":
-		return newOpenAI(cfg)
+		p, err = newOpenAI(cfg)
 	case "ollama":
-		return newOllama(cfg)
+		p, err = newOllama(cfg)
 	case "":
-		return nil, errors.New(`no model is configured: set llm.provider to "anthropic", "openai", "ollama" or "echo"`)
+		err = errors.New(`no model is configured: set llm.provider to "anthropic", "openai", "ollama" or "echo"`)
+	default:
+		err = fmt.Errorf(`llm.provider %q is none of "anthropic", "openai", "ollama" and "echo"`, cfg.Provider)
 	}
-	return nil, fmt.Errorf(`llm.provider %q is none of "anthropic", "openai", "ollama" and "echo"`, cfg.Provider)
+	if err != nil {
+		return nil, err
+	}
+	return Limit(&client{provider: p, cfg: cfg}, cfg.Limits, cfg.Now)
 }
 
-// server returns the base URL and the HTTP side of a provider whose own address is own. keyHint is where a person sets the
-// key.
-func (cfg Config) server(own, keyHint string) (*url.URL, *server, error) {
+// connect returns the base URL and the HTTP client of a provider whose own address is own. keyHint says where a person sets
+// the key.
+func (cfg Config) connect(own, keyHint string) (*url.URL, *modelhttp.Client, error) {
 	if cfg.Model == "" {
 		return nil, nil, fmt.Errorf("%s: no model: set llm.model", cfg.Provider)
 	}
@@ -108,19 +104,22 @@ func (cfg Config) server(own, keyHint string) (*url.URL, *server, error) {
 	if address == "" {
 		address = own
 	}
-	base, err := remote.ParseBase(address, "llm.baseUrl")
+	base, err := modelhttp.ParseBase(address, "llm.baseUrl")
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", cfg.Provider, err)
 	}
-	if base.Scheme == "http" && !cfg.AllowHTTP && !loopback(base.Hostname()) {
+	if base.Scheme == "http" && !cfg.AllowHTTP && !isLoopback(base.Hostname()) {
 		return nil, nil, fmt.Errorf("%s: llm.baseUrl would send conversations unencrypted to %s: use https, or allow it with llm.allowHttp",
 			cfg.Provider, base.Hostname())
 	}
-	return base, newServer(cfg, base, keyHint), nil
+	return base, modelhttp.New(modelhttp.Config{
+		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "llm.baseUrl", ModelSetting: "llm.model", TimeoutSetting: "llm.timeoutSeconds",
+		Base: base, APIKey: cfg.APIKey, TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now, Transport: cfg.Transport,
+	}), nil
 }
 
-// loopback reports whether a host is this computer.
-func loopback(host string) bool {
+// isLoopback reports whether a host is this computer.
+func isLoopback(host string) bool {
 	host = strings.ToLower(host)
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()

@@ -8,7 +8,8 @@ import (
 	"kioku/llm"
 )
 
-func TestASettingThatIsMissingOrWrongIsNamed(t *testing.T) {
+func TestNewNamesTheWrongSetting(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cfg  llm.Config
 		says string
@@ -22,17 +23,21 @@ func TestASettingThatIsMissingOrWrongIsNamed(t *testing.T) {
 		"bad URL":         {llm.Config{Provider: "openai", Model: "m", BaseURL: "localhost:1234"}, "llm.baseUrl is not a URL"},
 		"http":            {llm.Config{Provider: "openai", Model: "m", BaseURL: "http://models.example/v1"}, "unencrypted to models.example: use https, or allow it with llm.allowHttp"},
 		"http to a LAN":   {llm.Config{Provider: "ollama", Model: "m", BaseURL: "http://192.168.1.7:11434"}, "llm.allowHttp"},
-		"bound in USD":    {llm.Config{Provider: "echo", Limits: llm.Limits{USDPerDay: 1}}, "prices"},
-		"negative bounds": {llm.Config{Provider: "echo", Limits: llm.Limits{Tokens: -1}}, "negative"},
+		"bound in USD":    {llm.Config{Provider: "ollama", Model: "m", Limits: llm.Limits{USDPerDay: 1}}, "prices"},
+		"negative bounds": {llm.Config{Provider: "ollama", Model: "m", Limits: llm.Limits{Tokens: -1}}, "negative"},
 	} {
-		_, err := llm.New(c.cfg)
-		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "sk-secret") {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := llm.New(c.cfg)
+			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "sk-secret") {
+				t.Error(err)
+			}
+		})
 	}
 }
 
-func TestSettingsThatAreInOrderMakeAModel(t *testing.T) {
+func TestNewAcceptsSettings(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]llm.Config{
 		"local without key":    {Provider: "openai", Model: "m", BaseURL: "http://localhost:1234/v1"},
 		"loopback":             {Provider: "openai", Model: "m", BaseURL: "http://[::1]:1234"},
@@ -41,17 +46,18 @@ func TestSettingsThatAreInOrderMakeAModel(t *testing.T) {
 		"https":                {Provider: "openai", Model: "m", BaseURL: "https://models.example/v1"},
 		"a key with a newline": {Provider: "anthropic", Model: "m", APIKey: "sk-1\n"},
 	} {
-		if m, err := llm.New(cfg); err != nil || m.Name() != "m" {
-			t.Errorf("%s: %v, %v", name, m, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if m, err := llm.New(cfg); err != nil || m.Name() != "m" {
+				t.Errorf("%v, %v", m, err)
+			}
+		})
 	}
 }
 
-func TestAConfiguredBoundIsKept(t *testing.T) {
-	m, err := llm.New(llm.Config{Provider: "echo", Limits: llm.Limits{Tokens: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestNewAppliesTheLimits(t *testing.T) {
+	t.Parallel()
+	_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{Tokens: 1}}, providers["openai"])
 	if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +66,8 @@ func TestAConfiguredBoundIsKept(t *testing.T) {
 	}
 }
 
-func TestTheWindowIsWhatIsSetOrElseKnown(t *testing.T) {
+func TestWindowIsSetOrKnown(t *testing.T) {
+	t.Parallel()
 	for model, want := range map[string]int{
 		"claude-opus-9": 200_000, "anthropic/claude-sonnet-4.5": 200_000, "gpt-4": 8192, "gpt-4o-mini": 128_000, "GPT-4.1-nano": 1_047_576,
 		"openai/gpt-4-32k-0613": 32_768, "o1-mini": 128_000, "o1": 200_000, "qwen2.5-7b-instruct": 0, "my-gpt-4": 0,
@@ -76,7 +83,8 @@ func TestTheWindowIsWhatIsSetOrElseKnown(t *testing.T) {
 	}
 }
 
-func TestAPrintedConfigurationOrModelShowsNoKey(t *testing.T) {
+func TestStringShowsNoKey(t *testing.T) {
+	t.Parallel()
 	cfg := llm.Config{Provider: "openai", Model: "m", APIKey: testKey, BaseURL: "https://me:hunter22@models.example"}
 	m := newModel(t, cfg)
 	for _, v := range []any{cfg, &cfg, m} {

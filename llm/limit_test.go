@@ -23,9 +23,20 @@ func spending(calls int) *llmtest.Script {
 	return s
 }
 
-func TestABoundOfTokensIsKept(t *testing.T) {
+// limit returns m with limits.
+func limit(t *testing.T, m llm.Model, l llm.Limits, now func() time.Time) llm.Model {
+	t.Helper()
+	limited, err := llm.Limit(m, l, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limited
+}
+
+func TestLimitOfTokens(t *testing.T) {
+	t.Parallel()
 	s := spending(10)
-	m := llm.Limit(s, llm.Limits{Tokens: 2500}, time.Now)
+	m := limit(t, s, llm.Limits{Tokens: 2500}, time.Now)
 	for range 3 {
 		if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
 			t.Fatal(err)
@@ -35,48 +46,53 @@ func TestABoundOfTokensIsKept(t *testing.T) {
 	if llm.KindOf(err) != llm.KindBudget || !strings.Contains(err.Error(), "llm.limits.tokens") || len(s.Requests()) != 3 {
 		t.Errorf("%v after %d requests", err, len(s.Requests()))
 	}
-	if got := m.Spent(); got.Tokens != 3000 || got.TokensToday != 3000 {
-		t.Errorf("spent %+v", got)
+	if total, today := llm.Spent(m); total != 3000 || today != 3000 {
+		t.Errorf("spent %d, today %d", total, today)
 	}
 }
 
-func TestABoundOfADayIsLiftedTheNextDay(t *testing.T) {
+func TestLimitOfADayEndsAtMidnight(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 2, 23, 0, 0, 0, time.UTC)
 	for name, l := range map[string]llm.Limits{
 		"tokens": {TokensPerDay: 1000},
 		"USD":    {USDPerDay: 0.0025, Prices: llm.Prices{Input: 3, Output: 15, CacheRead: 0.3}}, // a call costs 0.00285
 	} {
-		at := now
-		m := llm.Limit(spending(9), l, func() time.Time { return at })
-		if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindBudget {
-			t.Errorf("%s: %v", name, err)
-		}
-		at = at.Add(2 * time.Hour)
-		if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
-			t.Errorf("%s, next day: %v", name, err)
-		}
-		if got := m.Spent(); got.Tokens != 2000 || got.TokensToday != 1000 {
-			t.Errorf("%s: spent %+v", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			at := now
+			m := limit(t, spending(9), l, func() time.Time { return at })
+			if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindBudget {
+				t.Errorf("%v", err)
+			}
+			at = at.Add(2 * time.Hour)
+			if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+				t.Errorf("%s, next day: %v", name, err)
+			}
+			if total, today := llm.Spent(m); total != 2000 || today != 1000 {
+				t.Errorf("spent %d, today %d", total, today)
+			}
+		})
 	}
 }
 
-func TestACallWithoutUsageCountsByAnEstimate(t *testing.T) {
-	m := llm.Limit(&llmtest.Script{Steps: []llmtest.Step{llmtest.Say(strings.Repeat("word ", 80))}}, llm.Limits{Tokens: 1 << 20}, time.Now)
+func TestLimitEstimatesACallWithoutUsage(t *testing.T) {
+	t.Parallel()
+	m := limit(t, &llmtest.Script{Steps: []llmtest.Step{llmtest.Say(strings.Repeat("word ", 80))}}, llm.Limits{Tokens: 1 << 20}, time.Now)
 	req := hi()
 	req.System = strings.Repeat("記", 1000)
 	if _, err := m.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.Spent().Tokens; got < 1050 || got > 1200 {
+	if got, _ := llm.Spent(m); got < 1050 || got > 1200 {
 		t.Errorf("counted %d", got)
 	}
 }
 
-func TestACallThatBrokeOffCountsAndOneThatWasRefusedDoesNot(t *testing.T) {
+func TestLimitCountsABrokenCallAndNotARefusedOne(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		reply  reply
 		counts bool
@@ -84,21 +100,24 @@ func TestACallThatBrokeOffCountsAndOneThatWasRefusedDoesNot(t *testing.T) {
 		"broken":  {reply{header: eventStream, body: completionSSE(completions[:3]...)}, true},
 		"refused": {reply{status: 503, body: "{}"}, false},
 	} {
-		for _, stream := range []func(llm.Event){nil, func(llm.Event) {}} {
-			_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{Tokens: 1 << 20}}, c.reply)
-			if _, err := m.Generate(t.Context(), hi(), stream); err == nil {
-				t.Fatal("no error")
+		t.Run(name, func(t *testing.T) {
+			for _, stream := range []func(llm.Event){nil, func(llm.Event) {}} {
+				_, m := serve(t, llm.Config{Provider: "openai", Limits: llm.Limits{Tokens: 1 << 20}}, c.reply)
+				if _, err := m.Generate(t.Context(), hi(), stream); err == nil {
+					t.Fatal("no error")
+				}
+				if got, _ := llm.Spent(m); (got > 0) != c.counts {
+					t.Errorf("%d tokens", got)
+				}
 			}
-			if got := m.(*llm.Limited).Spent().Tokens; (got > 0) != c.counts {
-				t.Errorf("%s: %d tokens", name, got)
-			}
-		}
+		})
 	}
 }
 
-func TestManyCallersAtOnceStayNearTheBound(t *testing.T) {
+func TestLimitWithManyCallers(t *testing.T) {
+	t.Parallel()
 	s := spending(1000)
-	m := llm.Limit(s, llm.Limits{Tokens: 10_000}, time.Now)
+	m := limit(t, s, llm.Limits{Tokens: 10_000}, time.Now)
 	var group sync.WaitGroup
 	var refused atomic.Int32
 	for range 100 {
@@ -109,17 +128,18 @@ func TestManyCallersAtOnceStayNearTheBound(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if got := m.Spent().Tokens; got != 1000*len(s.Requests()) || got < 10_000 || int(refused.Load())+len(s.Requests()) != 100 {
+	if got, _ := llm.Spent(m); got != 1000*len(s.Requests()) || got < 10_000 || int(refused.Load())+len(s.Requests()) != 100 {
 		t.Errorf("%d tokens, %d requests, %d refused", got, len(s.Requests()), refused.Load())
 	}
 }
 
-func TestACallUnderWayCountsAsSpent(t *testing.T) {
+func TestLimitCountsACallUnderWay(t *testing.T) {
+	t.Parallel()
 	wait := make(chan struct{})
 	entered := make(chan struct{})
 	step := llmtest.Say("ok")
 	step.Wait = wait
-	m := llm.Limit(signalling{&llmtest.Script{Steps: []llmtest.Step{step}}, entered}, llm.Limits{Tokens: 500}, time.Now)
+	m := limit(t, signalling{&llmtest.Script{Steps: []llmtest.Step{step}}, entered}, llm.Limits{Tokens: 500}, time.Now)
 	done := make(chan error)
 	go func() {
 		req := hi()

@@ -9,18 +9,18 @@ import (
 
 // Model is a language model. Its methods may be called concurrently.
 type Model interface {
-	// Name is what the provider calls the model.
+	// Name returns the provider's name for the model.
 	Name() string
-	// Window is how many tokens a prompt and its answer may have together, 0 where that is not known. It may ask the server
-	// for it, once and for a few seconds.
+	// Window returns how many tokens a prompt and its answer may have together, 0 if that is not known. It may ask the server
+	// once, which takes at most a few seconds.
 	Window() int
-	// Generate answers a request. Where stream is not nil it is told each part of the answer as it comes, by one goroutine;
-	// the response holds the whole answer all the same. Errors are *Error where the provider has refused or failed, and wrap
-	// the cause of ctx where that has ended. A response beside an error holds nothing but the usage as far as it is known.
+	// Generate answers a request. If stream is not nil, one goroutine calls it with each part of the answer as it comes; the
+	// response contains the whole answer all the same. The error is an *Error if the provider has refused or failed, and wraps
+	// the cause of ctx if ctx has ended. A response beside an error contains only the usage as far as it is known.
 	Generate(ctx context.Context, req Request, stream func(Event)) (Response, error)
 }
 
-// Role is who says a message.
+// Role says who wrote a message.
 type Role string
 
 // Roles of messages. A message of RoleTool is the result of one tool call; results follow the message with the calls.
@@ -30,37 +30,46 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// Message is one message of a conversation. Transcripts hold it as JSON.
+// Message is one message of a conversation. Transcripts contain it as JSON.
 type Message struct {
-	Role Role   `json:"role"`
+	// Role says who wrote it.
+	Role Role `json:"role"`
+	// Text may be empty.
 	Text string `json:"text,omitempty"`
-	// Images of a user or of a tool.
+	// Images of a user or of a tool; nil if there are none.
 	Images []Image `json:"images,omitempty"`
-	// ToolCalls of an assistant.
+	// ToolCalls of an assistant; nil if there are none.
 	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
-	// ToolCallID and ToolName are the call that a message of RoleTool answers; Failed says that the tool did.
+	// ToolCallID and ToolName identify the call that a message of RoleTool answers; empty for other roles.
 	ToolCallID string `json:"toolCallId,omitempty"`
 	ToolName   string `json:"toolName,omitempty"`
-	Failed     bool   `json:"failed,omitempty"`
+	// Failed is set if the tool failed.
+	Failed bool `json:"failed,omitempty"`
 }
 
 // Image is a picture.
 type Image struct {
 	// MediaType is "image/png" and the like.
 	MediaType string `json:"mediaType"`
-	Data      []byte `json:"data"`
+	// Data is the content of the image file.
+	Data []byte `json:"data"`
 }
 
-// ToolCall is what a model asks a tool to do.
+// ToolCall is a model's request to a tool.
 type ToolCall struct {
-	ID    string          `json:"id"`
-	Name  string          `json:"name"`
+	// ID is unique in a conversation.
+	ID string `json:"id"`
+	// Name of the tool.
+	Name string `json:"name"`
+	// Input is valid JSON; it is an object unless the model made a mistake.
 	Input json.RawMessage `json:"input"`
 }
 
 // Tool describes a tool to a model.
 type Tool struct {
-	Name        string
+	// Name of the tool.
+	Name string
+	// Description may be empty.
 	Description string
 	// Schema is the JSON Schema of its input, an object.
 	Schema json.RawMessage
@@ -68,17 +77,20 @@ type Tool struct {
 
 // Request is what a model is asked.
 type Request struct {
-	// System is the system prompt. Its first CachedBytes bytes stay the same from call to call, which providers with a prompt
-	// cache are told.
-	System      string
+	// System is the system prompt; empty sends none.
+	System string
+	// CachedBytes is the length in bytes of the part of System that stays the same from call to call, for providers with a
+	// prompt cache; 0 means none of it.
 	CachedBytes int
-	Messages    []Message
-	Tools       []Tool
-	// MaxTokens of the answer; 0 means the model's default.
+	// Messages of the conversation, oldest first.
+	Messages []Message
+	// Tools that the model may call; nil means none.
+	Tools []Tool
+	// MaxTokens is the maximum number of tokens of the answer; 0 means the model's default.
 	MaxTokens int
-	// Schema, where it is not nil, is the JSON Schema of the only JSON value that the answer consists of. A model that cannot
-	// be held to it is told in words, and the answer is checked to be JSON. The text of the response is then bare JSON; what is
-	// streamed may have a code fence around it. A model that calls tools instead is not held to it.
+	// Schema is the JSON Schema of the answer, which is one JSON value; nil means that the answer is free text. For a model
+	// that cannot be held to a schema the prompt describes it, and the answer is checked to be JSON. The text of the response
+	// is bare JSON; what is streamed may have a code fence around it. A model that calls tools is not held to the schema.
 	Schema json.RawMessage
 }
 
@@ -92,31 +104,36 @@ type Event struct {
 
 // Reasons why an answer ends.
 const (
-	StopEnd    = "end"        // the model has said what it wants to say
-	StopTools  = "tool_calls" // it waits for the results of its calls
-	StopLength = "length"     // MaxTokens are used up, or the window is
+	StopEnd    = "end"        // the answer is complete
+	StopTools  = "tool_calls" // the model waits for the results of its calls
+	StopLength = "length"     // MaxTokens or the window is used up
 )
 
 // Response is an answer.
 type Response struct {
+	// Message is the answer.
 	Message Message
 	// Stop is one of the constants above, or the provider's own word for another reason.
-	Stop  string
+	Stop string
+	// Usage is zero if the provider does not say.
 	Usage Usage
 }
 
-// Usage counts tokens. Those of a prompt are Input + CacheRead + CacheWrite.
+// Usage counts tokens.
 type Usage struct {
-	Input      int `json:"input"`
-	Output     int `json:"output"`
+	// Input is the number of tokens of the prompt without those of the cache.
+	Input int `json:"input"`
+	// Output is the number of tokens of the answer.
+	Output int `json:"output"`
+	// CacheRead and CacheWrite are the tokens of the prompt that were read from and written to the provider's cache.
 	CacheRead  int `json:"cacheRead,omitempty"`
 	CacheWrite int `json:"cacheWrite,omitempty"`
 }
 
-// Prompt is how many tokens the prompt had.
+// Prompt returns the number of tokens of the prompt.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
-// Plus returns the sum of two.
+// Plus returns the sum of u and v.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
@@ -124,7 +141,7 @@ func (u Usage) Plus(v Usage) Usage {
 	}
 }
 
-// Minus returns what u has more than v.
+// Minus returns the difference of u and v.
 func (u Usage) Minus(v Usage) Usage {
 	return Usage{
 		Input: u.Input - v.Input, Output: u.Output - v.Output,
@@ -137,24 +154,22 @@ const (
 	KindOverflow    = "overflow"    // the prompt does not fit into the window
 	KindRateLimit   = "rate_limit"  // too many requests or tokens, or no money left
 	KindAuth        = "auth"        // the key is missing or wrong
-	KindInput       = "input"       // the provider does not take the request
-	KindUnavailable = "unavailable" // the provider is down, overloaded or not to be reached
-	KindBudget      = "budget"      // the bound of tokens or costs that was set is reached
-	KindAnswer      = "answer"      // the answer is not what was asked for, such as no JSON where only JSON was
+	KindInput       = "input"       // the provider refuses the request
+	KindUnavailable = "unavailable" // the provider is down, overloaded or unreachable
+	KindBudget      = "budget"      // a bound of Limits is reached
+	KindAnswer      = "answer"      // the answer is not what was asked for, such as text instead of JSON
 )
 
-// Error is a refusal or a failure of a provider. It never holds a key.
+// Error is a refusal or a failure of a provider. It never contains a key.
 type Error struct {
-	Kind    string
+	// Kind is one of the constants above.
+	Kind string
+	// Message says what happened and what a person can do.
 	Message string
-	// RetryAfter is how long the provider wants to be left alone, 0 where it did not say.
+	// RetryAfter is how long the provider wants to be left alone; 0 if it did not say.
 	RetryAfter time.Duration
-	Err        error
-
-	// final says that the same request fails again however long one waits.
-	final bool
-	// begun says that the provider had begun to answer, which it charges for.
-	begun bool
+	// Err is the cause; nil if there is only a message.
+	Err error
 }
 
 // Error implements error.

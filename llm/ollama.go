@@ -8,63 +8,56 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"kioku/internal/modelhttp"
 )
 
-// ollama asks an Ollama server.
+// ollama is the client of an Ollama server.
 type ollama struct {
-	server *server
-	base   *url.URL
-	model  string
+	http  *modelhttp.Client
+	base  *url.URL
+	model string
+	now   func() time.Time
 
-	mu     sync.Mutex
-	tokens int       // the window, 0 until it is known
-	again  time.Time // when the server is asked for the window again
+	mu     sync.Mutex // guards the fields below
+	tokens int        // the window, 0 until it is known
+	showAt time.Time  // when the server may be asked for the window again
 }
 
-func newOllama(cfg Config) (Model, error) {
-	base, s, err := cfg.server(ollamaBase, "llm.apiKey")
+func newOllama(cfg Config) (provider, error) {
+	base, http, err := cfg.connect(ollamaBase, "llm.apiKey")
 	if err != nil {
 		return nil, err
 	}
-	if cfg.APIKey != "" {
-		s.header.Set("Authorization", "Bearer "+cfg.APIKey)
-	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/v1"), "/api")
-	return newClient(cfg, &ollama{server: s, base: base, model: cfg.Model, tokens: cfg.Window}), nil
+	return &ollama{http: http, base: base, model: cfg.Model, now: cfg.Now, tokens: cfg.Window}, nil
 }
 
-func (a *ollama) holds() []hold { return []hold{bySchema, byWords} }
+func (o *ollama) schemaModes() []schemaMode { return []schemaMode{schemaEnforced, schemaInPrompt} }
 
-func (a *ollama) ask(ctx context.Context, req Request, h hold, emit func(Event)) (Response, error) {
-	texts := func() []string { return textsOf(req) }
-	resp, err := a.server.post(ctx, a.endpoint("/api/chat"), a.body(req, h), texts)
+func (o *ollama) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {
+	a := &ollamaAnswer{answer: newAnswer(o.http, req, emit)}
+	resp, err := o.http.Post(ctx, o.endpoint("/api/chat"), o.body(req, mode), a.texts)
 	if err != nil {
 		return Response{}, err
 	}
 	defer resp.Body.Close()
-	answer := &ollamaAnswer{server: a.server, texts: texts, emit: emit}
-	answer.resp.Message.Role = RoleAssistant
-	return answer.end(readNDJSON(resp.Body, answer.line))
+	return a.finish(readNDJSON(resp.Body, a.handleLine))
 }
 
-func (a *ollama) endpoint(path string) string {
-	u := *a.base
+func (o *ollama) endpoint(path string) string {
+	u := *o.base
 	u.Path += path
 	return u.String()
 }
 
-// ollamaAnswer gathers the lines of an answer.
+// ollamaAnswer collects the lines of an answer.
 type ollamaAnswer struct {
-	server *server
-	texts  func() []string
-	emit   func(Event)
-	resp   Response
-	came   arrival
-	done   bool
+	answer
+	done bool
 }
 
-func (o *ollamaAnswer) line(data []byte) error {
+func (a *ollamaAnswer) handleLine(data []byte) error {
 	var part struct {
 		Message struct {
 			Content string       `json:"content"`
@@ -77,45 +70,31 @@ func (o *ollamaAnswer) line(data []byte) error {
 		Error  json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(data, &part) != nil {
-		return errors.New("a part of it is no JSON")
+		return errNotJSON
 	}
-	if len(part.Error) > 0 && string(part.Error) != "null" {
-		return o.server.midway(codeOf(part.Error), part.Error, o.texts(), o.came.String())
+	if isSet(part.Error) {
+		return a.http.Interrupted(errorCode(part.Error), part.Error, a.texts(), a.progress(len(a.calls)))
 	}
-	if text := part.Message.Content; text != "" {
-		o.resp.Message.Text += text
-		o.came.characters += utf8.RuneCountInString(text)
-		o.emit(Event{Text: text})
-	}
+	a.addText(part.Message.Content)
 	for _, c := range part.Message.Calls {
-		o.call(c)
+		a.addToolCall(c.ID, c.Function.Name, string(c.Function.Arguments))
 	}
 	if part.Done {
-		o.done = true
-		o.resp.Usage = Usage{Input: part.Prompt, Output: part.Output}
-		o.resp.Stop = openAIStop(part.Reason, o.came.calls)
+		a.done = true
+		a.usage = Usage{Input: part.Prompt, Output: part.Output}
+		a.stop = openAIStop(part.Reason, len(a.calls))
 		return errDone
 	}
 	return nil
 }
 
-func (o *ollamaAnswer) call(c ollamaCall) {
-	call := ToolCall{ID: c.ID, Name: c.Function.Name, Input: inputOf(string(c.Function.Arguments))}
-	if call.ID == "" {
-		call.ID = callID(o.came.calls)
-	}
-	o.came.calls++
-	o.resp.Message.ToolCalls = append(o.resp.Message.ToolCalls, call)
-	o.emit(Event{ToolCall: &call})
-}
-
-// end returns the answer. err is why the reading stopped.
-func (o *ollamaAnswer) end(err error) (Response, error) {
-	if err == nil && !o.done {
-		err = errors.New("the server closed the connection")
+// finish returns the answer. err is why the reading stopped.
+func (a *ollamaAnswer) finish(err error) (Response, error) {
+	if err == nil && !a.done {
+		err = errClosed
 	}
 	if err != nil && !errors.Is(err, errDone) {
-		return Response{}, o.server.lost(err, o.came.String())
+		return a.broken(err, len(a.calls))
 	}
-	return o.resp, nil
+	return a.response(), nil
 }

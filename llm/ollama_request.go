@@ -3,7 +3,6 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,11 +10,13 @@ import (
 )
 
 const (
-	// ollamaWindow is the most that is asked for where nobody says how large the window shall be: memory grows with it.
+	// ollamaWindow is the largest window in tokens to ask for unless it is set: the server's memory grows with it.
 	ollamaWindow = 32_768
-	// showTimeout bounds the question for a model's window, showAgain is the pause after one that failed.
-	showTimeout = 5 * time.Second
-	showAgain   = time.Minute
+	// showTimeout bounds the request for a model's window, showInterval is the minimum time between two.
+	showTimeout  = 5 * time.Second
+	showInterval = time.Minute
+	// maxShown bounds in bytes what a server says of a model, with its template, licence and list of tensors.
+	maxShown = 64 << 20
 )
 
 // ollamaBody is a request to /api/chat.
@@ -26,7 +27,8 @@ type ollamaBody struct {
 	Stream   bool            `json:"stream"`
 	Format   json.RawMessage `json:"format,omitempty"`
 	Options  map[string]int  `json:"options,omitempty"`
-	// Truncate false has a prompt that is too long refused instead of cut without a word; older servers do not know it.
+	// Truncate is false so that the server refuses a prompt that is too long and does not cut it silently; older servers
+	// ignore it.
 	Truncate bool `json:"truncate"`
 }
 
@@ -46,8 +48,8 @@ type ollamaCall struct {
 	} `json:"function"`
 }
 
-func (a *ollama) body(req Request, h hold) ollamaBody {
-	b := ollamaBody{Model: a.model, Tools: functions(req.Tools), Stream: true, Options: map[string]int{}}
+func (o *ollama) body(req Request, mode schemaMode) ollamaBody {
+	b := ollamaBody{Model: o.model, Tools: functions(req.Tools), Stream: true, Options: map[string]int{}}
 	if req.System != "" {
 		b.Messages = append(b.Messages, ollamaMessage{Role: "system", Content: req.System})
 	}
@@ -63,43 +65,39 @@ func (a *ollama) body(req Request, h hold) ollamaBody {
 		}
 		b.Messages = append(b.Messages, message)
 	}
-	if h == bySchema {
+	if mode == schemaEnforced {
 		b.Format = req.Schema
 	}
 	if req.MaxTokens > 0 {
 		b.Options["num_predict"] = req.MaxTokens
 	}
-	if tokens := a.window(); tokens > 0 {
+	if tokens := o.window(); tokens > 0 {
 		b.Options["num_ctx"] = tokens
 	}
 	return b
 }
 
-// window returns the window that requests ask for. Where nobody has set it the server is asked once what the model was made
-// with; while it does not answer the window is unknown.
-func (a *ollama) window() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.tokens == 0 && !a.server.now().Before(a.again) {
+// window returns the window that requests ask for. Unless it is set, the server is asked once for the model's; while it does
+// not answer the window is unknown.
+func (o *ollama) window() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.tokens == 0 && !o.now().Before(o.showAt) {
 		ctx, cancel := context.WithTimeout(context.Background(), showTimeout)
 		defer cancel()
-		a.tokens = a.show(ctx)
-		a.again = a.server.now().Add(showAgain)
+		o.tokens = o.show(ctx)
+		o.showAt = o.now().Add(showInterval)
 	}
-	return a.tokens
+	return o.tokens
 }
 
 // numCtx is the window in the parameters of a model.
 var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
 
-// show asks for the window of the model: what its maker has set, or else what it was trained with, up to ollamaWindow.
-func (a *ollama) show(ctx context.Context) int {
-	resp, err := a.server.post(ctx, a.endpoint("/api/show"), map[string]string{"model": a.model}, func() []string { return nil })
-	if err != nil {
-		return 0
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+// show asks the server for the window of the model: the parameter of its maker, or else the length that it was trained with,
+// up to ollamaWindow. It returns 0 if the server does not say.
+func (o *ollama) show(ctx context.Context) int {
+	body, err := o.http.PostWhole(ctx, o.endpoint("/api/show"), map[string]string{"model": o.model}, maxShown, func() []string { return nil })
 	var shown struct {
 		Parameters string         `json:"parameters"`
 		Info       map[string]any `json:"model_info"`

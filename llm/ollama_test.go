@@ -21,7 +21,8 @@ var lines = []string{
 
 func ndjson(lines ...string) string { return strings.Join(lines, "\n") + "\n" }
 
-func TestOllamasAnswerIsTheSameHoweverItIsCut(t *testing.T) {
+func TestOllamaAnswerDoesNotDependOnTheReads(t *testing.T) {
+	t.Parallel()
 	want := llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Text: "お茶を探します 🍵", ToolCalls: []llm.ToolCall{
 			{Name: "memory_search", Input: json.RawMessage(`{"query":"お茶"}`)},
@@ -37,24 +38,27 @@ func TestOllamasAnswerIsTheSameHoweverItIsCut(t *testing.T) {
 		"CRLF":       {body: strings.ReplaceAll(whole, "\n", "\r\n\r\n"), piece: 3},
 		"no newline": {body: strings.TrimSpace(whole)},
 	} {
-		_, m := serve(t, llm.Config{Provider: "ollama", Window: 4096}, r)
-		var h heard
-		got, err := m.Generate(t.Context(), hi(), h.event)
-		if err != nil || len(got.Message.ToolCalls) != 2 {
-			t.Fatalf("%s: %+v, %v", name, got, err)
-		}
-		if first := &got.Message.ToolCalls[0]; first.ID == "" || first.ID != h.calls[0].ID {
-			t.Errorf("%s: a call is named %q, and %q in the stream", name, first.ID, h.calls[0].ID)
-		} else {
-			first.ID = ""
-		}
-		if diff := cmp.Diff(want, got); diff != "" || h.text != want.Message.Text {
-			t.Errorf("%s: %s, streamed %q", name, diff, h.text)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: "ollama", Window: 4096}, r)
+			var h heard
+			got, err := m.Generate(t.Context(), hi(), h.event)
+			if err != nil || len(got.Message.ToolCalls) != 2 {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			if first := &got.Message.ToolCalls[0]; first.ID == "" || first.ID != h.calls[0].ID {
+				t.Errorf("a call is named %q, and %q in the stream", first.ID, h.calls[0].ID)
+			} else {
+				first.ID = ""
+			}
+			if diff := cmp.Diff(want, got); diff != "" || h.text != want.Message.Text {
+				t.Errorf("%s, streamed %q", diff, h.text)
+			}
+		})
 	}
 }
 
-func TestOllamaIsAskedInItsOwnForm(t *testing.T) {
+func TestOllamaRequest(t *testing.T) {
+	t.Parallel()
 	s, m := serve(t, llm.Config{Provider: "ollama", Window: 16_000, BaseURL: "/v1"}, reply{body: ndjson(lines...)})
 	req := talk()
 	req.Schema = json.RawMessage(`{"type":"object"}`)
@@ -75,7 +79,8 @@ func TestOllamaIsAskedInItsOwnForm(t *testing.T) {
 		"tools":[{"type":"function","function":{"name":"memory_search","description":"Searches.","parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}}]}`, s.requests()[0].Body)
 }
 
-func TestOllamaIsAskedForTheWindowOnce(t *testing.T) {
+func TestOllamaWindowIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		shown string
 		want  int
@@ -86,22 +91,25 @@ func TestOllamaIsAskedForTheWindowOnce(t *testing.T) {
 		"says little": {`{}`, 0},
 		"no JSON":     {`<html>`, 0},
 	} {
-		s, m := serve(t, llm.Config{Provider: "ollama"}, reply{body: c.shown}, reply{body: ndjson(lines...)})
-		if got := m.Window(); got != c.want {
-			t.Errorf("%s: %d", name, got)
-		}
-		if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
-			t.Fatal(err)
-		}
-		m.Window()
-		if all := s.requests(); len(all) != 2 || all[0].Path != "/api/show" || all[0].Body != `{"model":"test-model"}` ||
-			strings.Contains(all[1].Body, "num_ctx") != (c.want > 0) {
-			t.Errorf("%s: asked %+v", name, all)
-		}
+		t.Run(name, func(t *testing.T) {
+			s, m := serve(t, llm.Config{Provider: "ollama"}, reply{body: c.shown}, reply{body: ndjson(lines...)})
+			if got := m.Window(); got != c.want {
+				t.Errorf("%d", got)
+			}
+			if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+				t.Fatal(err)
+			}
+			m.Window()
+			if all := s.requests(); len(all) != 2 || all[0].Path != "/api/show" || all[0].Body != `{"model":"test-model"}` ||
+				strings.Contains(all[1].Body, "num_ctx") != (c.want > 0) {
+				t.Errorf("asked %+v", all)
+			}
+		})
 	}
 }
 
-func TestOllamasErrorsAreToldApart(t *testing.T) {
+func TestOllamaErrorKinds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		reply reply
 		kind  string
@@ -116,16 +124,18 @@ func TestOllamasErrorsAreToldApart(t *testing.T) {
 		"torn":     {reply{body: lines[0] + "\n" + lines[1][:40]}, llm.KindUnavailable, "no JSON"},
 		"length":   {reply{body: ndjson(lines[0], strings.Replace(lines[4], "stop", "length", 1))}, "", ""},
 	} {
-		_, m := serve(t, llm.Config{Provider: "ollama", Window: 4096}, c.reply)
-		got, err := m.Generate(t.Context(), hi(), nil)
-		if c.kind == "" {
-			if err != nil || got.Stop != llm.StopLength {
-				t.Errorf("%s: %+v, %v", name, got, err)
+		t.Run(name, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: "ollama", Window: 4096}, c.reply)
+			got, err := m.Generate(t.Context(), hi(), nil)
+			if c.kind == "" {
+				if err != nil || got.Stop != llm.StopLength {
+					t.Errorf("%+v, %v", got, err)
+				}
+				return
 			}
-			continue
-		}
-		if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: kind %q, %v", name, llm.KindOf(err), err)
-		}
+			if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("kind %q, %v", llm.KindOf(err), err)
+			}
+		})
 	}
 }

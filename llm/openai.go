@@ -7,57 +7,54 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
-	"kioku/internal/remote"
+	"kioku/internal/modelhttp"
 )
 
-// openAI asks a server with OpenAI's chat completions.
+// openAI is the client of servers with OpenAI's chat completions.
 type openAI struct {
-	server *server
+	http   *modelhttp.Client
 	url    string
-	own    bool // OpenAI itself and no other server
+	own    bool // the server is OpenAI's own
 	model  string
 	tokens int
 }
 
-func newOpenAI(cfg Config) (Model, error) {
+func newOpenAI(cfg Config) (provider, error) {
 	const keyHint = "OPENAI_API_KEY or llm.apiKey"
 	if cfg.APIKey == "" && cfg.BaseURL == "" {
 		return nil, fmt.Errorf("openai: no API key: set %s (a local server needs none, but llm.baseUrl)", keyHint)
 	}
-	base, s, err := cfg.server(openAIBase, keyHint)
+	base, http, err := cfg.connect(openAIBase, keyHint)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.APIKey != "" {
-		s.header.Set("Authorization", "Bearer "+cfg.APIKey)
+	o := &openAI{http: http, url: modelhttp.Endpoint(base, "chat/completions"), own: base.Hostname() == "api.openai.com", model: cfg.Model, tokens: cfg.Window}
+	if o.tokens == 0 {
+		o.tokens = knownWindow(cfg.Model)
 	}
-	a := &openAI{server: s, url: remote.Endpoint(base, "chat/completions"), own: base.Hostname() == "api.openai.com", model: cfg.Model, tokens: cfg.Window}
-	if a.tokens == 0 {
-		a.tokens = knownWindow(cfg.Model)
-	}
-	return newClient(cfg, a), nil
+	return o, nil
 }
 
-func (a *openAI) window() int { return a.tokens }
+func (o *openAI) window() int { return o.tokens }
 
-func (a *openAI) holds() []hold { return []hold{bySchema, byObject, byWords} }
+func (o *openAI) schemaModes() []schemaMode {
+	return []schemaMode{schemaEnforced, jsonEnforced, schemaInPrompt}
+}
 
-func (a *openAI) ask(ctx context.Context, req Request, h hold, emit func(Event)) (Response, error) {
-	texts := func() []string { return textsOf(req) }
-	resp, err := a.server.post(ctx, a.url, a.body(req, h), texts)
+func (o *openAI) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {
+	c := &completion{answer: newAnswer(o.http, req, emit)}
+	resp, err := o.http.Post(ctx, o.url, o.body(req, mode), c.texts)
 	if err != nil {
 		return Response{}, err
 	}
 	defer resp.Body.Close()
-	answer := &completion{server: a.server, texts: texts, emit: emit}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
-		err = answer.readWhole(resp.Body) // some servers cannot stream, or not with tools
+		err = c.readWhole(resp.Body) // some servers cannot stream, or not with tools
 	} else {
-		err = readSSE(resp.Body, answer.chunk)
+		err = readSSE(resp.Body, c.handleChunk)
 	}
-	return answer.end(err)
+	return c.finish(err)
 }
 
 // chunk is a part of a streamed completion, or a completion that is not streamed.
@@ -92,17 +89,12 @@ type callDelta struct {
 	} `json:"function"`
 }
 
-// completion gathers the chunks of an answer.
+// completion collects the chunks of an answer.
 type completion struct {
-	server *server
-	texts  func() []string
-	emit   func(Event)
-
-	text   strings.Builder
-	calls  []callDelta
-	finish string
-	usage  Usage
-	done   bool // the server has said that nothing follows
+	answer
+	parts  []callDelta // the tool calls, complete at the end of the answer
+	reason string      // why the answer ends, in the server's words
+	done   bool        // nothing follows
 }
 
 func (c *completion) readWhole(r io.Reader) error {
@@ -110,34 +102,37 @@ func (c *completion) readWhole(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := c.chunk(body); err != nil {
+	if err := c.handleChunk(body); err != nil {
 		return err
 	}
 	c.done = true
 	return nil
 }
 
-// chunk takes the data of one event.
-func (c *completion) chunk(data []byte) error {
+// handleChunk handles the data of one event.
+func (c *completion) handleChunk(data []byte) error {
 	if string(data) == "[DONE]" {
 		c.done = true
 		return errDone
 	}
 	var part chunk
-	if err := json.Unmarshal(data, &part); err != nil {
-		return errors.New("a part of it is no JSON")
+	if json.Unmarshal(data, &part) != nil {
+		return errNotJSON
 	}
-	if len(part.Error) > 0 && string(part.Error) != "null" {
-		return c.server.midway(codeOf(part.Error), part.Error, c.texts(), c.arrival().String())
+	if isSet(part.Error) {
+		return c.http.Interrupted(errorCode(part.Error), part.Error, c.texts(), c.progress(len(c.parts)))
 	}
 	for _, choice := range part.Choices {
 		d := choice.Delta
 		if choice.Message != nil {
 			d = *choice.Message
 		}
-		c.add(d)
+		c.addText(d.Content + d.Refusal)
+		for i, call := range d.Calls {
+			c.mergeCall(i, call)
+		}
 		if choice.Finish != "" {
-			c.finish = choice.Finish
+			c.reason = choice.Finish
 		}
 	}
 	if u := part.Usage; u != nil {
@@ -146,8 +141,11 @@ func (c *completion) chunk(data []byte) error {
 	return nil
 }
 
-// codeOf returns a server's name for an error.
-func codeOf(raw json.RawMessage) string {
+// isSet reports whether a JSON value is there and not null.
+func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// errorCode returns a server's name for an error, or "" if there is none.
+func errorCode(raw json.RawMessage) string {
 	var e struct {
 		Type string `json:"type"`
 		Code any    `json:"code"`
@@ -164,21 +162,11 @@ func codeOf(raw json.RawMessage) string {
 	return e.Type
 }
 
-func (c *completion) add(d delta) {
-	if text := d.Content + d.Refusal; text != "" {
-		c.text.WriteString(text)
-		c.emit(Event{Text: text})
-	}
-	for i, part := range d.Calls {
-		c.addCall(i, part)
-	}
-}
-
-// addCall adds a part of a tool call to the call with its index. Some servers give every call the same index: another id is
-// another call.
-func (c *completion) addCall(nth int, part callDelta) {
-	for i := len(c.calls) - 1; i >= 0; i-- {
-		call := &c.calls[i]
+// mergeCall merges the nth part in a chunk into the tool call with its index. Some servers give every call the same index:
+// a part with another id belongs to another call.
+func (c *completion) mergeCall(nth int, part callDelta) {
+	for i := len(c.parts) - 1; i >= 0; i-- {
+		call := &c.parts[i]
 		if call.Index == part.Index && (part.ID == "" || call.ID == "" || part.ID == call.ID) && !(nth > 0 && part.ID == "" && part.Function.Name != "") {
 			call.ID += strings.TrimPrefix(part.ID, call.ID)
 			if call.Function.Name == "" {
@@ -188,41 +176,32 @@ func (c *completion) addCall(nth int, part callDelta) {
 			return
 		}
 	}
-	c.calls = append(c.calls, part)
+	c.parts = append(c.parts, part)
 }
 
-func (c *completion) arrival() arrival {
-	return arrival{characters: utf8.RuneCountInString(c.text.String()), calls: len(c.calls)}
-}
-
-// end returns the answer. err is why the reading stopped.
-func (c *completion) end(err error) (Response, error) {
-	switch {
-	case err != nil && !errors.Is(err, errDone):
-		return Response{Usage: c.usage}, c.server.lost(err, c.arrival().String())
-	case !c.done && c.finish == "":
-		return Response{Usage: c.usage}, c.server.lost(errors.New("the server closed the connection"), c.arrival().String())
+// finish returns the answer. err is why the reading stopped.
+func (c *completion) finish(err error) (Response, error) {
+	if err == nil && !c.done && c.reason == "" {
+		err = errClosed
 	}
-	resp := Response{Message: Message{Role: RoleAssistant, Text: c.text.String()}, Stop: openAIStop(c.finish, len(c.calls)), Usage: c.usage}
-	for i, part := range c.calls {
-		call := ToolCall{ID: part.ID, Name: part.Function.Name, Input: inputOf(part.Function.Arguments)}
-		if call.ID == "" {
-			call.ID = callID(i)
-		}
-		resp.Message.ToolCalls = append(resp.Message.ToolCalls, call)
-		c.emit(Event{ToolCall: &call})
+	if err != nil && !errors.Is(err, errDone) {
+		return c.broken(err, len(c.parts))
 	}
-	return resp, nil
+	for _, part := range c.parts {
+		c.addToolCall(part.ID, part.Function.Name, part.Function.Arguments)
+	}
+	c.stop = openAIStop(c.reason, len(c.parts))
+	return c.response(), nil
 }
 
-func openAIStop(finish string, calls int) string {
+func openAIStop(reason string, calls int) string {
 	switch {
-	case finish == "length":
+	case reason == "length":
 		return StopLength
 	case calls > 0:
 		return StopTools
-	case finish == "stop", finish == "":
+	case reason == "stop", reason == "":
 		return StopEnd
 	}
-	return finish
+	return reason
 }

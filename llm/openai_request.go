@@ -1,10 +1,8 @@
 package llm
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 )
 
 // openAIBody is a request of OpenAI's chat completions.
@@ -14,7 +12,7 @@ type openAIBody struct {
 	Tools      []openAITool    `json:"tools,omitempty"`
 	Stream     bool            `json:"stream"`
 	StreamWith map[string]bool `json:"stream_options,omitempty"`
-	// OpenAI's newer models refuse max_tokens, other servers know nothing else.
+	// OpenAI's newer models refuse max_tokens, other servers know only max_tokens.
 	MaxTokens           int `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int `json:"max_completion_tokens,omitempty"`
 	Format              any `json:"response_format,omitempty"`
@@ -47,24 +45,24 @@ type openAITool struct {
 	} `json:"function"`
 }
 
-func (a *openAI) body(req Request, h hold) openAIBody {
-	b := openAIBody{Model: a.model, Messages: openAIMessages(req), Tools: functions(req.Tools), Stream: true,
+func (o *openAI) body(req Request, mode schemaMode) openAIBody {
+	b := openAIBody{Model: o.model, Messages: openAIMessages(req), Tools: functions(req.Tools), Stream: true,
 		StreamWith: map[string]bool{"include_usage": true}}
-	if a.own {
+	if o.own {
 		b.MaxCompletionTokens = req.MaxTokens
 	} else {
 		b.MaxTokens = req.MaxTokens
 	}
-	switch h {
-	case bySchema:
+	switch mode {
+	case schemaEnforced:
 		b.Format = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": req.Schema}}
-	case byObject:
+	case jsonEnforced:
 		b.Format = map[string]any{"type": "json_object"}
 	}
 	return b
 }
 
-// functions returns tools in the form of OpenAI, which is Ollama's too.
+// functions returns tools in the form of OpenAI and of Ollama.
 func functions(tools []Tool) []openAITool {
 	var all []openAITool
 	for _, t := range tools {
@@ -80,9 +78,9 @@ func openAIMessages(req Request) []openAIMessage {
 	if req.System != "" {
 		all = append(all, openAIMessage{Role: "system", Content: req.System})
 	}
-	var shown []Image // by tools, whose messages hold no images: they follow after the last result
+	var shown []Image // by tools; their messages cannot contain images, which follow after the last result
 	for i, m := range req.Messages {
-		all = addOpenAI(all, openAIMessageOf(m))
+		all = appendOpenAI(all, openAIMessageOf(m))
 		if m.Role == RoleTool {
 			shown = append(shown, m.Images...)
 		}
@@ -95,9 +93,9 @@ func openAIMessages(req Request) []openAIMessage {
 	return all
 }
 
-// addOpenAI adds a message. Texts that a user says one after the other, as where an answer has failed or a summary comes
-// first, become one: some servers' templates take no two messages of the same role in a row.
-func addOpenAI(all []openAIMessage, m openAIMessage) []openAIMessage {
+// appendOpenAI appends a message. Consecutive texts of the user, as after a failed answer or a summary, become one: some
+// servers' templates do not accept two messages of the same role in a row.
+func appendOpenAI(all []openAIMessage, m openAIMessage) []openAIMessage {
 	if n := len(all); n > 0 && m.Role == "user" && all[n-1].Role == "user" {
 		before, plain := all[n-1].Content.(string)
 		if text, alsoPlain := m.Content.(string); plain && alsoPlain {
@@ -141,7 +139,3 @@ func parts(m Message) []map[string]any {
 	}
 	return all
 }
-
-// callID returns a name for the nth call of an answer whose server gave it none. It differs from answer to answer, so that a
-// conversation has no two calls of one name.
-func callID(nth int) string { return fmt.Sprintf("call_%s_%d", rand.Text()[:10], nth) }

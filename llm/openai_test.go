@@ -28,7 +28,8 @@ func completionSSE(data ...string) string {
 	return "data: " + strings.Join(data, "\n\ndata: ") + "\n\n"
 }
 
-func TestACompletionIsTheSameHoweverItIsCut(t *testing.T) {
+func TestOpenAIAnswerDoesNotDependOnTheReads(t *testing.T) {
+	t.Parallel()
 	want := llm.Response{
 		Message: llm.Message{Role: llm.RoleAssistant, Text: "お茶を探します 🍵", ToolCalls: []llm.ToolCall{
 			{ID: "call_1", Name: "memory_search", Input: json.RawMessage(`{"query":"お茶"}`)},
@@ -46,23 +47,26 @@ func TestACompletionIsTheSameHoweverItIsCut(t *testing.T) {
 		"no DONE":    {body: completionSSE(completions[:9]...)},
 		"no newline": {body: strings.TrimSpace(completionSSE(completions[:9]...))},
 	} {
-		r.header = eventStream
-		_, m := serve(t, llm.Config{Provider: "openai"}, r)
-		var h heard
-		got, err := m.Generate(t.Context(), hi(), h.event)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if h.text != want.Message.Text || !cmp.Equal(h.calls, want.Message.ToolCalls) {
-			t.Errorf("%s: streamed %+v", name, h)
-		}
+		t.Run(name, func(t *testing.T) {
+			r.header = eventStream
+			_, m := serve(t, llm.Config{Provider: "openai"}, r)
+			var h heard
+			got, err := m.Generate(t.Context(), hi(), h.event)
+			if err != nil {
+				t.Fatalf("%v", err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s", diff)
+			}
+			if h.text != want.Message.Text || !cmp.Equal(h.calls, want.Message.ToolCalls) {
+				t.Errorf("streamed %+v", h)
+			}
+		})
 	}
 }
 
-func TestACompletionThatIsNotStreamedIsTakenToo(t *testing.T) {
+func TestOpenAIAnswerThatIsNotStreamed(t *testing.T) {
+	t.Parallel()
 	_, m := serve(t, llm.Config{Provider: "openai"}, reply{header: map[string]string{"Content-Type": "application/json"},
 		body: `{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`})
 	var h heard
@@ -73,7 +77,8 @@ func TestACompletionThatIsNotStreamedIsTakenToo(t *testing.T) {
 	}
 }
 
-func TestCallsWithoutGoodIndexOrNameAreKeptApart(t *testing.T) {
+func TestOpenAIToolCallsWithoutIndexOrID(t *testing.T) {
+	t.Parallel()
 	_, m := serve(t, llm.Config{Provider: "openai"}, reply{header: eventStream, body: completionSSE(
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"a","arguments":"{\"n\":1}"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"y","function":{"name":"b","arguments":"{\"n\":"}}]}}]}`,
@@ -91,7 +96,8 @@ func TestCallsWithoutGoodIndexOrNameAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestAServerIsAskedInTheFormOfChatCompletions(t *testing.T) {
+func TestOpenAIRequest(t *testing.T) {
+	t.Parallel()
 	s, m := serve(t, llm.Config{Provider: "openai", BaseURL: "/api/v1"}, reply{header: eventStream, body: completionSSE(completions...)})
 	if _, err := m.Generate(t.Context(), talk(), nil); err != nil {
 		t.Fatal(err)
@@ -112,7 +118,8 @@ func TestAServerIsAskedInTheFormOfChatCompletions(t *testing.T) {
 		"tools":[{"type":"function","function":{"name":"memory_search","description":"Searches.","parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}}]}`, got.Body)
 }
 
-func TestWhatAUserSaysInSeveralMessagesIsOneForTheServer(t *testing.T) {
+func TestOpenAIRequestJoinsConsecutiveTextsOfTheUser(t *testing.T) {
+	t.Parallel()
 	s, m := serve(t, llm.Config{Provider: "openai"}, reply{header: eventStream, body: completionSSE(completions...)})
 	shown := llm.Message{Role: llm.RoleUser, Text: "see", Images: []llm.Image{{MediaType: "image/png", Data: []byte("PNG")}}}
 	req := hi()
@@ -129,7 +136,8 @@ func TestWhatAUserSaysInSeveralMessagesIsOneForTheServer(t *testing.T) {
 		{"role":"user","content":"well?"}]`, string(got.Messages))
 }
 
-func TestOnlyOpenAIItselfIsToldOfCompletionTokens(t *testing.T) {
+func TestOpenAIRequestNamesCompletionTokensForOpenAIOnly(t *testing.T) {
+	t.Parallel()
 	s, m := direct(t, llm.Config{Provider: "openai", MaxTokens: 7}, reply{header: eventStream, body: completionSSE(completions...)})
 	if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
 		t.Fatal(err)
@@ -139,7 +147,8 @@ func TestOnlyOpenAIItselfIsToldOfCompletionTokens(t *testing.T) {
 	}
 }
 
-func TestAServerThatTakesNoSchemaIsToldInWords(t *testing.T) {
+func TestOpenAISchemaFallsBackToThePrompt(t *testing.T) {
+	t.Parallel()
 	refusal := reply{status: 400, body: `{"error":{"message":"response_format is not supported by this model"}}`}
 	s, m := serve(t, llm.Config{Provider: "openai"}, refusal, refusal,
 		reply{header: eventStream, body: completionSSE(`{"choices":[{"delta":{"content":" [1, 2] "},"finish_reason":"stop"}]}`, `[DONE]`)})
@@ -160,7 +169,8 @@ func TestAServerThatTakesNoSchemaIsToldInWords(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoJSONIsAnError(t *testing.T) {
+func TestSchemaAnswerMustBeJSON(t *testing.T) {
+	t.Parallel()
 	for finish, says := range map[string]string{"stop": "is not the JSON", "length": "allow it more tokens"} {
 		_, m := serve(t, llm.Config{Provider: "openai"}, reply{header: eventStream,
 			body: completionSSE(`{"choices":[{"delta":{"content":"{\"a\":"},"finish_reason":"`+finish+`"}],"usage":{"prompt_tokens":5,"completion_tokens":2}}`, `[DONE]`)})
@@ -173,7 +183,8 @@ func TestAnAnswerThatIsNoJSONIsAnError(t *testing.T) {
 	}
 }
 
-func TestErrorsOfManyServersAreToldApart(t *testing.T) {
+func TestOpenAIErrorKinds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		reply reply
 		kind  string
@@ -193,15 +204,18 @@ func TestErrorsOfManyServersAreToldApart(t *testing.T) {
 		"cut":        {reply{header: eventStream, body: completionSSE(completions[:4]...), cut: true}, llm.KindUnavailable, "after 9 characters and 1 tool calls"},
 		"closed":     {reply{header: eventStream, body: completionSSE(completions[:2]...)}, llm.KindUnavailable, "after 3 characters"},
 	} {
-		_, m := serve(t, llm.Config{Provider: "openai"}, c.reply)
-		_, err := m.Generate(t.Context(), hi(), nil)
-		if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), testKey[:10]) {
-			t.Errorf("%s: kind %q, %v", name, llm.KindOf(err), err)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: "openai"}, c.reply)
+			_, err := m.Generate(t.Context(), hi(), nil)
+			if llm.KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), testKey[:10]) {
+				t.Errorf("kind %q, %v", llm.KindOf(err), err)
+			}
+		})
 	}
 }
 
-func TestAnErrorDoesNotRepeatTheConversation(t *testing.T) {
+func TestErrorDoesNotRepeatTheConversation(t *testing.T) {
+	t.Parallel()
 	const diary = "On Tuesday I hid the spare key of the house behind the third flower pot"
 	for _, provider := range []string{"openai", "anthropic", "ollama"} {
 		_, m := serve(t, llm.Config{Provider: provider}, reply{status: 400, body: `{"error":{"message":"cannot parse: ` + diary + `"}}`})

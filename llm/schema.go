@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"kioku/internal/remote"
 )
 
-// inWords returns req with its schema told in the system prompt, where the server alone does not see to it.
-func inWords(req Request, h hold) Request {
-	if h == bySchema {
+// describeSchema returns req with a description of its schema in the system prompt, unless the server enforces it.
+func describeSchema(req Request, mode schemaMode) Request {
+	if mode == schemaEnforced || mode == noSchema {
 		return req
 	}
 	req.System = strings.TrimSpace(req.System + "\n\nAnswer with one JSON value and nothing else: no explanation, no code fence. " +
@@ -19,7 +17,7 @@ func inWords(req Request, h hold) Request {
 	return req
 }
 
-// bareJSON returns resp with nothing but the JSON value in its text. An answer with tool calls is left as it is.
+// bareJSON returns resp with only the JSON value in its text. It does not change an answer with tool calls.
 func bareJSON(provider string, resp Response) (Response, error) {
 	if len(resp.Message.ToolCalls) > 0 {
 		return resp, nil
@@ -34,17 +32,14 @@ func bareJSON(provider string, resp Response) (Response, error) {
 		if resp.Stop == StopLength {
 			why = "was cut off before its JSON was complete: allow it more tokens"
 		}
-		return Response{Usage: resp.Usage}, &Error{Kind: KindAnswer, final: true,
+		return Response{Usage: resp.Usage}, &Error{Kind: KindAnswer,
 			Message: fmt.Sprintf("%s: the answer of %d characters %s", provider, len([]rune(text)), why)}
 	}
 	resp.Message.Text = text
 	return resp, nil
 }
 
-// textWindow bytes in a row of a request's text are not shown in an error. Fewer would hide much of what servers say.
-const textWindow = 40
-
-// textsOf returns the texts of a request that no error may show. Very short ones are words that errors need.
+// textsOf returns the texts of a request that no error may show. Very short texts are words that errors need.
 func textsOf(req Request) []string {
 	texts := []string{req.System}
 	for _, m := range req.Messages {
@@ -56,8 +51,11 @@ func textsOf(req Request) []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return len(text) < 12 })
 }
 
-// inputOf returns what a model wrote as a tool's input as JSON: an empty object where it wrote nothing, and a JSON string
-// where it is no JSON, so that the tool can say so.
+// maxBrokenInput bounds in bytes the input of a tool that is not JSON.
+const maxBrokenInput = 10_000
+
+// inputOf returns the input that a model wrote for a tool as JSON: an empty object if it wrote nothing, and a JSON string if
+// it is not JSON, so that the tool can say so.
 func inputOf(arguments string) json.RawMessage {
 	arguments = strings.TrimSpace(arguments)
 	if arguments == "" {
@@ -66,11 +64,11 @@ func inputOf(arguments string) json.RawMessage {
 	if json.Valid([]byte(arguments)) {
 		return json.RawMessage(arguments)
 	}
-	quoted, _ := json.Marshal(remote.Shorten(arguments, 10_000)) // a string always has a JSON form
+	quoted, _ := json.Marshal(arguments[:min(len(arguments), maxBrokenInput)]) // a string always has a JSON form
 	return quoted
 }
 
-// objectOf returns a tool's input as the JSON object that providers insist on.
+// objectOf returns the input of a tool as a JSON object, which providers require.
 func objectOf(input json.RawMessage) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(input, &object) == nil && object != nil {

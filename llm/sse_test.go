@@ -9,6 +9,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/internal/modelhttp"
 )
 
 func events(t *testing.T, r io.Reader, read func(io.Reader, func([]byte) error) error) []string {
@@ -20,7 +22,8 @@ func events(t *testing.T, r io.Reader, read func(io.Reader, func([]byte) error) 
 	return all
 }
 
-func TestEventsAreReadAsTheStandardSays(t *testing.T) {
+func TestReadSSEFollowsTheStandard(t *testing.T) {
+	t.Parallel()
 	for stream, want := range map[string][]string{
 		"data: a\n\ndata: b\n\n":                {"a", "b"},
 		"data: a\ndata: b\n\n":                  {"a\nb"},
@@ -31,20 +34,24 @@ func TestEventsAreReadAsTheStandardSays(t *testing.T) {
 		"data: a":                               {"a"},
 		"":                                      nil,
 	} {
-		if diff := cmp.Diff(want, events(t, strings.NewReader(stream), readSSE)); diff != "" {
-			t.Errorf("%q: %s", stream, diff)
-		}
+		t.Run(stream, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(want, events(t, strings.NewReader(stream), readSSE)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
-func TestALineThatIsTooLongIsAnError(t *testing.T) {
+func TestReadSSERefusesALongLine(t *testing.T) {
+	t.Parallel()
 	long := io.MultiReader(strings.NewReader("data: "), bytes.NewReader(bytes.Repeat([]byte("x"), maxLine+1)))
 	if err := readSSE(long, func([]byte) error { t.Error("told"); return nil }); err == nil {
 		t.Error("no error")
 	}
 }
 
-func FuzzEventsDoNotDependOnHowTheyAreCut(f *testing.F) {
+func FuzzReadSSEDoesNotDependOnTheReads(f *testing.F) {
 	for _, s := range []string{"data: お茶\n\n", "data: a\r\ndata: b\r\n\r\n", ": c\n\ndata:\n\n", "data: x", "\r\r\n\n", "event: e\ndata: 🍵\n"} {
 		f.Add([]byte(s))
 	}
@@ -63,10 +70,7 @@ func FuzzEventsDoNotDependOnHowTheyAreCut(f *testing.F) {
 	})
 }
 
-// newScrap returns a server of which only the errors count.
-func newScrap() *server { return &server{name: "test", keyHint: "the key"} }
-
-func FuzzAnAnswerIsWholeOrAnError(f *testing.F) {
+func FuzzStreamIsAnAnswerOrAnError(f *testing.F) {
 	for _, s := range []string{
 		`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":-1,"id":"","function":{"name":"n","arguments":"{"}}]},"finish_reason":"length"}]}`,
@@ -78,13 +82,13 @@ func FuzzAnAnswerIsWholeOrAnError(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		said := ""
 		emit := func(e Event) { said += e.Text }
-		none := func() []string { return nil }
-		c := &completion{server: newScrap(), texts: none, emit: emit}
-		resp, err := c.end(readSSE(bytes.NewReader(stream), c.chunk))
+		http := modelhttp.New(modelhttp.Config{Provider: "test", KeyHint: "the key"})
+		c := &completion{answer: newAnswer(http, Request{}, emit)}
+		resp, err := c.finish(readSSE(bytes.NewReader(stream), c.handleChunk))
 		checkAnswer(t, resp, err, said)
 		said = ""
-		o := &ollamaAnswer{server: newScrap(), texts: none, emit: emit}
-		resp, err = o.end(readNDJSON(bytes.NewReader(stream), o.line))
+		o := &ollamaAnswer{answer: newAnswer(http, Request{}, emit)}
+		resp, err = o.finish(readNDJSON(bytes.NewReader(stream), o.handleLine))
 		checkAnswer(t, resp, err, said)
 	})
 }
@@ -92,7 +96,7 @@ func FuzzAnAnswerIsWholeOrAnError(f *testing.F) {
 func checkAnswer(t *testing.T, resp Response, err error, said string) {
 	t.Helper()
 	if err != nil {
-		if _, ok := errors.AsType[*Error](err); !ok || resp.Message.Text != "" || resp.Message.ToolCalls != nil {
+		if _, ok := errors.AsType[*modelhttp.Error](err); !ok || resp.Message.Text != "" || resp.Message.ToolCalls != nil {
 			t.Errorf("%v beside %+v", err, resp)
 		}
 		return

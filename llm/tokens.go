@@ -1,15 +1,44 @@
 package llm
 
-// EstimateTokens guesses how many tokens a text has, where no tokenizer is at hand: one for four characters of ASCII and one
-// for any other.
-func EstimateTokens(text string) int {
-	ascii, others := 0, 0
-	for _, r := range text {
-		if r < 0x80 {
-			ascii++
-		} else {
-			others++
-		}
+import "kioku/internal/text"
+
+const (
+	// messageOverhead is the number of tokens that a provider spends on the frame of a message.
+	messageOverhead = 4
+	// imageTokens is the number of tokens that an image counts as.
+	imageTokens = 2000
+)
+
+// MessageTokens returns how many tokens m takes of a model's window. count counts the tokens of a text; nil means
+// text.EstimateTokens.
+func MessageTokens(count func(text string) int, m Message) int {
+	if count == nil {
+		count = text.EstimateTokens
 	}
-	return (ascii+3)/4 + others
+	n := messageOverhead + len(m.Images)*imageTokens
+	if m.Text != "" {
+		n += count(m.Text)
+	}
+	for _, c := range m.ToolCalls {
+		n += messageOverhead + count(c.Name) + count(string(c.Input))
+	}
+	return n
+}
+
+// ToolTokens returns about how many tokens the descriptions of tools take of a model's window.
+func ToolTokens(tools []Tool) int {
+	n := 0
+	for _, t := range tools {
+		n += text.EstimateTokens(t.Name) + text.EstimateTokens(t.Description) + text.EstimateTokens(string(t.Schema))
+	}
+	return n
+}
+
+// RequestTokens returns about how many tokens the prompt of a request has.
+func RequestTokens(req Request) int {
+	n := text.EstimateTokens(req.System) + text.EstimateTokens(string(req.Schema)) + ToolTokens(req.Tools)
+	for _, m := range req.Messages {
+		n += MessageTokens(nil, m)
+	}
+	return n
 }

@@ -2,8 +2,8 @@ package llm
 
 import "strings"
 
-// windows are the context windows of well-known models in tokens, by the beginning of their names. Where models of one name
-// differ it is the smallest. The longest beginning counts.
+// windows are the context windows of well-known models in tokens, by the prefix of their names; the longest prefix counts.
+// If models with one prefix differ, it is the smallest window.
 var windows = map[string]int{
 	"claude-":          200_000,
 	"gpt-3.5-turbo":    16_385,
@@ -37,7 +37,7 @@ var windows = map[string]int{
 	"glm-4.6":          200_000,
 }
 
-// knownWindow returns the window of a model, 0 if it is not known. What stands before a slash is its vendor, as routers
+// knownWindow returns the window of a model in tokens, 0 if it is not known. It ignores a vendor before a slash, as routers
 // write it.
 func knownWindow(model string) int {
 	name := strings.ToLower(model[strings.LastIndex(model, "/")+1:])

@@ -23,28 +23,42 @@ type Answer struct {
 
 // Modes of an answer: the channels that ran.
 const (
-	ModeHybrid  = "hybrid"
-	ModeVector  = "vector"
+	// ModeHybrid ranks by keywords and vectors.
+	ModeHybrid = "hybrid"
+	// ModeVector ranks by vectors only: the index knows no word of the query.
+	ModeVector = "vector"
+	// ModeKeyword ranks by keywords only.
 	ModeKeyword = "keyword"
 )
 
 // Degradation is one thing that an answer had to do without.
 type Degradation struct {
-	// Code is stable: one of the constants below. Text is a sentence for people.
-	Code, Text string
+	// Code is one of the constants and stable.
+	Code string
+	// Text is a sentence for people.
+	Text string
 }
 
 // Codes of a Degradation.
 const (
-	ProviderDown         = "provider_down"
-	IndexEmpty           = "index_empty"
-	IndexStale           = "index_stale"
-	VectorsMissing       = "vectors_missing"
-	SpaceChanged         = "space_changed"
+	// ProviderDown means that the query could not be embedded.
+	ProviderDown = "provider_down"
+	// IndexEmpty means that nothing is indexed yet.
+	IndexEmpty = "index_empty"
+	// IndexStale means that files have changed since the last sync.
+	IndexStale = "index_stale"
+	// VectorsMissing means that chunks have no vector, or that the vectors could not be searched.
+	VectorsMissing = "vectors_missing"
+	// SpaceChanged means that the index has vectors of another model.
+	SpaceChanged = "space_changed"
+	// WorkspaceUnavailable means that the folder of notes cannot be read.
 	WorkspaceUnavailable = "workspace_unavailable"
-	TermsCapped          = "terms_capped"
-	NoMatch              = "no_match"
-	DeadlineNear         = "deadline"
+	// TermsCapped means that the query has too many terms.
+	TermsCapped = "terms_capped"
+	// NoMatch means that there is no hit.
+	NoMatch = "no_match"
+	// DeadlineNear means that embedding the query took too long.
+	DeadlineNear = "deadline"
 )
 
 // IndexState tells how far the index has followed the files.
@@ -61,22 +75,26 @@ type IndexState struct {
 
 // Hit is one result. Lines are 1-based and inclusive.
 type Hit struct {
-	// Path relative to the workspace, with slashes.
-	Path               string
+	// Path of the file, relative to the workspace, with slashes.
+	Path string
+	// StartLine and EndLine are the first and the last line of the passage or chunk, from 1.
 	StartLine, EndLine int
 	// Score is the confidence in [0,1], comparable between queries.
 	Score float64
-	// Snippet is the part of the text that answers best, and SnippetStart and SnippetEnd are its lines.
-	Snippet                  string
+	// Snippet is the part of the text that answers best, at most Query.SnippetChars characters.
+	Snippet string
+	// SnippetStart and SnippetEnd are the first and the last line of the snippet, from 1.
 	SnippetStart, SnippetEnd int
-	// Source is one of the constants Source....
+	// Source of the file, one of the constants Source....
 	Source string
-	// Headings above the passage, "# Projects > ## Acme"; empty if there are none.
+	// Headings is the path of the headings above the hit, empty if there is none.
 	Headings string
-	// Date (YYYY-MM-DD) of the file or entry; empty if it has none.
+	// Date (YYYY-MM-DD) of the file or entry, empty if it has none.
 	Date string
-	// VectorScore is the exact cosine clamped to [0,1], TextScore the keyword confidence; 0 for an absent channel.
-	VectorScore, TextScore float64
+	// VectorScore is the exact cosine clamped to [0,1]; 0 without vectors.
+	VectorScore float64
+	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
+	TextScore float64
 	// Trace is nil unless the query asked for it.
 	Trace *Trace
 }

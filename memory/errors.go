@@ -64,11 +64,13 @@ func ErrorOf(reason string) error {
 	return nil
 }
 
-// InputError is a request that cannot be answered as it stands.
+// InputError is a request that cannot be answered: the field at fault and what is wrong with it.
 type InputError struct {
-	// Field at fault, as the request names it, and what is wrong with it.
-	Field, Problem string
+	// Field is the name of the field in a request, such as max_results.
+	Field string
+	// Problem continues the name of the field, such as "is empty: say what to look for".
+	Problem string
 }
 
-// Error returns "field: problem".
+// Error returns the field and the problem.
 func (e *InputError) Error() string { return e.Field + ": " + e.Problem }

@@ -55,7 +55,7 @@ func StripRecalled(text string) string {
 	return strings.TrimSpace(manyLines.ReplaceAllString(strings.Join(kept, "\n"), "\n\n"))
 }
 
-// stripFrames puts the end of a line in the place of each frame, and of each tag without its other half. So the text
+// stripFrames puts the end of a line in place of each frame, and of each tag without its other half. So the text
 // around it cannot become a new one.
 func stripFrames(text string) (string, bool) {
 	tags := tag.FindAllStringSubmatchIndex(text, -1)
@@ -76,7 +76,7 @@ func stripFrames(text string) (string, bool) {
 	return b.String(), true
 }
 
-// closing returns which tag closes the frame that tag i opens, 0 where none does. A second opening one with the same id
+// closing returns which tag closes the frame that tag i opens, 0 if none does. A second opening one with the same id
 // means that the first was cut off.
 func closing(text string, tags [][]int, i int) int {
 	part := func(t []int, group int) string { return text[t[2*group]:t[2*group+1]] }

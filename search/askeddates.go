@@ -11,34 +11,34 @@ import (
 	"kioku/search/dates"
 )
 
-// dates is what a query says of days.
+// queryDates is what a query says about days.
 type queryDates struct {
 	// norm is the query, normalised.
 	norm string
-	// spans are the days that are looked for.
+	// spans are the days that are searched for.
 	spans []dates.Span
-	// words are where the query speaks of days, also of those that no note bears or no calendar has.
-	words []dates.Extent
-	// noted says that there are notes of any of the spans, and alone that the query asks for nothing but such days.
-	noted, alone bool
+	// mentions are the places where the query names days, including days without notes and days that no calendar has.
+	mentions []dates.Extent
+	// hasNotes reports that there are notes of any of the spans, and only that the query asks for nothing but such days.
+	hasNotes, only bool
 }
 
-// askedDates reads the days of a query, of which the first limit are looked for.
-func parseDates(text string, now time.Time, limit int) queryDates {
+// parseDates reads the days of a query.
+func parseDates(text string, now time.Time) queryDates {
 	d := queryDates{norm: analysis.Normalize(text)}
-	spans, impossible := dates.Find(d.norm, now)
-	d.words = impossible
+	spans, impossible := dates.Parse(d.norm, now)
+	d.mentions = impossible
 	for _, s := range spans {
-		d.words = append(d.words, s.Extent)
+		d.mentions = append(d.mentions, s.Extent)
 	}
-	d.spans = spans[:min(limit, len(spans))]
+	d.spans = spans[:min(maxSpans, len(spans))]
 	return d
 }
 
-// words returns the query without the days that the index has notes of: beside those, "July" and "3rd" only find what
-// was written on other days. Days without notes stay words, as a text may tell of them, and so does what is all that
-// there is to look for. All other words keep their place.
-func (r *run) words(ctx context.Context, rd Reader) (string, error) {
+// textWithoutDates returns the query without the days that the index has notes of: "July" and "3rd" would only find notes
+// of other days. Days without notes stay, because a text may mention them, and so do all days if the query has no other
+// words. The other words keep their offsets.
+func (r *searchState) textWithoutDates(ctx context.Context, rd Reader) (string, error) {
 	d := &r.dates
 	var known []dates.Extent
 	for _, s := range d.spans {
@@ -46,20 +46,21 @@ func (r *run) words(ctx context.Context, rd Reader) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("look up a date: %w", err)
 		}
-		d.noted = d.noted || dated
+		d.hasNotes = d.hasNotes || dated
 		// A number may name something else as well.
 		if dated && !s.Numeric {
 			known = append(known, s.Extent)
 		}
 	}
-	if !asksForMore(without(d.norm, d.words)) {
-		d.alone = d.noted
+	if !asksForMore(without(d.norm, d.mentions)) {
+		d.only = d.hasNotes
 		return d.norm, nil
 	}
 	return without(d.norm, known), nil
 }
 
-// without blanks parts of a text out. A part becomes a line of its own, lest words that it stood between become neighbours.
+// without replaces parts of a text by spaces. A part begins with a line break, so that the words around it do not become
+// adjacent.
 func without(text string, parts []dates.Extent) string {
 	b := []byte(text)
 	for _, e := range parts {
@@ -71,7 +72,7 @@ func without(text string, parts []dates.Extent) string {
 	return string(b)
 }
 
-// asksForMore reports whether what a query says beside its days asks for anything but what happened on them.
+// asksForMore reports whether the rest of a query, without its days, asks for anything but what happened on them.
 func asksForMore(text string) bool {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
@@ -82,14 +83,15 @@ func asksForMore(text string) bool {
 	})
 }
 
-// eventWords ask for whatever there is of a day. Beside a day they are no subject; elsewhere they are words like others.
+// eventWords ask for everything that happened on a day. They are no subject in a query that names a day, and words like
+// others elsewhere.
 var eventWords = analysis.WordSet(`
 happen happens happened happening occur occurs occurred event events note notes diary
 をし やっ 起こ こっ 起き きた あっ があ が起 来事 出来 の出 の記 記録 の日 日記
 做了 干了 做过 做過 发生 發生 生了 生过 生過 的事 事情 日记 日記 的日 记录 記錄 我做 我们 我們 们做 們做
 `)
 
-// phrase is the part of a sentence that says which days have no note, "" where any of them has one.
+// phrase returns the part of a sentence that says which days have no note, "" if any of them has one.
 func (d queryDates) phrase() string {
 	var list []string
 	for _, s := range d.spans {
@@ -99,7 +101,7 @@ func (d queryDates) phrase() string {
 		}
 		list = append(list, days)
 	}
-	if len(list) == 0 || d.noted {
+	if len(list) == 0 || d.hasNotes {
 		return ""
 	}
 	return ", and no note is dated " + strings.Join(list, " or ")

@@ -35,7 +35,8 @@ func askLedger(t *testing.T, q memory.Query) memory.Answer {
 	return a
 }
 
-func TestAMonthOrAYearAloneFindsItsNotesNewestFirst(t *testing.T) {
+func TestSearchLongSpanFindsItsNotesNewestFirst(t *testing.T) {
+	t.Parallel()
 	may := []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}
 	february := []string{"memory/2026-02-10.md", "memory/2026-02-03.md"}
 	for query, want := range map[string][]string{
@@ -44,35 +45,42 @@ func TestAMonthOrAYearAloneFindsItsNotesNewestFirst(t *testing.T) {
 		"What happened in May 2025?": may, "May 2025": may, "去年の5月": may, "令和7年": may, "去年": may,
 		"what did I do last year?": may, "今月": {"memory/2026-03-05.md"}, "last 30 days": {"memory/2026-03-05.md"},
 	} {
-		got := paths(askLedger(t, memory.Query{Text: query}))
-		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
-			t.Errorf("%s: found %v, want %v first", query, got, want)
-		}
+		t.Run(query, func(t *testing.T) {
+			got := paths(askLedger(t, memory.Query{Text: query}))
+			if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+				t.Errorf("%s: found %v, want %v first", query, got, want)
+			}
+		})
 	}
 }
 
-func TestAMonthBesideASubjectLeavesTheSubjectFirst(t *testing.T) {
+func TestSearchMonthWithSubjectRanksSubjectFirst(t *testing.T) {
+	t.Parallel()
 	got := paths(askLedger(t, memory.Query{Text: "Marco's barrels last month"}))
 	if len(got) < 3 || got[0] != "MEMORY.md" || !slices.Contains(got, "memory/2026-02-03.md") {
 		t.Errorf("found %v", got)
 	}
 }
 
-func TestALongSpanStaysWithinTheFilterAndAnExplicitMinimum(t *testing.T) {
+func TestSearchLongSpanKeepsFilterAndMinScore(t *testing.T) {
+	t.Parallel()
 	for _, q := range []memory.Query{
 		{Text: "last month", Filter: memory.Filter{PathPrefix: "MEM"}},
 		{Text: "last month", Filter: memory.Filter{Until: "2026-01-31"}},
 		{Text: "umbrella last month", MinScore: new(0.5)},
 	} {
-		for _, hit := range askLedger(t, q).Hits {
-			if strings.HasPrefix(hit.Date, "2026-02") {
-				t.Errorf("%+v: found %s", q, hit.Path)
+		t.Run(q.Text, func(t *testing.T) {
+			for _, hit := range askLedger(t, q).Hits {
+				if strings.HasPrefix(hit.Date, "2026-02") {
+					t.Errorf("%+v: found %s", q, hit.Path)
+				}
 			}
-		}
+		})
 	}
 }
 
-func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
+func TestDatedHitsFillUpFromSpan(t *testing.T) {
+	t.Parallel()
 	var chunks []Chunk
 	for i := range 400 {
 		chunks = append(chunks, Chunk{
@@ -80,46 +88,52 @@ func TestALongSpanFillsUpFromItsOwnChunksWhereFewMatch(t *testing.T) {
 		})
 	}
 	store := newFakeStore(chunks...)
-	w := measured()
-	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC), w.maxSpans)
-	ids, err := d.gather(t.Context(), store, Terms{Any: []string{"umbrella"}}, memory.Filter{}, 24, w)
-	if err != nil || len(ids) != w.datePool {
-		t.Errorf("%d chunks, want %d; %v", len(ids), w.datePool, err)
+	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC))
+	ids, err := d.datedHits(t.Context(), store, Terms{Any: []string{"umbrella"}}, memory.Filter{}, 24)
+	if err != nil || len(ids) != datePool {
+		t.Errorf("%d chunks, want %d; %v", len(ids), datePool, err)
 	}
-	ids, err = d.gather(t.Context(), store, Terms{Any: []string{"bean"}}, memory.Filter{}, 24, w)
-	if err != nil || len(ids) != w.textPool {
-		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), w.textPool, err)
+	ids, err = d.datedHits(t.Context(), store, Terms{Any: []string{"bean"}}, memory.Filter{}, 24)
+	if err != nil || len(ids) != textPool {
+		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), textPool, err)
 	}
 }
 
-func TestADayWithoutNotesHidesNothing(t *testing.T) {
+func TestSearchDayWithoutNotesHidesNothing(t *testing.T) {
+	t.Parallel()
 	meetings := []string{"memory/2026-02-10.md", "memory/2026-03-05.md"}
 	for _, query := range []string{
 		"meeting on 2026-02-28", "2026-02-30 meeting", "meeting 20260228", "the meeting of February 30", "meeting in April 2024",
 		"3月19日の会議", "2月30日の会議", "令和8年2月28日の会議", "2026年2月28日开会", "2月30号开会",
 	} {
-		got := paths(askLedger(t, memory.Query{Text: query}))
-		slices.Sort(got)
-		if !cmp.Equal(meetings, got) {
-			t.Errorf("%s: found %v", query, got)
-		}
+		t.Run(query, func(t *testing.T) {
+			got := paths(askLedger(t, memory.Query{Text: query}))
+			slices.Sort(got)
+			if !cmp.Equal(meetings, got) {
+				t.Errorf("%s: found %v", query, got)
+			}
+		})
 	}
 }
 
-func TestWordsOfADayCountWhereTheyOccur(t *testing.T) {
+func TestConfidenceCountsWordsOfDates(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(
 		Chunk{Path: "a.md", Text: "The meeting about paint"},
 		Chunk{Path: "b.md", Text: "The meeting of 2026-02-28 about paint"},
 	), nil, testOptions())
 	for _, query := range []string{"meeting on 2026-02-28", "2026-02-28"} {
-		a := askWednesday(t, s, query)
-		if len(a.Hits) == 0 || a.Hits[0].Path != "b.md" {
-			t.Errorf("%s: found %v", query, paths(a))
-		}
+		t.Run(query, func(t *testing.T) {
+			a := askWednesday(t, s, query)
+			if len(a.Hits) == 0 || a.Hits[0].Path != "b.md" {
+				t.Errorf("%s: found %v", query, paths(a))
+			}
+		})
 	}
 }
 
-func TestADayInDigitsIsADayAndANumber(t *testing.T) {
+func TestSearchDayInDigitsIsDayAndNumber(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(
 		Chunk{Path: "memory/2026-03-20.md", Date: "2026-03-20", Text: "A meeting about the roof"},
 		Chunk{Path: "a.md", Text: "Order 20260320 is paid"},
@@ -132,32 +146,38 @@ func TestADayInDigitsIsADayAndANumber(t *testing.T) {
 	}
 }
 
-func TestWordsOfADateGetNoNeighbors(t *testing.T) {
+func TestSpellingVariantsSkipWordsOfDates(t *testing.T) {
+	t.Parallel()
 	for _, query := range []string{"March 2024", "in March", "March", "the roof in March 2020", "since march 3rd"} {
-		e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: query, Now: wednesday}, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if slices.Contains(e.Terms, "marco") {
-			t.Errorf("%s looks for %v", query, e.Terms)
-		}
+		t.Run(query, func(t *testing.T) {
+			e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: query, Now: wednesday}, "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(e.Terms, "marco") {
+				t.Errorf("%s looks for %v", query, e.Terms)
+			}
+		})
 	}
 }
 
-func TestAnEmptyAnswerTellsTheTruthAboutDays(t *testing.T) {
+func TestSearchEmptyAnswerNamesDaysWithoutNotes(t *testing.T) {
+	t.Parallel()
 	for query, want := range map[string]string{
 		"umbrella in April 2024": "No chunk holds a word of the query, and no note is dated 2024-04-01 to 2024-04-30.",
 		"2024-04-01":             "No chunk holds a word of the query, and no note is dated 2024-04-01.",
 		"umbrella last year":     "",
 		"umbrella":               "No chunk holds a word of the query.",
 	} {
-		a := askLedger(t, memory.Query{Text: query})
-		if want == "" {
-			a = askLedger(t, memory.Query{Text: query, Filter: memory.Filter{PathPrefix: "x"}})
-			want = "No chunk holds a word of the query within the filter."
-		}
-		if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {
-			t.Errorf("%s: found %v, %v", query, paths(a), a.Degraded)
-		}
+		t.Run(query, func(t *testing.T) {
+			a := askLedger(t, memory.Query{Text: query})
+			if want == "" {
+				a = askLedger(t, memory.Query{Text: query, Filter: memory.Filter{PathPrefix: "x"}})
+				want = "No chunk holds a word of the query within the filter."
+			}
+			if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {
+				t.Errorf("%s: found %v, %v", query, paths(a), a.Degraded)
+			}
+		})
 	}
 }

@@ -47,11 +47,11 @@ func BenchmarkRescore(b *testing.B) {
 			chunks[i] = Chunk{ID: int64(i), Date: "2026-01-20", Headings: "# Log", Text: prose(words, sep, 1600, i)}
 		}
 		b.Run(name, func(b *testing.B) {
-			q := parseTerms(query, nil, measured()).weigh(nil, 1000)
+			q := parseTerms(query, nil).weigh(nil, 1000)
 			var rescore, analyse time.Duration
 			for b.Loop() {
 				start := time.Now()
-				sc := newScorer(q, 300, measured())
+				sc := newScorer(q, 300)
 				for i := range chunks {
 					sc.score(&chunks[i])
 				}

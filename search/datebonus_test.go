@@ -39,7 +39,8 @@ func askWednesday(t *testing.T, s *Searcher, text string) memory.Answer {
 	return a
 }
 
-func TestTheDayThatAQueryNamesComesFirst(t *testing.T) {
+func TestDateBonusRanksNamedDayFirst(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	for query, want := range map[string]string{
 		"Where is the kettle from last Friday?": "memory/2024-03-08.md",
@@ -51,18 +52,21 @@ func TestTheDayThatAQueryNamesComesFirst(t *testing.T) {
 		"昨年7月3日":                                "memory/2023-07-03.md",
 		"kettle on 2022-01-06":                  "log.md",
 	} {
-		a := askWednesday(t, s, query)
-		if len(a.Hits) == 0 || a.Hits[0].Path != want {
-			t.Errorf("%s: found %v, want %s first", query, paths(a), want)
-			continue
-		}
-		if hit := a.Hits[0]; hit.Trace.DateBonus != 1 || hit.Trace.Decay != 1 || hit.Score < 0.5 || hit.Score > 1 {
-			t.Errorf("%s: score %v, trace %+v", query, hit.Score, hit.Trace)
-		}
+		t.Run(query, func(t *testing.T) {
+			a := askWednesday(t, s, query)
+			if len(a.Hits) == 0 || a.Hits[0].Path != want {
+				t.Errorf("%s: found %v, want %s first", query, paths(a), want)
+				return
+			}
+			if hit := a.Hits[0]; hit.Trace.DateBonus != 1 || hit.Trace.Decay != 1 || hit.Score < 0.5 || hit.Score > 1 {
+				t.Errorf("%s: score %v, trace %+v", query, hit.Score, hit.Trace)
+			}
+		})
 	}
 }
 
-func TestADateIsABonusAndNoFilter(t *testing.T) {
+func TestDateBonusIsNoFilter(t *testing.T) {
+	t.Parallel()
 	a := askWednesday(t, New(newFakeStore(diary()...), nil, testOptions()), "the kettle of last Friday")
 	i := slices.Index(paths(a), "kettle.md")
 	if i < 0 || a.Hits[i].Trace.DateBonus != 0 {
@@ -70,7 +74,8 @@ func TestADateIsABonusAndNoFilter(t *testing.T) {
 	}
 }
 
-func TestAMonthPrefersItsNotesAndHidesNoBetterOne(t *testing.T) {
+func TestDateBonusOfMonthHidesNoBetterNote(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	a := askWednesday(t, s, "What did Noor do in July?")
 	if diff := cmp.Diff([]string{"memory/2023-07-20.md", "memory/2023-07-03.md"}, paths(a)); diff != "" {
@@ -95,7 +100,8 @@ func TestAMonthPrefersItsNotesAndHidesNoBetterOne(t *testing.T) {
 	}
 }
 
-func TestAnExplicitMinimumAlsoBindsADay(t *testing.T) {
+func TestDateBonusKeepsMinScore(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	strict := 0.9
 	a, err := s.Search(t.Context(), memory.Query{Text: "umbrella last Friday", Now: wednesday, MinScore: &strict})
@@ -104,7 +110,8 @@ func TestAnExplicitMinimumAlsoBindsADay(t *testing.T) {
 	}
 }
 
-func TestADayStaysWithinTheFilter(t *testing.T) {
+func TestDateBonusKeepsFilter(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	a, err := s.Search(t.Context(), memory.Query{Text: "umbrella last Friday", Now: wednesday, Filter: memory.Filter{PathPrefix: "log"}})
 	if err != nil || len(a.Hits) != 0 {
@@ -116,7 +123,8 @@ func TestADayStaysWithinTheFilter(t *testing.T) {
 	}
 }
 
-func TestADayIsFoundBeyondThePoolOfItsWords(t *testing.T) {
+func TestDatedHitsReachBeyondTextPool(t *testing.T) {
+	t.Parallel()
 	var chunks []Chunk
 	for i := range 300 {
 		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%03d.md", i), Text: strings.Repeat("kettle tea ", i%3+1)})
@@ -127,11 +135,11 @@ func TestADayIsFoundBeyondThePoolOfItsWords(t *testing.T) {
 	if a := askWednesday(t, s, "kettle and tea yesterday"); len(a.Hits) == 0 || a.Hits[0].Path != "memory/2024-03-12.md" {
 		t.Errorf("yesterday: %v", paths(a))
 	}
-	r, err := s.newRun(memory.Query{Text: "kettle and tea in July", Now: wednesday})
+	r, err := s.newState(memory.Query{Text: "kettle and tea in July", Now: wednesday})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.walk(t.Context(), r, nil); err != nil {
+	if err := s.execute(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(r.candidates, func(c *candidate) bool { return c.Path == "memory/2023-07-20.md" && c.dateBonus > 0 }) {
@@ -139,7 +147,8 @@ func TestADayIsFoundBeyondThePoolOfItsWords(t *testing.T) {
 	}
 }
 
-func TestTheWordsOfADateAreNoTermsBesideOthers(t *testing.T) {
+func TestTextWithoutDatesDropsNamedDays(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	tests := []struct {
 		query string
@@ -152,31 +161,37 @@ func TestTheWordsOfADateAreNoTermsBesideOthers(t *testing.T) {
 		{"May I see the kettle", []string{"see", "kettl"}},
 	}
 	for _, test := range tests {
-		got, err := s.Explain(t.Context(), memory.Query{Text: test.query, Now: wednesday}, "", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(test.want, got.Terms); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.query, diff)
-		}
+		t.Run(test.query, func(t *testing.T) {
+			got, err := s.Explain(t.Context(), memory.Query{Text: test.query, Now: wednesday}, "", 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got.Terms); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.query, diff)
+			}
+		})
 	}
 }
 
-func TestADatedHeadingCountsForItsLinesAlone(t *testing.T) {
+func TestSectionsDateOnlyTheirLines(t *testing.T) {
+	t.Parallel()
 	log := diary()[5]
 	want := []section{{"2022-01-05", 11, 12}, {"2022-01-06", 13, 14}}
 	if diff := cmp.Diff(want, datedSections(&log), cmp.AllowUnexported(section{})); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
 	}
 	for line, named := range map[int]bool{10: false, 12: false, 13: true, 14: true, 15: false} {
-		c := candidate{Chunk: Chunk{StartLine: line, EndLine: line}, sections: datedSections(&log)}
-		if got := c.belongsTo(dates.Span{First: "2022-01-06", Last: "2022-01-06"}); got != named {
-			t.Errorf("line %d: %v", line, got)
-		}
+		t.Run(fmt.Sprint(line), func(t *testing.T) {
+			c := candidate{Chunk: Chunk{StartLine: line, EndLine: line}, sections: datedSections(&log)}
+			if got := c.belongsTo(dates.Span{First: "2022-01-06", Last: "2022-01-06"}); got != named {
+				t.Errorf("line %d: %v", line, got)
+			}
+		})
 	}
 }
 
-func TestASearchOfADayNeedsNoVectors(t *testing.T) {
+func TestSearchDayNeedsNoVectors(t *testing.T) {
+	t.Parallel()
 	chunks := diary()
 	for i := range chunks {
 		chunks[i].Vector = []float32{1, 0, 0}
@@ -188,7 +203,8 @@ func TestASearchOfADayNeedsNoVectors(t *testing.T) {
 	}
 }
 
-func TestAFailureToLookUpADayIsReturned(t *testing.T) {
+func TestSearchReturnsErrorOfDateLookUp(t *testing.T) {
+	t.Parallel()
 	store := newFakeStore(diary()...)
 	store.matchErr = errBroken
 	if _, err := New(store, nil, testOptions()).Search(t.Context(), memory.Query{Text: "昨日", Now: wednesday}); err == nil {
@@ -201,7 +217,8 @@ func TestAFailureToLookUpADayIsReturned(t *testing.T) {
 	}
 }
 
-func TestADayInACodeFenceBeginsNoSection(t *testing.T) {
+func TestSectionsIgnoreCodeFences(t *testing.T) {
+	t.Parallel()
 	c := &Chunk{StartLine: 11, EndLine: 18, Fence: "```", Text: "# 2023-05-07 fetched\n```\n## 2023-05-08\n#2022-01-01 tag\n```sh\n# 2023-05-09 released\n```\nthe end"}
 	if diff := cmp.Diff([]section{{"2023-05-08", 13, 18}}, datedSections(c), cmp.AllowUnexported(section{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// decayFactor returns floor + (1-floor) * exp(-ln2 * age/halfLife) in (0,1] for an age in days: the exponential decay
-// with a half-life, of the part that lies above floor. It is 1 for an age of 0 and where there is no half-life.
+// decayFactor returns floor + (1-floor) * exp(-ln2 * age/halfLife), in (0,1], for an age in days: an exponential decay
+// of the part above floor. It is 1 for an age of 0 and if there is no half-life.
 func decayFactor(age float64, halfLife time.Duration, floor float64) float64 {
 	if halfLife <= 0 || !(age > 0) {
 		return 1
@@ -18,8 +18,8 @@ func decayFactor(age float64, halfLife time.Duration, floor float64) float64 {
 	return max(factor, math.SmallestNonzeroFloat64)
 }
 
-// ageDays returns the days from a date (YYYY-MM-DD) to the day of now, never below 0. It returns false for what is no
-// date.
+// ageDays returns the number of days from a date (YYYY-MM-DD) to the day of now, never below 0. It returns false if the
+// date is not valid.
 func ageDays(date string, now time.Time) (float64, bool) {
 	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -31,8 +31,8 @@ func ageDays(date string, now time.Time) (float64, bool) {
 	return max(0, float64(today.Unix()-day.Unix())/(24*60*60)), true
 }
 
-// decay fills in the age and the factor of each candidate. Chunks that are evergreen, by themselves or by a glob, and
-// chunks without a valid date keep the factor 1, and so do those whose date the query names.
+// decay fills in the age and the factor of each candidate. The factor stays 1 for chunks that are evergreen, by
+// themselves or by a glob, for chunks without a valid date, and for chunks of days that the query names.
 func (o Options) decay(list []*candidate, now time.Time) {
 	for _, c := range list {
 		c.decay = 1
@@ -47,8 +47,8 @@ func (o Options) decay(list []*candidate, now time.Time) {
 	}
 }
 
-// matchesAny reports whether a path matches one of the globs. A glob has the syntax of path.Match, and "**" stands for
-// any number of folders. One without a slash matches the name of a file in any folder; a malformed one matches nothing.
+// matchesAny reports whether a path matches one of the globs. A glob has the syntax of path.Match, and "**" matches any
+// number of folders. A glob without a slash matches the name of a file in any folder; a malformed glob matches nothing.
 func matchesAny(globs []string, file string) bool {
 	for _, g := range globs {
 		if !strings.Contains(g, "/") {

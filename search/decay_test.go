@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,14 +13,17 @@ const month = 30 * 24 * time.Hour
 
 var testNow = time.Date(2026, 3, 1, 23, 30, 0, 0, time.UTC)
 
-func TestHalfIsGoneAfterTheHalfLife(t *testing.T) {
+func TestDecayFactorHalvesAfterHalfLife(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ age, floor, want float64 }{
 		{0, 0.85, 1}, {30, 0, 0.5}, {60, 0, 0.25}, {30, 0.85, 0.925}, {3000, 0.85, 0.85}, {-5, 0, 1}, {30, 7, 1},
 	}
 	for _, test := range tests {
-		if got := decayFactor(test.age, month, test.floor); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("decayFactor(%v, 30 days, %v) = %v, want %v", test.age, test.floor, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.age), func(t *testing.T) {
+			if got := decayFactor(test.age, month, test.floor); math.Abs(got-test.want) > 1e-9 {
+				t.Errorf("decayFactor(%v, 30 days, %v) = %v, want %v", test.age, test.floor, got, test.want)
+			}
+		})
 	}
 	if got := decayFactor(30, 0, 0); got != 1 {
 		t.Errorf("without a half-life the factor is %v", got)
@@ -27,7 +31,8 @@ func TestHalfIsGoneAfterTheHalfLife(t *testing.T) {
 }
 
 // Hazard D08: future, ancient and wrong dates.
-func TestAgeCountsCalendarDays(t *testing.T) {
+func TestAgeDaysCountsCalendarDays(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		date string
 		want float64
@@ -37,15 +42,18 @@ func TestAgeCountsCalendarDays(t *testing.T) {
 		{"2026-02-30", 0, false}, {"2026-2-3", 0, false}, {"", 0, false}, {"yesterday", 0, false},
 	}
 	for _, test := range tests {
-		got, ok := ageDays(test.date, testNow)
-		if got != test.want || ok != test.ok {
-			t.Errorf("ageDays(%q) = %v, %v, want %v, %v", test.date, got, ok, test.want, test.ok)
-		}
+		t.Run(test.date, func(t *testing.T) {
+			got, ok := ageDays(test.date, testNow)
+			if got != test.want || ok != test.ok {
+				t.Errorf("ageDays(%q) = %v, %v, want %v, %v", test.date, got, ok, test.want, test.ok)
+			}
+		})
 	}
 }
 
 // Hazard D08: evergreen, undated and misdated notes do not decay.
-func TestWhatDecays(t *testing.T) {
+func TestDecaySkipsEvergreenAndUndated(t *testing.T) {
+	t.Parallel()
 	opt := DefaultOptions()
 	opt.Evergreen = []string{"memory/people/**", "*.ref.md", "[bad"}
 	tests := []struct {
@@ -78,7 +86,8 @@ func TestWhatDecays(t *testing.T) {
 }
 
 // Hazard D08: the factor lies in (0,1] and falls with age, whatever the options.
-func TestDecayIsAFactorThatFallsWithAge(t *testing.T) {
+func TestDecayFactorFallsWithAge(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		age := rapid.Float64Range(0, 1e6).Draw(t, "age")
 		older := age + rapid.Float64Range(0, 1e6).Draw(t, "more")
@@ -91,7 +100,8 @@ func TestDecayIsAFactorThatFallsWithAge(t *testing.T) {
 	})
 }
 
-func TestGlobs(t *testing.T) {
+func TestMatchesAnyGlob(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		glob, path string
 		want       bool
@@ -107,8 +117,10 @@ func TestGlobs(t *testing.T) {
 		{"[", "[", false},
 	}
 	for _, test := range tests {
-		if got := matchesAny([]string{test.glob}, test.path); got != test.want {
-			t.Errorf("%s matches %s: %v", test.glob, test.path, got)
-		}
+		t.Run(test.glob, func(t *testing.T) {
+			if got := matchesAny([]string{test.glob}, test.path); got != test.want {
+				t.Errorf("%s matches %s: %v", test.glob, test.path, got)
+			}
+		})
 	}
 }

@@ -1,5 +1,6 @@
 // Package search ranks the chunks of a store for a query.
 //
-// Each step of the pipeline is a pure function in a file of its own: analysis, query terms, text score, merge,
-// threshold, decay, MMR, snippet. [Searcher.Search] walks through them in this order.
+// [Searcher.Search] takes a query through these steps, each in a file of its own: analyse the text and embed it, find
+// candidates by keywords, vectors and dates, score each of them on every channel, cut them into passages, merge the channels,
+// let old notes fade, apply the threshold, and choose diverse hits.
 package search

@@ -8,18 +8,18 @@ import (
 	"kioku/memory"
 )
 
-// maxProbe bounds the chunks of one file that Explain looks through.
+// maxProbe is the maximum number of chunks of one file that Explain looks through.
 const maxProbe = 4096
 
-// Explain answers q as Search does and says what became of the chunk that holds a line of a file. With an empty path
-// it explains the answer alone, and Outcome is empty.
+// Explain answers q as Search does and says what became of the chunk that contains a line of a file. If path is empty, it
+// explains only the answer, and Outcome is empty.
 //
-// A searcher sees only what a query can find. Where no word and no vector leads to the line, Outcome is
-// NotACandidate, also when the file is not indexed at all; who knows the files turns that into NotIndexed or Skipped.
-// Errors are those of Search, and an *InputError for a line below 1.
+// A searcher sees only what a query can find. If no word and no vector leads to the line, Outcome is NotACandidate, even if
+// the file is not indexed at all; a caller who knows the files turns this into NotIndexed or Skipped. Errors are those of
+// Search, and an *InputError for a line below 1.
 func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 	q.Explain = true
-	r, err := s.newRun(q)
+	r, err := s.newState(q)
 	if err != nil {
 		return memory.Explanation{}, err
 	}
@@ -27,63 +27,62 @@ func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, lin
 		return memory.Explanation{}, &memory.InputError{Field: "line", Problem: "is below 1: lines count from 1"}
 	}
 	var e memory.Explanation
-	err = s.walk(ctx, r, func(ctx context.Context, rd Reader, r *run) (err error) {
+	err = s.execute(ctx, r, func(rd Reader) (err error) {
 		if path != "" {
-			e, err = s.fate(ctx, rd, r, path, line)
+			e, err = r.explainLine(ctx, rd, path, line)
 		}
 		return err
 	})
 	if err != nil {
 		return memory.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
-	e.Answer, e.Terms = s.answer(r), r.terms.strings()
+	e.Answer, e.Terms = r.answer(), r.terms.strings()
 	return e, nil
 }
 
-// fate says what became of a line of a file.
-func (s *Searcher) fate(ctx context.Context, rd Reader, r *run, path string, line int) (memory.Explanation, error) {
+// explainLine says what became of a line of a file.
+func (r *searchState) explainLine(ctx context.Context, rd Reader, path string, line int) (memory.Explanation, error) {
 	var at *candidate
 	for _, c := range r.candidates {
-		if c.holds(path, line) && (at == nil || c.outcome == memory.Returned && at.outcome != memory.Returned) {
+		if c.hasLine(path, line) && (at == nil || c.outcome == memory.Returned && at.outcome != memory.Returned) {
 			at = c
 		}
 	}
 	if at == nil {
-		return s.absence(ctx, rd, r, path, line)
+		return r.explainAbsence(ctx, rd, path, line)
 	}
-	hit := s.hit(at, r, true)
-	return memory.Explanation{Outcome: at.outcome, Text: s.describe(r, at), Passage: &hit}, nil
+	hit := r.hit(at)
+	return memory.Explanation{Outcome: at.outcome, Text: r.describe(at), Passage: &hit}, nil
 }
 
-func (c *Chunk) holds(path string, line int) bool {
+func (c *Chunk) hasLine(path string, line int) bool {
 	return c.Path == path && c.StartLine <= line && line <= c.EndLine
 }
 
-// describe tells what became of a candidate, with the figures.
-func (s *Searcher) describe(r *run, c *candidate) string {
+// describe says what became of a candidate, with the figures.
+func (r *searchState) describe(c *candidate) string {
 	place := fmt.Sprintf("%s:%d-%d", c.Path, c.StartLine, c.EndLine)
 	rank := fmt.Sprintf("ranked %d of %d candidates", c.rank, len(r.candidates))
 	switch c.outcome {
 	case memory.Returned:
 		return fmt.Sprintf("%s %s and was returned with the score %.2f.", place, rank, c.confidence)
 	case memory.BelowThreshold:
-		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.",
-			place, rank, c.confidence, s.opt.thresholdFor(r.mode, r.query.MinScore).min)
+		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
 	case memory.Covered:
 		return fmt.Sprintf("%s %s, but a better result shows at least half of it already.", place, rank)
 	case memory.DroppedByMMR:
 		return fmt.Sprintf("%s %s, but it is much like a better result (similarity %.2f), and others were preferred.",
 			place, rank, c.similarity)
 	}
-	return fmt.Sprintf("%s %s with the score %.2f; only %d results were asked for.", place, rank, c.confidence, r.k)
+	return fmt.Sprintf("%s %s with the score %.2f; only %d results were asked for.", place, rank, c.confidence, r.query.MaxResults)
 }
 
-// absence says why no candidate holds a line.
-func (s *Searcher) absence(ctx context.Context, rd Reader, r *run, path string, line int) (memory.Explanation, error) {
+// explainAbsence says why no candidate contains a line.
+func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string, line int) (memory.Explanation, error) {
 	if !strings.HasPrefix(path, r.query.Filter.PathPrefix) {
 		return memory.Explanation{Outcome: memory.Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, r.query.Filter.PathPrefix)}, nil
 	}
-	c, err := s.probe(ctx, rd, r, path, line)
+	c, err := r.findLine(ctx, rd, path, line)
 	switch {
 	case err != nil:
 		return memory.Explanation{}, err
@@ -99,16 +98,16 @@ func (s *Searcher) absence(ctx context.Context, rd Reader, r *run, path string, 
 		path, c.StartLine, c.EndLine, len(r.candidates))}, nil
 }
 
-// probe looks for a line among everything in its file that the query can find, whatever its filter; it returns nil
-// where there is nothing.
-func (s *Searcher) probe(ctx context.Context, rd Reader, r *run, path string, line int) (*Chunk, error) {
+// findLine looks for a line in everything of its file that the query can find, whatever its filter. It returns nil if there
+// is no such chunk.
+func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int) (*Chunk, error) {
 	var known []string
 	for _, t := range r.terms.list {
 		if t.df > 0 {
 			known = append(known, t.term)
 		}
 	}
-	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path}, maxProbe, maxNearest)
+	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path}, maxProbe, maxVectorPool)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +116,7 @@ func (s *Searcher) probe(ctx context.Context, rd Reader, r *run, path string, li
 		return nil, fmt.Errorf("read chunks of %s: %w", path, err)
 	}
 	for i := range chunks {
-		if chunks[i].holds(path, line) {
+		if chunks[i].hasLine(path, line) {
 			return &chunks[i], nil
 		}
 	}

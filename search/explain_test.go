@@ -13,6 +13,7 @@ import (
 )
 
 func TestExplainSaysWhatBecameOfALine(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(append(notes(),
 		Chunk{Path: "memory/pot.md", StartLine: 3, EndLine: 9, Text: "green tea green tea\n\n\ngreen\ntea\n\npot"},
 		Chunk{Path: "memory/copy.md", Text: "- Ana prefers green tea to coffee"},
@@ -60,6 +61,7 @@ func TestExplainSaysWhatBecameOfALine(t *testing.T) {
 }
 
 func TestExplainNamesAChunkBeyondThePool(t *testing.T) {
+	t.Parallel()
 	var chunks []Chunk
 	for i := range 150 {
 		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%03d.md", i), Text: fmt.Sprint("green tea ", i)})
@@ -72,6 +74,7 @@ func TestExplainNamesAChunkBeyondThePool(t *testing.T) {
 }
 
 func TestExplainWithoutAPathExplainsTheAnswer(t *testing.T) {
+	t.Parallel()
 	got, err := New(newFakeStore(notes()...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: "Which green tea?"}, "", 0)
 	if err != nil || got.Outcome != "" || got.Passage != nil {
 		t.Errorf("%+v, %v", got, err)
@@ -98,7 +101,8 @@ func sharesOf(tr *memory.Trace) float64 {
 	return sum
 }
 
-func TestTheSharesOfATraceAddUpToOne(t *testing.T) {
+func TestTraceSharesAddUpToOne(t *testing.T) {
+	t.Parallel()
 	store := newFakeStore(append(notes(), Chunk{Path: "memory/long.md", StartLine: 1, EndLine: 61,
 		Text: "green tea\n" + strings.Repeat("The kettle is on the stove, and the tea is green.\n", 60)})...)
 	for _, e := range []Embedder{nil, &fakeEmbedder{vector: []float32{1, 0, 0}}} {
@@ -126,6 +130,7 @@ func TestTheSharesOfATraceAddUpToOne(t *testing.T) {
 }
 
 func TestExplainRefusesWhatSearchRefuses(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(notes()...), nil, testOptions())
 	if _, err := s.Explain(t.Context(), memory.Query{Text: " "}, "MEMORY.md", 1); !errors.Is(err, ErrEmptyQuery) {
 		t.Errorf("blank query: %v", err)
@@ -137,13 +142,15 @@ func TestExplainRefusesWhatSearchRefuses(t *testing.T) {
 }
 
 func TestExplainOfAnEmptyIndexFindsNothing(t *testing.T) {
+	t.Parallel()
 	got, err := New(newFakeStore(), nil, testOptions()).Explain(t.Context(), memory.Query{Text: "tea"}, "MEMORY.md", 1)
 	if err != nil || got.Outcome != memory.NotACandidate || got.Answer.Degraded[0].Code != memory.IndexEmpty {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-func TestTheTraceNamesTheWordsThatAreNotFound(t *testing.T) {
+func TestTraceNamesMissingWords(t *testing.T) {
+	t.Parallel()
 	store := newFakeStore(
 		Chunk{Path: "memory/2024-03-08.md", Date: "2024-03-08", Text: "The lighthouse keeper came"},
 		Chunk{Path: "b.md", Text: "Boats in the harbor"},

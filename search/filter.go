@@ -53,7 +53,7 @@ func badField(field, format string, args ...any) error {
 	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// admits reports whether a chunk passes the filter, as a store decides it.
+// admits reports whether a chunk passes the filter, by the rules that a store follows.
 func admits(f memory.Filter, c *Chunk) bool {
 	if len(f.Sources) > 0 && !slices.Contains(f.Sources, c.Source) {
 		return false
@@ -67,7 +67,7 @@ func admits(f memory.Filter, c *Chunk) bool {
 	return (f.Since == "" || c.Date >= f.Since) && (f.Until == "" || c.Date <= f.Until)
 }
 
-// filterPhrase tells people that a filter is at work, "" where there is none.
+// filterPhrase returns the words that tell people of a filter, "" if there is none.
 func filterPhrase(f memory.Filter) string {
 	if len(f.Sources) == 0 && f.PathPrefix == "" && f.Since == "" && f.Until == "" {
 		return ""

@@ -18,7 +18,8 @@ import (
 )
 
 // Hazard D10: whatever is missing, keywords answer and the answer says what was missing.
-func TestDegradedSearchesAnswerByKeywords(t *testing.T) {
+func TestSearchDegradedAnswersByKeywords(t *testing.T) {
+	t.Parallel()
 	down := &fakeEmbedder{query: func(context.Context) ([]float32, error) { return nil, errors.New("connection refused") }}
 	bare := notes()
 	for i := range bare {
@@ -56,7 +57,8 @@ func TestDegradedSearchesAnswerByKeywords(t *testing.T) {
 	}
 }
 
-func TestNothingIsDegradedWhereVectorsAreNotWanted(t *testing.T) {
+func TestSearchWithoutVectorsIsNotDegraded(t *testing.T) {
+	t.Parallel()
 	opt := testOptions()
 	opt.Hybrid = new(false)
 	e := &fakeEmbedder{query: func(context.Context) ([]float32, error) { return nil, errors.New("called") }}
@@ -70,7 +72,8 @@ func TestNothingIsDegradedWhereVectorsAreNotWanted(t *testing.T) {
 }
 
 // Hazard D10: an answer without hits says why.
-func TestNoAnswerIsSilentlyEmpty(t *testing.T) {
+func TestSearchEmptyAnswerSaysWhy(t *testing.T) {
+	t.Parallel()
 	full := newFakeStore(notes()...)
 	tests := []struct {
 		name  string
@@ -98,17 +101,20 @@ func TestNoAnswerIsSilentlyEmpty(t *testing.T) {
 }
 
 // Hazard D03: odd queries have defined results.
-func TestOddQueriesAreAnswered(t *testing.T) {
+func TestSearchAnswersOddQueries(t *testing.T) {
+	t.Parallel()
 	chunks := append(notes(), Chunk{Path: "memory/dog.md", Text: "犬 を飼う", Vector: []float32{0.5, 0.5, 0.5}})
 	plain := New(newFakeStore(chunks...), nil, testOptions())
 	hybrid := New(newFakeStore(chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
 	for _, q := range []string{"?!…", "🎉", "❤️"} {
-		if a := ask(t, plain, q); len(a.Hits) > 0 || !slices.Equal(codes(a), []string{memory.NoMatch}) {
-			t.Errorf("%q by keywords: %v, %v", q, paths(a), a.Degraded)
-		}
-		if a := ask(t, hybrid, q); len(a.Hits) == 0 || a.Mode != memory.ModeVector || a.Hits[0].Path != "MEMORY.md" {
-			t.Errorf("%q by vectors: mode %s, %v", q, a.Mode, paths(a))
-		}
+		t.Run(q, func(t *testing.T) {
+			if a := ask(t, plain, q); len(a.Hits) > 0 || !slices.Equal(codes(a), []string{memory.NoMatch}) {
+				t.Errorf("%q by keywords: %v, %v", q, paths(a), a.Degraded)
+			}
+			if a := ask(t, hybrid, q); len(a.Hits) == 0 || a.Mode != memory.ModeVector || a.Hits[0].Path != "MEMORY.md" {
+				t.Errorf("%q by vectors: mode %s, %v", q, a.Mode, paths(a))
+			}
+		})
 	}
 	if a := ask(t, plain, "犬"); !slices.Equal(paths(a), []string{"memory/dog.md"}) {
 		t.Errorf("a single kanji found %v", paths(a))
@@ -119,7 +125,8 @@ func TestOddQueriesAreAnswered(t *testing.T) {
 }
 
 // Hazard D02, D04: limits are refused, with the field at fault.
-func TestBadRequestsAreInputErrors(t *testing.T) {
+func TestSearchRefusesBadQueries(t *testing.T) {
+	t.Parallel()
 	nan, below, above := math.NaN(), -0.1, 1.1
 	tests := []struct {
 		field string
@@ -143,16 +150,19 @@ func TestBadRequestsAreInputErrors(t *testing.T) {
 	}
 	s := New(newFakeStore(notes()...), nil, testOptions())
 	for _, test := range tests {
-		_, err := s.Search(t.Context(), test.query)
-		var input *memory.InputError
-		if !errors.As(err, &input) || input.Field != test.field {
-			t.Errorf("%.40q: %v, want an InputError of %s", test.query.Text, err, test.field)
-		}
+		t.Run(test.field, func(t *testing.T) {
+			_, err := s.Search(t.Context(), test.query)
+			var input *memory.InputError
+			if !errors.As(err, &input) || input.Field != test.field {
+				t.Errorf("%.40q: %v, want an InputError of %s", test.query.Text, err, test.field)
+			}
+		})
 	}
 }
 
 // Hazard D02: the longest query is answered, with a word on the terms that were left out.
-func TestALongQueryIsCapped(t *testing.T) {
+func TestSearchCapsLongQuery(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for i := 0; b.Len() < MaxQueryBytes-20; i++ {
 		fmt.Fprintf(&b, "w%d ", i)
@@ -164,7 +174,8 @@ func TestALongQueryIsCapped(t *testing.T) {
 }
 
 // Hazard D05: vectors that are no directions are refused, and scores stay finite.
-func TestOddVectorsNeverReachAScore(t *testing.T) {
+func TestSearchIgnoresInvalidVectors(t *testing.T) {
+	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, v := range [][]float32{{}, {0, 0, 0}, {nan, 0, 0}, {inf, 1, 0}} {
 		a := ask(t, New(newFakeStore(notes()...), &fakeEmbedder{vector: v}, testOptions()), "green tea")
@@ -190,7 +201,8 @@ func TestOddVectorsNeverReachAScore(t *testing.T) {
 }
 
 // Hazard D10: a slow provider costs at most half of the time and never the answer.
-func TestASlowProviderCostsHalfOfTheDeadline(t *testing.T) {
+func TestSearchSlowProviderTakesHalfOfDeadline(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := &fakeEmbedder{query: func(ctx context.Context) ([]float32, error) {
 			<-ctx.Done()

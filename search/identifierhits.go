@@ -8,24 +8,24 @@ import (
 	"kioku/memory"
 )
 
-// holdsTerm reports whether the candidate has the term at a place of the query.
-func (c *candidate) holdsTerm(place int) bool {
-	return place < len(c.text.counts) && c.text.counts[place] > 0
+// hasTerm reports whether the candidate contains the i-th term of the query.
+func (c *candidate) hasTerm(i int) bool {
+	return i < len(c.text.counts) && c.text.counts[i] > 0
 }
 
-// namedBy reports whether the candidate holds an identifier of the query.
-func (c *candidate) namedBy(q queryTerms) bool {
-	for place, t := range q.list {
-		if t.identifier && c.holdsTerm(place) {
+// hasIdentifier reports whether the candidate contains an identifier of the query.
+func (c *candidate) hasIdentifier(q queryTerms) bool {
+	for i, t := range q.list {
+		if t.identifier && c.hasTerm(i) {
 			return true
 		}
 	}
 	return false
 }
 
-// gatherNamed returns chunks that hold identifiers of the query, the n best of each: beside the other words, many chunks
-// without one may match better. Only where vectors take part is an identifier kept, see keepIdentifiers.
-func (r *run) gatherNamed(ctx context.Context, rd Reader, n int) ([]int64, error) {
+// identifierHits returns the best chunks with each identifier of the query, because many chunks without an identifier may
+// match the other words better. It returns none if no vectors take part, see keepIdentifiers.
+func (r *searchState) identifierHits(ctx context.Context, rd Reader) ([]int64, error) {
 	if r.vector == nil {
 		return nil, nil
 	}
@@ -34,7 +34,7 @@ func (r *run) gatherNamed(ctx context.Context, rd Reader, n int) ([]int64, error
 		if !t.identifier || t.df == 0 {
 			continue
 		}
-		found, err := rd.Match(ctx, Terms{Any: []string{t.term}}, r.query.Filter, n)
+		found, err := rd.Match(ctx, Terms{Any: []string{t.term}}, r.query.Filter, identifierPool)
 		if err != nil {
 			return nil, fmt.Errorf("match an identifier: %w", err)
 		}
@@ -43,26 +43,29 @@ func (r *run) gatherNamed(ctx context.Context, rd Reader, n int) ([]int64, error
 	return ids, nil
 }
 
-// keepIdentifiers returns chosen, at most n of a list that is ordered best first, so that a model which knows nothing of
-// the identifiers of a query cannot hide where they are: the best of the list with one that no chosen candidate holds
-// takes a free place, else that of the last which holds none. Where all chosen hold one, nothing changes. Keywords alone
-// find identifiers first by themselves.
-func (r *run) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
+// keepIdentifiers returns chosen with the identifiers of the query added, so that a model that knows nothing of them cannot
+// hide the chunks that contain them. For each identifier that no chosen candidate contains, the best candidate of list that
+// contains it takes a free place, or the place of the last chosen one without any identifier. list is ordered best first,
+// and at most n candidates are chosen. Keywords by themselves find identifiers first, so without vectors nothing changes.
+func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
 	if r.mode != memory.ModeHybrid {
 		return chosen
 	}
-	for place, t := range r.terms.list {
-		holds := func(c *candidate) bool { return c.holdsTerm(place) }
-		if !t.identifier || slices.ContainsFunc(chosen, holds) {
+	for i, t := range r.terms.list {
+		hasTerm := func(c *candidate) bool { return c.hasTerm(i) }
+		if !t.identifier || slices.ContainsFunc(chosen, hasTerm) {
 			continue
 		}
-		best := slices.IndexFunc(list, holds)
+		best := slices.IndexFunc(list, hasTerm)
 		if best < 0 {
 			continue
 		}
 		chosen = slices.Clone(chosen)
 		if len(chosen) >= n {
-			last := lastIndex(chosen, func(c *candidate) bool { return !c.namedBy(r.terms) })
+			last := len(chosen) - 1
+			for last >= 0 && chosen[last].hasIdentifier(r.terms) {
+				last--
+			}
 			if last < 0 {
 				return chosen
 			}
@@ -73,21 +76,11 @@ func (r *run) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
 	return chosen
 }
 
-// allowed returns the candidates that have the score which the query asks for, all where it asks for none.
-func (r *run) allowed() []*candidate {
+// aboveMinScore returns the candidates with the score that the query asks for, or all if it asks for none.
+func (r *searchState) aboveMinScore() []*candidate {
 	least := r.query.MinScore
 	if least == nil {
 		return r.candidates
 	}
 	return slices.DeleteFunc(slices.Clone(r.candidates), func(c *candidate) bool { return c.confidence < *least })
-}
-
-// lastIndex returns the place of the last candidate of which f is true, -1 without one.
-func lastIndex(list []*candidate, f func(*candidate) bool) int {
-	for i, c := range slices.Backward(list) {
-		if f(c) {
-			return i
-		}
-	}
-	return -1
 }

@@ -49,7 +49,8 @@ func anyIdentifierCase(t *rapid.T) (c identifierCase, home string) {
 	return c, home
 }
 
-func TestAHybridAnswerHoldsTheIdentifierThatTheQueryNames(t *testing.T) {
+func TestIdentifierHitsAreInHybridAnswers(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c, home := anyIdentifierCase(t)
 		s := New(newFakeStore(c.chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}, weak: c.weak}, c.opt)
@@ -63,7 +64,8 @@ func TestAHybridAnswerHoldsTheIdentifierThatTheQueryNames(t *testing.T) {
 	})
 }
 
-func TestWithHashedVectorsTheIdentifierIsFound(t *testing.T) {
+func TestIdentifierHitsWithHashedVectors(t *testing.T) {
+	t.Parallel()
 	client, err := embed.New(embed.Config{Provider: "hash"})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +104,8 @@ func hashedChunks(t *testing.T, client *embed.Client, texts []string) []Chunk {
 	return chunks
 }
 
-func TestTheHitWithTheIdentifierTakesTheLastPlace(t *testing.T) {
+func TestIdentifierHitsTakeLastPlace(t *testing.T) {
+	t.Parallel()
 	chunks := []Chunk{{Path: "memory/home.md", Text: "INV-2026-0042 came back.", Vector: []float32{0, 0, 1}}}
 	for i := range 8 {
 		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%d.md", i), Text: fmt.Sprintf("The shipment number %d is late again.", i), Vector: []float32{1, float32(i) / 100, 0}})
@@ -134,14 +137,15 @@ func TestTheHitWithTheIdentifierTakesTheLastPlace(t *testing.T) {
 	}
 }
 
-func TestIdentifiersDoNotPushEachOtherOut(t *testing.T) {
-	q := parseTerms("a828e60 b939f71 c040a82", nil, measured())
+func TestKeepIdentifiersKeepsAll(t *testing.T) {
+	t.Parallel()
+	q := parseTerms("a828e60 b939f71 c040a82", nil)
 	at := func(id int64, counts ...int) *candidate {
 		return &candidate{Chunk: Chunk{ID: id}, text: textScore{counts: counts}}
 	}
 	first, second, third, none := at(1, 1, 0, 0), at(2, 0, 1, 0), at(3, 0, 0, 1), at(4, 0, 0, 0)
 	list := []*candidate{none, first, second, third}
-	r := &run{mode: memory.ModeHybrid, terms: q}
+	r := &searchState{mode: memory.ModeHybrid, terms: q}
 	for _, c := range []struct {
 		chosen []*candidate
 		n      int
@@ -154,9 +158,11 @@ func TestIdentifiersDoNotPushEachOtherOut(t *testing.T) {
 		{[]*candidate{second}, 1, []int64{2}},
 		{nil, 3, []int64{1, 2, 3}},
 	} {
-		if diff := cmp.Diff(c.want, idsOf(r.keepIdentifiers(c.chosen, list, c.n))); diff != "" {
-			t.Errorf("%v of %d (-want +got):\n%s", idsOf(c.chosen), c.n, diff)
-		}
+		t.Run(fmt.Sprint(c.want), func(t *testing.T) {
+			if diff := cmp.Diff(c.want, idsOf(r.keepIdentifiers(c.chosen, list, c.n))); diff != "" {
+				t.Errorf("%v of %d (-want +got):\n%s", idsOf(c.chosen), c.n, diff)
+			}
+		})
 	}
 	r.mode = memory.ModeKeyword
 	if got := idsOf(r.keepIdentifiers([]*candidate{none}, list, 1)); !slices.Equal(got, []int64{4}) {

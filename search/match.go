@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Terms are what the keyword index is to look for.
+// Terms are the terms that a keyword index searches for.
 type Terms struct {
-	// Any are terms of which a chunk holds at least one.
+	// Any are terms of which a chunk contains at least one.
 	Any []string
-	// Also are terms that count beside those. A chunk that holds none of Any is worth a look only where too few are found.
+	// Also are terms that count in addition. Chunks without any of Any matter only if there are too few others.
 	Also []string
 }
 
-// All returns the terms of both kinds.
+// All returns the terms of Any and Also.
 func (t Terms) All() []string { return slices.Concat(t.Any, t.Also) }
 
-// Expr returns the FTS5 expression that finds the chunks with one of t.Any; those of t.Also count in their rank, half as
-// much. To look up where a term stands is cheap for FTS5, to rank a chunk is not.
+// Expr returns the FTS5 expression that finds the chunks with at least one term of Any; the terms of Also count half as
+// much in their rank. FTS5 finds the places of a term quickly, but ranks a chunk slowly.
 func (t Terms) Expr() string {
 	any, all := MatchExpr(t.Any), MatchExpr(t.All())
 	if any == all || any == "" {
@@ -27,36 +27,37 @@ func (t Terms) Expr() string {
 	return "(" + any + ") AND (" + all + ")"
 }
 
-// matchable returns the terms for the keyword index: those it knows, without the very common where two others stay. The
-// rarest that hold most of the mass of the query choose among the chunks, unless few chunks are to choose from.
-func (q queryTerms) matchable(chunks int, w weights) Terms {
+// matchable returns the terms for the keyword index: the terms that it knows, without very common ones if two others are
+// left. The rarest terms, which make up most of the weight of the query, choose among the chunks, unless there are few
+// chunks to choose from.
+func (q queryTerms) matchable(chunks int) Terms {
 	known := slices.DeleteFunc(slices.Clone(q.list), func(t queryTerm) bool { return t.df == 0 })
-	rare := slices.DeleteFunc(slices.Clone(known), func(t queryTerm) bool { return float64(t.df) > w.common*float64(chunks) })
+	rare := slices.DeleteFunc(slices.Clone(known), func(t queryTerm) bool { return float64(t.df) > commonShare*float64(chunks) })
 	if len(rare) < 2 {
 		rare = known
 	}
-	var mass float64
+	var total float64
 	for _, t := range rare {
-		mass += t.mass()
+		total += t.idfWeight()
 	}
 	slices.SortStableFunc(rare, func(a, b queryTerm) int { return cmp.Compare(a.df, b.df) })
 	var out Terms
 	var chosen float64
-	held := 0
+	chunksFound := 0
 	for _, t := range rare {
-		if chosen >= w.choosing*mass && held >= w.matched*w.textPool {
+		if chosen >= choosingShare*total && chunksFound >= minChoice {
 			out.Also = append(out.Also, t.term)
 			continue
 		}
 		out.Any = append(out.Any, t.term)
-		chosen += t.mass()
-		held += t.df
+		chosen += t.idfWeight()
+		chunksFound += t.df
 	}
 	return out
 }
 
-// MatchExpr returns the FTS5 expression that finds any of the terms: each a string in double quotes, joined by OR.
-// No text in a term can become an operator. It returns "" where no term is left to look for.
+// MatchExpr returns the FTS5 expression that finds any of the terms: each a string in double quotes, joined by OR. No
+// text in a term can become an operator. It returns "" if no term is left to search for.
 func MatchExpr(terms []string) string {
 	var b strings.Builder
 	for _, t := range terms {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestVeryCommonTermsAreNotMatchedWhereTwoOthersStay(t *testing.T) {
+func TestMatchableDropsCommonTerms(t *testing.T) {
+	t.Parallel()
 	df := map[string]int{"tea": 90, "cup": 3, "pot": 4}
 	tests := []struct{ text, want string }{
 		{"tea cup pot", "cup pot"},
@@ -20,14 +22,17 @@ func TestVeryCommonTermsAreNotMatchedWhereTwoOthersStay(t *testing.T) {
 		{"unknown", ""},
 	}
 	for _, test := range tests {
-		terms := parseTerms(test.text, nil, measured()).weigh(df, 100).matchable(100, measured())
-		if got := strings.Join(terms.Any, " "); got != test.want || terms.Also != nil {
-			t.Errorf("%q: matchable = %q, want %q", test.text, terms, test.want)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			terms := parseTerms(test.text, nil).weigh(df, 100).matchable(100)
+			if got := strings.Join(terms.Any, " "); got != test.want || terms.Also != nil {
+				t.Errorf("%q: matchable = %q, want %q", test.text, terms, test.want)
+			}
+		})
 	}
 }
 
-func TestCandidatesAreChosenAmongTheRarerTerms(t *testing.T) {
+func TestMatchableChoosesByRareTerms(t *testing.T) {
+	t.Parallel()
 	df := map[string]int{"harbor": 900, "crane": 1500, "repair": 20_000, "year": 45_000, "work": 70_000}
 	tests := []struct{ text, any, also string }{
 		{"work year repair crane harbor", "harbor crane", "repair year"}, // work is in more than half of the chunks
@@ -36,19 +41,22 @@ func TestCandidatesAreChosenAmongTheRarerTerms(t *testing.T) {
 		{"repair year", "repair year", ""}, // repair alone has too little of the mass
 	}
 	for _, test := range tests {
-		got := parseTerms(test.text, nil, measured()).weigh(df, 100_000).matchable(100_000, measured())
-		if any, also := strings.Join(got.Any, " "), strings.Join(got.Also, " "); any != test.any || also != test.also {
-			t.Errorf("%q: any of %q, also %q; want %q and %q", test.text, any, also, test.any, test.also)
-		}
+		t.Run(test.text, func(t *testing.T) {
+			got := parseTerms(test.text, nil).weigh(df, 100_000).matchable(100_000)
+			if any, also := strings.Join(got.Any, " "), strings.Join(got.Also, " "); any != test.any || also != test.also {
+				t.Errorf("%q: any of %q, also %q; want %q and %q", test.text, any, also, test.any, test.also)
+			}
+		})
 	}
 }
 
-func TestMatchableTermsAreTheKnownOnesEachOnce(t *testing.T) {
+func TestMatchableReturnsKnownTermsOnce(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		chunks := rapid.IntRange(1, 100_000).Draw(t, "chunks")
 		df := rapid.MapOf(rapid.StringMatching("[bcdf][aeiou][bcd]"), rapid.IntRange(0, chunks)).Draw(t, "df")
 		text := strings.Join(slices.Sorted(maps.Keys(df)), " ") + " ."
-		got := parseTerms(text, nil, measured()).weigh(df, chunks).matchable(chunks, measured())
+		got := parseTerms(text, nil).weigh(df, chunks).matchable(chunks)
 		seen := make(map[string]bool)
 		for _, term := range got.All() {
 			if df[term] == 0 || seen[term] {
@@ -66,7 +74,8 @@ func TestMatchableTermsAreTheKnownOnesEachOnce(t *testing.T) {
 	})
 }
 
-func TestTermsThatAlsoCountAreNoConditionOfTheExpression(t *testing.T) {
+func TestTermsExprRequiresOnlyAny(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		terms Terms
 		want  string
@@ -77,13 +86,16 @@ func TestTermsThatAlsoCountAreNoConditionOfTheExpression(t *testing.T) {
 		{Terms{}, ""},
 	}
 	for _, test := range tests {
-		if got := test.terms.Expr(); got != test.want {
-			t.Errorf("%q.Expr() = %s, want %s", test.terms, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
+			if got := test.terms.Expr(); got != test.want {
+				t.Errorf("%q.Expr() = %s, want %s", test.terms, got, test.want)
+			}
+		})
 	}
 }
 
 func TestMatchExprQuotesEachTerm(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		terms []string
 		want  string
@@ -94,9 +106,11 @@ func TestMatchExprQuotesEachTerm(t *testing.T) {
 		{nil, ""},
 	}
 	for _, test := range tests {
-		if got := MatchExpr(test.terms); got != test.want {
-			t.Errorf("MatchExpr(%q) = %s, want %s", test.terms, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
+			if got := MatchExpr(test.terms); got != test.want {
+				t.Errorf("MatchExpr(%q) = %s, want %s", test.terms, got, test.want)
+			}
+		})
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"kioku/memory"
 )
 
-// channelWeights are what the two channels count; they add up to 1, and an absent channel has 0.
+// channelWeights are the weights of the two channels. They add up to 1, and an absent channel has 0.
 type channelWeights struct {
 	vector, text float64
 }
 
-// normalizeWeights scales two weights to a sum of 1, equal halves where they say nothing.
+// normalizeWeights scales two weights to a sum of 1. They are equal if neither is above 0.
 func normalizeWeights(vector, text float64) channelWeights {
 	vector, text = clampWeight(vector), clampWeight(text)
 	larger := max(vector, text)
@@ -30,7 +30,7 @@ func clampWeight(w float64) float64 {
 	return min(w, 1e9)
 }
 
-// weightsFor returns the channels' weights in a mode.
+// weightsFor returns the weights of the channels in a mode.
 func (o Options) weightsFor(mode string, weak bool) channelWeights {
 	switch {
 	case mode == memory.ModeKeyword:
@@ -45,11 +45,12 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 
 // merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.
 //
-// The merged score is the weighted sum of the cosine and of the text score divided by the best of this query; the
-// confidence takes the keyword confidence instead, which is comparable between queries. A chunk that has no vector
-// yet is judged by keywords alone: its keyword confidence stands in for the cosine. The bonus for a date counts in the
-// ranks; of a dated chunk's confidence the date gives the first part, and words and meaning fill up the rest.
-func merge(list []*candidate, weight channelWeights, w weights) {
+// The merged score is the weighted sum of the cosine and of the text score in relation to the best text score of
+// this query. The confidence takes the keyword confidence instead, which is comparable between queries. A chunk without a
+// vector is judged by keywords only: its keyword confidence replaces the cosine. The bonus for a date counts in the
+// ranks. In the confidence of a dated chunk, the confidence of the date comes first, and words and meaning fill up the
+// rest.
+func merge(list []*candidate, weight channelWeights) {
 	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
 	var best float64
@@ -75,19 +76,19 @@ func merge(list []*candidate, weight channelWeights, w weights) {
 	}
 }
 
-// rankChannel tells each candidate with a score above 0 its rank on one channel, from 1.
-func rankChannel(list []*candidate, score func(*candidate) float64, tell func(*candidate, int)) {
+// rankChannel calls setRank with the rank, from 1, of each candidate with a score above 0 on one channel.
+func rankChannel(list []*candidate, score func(*candidate) float64, setRank func(*candidate, int)) {
 	order := slices.Clone(list)
 	slices.SortFunc(order, func(a, b *candidate) int { return compare(score(a), score(b), a, b) })
 	for i, c := range order {
 		if score(c) > 0 {
-			tell(c, i+1)
+			setRank(c, i+1)
 		}
 	}
 }
 
-// compare orders candidates by a score, higher first; of equals, those of days that the query names come first, of these
-// the newest, then path, line and id decide, so that the order is always the same.
+// compare orders candidates by a score, higher first. Of equals, chunks of days that the query names come first, the
+// newest of them first; then path, line and id decide, so that the order is always the same.
 func compare(scoreA, scoreB float64, a, b *candidate) int {
 	if by := cmp.Compare(scoreB, scoreA); by != 0 {
 		return by

@@ -30,8 +30,9 @@ func idsOf(list []*candidate) []int64 {
 }
 
 func TestMergeWeighsBothChannels(t *testing.T) {
+	t.Parallel()
 	list := []*candidate{scored(1, 0.2, 4, 0.6), scored(2, 0.9, 1, 0.3), scored(3, 0, 0, 0)}
-	merge(list, channelWeights{0.7, 0.3}, measured())
+	merge(list, channelWeights{0.7, 0.3})
 	if diff := cmp.Diff([]int64{2, 1, 3}, idsOf(list)); diff != "" {
 		t.Fatalf("order (-want +got):\n%s", diff)
 	}
@@ -50,15 +51,17 @@ func TestMergeWeighsBothChannels(t *testing.T) {
 	}
 }
 
-func TestAChunkWithoutAVectorIsJudgedByItsWords(t *testing.T) {
+func TestMergeJudgesChunkWithoutVectorByWords(t *testing.T) {
+	t.Parallel()
 	list := []*candidate{scored(1, -1, 4, 0.8), scored(2, 0.1, 4, 0.8)}
-	merge(list, channelWeights{0.7, 0.3}, measured())
+	merge(list, channelWeights{0.7, 0.3})
 	if list[0].ID != 1 || math.Abs(list[0].confidence-0.8) > 1e-12 {
 		t.Errorf("first is %d with the confidence %v, want 1 with 0.8", list[0].ID, list[0].confidence)
 	}
 }
 
-func TestWeightsOfTheModes(t *testing.T) {
+func TestWeightsForModes(t *testing.T) {
+	t.Parallel()
 	opt := DefaultOptions()
 	tests := []struct {
 		mode string
@@ -71,10 +74,12 @@ func TestWeightsOfTheModes(t *testing.T) {
 		{memory.ModeVector, true, channelWeights{1, 0}},
 	}
 	for _, test := range tests {
-		got := opt.weightsFor(test.mode, test.weak)
-		if math.Abs(got.vector-test.want.vector)+math.Abs(got.text-test.want.text) > 1e-12 {
-			t.Errorf("%s, weak %v: %+v, want %+v", test.mode, test.weak, got, test.want)
-		}
+		t.Run(test.mode, func(t *testing.T) {
+			got := opt.weightsFor(test.mode, test.weak)
+			if math.Abs(got.vector-test.want.vector)+math.Abs(got.text-test.want.text) > 1e-12 {
+				t.Errorf("%s, weak %v: %+v, want %+v", test.mode, test.weak, got, test.want)
+			}
+		})
 	}
 }
 
@@ -103,6 +108,7 @@ func anyCandidates(t *rapid.T) []*candidate {
 // Hazard D07: merged scores and confidences lie in [0,1], whatever the channels and the weights; the order does not
 // depend on the order that the store returns, and ranks count up.
 func TestMergeIsBoundedAndStable(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		list := anyCandidates(t)
 		any := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, -1, math.NaN(), math.Inf(1), math.MaxFloat64, 5e-324}))
@@ -112,7 +118,7 @@ func TestMergeIsBoundedAndStable(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(list).Draw(t, "shuffled")
 
-		merge(list, weight, measured())
+		merge(list, weight)
 		for i, c := range list {
 			if !inUnit(c.merged) || !inUnit(c.confidence) {
 				t.Fatalf("merged %v, confidence %v", c.merged, c.confidence)
@@ -121,7 +127,7 @@ func TestMergeIsBoundedAndStable(t *testing.T) {
 				t.Fatalf("rank %d with %v behind %v", c.rank, c.merged, list[max(0, i-1)].merged)
 			}
 		}
-		merge(shuffled, weight, measured())
+		merge(shuffled, weight)
 		if !slices.Equal(idsOf(list), idsOf(shuffled)) {
 			t.Fatalf("%v, but shuffled %v", idsOf(list), idsOf(shuffled))
 		}

@@ -8,23 +8,23 @@ import (
 	"kioku/search/analysis"
 )
 
-// diversifier chooses results by maximal marginal relevance (Carbonell and Goldstein, 1998):
-// lambda * relevance - (1-lambda) * similarity to the nearest one chosen before.
+// diversifier chooses results by maximal marginal relevance (Carbonell and Goldstein, 1998): lambda * relevance -
+// (1-lambda) * similarity to the most similar candidate that was chosen before.
 type diversifier struct {
 	lambda float64
-	// chosen so far, best first, and their texts.
+	// chosen candidates, best first, and their texts.
 	chosen []*candidate
 	texts  map[string]bool
-	sets   termSets
+	sets   wordSets
 }
 
 func newDiversifier(lambda float64) *diversifier {
-	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(termSets)}
+	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(wordSets)}
 }
 
-// choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is used up. Of
-// candidates with identical texts only the best is chosen. Relevance is the candidate's score divided by the pool's
-// best. What would have been among the first k by relevance alone and is not chosen is marked as DroppedByMMR.
+// choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is empty. Of
+// candidates with the same text only the best is chosen. Relevance is the score of a candidate divided by the best score
+// of the pool. A candidate that is among the first k by relevance and is not chosen is marked as DroppedByMMR.
 func (d *diversifier) choose(pool []*candidate, k int) {
 	room := k - len(d.chosen)
 	if room <= 0 || len(pool) == 0 {
@@ -60,7 +60,7 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 	}
 }
 
-// next returns the place in rest of the candidate to choose now, the first of equals.
+// next returns the index in rest of the candidate to choose now, the first of equals.
 func (d *diversifier) next(rest []*candidate, best float64) int {
 	next := 0
 	for i, c := range rest {
@@ -76,13 +76,13 @@ func (d *diversifier) next(rest []*candidate, best float64) int {
 	return next
 }
 
-// termSets computes how alike candidates are; it remembers the words of those that have no vector, by their hashes.
-type termSets map[*candidate][]uint32
+// wordSets computes how similar candidates are. It caches the words of each text as ascending hashes.
+type wordSets map[*candidate][]uint32
 
-// similarity in [0,1] is the cosine of the stored vectors, or the Jaccard index of the sets of words where one lacks a
-// vector and of passages of one chunk, which share its vector. Passages of one section that fits into a chunk are taken for
-// the same: who has read the better one knows where the section is.
-func (s termSets) similarity(a, b *candidate) float64 {
+// similarity, in [0,1], is the cosine of the stored vectors. It is the Jaccard index of the sets of words if one has no
+// vector, and for passages of one chunk, which share its vector. Passages of one section that fits into a chunk have the
+// similarity 1: who has read the better one knows where the section is.
+func (s wordSets) similarity(a, b *candidate) float64 {
 	if a.heading > 0 && a.heading == b.heading && a.Path == b.Path {
 		return 1
 	}
@@ -92,8 +92,9 @@ func (s termSets) similarity(a, b *candidate) float64 {
 	return jaccard(s.of(a), s.of(b))
 }
 
-// of returns the hashes of a candidate's words, ascending. Words are not stemmed: near duplicates share their forms.
-func (s termSets) of(c *candidate) []uint32 {
+// of returns the hashes of the words of a candidate, ascending. Words are not stemmed, because near duplicates share
+// their forms.
+func (s wordSets) of(c *candidate) []uint32 {
 	if set, ok := s[c]; ok {
 		return set
 	}
@@ -111,7 +112,7 @@ func (s termSets) of(c *candidate) []uint32 {
 	return set
 }
 
-// hash is FNV-1a. Two words of a few hundred collide once in a hundred thousand texts, which changes a similarity by
+// hash is FNV-1a. Two of a few hundred words collide in one of a hundred thousand texts, which changes a similarity by
 // less than a hundredth.
 func hash(word string) uint32 {
 	h := uint32(2166136261)
@@ -121,7 +122,8 @@ func hash(word string) uint32 {
 	return h
 }
 
-// jaccard is the size of the intersection of two ascending sets divided by that of their union, 0 for empty sets.
+// jaccard returns the size of the intersection of two ascending sets divided by the size of their union, 0 for empty
+// sets.
 func jaccard(a, b []uint32) float64 {
 	common := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -22,7 +23,8 @@ func chosen(lambda float64, k int, pool ...*candidate) []int64 {
 	return idsOf(d.chosen)
 }
 
-func TestMMRPrefersWhatIsNew(t *testing.T) {
+func TestMMRPrefersDiversity(t *testing.T) {
+	t.Parallel()
 	pool := func() []*candidate {
 		return []*candidate{
 			relevant(1, 1, "green tea in the morning"),
@@ -41,7 +43,8 @@ func TestMMRPrefersWhatIsNew(t *testing.T) {
 	}
 }
 
-func TestMMRComparesVectorsWhereThereAreSome(t *testing.T) {
+func TestMMRComparesVectors(t *testing.T) {
+	t.Parallel()
 	got := chosen(0.5, 2,
 		relevant(1, 1, "alpha", 1, 0), relevant(2, 0.9, "beta", 1, 0.01), relevant(3, 0.8, "gamma", 0, 1))
 	if diff := cmp.Diff([]int64{1, 3}, got); diff != "" {
@@ -49,7 +52,8 @@ func TestMMRComparesVectorsWhereThereAreSome(t *testing.T) {
 	}
 }
 
-func TestPassagesOfOneChunkAreComparedByTheirWords(t *testing.T) {
+func TestSimilarityOfPassagesOfOneChunkIsByWords(t *testing.T) {
+	t.Parallel()
 	passage := func(id int64, score float64, text string) *candidate { return relevant(id, score, text, 1, 0) }
 	// All share a vector, but the second and the third only through their chunk.
 	first, second, copied := passage(1, 1, "green tea in the morning"), passage(1, 0.9, "coffee beans from Kenya"), passage(2, 0.95, "a ferry to Naxos")
@@ -61,7 +65,8 @@ func TestPassagesOfOneChunkAreComparedByTheirWords(t *testing.T) {
 	}
 }
 
-func TestPassagesOfOneWholeSectionAreTheSame(t *testing.T) {
+func TestSimilarityOfPassagesOfOneSectionIsOne(t *testing.T) {
+	t.Parallel()
 	at := func(path string, heading int, text string) *candidate {
 		return &candidate{Chunk: Chunk{Path: path, Text: text}, heading: heading}
 	}
@@ -75,17 +80,20 @@ func TestPassagesOfOneWholeSectionAreTheSame(t *testing.T) {
 		{at("memory/a.md", 0, "a ferry to Naxos"), 0},
 		{at("memory/b.md", 7, "a ferry to Naxos"), 0},
 	} {
-		if got := make(termSets).similarity(a, c.other); got != c.want {
-			t.Errorf("%s, heading %d: similarity %v, want %v", c.other.Path, c.other.heading, got, c.want)
-		}
+		t.Run(fmt.Sprint(c.other.Path, c.other.heading), func(t *testing.T) {
+			if got := make(wordSets).similarity(a, c.other); got != c.want {
+				t.Errorf("%s, heading %d: similarity %v, want %v", c.other.Path, c.other.heading, got, c.want)
+			}
+		})
 	}
 	none := at("memory/a.md", 0, "tea")
-	if got := make(termSets).similarity(none, at("memory/a.md", 0, "a ferry")); got != 0 {
+	if got := make(wordSets).similarity(none, at("memory/a.md", 0, "a ferry")); got != 0 {
 		t.Errorf("passages under no heading: similarity %v, want 0", got)
 	}
 }
 
-func TestMMRMarksWhatItPushedOut(t *testing.T) {
+func TestMMRMarksDropped(t *testing.T) {
+	t.Parallel()
 	pool := []*candidate{relevant(1, 1, "green tea"), relevant(2, 0.99, "tea green"), relevant(3, 0.9, "coffee"), relevant(4, 0.1, "pot")}
 	d := newDiversifier(0.5)
 	d.choose(pool, 2)
@@ -97,7 +105,8 @@ func TestMMRMarksWhatItPushedOut(t *testing.T) {
 	}
 }
 
-func TestASecondPoolFillsFreeSlotsAndKnowsTheFirst(t *testing.T) {
+func TestMMRSecondPoolFillsFreeSlots(t *testing.T) {
+	t.Parallel()
 	d := newDiversifier(0.7)
 	d.choose([]*candidate{relevant(1, 1, "green tea")}, 3)
 	d.choose([]*candidate{relevant(2, 0.5, " green tea\n"), relevant(3, 0.4, "coffee"), relevant(4, 0.3, "milk"), relevant(5, 0.2, "rum")}, 3)
@@ -107,6 +116,7 @@ func TestASecondPoolFillsFreeSlotsAndKnowsTheFirst(t *testing.T) {
 }
 
 func TestJaccard(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		a, b []uint32
 		want float64
@@ -114,18 +124,21 @@ func TestJaccard(t *testing.T) {
 		{nil, nil, 0}, {[]uint32{1}, nil, 0}, {[]uint32{1, 2}, []uint32{1, 2}, 1}, {[]uint32{1, 2, 3}, []uint32{2, 3, 4}, 0.5},
 	}
 	for _, test := range tests {
-		if got := jaccard(test.a, test.b); got != test.want {
-			t.Errorf("jaccard(%v, %v) = %v, want %v", test.a, test.b, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.a), func(t *testing.T) {
+			if got := jaccard(test.a, test.b); got != test.want {
+				t.Errorf("jaccard(%v, %v) = %v, want %v", test.a, test.b, got, test.want)
+			}
+		})
 	}
 }
 
 // Hazard D09: MMR terminates, chooses no text twice, begins with the best and always chooses the same, for every
 // lambda and k.
 func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pool := anyCandidates(t)
-		merge(pool, channelWeights{0.5, 0.5}, measured())
+		merge(pool, channelWeights{0.5, 0.5})
 		for _, c := range pool {
 			if rapid.Bool().Draw(t, "vector") {
 				c.Vector = rapid.SampledFrom([][]float32{{1, 0}, {0, 1}, {0, 0}, {float32(math.NaN()), 1}}).Draw(t, "v")
@@ -155,7 +168,8 @@ func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
 }
 
 // Hazard D05: vectors that are no directions are never compared.
-func TestCosineRefusesWhatIsNoDirection(t *testing.T) {
+func TestCosineRefusesInvalidVectors(t *testing.T) {
+	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, v := range [][]float32{nil, {}, {0, 0}, {nan, 1}, {inf, 1}, {1, 0, 0}} {
 		if cos, ok := cosine(v, []float32{1, 0}); ok {

@@ -9,49 +9,50 @@ import (
 
 // occurrence is a term of the query in a text.
 type occurrence struct {
-	// term is its place in the query, at its number among the tokens of the text.
+	// term is the index of the term in the query, and at the index of the token in the text.
 	term, at int
-	pos      int32
-	leaf     bool
+	// pos and leaf are those of the token.
+	pos  int32
+	leaf bool
 }
 
-// textLines tells where the terms of the query are in the lines of a chunk's text, so that passages of whole lines need not
-// be analysed again: no token reaches over the end of a line.
+// textLines tells where the terms of the query are in the lines of a chunk, so that passages of whole lines need not be
+// analysed again: no token extends over the end of a line.
 type textLines struct {
 	occurrences []occurrence
-	// ends has for each line how many tokens and occurrences there are up to its end.
+	// ends contains, for each line, the number of tokens and of occurrences up to its end.
 	ends []lineEnd
 }
 
 type lineEnd struct{ tokens, occurrences int }
 
-// until returns the counts up to a line, which it leaves out.
-func (l *textLines) until(line int) lineEnd {
+// countsBefore returns the number of tokens and of occurrences before a line.
+func (l *textLines) countsBefore(line int) lineEnd {
 	if line == 0 {
 		return lineEnd{}
 	}
 	return l.ends[line-1]
 }
 
-// find appends the occurrences among tokens, numbered from 0.
-func (s *scorer) find(list []occurrence, tokens []analysis.Token) []occurrence {
+// appendOccurrences appends the occurrences of the terms in tokens, which are numbered from 0.
+func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) []occurrence {
 	for k, t := range tokens {
-		if i := s.place(t.Term); i >= 0 {
+		if i := s.termIndex(t.Term); i >= 0 {
 			list = append(list, occurrence{i, k, t.Pos, t.IsLeaf()})
 		}
 	}
 	return list
 }
 
-// scoreByLine scores a chunk like score and also returns its lines. They are nil where the analysis sees other lines than
-// the text has.
+// scoreByLine scores a chunk like score and also returns its lines, nil if normalising the text changes the number of
+// lines.
 func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
 	s.a.Reset()
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
 	above := len(s.a.Tokens)
 	s.a.Add(c.Text)
-	s.found = s.find(s.found[:0], s.a.Tokens)
+	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
 	score := s.sum(len(s.a.Tokens))
 	if strings.Count(s.a.Text, "\n") != strings.Count(c.Text, "\n") {
 		return score, nil
@@ -59,13 +60,14 @@ func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
 	return score, s.lines(above)
 }
 
-// lines returns the lines of the text that has just been analysed, whose tokens follow the first above ones.
+// lines returns the lines of the text that has just been analysed. The first above tokens are those of the headings and
+// the date.
 func (s *scorer) lines(above int) *textLines {
-	first, _ := slices.BinarySearchFunc(s.found, above, func(o occurrence, at int) int { return o.at - at })
-	l := &textLines{occurrences: slices.Clone(s.found[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.Text, "\n")+1)}
+	first, _ := slices.BinarySearchFunc(s.occurrences, above, func(o occurrence, at int) int { return o.at - at })
+	l := &textLines{occurrences: slices.Clone(s.occurrences[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.Text, "\n")+1)}
 	var so lineEnd
 	end := 0
-	// Split, because a last line that normalises to nothing is a line of the text all the same.
+	// Split, because a last line that normalises to nothing still is a line of the text.
 	for line := range strings.SplitAfterSeq(s.a.Text, "\n") {
 		end += len(line)
 		for tokens := s.a.Tokens[above:]; so.tokens < len(tokens) && int(tokens[so.tokens].Start) < end; {
@@ -82,21 +84,21 @@ func (s *scorer) lines(above int) *textLines {
 	return l
 }
 
-// apart separates the positions of a text's tokens from those of its headings and its date.
-const apart = 1 << 20
+// positionGap separates the positions of the tokens of a text from those of its headings and its date.
+const positionGap = 1 << 20
 
-// scoreLines scores a passage that is the lines [from,to) of a chunk's text, counted from 0, as score would.
+// scoreLines scores the passage of a chunk that consists of its lines [from,to), counted from 0, as score would.
 func (s *scorer) scoreLines(c *Chunk, l *textLines, from, to int) textScore {
 	s.a.Reset()
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
 	above := len(s.a.Tokens)
-	s.found = s.find(s.found[:0], s.a.Tokens)
-	start, end := l.until(from), l.until(to)
+	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
+	start, end := l.countsBefore(from), l.countsBefore(to)
 	for _, o := range l.occurrences[start.occurrences:end.occurrences] {
 		o.at += above - start.tokens
-		o.pos += apart
-		s.found = append(s.found, o)
+		o.pos += positionGap
+		s.occurrences = append(s.occurrences, o)
 	}
 	return s.sum(above + end.tokens - start.tokens)
 }

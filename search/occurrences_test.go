@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestAPassageScoresByItsLinesAsByItsText(t *testing.T) {
+func TestScoreLinesEqualsScore(t *testing.T) {
+	t.Parallel()
 	fragments := []string{"tea", "Green", "green tea", " ", " ", " ", "\n", "\n", "\n\n", "## ", "東京都", "の会議", "memorySearch.query", "INV-2026",
 		"-", "/", ".", "ﬁle", "e\u0301", "\u0301", "ｶﾞ", "　", "\u00ad", "\u2028", "\r\n", "\xff", "\x00", "x x x x x x x x x x x x x x x x x x "}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 200).Draw(t, "text"), "")
 		query := strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 8).Draw(t, "query"), " ")
-		sc := newScorer(parseTerms(query, nil, measured()).weigh(map[string]int{"tea": 3}, 100), 20, measured())
+		sc := newScorer(parseTerms(query, nil).weigh(map[string]int{"tea": 3}, 100), 20)
 		defer sc.release()
 		c := &Chunk{StartLine: 5, Headings: "# Green > ## tea", Date: "2026-01-20", Text: text}
 		whole, lines := sc.scoreByLine(c)
@@ -35,9 +36,10 @@ func TestAPassageScoresByItsLinesAsByItsText(t *testing.T) {
 	})
 }
 
-func TestAPartOfALineIsScoredByItsText(t *testing.T) {
+func TestScoreTextOfPartOfLine(t *testing.T) {
+	t.Parallel()
 	c := &Chunk{StartLine: 1, EndLine: 1, Text: "Green tea is hot. Coffee is cold. "}
-	sc := newScorer(parseTerms("coffee", nil, measured()).weigh(map[string]int{"coffe": 1}, 100), 20, measured())
+	sc := newScorer(parseTerms("coffee", nil).weigh(map[string]int{"coffe": 1}, 100), 20)
 	defer sc.release()
 	score, lines := sc.scoreByLine(c)
 	got := passages([]*candidate{{Chunk: *c, text: score, lines: lines}}, sc, 20)

@@ -46,11 +46,11 @@ type Options struct {
 	Observe func(step string, took time.Duration)
 }
 
-// Steps of a search that Options.Observe is told of.
+// Steps of a search, as reported to Options.Observe.
 const (
-	// StepLists is when the keyword index and the vectors are searched for candidates.
+	// StepLists searches the keyword index and the vectors for candidates.
 	StepLists = "lists"
-	// StepScores is when the candidates are read, scored and cut into passages.
+	// StepScores reads the candidates, scores them and cuts them into passages.
 	StepScores = "scores"
 )
 

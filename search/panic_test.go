@@ -29,19 +29,22 @@ func (e explosive) Nearest(context.Context, []float32, memory.Filter, int) ([]Ne
 }
 
 // Hazard D14: the channels run on goroutines of their own, where a panic would end the process.
-func TestAPanicInAChannelIsAnErrorOfTheSearch(t *testing.T) {
+func TestSearchReturnsPanicOfChannelAsError(t *testing.T) {
+	t.Parallel()
 	for want, rd := range map[string]Reader{
 		"match":          explosive{match: true},
 		"nearest":        explosive{nearest: true},
 		"one of the two": explosive{match: true, nearest: true},
 	} {
-		_, err := gather(t.Context(), rd, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
-		if err == nil || !strings.Contains(err.Error(), "panic: index out of everything") || !strings.Contains(err.Error(), "explosive") {
-			t.Errorf("%s: error %v", want, err)
-		}
-		if err != nil && want != "one of the two" && !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("error %v does not name %s", err, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			_, err := gather(t.Context(), rd, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
+			if err == nil || !strings.Contains(err.Error(), "panic: index out of everything") || !strings.Contains(err.Error(), "explosive") {
+				t.Errorf("%s: error %v", want, err)
+			}
+			if err != nil && want != "one of the two" && !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("error %v does not name %s", err, want)
+			}
+		})
 	}
 	out, err := gather(t.Context(), explosive{}, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
 	if err != nil || len(out.matched) != 1 {

@@ -9,24 +9,24 @@ import (
 	"kioku/memory"
 )
 
-// passages cuts each candidate into passages of at most limit characters and returns them as candidates of their own.
-// A passage is scored like a chunk, by its own text and headings, and shares in the score of its chunk where it holds a
-// word of the query: the words around a passage tell what it is about. Its vector is that of its chunk.
+// passages cuts each candidate into passages of at most limit characters and returns these as candidates. A passage is
+// scored like a chunk, by its own text and headings. If it contains a word of the query, a share of the score of its
+// chunk is added, because the words around a passage tell what it is about. Its vector is the vector of its chunk.
 func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
 		headings := headingLines(lines, c.StartLine)
-		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, sc.w.passageOverlap) {
+		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, passageOverlap) {
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[span.from-c.StartLine:span.to+1-c.StartLine])
 			p.heading = wholeSection(headings, span.to, c.Closed)
 			p.text = p.scoreText(sc, span, c.StartLine)
 			if p.text.raw > 0 {
-				p.text.chunk = sc.w.passageChunk * c.text.raw
+				p.text.chunk = passageChunkShare * c.text.raw
 				p.text.raw += p.text.chunk
-				p.text.confidence = sc.w.confidence(p.text.confidence, c.text.confidence)
+				p.text.confidence = passageConfidence(p.text.confidence, c.text.confidence)
 			}
 			out = append(out, &p)
 		}
@@ -34,7 +34,7 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	return out
 }
 
-// scoreText scores a passage of a chunk whose first line is numbered first.
+// scoreText scores a passage of a chunk. first is the number of the first line of the chunk.
 func (p *candidate) scoreText(sc *scorer, at span, first int) textScore {
 	if p.lines == nil || at.part {
 		return sc.score(&p.Chunk)
@@ -42,9 +42,9 @@ func (p *candidate) scoreText(sc *scorer, at span, first int) textScore {
 	return sc.scoreLines(&p.Chunk, p.lines, at.from-first, at.to+1-first)
 }
 
-// foremost returns the n candidates that are best on both channels together: the passages of the others would not come to
-// the front. Their order is not kept.
-func (r *run) foremost(n int) []*candidate {
+// topN returns the n candidates that are best on both channels together, in no particular order. Passages of the others
+// would not be among the hits.
+func (r *searchState) topN(n int) []*candidate {
 	list := r.candidates
 	if len(list) <= n {
 		return list
@@ -64,22 +64,22 @@ func (r *run) foremost(n int) []*candidate {
 	return r.keepIdentifiers(list[:n], list, n)
 }
 
-// confidence joins the confidence of a passage with that of its chunk.
-func (w weights) confidence(passage, chunk float64) float64 {
-	return clamp01((1-w.passageConfidence)*passage + w.passageConfidence*chunk)
+// passageConfidence combines the confidence of a passage with the confidence of its chunk.
+func passageConfidence(passage, chunk float64) float64 {
+	return clamp01((1-passageConfidenceShare)*passage + passageConfidenceShare*chunk)
 }
 
-// span is a passage at its place.
+// span is a passage and its first and last line.
 type span struct {
 	text     string
 	from, to int
-	// part says that it holds a part of a line.
+	// part reports that the span contains a part of a line.
 	part bool
 }
 
-// cutPassages cuts a text, whose first line is numbered first, into runs of whole lines of at most limit characters. A
-// run ends before a heading. Where it ends because it is full, it ends before a block that fits into the next one, and
-// the next one repeats up to overlap characters of it. A line longer than limit becomes several runs of whole sentences.
+// cutPassages cuts a text into runs of whole lines of at most limit characters. first is the number of its first line. A
+// run ends before a heading. A run that ends because it is full ends before a block that fits into the next run, and the
+// next run repeats up to overlap characters of it. A line longer than limit becomes several runs of whole sentences.
 func cutPassages(text string, lines []chunker.Line, first, limit, overlap int) []span {
 	pieces := cutPieces(text, first, limit)
 	for i := range pieces {
@@ -104,11 +104,12 @@ func cutPassages(text string, lines []chunker.Line, first, limit, overlap int) [
 	return spans
 }
 
-// tableHead is how many lines of a table are nothing without a third: its head and the rule below it.
+// tableHead is the number of lines at the top of a table that mean nothing without a third: its head and the rule below
+// it.
 const tableHead = 2
 
-// joinBlocks tells each piece whether it belongs to the one before it: in a code fence or a table that is no longer than
-// limit, and in the head of one that is.
+// joinBlocks marks each piece that belongs to the piece before it: in a code fence or a table of at most limit
+// characters, and in the head of a longer one.
 func joinBlocks(pieces []piece, limit int) {
 	for from := 0; from < len(pieces); {
 		to, runes := from, 0
@@ -129,7 +130,7 @@ func joinBlocks(pieces []piece, limit int) {
 	}
 }
 
-// passageEnd returns where the passage that begins at from ends: before a heading below which it has text, or where no
+// passageEnd returns the end of the passage that begins at from: before a heading, if the passage has text, or where no
 // further piece fits.
 func passageEnd(pieces []piece, from, limit int) int {
 	runes, body := 0, false
@@ -146,7 +147,7 @@ func passageEnd(pieces []piece, from, limit int) int {
 	return len(pieces)
 }
 
-// unjoined returns the last place in (from,to] at which pieces may be cut, to where there is none.
+// unjoined returns the last index in (from,to] at which the pieces may be cut, or to if there is none.
 func unjoined(pieces []piece, from, to int) int {
 	for at := to; at > from; at-- {
 		if !pieces[at].joined {
@@ -158,10 +159,11 @@ func unjoined(pieces []piece, from, to int) int {
 
 func isBlank(p piece) bool { return strings.TrimSpace(p.text) == "" }
 
-// markdown returns the lines of a chunk's text. One that does not end with its section may end within a code fence.
+// markdown returns the lines of the text of a chunk. A chunk that does not end with its section may end within a code
+// fence.
 func (c *Chunk) markdown() []chunker.Line { return chunker.Lines(c.Text, c.Fence, c.Closed) }
 
-// headingLines returns the numbers of the lines that are headings, ascending; the first line is numbered first.
+// headingLines returns the numbers of the lines that are headings, ascending. first is the number of the first line.
 func headingLines(lines []chunker.Line, first int) []int {
 	var numbers []int
 	for i, line := range lines {
@@ -172,8 +174,8 @@ func headingLines(lines []chunker.Line, first int) []int {
 	return numbers
 }
 
-// wholeSection returns the last of the headings of a chunk down to a line, 0 where the chunk does not hold the lines below
-// that heading to their end.
+// wholeSection returns the last heading of a chunk down to a line, 0 if the chunk does not contain all lines of its
+// section.
 func wholeSection(headings []int, line int, closed bool) int {
 	i, _ := slices.BinarySearch(headings, line+1)
 	if i == 0 || i == len(headings) && !closed {
@@ -182,7 +184,7 @@ func wholeSection(headings []int, line int, closed bool) int {
 	return headings[i-1]
 }
 
-// overlapFrom returns where the run after [from,to) begins: before to by at most overlap characters, behind from.
+// overlapFrom returns the start of the run after [from,to): at most overlap characters before to, and after from.
 func overlapFrom(pieces []piece, from, to, overlap int) int {
 	next := to
 	for next-1 > from && overlap-pieces[next-1].runes >= 0 {
@@ -195,7 +197,7 @@ func overlapFrom(pieces []piece, from, to, overlap int) int {
 	return next
 }
 
-// trimSpan joins pieces of a text without blank lines at both ends; ok is false where nothing is left.
+// trimSpan joins pieces of a text, without blank lines at both ends. ok is false if nothing is left.
 func trimSpan(text string, pieces []piece) (s span, ok bool) {
 	i := slices.IndexFunc(pieces, func(p piece) bool { return !isBlank(p) })
 	if i < 0 {
@@ -206,16 +208,15 @@ func trimSpan(text string, pieces []piece) (s span, ok bool) {
 		j--
 	}
 	part := slices.ContainsFunc(pieces[i:j], func(p piece) bool { return p.part })
-	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].end()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
+	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
 }
 
-// uncovered drops, from a list ordered best first, each passage half of which a better one shows already.
-func uncovered(list []*candidate) []*candidate {
+// dropOverlapping removes, from a list ordered best first, each passage of which a better one shows at least half.
+func dropOverlapping(list []*candidate) []*candidate {
 	shown := make(map[string][]*candidate)
 	kept := list[:0:0]
 	for _, c := range list {
-		covered := slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return covers(better, c) })
-		if covered {
+		if slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return covers(better, c) }) {
 			c.outcome = memory.Covered
 			continue
 		}
@@ -225,8 +226,8 @@ func uncovered(list []*candidate) []*candidate {
 	return kept
 }
 
-// covers reports whether at least half of c's lines are lines of better; of parts of one line, whether the texts overlap
-// that much.
+// covers reports whether at least half of the lines of c are lines of better. Of two parts of one line, better covers c
+// if it contains the text of c.
 func covers(better, c *candidate) bool {
 	common := min(better.EndLine, c.EndLine) - max(better.StartLine, c.StartLine) + 1
 	lines := c.EndLine - c.StartLine + 1
@@ -237,4 +238,23 @@ func covers(better, c *candidate) bool {
 		return utf8.RuneCountInString(c.Text) > 0 && strings.Contains(better.Text, c.Text)
 	}
 	return true
+}
+
+// headingsAt moves the trail over the lines of a passage and returns the path of its headings: the headings above its
+// first line, and those that follow without text between. Headings further down belong to the lines below them; they
+// count for the next passage.
+func headingsAt(above *chunker.Trail, lines []chunker.Line) string {
+	path, body := "", false
+	for _, line := range lines {
+		switch {
+		case line.Level > 0:
+			above.Enter(line.Level, line.Title())
+		case !body && !line.Underline && strings.TrimSpace(line.Text) != "":
+			path, body = above.String(), true
+		}
+	}
+	if !body {
+		path = above.String()
+	}
+	return path
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,7 +24,8 @@ func places(spans []span) []string {
 	return out
 }
 
-func TestPassagesEndBeforeHeadingsAndWhereTheyAreFull(t *testing.T) {
+func TestPassagesEndBeforeHeadings(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text           string
 		limit, overlap int
@@ -42,13 +44,16 @@ func TestPassagesEndBeforeHeadingsAndWhereTheyAreFull(t *testing.T) {
 		"underlined":        {"aaaa\n\nB\n===\n\nC\n---\ncccc\n", 100, 0, []string{"1 1 aaaa", "3 8 B"}},
 		"long line":         {"aaaa bbbb. cccc dddd.\n", 11, 0, []string{"1 1 aaaa bbbb.", "1 1 cccc dddd."}},
 	} {
-		if got := places(cutPassages(c.text, chunker.Lines(c.text, "", true), 1, c.limit, c.overlap)); !cmp.Equal(got, c.want) {
-			t.Errorf("%s: %s", name, cmp.Diff(c.want, got))
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := places(cutPassages(c.text, chunker.Lines(c.text, "", true), 1, c.limit, c.overlap)); !cmp.Equal(got, c.want) {
+				t.Errorf("%s: %s", name, cmp.Diff(c.want, got))
+			}
+		})
 	}
 }
 
-func TestEveryLineIsInAPassageWithinTheLimit(t *testing.T) {
+func TestPassagesContainEveryLine(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab 。.#`|-=\n\n語")), 0, 200, -1).Draw(t, "text")
 		limit := rapid.IntRange(8, 60).Draw(t, "limit")
@@ -73,7 +78,8 @@ func TestEveryLineIsInAPassageWithinTheLimit(t *testing.T) {
 	})
 }
 
-func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
+func TestPassagesHaveHeadingsAbove(t *testing.T) {
+	t.Parallel()
 	above := chunker.ParseTrail("# Log")
 	for _, c := range [][2]string{
 		{"# Log\nfirst", "# Log"},
@@ -82,13 +88,16 @@ func TestAPassageTellsTheHeadingsAboveIt(t *testing.T) {
 		{"## Evening\n\n### Late\nsoup", "# Log > ## Evening > ### Late"},
 		{"# Other", "# Other"},
 	} {
-		if got := headingsAt(&above, chunker.Lines(c[0], "", true)); got != c[1] {
-			t.Errorf("%q: %q, want %q", c[0], got, c[1])
-		}
+		t.Run(c[0], func(t *testing.T) {
+			if got := headingsAt(&above, chunker.Lines(c[0], "", true)); got != c[1] {
+				t.Errorf("%q: %q, want %q", c[0], got, c[1])
+			}
+		})
 	}
 }
 
-func TestAPassageKnowsItsSectionWhereTheChunkHoldsAllOfIt(t *testing.T) {
+func TestPassagesKnowWholeSection(t *testing.T) {
+	t.Parallel()
 	text := "the end of something\n## 朝\n- お茶\n- パン\n\n## Evening\n- soup\n- 米饭\n"
 	for _, c := range []struct {
 		closed bool
@@ -97,20 +106,23 @@ func TestAPassageKnowsItsSectionWhereTheChunkHoldsAllOfIt(t *testing.T) {
 		{true, map[int]int{11: 0, 12: 12, 13: 12, 14: 12, 16: 16, 17: 16, 18: 16}},
 		{false, map[int]int{11: 0, 12: 12, 13: 12, 14: 12, 16: 0, 17: 0, 18: 0}},
 	} {
-		chunk := &Chunk{StartLine: 11, EndLine: 18, Text: text, Closed: c.closed}
-		headings := headingLines(chunk.markdown(), chunk.StartLine)
-		if diff := cmp.Diff([]int{12, 16}, headings); diff != "" {
-			t.Fatalf("headings (-want +got):\n%s", diff)
-		}
-		for line, want := range c.want {
-			if got := wholeSection(headings, line, chunk.Closed); got != want {
-				t.Errorf("closed %v: line %d stands under %d, want %d", c.closed, line, got, want)
+		t.Run(fmt.Sprint(c.closed), func(t *testing.T) {
+			chunk := &Chunk{StartLine: 11, EndLine: 18, Text: text, Closed: c.closed}
+			headings := headingLines(chunk.markdown(), chunk.StartLine)
+			if diff := cmp.Diff([]int{12, 16}, headings); diff != "" {
+				t.Fatalf("headings (-want +got):\n%s", diff)
 			}
-		}
+			for line, want := range c.want {
+				if got := wholeSection(headings, line, chunk.Closed); got != want {
+					t.Errorf("closed %v: line %d stands under %d, want %d", c.closed, line, got, want)
+				}
+			}
+		})
 	}
 }
 
-func TestASecondPassageOfASectionGivesWayToAnotherNote(t *testing.T) {
+func TestPassagesOfOneSectionGiveWayToOtherNotes(t *testing.T) {
+	t.Parallel()
 	section := "## Kettle\n" + strings.Repeat("The copper kettle whistles. ", 3) + "\n" + strings.Repeat("The copper kettle is polished. ", 3)
 	notes := []Chunk{
 		{Path: "memory/a.md", StartLine: 1, EndLine: 3, Closed: true, Text: section},
@@ -136,7 +148,8 @@ func TestASecondPassageOfASectionGivesWayToAnotherNote(t *testing.T) {
 	}
 }
 
-func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
+func TestDropOverlappingDropsCoveredPassages(t *testing.T) {
+	t.Parallel()
 	c := func(path string, from, to int, text string) *candidate {
 		return &candidate{Chunk: Chunk{Path: path, StartLine: from, EndLine: to, Text: text}}
 	}
@@ -145,7 +158,7 @@ func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
 		c("a", 20, 20, "part one"), c("a", 20, 20, "part two"), c("a", 20, 20, "part one"),
 	}
 	var kept []string
-	for _, k := range uncovered(list) {
+	for _, k := range dropOverlapping(list) {
 		kept = append(kept, k.Text)
 	}
 	if want := []string{"x", "less", "elsewhere", "part one", "part two"}; !cmp.Equal(kept, want) {
@@ -156,7 +169,8 @@ func TestAPassageThatABetterOneShowsIsDropped(t *testing.T) {
 	}
 }
 
-func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
+func TestPassagesAreReturnedWhole(t *testing.T) {
+	t.Parallel()
 	text := "## Tea\nAna prefers green tea.\n\n## Boats\n" + strings.Repeat("The ferry sails at nine.\n", 30)
 	s := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 11, EndLine: 44, Headings: "# Notes > ## Tea", Text: text}), nil, testOptions())
 	a, err := s.Search(t.Context(), memory.Query{Text: "green tea"})
@@ -173,7 +187,8 @@ func TestAPassageIsReturnedWholeWithItsLines(t *testing.T) {
 	}
 }
 
-func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
+func TestSearchRefusesBadGranularityAndSnippetLength(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(), nil, testOptions())
 	for _, c := range []struct {
 		field string
@@ -184,14 +199,17 @@ func TestAnUnknownGranularityOrTooLongASnippetIsRefused(t *testing.T) {
 		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: MinSnippetChars - 1}},
 		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: -1}},
 	} {
-		var input *memory.InputError
-		if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
-			t.Errorf("%+v: got %v", c.q, err)
-		}
+		t.Run(c.field, func(t *testing.T) {
+			var input *memory.InputError
+			if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
+				t.Errorf("%+v: got %v", c.q, err)
+			}
+		})
 	}
 }
 
-func TestACommentInACodeFenceIsNoHeading(t *testing.T) {
+func TestPassagesIgnoreCommentsInCodeFences(t *testing.T) {
+	t.Parallel()
 	text := "## Setup\n\n```sh\n# install it\nkioku init\n# then start\nkioku serve\n```\n\nThe copper kettle whistles."
 	a, err := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 1, EndLine: 10, Headings: "## Setup", Text: text}), nil, testOptions()).Search(t.Context(), memory.Query{Text: "how to start kioku"})
 	if err != nil || len(a.Hits) != 1 {
@@ -202,7 +220,8 @@ func TestACommentInACodeFenceIsNoHeading(t *testing.T) {
 	}
 }
 
-func TestAPassageOfAChunkThatBeginsInACodeFence(t *testing.T) {
+func TestPassagesOfChunkThatBeginsInCodeFence(t *testing.T) {
+	t.Parallel()
 	chunk := &Chunk{StartLine: 5, EndLine: 9, Fence: "```", Text: "# then start\nkioku serve\n```\n## Tea\ngreen"}
 	if diff := cmp.Diff([]int{8}, headingLines(chunk.markdown(), chunk.StartLine)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -56,7 +57,8 @@ func ask(t *testing.T, s *Searcher, text string) memory.Answer {
 	return a
 }
 
-func TestKeywordSearchFindsTheNoteInAnyLanguage(t *testing.T) {
+func TestSearchByKeywordsInAnyLanguage(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(notes()...), nil, testOptions())
 	tests := []struct{ query, want string }{
 		{"Which tea does Ana like?", "MEMORY.md"},
@@ -68,21 +70,24 @@ func TestKeywordSearchFindsTheNoteInAnyLanguage(t *testing.T) {
 		{"ＴＯＭＡＴＯＥＳ", "memory/ideas.md"},
 	}
 	for _, test := range tests {
-		a := ask(t, s, test.query)
-		if len(a.Hits) == 0 || a.Hits[0].Path != test.want {
-			t.Errorf("%q found %v, want %s first", test.query, paths(a), test.want)
-			continue
-		}
-		if a.Mode != memory.ModeKeyword || len(a.Degraded) > 0 || a.Provider != "" {
-			t.Errorf("%q: mode %s, degraded %v, provider %q", test.query, a.Mode, a.Degraded, a.Provider)
-		}
-		if h := a.Hits[0]; h.TextScore != h.Score || h.VectorScore != 0 || h.Snippet == "" || h.Trace != nil {
-			t.Errorf("%q: hit %+v", test.query, h)
-		}
+		t.Run(test.query, func(t *testing.T) {
+			a := ask(t, s, test.query)
+			if len(a.Hits) == 0 || a.Hits[0].Path != test.want {
+				t.Errorf("%q found %v, want %s first", test.query, paths(a), test.want)
+				return
+			}
+			if a.Mode != memory.ModeKeyword || len(a.Degraded) > 0 || a.Provider != "" {
+				t.Errorf("%q: mode %s, degraded %v, provider %q", test.query, a.Mode, a.Degraded, a.Provider)
+			}
+			if h := a.Hits[0]; h.TextScore != h.Score || h.VectorScore != 0 || h.Snippet == "" || h.Trace != nil {
+				t.Errorf("%q: hit %+v", test.query, h)
+			}
+		})
 	}
 }
 
-func TestHybridSearchFindsWhatSharesNoWord(t *testing.T) {
+func TestSearchHybridFindsNoteWithoutCommonWord(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0.1, 0, 1}}, testOptions())
 	a, err := s.Search(t.Context(), memory.Query{Text: "the Tokyo trip, Ana", Explain: true})
 	if err != nil || len(a.Hits) == 0 || a.Hits[0].Path != "memory/2026-02-28.md" {
@@ -100,7 +105,8 @@ func TestHybridSearchFindsWhatSharesNoWord(t *testing.T) {
 	}
 }
 
-func TestExactWordsFillSlotsBelowTheThreshold(t *testing.T) {
+func TestSearchBackfillsExactWords(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
 	a, err := s.Search(t.Context(), memory.Query{Text: "a828e60", Explain: true})
 	if err != nil {
@@ -117,7 +123,8 @@ func TestExactWordsFillSlotsBelowTheThreshold(t *testing.T) {
 	}
 }
 
-func TestAWeakChannelWeighsLess(t *testing.T) {
+func TestSearchWeakVectorsWeighLess(t *testing.T) {
+	t.Parallel()
 	e := &fakeEmbedder{vector: []float32{0.5, 0.5, 0.7}, weak: true}
 	a, err := New(newFakeStore(notes()...), e, testOptions()).Search(t.Context(), memory.Query{Text: "green tea", Explain: true})
 	if err != nil || len(a.Hits) == 0 || a.Hits[0].Trace.VectorWeight != 0.3 || a.Hits[0].Trace.TextWeight != 0.7 {
@@ -125,7 +132,8 @@ func TestAWeakChannelWeighsLess(t *testing.T) {
 	}
 }
 
-func TestAQuestionOfUnknownWordsIsLeftToTheModel(t *testing.T) {
+func TestSearchUnknownWordsByVectorsOnly(t *testing.T) {
+	t.Parallel()
 	e := &fakeEmbedder{vector: []float32{0, 0.5, -0.5}}
 	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "wo ist xyzzy"); a.Mode != memory.ModeVector || len(a.Hits) == 0 {
 		t.Errorf("mode %s, found %v", a.Mode, paths(a))
@@ -137,7 +145,8 @@ func TestAQuestionOfUnknownWordsIsLeftToTheModel(t *testing.T) {
 }
 
 // Hazard D04: the pool does not depend on small limits, so the first hit stays the first.
-func TestTheFirstHitStaysTheFirst(t *testing.T) {
+func TestSearchFirstHitIsIndependentOfMaxResults(t *testing.T) {
+	t.Parallel()
 	store := newFakeStore(notes()...)
 	s := New(store, &fakeEmbedder{vector: []float32{0.5, 0.6, 0.3}}, testOptions())
 	var first string
@@ -158,18 +167,22 @@ func TestTheFirstHitStaysTheFirst(t *testing.T) {
 	}
 }
 
-func TestMaxResultsFallBackToTheOptions(t *testing.T) {
+func TestNewStateTakesMaxResultsFromOptions(t *testing.T) {
+	t.Parallel()
 	for set, want := range map[int]int{-1: 1, 0: 6, 2: 2, 1000: 100} {
-		opt := testOptions()
-		opt.MaxResults = set
-		r, err := New(nil, nil, opt).newRun(memory.Query{Text: "tea"})
-		if err != nil || r.k != want {
-			t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.k, err, want)
-		}
+		t.Run(fmt.Sprint(set), func(t *testing.T) {
+			opt := testOptions()
+			opt.MaxResults = set
+			r, err := New(nil, nil, opt).newState(memory.Query{Text: "tea"})
+			if err != nil || r.query.MaxResults != want {
+				t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.query.MaxResults, err, want)
+			}
+		})
 	}
 }
 
-func TestOlderNotesYieldToNewer(t *testing.T) {
+func TestSearchRanksNewerNotesFirst(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(
 		Chunk{Path: "memory/2025-01-01.md", Date: "2025-01-01", Text: "standup at nine"},
 		Chunk{Path: "memory/2026-02-28.md", Date: "2026-02-28", Text: "standup at eleven"},
@@ -188,14 +201,16 @@ func TestOlderNotesYieldToNewer(t *testing.T) {
 }
 
 // Hazard D09: one text in two files is returned once.
-func TestIdenticalTextsAreReturnedOnce(t *testing.T) {
+func TestSearchReturnsIdenticalTextsOnce(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(Chunk{Path: "b.md", Text: "green tea"}, Chunk{Path: "a.md", Text: "green tea\n"}, Chunk{Path: "c.md", Text: "black tea"}), nil, testOptions())
 	if diff := cmp.Diff([]string{"a.md", "c.md"}, paths(ask(t, s, "tea"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestFiltersReachTheStore(t *testing.T) {
+func TestSearchPassesFilterToStore(t *testing.T) {
+	t.Parallel()
 	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0, 1, 0}}, testOptions())
 	tests := []struct {
 		filter memory.Filter
@@ -207,14 +222,17 @@ func TestFiltersReachTheStore(t *testing.T) {
 		{memory.Filter{PathPrefix: "memory/err"}, []string{"memory/errors.md"}},
 	}
 	for _, test := range tests {
-		a, err := s.Search(t.Context(), memory.Query{Text: "database 数据库 query", Filter: test.filter})
-		if diff := cmp.Diff(test.want, paths(a)); err != nil || diff != "" {
-			t.Errorf("%+v: %v (-want +got):\n%s", test.filter, err, diff)
-		}
+		t.Run(fmt.Sprint(test.filter), func(t *testing.T) {
+			a, err := s.Search(t.Context(), memory.Query{Text: "database 数据库 query", Filter: test.filter})
+			if diff := cmp.Diff(test.want, paths(a)); err != nil || diff != "" {
+				t.Errorf("%+v: %v (-want +got):\n%s", test.filter, err, diff)
+			}
+		})
 	}
 }
 
-func TestTheQueryIsEmbeddedBeforeTheViewIsOpened(t *testing.T) {
+func TestSearchEmbedsBeforeView(t *testing.T) {
+	t.Parallel()
 	store := newFakeStore(notes()...)
 	open := true
 	e := &fakeEmbedder{query: func(context.Context) ([]float32, error) {
@@ -227,7 +245,8 @@ func TestTheQueryIsEmbeddedBeforeTheViewIsOpened(t *testing.T) {
 	}
 }
 
-func TestACancelledSearchReturnsTheReason(t *testing.T) {
+func TestSearchCancelledReturnsReason(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, e := range []*fakeEmbedder{{off: true}, {vector: []float32{1, 0, 0}}} {
@@ -237,7 +256,8 @@ func TestACancelledSearchReturnsTheReason(t *testing.T) {
 	}
 }
 
-func TestABrokenKeywordIndexIsAnError(t *testing.T) {
+func TestSearchReturnsErrorOfKeywordIndex(t *testing.T) {
+	t.Parallel()
 	store := newFakeStore(notes()...)
 	store.matchErr = errBroken
 	_, err := New(store, &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions()).Search(t.Context(), memory.Query{Text: "tea"})
@@ -246,7 +266,8 @@ func TestABrokenKeywordIndexIsAnError(t *testing.T) {
 	}
 }
 
-func TestPlainOrderIsAnOption(t *testing.T) {
+func TestSearchWithoutMMR(t *testing.T) {
+	t.Parallel()
 	for _, change := range []func(*Options){
 		func(o *Options) { o.MMR = new(false) },
 		func(o *Options) { *o = Options{MaxResults: 3, MMR: new(false), Typos: new(false), Decay: new(false)} },
@@ -260,7 +281,8 @@ func TestPlainOrderIsAnOption(t *testing.T) {
 	}
 }
 
-func TestTheObserverIsToldOfTheStepsInTheirOrder(t *testing.T) {
+func TestSearchObservesSteps(t *testing.T) {
+	t.Parallel()
 	var steps []string
 	opt := DefaultOptions()
 	opt.Observe = func(step string, took time.Duration) {

@@ -12,38 +12,35 @@ import (
 // piece is a line with its line break, or a part of a line that is too long for a snippet.
 type piece struct {
 	text  string
-	start int // offset in the text that was cut
+	start int // byte offset in the text that was cut
 	line  int
 	runes int
-	part  bool
-	// markdown is the line, and joined says that a passage does not begin with the piece; snippets do not look at them.
+	part  bool // of a line
+	// markdown is the line, and joined reports that no passage begins with the piece. Snippets ignore both.
 	markdown chunker.Line
 	joined   bool
-	// counts of the query terms.
+	// counts of the query terms, and whether any occurs.
 	counts []int
 	any    bool
 }
 
-func (p piece) end() int { return p.start + len(p.text) }
+func (p piece) endOffset() int { return p.start + len(p.text) }
 
-// snippet returns the window of at most limit characters of a text that holds the query terms best, and its first and
-// last line; first is the line on which the text begins. The window is whole lines where they fit, else whole
-// sentences or words of one long line; it never splits a character. Without any term it is the beginning.
-func snippet(text string, first int, q queryTerms, limit int, w weights) (window string, from, to int) {
+// snippet returns the window of at most limit characters of a text that contains the query terms best, and its first and
+// last line. first is the number of the first line of the text. The window is whole lines if they fit, otherwise whole
+// sentences or words of one long line; it never splits a character. Without any term it is the beginning of the text.
+func snippet(text string, first int, q queryTerms, limit int) (window string, from, to int) {
 	if limit <= 0 || strings.TrimSpace(text) == "" {
 		return "", first, first
 	}
 	pieces := cutPieces(text, first, limit)
 	countPieces(pieces, q)
-	i, j := bestWindow(pieces, q, limit, w)
+	i, j := bestWindow(pieces, q, limit)
 	i, j = center(pieces, i, j, limit)
-	for i < j-1 && strings.TrimSpace(pieces[i].text) == "" {
-		i++
+	if s, ok := trimSpan(text, pieces[i:j]); ok {
+		return s.text, s.from, s.to
 	}
-	for i < j-1 && strings.TrimSpace(pieces[j-1].text) == "" {
-		j--
-	}
-	return strings.TrimRight(text[pieces[i].start:pieces[j-1].end()], " \t\r\n"), pieces[i].line, pieces[j-1].line
+	return "", pieces[j-1].line, pieces[j-1].line
 }
 
 // cutPieces cuts a text into pieces of at most limit characters each.
@@ -66,8 +63,8 @@ func cutPieces(text string, line, limit int) []piece {
 	return pieces
 }
 
-// sentences cuts a long line after the ends of its sentences; a sentence of more than limit characters is cut into
-// eighths of limit, after a space where one is near.
+// sentences cuts a long line after the ends of its sentences. A sentence of more than limit characters is cut into
+// eighths of limit, after a space if there is one.
 func sentences(line string, limit int) []string {
 	var out []string
 	for len(line) > 0 {
@@ -86,7 +83,7 @@ func sentences(line string, limit int) []string {
 	return out
 }
 
-// sentenceEnd returns the offset behind the first sentence of s and the spaces that follow it.
+// sentenceEnd returns the offset after the first sentence of s and the spaces that follow it.
 func sentenceEnd(s string) int {
 	ended := false
 	for i, r := range s {
@@ -105,8 +102,8 @@ func sentenceEnd(s string) int {
 	return len(s)
 }
 
-// wordEnd returns the offset behind the last space among the first n characters of s, or behind the n-th character
-// where there is none.
+// wordEnd returns the offset after the last space among the first n characters of s, or after the n-th character if
+// there is none.
 func wordEnd(s string, n int) int {
 	space := 0
 	for i, r := range s {
@@ -146,45 +143,34 @@ func countPieces(pieces []piece, q queryTerms) {
 	}
 }
 
-// bestWindow returns the run of pieces [i,j) within limit whose terms weigh most, the first of equals.
-func bestWindow(pieces []piece, q queryTerms, limit int, w weights) (int, int) {
+// bestWindow returns the run of pieces [i,j) within limit whose terms have the highest weight, the first of equals.
+func bestWindow(pieces []piece, q queryTerms, limit int) (int, int) {
 	counts := make([]int, len(q.list))
 	bestFrom, bestTo, best := 0, 1, -1.0
 	runes, to := 0, 0
 	for from := range pieces {
 		for to < len(pieces) && runes+pieces[to].runes <= limit {
 			runes += pieces[to].runes
-			addCounts(counts, pieces[to].counts, 1)
+			sumCounts(counts, pieces[to].counts, 1)
 			to++
 		}
-		if sum := windowWeight(counts, q, w); sum > best {
+		if sum := q.weightOf(counts); sum > best {
 			bestFrom, bestTo, best = from, to, sum
 		}
 		runes -= pieces[from].runes
-		addCounts(counts, pieces[from].counts, -1)
+		sumCounts(counts, pieces[from].counts, -1)
 	}
 	return bestFrom, bestTo
 }
 
-func addCounts(sum, counts []int, sign int) {
+func sumCounts(sum, counts []int, sign int) {
 	for i, n := range counts {
 		sum[i] += sign * n
 	}
 }
 
-// windowWeight is the BM25 of a window, its length left out as all windows have the same.
-func windowWeight(counts []int, q queryTerms, w weights) float64 {
-	var sum float64
-	for i, t := range q.list {
-		if counts[i] > 0 {
-			sum += t.mass() * w.saturate(counts[i], 1)
-		}
-	}
-	return sum
-}
-
-// center shrinks a window to the pieces that hold terms and lets it grow again on both sides, so that what was found
-// does not end up at an edge. A window without terms stays as it is.
+// center shrinks a window to the pieces with terms and lets it grow again on both sides, so that the terms are not at an
+// edge. A window without terms stays as it is.
 func center(pieces []piece, from, to, limit int) (int, int) {
 	i, j := from, to
 	for i < j && !pieces[i].any {

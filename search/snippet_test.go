@@ -11,7 +11,7 @@ import (
 
 // window cuts a snippet for a query whose terms are all equally rare.
 func window(query, text string, limit int) (string, int, int) {
-	return snippet(text, 10, parseTerms(query, nil, measured()).weigh(nil, 100), limit, measured())
+	return snippet(text, 10, parseTerms(query, nil).weigh(nil, 100), limit)
 }
 
 // log20 is 20 lines, each "line N of the log", with other text in some.
@@ -27,14 +27,16 @@ func log20(others map[int]string) string {
 	return b.String()
 }
 
-func TestAShortTextIsItsOwnSnippet(t *testing.T) {
+func TestSnippetOfShortTextIsTheText(t *testing.T) {
+	t.Parallel()
 	got, from, to := window("tea", "\ngreen tea\nat noon\n\n", 700)
 	if got != "green tea\nat noon" || from != 11 || to != 12 {
 		t.Errorf("%q, lines %d-%d", got, from, to)
 	}
 }
 
-func TestASnippetIsTheLinesAroundTheWords(t *testing.T) {
+func TestSnippetIsLinesAroundWords(t *testing.T) {
+	t.Parallel()
 	got, from, to := window("walrus", log20(map[int]string{12: "the walrus sings"}), 60)
 	want := "line 11 of the log\nthe walrus sings\nline 13 of the log"
 	if diff := cmp.Diff(want, got); diff != "" || from != 21 || to != 23 {
@@ -42,7 +44,8 @@ func TestASnippetIsTheLinesAroundTheWords(t *testing.T) {
 	}
 }
 
-func TestASnippetPrefersAllWordsToOneOften(t *testing.T) {
+func TestSnippetPrefersAllWords(t *testing.T) {
+	t.Parallel()
 	text := log20(map[int]string{2: "walrus walrus walrus", 15: "a walrus", 16: "an oyster"})
 	got, from, _ := window("walrus oyster", text, 50)
 	if !strings.Contains(got, "oyster") || from < 23 {
@@ -50,7 +53,8 @@ func TestASnippetPrefersAllWordsToOneOften(t *testing.T) {
 	}
 }
 
-func TestALongLineIsCutAtSentenceEnds(t *testing.T) {
+func TestSnippetCutsLongLineAtSentenceEnds(t *testing.T) {
+	t.Parallel()
 	filler := strings.Repeat("Nothing happened on that day. ", 20)
 	got, from, to := window("walrus", "# Log\n"+filler+"A walrus sang 3.5 hours. "+filler, 100)
 	if !strings.Contains(got, "A walrus sang 3.5 hours.") || from != 11 || to != 11 {
@@ -61,7 +65,8 @@ func TestALongLineIsCutAtSentenceEnds(t *testing.T) {
 	}
 }
 
-func TestJapaneseSentencesAreCutAtTheirEnds(t *testing.T) {
+func TestSnippetCutsJapaneseSentences(t *testing.T) {
+	t.Parallel()
 	filler := strings.Repeat("その日は何も起こらなかった。", 20)
 	got, _, _ := window("東京タワー", filler+"「東京タワーに登った。」"+filler, 60)
 	if !strings.Contains(got, "「東京タワーに登った。」") || !strings.HasSuffix(got, "。") || utf8.RuneCountInString(got) > 60 {
@@ -69,7 +74,8 @@ func TestJapaneseSentencesAreCutAtTheirEnds(t *testing.T) {
 	}
 }
 
-func TestALongSentenceIsCutBetweenWords(t *testing.T) {
+func TestSnippetCutsLongSentenceBetweenWords(t *testing.T) {
+	t.Parallel()
 	filler := strings.Repeat("nothing happened ", 40)
 	got, _, _ := window("walrus", filler+"walrus "+filler, 80)
 	if !strings.Contains(got, "walrus") {
@@ -82,18 +88,22 @@ func TestALongSentenceIsCutBetweenWords(t *testing.T) {
 	}
 }
 
-func TestASnippetWithoutWordsIsTheBeginning(t *testing.T) {
+func TestSnippetWithoutWordsIsBeginning(t *testing.T) {
+	t.Parallel()
 	got, from, to := window("🎉", log20(nil), 40)
 	if got != "line 0 of the log\nline 1 of the log" || from != 10 || to != 11 {
 		t.Errorf("lines %d-%d: %q", from, to, got)
 	}
 }
 
-func TestNoRoomGivesNoSnippet(t *testing.T) {
+func TestSnippetWithoutRoomIsEmpty(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"tea", "", " \n"} {
-		if got, from, to := window("tea", text, 0); got != "" || from != 10 || to != 10 {
-			t.Errorf("%q: lines %d-%d: %q", text, from, to, got)
-		}
+		t.Run(text, func(t *testing.T) {
+			if got, from, to := window("tea", text, 0); got != "" || from != 10 || to != 10 {
+				t.Errorf("%q: lines %d-%d: %q", text, from, to, got)
+			}
+		})
 	}
 }
 

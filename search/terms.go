@@ -12,54 +12,65 @@ import (
 
 // Bounds of a query.
 const (
-	// MaxQueryBytes is the longest query; a longer one is refused.
+	// MaxQueryBytes is the maximum length of a query in bytes; a longer one is refused.
 	MaxQueryBytes = 4 << 10
-	// MaxTerms is the most terms of a query that are looked for; the rarest are kept.
+	// MaxTerms is the maximum number of terms of a query that are searched for; the rarest are kept.
 	MaxTerms = 32
 )
 
 // ErrEmptyQuery is the *InputError of a blank query.
 var ErrEmptyQuery error = &memory.InputError{Field: "query", Problem: "is empty: say what to look for"}
 
-// queryTerm is a term to look for.
+// queryTerm is a term to search for.
 type queryTerm struct {
 	term string
-	// weight is above 1 for names.
+	// weight is above 1 for names and below 1 for bigrams of grammar.
 	weight float64
-	// optional terms ask for nothing of their own where the index lacks them: their parts do.
+	// optional terms require nothing if the index lacks them: their parts do.
 	optional bool
-	// gram is a bigram of a text that is written without spaces.
+	// gram reports a bigram of a script written without spaces.
 	gram bool
-	// date says that the term stems from words for a day alone.
+	// date reports that the term occurs only in words for a day.
 	date bool
-	// identifier names one thing, and is no part of a longer one.
+	// identifier reports that the term names one thing and is no part of a longer identifier.
 	identifier bool
-	// df is in how many chunks the term occurs, and idf what an occurrence is worth.
+	// df is the number of chunks that contain the term, and idf the weight of an occurrence.
 	df  int
 	idf float64
-	// word is the term before stemming where it may be misspelt, else empty, and near the places of the neighbours that
-	// joined it.
+	// word is the term before stemming if it may be misspelt, else empty.
 	word string
-	near []int
-	// misspelt is the term that a neighbour joined, empty for a term of the query itself.
-	misspelt string
+	// variants are the indexes of its spelling variants.
+	variants []int
+	// variantOf is the misspelt term of which this is a spelling variant, empty for a term of the query itself.
+	variantOf string
 }
 
-// mass is what one occurrence counts in a query.
-func (t queryTerm) mass() float64 { return t.weight * t.idf }
+// idfWeight is the weight of one occurrence in this query.
+func (t queryTerm) idfWeight() float64 { return t.weight * t.idf }
 
-// queryTerms are the distinct terms of a query in the order in which they first occur.
+// isRequired reports whether a text has to contain the term, or a spelling variant of it, to match the query fully.
+func (t queryTerm) isRequired() bool { return t.variantOf == "" && (t.df > 0 || !t.optional) }
+
+// required is the share of the idf weight that a text has to account for.
+func (t queryTerm) required() float64 {
+	if t.gram {
+		return t.idfWeight() * gramRequired
+	}
+	return t.idfWeight()
+}
+
+// queryTerms are the distinct terms of a query in the order of their first occurrences.
 type queryTerms struct {
 	list []queryTerm
-	// pairs are terms side by side in the query, by their places in list.
+	// pairs are terms that are adjacent in the query, as indexes of list.
 	pairs [][2]int
-	// capped says that there were more terms than are looked for.
+	// capped reports that the query has more terms than are searched for.
 	capped bool
 }
 
-// parseTerms analyses a query, normalised if it has dates: the parts that speak of days. Stop words are dropped unless
-// nothing is left.
-func parseTerms(text string, days []dates.Extent, w weights) queryTerms {
+// parseTerms analyses a query. mentions are the places where it names days; a query with any is normalised. Stop words
+// are dropped unless nothing else is left.
+func parseTerms(text string, mentions []dates.Extent) queryTerms {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	a.Add(text)
@@ -69,31 +80,24 @@ func parseTerms(text string, days []dates.Extent, w weights) queryTerms {
 	}
 
 	var q queryTerms
-	places := make(map[string]int)
+	indexes := make(map[string]int)
 	last, lastPos := -1, int32(-1)
 	particles := analysis.Particles(a.Lower)
 	for _, t := range a.Tokens {
 		if !keep(t) {
 			continue
 		}
-		date := slices.ContainsFunc(days, func(e dates.Extent) bool { return e.Overlaps(int(t.Start), int(t.End)) })
-		i, seen := places[t.Term]
+		date := slices.ContainsFunc(mentions, func(e dates.Extent) bool { return e.Overlaps(int(t.Start), int(t.End)) })
+		i, seen := indexes[t.Term]
 		if seen {
 			q.list[i].date = q.list[i].date && date
 		} else {
 			i = len(q.list)
-			places[t.Term] = i
-			// The text belongs to the caller; what is left of it lives as long as the answer.
-			q.list = append(q.list, queryTerm{term: strings.Clone(t.Term), weight: 1, optional: t.Kind == analysis.Compound, gram: t.Kind == analysis.Gram, date: date})
-			switch own := a.Lower[t.Start:t.End]; {
-			case mayBeMisspelt(analysis.Unaccented(own)) && !date && !calendarWords[own]:
-				q.list[i].word = strings.Clone(analysis.Unaccented(own))
-			case t.Kind == analysis.Gram && strings.ContainsAny(own, particles):
-				q.list[i].weight = w.particle
-			}
+			indexes[t.Term] = i
+			q.list = append(q.list, newQueryTerm(t, a.Lower[t.Start:t.End], date, particles))
 		}
 		if t.Start > a.Tokens[0].Start && t.Kind != analysis.Part && analysis.StartsUpper(a.Text[t.Start:]) {
-			q.list[i].weight = w.capital
+			q.list[i].weight = capitalWeight
 		}
 		if !t.IsLeaf() {
 			continue
@@ -104,14 +108,31 @@ func parseTerms(text string, days []dates.Extent, w weights) queryTerms {
 		last, lastPos = i, t.Pos
 	}
 	for _, t := range a.Identifiers() {
-		if i, ok := places[t]; ok {
+		if i, ok := indexes[t]; ok {
 			q.list[i].identifier = true
 		}
 	}
 	return q
 }
 
-// strings returns the terms.
+// newQueryTerm returns the term of a token. own is the token before stemming, date reports that it is part of a day, and
+// particles are the characters that mostly serve grammar.
+func newQueryTerm(t analysis.Token, own string, date bool, particles string) queryTerm {
+	// Clones, because the terms live as long as the answer and must not keep the whole text alive.
+	q := queryTerm{
+		term: strings.Clone(t.Term), weight: 1, date: date,
+		optional: t.Kind == analysis.Compound, gram: t.Kind == analysis.Gram,
+	}
+	switch word := analysis.Unaccented(own); {
+	case mayBeMisspelt(word) && !date && !calendarWords[own]:
+		q.word = strings.Clone(word)
+	case q.gram && strings.ContainsAny(own, particles):
+		q.weight = particleWeight
+	}
+	return q
+}
+
+// strings returns the terms as texts.
 func (q queryTerms) strings() []string {
 	terms := make([]string, len(q.list))
 	for i, t := range q.list {
@@ -120,14 +141,14 @@ func (q queryTerms) strings() []string {
 	return terms
 }
 
-// weigh returns q with frequencies and idf filled in, cut down to the MaxTerms rarest known terms. Terms that the
-// index lacks are the last to be kept, as they can find nothing.
+// weigh returns q with frequencies and idf filled in, cut to the MaxTerms rarest known terms. Terms that the index lacks
+// are dropped first, because they can find nothing.
 func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 	weighed := queryTerms{list: slices.Clone(q.list), pairs: q.pairs}
 	for i := range weighed.list {
 		t := &weighed.list[i]
 		t.df = df[t.term]
-		// A word that no chunk holds asks for as much as the rarest that one does: more would leave small indexes silent.
+		// A word that no chunk contains requires as much as the rarest known word: more would leave small indexes silent.
 		t.idf = idf(max(t.df, 1), chunks)
 	}
 	if len(weighed.list) > MaxTerms {
@@ -136,7 +157,7 @@ func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 	return weighed
 }
 
-// rarest returns q with n terms left, in their order.
+// rarest returns q with the n rarest terms, in their order.
 func (q queryTerms) rarest(n int) queryTerms {
 	order := make([]int, len(q.list))
 	for i := range order {

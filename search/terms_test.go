@@ -11,7 +11,8 @@ import (
 	"kioku/memory"
 )
 
-func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
+func TestParseTermsDropsStopWords(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"English stop words go", "When did we move the staging servers?", "move stage server"},
 		{"stop words that stand alone stay", "what is it", "what is it"},
@@ -27,7 +28,7 @@ func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := strings.Join(parseTerms(test.text, nil, measured()).strings(), " ")
+			got := strings.Join(parseTerms(test.text, nil).strings(), " ")
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("parseTerms(%q) (-want +got):\n%s", test.text, diff)
 			}
@@ -35,21 +36,23 @@ func TestQueryTermsAreWhatIsLookedFor(t *testing.T) {
 	}
 }
 
-func TestCapitalisedWordsWeighMore(t *testing.T) {
+func TestParseTermsWeighsCapitals(t *testing.T) {
+	t.Parallel()
 	got := make(map[string]float64)
-	for _, term := range parseTerms("Where does Alice keep OpenClaw keys", nil, measured()).list {
+	for _, term := range parseTerms("Where does Alice keep OpenClaw keys", nil).list {
 		got[term.term] = term.weight
 	}
 	want := map[string]float64{"alic": 1.5, "keep": 1, "open": 1, "claw": 1, "openclaw": 1.5, "kei": 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if w := parseTerms("Alice", nil, measured()).list[0].weight; w != 1 {
+	if w := parseTerms("Alice", nil).list[0].weight; w != 1 {
 		t.Errorf("the first word weighs %v, want 1", w)
 	}
 }
 
-func TestBigramsWithAParticleWeighLess(t *testing.T) {
+func TestParseTermsWeighsParticles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, text string
 		light      []string
@@ -60,31 +63,35 @@ func TestBigramsWithAParticleWeighLess(t *testing.T) {
 		{"a kanji compound without kana", "会議予定変更", nil},
 		{"Latin words", "the key of Alice's office", nil},
 	} {
-		var light []string
-		for _, term := range parseTerms(c.text, nil, measured()).list {
-			switch term.weight {
-			case 0.3:
-				light = append(light, term.term)
-			case 1, 1.5:
-			default:
-				t.Errorf("%s: %s weighs %v", c.name, term.term, term.weight)
+		t.Run(c.text, func(t *testing.T) {
+			var light []string
+			for _, term := range parseTerms(c.text, nil).list {
+				switch term.weight {
+				case 0.3:
+					light = append(light, term.term)
+				case 1, 1.5:
+				default:
+					t.Errorf("%s: %s weighs %v", c.name, term.term, term.weight)
+				}
 			}
-		}
-		if diff := cmp.Diff(c.light, light); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+			if diff := cmp.Diff(c.light, light); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.name, diff)
+			}
+		})
 	}
 }
 
-func TestAWordThatTheIndexLacksAsksForAsMuchAsTheRarest(t *testing.T) {
-	q := parseTerms("tea zyx", nil, measured()).weigh(map[string]int{"tea": 1}, 100)
+func TestWeighUnknownWordAsRarest(t *testing.T) {
+	t.Parallel()
+	q := parseTerms("tea zyx", nil).weigh(map[string]int{"tea": 1}, 100)
 	if q.list[1].df != 0 || q.list[1].idf != q.list[0].idf {
 		t.Errorf("df %d and idf %v, want 0 and %v", q.list[1].df, q.list[1].idf, q.list[0].idf)
 	}
 }
 
-func TestPairsAreNeighboursThatStay(t *testing.T) {
-	q := parseTerms("staging servers of Lisbon\noffice", nil, measured())
+func TestParseTermsPairsAdjacentTerms(t *testing.T) {
+	t.Parallel()
+	q := parseTerms("staging servers of Lisbon\noffice", nil)
 	var got []string
 	for _, p := range q.pairs {
 		got = append(got, q.list[p[0]].term+" "+q.list[p[1]].term)
@@ -95,7 +102,8 @@ func TestPairsAreNeighboursThatStay(t *testing.T) {
 }
 
 // Hazard D02: of a long query only the 32 rarest known terms are looked for, in their order.
-func TestTooManyTermsLeaveTheRarest(t *testing.T) {
+func TestWeighKeepsRarestTerms(t *testing.T) {
+	t.Parallel()
 	var words []string
 	df := make(map[string]int)
 	for i := range 50 {
@@ -105,7 +113,7 @@ func TestTooManyTermsLeaveTheRarest(t *testing.T) {
 			df[w] = i + 1
 		}
 	}
-	q := parseTerms(strings.Join(words, " "), nil, measured()).weigh(df, 1000)
+	q := parseTerms(strings.Join(words, " "), nil).weigh(df, 1000)
 	if len(q.list) != MaxTerms || !q.capped {
 		t.Fatalf("%d terms, capped %v", len(q.list), q.capped)
 	}
@@ -128,7 +136,8 @@ func TestTooManyTermsLeaveTheRarest(t *testing.T) {
 	}
 }
 
-func TestABlankQueryIsAnInputError(t *testing.T) {
+func TestErrEmptyQueryIsInputError(t *testing.T) {
+	t.Parallel()
 	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), memory.Query{Text: " \t　\n"})
 	var input *memory.InputError
 	if !errors.Is(err, ErrEmptyQuery) || !errors.As(err, &input) || input.Field != "query" {

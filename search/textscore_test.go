@@ -11,17 +11,18 @@ import (
 
 // scoreOf scores a text for a query in an index of 100 chunks of 10 terms, where each term asked for occurs in 5.
 func scoreOf(query, text string) textScore {
-	terms := parseTerms(query, nil, measured())
+	terms := parseTerms(query, nil)
 	df := make(map[string]int)
 	for _, t := range terms.list {
 		df[t.term] = 5
 	}
-	sc := newScorer(terms.weigh(df, 100), 10, measured())
+	sc := newScorer(terms.weigh(df, 100), 10)
 	defer sc.release()
 	return sc.score(&Chunk{Text: text})
 }
 
 func TestTextScoreIsBM25WithTheBestPart(t *testing.T) {
+	t.Parallel()
 	got := scoreOf("tea", "tea "+strings.Repeat("x ", 9))
 	// One occurrence in a text of mean length is worth its idf, and the best part adds 0.3 of the same.
 	want := math.Log(1+95.5/5.5) * 1.3
@@ -34,7 +35,8 @@ func TestTextScoreIsBM25WithTheBestPart(t *testing.T) {
 	}
 }
 
-func TestConfidenceIsMostlyTheIdealAndPartlyTheCoverage(t *testing.T) {
+func TestConfidenceIsIdealAndCoverage(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		query, text     string
 		ideal, coverage float64
@@ -45,21 +47,24 @@ func TestConfidenceIsMostlyTheIdealAndPartlyTheCoverage(t *testing.T) {
 		{"tea cup pot rum", "tea x x x x x x x x x", 0.25 / 2.2, 0.25},
 		{"tea cup", "x x x x", 0, 0},
 	} {
-		want := 0.75*c.ideal + 0.25*c.coverage
-		if got := scoreOf(c.query, c.text).confidence; math.Abs(got-want) > 1e-9 {
-			t.Errorf("%q in %.20q: confidence %v, want %v", c.query, c.text, got, want)
-		}
+		t.Run(fmt.Sprint(c.ideal), func(t *testing.T) {
+			want := 0.75*c.ideal + 0.25*c.coverage
+			if got := scoreOf(c.query, c.text).confidence; math.Abs(got-want) > 1e-9 {
+				t.Errorf("%q in %.20q: confidence %v, want %v", c.query, c.text, got, want)
+			}
+		})
 	}
 }
 
-func TestAPassageSharesInTheConfidenceOfItsChunk(t *testing.T) {
-	if got := measured().confidence(0.5, 1); math.Abs(got-(0.4*0.5+0.6*1)) > 1e-9 {
+func TestPassageConfidenceIncludesChunk(t *testing.T) {
+	t.Parallel()
+	if got := passageConfidence(0.5, 1); math.Abs(got-(0.4*0.5+0.6*1)) > 1e-9 {
 		t.Errorf("a passage at 0.5 in a chunk at 1 has the confidence %v, want 0.8", got)
 	}
 	// The chunk knows the kettle and the water, its second passage the water alone.
 	text := "## Kettle\nThe kettle is full.\n\n## Water\nThe water is cold.\n"
 	list := []*candidate{{Chunk: Chunk{ID: 1, StartLine: 1, EndLine: 5, Text: text}}}
-	sc := newScorer(parseTerms("kettle water", nil, measured()).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10, measured())
+	sc := newScorer(parseTerms("kettle water", nil).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10)
 	defer sc.release()
 	list[0].text = sc.score(&list[0].Chunk)
 	got := passages(list, sc, 700)
@@ -72,7 +77,8 @@ func TestAPassageSharesInTheConfidenceOfItsChunk(t *testing.T) {
 	}
 }
 
-func TestIDFIsPositiveWhateverTheCounts(t *testing.T) {
+func TestIDFIsPositive(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][2]int{{0, 0}, {0, 1}, {1, 1}, {7, 3}, {1, 1000000}} {
 		if got := idf(c[0], c[1]); !(got > 0) || math.IsInf(got, 0) {
 			t.Errorf("idf(%d, %d) = %v", c[0], c[1], got)
@@ -81,6 +87,7 @@ func TestIDFIsPositiveWhateverTheCounts(t *testing.T) {
 }
 
 func TestTextScoreGrowsWith(t *testing.T) {
+	t.Parallel()
 	filler := strings.Repeat("x ", 300)
 	tests := []struct{ name, query, more, less string }{
 		{"count", "tea", "tea tea x", "tea x x"},
@@ -102,7 +109,8 @@ func TestTextScoreGrowsWith(t *testing.T) {
 	}
 }
 
-func TestUnknownTermsLowerTheConfidence(t *testing.T) {
+func TestConfidenceFallsWithUnknownTerms(t *testing.T) {
+	t.Parallel()
 	known := scoreWith("tea", map[string]int{"tea": 5}, "tea")
 	half := scoreWith("tea zyx", map[string]int{"tea": 5}, "tea")
 	if !(half.confidence < known.confidence/1.9) {
@@ -120,13 +128,14 @@ func TestUnknownTermsLowerTheConfidence(t *testing.T) {
 }
 
 func scoreWith(query string, df map[string]int, text string) textScore {
-	sc := newScorer(parseTerms(query, nil, measured()).weigh(df, 100), 10, measured())
+	sc := newScorer(parseTerms(query, nil).weigh(df, 100), 10)
 	defer sc.release()
 	return sc.score(&Chunk{Text: text})
 }
 
-func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
-	sc := newScorer(parseTerms("acme 2026-01-20", nil, measured()).weigh(nil, 10), 10, measured())
+func TestScoreCountsHeadingsAndDate(t *testing.T) {
+	t.Parallel()
+	sc := newScorer(parseTerms("acme 2026-01-20", nil).weigh(nil, 10), 10)
 	defer sc.release()
 	got := sc.score(&Chunk{Headings: "# Acme", Date: "2026-01-20", Text: "shipped"})
 	for i, n := range got.counts {
@@ -136,8 +145,9 @@ func TestAChunkIsFoundByItsHeadingsAndDate(t *testing.T) {
 	}
 }
 
-func TestSharesAreThePartsOfTheScore(t *testing.T) {
-	sc := newScorer(parseTerms("green tea zyx", nil, measured()).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10, measured())
+func TestSharesAreShareOfScore(t *testing.T) {
+	t.Parallel()
+	sc := newScorer(parseTerms("green tea zyx", nil).weigh(map[string]int{"green": 50, "tea": 2}, 100), 10)
 	defer sc.release()
 	got := sc.score(&Chunk{Text: "green tea tea"})
 	shares := got.shares(sc.q)
@@ -153,38 +163,40 @@ func TestSharesAreThePartsOfTheScore(t *testing.T) {
 	}
 }
 
-func TestTheScorersSieveLosesNoTerm(t *testing.T) {
+func TestTermIndexFindsEveryTerm(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9東京都]{1,12}`), 1, 40, rapid.ID[string]).Draw(t, "words")
 		var q queryTerms
 		for _, w := range words {
 			q.list = append(q.list, queryTerm{term: w})
 		}
-		sc := newScorer(q, 1, measured())
+		sc := newScorer(q, 1)
 		defer sc.release()
 		for i, w := range words {
-			if got := sc.place(w); got != i {
+			if got := sc.termIndex(w); got != i {
 				t.Fatalf("place(%q) = %d, want %d", w, got, i)
 			}
 		}
-		if got := sc.place("not there"); got != -1 {
+		if got := sc.termIndex("not there"); got != -1 {
 			t.Fatalf("place of an unknown term = %d", got)
 		}
 	})
 }
 
 // Hazard D07: scores are finite and confidence stays within [0,1], whatever the texts and the counts.
-func TestTextScoresAreFinite(t *testing.T) {
+func TestScoreIsFinite(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom(strings.Fields("tea cup Pot 東京都 foo-bar memorySearch a828e60 the\n"))
 		text := strings.Join(rapid.SliceOfN(word, 0, 300).Draw(t, "text"), " ")
-		terms := parseTerms(strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "query"), " "), nil, measured())
+		terms := parseTerms(strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "query"), " "), nil)
 		df := make(map[string]int)
 		for _, term := range terms.list {
 			df[term.term] = rapid.IntRange(0, 20).Draw(t, "df "+term.term)
 		}
 		avg := rapid.Float64Range(0, 1000).Draw(t, "avg")
-		sc := newScorer(terms.weigh(df, rapid.IntRange(0, 20).Draw(t, "chunks")), avg, measured())
+		sc := newScorer(terms.weigh(df, rapid.IntRange(0, 20).Draw(t, "chunks")), avg)
 		defer sc.release()
 		got := sc.score(&Chunk{Text: text})
 		if !(got.raw >= 0) || math.IsInf(got.raw, 0) || !inUnit(got.confidence) {

@@ -7,51 +7,58 @@ import (
 	"kioku/memory"
 )
 
-// Chunk is a candidate as the store holds it.
+// Chunk is a piece of a file, as the store contains it.
 type Chunk struct {
-	ID        int64
-	Path      string
-	Source    string
-	StartLine int
-	EndLine   int
-	Headings  string
-	// Date (YYYY-MM-DD) of the file or entry, empty where there is none.
+	// ID identifies the chunk within the index.
+	ID int64
+	// Path of the file, relative to the workspace, with slashes.
+	Path string
+	// Source of the file.
+	Source string
+	// StartLine and EndLine are the first and the last line in the file, from 1.
+	StartLine, EndLine int
+	// Headings is the path of the headings above the chunk, empty if there is none.
+	Headings string
+	// Date (YYYY-MM-DD) of the file or entry, empty if it has none.
 	Date string
 	// Evergreen chunks do not decay: front matter says so, or the file is MEMORY.md or USER.md.
 	Evergreen bool
-	// Fence is the mark of the code fence within which the chunk begins, "```"; empty where it begins in none.
+	// Fence is the mark of the code fence in which the chunk begins, such as "```"; empty if it begins in none.
 	Fence string
-	// Closed says that the chunk ends where a section does: a heading follows, or the end of the file.
+	// Closed reports that the chunk ends with its section: a heading follows, or the end of the file.
 	Closed bool
-	Text   string
-	// Vector is the stored unit vector; nil where there is none, and where it was not asked for.
+	// Text of the chunk, whole lines.
+	Text string
+	// Vector is the stored unit vector; nil if there is none or it was not asked for.
 	Vector []float32
 }
 
-// Index describes the index that a view sees.
+// Index describes the index that a view reads.
 type Index struct {
-	// Space of the stored vectors; zero where there are none.
-	Space  embed.Space
-	Files  int
-	Chunks int
-	// Embedded counts the chunks that have a vector.
+	// Space of the stored vectors; zero if there are none.
+	Space embed.Space
+	// Files and Chunks are the numbers of indexed files and chunks.
+	Files, Chunks int
+	// Embedded is the number of chunks with a vector.
 	Embedded int
-	// AvgTerms is the mean number of analysed terms a chunk.
+	// AvgTerms is the mean number of terms in a chunk; 0 for an empty index.
 	AvgTerms float64
-	// Generation is bumped by every committed change.
+	// Generation grows with every committed change.
 	Generation int64
 }
 
 // Neighbor is a chunk near a query vector.
 type Neighbor struct {
-	ID     int64
+	// ID of the chunk.
+	ID int64
+	// Cosine of its vector and the query vector, in [-1,1].
 	Cosine float64
 }
 
-// Store gives a search a consistent picture of the index.
+// Store gives a search a consistent view of the index.
 type Store interface {
-	// View calls f with a reader of one snapshot; vectors says whether Nearest will be called. The reader is good
-	// until f returns, and Match and Nearest may run at the same time.
+	// View calls f with a reader of one snapshot; vectors reports whether Nearest will be called. The reader is valid until
+	// f returns, and Match and Nearest may run at the same time.
 	View(ctx context.Context, vectors bool, f func(Reader) error) error
 }
 
@@ -59,25 +66,28 @@ type Store interface {
 type Reader interface {
 	// Index describes the snapshot.
 	Index() Index
-	// DocFreq returns in how many chunks each term occurs; terms that occur nowhere are absent.
+	// DocFreq returns the number of chunks that contain each term; terms that occur nowhere are absent.
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
-	// Match returns the ids of the best chunks that hold any of t.Any, best first: each counts by all of
-	// the terms that it holds, in proportions that suffice for choosing candidates. Without terms it returns those that the
-	// filter lets through, newest first.
+	// Match returns the ids of the best chunks with any term of t.Any, best first. Each counts by all terms that it
+	// contains, precisely enough to choose candidates. Without terms, Match returns the chunks that the filter lets through,
+	// newest first.
 	Match(ctx context.Context, t Terms, f memory.Filter, limit int) ([]int64, error)
 	// Nearest returns the k chunks nearest to a unit vector, nearest first.
 	Nearest(ctx context.Context, vector []float32, f memory.Filter, k int) ([]Neighbor, error)
-	// Chunks reads chunks by id, in any order; ids that are not there are left out.
+	// Chunks reads chunks by id, in any order, with or without their vectors. Unknown ids are skipped.
 	Chunks(ctx context.Context, ids []int64, vectors bool) ([]Chunk, error)
 }
 
 // Embedder turns a query into a vector; *embed.Client is one.
 type Embedder interface {
+	// Enabled reports whether there is a provider.
 	Enabled() bool
 	// Weak reports that the vectors come from no real model, so that keywords weigh more.
 	Weak() bool
+	// Space identifies the vectors.
 	Space() embed.Space
+	// Query returns the unit vector of a query.
 	Query(ctx context.Context, text string) ([]float32, error)
 }

@@ -12,29 +12,29 @@ import (
 	"kioku/search/analysis"
 )
 
-// alphabet is the letters that a typo may have replaced or left out.
+// alphabet contains the letters that a typo may have replaced or left out.
 const alphabet = "abcdefghijklmnopqrstuvwxyz"
 
-// Bounds of the search for other spellings.
+// Limits of the search for other spellings.
 const (
-	// minTypo and maxTypo are the least and the most letters of a word that may be misspelt: shorter ones are near to too
-	// many others, longer ones are no words.
+	// minTypo and maxTypo are the minimum and maximum number of letters of a word that may be misspelt: shorter words
+	// are near too many others, longer ones are no words.
 	minTypo, maxTypo = 4, 32
-	// maxNeighbors is the most terms that join a misspelt one.
-	maxNeighbors = 3
-	// maxMisspelt is the most terms of a query that are taken for misspelt; a query with more unknown words rather asks
-	// about something else.
+	// maxVariants is the maximum number of spelling variants of a misspelt term.
+	maxVariants = 3
+	// maxMisspelt is the maximum number of terms of a query that are treated as misspelt. A query with more unknown
+	// words rather asks about something else.
 	maxMisspelt = 3
 )
 
-// calendarWords are never taken for misspelt: "March" is not Marco.
+// calendarWords are never treated as misspelt: "March" is not Marco.
 var calendarWords = analysis.WordSet(`
 january february march april june july august september october november december sept
 monday tuesday wednesday thursday friday saturday sunday tues thur thurs
 today tonight tomorrow yesterday weekend weekday week month year days weeks months years
 `)
 
-// mayBeMisspelt reports whether a word in lower case is made of Latin letters, neither too few nor too many.
+// mayBeMisspelt reports whether a word in lower case consists of Latin letters, neither too few nor too many.
 func mayBeMisspelt(word string) bool {
 	n := 0
 	for _, r := range word {
@@ -46,13 +46,13 @@ func mayBeMisspelt(word string) bool {
 	return n >= minTypo && n <= maxTypo
 }
 
-// edits returns the words that become word by one typo, each once and without word itself: one letter too many, one of
-// the alphabet missing or replaced, or two neighbours exchanged (the distance of Damerau and Levenshtein is 1).
+// edits returns the words that become word by one typo, each once and without word itself: one letter too many, one
+// letter of the alphabet missing or replaced, or two neighbours swapped (the distance of Damerau and Levenshtein is 1).
 func edits(word string) []string {
 	letters := []rune(word)
 	seen := map[string]bool{word: true}
 	out := make([]string, 0, 2*(len(letters)+1)*(len(alphabet)+1))
-	add := func(i int, middle string, j int) {
+	insert := func(i int, middle string, j int) {
 		w := string(letters[:i]) + middle + string(letters[j:])
 		if !seen[w] {
 			seen[w] = true
@@ -60,24 +60,24 @@ func edits(word string) []string {
 		}
 	}
 	for i := range letters {
-		add(i, "", i+1)
+		insert(i, "", i+1)
 		if i+1 < len(letters) {
-			add(i, string([]rune{letters[i+1], letters[i]}), i+2)
+			insert(i, string([]rune{letters[i+1], letters[i]}), i+2)
 		}
 	}
 	for _, l := range alphabet {
 		for i := range letters {
-			add(i, string(l), i)
-			add(i, string(l), i+1)
+			insert(i, string(l), i)
+			insert(i, string(l), i+1)
 		}
-		add(len(letters), string(l), len(letters))
+		insert(len(letters), string(l), len(letters))
 	}
 	return out
 }
 
-// neighbors returns the terms that a misspelt word may have been meant as: the stems of its edits, each once. Edits of
-// its own stem would find less, for a typo near the end leaves a stem that is far from the right one.
-func neighbors(word string) []string {
+// spellingVariants returns the terms that a misspelt word may mean: the stems of its edits, each once. Edits of its own
+// stem would find less, because a typo near the end leaves a stem that is far from the right one.
+func spellingVariants(word string) []string {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	terms := edits(word)
@@ -88,68 +88,69 @@ func neighbors(word string) []string {
 	return slices.Compact(terms)
 }
 
-// joinNeighbors joins to each term that the index lacks and that may be misspelt the neighbours that the index knows,
-// while there is room for terms.
-func (s *Searcher) joinNeighbors(ctx context.Context, rd Reader, r *run) error {
+// addVariants adds, for each term that the index lacks and that may be misspelt, the spelling variants that the index
+// knows, as long as there is room for terms.
+func (r *searchState) addVariants(ctx context.Context, rd Reader) error {
 	misspelt := 0
 	for i, t := range r.terms.list {
-		if t.df > 0 || t.word == "" || len(r.terms.list)+maxNeighbors > MaxTerms {
+		if t.df > 0 || t.word == "" || len(r.terms.list)+maxVariants > MaxTerms {
 			continue
 		}
 		if misspelt++; misspelt > maxMisspelt {
 			return nil
 		}
-		df, err := rd.DocFreq(ctx, neighbors(t.word))
+		df, err := rd.DocFreq(ctx, spellingVariants(t.word))
 		if err != nil {
 			return fmt.Errorf("look up other spellings: %w", err)
 		}
-		r.terms = r.terms.join(i, chooseNeighbors(df), df, r.index.Chunks)
+		r.terms = r.terms.withVariants(i, chooseVariants(df), df, r.index.Chunks)
 	}
 	return nil
 }
 
-// chooseNeighbors returns the most frequent of the terms, at most maxNeighbors: what is written often is meant often.
-func chooseNeighbors(df map[string]int) []string {
+// chooseVariants returns the most frequent of the terms, at most maxVariants: what is written often is meant often.
+func chooseVariants(df map[string]int) []string {
 	terms := make([]string, 0, len(df))
 	for t := range df {
 		terms = append(terms, t)
 	}
 	slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(df[b], df[a]), strings.Compare(a, b)) })
-	return terms[:min(maxNeighbors, len(terms))]
+	return terms[:min(maxVariants, len(terms))]
 }
 
-// join returns q with the neighbours of the misspelt term at place i as terms of their own, which share its weight, its
-// pairs and, as alternatives of each other, its part in the coverage. Terms that the query holds anyway are left out.
-func (q queryTerms) join(i int, near []string, df map[string]int, chunks int) queryTerms {
-	near = slices.DeleteFunc(slices.Clone(near), func(t string) bool {
+// withVariants returns q with the spelling variants of the i-th term as terms of their own. They share its weight and
+// its pairs and, as alternatives of each other, its part in the coverage. Variants that the query contains anyway are
+// left out.
+func (q queryTerms) withVariants(i int, variants []string, df map[string]int, chunks int) queryTerms {
+	variants = slices.DeleteFunc(slices.Clone(variants), func(t string) bool {
 		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return own.term == t })
 	})
-	n := float64(len(near))
+	n := float64(len(variants))
 	base := q.list[i]
 	joined := queryTerms{list: slices.Clone(q.list), pairs: slices.Clone(q.pairs), capped: q.capped}
-	for _, t := range near {
-		place := len(joined.list)
+	for _, t := range variants {
+		at := len(joined.list)
 		joined.list = append(joined.list, queryTerm{
-			term: t, weight: base.weight / math.Sqrt(n), misspelt: base.term,
+			term: t, weight: base.weight / math.Sqrt(n), variantOf: base.term,
 			df: df[t], idf: idf(df[t], chunks),
 		})
-		joined.list[i].near = append(joined.list[i].near, place)
+		joined.list[i].variants = append(joined.list[i].variants, at)
 		for _, p := range q.pairs {
 			switch i {
 			case p[0]:
-				joined.pairs = append(joined.pairs, [2]int{place, p[1]})
+				joined.pairs = append(joined.pairs, [2]int{at, p[1]})
 			case p[1]:
-				joined.pairs = append(joined.pairs, [2]int{p[0], place})
+				joined.pairs = append(joined.pairs, [2]int{p[0], at})
 			}
 		}
 	}
 	return joined
 }
 
-// label names a term for people: "lighthuose ~ lighthous" is the neighbour of a misspelt one.
+// label returns the name of a term for people: "lighthuose ~ lighthous" is a spelling variant of a misspelt word.
 func (t queryTerm) label() string {
-	if t.misspelt == "" {
+	if t.variantOf == "" {
 		return t.term
 	}
-	return t.misspelt + " ~ " + t.term
+	return t.variantOf + " ~ " + t.term
 }

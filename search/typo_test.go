@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestEditsAreTheWordsAtDistanceOneAndTheRelationIsSymmetric(t *testing.T) {
+func TestEditsAreSymmetric(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		// Few letters, so that two words are often near to each other.
 		word := rapid.StringMatching("[abc]{2,6}").Draw(t, "word")
@@ -28,7 +29,8 @@ func TestEditsAreTheWordsAtDistanceOneAndTheRelationIsSymmetric(t *testing.T) {
 	})
 }
 
-func TestEditsAreDistinctAndAllAtDistanceOne(t *testing.T) {
+func TestEditsAreDistinctAtDistanceOne(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching("[a-zäéß]{1,12}").Draw(t, "word")
 		list := edits(word)
@@ -43,35 +45,42 @@ func TestEditsAreDistinctAndAllAtDistanceOne(t *testing.T) {
 	})
 }
 
-func TestOnlyWordsOfLatinLettersMayBeMisspelt(t *testing.T) {
+func TestMayBeMisspeltOnlyLatinWords(t *testing.T) {
+	t.Parallel()
 	tests := map[string]bool{
 		"lighthuose": true, "tset": true, "größe": true, "cat": false, "a828e60": false, "v2.3.0": false,
 		"memory.search": false, "well-known": false, "2026": false, "港町の朝": false, "привет": false,
 		strings.Repeat("a", maxTypo): true, strings.Repeat("a", maxTypo+1): false, "": false,
 	}
 	for word, want := range tests {
-		if got := mayBeMisspelt(word); got != want {
-			t.Errorf("mayBeMisspelt(%q) = %v", word, got)
-		}
+		t.Run(word, func(t *testing.T) {
+			if got := mayBeMisspelt(word); got != want {
+				t.Errorf("mayBeMisspelt(%q) = %v", word, got)
+			}
+		})
 	}
 }
 
-func TestATypoThatHidesAnEndingStillLeadsToTheStem(t *testing.T) {
+func TestSpellingVariantsFindStemOfHiddenEnding(t *testing.T) {
+	t.Parallel()
 	for word, want := range map[string]string{
 		"meetinng": "meet", "meetign": "meet", "lighthuose": "lighthous", "runnning": "run", "naïve": "naiv",
 	} {
-		if !slices.Contains(neighbors(word), want) {
-			t.Errorf("neighbors(%q) lacks %q", word, want)
-		}
+		t.Run(word, func(t *testing.T) {
+			if !slices.Contains(spellingVariants(word), want) {
+				t.Errorf("neighbors(%q) lacks %q", word, want)
+			}
+		})
 	}
 }
 
-func TestTheMostFrequentNeighborsAreChosen(t *testing.T) {
-	got := chooseNeighbors(map[string]int{"lamp": 2, "camp": 7, "damp": 1, "ramp": 2})
+func TestChooseVariantsTakesMostFrequent(t *testing.T) {
+	t.Parallel()
+	got := chooseVariants(map[string]int{"lamp": 2, "camp": 7, "damp": 1, "ramp": 2})
 	if want := []string{"camp", "lamp", "ramp"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
-	if got := chooseNeighbors(nil); len(got) != 0 {
+	if got := chooseVariants(nil); len(got) != 0 {
 		t.Errorf("of nothing %q", got)
 	}
 }
@@ -97,19 +106,23 @@ func typoAnswer(t *testing.T, query string, typos bool) memory.Answer {
 	return a
 }
 
-func TestAMisspeltWordFindsWhatWasMeant(t *testing.T) {
+func TestSpellingVariantsFindMisspeltWord(t *testing.T) {
+	t.Parallel()
 	for _, query := range []string{"lighthuose", "lighthose", "lighthousse", "kighthouse", "who is the lighthuose keeper?"} {
-		a := typoAnswer(t, query, true)
-		if got := paths(a); !cmp.Equal(got, []string{"memory/a.md"}) {
-			t.Errorf("%q finds %q (%v)", query, got, a.Degraded)
-		}
+		t.Run(query, func(t *testing.T) {
+			a := typoAnswer(t, query, true)
+			if got := paths(a); !cmp.Equal(got, []string{"memory/a.md"}) {
+				t.Errorf("%q finds %q (%v)", query, got, a.Degraded)
+			}
+		})
 	}
 	if a := typoAnswer(t, "lighthuose", false); len(a.Hits) != 0 {
 		t.Errorf("switched off, it finds %q", paths(a))
 	}
 }
 
-func TestTheTraceShowsTheNeighbor(t *testing.T) {
+func TestTraceShowsSpellingVariant(t *testing.T) {
+	t.Parallel()
 	a := typoAnswer(t, "lighthuose keeper", true)
 	if len(a.Hits) == 0 {
 		t.Fatal("no hit")
@@ -123,25 +136,28 @@ func TestTheTraceShowsTheNeighbor(t *testing.T) {
 	}
 }
 
-func TestWordsThatNeedNoOtherSpellingGetNone(t *testing.T) {
+func TestAddVariantsSkipsOtherWords(t *testing.T) {
+	t.Parallel()
 	for _, query := range []string{"harbor", "a828e61", "cot", "v1.2.3", "港町の晩"} {
-		r, s := termsOf(t, harborNotes(), query)
-		for _, term := range r.terms.list {
-			if term.misspelt != "" {
-				t.Errorf("%q: %s joins", query, term.label())
+		t.Run(query, func(t *testing.T) {
+			r, s := termsOf(t, harborNotes(), query)
+			for _, term := range r.terms.list {
+				if term.variantOf != "" {
+					t.Errorf("%q: %s joins", query, term.label())
+				}
 			}
-		}
-		if query == "harbor" && s != 1 {
-			t.Errorf("the vocabulary was asked %d times for words that it knows", s)
-		}
+			if query == "harbor" && s != 1 {
+				t.Errorf("the vocabulary was asked %d times for words that it knows", s)
+			}
+		})
 	}
 }
 
 // termsOf returns a run with its terms and how often the vocabulary was asked.
-func termsOf(t *testing.T, store *fakeStore, query string) (*run, int) {
+func termsOf(t *testing.T, store *fakeStore, query string) (*searchState, int) {
 	t.Helper()
 	s := New(store, nil, testOptions())
-	r, err := s.newRun(memory.Query{Text: query})
+	r, err := s.newState(memory.Query{Text: query})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +169,8 @@ func termsOf(t *testing.T, store *fakeStore, query string) (*run, int) {
 	return r, counting.asked
 }
 
-func TestFewTermsAreTakenForMisspelt(t *testing.T) {
+func TestAddVariantsTreatsFewTermsAsMisspelt(t *testing.T) {
+	t.Parallel()
 	_, asked := termsOf(t, harborNotes(), "wxyzab wxyzcd wxyzef wxyzgh wxyzij wxyzkl harbor")
 	if want := 1 + maxMisspelt; asked != want {
 		t.Errorf("the vocabulary was asked %d times, want %d", asked, want)
@@ -168,14 +185,14 @@ func TestFewTermsAreTakenForMisspelt(t *testing.T) {
 	}
 }
 
-func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
-	w := measured()
-	q := parseTerms("old lamp wxyzlight", nil, w).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
-	joined := q.join(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
+func TestWithVariantsSharesWeightPairsAndCoverage(t *testing.T) {
+	t.Parallel()
+	q := parseTerms("old lamp wxyzlight", nil).weigh(map[string]int{"old": 5, "lamp": 5}, 100)
+	joined := q.withVariants(2, []string{"light", "lamp", "night"}, map[string]int{"light": 3, "night": 9}, 100)
 	if n := len(joined.list); n != 5 {
 		t.Fatalf("%d terms: lamp is asked for anyway", n)
 	}
-	if len(q.list) != 3 || q.list[2].near != nil {
+	if len(q.list) != 3 || q.list[2].variants != nil {
 		t.Error("the terms joined are changed")
 	}
 	light := joined.list[3]
@@ -185,18 +202,19 @@ func TestNeighborsShareWeightPairsAndCoverage(t *testing.T) {
 	if want := [][2]int{{0, 1}, {1, 2}, {1, 3}, {1, 4}}; !cmp.Equal(joined.pairs, want) {
 		t.Error(cmp.Diff(want, joined.pairs))
 	}
-	sc := newScorer(joined, 10, w)
+	sc := newScorer(joined, 10)
 	defer sc.release()
-	one, both := sc.respelt([]int{0, 0, 0, 1, 0}), sc.respelt([]int{0, 0, 0, 1, 1})
-	if want := q.list[2].mass() * w.neighborTrust / 2; one != want || both != want {
+	one, both := sc.typoCredit([]int{0, 0, 0, 1, 0}), sc.typoCredit([]int{0, 0, 0, 1, 1})
+	if want := q.list[2].idfWeight() * variantTrust / 2; one != want || both != want {
 		t.Errorf("one neighbour covers %v, both %v, want %v", one, both, want)
 	}
-	if plain := newScorer(q, 10, w); plain.asked != sc.asked {
-		t.Errorf("the query asks for %v with neighbours, %v without", sc.asked, plain.asked)
+	if plain := newScorer(q, 10); plain.requiredWeight != sc.requiredWeight {
+		t.Errorf("the query asks for %v with neighbours, %v without", sc.requiredWeight, plain.requiredWeight)
 	}
 }
 
-func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
+func TestConfidenceOfSpellingVariantIsLower(t *testing.T) {
+	t.Parallel()
 	misspelt, right := typoAnswer(t, "lighthuose", true), typoAnswer(t, "lighthouse", true)
 	if a, b := misspelt.Hits[0].Score, right.Hits[0].Score; a > 0.7*b {
 		t.Errorf("score %.2f by a neighbour, %.2f by the word itself", a, b)
@@ -211,10 +229,11 @@ func TestANeighborMakesLessSureThanTheWordItself(t *testing.T) {
 	}
 }
 
-func TestAVocabularyThatCannotBeReadFailsTheSearch(t *testing.T) {
+func TestAddVariantsReturnsErrorOfVocabulary(t *testing.T) {
+	t.Parallel()
 	store := harborNotes()
 	s := New(store, nil, testOptions())
-	r, err := s.newRun(memory.Query{Text: "lighthuose"})
+	r, err := s.newState(memory.Query{Text: "lighthuose"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package search
 
 import "math"
 
-// cosine returns the cosine of two vectors. It returns false where they cannot be compared: a missing one, different
-// dimensions, zeros, or numbers that are not finite.
+// cosine returns the cosine of two vectors. It returns false if they cannot be compared: one is missing, has other
+// dimensions, is all zeros, or contains numbers that are not finite.
 func cosine(a, b []float32) (float64, bool) {
 	if len(a) == 0 || len(a) != len(b) {
 		return 0, false

@@ -1,75 +1,88 @@
 package search
 
-// weights are the constants of the ranking. They were measured on public retrieval sets in English, Japanese and
-// Chinese; what a user may change is in [Options].
-type weights struct {
-	// k1 and b of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). Results hardly move
-	// between k1 0.6 and 2.0 and between b 0.4 and 0.9.
-	k1, b float64
-	// capital multiplies query words with a capital that are not the first: names matter more than other words.
-	capital float64
-	// particle multiplies bigrams that hold a character which mostly serves grammar (のをは, 的了是). Left out altogether they
-	// cost a point of Japanese; counted in full they cost up to four of Japanese and Chinese answers.
-	particle float64
-	// ideal is what the BM25 counts in the confidence, beside the coverage. With 0.5, three points more of the questions about
-	// something else are answered at an equal loss of good hits.
-	ideal float64
-	// pair times the smaller idf is added for each pair of neighbours in the query that stand side by side in a line.
-	pair float64
-	// bestPart times the BM25 of the best part of partTerms terms is added: one passage that has all of the words
-	// beats a chunk in which they are scattered.
-	bestPart  float64
-	partTerms int
-	// passageChunk times the score of its chunk is added to that of a passage, passageConfidence is the chunk's part in the
-	// confidence, and passages repeat up to passageOverlap characters of the one before.
-	passageChunk, passageConfidence float64
-	passageOverlap                  int
-	// passagePool is how many chunks are cut into passages, where the query names no date. More change nothing.
-	passagePool int
-	// gramAsks is what a bigram asks for in the confidence, beside a word's 1: each character is asked for twice, and the
-	// bigrams across two words are in few answers. 0.9 halves the answers lost in Chinese and Japanese at a cost of six
-	// points of off-topic questions left unanswered.
-	gramAsks float64
-	// textPool is how many candidates come from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
-	textPool int
-	// namePool is how many candidates come from the keyword index for each identifier alone.
-	namePool int
-	// nearPool is the least number of candidates that come from the vectors, and of those that MMR looks at, so that
-	// asking for fewer results does not change the first.
-	nearPool int
-	// common is the share of all chunks above which a term is left out of the candidate step: it costs most of the
-	// time there and decides nothing.
-	common float64
-	// choosing is the part of the mass of a query's terms, the rarest first, that the candidates are chosen among: each of
-	// them holds one of those terms. The others count in the choice. 0.6 loses a tenth of a point, 0.5 half a point. matched
-	// times textPool chunks are chosen among at least, as few cost nothing.
-	choosing float64
-	matched  int
-	// dayBonus is added to the score of chunks of a day or a week that the query names, where the best text score is 1:
-	// they come first. spanBonus is that for longer spans, which name too much to come first. Where one is all that the
-	// query asks for, it is aloneBonus, which no text outweighs in MMR either.
-	dayBonus, spanBonus, aloneBonus float64
-	// dayConfidence and spanConfidence are the confidence that such days alone give.
-	dayConfidence, spanConfidence float64
-	// datePool is how many chunks of such days are candidates whatever they say, maxSpans how many spans are looked for.
-	datePool, maxSpans int
-	// neighborTrust / n is the part of a misspelt term with n neighbours that counts as matched where one of them occurs. A
-	// higher trust brings more answers back after a typo and lets more questions about something else through.
-	neighborTrust float64
-	// neighborIdeal times the BM25 of a neighbour counts in the confidence. 0.6 leaves up to five points more of the questions
-	// about something else unanswered than 1, and brings back four points less of what a typo loses. A longer least word, no
-	// missing or doubled letters in short words, or another word beside the neighbour cost fifteen points and more of that.
-	neighborIdeal float64
-}
+// Constants of the ranking. They were measured on public retrieval sets in English, Japanese and Chinese; what a user may
+// change is in [Options].
 
-// measured returns the constants that the measurements recommend.
-func measured() weights {
-	return weights{
-		k1: 1.2, b: 0.75, capital: 1.5, particle: 0.3, ideal: 0.75, pair: 0.3, bestPart: 0.3, partTerms: 100,
-		passageChunk: 0.5, passageConfidence: 0.6, passageOverlap: 160, passagePool: 40,
-		gramAsks: 0.9,
-		textPool: 100, namePool: 4, nearPool: 24, common: 0.5, choosing: 0.7, matched: 10,
-		dayBonus: 1, spanBonus: 0.3, aloneBonus: 1.5, dayConfidence: 0.5, spanConfidence: 0.3, datePool: 200, maxSpans: 4,
-		neighborTrust: 0.5, neighborIdeal: 0.6,
-	}
-}
+// Weights of the text score and of the confidence.
+const (
+	// bm25K1 and bm25B are k1 and b of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009).
+	// Results hardly change for k1 between 0.6 and 2.0 and for b between 0.4 and 0.9.
+	bm25K1 = 1.2
+	bm25B  = 0.75
+	// capitalWeight multiplies capitalised query words other than the first: names matter more than other words.
+	capitalWeight = 1.5
+	// particleWeight multiplies bigrams with a character that mostly serves grammar (のをは, 的了是). Without these bigrams a
+	// point of Japanese answers is lost; counted in full they cost up to four points of Japanese and Chinese answers.
+	particleWeight = 0.3
+	// idealShare is the share of the BM25 in the confidence; the rest is the coverage. With 0.5, three points more of the
+	// off-topic questions are answered at the same loss of good hits.
+	idealShare = 0.75
+	// pairWeight times the smaller idf is added for each pair of adjacent query terms that is adjacent in a line.
+	pairWeight = 0.3
+	// bestPartWeight times the BM25 of the best part of partTerms terms is added: a part that contains all words ranks
+	// above a chunk in which they are scattered.
+	bestPartWeight = 0.3
+	partTerms      = 100
+	// gramRequired is the weight of a bigram in what the confidence requires, where a word has 1: each character occurs in
+	// two bigrams, and few answers contain the bigrams across two words. 0.9 halves the answers lost in Chinese and
+	// Japanese and answers six points more of the off-topic questions.
+	gramRequired = 0.9
+	// variantTrust / n is the share of a misspelt term with n spelling variants that counts as matched if one of them
+	// occurs. A higher trust brings back more answers after a typo and answers more off-topic questions.
+	variantTrust = 0.5
+	// variantIdeal times the BM25 of a spelling variant counts in the confidence. Compared with 1, 0.6 answers up to five
+	// points fewer off-topic questions and brings back four points less of what a typo loses. The alternatives (a longer
+	// minimum word, no missing or doubled letters in short words, a second word beside the variant) cost fifteen points
+	// and more of that.
+	variantIdeal = 0.6
+)
+
+// Weights of a passage.
+const (
+	// passageChunkShare times the score of its chunk is added to the score of a passage.
+	passageChunkShare = 0.5
+	// passageConfidenceShare is the share of the chunk in the confidence of a passage.
+	passageConfidenceShare = 0.6
+	// passageOverlap is the maximum number of characters that a passage repeats of the one before.
+	passageOverlap = 160
+)
+
+// Sizes of the pools of candidates.
+const (
+	// textPool is the number of candidates from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
+	textPool = 100
+	// identifierPool is the number of candidates from the keyword index for each identifier of the query.
+	identifierPool = 4
+	// vectorPool is the minimum number of candidates from the vectors, and of candidates for MMR, so that a smaller
+	// maximum of results does not change the first result.
+	vectorPool = 24
+	// maxVectorPool is the maximum number of neighbours that a vector index returns.
+	maxVectorPool = 4096
+	// passagePool is the number of chunks that are cut into passages if the query names no date. More change nothing.
+	passagePool = 40
+	// commonShare is the share of all chunks above which a term is left out when candidates are selected: it costs most of
+	// the time and decides nothing.
+	commonShare = 0.5
+	// choosingShare is the share of the total weight of the query terms, the rarest first, of which each candidate
+	// contains at least one; the other terms only count in the order. 0.6 loses a tenth of a point, 0.5 half a point.
+	choosingShare = 0.7
+	// minChoice is the minimum number of chunks to choose candidates from: ranking fewer saves nothing.
+	minChoice = 10 * textPool
+)
+
+// Weights of the days that a query names.
+const (
+	// maxSpans is the maximum number of spans of days that are searched for.
+	maxSpans = 4
+	// datePool is the number of candidates of such days, whatever they say.
+	datePool = 200
+	// dayBonus is added to the score of chunks of a named day or week, where the best text score is 1: they come first.
+	dayBonus = 1.0
+	// spanBonus is added for longer spans, which name too much to come first.
+	spanBonus = 0.3
+	// onlyDatesBonus is added for a longer span if the query asks for nothing else. No text outweighs it in MMR either.
+	onlyDatesBonus = 1.5
+	// dayConfidence and spanConfidence are the confidence that such days give by themselves.
+	dayConfidence  = 0.5
+	spanConfidence = 0.3
+)

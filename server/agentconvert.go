@@ -19,11 +19,12 @@ import (
 // maxReported is the most skills that an answer tells of.
 const maxReported = 500
 
-func (s *Server) promptResponse(p sidecar.Prompt) *kiokuv1.AssemblePromptResponse {
+// PromptResponse returns a prompt as the service answers with it. problem says why a search failed, empty if it did not.
+func PromptResponse(p sidecar.Prompt, problem func(recall.Search) string) *kiokuv1.AssemblePromptResponse {
 	resp := &kiokuv1.AssemblePromptResponse{
 		Prompt: p.Prompt, CachedBytes: int32Of(p.CachedBytes), Tokens: int32Of(p.Tokens), OverBudget: p.Over, Group: p.Group,
 		Files: fileReports(p.Files), Skills: skillReports(p.Skills.Report), SkillsNote: p.Skills.Note,
-		Recall: s.recallReport(p.Recall, p.Recalled, p.LeftOut),
+		Recall: recallReport(p.Recall, p.Recalled, p.LeftOut, problem),
 	}
 	for _, l := range p.Layers {
 		resp.Layers = append(resp.Layers, &kiokuv1.PromptLayer{Name: l.Name, Chars: int32Of(l.Chars), Tokens: int32Of(l.Tokens)})
@@ -60,7 +61,7 @@ func skillReports(list []skills.Entry) []*kiokuv1.SkillReport {
 }
 
 // recallReport tells what was recalled, which of it is in the prompt, and why the rest is not.
-func (s *Server) recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut) *kiokuv1.RecallReport {
+func recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut, problem func(recall.Search) string) *kiokuv1.RecallReport {
 	r := &kiokuv1.RecallReport{Query: o.Query, Skipped: o.Skipped, Took: durationpb.New(o.Took)}
 	for _, m := range in {
 		r.Recalled = append(r.Recalled, recalledMemory(m, ""))
@@ -71,7 +72,7 @@ func (s *Server) recallReport(o recall.Outcome, in []prompt.Memory, out []prompt
 	for _, one := range o.Searches {
 		r.Searches = append(r.Searches, &kiokuv1.RecallSearch{
 			Agent: one.Agent, Hits: int32Of(one.Hits), Mode: one.Mode, Degraded: recallDegradations(one.Degraded),
-			Error: s.searchProblem(one), Took: durationpb.New(one.Took),
+			Error: problem(one), Took: durationpb.New(one.Took),
 		})
 	}
 	return r

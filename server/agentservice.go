@@ -16,6 +16,7 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -44,7 +45,7 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
 		return nil, err
 	}
-	return s.promptResponse(car.Assemble(ctx, turn)), nil
+	return PromptResponse(car.Assemble(ctx, turn), s.searchProblem), nil
 }
 
 // turnOf reads what a prompt is to be made for, all but the shared agents.
@@ -104,7 +105,7 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 		return nil, err
 	}
 	found, block := car.Recall(ctx, turn)
-	return &kiokuv1.RecallResponse{Report: s.recallReport(found, found.Memories, nil), Block: block}, nil
+	return &kiokuv1.RecallResponse{Report: recallReport(found, found.Memories, nil, s.searchProblem), Block: block}, nil
 }
 
 // Prune plans which old results of tools are shortened.
@@ -157,7 +158,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	if req.GetSummaryFirst() {
 		view.Cycle = 1
 	}
-	done, err := car.CompactFor(ctx, view, int(req.GetKeepRecentTokens()), int(req.GetWindowTokens()))
+	done, _, err := car.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
 		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil
@@ -175,7 +176,7 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 func (c *conversation) view(count func(string) int) session.View {
 	v := session.View{IDs: c.ids, Messages: c.messages}
 	for _, m := range c.messages {
-		n := session.MessageTokens(count, m)
+		n := llm.MessageTokens(count, m)
 		v.Counts = append(v.Counts, n)
 		v.Tokens += n
 	}

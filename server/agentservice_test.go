@@ -204,7 +204,7 @@ func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
 			{Role: llm.RoleAssistant, Text: "鍵はマットの下。"},
 		}}
 		for _, m := range want.Messages {
-			n := session.MessageTokens(func(text string) int { return len(text) }, m)
+			n := llm.MessageTokens(func(text string) int { return len(text) }, m)
 			want.Counts, want.Tokens = append(want.Counts, n), want.Tokens+n
 		}
 		if diff := cmp.Diff(want, v); diff != "" || keep != 50 || window != 8000 {

@@ -17,7 +17,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
-	"kioku/llm"
+	"kioku/llm/echo"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -41,7 +41,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	car, err := sidecar.New(sidecar.Options{
 		Agent: "main", State: state, Memories: func(string) agent.Memory { return m },
 		Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon},
-		Flush: flush.Defaults(), Model: &llm.Echo{},
+		Flush: flush.Defaults(), Model: &echo.Model{},
 	})
 	if err != nil {
 		t.Fatal(err)

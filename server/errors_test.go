@@ -161,8 +161,8 @@ func TestADeadlineOfTheCallerIsKept(t *testing.T) {
 func TestARebuildWithoutItsProviderTellsWhenToTryAgain(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Hour} {
 		fake := &fakeMemory{
-			sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error) {
-				return indexer.Report{}, fmt.Errorf("rebuild: %w", embed.ErrUnavailable)
+			sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
+				return kioku.SyncReport{}, fmt.Errorf("rebuild: %w", embed.ErrUnavailable)
 			},
 			status: func(context.Context) (kioku.Status, error) {
 				if wait == 0 {

@@ -33,7 +33,7 @@ type fakeMemory struct {
 	state     func(context.Context) (memory.IndexState, error)
 	get       func(context.Context, memory.GetRequest) (memory.Excerpt, error)
 	append    func(context.Context, memory.Note) (memory.Appended, error)
-	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error)
+	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
 	events    chan kioku.Event
 }
@@ -75,14 +75,14 @@ func (f *fakeMemory) Append(ctx context.Context, note memory.Note) (memory.Appen
 	return f.append(ctx, note)
 }
 
-func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 	if f.sync == nil {
-		return indexer.Report{}, nil
+		return kioku.SyncReport{}, nil
 	}
 	return f.sync(ctx, opt, step)
 }
 
-func (f *fakeMemory) Rebuild(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error) {
+func (f *fakeMemory) Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 	return f.Sync(ctx, kioku.SyncOptions{Verify: true}, step)
 }
 

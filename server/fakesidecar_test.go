@@ -62,16 +62,16 @@ func (f *fakeSidecar) Check(session string, cycle int, st flush.State) (sidecar.
 	return f.check(session, cycle, st)
 }
 
-func (f *fakeSidecar) Tidy(_ string, cycle int) { f.tidied = append(f.tidied, cycle) }
+func (f *fakeSidecar) Maintain(_ string, cycle int) { f.tidied = append(f.tidied, cycle) }
 
 // Count counts bytes, so that a test can tell it from an estimate.
 func (f *fakeSidecar) Count(text string) int { return len(text) }
 
-func (f *fakeSidecar) CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error) {
-	if f.compact == nil {
-		return session.Compaction{}, nil
+func (f *fakeSidecar) Compact(ctx context.Context, v session.View, space sidecar.Space) (made session.Compaction, used llm.Usage, err error) {
+	if f.compact != nil {
+		made, err = f.compact(ctx, v, space.Keep, space.Window)
 	}
-	return f.compact(ctx, v, keep, window)
+	return made, used, err
 }
 
 // withFlushes returns a real sidecar of "main" whose flushes are below a state folder.

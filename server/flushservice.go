@@ -31,7 +31,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 		return nil, err
 	}
 	if callerOf(ctx).write {
-		car.Tidy(req.GetSession(), cycle)
+		car.Maintain(req.GetSession(), cycle)
 	}
 	return &kiokuv1.CheckFlushResponse{
 		Flush: check.Flush, Compact: check.Compact, Reason: check.Reason,

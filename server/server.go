@@ -28,8 +28,8 @@ type Memory interface {
 	State(ctx context.Context) (memory.IndexState, error)
 	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
-	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error)
-	Rebuild(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error)
+	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
+	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Status(ctx context.Context) (kioku.Status, error)
 	Subscribe(ctx context.Context) <-chan kioku.Event
 }

@@ -55,10 +55,10 @@ func TestOpenStreamsEndWithTheServer(t *testing.T) {
 	began := make(chan struct{})
 	opt := agents(&fakeMemory{
 		events: make(chan kioku.Event),
-		sync: func(ctx context.Context, _ kioku.SyncOptions, _ func(indexer.Progress)) (indexer.Report, error) {
+		sync: func(ctx context.Context, _ kioku.SyncOptions, _ func(indexer.Progress)) (kioku.SyncReport, error) {
 			close(began)
 			<-ctx.Done()
-			return indexer.Report{}, ctx.Err()
+			return kioku.SyncReport{}, ctx.Err()
 		},
 	})
 	opt.Grace = time.Hour

@@ -40,8 +40,8 @@ type Prompter interface {
 // Flusher keeps the books of the flushes that an agent does with its own model.
 type Flusher interface {
 	Check(sessionID string, cycle int, st flush.State) (sidecar.Check, error)
-	// Tidy removes what is kept of ended flushes before a cycle.
-	Tidy(sessionID string, cycle int)
+	// Maintain removes what is kept of ended flushes before a cycle.
+	Maintain(sessionID string, cycle int)
 	Begin(ctx context.Context, sessionID string, cycle int, holder string, spool []json.RawMessage) (sidecar.Begun, error)
 	Commit(ctx context.Context, id, holder string) error
 	Abort(ctx context.Context, id, holder, reason string) (left int, err error)
@@ -51,9 +51,9 @@ type Flusher interface {
 type Shortener interface {
 	// Prune takes the clock where now is zero.
 	Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan
-	// Count counts the tokens of a text as CompactFor does.
+	// Count counts the tokens of a text as Compact does.
 	Count(text string) int
-	CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error)
+	Compact(ctx context.Context, v session.View, space sidecar.Space) (session.Compaction, llm.Usage, error)
 }
 
 // Beside adds what runs beside the agents, by agent id, to a server that does not serve yet; they are reached through

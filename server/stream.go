@@ -28,7 +28,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 		return err
 	}
 	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild()}
-	return follow(stream, m, func(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error) {
+	return follow(stream, m, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 		return m.Sync(ctx, opt, step)
 	})
 }
@@ -42,7 +42,7 @@ func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamin
 	return withRetry(stream.Context(), m, follow(stream, m, m.Rebuild))
 }
 
-type work func(ctx context.Context, step func(indexer.Progress)) (indexer.Report, error)
+type work func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
 
 // follow does the work and streams its progress, then its outcome. Progress that a slow caller does not take in time
 // is left out, so that no caller holds up the work. The work ends with the stream.
@@ -93,7 +93,7 @@ func sendSteps(stream grpc.ServerStreamingServer[kiokuv1.Progress]) (step func(i
 }
 
 // done is the last message: what was written, and how the index is now.
-func done(r indexer.Report, state memory.IndexState, took time.Duration) *kiokuv1.Progress {
+func done(r kioku.SyncReport, state memory.IndexState, took time.Duration) *kiokuv1.Progress {
 	out := &kiokuv1.Progress{
 		Phase: "done", FilesDone: int32Of(r.Files), FilesTotal: int32Of(state.Files), Chunks: int32Of(r.Chunks),
 		Embedded: int32Of(r.Embedded), Skipped: int32Of(r.Skipped), Generation: state.Generation, Took: durationpb.New(took),
@@ -108,9 +108,9 @@ func done(r indexer.Report, state memory.IndexState, took time.Duration) *kiokuv
 			Code: memory.IndexStale, Text: "the index was made with other settings: " + clip(r.Stale, 500),
 		})
 	}
-	if r.Bare > 0 {
+	if r.Unembedded > 0 {
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: memory.VectorsMissing, Text: fmt.Sprintf("%d unchanged files lack vectors", r.Bare),
+			Code: memory.VectorsMissing, Text: fmt.Sprintf("%d chunks have no vector yet", r.Unembedded),
 		})
 	}
 	if len(r.Unavailable) > 0 {

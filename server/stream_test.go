@@ -50,11 +50,11 @@ func last[T any](stream grpc.ServerStreamingClient[T], err error) (*T, error) {
 func TestASyncStreamsItsProgressAndEndsWithTheTotals(t *testing.T) {
 	var got kioku.SyncOptions
 	client := local(t, agents(&fakeMemory{
-		sync: func(_ context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+		sync: func(_ context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 			got = opt
 			step(indexer.Progress{Phase: indexer.PhaseScan, FilesTotal: 2})
 			step(indexer.Progress{Phase: indexer.PhaseIndex, FilesDone: 1, FilesTotal: 2, Chunks: 3, Embedded: 1, Skipped: 1, Path: "MEMORY.md"})
-			return indexer.Report{Files: 2, Chunks: 6, Embedded: 4, Skipped: 1, EmbedErr: errBoom, Unavailable: []string{"/gone"}}, nil
+			return kioku.SyncReport{Report: indexer.Report{Files: 2, Chunks: 6, Skipped: 1, Unavailable: []string{"/gone"}}, Embedded: 4, EmbedErr: errBoom}, nil
 		},
 		state: func(context.Context) (memory.IndexState, error) {
 			return memory.IndexState{Generation: 9, Files: 5}, nil
@@ -92,8 +92,8 @@ func TestARebuildEndsWithDone(t *testing.T) {
 
 func TestAFailedSyncIsAnError(t *testing.T) {
 	client := local(t, agents(&fakeMemory{
-		sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (indexer.Report, error) {
-			return indexer.Report{}, memory.ErrReadOnly
+		sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
+			return kioku.SyncReport{}, memory.ErrReadOnly
 		},
 	}))
 	_, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
@@ -103,7 +103,7 @@ func TestAFailedSyncIsAnError(t *testing.T) {
 // Hazard D14: a panic in the work of a stream ends that stream alone.
 func TestAPanicInASyncEndsItsStreamAlone(t *testing.T) {
 	client := local(t, agents(&fakeMemory{
-		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 			step(indexer.Progress{Phase: indexer.PhaseScan})
 			panic("no more")
 		},
@@ -118,13 +118,13 @@ func TestAPanicInASyncEndsItsStreamAlone(t *testing.T) {
 func TestACallerThatDoesNotReadDoesNotHoldUpTheSync(t *testing.T) {
 	synced := make(chan struct{})
 	client := local(t, agents(&fakeMemory{
-		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (indexer.Report, error) {
+		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 			defer close(synced)
 			path := string(make([]byte, 4096))
 			for range 10_000 {
 				step(indexer.Progress{Phase: indexer.PhaseIndex, Path: path})
 			}
-			return indexer.Report{}, nil
+			return kioku.SyncReport{}, nil
 		},
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -142,11 +142,11 @@ func TestACallerThatDoesNotReadDoesNotHoldUpTheSync(t *testing.T) {
 func TestASyncEndsWithItsCaller(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
 	client := local(t, agents(&fakeMemory{
-		sync: func(ctx context.Context, _ kioku.SyncOptions, _ func(indexer.Progress)) (indexer.Report, error) {
+		sync: func(ctx context.Context, _ kioku.SyncOptions, _ func(indexer.Progress)) (kioku.SyncReport, error) {
 			close(began)
 			<-ctx.Done()
 			close(ended)
-			return indexer.Report{}, ctx.Err()
+			return kioku.SyncReport{}, ctx.Err()
 		},
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -218,9 +218,9 @@ func TestALocalClientMayBeClosedUnused(t *testing.T) {
 
 func TestASyncForAQueryTellsWhatItLeftUndone(t *testing.T) {
 	got := make(chan kioku.SyncOptions, 1)
-	client := local(t, agents(&fakeMemory{sync: func(_ context.Context, opt kioku.SyncOptions, _ func(indexer.Progress)) (indexer.Report, error) {
+	client := local(t, agents(&fakeMemory{sync: func(_ context.Context, opt kioku.SyncOptions, _ func(indexer.Progress)) (kioku.SyncReport, error) {
 		got <- opt
-		return indexer.Report{Stale: "chunking changed", Bare: 2}, nil
+		return kioku.SyncReport{Report: indexer.Report{Stale: "chunking changed"}, Unembedded: 2}, nil
 	}}))
 	stream, err := client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main", NoRebuild: true})
 	if err != nil {
@@ -239,7 +239,7 @@ func TestASyncForAQueryTellsWhatItLeftUndone(t *testing.T) {
 	}
 	want := []string{
 		"index_stale: the index was made with other settings: chunking changed",
-		"vectors_missing: 2 unchanged files lack vectors",
+		"vectors_missing: 2 chunks have no vector yet",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"kioku/internal/text"
 )
 
 // validUnary makes every text of a response valid UTF-8: a single bad byte would otherwise cost the whole response.
@@ -76,11 +78,9 @@ func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // clip returns at most n bytes of s, valid UTF-8, with "..." where something was cut.
 func clip(s string, n int) string {
-	if len(s) <= n {
-		return valid(s)
+	head := text.HeadBytes(s, n)
+	if len(head) < len(s) {
+		head += "..."
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return valid(s[:n]) + "..."
+	return valid(head)
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
@@ -32,12 +31,12 @@ func BenchmarkMisspelt(b *testing.B) {
 			for i := from; i < min(from+perFile, files); i++ {
 				batch = append(batch, benchFile(fmt.Sprintf("memory/%d.md", i), perFile, r, zipf))
 			}
-			write += seconds(b, func() error { return s.ReplaceFile(b.Context(), embed.Space{}, batch...) })
+			write += seconds(b, func() error { _, err := s.ReplaceFile(b.Context(), batch...); return err })
 		}
 		written, left = append(written, write), append(left, lookUp(b, s))
 		merged, after = append(merged, seconds(b, merge)), append(after, lookUp(b, s))
 		for i := range edits {
-			err := s.ReplaceFile(b.Context(), embed.Space{}, benchFile(fmt.Sprintf("memory/%d.md", i), perFile, r, zipf))
+			_, err := s.ReplaceFile(b.Context(), benchFile(fmt.Sprintf("memory/%d.md", i), perFile, r, zipf))
 			if err == nil {
 				err = merge()
 			}

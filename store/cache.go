@@ -48,58 +48,38 @@ const (
 // castagnoli is the polynomial of the checksums of vectors.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// execCached puts a vector into the cache.
-func execCached(ctx context.Context, stmt *sql.Stmt, sp embed.Space, h indexer.Hash, blob []byte, used int64) error {
-	_, err := stmt.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, h[:], blob,
-		crc32.Checksum(blob, castagnoli), used)
-	return err
-}
-
 // insertVector puts the vector of a chunk into chunks_vec, and takes it out of the cache.
-func (w *fileWriter) insertVector(ctx context.Context, id int64, c *indexer.Chunk, blob []byte) error {
+func (w *fileWriter) insertVector(ctx context.Context, id int64, h indexer.Hash, v []float32, blob []byte) error {
 	if _, err := w.vec.ExecContext(ctx, id, blob); err != nil {
 		return vectorError(err)
 	}
 	w.meta.embedded++
-	w.change.put(id, c.Vector)
+	w.change.put(id, v)
 	if !w.caching {
 		return nil
 	}
-	sp := w.space
-	_, err := w.uncache.ExecContext(ctx, c.Hash[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+	sp := w.meta.space
+	_, err := w.uncache.ExecContext(ctx, h[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
 	return err
 }
 
 // removeVectors deletes the vectors of a file's chunks, row by row: a subquery in the WHERE would have vec0 scan the whole
-// table. Those that the file does not have from now on go into the cache, as far as they can be read.
-func (w *fileWriter) removeVectors(ctx context.Context, file int64, now *indexer.File) error {
-	stays := make(map[indexer.Hash]bool)
-	for _, c := range now.Chunks {
-		stays[c.Hash] = w.vec != nil && c.Vector != nil
-	}
-	keep, err := w.tx.PrepareContext(ctx, keepVector)
-	if err != nil {
-		return err
-	}
-	defer keep.Close()
-	del, err := w.tx.PrepareContext(ctx, "DELETE FROM chunks_vec WHERE rowid = ?")
-	if err != nil {
-		return err
-	}
-	defer del.Close()
-	chunks, err := heldChunks(ctx, w.tx, file)
+// table. They go into the cache, as far as they can be read, but for those that are known to come back.
+func (w *fileWriter) removeVectors(ctx context.Context, file int64, back map[indexer.Hash][]float32) error {
+	chunks, err := embeddedChunks(ctx, w.tx, file)
 	if err != nil {
 		return err
 	}
 	sp := w.meta.space
 	for _, c := range chunks {
-		if !stays[indexer.Hash(c.hash)] {
+		if back[c.hash] == nil {
 			w.caching = true
-			if _, err := keep.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.used, c.id); err != nil && !isVectorDamage(err) {
+			_, err := w.keep.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.used, c.id)
+			if err != nil && !isVectorDamage(err) {
 				return err
 			}
 		}
-		if _, err := del.ExecContext(ctx, c.id); err != nil {
+		if _, err := w.unvec.ExecContext(ctx, c.id); err != nil {
 			return vectorError(err)
 		}
 		w.change.remove(c.id)
@@ -107,56 +87,56 @@ func (w *fileWriter) removeVectors(ctx context.Context, file int64, now *indexer
 	return nil
 }
 
-// CacheVectors implements indexer.Rebuilder.
-func (s *Store) CacheVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
-	for _, v := range vectors {
-		if err := embed.Check(v, space.Dims); err != nil {
-			return fmt.Errorf("cache vector: %w", err)
-		}
-	}
-	tx, err := s.db.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer tx.Rollback()
-	stmt, err := tx.PrepareContext(ctx, insertCached)
-	if err != nil {
-		return fmt.Errorf("cache vectors: %w", err)
-	}
-	defer stmt.Close()
-	for h, v := range vectors {
-		if err := execCached(ctx, stmt, space, h, encodeVector(v), s.now().Unix()); err != nil {
-			return fmt.Errorf("cache vectors: %w", err)
-		}
-	}
-	return tx.Commit()
+// embeddedChunk is a chunk that has a vector.
+type embeddedChunk struct {
+	id   int64
+	hash indexer.Hash
 }
 
-// CachedVectors implements indexer.Store. It finds the vectors of the index too, and those of the cache. A vector whose
-// checksum does not hold is as good as absent.
-func (s *Store) CachedVectors(ctx context.Context, space embed.Space, hashes []indexer.Hash) (map[indexer.Hash][]float32, error) {
-	found := make(map[indexer.Hash][]float32, len(hashes))
-	space, err := s.resolve(ctx, space)
-	if err != nil || space.Dims == 0 || len(hashes) == 0 {
-		return found, err
+// embeddedChunks lists the chunks of a file that have a vector.
+func embeddedChunks(ctx context.Context, q queryer, file int64) ([]embeddedChunk, error) {
+	rows, err := q.QueryContext(ctx, "SELECT id, sha256 FROM chunks WHERE file = ? AND checksum IS NOT NULL", file)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var chunks []embeddedChunk
+	for rows.Next() {
+		var c embeddedChunk
+		var hash sql.RawBytes
+		if err := rows.Scan(&c.id, &hash); err != nil {
+			return nil, err
+		}
+		copy(c.hash[:], hash)
+		chunks = append(chunks, c)
+	}
+	return chunks, rows.Err()
+}
+
+// knownVectors returns the vectors of a file's chunks, by the hashes of their texts, as far as the index or the cache has them in
+// the space of the index. A vector whose checksum does not hold is as good as absent.
+func (w *fileWriter) knownVectors(ctx context.Context, f *indexer.File) (map[indexer.Hash][]float32, error) {
+	known := map[indexer.Hash][]float32{}
+	space := w.meta.space
+	if len(f.Chunks) == 0 || space.IsZero() || w.meta.embedded == 0 && !w.caching {
+		return known, nil
+	}
+	hashes := make([]indexer.Hash, len(f.Chunks))
+	for i, c := range f.Chunks {
+		hashes[i] = c.Hash
 	}
 	list, err := hexList(hashes)
-	if err != nil {
-		return nil, fmt.Errorf("read known vectors: %w", err)
+	if err == nil && w.caching {
+		_, err = collectVectors(ctx, w.tx, known, space.Dims, selectCached, list, space.Provider, space.Model, space.Dims, space.Endpoint)
 	}
-	tx, m, err := s.snapshot(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read known vectors: %w", err)
-	}
-	defer tx.Rollback()
-	err = collectVectors(ctx, tx, found, space.Dims, selectCached, list, space.Provider, space.Model, space.Dims, space.Endpoint)
-	if err == nil && m.space == space && m.embedded > 0 {
-		err = collectVectors(ctx, tx, found, space.Dims, selectIndexed, list)
+	if err == nil && w.meta.embedded > 0 {
+		_, err = collectVectors(ctx, w.tx, known, space.Dims, selectIndexed, list)
+		err = vectorError(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read known vectors: %w", err)
 	}
-	return found, nil
+	return known, nil
 }
 
 // hexList is a JSON array of hashes.
@@ -169,24 +149,27 @@ func hexList(hashes []indexer.Hash) (string, error) {
 	return string(list), err
 }
 
-// collectVectors adds the sound vectors that a query finds, by their hash.
-func collectVectors(ctx context.Context, q queryer, found map[indexer.Hash][]float32, dims int, query string, args ...any) error {
+// collectVectors adds the vectors that a query finds, by their hash, and returns the hashes of those that are damaged.
+func collectVectors(ctx context.Context, q queryer, found map[indexer.Hash][]float32, dims int, query string, args ...any) ([]indexer.Hash, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
+	var damaged []indexer.Hash
 	for rows.Next() {
 		var hash, blob sql.RawBytes
 		var sum uint32
 		if err := rows.Scan(&hash, &blob, &sum); err != nil {
-			return err
+			return nil, err
 		}
 		if v := decodeVector(blob); crc32.Checksum(blob, castagnoli) == sum && embed.Check(v, dims) == nil {
 			found[indexer.Hash(hash)] = v
+		} else {
+			damaged = append(damaged, indexer.Hash(hash))
 		}
 	}
-	return rows.Err()
+	return damaged, rows.Err()
 }
 
 // resolve fills in the dimension of a space that does not know it yet: that of the index where it is the same space, else

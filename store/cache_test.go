@@ -16,27 +16,33 @@ func TestTheCacheSurvivesRemovalAndRebuild(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/a.md", newRand(), "one", "two")
 	replace(t, s, f)
-	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
-	none := func(func(indexer.File, error) bool) {}
-	if err := s.ReplaceAll(t.Context(), testSpace, none); err != nil {
+	replace(t, s, gone("memory/a.md"))
+	if err := writeAll(t.Context(), s, testSpace); err != nil {
 		t.Fatal(err)
 	}
 	hashes := []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash, sha256.Sum256([]byte("unknown"))}
-	unknownDims := testSpace
-	unknownDims.Dims = 0
-	got, err := s.CachedVectors(t.Context(), testSpace, hashes)
-	want := map[indexer.Hash][]float32{hashes[0]: f.Chunks[0].Vector, hashes[1]: f.Chunks[1].Vector}
-	if err != nil || !cmp.Equal(got, want) {
-		t.Error(err, cmp.Diff(want, got))
+	if got := knownVectors(t, s, testSpace, hashes); !cmp.Equal(got, f.vectors) {
+		t.Error(cmp.Diff(f.vectors, got))
 	}
-	replace(t, s, f)
-	if got, err := s.CachedVectors(t.Context(), unknownDims, hashes); err != nil || len(got) != 2 {
-		t.Errorf("a space of unknown dimension does not stand for the index's own: %d, %v", len(got), err)
+	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 2 {
+		t.Errorf("%d vectors are known, %v", known, err)
 	}
-	other := testSpace
-	other.Model = "other"
-	if got, err := s.CachedVectors(t.Context(), other, hashes); err != nil || len(got) != 0 {
-		t.Errorf("another model gets these vectors: %d, %v", len(got), err)
+	if err := s.adopt(t.Context(), "/other"); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 0 {
+		t.Errorf("an index without a space takes %d vectors, %v", known, err)
+	}
+	other, unknownDims := testSpace, testSpace
+	other.Model, unknownDims.Dims = "other", 0
+	if n, err := s.AttachKnown(t.Context(), other); err != nil || n != 0 {
+		t.Errorf("another model gets these vectors: %d, %v", n, err)
+	}
+	if n, err := s.AttachKnown(t.Context(), unknownDims); err != nil || n != 2 {
+		t.Errorf("a space of unknown dimension does not stand for the cache's own: %d, %v", n, err)
+	}
+	if m := checkSound(t, s); m.embedded != 2 || m.space != testSpace {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -54,15 +60,20 @@ func TestADamagedVectorCountsAsUnknown(t *testing.T) {
 			f := testFile("memory/a.md", newRand(), "one", "two")
 			replace(t, s, f)
 			if c.cached {
-				replace(t, s, indexer.File{Path: f.Path, Gone: true})
+				replace(t, s, gone(f.Path))
 			}
 			if _, err := s.db.writer.Exec(c.damage, f.Chunks[0].Hash[:]); err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.CachedVectors(t.Context(), testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash})
-			if err != nil || len(got) != 1 || got[f.Chunks[1].Hash] == nil {
-				t.Errorf("got %d vectors, %v", len(got), err)
+			f.SHA256[0]++
+			if _, err := s.ReplaceFile(t.Context(), f.File); err != nil {
+				t.Fatal(err)
 			}
+			texts, _, err := s.Backlog(t.Context(), testSpace, 10)
+			if err != nil || len(texts) != 1 || texts[0].Text != "one" {
+				t.Errorf("to be embedded again: %v, %v", texts, err)
+			}
+			checkSound(t, s)
 		})
 	}
 }
@@ -83,13 +94,13 @@ func newPool(n int) pool {
 }
 
 // draw makes a file of texts of the pool, some without a vector. It notes the texts that have one.
-func (p pool) draw(rt *rapid.T, path string, known map[indexer.Hash][]float32) indexer.File {
+func (p pool) draw(rt *rapid.T, path string, known map[indexer.Hash][]float32) note {
 	f := testFile(path, nil, rapid.SliceOfN(rapid.SampledFrom(p.texts), 0, 6).Draw(rt, path)...)
 	for i := range f.Chunks {
 		c := &f.Chunks[i]
 		if rapid.IntRange(0, 4).Draw(rt, "bare") > 0 {
-			c.Vector = p.vectors[c.Hash]
-			known[c.Hash] = c.Vector
+			f.vectors[c.Hash] = p.vectors[c.Hash]
+			known[c.Hash] = p.vectors[c.Hash]
 		}
 	}
 	return f
@@ -109,12 +120,12 @@ func TestNoVectorIsLostAndNoneIsKeptTwice(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"replace": func(rt *rapid.T) {
 				path := paths.Draw(rt, "path")
-				replace(t, s, p.draw(rt, path, known), indexer.File{Path: "memory/z.md", Gone: true})
+				replace(t, s, p.draw(rt, path, known), gone("memory/z.md"))
 			},
-			"remove": func(rt *rapid.T) { replace(t, s, indexer.File{Path: paths.Draw(rt, "path"), Gone: true}) },
+			"remove": func(rt *rapid.T) { replace(t, s, gone(paths.Draw(rt, "path"))) },
 			"rebuild": func(rt *rapid.T) {
 				f := p.draw(rt, "memory/a.md", known)
-				if err := s.ReplaceAll(t.Context(), testSpace, func(yield func(indexer.File, error) bool) { yield(f, nil) }); err != nil {
+				if err := writeAll(t.Context(), s, testSpace, f); err != nil {
 					rt.Fatal(err)
 				}
 			},
@@ -124,12 +135,11 @@ func TestNoVectorIsLostAndNoneIsKeptTwice(t *testing.T) {
 				}
 			},
 			"": func(rt *rapid.T) {
-				got, err := s.CachedVectors(t.Context(), testSpace, all)
-				if err != nil || !cmp.Equal(got, known, cmpopts.EquateEmpty()) {
-					rt.Fatal(err, cmp.Diff(known, got))
+				if got := knownVectors(t, s, testSpace, all); !cmp.Equal(got, known, cmpopts.EquateEmpty()) {
+					rt.Fatal(cmp.Diff(known, got))
 				}
 				var twice int
-				err = s.db.writer.QueryRow(`SELECT count(*) FROM embedding_cache e JOIN chunks c ON c.sha256 = e.sha256
+				err := s.db.writer.QueryRow(`SELECT count(*) FROM embedding_cache e JOIN chunks c ON c.sha256 = e.sha256
 					WHERE c.checksum IS NOT NULL`).Scan(&twice)
 				if m := checkSound(t, s); err != nil || twice > 0 || t.Failed() {
 					rt.Fatalf("%d vectors are kept twice, %v, %+v", twice, err, m)
@@ -158,7 +168,7 @@ func TestTheCacheIsBoundedAndKeepsWhatIsIndexed(t *testing.T) {
 	for _, c := range live.Chunks {
 		hashes = append(hashes, c.Hash)
 	}
-	if got, err := s.CachedVectors(t.Context(), testSpace, hashes); err != nil || len(got) != 40 {
-		t.Errorf("%d of 40 indexed texts are still cached, %v", len(got), err)
+	if got := knownVectors(t, s, testSpace, hashes); len(got) != 40 {
+		t.Errorf("%d of 40 indexed texts still have their vectors", len(got))
 	}
 }

@@ -36,7 +36,7 @@ func writeUntilKilled(dir string) {
 	for i := 0; ; i++ {
 		word := fmt.Sprintf("w%dx%d", os.Getpid(), i)
 		path := fmt.Sprintf("memory/%d.md", i%7)
-		if err := s.ReplaceFile(ctx, testSpace, testFile(path, r, word, "filler one", "filler two")); err != nil {
+		if err := write(ctx, s, testSpace, testFile(path, r, word, "filler one", "filler two")); err != nil {
 			fmt.Println("replace:", err)
 			os.Exit(1)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	selectFiles = "SELECT path, source, sha256, mtime, size, error, chunks, chunks - embedded FROM files"
+	selectFiles = "SELECT path, source, sha256, mtime, size, error FROM files"
 
 	// selectFilesUnder reads the files at or below the names of a JSON array; "0" follows "/". CROSS JOIN keeps SQLite from
 	// walking the whole table instead.
@@ -22,7 +22,7 @@ const (
 			SELECT f.* FROM json_each(?1) j CROSS JOIN files f ON f.path = j.value
 			UNION ALL SELECT f.* FROM json_each(?1) j CROSS JOIN files f
 			ON f.path > rtrim(j.value, '/') || '/' AND f.path < rtrim(j.value, '/') || '0')
-		SELECT path, source, sha256, mtime, size, error, chunks, chunks - embedded FROM f`
+		SELECT path, source, sha256, mtime, size, error FROM f`
 )
 
 // knownFiles is the table files in memory: a sync of an unchanged folder reads nothing else from the index, and as a
@@ -104,7 +104,7 @@ func scanFiles(rows *sql.Rows) (map[string]indexer.Stored, error) {
 		var sum sql.RawBytes
 		var mtime int64
 		var f indexer.Stored
-		if err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Size, &f.Skipped, &f.Chunks, &f.Unembedded); err != nil {
+		if err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Size, &f.Skipped); err != nil {
 			return nil, fmt.Errorf("read files: %w", err)
 		}
 		copy(f.SHA256[:], sum)

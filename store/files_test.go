@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"iter"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +20,7 @@ func TestKnownFilesAreThoseOfTheTable(t *testing.T) {
 		"memory/a-b.md", "memory/<&>'\".md", "memory/日本.md", "/out", "/out/x.md", "/outer/y.md"}
 	size := int64(0)
 	rapid.Check(t, func(rt *rapid.T) {
-		file := func(path string) indexer.File {
+		file := func(path string) note {
 			size++
 			f := testFile(path, newRand(), "one", "two")
 			f.Size, f.Gone = size, rapid.Bool().Draw(rt, "gone")
@@ -28,22 +28,22 @@ func TestKnownFilesAreThoseOfTheTable(t *testing.T) {
 		}
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 6, rapid.ID)
 		for range rapid.IntRange(1, 6).Draw(rt, "changes") {
-			var files []indexer.File
+			var files []note
 			for _, path := range some.Draw(rt, "paths") {
 				files = append(files, file(path))
 			}
 			var err error
 			switch rapid.IntRange(0, 9).Draw(rt, "what") {
 			case 0:
-				err = s.ReplaceAll(t.Context(), testSpace, all(files))
+				err = writeAll(t.Context(), s, testSpace, existing(files)...)
 			case 1:
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
-				if s.ReplaceFile(ctx, testSpace, files...) == nil {
+				if write(ctx, s, testSpace, files...) == nil {
 					rt.Fatal("written after the caller left")
 				}
 			default:
-				err = s.ReplaceFile(t.Context(), testSpace, files...)
+				err = write(t.Context(), s, testSpace, files...)
 			}
 			if err != nil {
 				rt.Fatal(err)
@@ -56,15 +56,9 @@ func TestKnownFilesAreThoseOfTheTable(t *testing.T) {
 	})
 }
 
-// all yields files that are not gone.
-func all(files []indexer.File) iter.Seq2[indexer.File, error] {
-	return func(yield func(indexer.File, error) bool) {
-		for _, f := range files {
-			if !f.Gone && !yield(f, nil) {
-				return
-			}
-		}
-	}
+// existing returns the files that are not gone.
+func existing(files []note) []note {
+	return slices.DeleteFunc(slices.Clone(files), func(f note) bool { return f.Gone })
 }
 
 // checkFiles compares what Files tells with the table.

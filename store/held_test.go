@@ -1,8 +1,8 @@
 package store
 
 import (
+	"context"
 	"fmt"
-	"iter"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/embed"
-	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
@@ -113,13 +112,13 @@ func errIf(wrong bool, text string) error {
 }
 
 // drawFile is a file of chunks with vectors of a pool, some without one.
-func drawFile(r *rand.Rand, n int, pool [][]float32) indexer.File {
+func drawFile(r *rand.Rand, n int, pool [][]float32) note {
 	sources := []string{memory.SourceMemory, memory.SourceExtra}
 	f := testFile(fmt.Sprintf("memory/2026-01-%02d.md", n+1), nil, numbered(fmt.Sprint("n", r.Uint32()), r.IntN(12))...)
 	f.Source = sources[n%2]
 	for i := range f.Chunks {
 		if r.IntN(8) > 0 {
-			f.Chunks[i].Vector = pool[r.IntN(len(pool))]
+			f.vectors[f.Chunks[i].Hash] = pool[r.IntN(len(pool))]
 		}
 	}
 	return f
@@ -131,15 +130,13 @@ func drawFilter(r *rand.Rand) memory.Filter {
 		{Since: "2026-01-03"}, {Since: "2026-01-02", Until: "2026-01-05"}, {Until: "2025-01-01"}}[r.IntN(6)]
 }
 
-// all yields files without an error.
-func replaceAll(files ...indexer.File) iter.Seq2[indexer.File, error] {
-	return func(yield func(indexer.File, error) bool) {
-		for _, f := range files {
-			if !yield(f, nil) {
-				return
-			}
-		}
+// compact writes the vectors of an index anew, if it has any.
+func compact(ctx context.Context, s *Store) error {
+	m, err := readMeta(ctx, s.db.readers)
+	if err != nil || m.space.IsZero() {
+		return err
 	}
+	return s.compactVectors(ctx, m.space)
 }
 
 // vectorPool returns n unit vectors; a quarter of them is close to another.
@@ -170,13 +167,13 @@ func TestVectorsInMemoryAnswerAsThoseOnDisk(t *testing.T) {
 			var err error
 			switch f := drawFile(r, r.IntN(8), p); {
 			case step > 3 && r.IntN(6) == 0:
-				err = s.ReplaceAll(t.Context(), space, replaceAll(f, drawFile(r, 9, p)))
+				err = writeAll(t.Context(), s, space, f, drawFile(r, 9, p))
 			case r.IntN(5) == 0:
-				err = s.ReplaceFile(t.Context(), space, indexer.File{Path: f.Path, Gone: true})
+				err = write(t.Context(), s, space, gone(f.Path))
 			case step > 2 && r.IntN(5) == 0:
-				err = s.compactVectors(t.Context(), space)
+				err = compact(t.Context(), s)
 			default:
-				err = s.ReplaceFile(t.Context(), space, f, drawFile(r, r.IntN(8), p))
+				err = write(t.Context(), s, space, f, drawFile(r, r.IntN(8), p))
 			}
 			if err != nil {
 				rt.Fatal(err)
@@ -235,11 +232,11 @@ func TestVectorsInMemoryAreNeverStale(t *testing.T) {
 				var err error
 				switch {
 				case step%20 == 19:
-					err = s.ReplaceAll(t.Context(), testSpace, replaceAll(f, drawFile(r, 9, p)))
+					err = writeAll(t.Context(), s, testSpace, f, drawFile(r, 9, p))
 				case step%15 == 14:
-					err = s.compactVectors(t.Context(), testSpace)
+					err = compact(t.Context(), s)
 				default:
-					err = s.ReplaceFile(t.Context(), testSpace, f)
+					err = write(t.Context(), s, testSpace, f)
 				}
 				if err != nil {
 					return err
@@ -271,7 +268,7 @@ func TestVectorsAreHeldFromTheSecondQueryOn(t *testing.T) {
 	if !asHeld(t, s, nil) {
 		t.Error("a commit made the vectors unusable")
 	}
-	if err := s.ReplaceAll(t.Context(), testSpace, replaceAll(testFile("memory/c.md", newRand(), "n"))); err != nil {
+	if err := writeAll(t.Context(), s, testSpace, testFile("memory/c.md", newRand(), "n")); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.held.share.Bytes(); n != 0 {
@@ -290,7 +287,7 @@ func TestAViewKeepsItsVectorsThroughACommit(t *testing.T) {
 	asHeld(t, s, nil)
 	q := unit(r, testSpace.Dims)
 	if !asHeld(t, s, func(v *view) error {
-		replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+		replace(t, s, gone("memory/a.md"))
 		return sameAnswer(t, v, q, memory.Filter{}, 10)
 	}) {
 		t.Error("the vectors are not in memory")
@@ -368,7 +365,7 @@ func TestVectorsThatGrowBeyondTheBudgetAreSearchedOnDisk(t *testing.T) {
 	if near := nearest(t, s, memory.Filter{}, unit(r, testSpace.Dims), 100); len(near) != 60 {
 		t.Errorf("%d neighbours, want 60", len(near))
 	}
-	replace(t, s, indexer.File{Path: "memory/b.md", Gone: true})
+	replace(t, s, gone("memory/b.md"))
 	if !asHeld(t, s, nil) {
 		t.Error("what fits again is not held again")
 	}
@@ -400,10 +397,10 @@ func TestTheDimensionMayChangeWhileNothingIsEmbedded(t *testing.T) {
 	replace(t, s, testFile("memory/a.md", r, "one", "two"))
 	asHeld(t, s, nil)
 	asHeld(t, s, nil)
-	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+	replace(t, s, gone("memory/a.md"))
 	f := testFile("memory/a.md", nil, "one", "two")
-	f.Chunks[0].Vector, f.Chunks[1].Vector = unit(r, 9), unit(r, 9)
-	if err := s.ReplaceFile(t.Context(), embed.Space{Provider: "test", Model: "n", Dims: 9}, f); err != nil {
+	f.vectors[f.Chunks[0].Hash], f.vectors[f.Chunks[1].Hash] = unit(r, 9), unit(r, 9)
+	if err := write(t.Context(), s, embed.Space{Provider: "test", Model: "n", Dims: 9}, f); err != nil {
 		t.Fatal(err)
 	}
 	if !asHeld(t, s, func(v *view) error { return sameAnswer(t, v, unit(r, 9), memory.Filter{}, 5) }) {

@@ -97,24 +97,36 @@ func dropVectors(ctx context.Context, tx *sql.Tx) error {
 func (s *Store) resetVectors(ctx context.Context, damage error) error {
 	s.log.Warn("the vectors of the index are damaged; they are made anew", "err", damage)
 	defer s.known.forget()
+	s.attached.Store(nil)
 	return s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		ch.all = true
-		if err := keepVectors(ctx, tx, s.log); err != nil {
+		if err := clearVectors(ctx, tx, s.log); err != nil {
 			return err
 		}
-		if err := dropVectors(ctx, tx); err != nil {
-			return err
-		}
-		for _, stmt := range []string{
-			"UPDATE chunks SET checksum = NULL WHERE checksum IS NOT NULL",
-			"UPDATE files SET embedded = 0 WHERE embedded > 0",
-			`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
-				embedded = 0, last_sync = 0`,
-		} {
-			if _, err := tx.ExecContext(ctx, stmt); err != nil {
-				return fmt.Errorf("reset vectors: %w", err)
-			}
+		_, err := tx.ExecContext(ctx, `UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
+			embedded = 0, last_sync = 0`)
+		if err != nil {
+			return fmt.Errorf("reset vectors: %w", err)
 		}
 		return nil
 	})
+}
+
+// clearVectors takes all vectors out of the index and puts them into the cache. The caller sees to the totals of meta.
+func clearVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
+	if err := keepVectors(ctx, tx, log); err != nil {
+		return err
+	}
+	if err := dropVectors(ctx, tx); err != nil {
+		return err
+	}
+	for _, stmt := range []string{
+		"UPDATE chunks SET checksum = NULL WHERE checksum IS NOT NULL",
+		"UPDATE files SET embedded = 0 WHERE embedded > 0",
+	} {
+		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+			return fmt.Errorf("clear vectors: %w", err)
+		}
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
 )
@@ -59,7 +58,7 @@ func TestAnEditGetsThroughADamagedVectorTable(t *testing.T) {
 			f := testFile("memory/a.md", r, "four", "five")
 			f.SHA256[0]++
 			replace(t, s, f)
-			replace(t, s, testFile("memory/b.md", r, "three"), indexer.File{Path: "memory/none.md", Gone: true})
+			replace(t, s, testFile("memory/b.md", r, "three"), gone("memory/none.md"))
 			if got := match(t, s, memory.Filter{}, "three", "four", "two"); len(got) != 2 {
 				t.Errorf("found %v", got)
 			}

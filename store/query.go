@@ -190,3 +190,21 @@ func each(ctx context.Context, q queryer, query string, of any, f func(*sql.Rows
 	}
 	return rows.Err()
 }
+
+// queryIDs returns the first column of a query.
+func queryIDs(ctx context.Context, q queryer, query string, args ...any) ([]int64, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
@@ -145,7 +144,7 @@ func TestAViewIsOneSnapshot(t *testing.T) {
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, "harbor"))
 	err := s.View(t.Context(), true, func(rd search.Reader) error {
-		replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+		replace(t, s, gone("memory/a.md"))
 		ids, err := rd.Match(context.Background(), search.Terms{Any: []string{"harbor"}}, memory.Filter{}, 5)
 		if len(ids) != 1 {
 			t.Errorf("match sees the later commit: %v", ids)

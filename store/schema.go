@@ -21,7 +21,7 @@ const (
 	applicationID = 0x4b696f6b
 	// schemaVersion goes up with every change of schema.sql or of analysis.ChunkTerms. An index of an older version is
 	// emptied but for its vectors, which the embedding cache keeps.
-	schemaVersion = 5
+	schemaVersion = 6
 )
 
 // migrate brings the database to the schema of this program. It returns memory.ErrForeignFile for another program's database

@@ -30,12 +30,12 @@ CREATE TABLE IF NOT EXISTS files (
   size       INTEGER NOT NULL,
   date       TEXT    NOT NULL DEFAULT '', -- YYYY-MM-DD from the front matter or the name
   evergreen  INTEGER NOT NULL DEFAULT 0,  -- 1: does not decay
-  tags       TEXT    NOT NULL DEFAULT '[]', -- JSON array of the front matter's tags
-  supersedes TEXT    NOT NULL DEFAULT '[]', -- JSON array of what the front matter says it supersedes
   error      TEXT    NOT NULL DEFAULT '', -- why the file is skipped, empty where it is indexed
   chunks     INTEGER NOT NULL DEFAULT 0,
   embedded   INTEGER NOT NULL DEFAULT 0   -- chunks that have a row in chunks_vec
 ) STRICT;
+-- The backlog: files with chunks that have no vector yet.
+CREATE INDEX IF NOT EXISTS files_backlog ON files (mtime) WHERE embedded < chunks;
 
 -- chunks: runs of lines of about 400 tokens.
 CREATE TABLE IF NOT EXISTS chunks (
@@ -46,7 +46,6 @@ CREATE TABLE IF NOT EXISTS chunks (
   headings   TEXT    NOT NULL, -- '# Projects > ## Acme'
   date       TEXT    NOT NULL, -- of the entry where the file tells one for each, else of its heading or of the file
   sha256     BLOB    NOT NULL, -- of text
-  tokens     INTEGER NOT NULL,
   fence      TEXT    NOT NULL, -- mark of the code fence that it begins in
   closed     INTEGER NOT NULL, -- 1: it ends where a section does
   terms      INTEGER NOT NULL, -- analysed terms, as they are in chunks_fts

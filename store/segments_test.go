@@ -10,15 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 )
 
 // words returns a file of n chunks of many words.
-func words(name string, n int, r *rand.Rand) indexer.File {
-	return benchFile(name, n, r, rand.NewZipf(r, 1.1, 4, 20_000))
+func words(name string, n int, r *rand.Rand) note {
+	return note{File: benchFile(name, n, r, rand.NewZipf(r, 1.1, 4, 20_000))}
 }
 
 // scattered fills a store with one large commit and ten small ones, so that its words are in many segments.
@@ -95,7 +94,7 @@ func ask(t *testing.T, s *Store) answers {
 func TestMergedWordsAnswerAsBefore(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
-	replace(t, s, indexer.File{Path: "memory/3.md", Gone: true}, words("memory/4.md", 5, newRand()))
+	replace(t, s, gone("memory/3.md"), words("memory/4.md", 5, newRand()))
 	before := ask(t, s)
 	mergeAll(t, s)
 	if got := sizes(t, s); len(got) > maxSegments {

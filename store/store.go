@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -16,7 +15,7 @@ import (
 	"kioku/store/vector"
 )
 
-// Store is the index of one agent in one SQLite file. It implements indexer.Store, indexer.Rebuilder and search.Store.
+// Store is the index of one agent in one SQLite file. It implements indexer.Store, indexer.VectorStore and search.Store.
 type Store struct {
 	db           *database
 	chunking     string // fingerprint of the chunker in use
@@ -28,6 +27,8 @@ type Store struct {
 	merging      sync.Mutex    // held while the words' segments are merged
 	held         *held         // the vectors in memory
 	known        knownFiles
+	// attached is the space of which the cache holds no vector that a chunk lacks, nil if that is not known.
+	attached atomic.Pointer[embed.Space]
 }
 
 // newStore returns the store over an open database.
@@ -37,9 +38,9 @@ func newStore(db *database, chunking string, cacheEntries int, memory *vector.Bu
 }
 
 var (
-	_ indexer.Store     = (*Store)(nil)
-	_ indexer.Rebuilder = (*Store)(nil)
-	_ search.Store      = (*Store)(nil)
+	_ indexer.Store       = (*Store)(nil)
+	_ indexer.VectorStore = (*Store)(nil)
+	_ search.Store        = (*Store)(nil)
 )
 
 // meta is the row of the table meta, in Go.
@@ -119,7 +120,7 @@ func (s *Store) adopt(ctx context.Context, workspace string) error {
 	return s.write(ctx, func(tx *sql.Tx, ch *change) error {
 		if !sound || moved {
 			ch.all = true
-			if err := clearIndex(ctx, tx, s.log); err != nil {
+			if _, err := s.clearIndex(ctx, tx); err != nil {
 				return err
 			}
 			m.chunks = 0
@@ -155,13 +156,19 @@ func (s *Store) sound(ctx context.Context, m meta) (bool, error) {
 	return chunks == m.chunks && fts == m.chunks && files == m.files && vecs == m.embedded, nil
 }
 
-// clearIndex empties every table but embedding_cache, which takes over the vectors, and resets the totals of meta.
-func clearIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
-	if err := keepVectors(ctx, tx, log); err != nil {
-		return err
+// clearIndex empties every table but embedding_cache, which takes over the vectors, and resets the totals of meta. It returns
+// the space that the index had.
+func (s *Store) clearIndex(ctx context.Context, tx *sql.Tx) (embed.Space, error) {
+	s.attached.Store(nil)
+	m, err := readMeta(ctx, tx)
+	if err == nil {
+		err = keepVectors(ctx, tx, s.log)
 	}
-	if err := dropVectors(ctx, tx); err != nil {
-		return err
+	if err == nil {
+		err = dropVectors(ctx, tx)
+	}
+	if err != nil {
+		return embed.Space{}, err
 	}
 	for _, stmt := range []string{
 		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
@@ -171,22 +178,20 @@ func clearIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 			files = 0, chunks = 0, embedded = 0, terms = 0, last_sync = 0`,
 	} {
 		if _, err := tx.ExecContext(ctx, stmt); err != nil {
-			return fmt.Errorf("clear index: %w", err)
+			return embed.Space{}, fmt.Errorf("clear index: %w", err)
 		}
 	}
-	return nil
+	return m.space, nil
 }
 
-// Stale implements indexer.Rebuilder.
-func (s *Store) Stale(ctx context.Context, space embed.Space) (string, error) {
+// Stale implements indexer.Store.
+func (s *Store) Stale(ctx context.Context) (string, error) {
 	m, err := readMeta(ctx, s.db.readers)
 	switch {
 	case err != nil:
 		return "", err
 	case m.chunks > 0 && m.chunking != s.chunking:
 		return fmt.Sprintf("chunking changed from %q to %q", m.chunking, s.chunking), nil
-	case m.embedded > 0 && !space.IsZero() && !m.space.Matches(space):
-		return fmt.Sprintf("embedding model changed from %s to %s", m.space.Name(), space.Name()), nil
 	}
 	return "", nil
 }
@@ -202,16 +207,4 @@ func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
 		return err
 	}
 	return s.evict(ctx, m)
-}
-
-// jsonList encodes a list of front matter for a column; nil is "[]".
-func jsonList(list []string) string {
-	if len(list) == 0 {
-		return "[]"
-	}
-	b, err := json.Marshal(list)
-	if err != nil { // a slice of strings always encodes
-		return "[]"
-	}
-	return string(b)
 }

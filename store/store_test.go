@@ -2,15 +2,16 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -57,19 +58,87 @@ func unit(r *rand.Rand, n int) []float32 {
 	return v
 }
 
-// testFile is a file of one-line chunks, each with a vector where r is not nil.
-func testFile(path string, r *rand.Rand, lines ...string) indexer.File {
-	f := indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
-		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}
+// note is a file with the vectors that a provider will give its chunks.
+type note struct {
+	indexer.File
+	vectors map[indexer.Hash][]float32
+}
+
+// vector is the vector of a chunk, nil if it gets none.
+func (n note) vector(i int) []float32 { return n.vectors[n.Chunks[i].Hash] }
+
+// testFile is a file of one-line chunks, each with a vector if r is not nil.
+func testFile(path string, r *rand.Rand, lines ...string) note {
+	f := note{File: indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
+		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash][]float32{}}
 	for i, line := range lines {
 		c := indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1},
 			Hash: sha256.Sum256([]byte(line))}
 		if r != nil {
-			c.Vector = unit(r, testSpace.Dims)
+			f.vectors[c.Hash] = unit(r, testSpace.Dims)
 		}
 		f.Chunks = append(f.Chunks, c)
 	}
 	return f
+}
+
+// gone is a file that was deleted.
+func gone(path string) note { return note{File: indexer.File{Path: path, Gone: true}} }
+
+// write writes files as a sync does, and their vectors as a backfill does.
+func write(ctx context.Context, s *Store, space embed.Space, notes ...note) error {
+	var files []indexer.File
+	for _, n := range notes {
+		files = append(files, n.File)
+	}
+	if _, err := s.ReplaceFile(ctx, files...); err != nil {
+		return err
+	}
+	return s.PutVectors(ctx, space, vectorsOf(notes))
+}
+
+// writeAll puts files in the place of the whole index, and then stores their vectors.
+func writeAll(ctx context.Context, s *Store, space embed.Space, notes ...note) error {
+	all := func(yield func(indexer.File, error) bool) {
+		for _, n := range notes {
+			if !yield(n.File, nil) {
+				return
+			}
+		}
+	}
+	if _, err := s.ReplaceAll(ctx, all); err != nil {
+		return err
+	}
+	return s.PutVectors(ctx, space, vectorsOf(notes))
+}
+
+// vectorsOf joins the vectors of files.
+func vectorsOf(notes []note) map[indexer.Hash][]float32 {
+	all := map[indexer.Hash][]float32{}
+	for _, n := range notes {
+		maps.Copy(all, n.vectors)
+	}
+	return all
+}
+
+// knownVectors returns the sound vectors of texts that the index and the cache hold.
+func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash) map[indexer.Hash][]float32 {
+	t.Helper()
+	known := map[indexer.Hash][]float32{}
+	list, err := hexList(hashes)
+	if err == nil {
+		_, err = collectVectors(t.Context(), s.db.readers, known, sp.Dims, selectCached, list, sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.space != sp || m.embedded == 0 {
+		return known
+	}
+	if _, err := collectVectors(t.Context(), s.db.readers, known, sp.Dims, selectIndexed, list); err != nil {
+		t.Fatal(err)
+	}
+	return known
 }
 
 // numbered returns n different lines.
@@ -82,9 +151,9 @@ func numbered(prefix string, n int) []string {
 }
 
 // replace puts files into the store or fails the test.
-func replace(t *testing.T, s *Store, files ...indexer.File) {
+func replace(t *testing.T, s *Store, files ...note) {
 	t.Helper()
-	if err := s.ReplaceFile(t.Context(), testSpace, files...); err != nil {
+	if err := write(t.Context(), s, testSpace, files...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -114,7 +183,7 @@ func TestReplaceFilePutsTheNewChunksInThePlaceOfTheOld(t *testing.T) {
 	if got, want := match(t, s, memory.Filter{}, "harbor", "lantern"), []string{"memory/2026-01-02.md:1", "memory/b.md:1"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
-	if m := checkSound(t, s); m.files != 2 || m.chunks != 2 || m.embedded != 2 || m.generation != 3 {
+	if m := checkSound(t, s); m.files != 2 || m.chunks != 2 || m.embedded != 2 || m.generation != 5 {
 		t.Errorf("totals are wrong: %+v", m)
 	}
 }
@@ -122,7 +191,7 @@ func TestReplaceFilePutsTheNewChunksInThePlaceOfTheOld(t *testing.T) {
 func TestAGoneFileLeavesNoRows(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), numbered("harbor", 10)...))
-	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true}, indexer.File{Path: "memory/never.md", Gone: true})
+	replace(t, s, gone("memory/a.md"), gone("memory/never.md"))
 	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 || m.embedded != 0 || m.nTerms != 0 {
 		t.Errorf("something is left: %+v", m)
 	}
@@ -149,41 +218,76 @@ func TestASkippedFileIsListedWithItsReason(t *testing.T) {
 func TestFilesTellsWhatTheScanNeeds(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/a.md", newRand(), "one", "two")
-	f.Chunks[1].Vector = nil
+	delete(f.vectors, f.Chunks[1].Hash)
 	replace(t, s, f)
 	got, err := s.Files(t.Context())
-	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3,
-		Chunks: 2, Unembedded: 1}}
+	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3}}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Error(err, cmp.Diff(want, got))
 	}
 }
 
-func TestAnotherSpaceGoesToTheCacheUntilTheRebuild(t *testing.T) {
+func TestPutVectorsOfAnotherSpaceMovesTheOldOnesToTheCache(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	f := testFile("memory/a.md", r, "one", "two")
 	replace(t, s, f)
-	next := embed.Space{Provider: "test", Model: "next", Dims: 4}
-	if why, err := s.Stale(t.Context(), next); err != nil || why == "" {
-		t.Errorf("a new model does not make the index stale: %q, %v", why, err)
+	next := embed.Space{Provider: "test", Model: "next", Dims: 6}
+	texts, n, err := s.Backlog(t.Context(), next, 10)
+	if err != nil || len(texts) != 2 || n != 2 {
+		t.Errorf("the backlog of another model is %v, %d chunks, %v", texts, n, err)
 	}
-	g := testFile("memory/b.md", r, "three")
-	if err := s.ReplaceFile(t.Context(), next, g); err != nil {
+	if err := s.PutVectors(t.Context(), next, map[indexer.Hash][]float32{f.Chunks[0].Hash: unit(r, 6)}); err != nil {
 		t.Fatal(err)
 	}
-	if m := checkSound(t, s); m.embedded != 2 || m.space != testSpace {
+	if m := checkSound(t, s); m.embedded != 1 || m.space != next {
 		t.Errorf("vectors of two spaces are mixed: %+v", m)
 	}
-	all := func(yield func(indexer.File, error) bool) { _ = yield(f, nil) && yield(g, nil) }
-	if err := s.ReplaceAll(t.Context(), next, all); err != nil {
+	if got := knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash}); !cmp.Equal(got, f.vectors) {
+		t.Error(cmp.Diff(f.vectors, got))
+	}
+	if texts, n, err = s.Backlog(t.Context(), next, 10); err != nil || len(texts) != 1 || n != 1 || texts[0].Text != "two" {
+		t.Errorf("the backlog is %v, %d chunks, %v", texts, n, err)
+	}
+	if n, err := s.AttachKnown(t.Context(), testSpace); err != nil || n != 2 {
+		t.Errorf("going back attaches %d vectors, %v", n, err)
+	}
+	if m := checkSound(t, s); m.embedded != 2 || m.space != testSpace {
+		t.Errorf("after going back: %+v", m)
+	}
+}
+
+func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	for i, name := range []string{"memory/old.md", "memory/new.md", "memory/middle.md"} {
+		f := testFile(name, nil, name, "the same")
+		f.ModTime = time.Unix(int64([]int{1, 3, 2}[i]), 0)
+		replace(t, s, f)
+	}
+	texts, n, err := s.Backlog(t.Context(), testSpace, 3)
+	var got []string
+	for _, text := range texts {
+		got = append(got, text.Text)
+	}
+	if want := []string{"memory/new.md", "the same", "memory/middle.md"}; err != nil || n != 6 || !cmp.Equal(got, want) {
+		t.Errorf("%d chunks, %v, %v", n, got, err)
+	}
+}
+
+func TestPutVectorsKeepsWhatNoChunkLacks(t *testing.T) {
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", newRand(), "one")
+	if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
 		t.Fatal(err)
 	}
-	if m := checkSound(t, s); m.embedded != 3 || m.space != next {
-		t.Errorf("after the rebuild: %+v", m)
+	if n, err := s.cached(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d vectors are cached, %v", n, err)
 	}
-	if why, err := s.Stale(t.Context(), next); err != nil || why != "" {
-		t.Errorf("still stale: %q, %v", why, err)
+	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 1 {
+		t.Errorf("%d vectors are known, %v", known, err)
+	}
+	if m := checkSound(t, s); m.embedded != 1 {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -192,9 +296,9 @@ func TestAFailedRebuildLeavesTheOldIndex(t *testing.T) {
 	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
 	boom := errors.New("boom")
 	var failing iter.Seq2[indexer.File, error] = func(yield func(indexer.File, error) bool) {
-		_ = yield(testFile("memory/b.md", nil, "harbor"), nil) && yield(indexer.File{}, boom)
+		_ = yield(testFile("memory/b.md", nil, "harbor").File, nil) && yield(indexer.File{}, boom)
 	}
-	if err := s.ReplaceAll(t.Context(), testSpace, failing); !errors.Is(err, boom) {
+	if _, err := s.ReplaceAll(t.Context(), failing); !errors.Is(err, boom) {
 		t.Errorf("got %v, want boom", err)
 	}
 	if got, want := match(t, s, memory.Filter{}, "harbor"), []string{"memory/a.md:1"}; !cmp.Equal(got, want) {
@@ -206,13 +310,13 @@ func TestAFailedRebuildLeavesTheOldIndex(t *testing.T) {
 func TestAChangeOfChunkingMakesAnIndexStale(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	s.chunking = "other"
-	if why, err := s.Stale(t.Context(), embed.Space{}); err != nil || why != "" {
+	if why, err := s.Stale(t.Context()); err != nil || why != "" {
 		t.Errorf("an empty index is stale: %q, %v", why, err)
 	}
 	s.chunking = "test"
 	replace(t, s, testFile("memory/a.md", nil, "harbor"))
 	s.chunking = "other"
-	if why, err := s.Stale(t.Context(), embed.Space{}); err != nil || why == "" {
+	if why, err := s.Stale(t.Context()); err != nil || why == "" {
 		t.Errorf("a change of chunking goes unnoticed: %q, %v", why, err)
 	}
 }
@@ -266,7 +370,7 @@ func TestADeletedNoteLeavesNoTextBehind(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/keep.md", newRand(), "harbor"))
 	replace(t, s, testFile("memory/a.md", newRand(), numbered("unmistakablesecret", 50)...))
-	replace(t, s, indexer.File{Path: "memory/a.md", Gone: true})
+	replace(t, s, gone("memory/a.md"))
 	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		t.Fatal(err)
 	}
@@ -293,11 +397,13 @@ func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
 	bare := testFile("memory/a.md", nil, "one harbor", "two harbors", "three")
 	replace(t, s, bare, testFile("memory/b.md", nil, "four"))
 	first := ids()
-	part, whole := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "three"), bare
-	whole.Chunks = slices.Clone(part.Chunks)
-	part.Chunks[1].Vector = nil
-	for i, f := range []indexer.File{part, whole} {
-		replace(t, s, f)
+	whole := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "three")
+	part := maps.Clone(whole.vectors)
+	delete(part, whole.Chunks[1].Hash)
+	for i, vectors := range []map[indexer.Hash][]float32{part, whole.vectors} {
+		if err := s.PutVectors(t.Context(), testSpace, vectors); err != nil {
+			t.Fatal(err)
+		}
 		if m := checkSound(t, s); m.embedded != 2+i || m.chunks != 4 || m.files != 2 {
 			t.Errorf("%+v", m)
 		}
@@ -305,7 +411,7 @@ func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
 	if diff := cmp.Diff(first, ids()); diff != "" {
 		t.Errorf("the chunks were written again: %s", diff)
 	}
-	if got := nearest(t, s, memory.Filter{}, whole.Chunks[1].Vector, 1); len(got) != 1 {
+	if got := nearest(t, s, memory.Filter{}, whole.vector(1), 1); len(got) != 1 {
 		t.Errorf("the vector is not found: %v", got)
 	}
 	edited := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "another")

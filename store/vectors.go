@@ -9,7 +9,6 @@ import (
 	"math"
 
 	"kioku/embed"
-	"kioku/indexer"
 )
 
 const (
@@ -29,21 +28,6 @@ const (
 
 	insertVector = "INSERT INTO chunks_vec (rowid, embedding) VALUES (?, ?)"
 )
-
-// checkVectors refuses vectors that would poison the index: sqlite-vec itself takes NaN, infinities and zero vectors.
-func checkVectors(space embed.Space, files []indexer.File) error {
-	for _, f := range files {
-		for _, c := range f.Chunks {
-			if c.Vector == nil {
-				continue
-			}
-			if err := embed.Check(c.Vector, space.Dims); err != nil {
-				return fmt.Errorf("vector of %s:%d: %w", f.Path, c.StartLine, err)
-			}
-		}
-	}
-	return nil
-}
 
 // createVectors makes an empty chunks_vec for a space, in the place of the one that is there.
 func createVectors(ctx context.Context, tx *sql.Tx, space embed.Space) error {

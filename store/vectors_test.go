@@ -22,13 +22,8 @@ func TestVectorsThatWouldPoisonTheIndexAreRefused(t *testing.T) {
 	for _, v := range [][]float32{
 		{nan, 0, 0, 1}, {inf, 0, 0, 0}, {0, 0, 0, 0}, {1e-42, 0, 0, 0}, {3e38, 3e38, 3e38, 3e38}, {1, 0, 0}, {},
 	} {
-		f := testFile("memory/a.md", nil, "harbor")
-		f.Chunks[0].Vector = v
-		if err := s.ReplaceFile(t.Context(), testSpace, f); err == nil {
+		if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash][]float32{{1}: v}); err == nil {
 			t.Errorf("%v was taken", v)
-		}
-		if err := s.CacheVectors(t.Context(), testSpace, map[indexer.Hash][]float32{{1}: v}); err == nil {
-			t.Errorf("the cache took %v", v)
 		}
 	}
 	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 {
@@ -107,12 +102,12 @@ func TestNearestEqualsBruteForce(t *testing.T) {
 }
 
 // bruteForce returns the k largest cosines.
-func bruteForce(f indexer.File, q []float32, k int) []float64 {
+func bruteForce(f note, q []float32, k int) []float64 {
 	var all []float64
-	for _, c := range f.Chunks {
+	for i := range f.Chunks {
 		dot := 0.0
-		for i := range q {
-			dot += float64(q[i]) * float64(c.Vector[i])
+		for j, x := range f.vector(i) {
+			dot += float64(q[j]) * float64(x)
 		}
 		all = append(all, dot)
 	}
@@ -161,7 +156,7 @@ func FuzzMatch(f *testing.F) {
 func fuzzStore(f *testing.F) *Store {
 	f.Helper()
 	s := openTestStore(f, f.TempDir())
-	if err := s.ReplaceFile(f.Context(), testSpace, testFile("memory/a.md", nil, "harbor c++ 日本語")); err != nil {
+	if err := write(f.Context(), s, testSpace, testFile("memory/a.md", nil, "harbor c++ 日本語")); err != nil {
 		f.Fatal(err)
 	}
 	return s

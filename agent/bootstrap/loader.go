@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 )
 
 // Names of the files.
@@ -59,7 +60,7 @@ const (
 // File is what became of one file: its text for the prompt and the report.
 type File struct {
 	Name string
-	// Path on the disk, empty where there is no such file; Override says that it is the agent's own.
+	// Path on the disk, empty if there is no such file; Override says that it is the agent's own.
 	Path     string
 	Override bool
 	// Text is what is injected, without blank space around it.
@@ -68,7 +69,7 @@ type File struct {
 	RawChars, InjectedChars int
 	// Cut says that the middle was left out.
 	Cut bool
-	// Reason is why Text is empty, and empty where it is not.
+	// Reason is why Text is empty, and empty if it is not.
 	Reason string
 }
 
@@ -79,7 +80,7 @@ type Loader struct {
 
 	mu sync.Mutex
 	// seen is what was last found on the disk, and loaded what was made of it.
-	seen   []found
+	seen   []fileOnDisk
 	loaded map[request][]File
 }
 
@@ -87,7 +88,7 @@ type Loader struct {
 type Options struct {
 	// Workspace is the folder with the files.
 	Workspace string
-	// Override is a folder of the agent's own. A file in it takes the place of the workspace's, also where it is empty or
+	// Override is a folder of the agent's own. A file in it replaces the workspace's, even if it is empty or
 	// cannot be read. Empty for none.
 	Override string
 	// MaxChars of one file, 0 means 20,000; TotalMaxChars of all, 0 means 150,000.
@@ -103,8 +104,8 @@ type request struct {
 	group bool
 }
 
-// found is a file as it is on the disk.
-type found struct {
+// fileOnDisk is a file as it is on the disk.
+type fileOnDisk struct {
 	File
 	text    string
 	version uint64
@@ -131,8 +132,8 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen := l.look()
-	if !slices.EqualFunc(seen, l.seen, found.same) {
+	seen := l.findFiles()
+	if !slices.EqualFunc(seen, l.seen, fileOnDisk.same) {
 		l.seen, l.loaded = seen, map[request][]File{}
 	}
 	asked := request{mode, group}
@@ -142,39 +143,39 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 	return slices.Clone(l.loaded[asked])
 }
 
-func (f found) same(g found) bool {
+func (f fileOnDisk) same(g fileOnDisk) bool {
 	return f.version == g.version && f.Path == g.Path && f.Reason == g.Reason
 }
 
-// look finds all files, reading those that have changed.
-func (l *Loader) look() []found {
-	var all []found
+// findFiles finds all files, reading those that have changed.
+func (l *Loader) findFiles() []fileOnDisk {
+	var all []fileOnDisk
 	for _, name := range Names() {
-		f := found{File: File{Name: name, Reason: "missing"}}
+		f := fileOnDisk{File: File{Name: name, Reason: "missing"}}
 		if l.opt.Override != "" {
-			f = l.read(l.opt.Override, name)
+			f = l.readFile(l.opt.Override, name)
 			f.Override = f.Path != ""
 		}
 		if f.Path == "" {
-			f = l.read(l.opt.Workspace, name)
+			f = l.readFile(l.opt.Workspace, name)
 		}
 		all = append(all, f)
 	}
 	return all
 }
 
-// read reads one file. Its path is empty where it is missing.
-func (l *Loader) read(dir, name string) found {
-	f := found{File: File{Name: name}}
-	text, err := l.cache.Read(dir, name)
+// readFile reads one file. Its path is empty if it is missing.
+func (l *Loader) readFile(dir, name string) fileOnDisk {
+	f := fileOnDisk{File: File{Name: name}}
+	read, err := l.cache.Read(dir, name)
 	if err != nil {
 		f.Reason = safefile.Reason(err)
 	}
 	if f.Reason != "missing" {
 		f.Path = filepath.Join(dir, name)
 	}
-	f.version, f.text = text.Version, strings.TrimSpace(text.Text)
-	f.RawChars = utf8.RuneCountInString(text.Text)
+	f.version, f.text = read.Version, strings.TrimSpace(read.Text)
+	f.RawChars = utf8.RuneCountInString(read.Text)
 	if f.Reason == "" && f.text == "" {
 		f.Reason = ReasonEmpty
 	}
@@ -199,7 +200,7 @@ func (l *Loader) fit(asked request) []File {
 		if f.Reason != "" {
 			continue
 		}
-		f.Text = Cut(f.Name, l.seen[i].text, min(l.opt.MaxChars, left-reserved))
+		f.Text = text.CutMiddle(f.Name, l.seen[i].text, min(l.opt.MaxChars, left-reserved))
 		f.Cut = f.Text != l.seen[i].text
 		f.InjectedChars = utf8.RuneCountInString(f.Text)
 		left -= f.InjectedChars

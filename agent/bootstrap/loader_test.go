@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -195,4 +196,13 @@ func TestALinkOutOfTheWorkspaceIsLeftOutWithTheReason(t *testing.T) {
 	if f.Text != "" || f.Reason != "symbolic link" || f.Path == "" {
 		t.Errorf("%+v", f)
 	}
+}
+
+// lines returns n numbered lines of twelve characters with their ends.
+func lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "日本 line %03d\n", i)
+	}
+	return strings.TrimSpace(b.String())
 }

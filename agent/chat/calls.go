@@ -14,7 +14,7 @@ import (
 // sourceKey is where ctx holds the source of notes.
 type sourceKey struct{}
 
-// Source returns where a note is from that a tool stores in this call: memory.NoteFromTool where the model has read what a tool
+// Source returns where a note is from that a tool stores in this call: memory.NoteFromTool if the model has read what a tool
 // returned in the same turn, which may be what has it store that, and otherwise memory.NoteFromAgent. The outputs of
 // memory_append tell nothing and do not count.
 func Source(ctx context.Context) string {
@@ -24,8 +24,8 @@ func Source(ctx context.Context) string {
 	return memory.NoteFromAgent
 }
 
-// call runs the calls of an answer, one after the other, and appends their results.
-func (t *turn) call(ctx context.Context, calls []llm.ToolCall) error {
+// callTools runs the calls of an answer, one after the other, and appends their results.
+func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 	// The model has made all of these calls before it reads the result of any.
 	within := ctx
 	if t.read {
@@ -75,13 +75,4 @@ func tellCalls(messages []llm.Message) {
 		}
 		m.ToolCalls = nil
 	}
-}
-
-// toolTokens guesses what the descriptions of tools take of the window.
-func toolTokens(tools []llm.Tool) int {
-	n := 0
-	for _, t := range tools {
-		n += llm.EstimateTokens(t.Name) + llm.EstimateTokens(t.Description) + llm.EstimateTokens(string(t.Schema))
-	}
-	return n
 }

@@ -25,7 +25,7 @@ type Tools interface {
 	// List describes them to the model.
 	List() []llm.Tool
 	// Call runs one and returns its output as JSON. What its error says is shown to the model. Of either the model is shown, and
-	// the transcript keeps, at most a quarter of the window, or 50,000 characters where that is not known, and of all calls
+	// the transcript keeps, at most a quarter of the window, or 50,000 characters if that is not known, and of all calls
 	// of one answer twice that; of what is longer, the beginning and the end. Source tells from ctx where a note is from that
 	// the call stores.
 	Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error)
@@ -35,12 +35,12 @@ type Tools interface {
 type Options struct {
 	Sidecar *sidecar.Sidecar
 	// Session is to be opened with memory.StripRecalled as its Options.Strip: what was recalled is never part of what was
-	// said, also where a model repeats it.
+	// said, even if a model repeats it.
 	Session *session.Session
 	// Tools are what the model may call; nil for none. Join makes one of several. In a group those named memory_search,
-	// memory_get and memory, the last being that of Claude's API, are not offered, and fail where they are called.
+	// memory_get and memory, the last being that of Claude's API, are not offered, and fail if they are called.
 	Tools Tools
-	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn. NoTools is set where the tools of
+	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn. NoTools is set if the tools of
 	// the memory are not among Tools.
 	Turn sidecar.Turn
 	// Heartbeat says that the turns are scheduled ones, such as a look at HEARTBEAT.md, and not words of the user. They store
@@ -98,7 +98,7 @@ type Status struct {
 	// Messages that are sent, the tokens that the next prompt is going to have, and the thresholds.
 	Messages, Projected int
 	FlushAt, CompactAt  int
-	// Cycle is the number of compactions, and Flush the last flush since then, nil where there was none.
+	// Cycle is the number of compactions, and Flush the last flush since then, nil if there was none.
 	Cycle int
 	Flush *session.Flush
 	// Usage of all requests since New, as far as it is known.
@@ -119,7 +119,7 @@ type Conversation struct {
 }
 
 // New returns a conversation that goes on where the session is. Flushes that are unfinished, because of a crash or because
-// memory was away, are resumed by the next turns, one a turn. It returns sidecar.ErrNoModel where the sidecar has none.
+// memory was away, are resumed by the next turns, one a turn. It returns sidecar.ErrNoModel if the sidecar has none.
 func New(opt Options) (*Conversation, error) {
 	switch {
 	case opt.Sidecar == nil || opt.Session == nil:

@@ -27,14 +27,14 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 }
 
 // Flush stores what is worth keeping now, also before the threshold. It begins with all flushes that are unfinished, also with
-// those that were given up. Where this cycle was flushed before, it is of what was said since. Where that is nothing, and
-// where memory cannot be written, the outcome is session.FlushSkipped with the reason.
+// those that were given up. If this cycle was flushed before, it is of what was said since. If that is nothing, and
+// if memory cannot be written, the outcome is session.FlushSkipped with the reason.
 func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome {
 	v := c.opt.Session.View()
 	if len(c.unfinished) == 0 && v.Flushed == len(v.Messages) {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said since the last flush"}
 	}
-	t := c.begin(c.assemble(ctx, "", true), each)
+	t := c.beginTurn(c.assemble(ctx, "", true), each)
 	before := t.resumeAll(ctx)
 	if before.Later {
 		return before
@@ -63,14 +63,14 @@ func (t *turn) flushNow(ctx context.Context) flush.Outcome {
 	return t.flush(ctx, v, true)
 }
 
-// Compact summarises the old messages. Before they go it flushes where that was not done in this cycle. It returns
-// compact.ErrNothing where all messages are recent ones, and then has not flushed either; after any error the history is
+// Compact summarises the old messages. Before they go it flushes if that was not done in this cycle. It returns
+// compact.ErrNothing if all messages are recent ones, and then has not flushed either; after any error the history is
 // what it was.
 func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.Compaction, error) {
 	v := c.opt.Session.View()
-	t := c.begin(c.assemble(ctx, "", true), each)
+	t := c.beginTurn(c.assemble(ctx, "", true), each)
 	// The summary is written first, because one that comes to nothing must not use up the flush of this cycle.
-	made, used, err := c.opt.Sidecar.Compact(ctx, v, 0)
+	made, used, err := c.opt.Sidecar.Compact(ctx, v, c.space(0))
 	c.spend(used)
 	if err != nil {
 		return session.Compaction{}, err
@@ -87,13 +87,13 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 func (c *Conversation) Status() Status {
 	v := c.opt.Session.View()
 	if c.fixed == 0 {
-		c.begin(c.assemble(context.Background(), "", true), nil)
+		c.beginTurn(c.assemble(context.Background(), "", true), nil)
 	}
 	s := Status{
 		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.model.Window(), Messages: len(v.Messages),
 		Projected: c.projected(v), Cycle: v.Cycle, Flush: v.Flush, Usage: c.usage,
 	}
-	// The thresholds are known also where the state of the flush is not.
+	// The thresholds are known even if the state of the flush is not.
 	d, _ := c.decide(v, flush.State{Projected: s.Projected})
 	s.FlushAt, s.CompactAt = d.FlushAt, d.CompactAt
 	return s

@@ -14,6 +14,7 @@ import (
 )
 
 func TestAFlushThatIsAskedForIsOfWhatWasSaidSinceTheLastOne(t *testing.T) {
+	t.Parallel()
 	model := script(remember("The tea is green."), none, remember("The cups are blue."), none)
 	w := newWorld(t, model)
 	c := w.start("s")
@@ -39,6 +40,7 @@ func TestAFlushThatIsAskedForIsOfWhatWasSaidSinceTheLastOne(t *testing.T) {
 }
 
 func TestACompactionThatIsAskedForFlushesFirst(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Say("They spoke of tea."), remember("The tea is green."), none)
 	model.Tokens = 10_000
 	w := newWorld(t, model)
@@ -66,6 +68,7 @@ func TestACompactionThatIsAskedForFlushesFirst(t *testing.T) {
 
 // What is said after an early flush of the cycle is flushed before it goes, and the model is told what it has seen.
 func TestNothingGoesUnflushedBecauseAFlushCameEarly(t *testing.T) {
+	t.Parallel()
 	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."), remember("The cups are blue."), none)
 	model.Tokens = 10_000
 	w := newWorld(t, model)
@@ -98,6 +101,7 @@ func TestNothingGoesUnflushedBecauseAFlushCameEarly(t *testing.T) {
 }
 
 func TestAPromptIsShownWithoutAskingTheModel(t *testing.T) {
+	t.Parallel()
 	model := script()
 	w := newWorld(t, model)
 	w.write("SOUL.md", "You are calm.")
@@ -119,6 +123,7 @@ func TestAPromptIsShownWithoutAskingTheModel(t *testing.T) {
 }
 
 func TestAStatusCountsWhatTheNextPromptHas(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, script(sized(llmtest.Say("hello"), 900)))
 	c := w.start("s")
 	empty := c.Status()

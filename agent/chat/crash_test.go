@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,11 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
+
+// fewPoints is about how many points of a conversation are tried outside of a soak test.
+const fewPoints = 30
 
 // crashEnv makes the test binary a program that talks in a folder and kills itself: "DIR N".
 const crashEnv = "KIOKU_TEST_CHAT_CRASH"
@@ -49,19 +52,19 @@ func crashTurns() []string {
 	return turns
 }
 
-// watched is Echo that tells when it is asked and when it answers.
+// watched is an echo.Model that tells when it is asked and when it answers.
 type watched struct {
-	llm.Echo
+	echo.Model
 	at func(string)
 }
 
 func (w *watched) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
 	w.at("asked")
 	defer w.at("answered")
-	return w.Echo.Generate(ctx, req, nil)
+	return w.Model.Generate(ctx, req, nil)
 }
 
-// talkUntilKilled goes on with the turns that have no answer yet and kills itself at a point: whenever a clock is read, which
+// talkUntilKilled continues the turns that have no answer yet and kills itself at a point: whenever a clock is read, which
 // is before each write of the session and the ledger, at both ends of a request and a note, and at each event. Without a
 // point, 0, it tells at the end how many there were.
 func talkUntilKilled(dir, point string) error {
@@ -76,7 +79,7 @@ func talkUntilKilled(dir, point string) error {
 			select {}
 		}
 	}
-	model := &watched{Echo: llm.Echo{Tokens: 8000}, at: at}
+	model := &watched{Model: echo.Model{Tokens: 8000}, at: at}
 	w := worldIn(dir, model)
 	w.notes.at = at
 	w.now = func() time.Time {
@@ -132,6 +135,7 @@ func talk(t *testing.T, dir string, point int) (string, error) {
 // Hazard F06: the program is killed at every point of a conversation with flushes and compactions, and started again. No
 // turn is lost, every note is in memory once, and the compactions come to their end.
 func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
+	t.Parallel()
 	whole := t.TempDir()
 	out, err := talk(t, whole, 0)
 	points, bad := strconv.Atoi(out)
@@ -142,9 +146,9 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	if len(want) < 3 || points < 50 {
 		t.Fatalf("%d points, notes %q: the test does not test", points, want)
 	}
-	step := 1
-	if testing.Short() || slow() {
-		step = 7
+	step := max(points/fewPoints, 1)
+	if soak() {
+		step = 1
 	}
 	var group errgroup.Group
 	group.SetLimit(4)
@@ -168,11 +172,8 @@ func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	}
 }
 
-// slow reports whether this is a build with the race detector, in which each process takes ten times as long.
-func slow() bool {
-	info, _ := debug.ReadBuildInfo()
-	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
+// soak reports whether the loops are to be run in full (make soak).
+func soak() bool { return os.Getenv("KIOKU_SOAK") == "1" }
 
 // checkCrashed checks what a conversation has left and returns its notes.
 func checkCrashed(t *testing.T, dir string, point int) []string {

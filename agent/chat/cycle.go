@@ -8,18 +8,17 @@ import (
 	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/llm"
 )
 
 const (
 	// maxShrinks is how often a request that is too long is tried again.
 	maxShrinks = 2
 	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens:
-	// after one that has come to nothing, and where a window is so small that there is no room after one either.
+	// after one that has come to nothing, and if a window is so small that there is no room after one either.
 	growthParts = 20
 	minGrowth   = 500
-	// A summary has at most 1/summaryParts of the window; at least 1/leastParts of it stays beside that.
-	summaryParts = 8
-	leastParts   = 16
 	// shrinkParts of the conversation are summarised when nothing else makes it fit, all but one.
 	shrinkParts = 3
 	// charsPerToken is how pruning counts.
@@ -34,13 +33,13 @@ func (t *turn) prepare(ctx context.Context) error {
 		return err
 	}
 	v := t.opt.Session.View()
-	// Where the ledger cannot be read, the flush is going to say so.
+	// If the ledger cannot be read, the flush is going to say so.
 	d, _ := t.decide(v, flush.State{Projected: projected, Heartbeat: t.heartbeat})
 	t.store(ctx, d)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
 	}
-	if err := t.compact(ctx, t.keep(d.CompactAt)); err != nil {
+	if err := t.compact(ctx, 0); err != nil {
 		t.patience = projected + t.growth()
 		if ctx.Err() == nil && !errors.Is(err, compact.ErrNothing) {
 			t.notice("Old messages could not be summarised, and stay as they are: %v", err)
@@ -73,7 +72,7 @@ func (c *Conversation) projected(v session.View) int {
 	for _, e := range v.Edits {
 		m := v.Messages[e.Index]
 		m.Text = e.Text
-		n += session.MessageTokens(nil, m) - v.Counts[e.Index]
+		n += llm.MessageTokens(nil, m) - v.Counts[e.Index]
 	}
 	return n
 }
@@ -85,7 +84,7 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, e
 	return d, err
 }
 
-// store goes on with a flush that is unfinished, and begins one where that is due; once a cycle, and not where nothing was said
+// store continues a flush that is unfinished, and begins one if that is due; once a cycle, and not if nothing was said
 // since the last one. A heartbeat leaves both to the next turn. Why there is none before a compaction is recorded. A compaction
 // does not wait for a flush that was begun: the ledger keeps what that one is of.
 func (t *turn) store(ctx context.Context, d flush.Decision) {
@@ -103,22 +102,11 @@ func (t *turn) store(ctx context.Context, d flush.Decision) {
 // growth is by how much the next prompt has to grow before a compaction is tried again.
 func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth) }
 
-// keep is how many tokens of the latest messages stay in a compaction: as many as the settings say, and in a small window
-// fewer, because those would leave no room until the next one, beside the system prompt, the tools and the summary.
-func (t *turn) keep(compactAt int) int {
-	window, most := t.model.Window(), t.opt.Sidecar.KeepRecentTokens()
-	if window == 0 {
-		return most
-	}
-	room := (compactAt - t.fixed - window/summaryParts) / 2
-	return min(max(room, window/leastParts), most)
-}
-
 // compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
 // the settings say.
 func (t *turn) compact(ctx context.Context, keep int) error {
 	v := t.opt.Session.View()
-	made, used, err := t.opt.Sidecar.Compact(ctx, v, keep)
+	made, used, err := t.opt.Sidecar.Compact(ctx, v, t.space(keep))
 	t.spend(used)
 	if err != nil {
 		return err
@@ -126,7 +114,12 @@ func (t *turn) compact(ctx context.Context, keep int) error {
 	return t.replace(ctx, made)
 }
 
-// replace puts a summary in the place of the messages that it is of, after a flush was begun of all of them.
+// space is what a compaction leaves, with keep as in sidecar.Space.
+func (c *Conversation) space(keep int) sidecar.Space {
+	return sidecar.Space{Keep: keep, Fixed: c.fixed}
+}
+
+// replace puts a summary in place of the messages that it is of, after a flush was begun of all of them.
 func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 	v := t.opt.Session.View()
 	for before := -1; t.begun(v) && slices.Index(v.IDs, made.FirstKept) > t.covered(v) && t.covered(v) > before; {
@@ -145,7 +138,7 @@ func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 	return nil
 }
 
-// shrink makes a conversation fit that the model has refused as too long: memories are stored where this cycle has not done
+// shrink makes a conversation fit that the model has refused as too long: memories are stored if this cycle has not done
 // so, and old messages are summarised, the second time more of them.
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()

@@ -63,6 +63,7 @@ func remember(text string) llmtest.Step {
 
 // Hazard F06: memories are stored and history is summarised before the request that would be too long, in this order.
 func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
+	t.Parallel()
 	model := script(remember("The tea is green."), none, sized(llmtest.Say("They spoke of tea."), 200), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
@@ -91,6 +92,7 @@ func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
 }
 
 func TestAnOverflowIsFlushedCompactedAndTriedAgain(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Fail(llm.KindOverflow), none, llmtest.Say("They spoke of tea."), llmtest.Say("fine"))
 	model.Tokens = 0 // nobody knows the window: only the provider can tell
 	w := newWorld(t, model)
@@ -104,6 +106,7 @@ func TestAnOverflowIsFlushedCompactedAndTriedAgain(t *testing.T) {
 }
 
 func TestWhatCannotBeMadeToFitIsAnErrorWithAdvice(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Fail(llm.KindOverflow), none, llmtest.Say("fine"))
 	w := newWorld(t, model)
 	c := w.start("s")
@@ -129,6 +132,7 @@ func TestWhatCannotBeMadeToFitIsAnErrorWithAdvice(t *testing.T) {
 }
 
 func TestACompactionThatFailsHoldsUpNoReplyAndWaits(t *testing.T) {
+	t.Parallel()
 	model := script(
 		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
 		sized(llmtest.Say("two"), 7000),                                      // not tried again
@@ -154,6 +158,7 @@ func TestACompactionThatFailsHoldsUpNoReplyAndWaits(t *testing.T) {
 
 // Hazard F06: memory that cannot be written is told, and the reply comes.
 func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(*world)
 		outcome string
@@ -194,6 +199,7 @@ func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
 }
 
 func TestACompactionKeepsWhatTheSettingsSayAndTheWindowHasRoomFor(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ window, keep, least, most int }{
 		"the default":                {200_000, 0, 16_000, 20_000},
 		"fewer than the default":     {200_000, 5000, 4000, 5000},
@@ -218,7 +224,7 @@ func TestACompactionKeepsWhatTheSettingsSayAndTheWindowHasRoomFor(t *testing.T) 
 			w.seed("?", "!", 190_000)
 			w.say(talk, "and now?", nil)
 			v := w.session.View()
-			if kept := v.Tokens - session.MessageTokens(nil, v.Messages[0]); v.Cycle != 1 || kept < c.least || kept > c.most+100 {
+			if kept := v.Tokens - llm.MessageTokens(nil, v.Messages[0]); v.Cycle != 1 || kept < c.least || kept > c.most+100 {
 				t.Errorf("%d compactions, %d tokens are kept, want %d to %d", v.Cycle, kept, c.least, c.most)
 			}
 		})
@@ -261,6 +267,7 @@ func (f *flusher) Generate(ctx context.Context, req llm.Request, stream func(llm
 
 // However often it is interrupted, which is no failure.
 func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
+	t.Parallel()
 	model := script()
 	model.Tokens = 10_000
 	w := newWorld(t, model)
@@ -281,9 +288,10 @@ func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
 	}
 }
 
-// Hazard F06: a flush that a crash has cut short is resumed also where the threshold is not reached any more, as with a larger
+// Hazard F06: a flush that a crash has cut short is resumed even if the threshold is not reached any more, as with a larger
 // window: its notes are half stored.
 func TestAFlushThatWasBegunIsResumedBelowItsThreshold(t *testing.T) {
+	t.Parallel()
 	model := script()
 	model.Tokens = 10_000
 	w := newWorld(t, model)
@@ -306,6 +314,7 @@ func TestAFlushThatWasBegunIsResumedBelowItsThreshold(t *testing.T) {
 // Hazard F07: results are shortened in what is sent and nowhere else, and the next request repeats the bytes of the one
 // before.
 func TestOldResultsAreShortenedInWhatIsSentAlone(t *testing.T) {
+	t.Parallel()
 	read := sized(llmtest.Call("1", "read", map[string]any{}), 100)
 	model := script(read, sized(llmtest.Say("read"), 100), llmtest.Say("second"), llmtest.Say("third"))
 	model.Tokens = 12_000

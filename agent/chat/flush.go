@@ -8,11 +8,15 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/session"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
 // seen stands behind the messages of a flush that an earlier one has seen, which are there for what comes after them.
 const seen = "[What was said up to here is in memory already. Save only what follows.]"
+
+// leastParts: a flush leaves 1/leastParts of the window for its answers.
+const leastParts = 16
 
 // appendTokens is room for the one tool of a flush.
 const appendTokens = 300
@@ -23,7 +27,7 @@ func (t *turn) flush(ctx context.Context, v session.View, forced bool) flush.Out
 }
 
 // flushLate stores memories once more in a cycle, those of messages that came after its flush and are about to go. There are
-// such where the user has asked for a flush early, where compactions have failed since, and in small windows. The flush has
+// such if the user has asked for a flush early, if compactions have failed since, and in small windows. The flush has
 // a name of its own in the ledger, which stays the same over a crash.
 func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 	if t.heartbeat {
@@ -64,17 +68,17 @@ func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced 
 		return out
 	}
 	out := t.attempt(ctx, job)
-	t.tell(ctx, job.Cycle, out)
+	t.recordOutcome(ctx, job.Cycle, out)
 	t.follow(job, out)
 	return out
 }
 
-// part returns which messages a flush is of: all where the model takes as many. Where it does not beside the system prompt of
+// part returns which messages a flush is of: all if the model takes as many. If it does not beside the system prompt of
 // the conversation, bare says to leave that out. Of a still longer conversation, such as one that a model which was away
 // could not summarise, it is what comes after the last flush, as much as the model takes.
 func (t *turn) part(v session.View) (from, to int, bare bool) {
 	window := t.model.Window()
-	room := window - window/leastParts - appendTokens - llm.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
+	room := window - window/leastParts - appendTokens - text.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
 	if window == 0 || v.Tokens <= room-t.fixed {
 		return 0, len(v.Messages), false
 	}
@@ -105,8 +109,8 @@ func (t *turn) attempt(ctx context.Context, job flush.Job) flush.Outcome {
 	return out
 }
 
-// tell records the outcome of a flush, unless the turn was given up.
-func (t *turn) tell(ctx context.Context, cycle int, out flush.Outcome) {
+// recordOutcome records the outcome of a flush, unless the turn was given up.
+func (t *turn) recordOutcome(ctx context.Context, cycle int, out flush.Outcome) {
 	if ctx.Err() == nil || out.Outcome == session.FlushDone {
 		t.record(cycle, out)
 	}

@@ -22,7 +22,7 @@ func vault(t *testing.T, model llm.Model) *world {
 	return w
 }
 
-// seesNothing fails where a request or the transcript holds the secret.
+// seesNothing fails if a request or the transcript holds the secret.
 func (w *world) seesNothing(model *llmtest.Script, id string) {
 	w.t.Helper()
 	check := func(where, text string) {
@@ -50,6 +50,7 @@ func offered(req llm.Request) []string {
 
 // Hazard C05: MEMORY.md, what was recalled and what tools would find reach no group, in turns, flushes and summaries alike.
 func TestAGroupIsNeverShownPrivateMemory(t *testing.T) {
+	t.Parallel()
 	steps := []llmtest.Step{
 		remember("They meet on Monday."), none, llmtest.Say("They spoke of tea."), // a flush and a summary
 		llmtest.Call("1", "memory_search", map[string]any{"query": "private vault"}),
@@ -87,6 +88,7 @@ func TestAGroupIsNeverShownPrivateMemory(t *testing.T) {
 
 // Hazard C05: in a group a model can remember and not look up, whoever says that it is one, and whatever tools there are.
 func TestAGroupHasNoToolsThatReadPrivateMemory(t *testing.T) {
+	t.Parallel()
 	yes, no := true, false
 	for name, tt := range map[string]struct {
 		turn sidecar.Turn

@@ -15,6 +15,7 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 	"kioku/memory"
 )
@@ -35,6 +36,7 @@ func (n *notebook) sources() []string {
 // Hazard F09: a note that a model writes after it has read what a tool returned is recorded as such, because that may be
 // what has it write. The calls of one answer are all made before any is read, and the next turn begins anew.
 func TestANoteTellsWhetherAToolWasReadBeforeIt(t *testing.T) {
+	t.Parallel()
 	both := llmtest.Call("1", "read", map[string]any{})
 	both.Response.Message.ToolCalls = append(both.Response.Message.ToolCalls, remember("beside").Response.Message.ToolCalls...)
 	w := newWorld(t, script(
@@ -61,6 +63,7 @@ func TestANoteTellsWhetherAToolWasReadBeforeIt(t *testing.T) {
 }
 
 func TestToolsThatAreJoinedAreOneList(t *testing.T) {
+	t.Parallel()
 	one := toolFunc(func(context.Context, string) (json.RawMessage, error) { return json.RawMessage("1"), nil })
 	two := toolFunc(func(context.Context, string) (json.RawMessage, error) { return json.RawMessage("2"), nil })
 	j := chat.Join(chat.MemoryTools{}, one, two)
@@ -105,6 +108,7 @@ func (p *parrot) Generate(_ context.Context, req llm.Request, stream func(llm.Ev
 
 // Hazard F08: over fifty rounds what is recalled is never stored again, neither as a note nor as something that was said.
 func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, &parrot{})
 	w.notes.Append(t.Context(), note("The meeting room is blue."))
 	size := func() int64 {
@@ -146,7 +150,8 @@ func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 
 // A fact outlives the conversation, its flushes and its compactions: it is a note, and a later session recalls it.
 func TestAFactOfTheThirdTurnIsRecalledAfterTwoHundredTurns(t *testing.T) {
-	model := &llm.Echo{Tokens: 8000}
+	t.Parallel()
+	model := &echo.Model{Tokens: 8000}
 	w := newWorld(t, model)
 	c := w.start("first")
 	compactions, flushes := 0, 0
@@ -161,7 +166,7 @@ func TestAFactOfTheThirdTurnIsRecalledAfterTwoHundredTurns(t *testing.T) {
 		}
 	}
 	for i := range 203 {
-		message := fmt.Sprintf("Tell me something about number %d, %s", i, strings.Repeat("the weather and the sea, ", 12))
+		message := fmt.Sprintf("Can you tell me about number %d, %s?", i, strings.Repeat("the weather and the sea, ", 12))
 		if i == 2 {
 			message = "My locker combination is 4-17-32."
 		}

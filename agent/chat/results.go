@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent"
-	"kioku/agent/bootstrap"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -15,7 +15,7 @@ const (
 	// A result has at most 1/resultParts of the window, and those of one answer together at most 1/answerParts.
 	resultParts = 4
 	answerParts = 2
-	// resultChars are the most characters of a result where the window is not known.
+	// resultChars are the most characters of a result if the window is not known.
 	resultChars = 50_000
 	// mostCharsPerToken is how many characters a token has at most in what is counted, so that counting costs no more than
 	// what fits.
@@ -54,18 +54,18 @@ func (t *turn) shorten(tool, text string, calls int) string {
 	}
 }
 
-// cutResult returns a result where it has at most so many characters, and otherwise its beginning and its end, or where
+// cutResult returns a result if it has at most so many characters, and otherwise its beginning and its end, or if
 // there is no room for these no more than how long it is.
-func cutResult(tool, text string, chars int) string {
-	if utf8.RuneCountInString(text) <= chars {
-		return text
+func cutResult(tool, output string, chars int) string {
+	if utf8.RuneCountInString(output) <= chars {
+		return output
 	}
 	more := "[Ask " + tool + " for less to see what is left out.]"
 	if slices.Contains([]string{agent.ToolSearch, agent.ToolGet}, tool) {
 		more = "[memory_get with from and lines shows what is left out.]"
 	}
-	if cut := bootstrap.Cut("this result", text, chars-len(more)-1); cut != "" {
+	if cut := text.CutMiddle("this result", output, chars-len(more)-1); cut != "" {
 		return cut + "\n" + more
 	}
-	return fmt.Sprintf("[This result of %d characters does not fit.] %s", utf8.RuneCountInString(text), more)
+	return fmt.Sprintf("[This result of %d characters does not fit.] %s", utf8.RuneCountInString(output), more)
 }

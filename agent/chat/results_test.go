@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/agent/chat"
+	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/llmtest"
 )
@@ -62,21 +63,22 @@ func lines(n int, text string) string {
 }
 
 func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
+	t.Parallel()
 	for window, most := range map[int]int{8000: 2000, 32_000: 8000} {
-		for _, text := range []string{"over the hills and far away", "山の向こうの遠い海まで歩く"} {
-			long := lines(20_000, text)
+		for _, phrase := range []string{"over the hills and far away", "山の向こうの遠い海まで歩く"} {
+			long := lines(20_000, phrase)
 			got := result(t, window, long)[0]
-			if n := llm.EstimateTokens(got); n > most || n < most/2 {
-				t.Errorf("window %d: %d tokens of %q", window, n, text)
+			if n := text.EstimateTokens(got); n > most || n < most/2 {
+				t.Errorf("window %d: %d tokens of %q", window, n, phrase)
 			}
-			if !strings.HasPrefix(got, "1 "+text+"\n2 "+text+"\n") || !strings.Contains(got, "\n20000 "+text+"\n") {
+			if !strings.HasPrefix(got, "1 "+phrase+"\n2 "+phrase+"\n") || !strings.Contains(got, "\n20000 "+phrase+"\n") {
 				t.Errorf("window %d: kept %.200q", window, got)
 			}
 			if total := fmt.Sprintf("of %d characters", utf8.RuneCountInString(long)); !strings.Contains(got, total) || !strings.Contains(got, "t0") {
 				t.Errorf("window %d: %q is not in %q", window, total, got)
 			}
 			for line := range strings.Lines(got) {
-				if strings.Contains(line, text[:6]) && !strings.HasSuffix(line, text+"\n") && !strings.HasSuffix(line, text) {
+				if strings.Contains(line, phrase[:6]) && !strings.HasSuffix(line, phrase+"\n") && !strings.HasSuffix(line, phrase) {
 					t.Errorf("window %d: a line is cut: %q", window, line)
 				}
 			}
@@ -93,11 +95,12 @@ func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
 
 // Many results of one answer have half of the window together.
 func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
+	t.Parallel()
 	long := lines(2000, "over the hills and far away")
 	got := result(t, 16_000, long, long, long, "short", long, long, long, long)
 	n := 0
-	for _, text := range got {
-		n += llm.EstimateTokens(text)
+	for _, result := range got {
+		n += text.EstimateTokens(result)
 	}
 	if len(got) != 8 || n > 8000 || n < 5000 || got[3] != "short" {
 		t.Errorf("%d results with %d tokens", len(got), n)
@@ -105,6 +108,7 @@ func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
 }
 
 func TestALongResultTellsHowToReadTheRest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, script(llmtest.Call("1", "memory_get", map[string]any{}), llmtest.Call("2", "memory_search", map[string]any{}), llmtest.Say("done")))
 	w.sidecar.Model.(*llmtest.Script).Tokens = 4000
 	w.calm()
@@ -120,6 +124,7 @@ func TestALongResultTellsHowToReadTheRest(t *testing.T) {
 }
 
 func TestALongErrorIsBoundedToo(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
 	w := newWorld(t, model)
@@ -127,28 +132,29 @@ func TestALongErrorIsBoundedToo(t *testing.T) {
 		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) { return nil, errors.New(lines(9000, "trouble")) })
 	})
 	w.say(c, "go on", nil)
-	if m := w.session.View().Messages[2]; !m.Failed || llm.EstimateTokens(m.Text) > 2000 || !strings.HasPrefix(m.Text, "1 trouble\n") {
-		t.Errorf("failed %v, %d tokens", m.Failed, llm.EstimateTokens(m.Text))
+	if m := w.session.View().Messages[2]; !m.Failed || text.EstimateTokens(m.Text) > 2000 || !strings.HasPrefix(m.Text, "1 trouble\n") {
+		t.Errorf("failed %v, %d tokens", m.Failed, text.EstimateTokens(m.Text))
 	}
 }
 
-// Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it where that is enough.
+// Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it if that is enough.
 func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
+	t.Parallel()
 	piece := rapid.OneOf(rapid.SampledFrom([]string{"\n", "word ", "{\"a\":1}", "言葉", "👪", "é"}), rapid.String())
 	rapid.Check(t, func(r *rapid.T) {
-		text := strings.Repeat(strings.Join(rapid.SliceOfN(piece, 1, 20).Draw(r, "pieces"), ""), rapid.IntRange(1, 400).Draw(r, "times"))
-		text += strings.Repeat(piece.Draw(r, "end"), rapid.IntRange(0, 2000).Draw(r, "ends"))
+		whole := strings.Repeat(strings.Join(rapid.SliceOfN(piece, 1, 20).Draw(r, "pieces"), ""), rapid.IntRange(1, 400).Draw(r, "times"))
+		whole += strings.Repeat(piece.Draw(r, "end"), rapid.IntRange(0, 2000).Draw(r, "ends"))
 		window := rapid.IntRange(1000, 9000).Draw(r, "window")
-		got := result(t, window, text)[0]
-		whole := llm.EstimateTokens(text) <= window/4
-		switch n := llm.EstimateTokens(got); {
+		got := result(t, window, whole)[0]
+		fits := text.EstimateTokens(whole) <= window/4
+		switch n := text.EstimateTokens(got); {
 		case !utf8.ValidString(got):
 			r.Fatalf("no text: %q", got)
 		case n > window/4:
 			r.Fatalf("%d tokens in a window of %d", n, window)
-		case whole && got != text && utf8.ValidString(text):
+		case fits && got != whole && utf8.ValidString(whole):
 			r.Fatalf("changed: %q", got)
-		case !whole && !strings.Contains(got, fmt.Sprint(utf8.RuneCountInString(text))):
+		case !fits && !strings.Contains(got, fmt.Sprint(utf8.RuneCountInString(whole))):
 			r.Fatalf("the length is not told: %q", got)
 		}
 	})
@@ -156,10 +162,11 @@ func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
 
 // A counter of one's own decides how long a result is.
 func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
 	w := newWorld(t, model)
-	w.sidecar.Counter = dear{}
+	w.sidecar.Count = func(text string) int { return 2 * len(text) }
 	c := w.start("s", func(o *chat.Options) {
 		o.Tools = toolFunc(func(context.Context, string) (json.RawMessage, error) {
 			return json.Marshal(strings.Repeat("word ", 500))
@@ -170,8 +177,3 @@ func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
 		t.Errorf("%d characters are kept", n)
 	}
 }
-
-// dear counts two tokens for a byte.
-type dear struct{}
-
-func (dear) Count(text string) int { return 2 * len(text) }

@@ -37,11 +37,11 @@ type turn struct {
 	resumed bool
 }
 
-// Turn answers a message of the user. each, where it is not nil, is told what happens, by one goroutine. The message and the
+// Turn answers a message of the user. each, if it is not nil, is called with what happens, by one goroutine. The message and the
 // answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
-// Reply.Text, marked as interrupted. A flush or a compaction that fails is no error: a notice says so. Only where the model
+// Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
 // takes the conversation no longer Turn returns an error that says what to do.
 func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
 	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
@@ -50,24 +50,24 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	if _, err := c.say(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
 		return Reply{}, err
 	}
-	t := c.begin(c.Prompt(ctx, message), each)
+	t := c.beginTurn(c.Prompt(ctx, message), each)
 	t.heartbeat = c.opt.Heartbeat
 	before := c.usage
-	err := t.run(ctx)
+	err := t.converse(ctx)
 	if err != nil {
-		err = t.end(ctx, err)
+		err = t.keepInterrupted(ctx, err)
 	}
 	t.reply.Usage = c.usage.Minus(before)
 	return t.reply, err
 }
 
-// begin begins a turn with a prompt.
-func (c *Conversation) begin(p sidecar.Prompt, each func(Event)) *turn {
+// beginTurn begins a turn with a prompt.
+func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 	if each == nil {
 		each = func(Event) {}
 	}
 	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
-	c.fixed = p.Tokens + toolTokens(t.tools)
+	c.fixed = p.Tokens + llm.ToolTokens(t.tools)
 	return t
 }
 
@@ -80,21 +80,21 @@ func (c *Conversation) say(m llm.Message, used *llm.Usage) (llm.Message, error) 
 	return *e.Message, nil
 }
 
-// run asks the model, and again as long as it calls tools.
-func (t *turn) run(ctx context.Context) error {
+// converse asks the model, and again as long as it calls tools.
+func (t *turn) converse(ctx context.Context) error {
 	t.each(Event{Prompt: &t.prompt})
 	for {
 		last := t.reply.Rounds >= t.opt.MaxRounds
 		if last {
 			t.notice("There were %d rounds of tool calls, which is the limit: the model has to answer now.", t.reply.Rounds)
 		}
-		resp, err := t.ask(ctx, last)
+		resp, err := t.nextAnswer(ctx, last)
 		if err != nil {
 			return err
 		}
 		if calls := resp.Message.ToolCalls; len(calls) > 0 {
 			t.reply.Rounds++
-			if err := t.call(ctx, calls); err != nil {
+			if err := t.callTools(ctx, calls); err != nil {
 				return err
 			}
 			continue
@@ -108,9 +108,9 @@ func (t *turn) run(ctx context.Context) error {
 	}
 }
 
-// ask gets an answer of the model into the transcript. Before it, all is done that is due. An answer that is the last one
+// nextAnswer gets an answer of the model into the transcript. Before it, all is done that is due. An answer that is the last one
 // calls no tools.
-func (t *turn) ask(ctx context.Context, last bool) (llm.Response, error) {
+func (t *turn) nextAnswer(ctx context.Context, last bool) (llm.Response, error) {
 	if err := t.prepare(ctx); err != nil {
 		return llm.Response{}, err
 	}
@@ -166,7 +166,7 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 	return resp, err
 }
 
-// known returns what a provider has counted, nil where it has told nothing.
+// known returns what a provider has counted, nil if it has told nothing.
 func known(u llm.Usage) *llm.Usage {
 	if u == (llm.Usage{}) {
 		return nil
@@ -174,9 +174,9 @@ func known(u llm.Usage) *llm.Usage {
 	return &u
 }
 
-// end keeps what the model has said of an answer that did not come to its end, and that a turn was given up, so that the
+// keepInterrupted keeps what the model has said of an answer that did not come to its end, and that a turn was given up, so that the
 // model does not take the message for one that waits for its answer.
-func (t *turn) end(ctx context.Context, err error) error {
+func (t *turn) keepInterrupted(ctx context.Context, err error) error {
 	said := strings.TrimRight(t.heard.String(), " \t\n")
 	t.reply.Text = said
 	switch {

@@ -12,6 +12,7 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 	"kioku/memory"
 )
@@ -21,6 +22,7 @@ func script(steps ...llmtest.Step) *llmtest.Script {
 }
 
 func TestAMessageIsOnTheDiskBeforeTheModelIsAsked(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Say("hello"))
 	w := newWorld(t, model)
 	model.Steps[0].Check = func(llm.Request) error {
@@ -49,6 +51,7 @@ func TestAMessageIsOnTheDiskBeforeTheModelIsAsked(t *testing.T) {
 }
 
 func TestToolsAreCalledUntilTheModelAnswers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, script(
 		llmtest.Call("1", "memory_append", map[string]any{"text": "She drinks green tea."}),
 		llmtest.Call("2", "memory_serch", map[string]any{}),
@@ -78,6 +81,7 @@ func TestToolsAreCalledUntilTheModelAnswers(t *testing.T) {
 }
 
 func TestAfterTheLastRoundTheModelAnswersWithoutTools(t *testing.T) {
+	t.Parallel()
 	call := llmtest.Call("1", "memory_search", map[string]any{"query": "green tea"})
 	stubborn := llmtest.Say("It is green.")
 	stubborn.Response.Message.ToolCalls = call.Response.Message.ToolCalls
@@ -108,7 +112,8 @@ func TestAfterTheLastRoundTheModelAnswersWithoutTools(t *testing.T) {
 }
 
 func TestAnAnswerThatIsInterruptedIsKeptAndMarked(t *testing.T) {
-	w := newWorld(t, &llm.Echo{})
+	t.Parallel()
+	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reply, err := c.Turn(ctx, "hello there", func(e chat.Event) {
@@ -136,6 +141,7 @@ func TestAnAnswerThatIsInterruptedIsKeptAndMarked(t *testing.T) {
 }
 
 func TestACallWhoseTurnIsGivenUpHasAResult(t *testing.T) {
+	t.Parallel()
 	call := llmtest.Call("1", "wait", map[string]any{})
 	call.Response.Message.ToolCalls = append(call.Response.Message.ToolCalls, llm.ToolCall{ID: "2", Name: "never", Input: json.RawMessage("{}")})
 	model := script(call, llmtest.Say("Where were we?"))
@@ -175,6 +181,7 @@ func (f toolFunc) Call(ctx context.Context, name string, _ json.RawMessage) (jso
 }
 
 func TestAnErrorOfTheProviderLosesNothing(t *testing.T) {
+	t.Parallel()
 	broken := llmtest.Say("The answer is")
 	broken.Err = &llm.Error{Kind: llm.KindUnavailable, Message: "the server has gone"}
 	model := script(llmtest.Fail(llm.KindAuth), broken, llmtest.Say("42"))
@@ -197,6 +204,7 @@ func TestAnErrorOfTheProviderLosesNothing(t *testing.T) {
 }
 
 func TestAMessageWithoutTextIsNotKept(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, script())
 	c := w.start("s")
 	for _, blank := range []string{"", " \n", `{"source":"memory/a.md#L1","agent":"main","score":0.9,"text":"x"}`} {
@@ -210,6 +218,7 @@ func TestAMessageWithoutTextIsNotKept(t *testing.T) {
 }
 
 func TestAnAnswerThatIsCutOffOrSilentIsTold(t *testing.T) {
+	t.Parallel()
 	long := llmtest.Say("It was a dark and")
 	long.Response.Stop = llm.StopLength
 	w := newWorld(t, script(long, llmtest.Say("NO_REPLY"), llmtest.Say(" ")))
@@ -227,6 +236,7 @@ func TestAnAnswerThatIsCutOffOrSilentIsTold(t *testing.T) {
 }
 
 func TestADeadMemoryDoesNotHoldUpAReply(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, script(llmtest.Say("hello")))
 	w.notes.err = memory.ErrUnreachable
 	c := w.start("s")
@@ -242,6 +252,7 @@ func TestADeadMemoryDoesNotHoldUpAReply(t *testing.T) {
 }
 
 func TestAConversationNeedsAModel(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, nil)
 	if _, err := w.open("s"); !errors.Is(err, sidecar.ErrNoModel) {
 		t.Errorf("%v", err)

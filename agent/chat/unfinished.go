@@ -12,7 +12,7 @@ import (
 // lateMark stands in the ledger between the name of a session and where a late flush of it begins.
 const lateMark = "+"
 
-// findFlushes looks for flushes of this session that are unfinished, and records those that have ended well, where a crash
+// findFlushes looks for flushes of this session that are unfinished, and records those that have succeeded when a crash
 // came between that and the transcript.
 func (c *Conversation) findFlushes() error {
 	id := c.opt.Session.ID()
@@ -38,7 +38,7 @@ func (c *Conversation) findFlushes() error {
 	return nil
 }
 
-// unrecorded reports whether the transcript does not know of a flush that has ended well.
+// unrecorded reports whether the transcript does not know of a flush that has succeeded.
 func (c *Conversation) unrecorded(k flush.Kept) bool {
 	v := c.opt.Session.View()
 	never := k.Cycle == v.Cycle && v.Flush == nil
@@ -70,7 +70,7 @@ func (c *Conversation) begun(v session.View) bool {
 	return flushed(v) || slices.ContainsFunc(c.unfinished, func(k flush.Kept) bool { return k.Cycle == v.Cycle })
 }
 
-// resume goes on with the earliest flush that is unfinished and was not given up. There is one try a turn, and none in
+// resume continues the earliest flush that is unfinished and was not given up. There is one try a turn, and none in
 // a heartbeat.
 func (t *turn) resume(ctx context.Context) {
 	at := slices.IndexFunc(t.unfinished, func(k flush.Kept) bool { return k.Left > 0 })
@@ -81,8 +81,8 @@ func (t *turn) resume(ctx context.Context) {
 	t.again(ctx, t.unfinished[at], false)
 }
 
-// resumeAll goes on with all flushes that are unfinished, also with those that were given up, until one has to wait. It
-// returns what came of them together; nothing where there are none.
+// resumeAll continues all flushes that are unfinished, also with those that were given up, until one has to wait. It
+// returns what came of them together; nothing if there are none.
 func (t *turn) resumeAll(ctx context.Context) (all flush.Outcome) {
 	t.resumed = true
 	for _, k := range slices.Clone(t.unfinished) {
@@ -104,13 +104,13 @@ func together(a, b flush.Outcome) flush.Outcome {
 	return b
 }
 
-// again goes on with a flush, with the messages of its spool. That it has to wait once more is told to who has asked for it.
+// again continues a flush, with the messages of its spool. That it has to wait once more is told to who has asked for it.
 func (t *turn) again(ctx context.Context, k flush.Kept, forced bool) flush.Outcome {
 	job := t.frame(k.Session, k.Cycle)
 	job.Through, job.Forced = k.Through, forced
 	out := t.attempt(ctx, job)
 	if forced || !out.Later {
-		t.tell(ctx, k.Cycle, out)
+		t.recordOutcome(ctx, k.Cycle, out)
 	}
 	t.follow(job, out)
 	return out

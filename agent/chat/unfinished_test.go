@@ -14,15 +14,16 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 	"kioku/memory"
 )
 
 var away = fmt.Errorf("%w: connection refused", memory.ErrUnreachable)
 
-// flaky is Echo that is away as long as err is set.
+// flaky is an echo.Model that is away as long as err is set.
 type flaky struct {
-	llm.Echo
+	echo.Model
 	err   error
 	asked int
 }
@@ -32,17 +33,18 @@ func (f *flaky) Generate(ctx context.Context, req llm.Request, stream func(llm.E
 	if f.err != nil {
 		return llm.Response{}, f.err
 	}
-	return f.Echo.Generate(ctx, req, stream)
+	return f.Model.Generate(ctx, req, stream)
 }
 
 // chatter is a turn of some length that states nothing.
 func chatter(i int) string {
-	return fmt.Sprintf("Tell me something about number %d, %s", i, strings.Repeat("the weather and the sea, ", 12))
+	return fmt.Sprintf("Can you tell me about number %d, %s?", i, strings.Repeat("the weather and the sea, ", 12))
 }
 
 // A memory that is away for a second loses nothing, however long ago that was.
 func TestAFactOutlivesAMemoryThatWasAway(t *testing.T) {
-	model := &flaky{Echo: llm.Echo{Tokens: 4000}}
+	t.Parallel()
+	model := &flaky{Model: echo.Model{Tokens: 4000}}
 	w := newWorld(t, model)
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
@@ -81,60 +83,65 @@ func TestAFactOutlivesAMemoryThatWasAway(t *testing.T) {
 // Whatever is away in any span of turns, and however often the program is started anew, in the end each fact that was stated
 // is in memory once.
 func TestEveryFactIsInMemoryInTheEnd(t *testing.T) {
-	seeds := 6
-	if testing.Short() || slow() {
-		seeds = 2
+	t.Parallel()
+	seeds := 3
+	if soak() {
+		seeds = 12
 	}
 	events := []string{"", "", "", "", "", "memory", "memory", "back", "model", "start", "flush", "compact", "fact", "fact"}
 	for seed := range seeds {
-		random := rand.New(rand.NewPCG(5, uint64(seed)))
-		model := &flaky{Echo: llm.Echo{Tokens: 4000}}
-		w := newWorld(t, model)
-		c := w.start("s")
-		var facts []string
-		turn := func(message string, mustAnswer bool) {
-			if _, err := c.Turn(t.Context(), message, nil); err != nil && mustAnswer {
-				t.Fatalf("seed %d: %v", seed, err)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(5, uint64(seed)))
+			model := &flaky{Model: echo.Model{Tokens: 4000}}
+			w := newWorld(t, model)
+			c := w.start("s")
+			var facts []string
+			turn := func(message string, mustAnswer bool) {
+				if _, err := c.Turn(t.Context(), message, nil); err != nil && mustAnswer {
+					t.Fatalf("%v", err)
+				}
 			}
-		}
-		for i := range 10 + random.IntN(50) {
-			switch events[random.IntN(len(events))] {
-			case "memory":
-				w.notes.err = away
-			case "model":
-				model.err = &llm.Error{Kind: []string{llm.KindUnavailable, llm.KindRateLimit}[random.IntN(2)]}
-			case "back":
-				w.notes.err, model.err = nil, nil
-			case "start":
-				c = w.start("s")
-			case "flush":
-				c.Flush(t.Context(), nil)
-			case "compact":
-				c.Compact(t.Context(), nil) // where that cannot be now, later
-			case "fact":
-				facts = append(facts, fmt.Sprintf("My locker number %d is blue.", i))
-				turn(facts[len(facts)-1], model.err == nil)
-				continue
+			for i := range 10 + random.IntN(50) {
+				switch events[random.IntN(len(events))] {
+				case "memory":
+					w.notes.err = away
+				case "model":
+					model.err = &llm.Error{Kind: []string{llm.KindUnavailable, llm.KindRateLimit}[random.IntN(2)]}
+				case "back":
+					w.notes.err, model.err = nil, nil
+				case "start":
+					c = w.start("s")
+				case "flush":
+					c.Flush(t.Context(), nil)
+				case "compact":
+					c.Compact(t.Context(), nil) // if that cannot be now, later
+				case "fact":
+					facts = append(facts, fmt.Sprintf("My locker number %d is blue.", i))
+					turn(facts[len(facts)-1], model.err == nil)
+					continue
+				}
+				turn(chatter(i), model.err == nil)
 			}
-			turn(chatter(i), model.err == nil)
-		}
-		w.notes.err, model.err = nil, nil
-		for i, cycle := 0, w.session.View().Cycle; i < 60 || w.session.View().Cycle < cycle+2; i++ {
-			turn(chatter(i), true)
-		}
-		w.session.Close()
-		got := w.notes.lines()
-		for _, fact := range facts {
-			if n := len(slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, fact) })); n != 1 {
-				t.Errorf("seed %d: %q is %d times in memory", seed, fact, n)
+			w.notes.err, model.err = nil, nil
+			for i, cycle := 0, w.session.View().Cycle; i < 60 || w.session.View().Cycle < cycle+2; i++ {
+				turn(chatter(i), true)
 			}
-		}
+			w.session.Close()
+			got := w.notes.lines()
+			for _, fact := range facts {
+				if n := len(slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, fact) })); n != 1 {
+					t.Errorf("%q is %d times in memory", fact, n)
+				}
+			}
+		})
 	}
 }
 
 // A flush that is asked for while memory is away uses up nothing.
 func TestAFlushThatIsAskedForCanBeAskedForAgain(t *testing.T) {
-	w := newWorld(t, &llm.Echo{})
+	t.Parallel()
+	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
 	w.notes.err = away
@@ -155,7 +162,8 @@ func TestAFlushThatIsAskedForCanBeAskedForAgain(t *testing.T) {
 // What fails by its own fault is tried once a turn, as often as the settings say; the user is told where the messages are, and
 // can have it tried again.
 func TestAFlushThatIsGivenUpIsToldAndCanBeAskedFor(t *testing.T) {
-	w := newWorld(t, &llm.Echo{})
+	t.Parallel()
+	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
 	w.notes.err = errors.New("no space left on device")
@@ -194,8 +202,9 @@ func TestAFlushThatIsGivenUpIsToldAndCanBeAskedFor(t *testing.T) {
 	}
 }
 
-// A model that is away for flushes, as where its rate is limited, is asked again with the messages of then, once a turn.
+// A model that is away for flushes, as when its rate is limited, is asked again with the messages of then, once a turn.
 func TestAModelThatWasAwayIsAskedAgainForWhatHasGone(t *testing.T) {
+	t.Parallel()
 	model := script(llmtest.Fail(llm.KindRateLimit), llmtest.Say("They spoke of tea."), sized(llmtest.Say("one"), 100),
 		llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("two"), 100),
 		remember("The tea is green."), none, sized(llmtest.Say("three"), 100))

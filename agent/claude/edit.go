@@ -2,28 +2,35 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io"
+	"io/fs"
 	"strings"
+
+	"kioku/internal/atomicfile"
+	"kioku/internal/safefile"
 )
 
 // maxToldLines bounds how many lines an error names.
 const maxToldLines = 10
 
 // create writes a new file.
-func (f *folder) create(ctx context.Context, rel, text string) (string, error) {
+func (f *folder) create(rel, text string) (string, error) {
 	text, err := f.checked(text, "file_text")
+	if err == nil {
+		err = checkSize(rel, text)
+	}
+	if err == nil {
+		err = f.makeRoom(rel)
+	}
 	if err != nil {
 		return "", err
 	}
-	if len(text) > f.opt.MaxFileBytes {
-		return "", f.tooLarge(rel, len(text))
-	}
-	if err := f.place(rel); err != nil {
-		return "", err
-	}
-	if err := f.writeNew(ctx, rel, text); err != nil {
-		return "", err
+	if err := atomicfile.Create(f.root, rel, []byte(text), 0o644); errors.Is(err, fs.ErrExist) {
+		return "", errChanged(rel)
+	} else if err != nil {
+		return "", fmt.Errorf("memory tool: create %s: %w", shown(rel), err)
 	}
 	said := fmt.Sprintf("Created %s with %d lines.", shown(rel), len(splitLines(text)))
 	if !strings.HasSuffix(rel, ".md") {
@@ -32,18 +39,20 @@ func (f *folder) create(ctx context.Context, rel, text string) (string, error) {
 	return said, nil
 }
 
-// replace puts a text in the place of the one that must occur exactly once.
-func (f *folder) replace(ctx context.Context, rel, old, new string) (string, error) {
+// replace puts a text in place of the one that must occur exactly once.
+func (f *folder) replace(rel, old, new string) (string, error) {
 	new, err := f.checked(new, "new_str")
 	switch {
 	case err != nil:
 		return "", err
+	case isDay(rel):
+		return "", errDay(rel)
 	case old == "":
 		return "", refuse("old_str: must not be empty; insert adds text")
 	case old == new:
 		return "", refuse("old_str and new_str are the same; nothing was changed")
 	}
-	return f.edit(ctx, "str_replace", rel, func(text string) (string, int, error) {
+	return f.edit("str_replace", rel, func(text string) (string, int, error) {
 		old, new := old, new
 		if strings.Contains(text, "\r\n") && !strings.Contains(text, old) {
 			// A view shows lines without their ends, so a model cannot know of these.
@@ -60,13 +69,19 @@ func (f *folder) replace(ctx context.Context, rel, old, new string) (string, err
 	})
 }
 
-// insert puts whole lines behind a line.
+// insert puts whole lines after a line.
 func (f *folder) insert(ctx context.Context, rel string, after int, added string) (string, error) {
 	added, err := f.checked(added, "insert_text")
 	if err != nil {
 		return "", err
 	}
-	return f.edit(ctx, "insert", rel, func(text string) (string, int, error) {
+	if !strings.HasSuffix(added, "\n") {
+		added += "\n"
+	}
+	if isDay(rel) {
+		return f.appendDay(ctx, rel, after, added)
+	}
+	return f.edit("insert", rel, func(text string) (string, int, error) {
 		lines := strings.SplitAfter(text, "\n")
 		if lines[len(lines)-1] == "" {
 			lines = lines[:len(lines)-1]
@@ -75,61 +90,48 @@ func (f *folder) insert(ctx context.Context, rel string, after int, added string
 			return "", 0, refuse("insert_line: %d is not in the file; it must be 0 to %d", after, len(lines))
 		}
 		head, tail := strings.Join(lines[:after], ""), strings.Join(lines[after:], "")
-		if head != "" && !strings.HasSuffix(head, "\n") {
-			head += "\n"
-		}
-		if !strings.HasSuffix(added, "\n") {
-			added += "\n"
-		}
-		return head + added + tail, after + 1, nil
+		return wholeLine(head) + added + tail, after + 1, nil
 	})
 }
 
-// edit changes the text of a file, of which a copy is kept, and shows what stands around the change. change returns the new
-// text and the line at which it begins to differ. Text that MemoryAppend adds meanwhile is not lost: change sees it, or it
-// is added to the new text.
-func (f *folder) edit(ctx context.Context, verb, rel string, change func(text string) (string, int, error)) (string, error) {
-	file, err := f.openLocked(ctx, rel)
-	if err != nil {
-		return "", err
+// wholeLine returns a text with an end of its last line.
+func wholeLine(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
 	}
-	defer file.Close()
-	old, err := f.readText(rel, file)
+	return text + "\n"
+}
+
+// edit changes the text of a file, of which a copy is kept, and shows what stands around the change. change returns the new
+// text and the line at which it begins to differ.
+func (f *folder) edit(verb, rel string, change func(text string) (string, int, error)) (string, error) {
+	old, before, err := f.readText(rel)
 	if err != nil {
 		return "", err
 	}
 	text, line, err := change(old)
+	if err == nil {
+		err = checkSize(rel, text)
+	}
+	if err == nil {
+		err = f.keepCopies(verb, []string{rel}, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(old)), nil })
+	}
 	if err != nil {
 		return "", err
 	}
-	if len(text) > f.opt.MaxFileBytes {
-		return "", f.tooLarge(rel, len(text))
+	err = atomicfile.WriteIf(f.root, rel, []byte(text), before.Mode().Perm(), func() error {
+		if now, err := f.root.Lstat(rel); err != nil || !safefile.Unchanged(before, now) {
+			return errChanged(rel)
+		}
+		return nil
+	})
+	if input := new(InputError); err != nil && !errors.As(err, &input) {
+		err = fmt.Errorf("memory tool: write %s: %w", shown(rel), err)
 	}
-	if err := f.keepText(verb, rel, old); err != nil {
-		return "", err
-	}
-	if err := f.write(file, rel, old, text); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("Edited %s.%s", shown(rel), around(text, line)), nil
-}
-
-// openLocked opens a plain file for an edit and waits for the kernel's lock on it.
-func (f *folder) openLocked(ctx context.Context, rel string) (*os.File, error) {
-	info, err := f.stat(rel)
-	switch {
-	case err != nil:
-		return nil, err
-	case info == nil:
-		return nil, errMissing(rel)
-	case info.IsDir():
-		return nil, refuse("%s is a folder; only files have text", shown(rel))
-	}
-	file, err := lockFile(ctx, f.root, rel)
 	if err != nil {
-		return nil, unreadable(rel, err)
+		return "", err
 	}
-	return file, nil
+	return edited(rel, text, line), nil
 }
 
 // checked returns a text as it may be stored.
@@ -144,8 +146,12 @@ func (f *folder) checked(text, parameter string) (string, error) {
 	return clean, nil
 }
 
-func (f *folder) tooLarge(rel string, n int) error {
-	return refuse("%s would have %d bytes; the most is %d: write a new file", shown(rel), n, f.opt.MaxFileBytes)
+// checkSize refuses a text that is too large for one file.
+func checkSize(rel, text string) error {
+	if len(text) > maxFileBytes {
+		return refuse("%s would have %d bytes; the most is %d: write a new file", shown(rel), len(text), maxFileBytes)
+	}
+	return nil
 }
 
 // withCRLF ends lines as Windows does.
@@ -181,13 +187,13 @@ func told(lines []int) string {
 	return s
 }
 
-// around shows the lines about a change.
-func around(text string, line int) string {
+// edited tells the model of an edit, with the lines around it.
+func edited(rel, text string, line int) string {
+	said := fmt.Sprintf("Edited %s.", shown(rel))
 	all := splitLines(text)
-	first, last := max(1, line-3), min(len(all), line+6)
-	if first > last {
-		return ""
+	if first, last := max(1, line-3), min(len(all), line+6); first <= last {
+		body, _ := numbered(all, first, last, 4<<10)
+		said += " It now reads:\n" + body
 	}
-	body, _ := numbered(all, first, last, 4<<10)
-	return " It now reads:\n" + body
+	return said
 }

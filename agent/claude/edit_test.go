@@ -26,6 +26,7 @@ func insert(path string, line int, text string) map[string]any {
 }
 
 func TestCreateWritesANewFileAndItsFolders(t *testing.T) {
+	t.Parallel()
 	n := open(t, nil)
 	for path, text := range map[string]string{
 		"/memories/a.md": "# Tea\n", "/memories/people/mia/tea.md": "green", "/memories/empty.md": "", "/memories/2026-01-20.md": "# 2026-01-20\n",
@@ -43,17 +44,19 @@ func TestCreateWritesANewFileAndItsFolders(t *testing.T) {
 }
 
 func TestCreateFailsWhereThereIsSomething(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "old\n", "sub/b.md": "b\n", "2026-01-20.md": "note\n"})
 	n.refuses(create("/memories/a.md", "new"), "exists already; edit it")
-	n.refuses(create("/memories/2026-01-20.md", "new"), "exists already; edit it")
+	n.refuses(create("/memories/2026-01-20.md", "new"), "text is only added")
 	n.refuses(create("/memories/sub", "new"), "exists already, as a folder")
 	n.refuses(create("/memories", "new"), "exists already, as a folder")
 	n.refuses(create("/memories/a.md/b.md", "new"), "is a file")
 	n.refuses(create("/memories/nul.md", "a\x00b"), "without NUL")
-	n.refuses(create("/memories/big.md", strings.Repeat("x", claude.DefaultMaxFileBytes+1)), "the most is 1048576")
+	n.refuses(create("/memories/big.md", strings.Repeat("x", 1<<20+1)), "the most is 1048576")
 }
 
 func TestReplaceChangesTheOneMatchAndKeepsTheOldText(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, text, old, new, want string }{
 		{"within a line", "a green b\n", "green", "black", "a black b\n"},
 		{"over lines", "1\n2\n3\n", "1\n2", "x", "x\n3\n"},
@@ -61,20 +64,21 @@ func TestReplaceChangesTheOneMatchAndKeepsTheOldText(t *testing.T) {
 		{"Windows lines", "1\r\n2\r\n3\r\n", "1\n2", "x\ny", "x\r\ny\r\n3\r\n"},
 		{"dollars and backslashes", "a\n", "a", `$1 \n`, "$1 \\n\n"},
 	} {
-		for _, name := range []string{"note.md", "2026-01-20.md"} {
-			n := open(t, map[string]string{name: c.text})
-			n.does(replace("/memories/"+name, c.old, c.new))
-			if diff := cmp.Diff(map[string]string{name: c.want}, tree(t, n.folder)); diff != "" {
-				t.Errorf("%s in %s (-want +got):\n%s", c.name, name, diff)
+		t.Run(c.name, func(t *testing.T) {
+			n := open(t, map[string]string{"note.md": c.text})
+			n.does(replace("/memories/note.md", c.old, c.new))
+			if diff := cmp.Diff(map[string]string{"note.md": c.want}, tree(t, n.folder)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff([]string{c.text}, n.keptTexts(name)); diff != "" {
-				t.Errorf("%s in %s, kept (-want +got):\n%s", c.name, name, diff)
+			if diff := cmp.Diff([]string{c.text}, n.keptTexts("note.md")); diff != "" {
+				t.Errorf("kept (-want +got):\n%s", diff)
 			}
-		}
+		})
 	}
 }
 
 func TestReplaceWithoutANewTextTakesTheOldOneOut(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "keep drop\n"})
 	n.does(map[string]any{"command": "str_replace", "path": "/memories/a.md", "old_str": " drop"})
 	if got := tree(t, n.folder)["a.md"]; got != "keep\n" {
@@ -83,6 +87,7 @@ func TestReplaceWithoutANewTextTakesTheOldOneOut(t *testing.T) {
 }
 
 func TestReplaceNeedsExactlyOneMatch(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "tea\ncoffee tea\naaa\n" + strings.Repeat("x\n", 20), "sub/b.md": "b"})
 	n.refuses(replace("/memories/a.md", "milk", "x"), "does not occur")
 	n.refuses(replace("/memories/a.md", "tea", "x"), "in the lines 1, 2;")
@@ -93,13 +98,14 @@ func TestReplaceNeedsExactlyOneMatch(t *testing.T) {
 	n.refuses(replace("/memories/a.md", "coffee", "coffee"), "are the same")
 	n.refuses(replace("/memories/sub", "b", "c"), "is a folder")
 	n.refuses(replace("/memories/none.md", "b", "c"), "there is nothing")
-	n.refuses(replace("/memories/a.md", "coffee", strings.Repeat("y", claude.DefaultMaxFileBytes)), "the most is 1048576")
+	n.refuses(replace("/memories/a.md", "coffee", strings.Repeat("y", 1<<20)), "the most is 1048576")
 	if kept := tree(t, n.kept); len(kept) > 0 {
 		t.Errorf("refused commands kept copies: %v", kept)
 	}
 }
 
 func TestInsertPutsWholeLinesBehindALine(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text  string
 		line  int
@@ -129,6 +135,7 @@ func TestInsertPutsWholeLinesBehindALine(t *testing.T) {
 }
 
 func TestAnEditShowsWhatItHasMade(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "1\n2\n3\n4\n5\n"})
 	want := "Edited /memories/a.md. It now reads:\n     1\t1\n     2\t2\n     3\t3\n     4\tx\n     5\t4\n     6\t5"
 	if diff := cmp.Diff(want, n.does(insert("/memories/a.md", 3, "x"))); diff != "" {
@@ -137,6 +144,7 @@ func TestAnEditShowsWhatItHasMade(t *testing.T) {
 }
 
 func TestAnEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "one\n"})
 	name := filepath.Join(n.folder, "a.md")
 	if err := os.Chmod(name, 0o600); err != nil {
@@ -158,6 +166,7 @@ func TestAnEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
 
 // Hazard F08: what was recalled is not stored again by the memory tool either.
 func TestRecalledMemoriesAreTakenOutOfWhatIsWritten(t *testing.T) {
+	t.Parallel()
 	base := t.TempDir()
 	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: memory.StripRecalled})
 	if err != nil {

@@ -8,59 +8,45 @@ import (
 	"os"
 	"path"
 	"strings"
-	"time"
+	"unicode/utf8"
 
 	"kioku/internal/filelock"
+	"kioku/internal/safefile"
 )
 
 // folder is the folder of notes while one command runs. The kernel's lock on it keeps out the commands of other tools.
 type folder struct {
 	*Tool
-	// root is nil where there is no folder, which only a view meets.
+	// root is nil if there is no folder, which only a view meets.
 	root *os.Root
 	lock *os.File
-	now  time.Time
 }
 
-// open opens the folder and waits for its lock, at most until ctx ends. Where it is missing, it is made if create says so.
-func (t *Tool) open(ctx context.Context, create bool) (*folder, error) {
-	f := &folder{Tool: t, now: t.opt.Now()}
+// openFolder opens the folder and waits for its lock until ctx ends. A missing folder is created if create is set.
+func (t *Tool) openFolder(ctx context.Context, create bool) (*folder, error) {
+	f := &folder{Tool: t}
 	if create {
 		if err := os.MkdirAll(t.opt.Folder, 0o755); err != nil {
 			return nil, fmt.Errorf("memory tool: %w", err)
 		}
 	}
-	info, err := os.Lstat(t.opt.Folder)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	var err error
+	if f.root, err = safefile.OpenRoot(t.opt.Folder); errors.Is(err, fs.ErrNotExist) {
 		return f, nil
-	case err != nil:
-		return nil, fmt.Errorf("memory tool: %w", err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("memory tool: %s is not a folder (a symbolic link is not followed); move it away", t.opt.Folder)
 	}
-	if err := f.enter(ctx, info); err != nil {
+	if err == nil {
+		if f.lock, err = f.root.Open("."); err == nil {
+			err = filelock.Lock(ctx, f.lock)
+		}
+	}
+	if err != nil {
 		f.close()
-		return nil, fmt.Errorf("memory tool: %w", err)
+		return nil, fmt.Errorf("memory tool: open %s, which must be a folder and no symbolic link: %w", t.opt.Folder, err)
 	}
 	return f, nil
 }
 
-// enter opens and locks the folder that info is of.
-func (f *folder) enter(ctx context.Context, info fs.FileInfo) (err error) {
-	if f.root, err = os.OpenRoot(f.opt.Folder); err != nil {
-		return err
-	}
-	if f.lock, err = f.root.Open("."); err != nil {
-		return err
-	}
-	if now, err := f.lock.Stat(); err != nil || !os.SameFile(info, now) {
-		return errors.Join(fmt.Errorf("%s was replaced while it was opened; try again", f.opt.Folder), err)
-	}
-	return filelock.Lock(ctx, f.lock)
-}
-
-// close gives the lock back.
+// close releases the lock.
 func (f *folder) close() {
 	if f.lock != nil {
 		f.lock.Close()
@@ -70,8 +56,8 @@ func (f *folder) close() {
 	}
 }
 
-// run carries out a command and returns what to tell the model.
-func (f *folder) run(ctx context.Context, c command) (string, error) {
+// execute carries out a command and returns what to tell the model.
+func (f *folder) execute(ctx context.Context, c command) (string, error) {
 	if c.verb == "rename" {
 		return f.rename(c.oldPath, c.newPath)
 	}
@@ -83,24 +69,33 @@ func (f *folder) run(ctx context.Context, c command) (string, error) {
 	case "view":
 		return f.view(ctx, rel, c.viewRange)
 	case "create":
-		return f.create(ctx, rel, c.fileText)
+		return f.create(rel, c.fileText)
 	case "str_replace":
-		return f.replace(ctx, rel, c.oldStr, c.newStr)
+		return f.replace(rel, c.oldStr, c.newStr)
 	case "insert":
 		return f.insert(ctx, rel, int(c.insertLine), c.insertText)
-	case "delete":
-		return f.delete(ctx, rel)
 	}
-	return "", refuse("command: there is no %q", c.verb)
+	return f.delete(ctx, rel)
 }
 
-// errMissing is a path at which there is nothing.
+// errMissing refuses a path at which there is nothing.
 func errMissing(rel string) error {
 	return refuse("there is nothing at %s; view %s shows what there is", shown(rel), top)
 }
 
-// stat looks at a path whose parents are folders, and which is a folder or a plain file itself: no symbolic link anywhere.
-// It returns nil and no error where there is nothing.
+// errDay refuses to change the text or the name of the file of a day.
+func errDay(rel string) error {
+	return refuse("%s holds the notes of a day, to which text is only added: insert a correction after its last line (view shows the number), "+
+		"or keep what changes in a file without a date, such as %s/MEMORY.md", shown(rel), top)
+}
+
+// errChanged refuses to overwrite what somebody who takes no lock, such as an editor, has written meanwhile.
+func errChanged(rel string) error {
+	return refuse("%s was changed by somebody else meanwhile; view it and try again", shown(rel))
+}
+
+// stat looks at a path, which and whose parents must be folders or regular files: no symbolic link anywhere. It returns nil
+// and no error if there is nothing.
 func (f *folder) stat(rel string) (fs.FileInfo, error) {
 	if f.root == nil {
 		return nil, nil
@@ -127,14 +122,16 @@ func (f *folder) stat(rel string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// place makes room for something new at a path: nothing may be there, and its parents are made.
-func (f *folder) place(rel string) error {
+// makeRoom checks that there is nothing at a path and creates its parents.
+func (f *folder) makeRoom(rel string) error {
 	info, err := f.stat(rel)
 	switch {
 	case err != nil:
 		return err
 	case info != nil && info.IsDir():
 		return refuse("%s exists already, as a folder", shown(rel))
+	case info != nil && isDay(rel):
+		return errDay(rel)
 	case info != nil:
 		return refuse("%s exists already; edit it with str_replace or insert, or choose another name", shown(rel))
 	}
@@ -142,4 +139,36 @@ func (f *folder) place(rel string) error {
 		return fmt.Errorf("memory tool: %w", err)
 	}
 	return nil
+}
+
+// readText returns the text of a regular file and its information from before it was read.
+func (f *folder) readText(rel string) (string, fs.FileInfo, error) {
+	info, err := f.stat(rel)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case info == nil:
+		return "", nil, errMissing(rel)
+	case info.IsDir():
+		return "", nil, refuse("%s is a folder; only files have text", shown(rel))
+	}
+	data, info, err := safefile.Read(f.root, rel, maxFileBytes)
+	if err != nil {
+		return "", nil, unreadable(rel, err)
+	}
+	if text := string(data); utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
+		return text, info, nil
+	}
+	return "", nil, refuse("%s is not text in UTF-8", shown(rel))
+}
+
+// unreadable says why a file cannot be read or edited.
+func unreadable(rel string, err error) error {
+	if skip, ok := errors.AsType[*safefile.SkipError](err); ok {
+		return refuse("%s cannot be used: %s", shown(rel), skip.Reason)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return errMissing(rel)
+	}
+	return fmt.Errorf("memory tool: %s: %w", shown(rel), err)
 }

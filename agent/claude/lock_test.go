@@ -14,7 +14,8 @@ import (
 )
 
 // Hazard F06: a command that waits for a lock of another process gives up at the deadline, and has changed nothing.
-func TestAHeldLockIsWaitedForUntilTheDeadline(t *testing.T) {
+func TestCallWaitsForALockUntilTheDeadline(t *testing.T) {
+	t.Parallel()
 	for name, held := range map[string]string{"of the folder": ".", "of a file": "2026-01-20.md"} {
 		t.Run(name, func(t *testing.T) {
 			base := t.TempDir()
@@ -27,7 +28,7 @@ func TestAHeldLockIsWaitedForUntilTheDeadline(t *testing.T) {
 			if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 				t.Fatal(err)
 			}
-			input, err := json.Marshal(replace("/memories/2026-01-20.md", "tea", "coffee"))
+			input, err := json.Marshal(insert("/memories/2026-01-20.md", 1, "coffee"))
 			if err != nil {
 				t.Fatal(err)
 			}

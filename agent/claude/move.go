@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -12,11 +13,6 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/safefile"
 )
-
-// errInUse: notes are being added to the file of a day, which must keep its name for that.
-func errInUse(rel string) error {
-	return refuse("%s holds the notes of today, to which others may be added at any moment, so it keeps its name; take text out of it with str_replace", shown(rel))
-}
 
 // rename gives a file or folder another name; nothing may have that name.
 func (f *folder) rename(oldPath, newPath string) (string, error) {
@@ -36,14 +32,14 @@ func (f *folder) rename(oldPath, newPath string) (string, error) {
 		return "", refuse("%s itself cannot be renamed or replaced", top)
 	case info == nil:
 		return "", errMissing(from)
-	case inUse(from, f.now):
-		return "", errInUse(from)
-	case inUse(to, f.now):
-		return "", errInUse(to)
+	case isDay(from):
+		return "", errDay(from)
+	case isDay(to):
+		return "", errDay(to)
 	case strings.HasPrefix(to+"/", from+"/") && info.IsDir():
 		return "", refuse("%s cannot be moved into itself", shown(from))
 	}
-	if err := f.place(to); err != nil {
+	if err := f.makeRoom(to); err != nil {
 		return "", err
 	}
 	if err := f.move(from, to, info.IsDir()); err != nil {
@@ -56,7 +52,7 @@ func (f *folder) rename(oldPath, newPath string) (string, error) {
 // replaces nothing.
 func (f *folder) move(from, to string, isFolder bool) error {
 	if !isFolder {
-		if err := writeFile(f.root, to, "", 0o644); err != nil {
+		if err := atomicfile.Create(f.root, to, nil, 0o644); err != nil {
 			return err
 		}
 	}
@@ -82,14 +78,25 @@ func (f *folder) delete(ctx context.Context, rel string) (string, error) {
 		return "", refuse("%s itself cannot be deleted; delete what is in it", top)
 	case info == nil:
 		return "", errMissing(rel)
-	case inUse(rel, f.now):
-		return "", errInUse(rel)
+	case isDay(rel):
+		return "", errDay(rel)
 	}
 	files, folders, err := f.contents(ctx, rel)
 	if err != nil {
 		return "", err
 	}
-	seen, err := f.keepFiles(ctx, files)
+	var seen []fs.FileInfo
+	err = f.keepCopies("delete", files, func(name string) (io.ReadCloser, error) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		file, info, err := safefile.OpenRegular(f.root, name)
+		if err != nil {
+			return nil, unreadable(name, err)
+		}
+		seen = append(seen, info)
+		return file, nil
+	})
 	if err != nil {
 		return "", err
 	}
@@ -118,32 +125,6 @@ func (f *folder) contents(ctx context.Context, rel string) (files, folders []str
 		return ctx.Err()
 	})
 	return files, folders, err
-}
-
-// keepFiles copies files to the folder of kept copies, and returns what was copied.
-func (f *folder) keepFiles(ctx context.Context, files []string) ([]fs.FileInfo, error) {
-	k, err := f.keep("delete")
-	if err != nil {
-		return nil, err
-	}
-	defer k.close()
-	seen := make([]fs.FileInfo, 0, len(files))
-	for _, name := range files {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		file, info, err := safefile.OpenRegular(f.root, name)
-		if err != nil {
-			return nil, unreadable(name, err)
-		}
-		err = k.copy(name, file)
-		file.Close()
-		if err != nil {
-			return nil, err
-		}
-		seen = append(seen, info)
-	}
-	return seen, k.sync()
 }
 
 // remove takes away the files that were kept, as they were then, and the folders, unless something new is in them.

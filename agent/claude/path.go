@@ -4,9 +4,10 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"kioku/internal/text"
 )
 
 const (
@@ -47,7 +48,7 @@ func parsePath(p string) (string, error) {
 	return rel, nil
 }
 
-// nameProblem says why a name can be none of a file or folder of notes, empty where it can.
+// nameProblem says why a name can be none of a file or folder of notes, empty if it can.
 func nameProblem(name string) string {
 	switch {
 	case name == "":
@@ -70,36 +71,13 @@ func nameProblem(name string) string {
 
 // quoted is a path as an error shows it: escaped, and not longer than a line.
 func quoted(p string) string {
-	if r := []rune(p); len(r) > 100 {
-		p = string(r[:100]) + "..."
-	}
 	return `"` + strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, p) + `"`
+	}, text.Shorten(p, 100)) + `"`
 }
 
 // shown is a path relative to the folder as the model knows it.
 func shown(rel string) string { return path.Join(top, rel) }
-
-// dayOf returns the day of a file that MemoryAppend writes its daily notes to, false for any other path.
-func dayOf(rel string) (time.Time, bool) {
-	name, isMarkdown := strings.CutSuffix(rel, ".md")
-	if !isMarkdown {
-		return time.Time{}, false
-	}
-	day, err := time.Parse(time.DateOnly, name)
-	return day, err == nil
-}
-
-// inUse reports whether MemoryAppend may be writing to a file now, whatever the time zone that its days are of.
-func inUse(rel string, now time.Time) bool {
-	day, ok := dayOf(rel)
-	if !ok {
-		return false
-	}
-	away := now.UTC().Truncate(24 * time.Hour).Sub(day)
-	return away >= -24*time.Hour && away <= 24*time.Hour
-}

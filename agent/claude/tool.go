@@ -15,19 +15,17 @@ import (
 // Name of the tool, as Claude's API has it.
 const Name = "memory"
 
-// DefaultMaxFileBytes bounds a file where Options do not say.
-const DefaultMaxFileBytes = 1 << 20
+// maxFileBytes is the size above which a file is neither read nor written.
+const maxFileBytes = 1 << 20
 
 // Options of a Tool. Folder and Kept are required.
 type Options struct {
-	// Folder is what the model sees as /memories, such as <workspace>/memory. It is made where it is missing; it must not be
+	// Folder is what the model sees as /memories, such as <workspace>/memory. It is made if it is missing; it must not be
 	// a symbolic link.
 	Folder string
 	// Kept is where copies of what is deleted or replaced go, such as <state>/agents/<agent>/kept. It is made, 0700, and must
 	// not be inside of Folder, nor Folder inside of it. Nothing in it is ever removed.
 	Kept string
-	// MaxFileBytes is the size above which a file is neither read nor written; 0 means DefaultMaxFileBytes.
-	MaxFileBytes int
 	// Clean takes out of a text what must not be stored, such as memory.StripRecalled; nil leaves texts as they are.
 	Clean func(text string) string
 	// Now is the clock, nil means time.Now.
@@ -48,7 +46,7 @@ func refuse(format string, args ...any) error {
 // Tool is the memory tool. Its methods may be called concurrently.
 type Tool struct{ opt Options }
 
-// New returns a tool. It returns an error where Options lack a folder, or have one inside of the other. It touches no disk.
+// New returns a tool. It returns an error if Options lack a folder, or have one inside of the other. It touches no disk.
 func New(opt Options) (*Tool, error) {
 	if opt.Folder == "" || opt.Kept == "" {
 		return nil, errors.New("memory tool: a folder of notes and one for kept copies are required")
@@ -62,9 +60,6 @@ func New(opt Options) (*Tool, error) {
 	}
 	if inside(opt.Folder, opt.Kept) || inside(opt.Kept, opt.Folder) {
 		return nil, fmt.Errorf("memory tool: %s and %s must not be inside of each other; choose another folder for kept copies", opt.Folder, opt.Kept)
-	}
-	if opt.MaxFileBytes == 0 {
-		opt.MaxFileBytes = DefaultMaxFileBytes
 	}
 	if opt.Clean == nil {
 		opt.Clean = func(text string) string { return text }
@@ -88,7 +83,8 @@ func (t *Tool) List() []llm.Tool {
 		Description: "Your notes, kept from one conversation to the next as text files in the folder /memories. Look there before you " +
 			"begin a task, and write down what later conversations need; files that end in .md are also found by a search of " +
 			"memory. Commands: view (a folder or a file), create (a new file; fails where there is one), str_replace (old_str " +
-			"must occur exactly once), insert (after a line, 0 for the beginning), delete, rename.",
+			"must occur exactly once), insert (after a line, 0 for the beginning), delete, rename. Text is only added to files " +
+			"of a day, such as 2026-01-20.md, by insert after the last line.",
 		Schema: json.RawMessage(schema),
 	}}
 }
@@ -125,12 +121,12 @@ func (t *Tool) Call(ctx context.Context, name string, input json.RawMessage) (js
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := t.open(ctx, c.writes())
+	f, err := t.openFolder(ctx, c.writes())
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
-	said, err := f.run(ctx, c)
+	said, err := f.execute(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -139,6 +139,7 @@ func (n *notes) keptTexts(name string) []string {
 }
 
 func TestTheToolIsDescribedByItsNameAndASchema(t *testing.T) {
+	t.Parallel()
 	tools := open(t, nil).tool.List()
 	if len(tools) != 1 || tools[0].Name != "memory" {
 		t.Fatalf("got %+v, want the tool memory alone", tools)
@@ -158,6 +159,7 @@ func TestTheToolIsDescribedByItsNameAndASchema(t *testing.T) {
 }
 
 func TestFoldersInsideOfEachOtherAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ folder, kept string }{
 		{"", "/x"}, {"/x", ""}, {"/x", "/x"}, {"/x", "/x/kept"}, {"/x/memory", "/x"}, {"/x/memory", "/x/memory/../memory/a"},
 	} {
@@ -171,6 +173,7 @@ func TestFoldersInsideOfEachOtherAreRefused(t *testing.T) {
 }
 
 func TestACommandThatIsMalformedIsRefusedInWordsForTheModel(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "one\n"})
 	for _, c := range []struct{ input, want string }{
 		{``, "must be a JSON object"},
@@ -199,6 +202,7 @@ func TestACommandThatIsMalformedIsRefusedInWordsForTheModel(t *testing.T) {
 }
 
 func TestNullAndFloatsThatAreWholeAreTaken(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "one\ntwo\n"})
 	for _, input := range []string{
 		`{"command": "view", "path": "/memories/a.md", "view_range": null, "old_str": null}`,

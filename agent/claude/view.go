@@ -2,15 +2,10 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
-	"unicode/utf8"
-
-	"kioku/internal/safefile"
 )
 
 const (
@@ -37,7 +32,7 @@ func (f *folder) view(ctx context.Context, rel string, lines []number) (string, 
 	case info.IsDir():
 		return f.viewFolder(ctx, rel)
 	}
-	text, err := f.read(rel)
+	text, _, err := f.readText(rel)
 	if err != nil {
 		return "", err
 	}
@@ -124,7 +119,7 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/(1<<20))
 }
 
-// viewLines shows lines of a text with their numbers, all where none are asked for.
+// viewLines shows lines of a text with their numbers, all if none are asked for.
 func viewLines(rel, text string, lines []number) (string, error) {
 	all := splitLines(text)
 	if len(all) == 0 {
@@ -173,44 +168,4 @@ func splitLines(text string) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-}
-
-// read returns the text of a plain file.
-func (f *folder) read(rel string) (string, error) {
-	file, _, err := safefile.OpenRegular(f.root, rel)
-	if err != nil {
-		return "", unreadable(rel, err)
-	}
-	defer file.Close()
-	return f.readText(rel, file)
-}
-
-// readText reads an open file from its beginning, which must be text and not too large.
-func (f *folder) readText(rel string, file io.ReadSeeker) (string, error) {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return "", unreadable(rel, err)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, int64(f.opt.MaxFileBytes)+1))
-	if err != nil {
-		return "", unreadable(rel, err)
-	}
-	if len(data) > f.opt.MaxFileBytes {
-		return "", refuse("%s is larger than %d bytes, too large for this tool", shown(rel), f.opt.MaxFileBytes)
-	}
-	if text := string(data); utf8.ValidString(text) && !strings.ContainsRune(text, 0) {
-		return text, nil
-	}
-	return "", refuse("%s is not text in UTF-8", shown(rel))
-}
-
-// unreadable says why a file cannot be read or edited.
-func unreadable(rel string, err error) error {
-	var skip *safefile.SkipError
-	switch {
-	case errors.As(err, &skip):
-		return refuse("%s cannot be used: %s", shown(rel), skip.Reason)
-	case errors.Is(err, fs.ErrNotExist):
-		return errMissing(rel)
-	}
-	return fmt.Errorf("memory tool: %s: %w", shown(rel), err)
 }

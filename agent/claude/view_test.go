@@ -18,6 +18,7 @@ func view(path string, lines ...int) map[string]any {
 }
 
 func TestAFolderIsListedTwoLevelsDeepWithSizes(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{
 		"2026-01-20.md":         "x\n",
 		"projects/acme.md":      strings.Repeat("a", 1536),
@@ -45,6 +46,7 @@ func TestAFolderIsListedTwoLevelsDeepWithSizes(t *testing.T) {
 }
 
 func TestAFolderThatIsNotThereYetIsEmpty(t *testing.T) {
+	t.Parallel()
 	n := open(t, nil)
 	if got := n.does(view("/memories")); !strings.Contains(got, "0\t/memories\nIt is empty.") {
 		t.Errorf("got %q", got)
@@ -56,6 +58,7 @@ func TestAFolderThatIsNotThereYetIsEmpty(t *testing.T) {
 }
 
 func TestALongListingSaysHowMuchIsLeftOut(t *testing.T) {
+	t.Parallel()
 	n := open(t, nil)
 	for i := range 1005 {
 		n.put("many/"+strings.Repeat("n", 1+i%100)+"-"+string(rune('a'+i/100))+".md", "x")
@@ -66,6 +69,7 @@ func TestALongListingSaysHowMuchIsLeftOut(t *testing.T) {
 }
 
 func TestAFileIsShownWithItsLines(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"a.md": "# Tea\n\n- green\r\n- 緑茶", "empty.md": ""})
 	for _, c := range []struct {
 		fields map[string]any
@@ -87,6 +91,7 @@ func TestAFileIsShownWithItsLines(t *testing.T) {
 }
 
 func TestAViewOfALongFileSaysWhereToGoOn(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{"long.md": strings.Repeat(strings.Repeat("w", 99)+"\n", 1000)})
 	seen := 0
 	said := n.does(view("/memories/long.md"))
@@ -108,8 +113,9 @@ func TestAViewOfALongFileSaysWhereToGoOn(t *testing.T) {
 }
 
 func TestWhatIsNoPlainTextIsNotShown(t *testing.T) {
+	t.Parallel()
 	n := open(t, map[string]string{
-		"latin.md": "caf\xe9", "nul.md": "a\x00b", "big.md": strings.Repeat("x", 1<<20+1), "plain.md": "x", "sub/x.md": "x",
+		"latin.md": "caf\xe9", "nul.md": "a\x00b", "late.md": strings.Repeat("x", 9000) + "\x00", "big.md": strings.Repeat("x", 1<<20+1), "plain.md": "x", "sub/x.md": "x",
 	})
 	for name, target := range map[string]string{"out.md": "/etc/passwd", "in.md": "plain.md", "folder": "sub", "away": ".."} {
 		if err := os.Symlink(target, filepath.Join(n.folder, name)); err != nil {
@@ -120,7 +126,7 @@ func TestWhatIsNoPlainTextIsNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"latin.md": "not text in UTF-8", "nul.md": "not text in UTF-8", "big.md": "too large",
+		"latin.md": "not text in UTF-8", "nul.md": "binary (NUL byte)", "late.md": "not text in UTF-8", "big.md": "larger than 1 MiB",
 		"out.md": "neither a plain file nor a folder", "in.md": "neither a plain file nor a folder",
 		"folder/x.md": "neither a plain file nor a folder", "away/kept": "neither a plain file nor a folder",
 		"second.md": "hard link", "plain.md/x.md": "is a file", "missing.md": "there is nothing",
@@ -130,6 +136,7 @@ func TestWhatIsNoPlainTextIsNotShown(t *testing.T) {
 }
 
 func TestAMemoryFolderThatIsALinkIsNotFollowed(t *testing.T) {
+	t.Parallel()
 	base := t.TempDir()
 	other := filepath.Join(base, "other")
 	if err := os.Mkdir(other, 0o755); err != nil {

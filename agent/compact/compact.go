@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,12 +20,12 @@ var (
 	ErrRefused = errors.New("summary refused, history kept")
 )
 
-// DefaultKeepRecent is how many tokens of the latest messages stay where nobody says.
-const DefaultKeepRecent = 20_000
+// DefaultKeepTokens is the size of the latest messages that stay if a Compactor does not say.
+const DefaultKeepTokens = 20_000
 
 const (
 	defaultSummary = 4000
-	// partOfUnknown is how many tokens of the conversation a model whose window is not known is shown at once.
+	// partOfUnknown is how many tokens of the conversation a model of unknown window is shown at once.
 	partOfUnknown = 24_000
 	// promptTokens is room for the task, the rules and the list of identifiers.
 	promptTokens = 1500
@@ -32,109 +33,83 @@ const (
 	minPart = 500
 )
 
-// Model is what writes summaries; llm.Model is one.
-type Model interface {
-	// Window is how many tokens a request and its answer may have, 0 where that is not known.
-	Window() int
-	// Generate answers a request.
-	Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error)
-}
-
-// Compactor compacts conversations. All fields but Model may be left out.
+// Compactor compacts conversations. All fields but Model are optional.
 type Compactor struct {
-	Model Model
-	// Count counts the tokens of a text, as that of the session does; nil means an estimate.
+	Model llm.Model
+	// Count counts the tokens of a text, as the session does; nil means an estimate.
 	Count func(text string) int
-	// KeepRecentTokens is how much of the latest messages stays as it is; 0 means 20,000. It is never more than a third of
-	// the window.
-	KeepRecentTokens int
-	// SummaryTokens is how long a summary may be; 0 means 4,000. It is never more than an eighth of the window.
-	SummaryTokens int
-	// PartTokens is how much of the conversation the model is shown at once; 0, or more than fits, means what fits into its
-	// window.
-	PartTokens int
+	// KeepTokens is the maximum size of the latest messages that stay as they are, 0 means 20,000, and SummaryTokens the
+	// maximum size of a summary, 0 means 4,000. See flush.Settings.Keep for sizes that fit into a window.
+	KeepTokens, SummaryTokens int
 }
 
 // Compact has the messages before the latest ones summarised and returns what to append to the session, with the summary,
 // the first message that is kept, and the tokens before and after. Messages that are added meanwhile are kept as well.
 //
-// It returns ErrNothing where all messages are recent ones, ErrRefused where the summary lacks identifiers or is cut off,
+// It returns ErrNothing if all messages are recent ones, ErrRefused if the summary lacks identifiers or is cut off,
 // also when it was asked for once more, or is not shorter than what it replaces, and otherwise the error of the model or
-// of ctx.
-func (c *Compactor) Compact(ctx context.Context, v session.View) (session.Compaction, error) {
-	r := c.settle()
-	at := cut(v, r.keep)
+// of ctx. used is what its requests have used, after an error too.
+func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
+	w := c.newWriter()
+	at := cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens))
 	if at == 0 || at == 1 && v.Cycle > 0 {
-		return session.Compaction{}, ErrNothing
+		return session.Compaction{}, used, ErrNothing
 	}
 	// Half a part for each block leaves room for the indentation of its lines.
-	blocks := render(v, at, r.part/2, r.count)
-	ids := identifiers(blocks)
-	summary, err := r.summarise(ctx, blocks, ids)
+	blocks := render(v, at, w.part/2, w.count)
+	summary, err := w.summarise(ctx, blocks, identifiers(blocks))
 	if err != nil {
-		return session.Compaction{}, fmt.Errorf("compact %d messages: %w", at, err)
+		return session.Compaction{}, w.used, fmt.Errorf("compact %d messages: %w", at, err)
 	}
 	out := session.Compaction{Summary: summary, FirstKept: v.IDs[at], TokensBefore: v.Tokens}
-	out.TokensAfter = session.MessageTokens(c.Count, session.SummaryMessage(summary))
+	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary))
 	for _, n := range v.Counts[at:] {
 		out.TokensAfter += n
 	}
 	if out.TokensAfter >= out.TokensBefore {
-		return session.Compaction{}, fmt.Errorf("%w: with it there are %d tokens, without it %d", ErrRefused, out.TokensAfter, out.TokensBefore)
+		return session.Compaction{}, w.used, fmt.Errorf("%w: with it there are %d tokens, without it %d", ErrRefused, out.TokensAfter, out.TokensBefore)
 	}
-	return out, nil
+	return out, w.used, nil
 }
 
-// run is one compaction, with all sizes settled.
-type run struct {
-	model               Model
-	count               func(string) int
-	keep, summary, part int
+// writer writes the summaries of one compaction.
+type writer struct {
+	model llm.Model
+	count func(string) int
+	// summary is the maximum size of a summary and part how much of the conversation the model is shown at once, in tokens.
+	summary, part int
+	used          llm.Usage
 }
 
-// settle fits the sizes into the model's window.
-func (c *Compactor) settle() run {
-	r := run{model: c.Model, keep: c.KeepRecentTokens, summary: c.SummaryTokens, part: c.PartTokens}
-	r.count = func(text string) int { return session.MessageTokens(c.Count, llm.Message{Text: text}) }
-	if r.keep <= 0 {
-		r.keep = DefaultKeepRecent
-	}
-	if r.summary <= 0 {
-		r.summary = defaultSummary
-	}
-	fits := partOfUnknown
+func (c *Compactor) newWriter() *writer {
+	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
+	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
 	if window := c.Model.Window(); window > 0 {
-		r.keep = min(r.keep, window/3)
-		r.summary = min(r.summary, max(window/8, 1))
 		// Twice the summary: the second try repeats the first one. A fifth is left because the model counts otherwise.
-		fits = (window - 2*r.summary - promptTokens) * 4 / 5
+		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart)
 	}
-	if r.part <= 0 || r.part > fits {
-		r.part = fits
-	}
-	r.part = max(r.part, minPart)
-	return r
+	return w
 }
 
 // summarise has blocks summarised, in parts where they are more than the model is shown at once, and the parts merged.
-func (r run) summarise(ctx context.Context, blocks []block, ids []string) (string, error) {
+func (w *writer) summarise(ctx context.Context, blocks []block, ids []string) (string, error) {
 	texts := make([]string, len(blocks))
 	for i, b := range blocks {
 		texts[i] = b.text
 	}
-	groups := pack(texts, r.part, r.count)
+	groups := pack(texts, w.part, w.count)
 	if len(groups) == 1 {
-		return r.generate(ctx, wholeTask, strings.Join(texts, ""), ids)
+		return w.generate(ctx, wholeTask, strings.Join(texts, ""), ids)
 	}
-	summaries, err := r.each(ctx, partTask, groups, ids)
+	summaries, err := w.summariseEach(ctx, partTask, groups, ids)
 	if err != nil {
 		return "", err
 	}
-	return r.merge(ctx, summaries, ids)
+	return w.merge(ctx, summaries, ids)
 }
 
-// each has each group summarised by itself, with those of the identifiers that are in it.
-func (r run) each(ctx context.Context, task string, groups [][]string, ids []string) ([]string, error) {
+// summariseEach has each group summarised by itself, with those of the identifiers that are in it.
+func (w *writer) summariseEach(ctx context.Context, task string, groups [][]string, ids []string) ([]string, error) {
 	out := make([]string, len(groups))
 	for i, g := range groups {
 		material := strings.Join(g, "")
@@ -144,7 +119,7 @@ func (r run) each(ctx context.Context, task string, groups [][]string, ids []str
 				within = append(within, id)
 			}
 		}
-		summary, err := r.generate(ctx, task, material, within)
+		summary, err := w.generate(ctx, task, material, within)
 		if err != nil {
 			return nil, fmt.Errorf("part %d of %d: %w", i+1, len(groups), err)
 		}
@@ -154,31 +129,31 @@ func (r run) each(ctx context.Context, task string, groups [][]string, ids []str
 }
 
 // merge makes one summary of several, in several rounds where they are more than the model is shown at once.
-func (r run) merge(ctx context.Context, summaries []string, ids []string) (string, error) {
+func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (string, error) {
 	texts := make([]string, len(summaries))
 	for i, s := range summaries {
 		texts[i] = fmt.Sprintf("[part %d]\n%s\n", i+1, indent(s))
 	}
-	groups := pack(texts, r.part, r.count)
+	groups := pack(texts, w.part, w.count)
 	if len(groups) == 1 {
-		return r.generate(ctx, mergeTask, strings.Join(texts, ""), ids)
+		return w.generate(ctx, mergeTask, strings.Join(texts, ""), ids)
 	}
 	if len(groups) == len(texts) {
 		return "", fmt.Errorf("%w: no two summaries of parts fit into the window together", ErrRefused)
 	}
-	summaries, err := r.each(ctx, mergeTask, groups, ids)
+	summaries, err := w.summariseEach(ctx, mergeTask, groups, ids)
 	if err != nil {
 		return "", err
 	}
-	return r.merge(ctx, summaries, ids)
+	return w.merge(ctx, summaries, ids)
 }
 
-// generate has a summary written, and once more where something is wrong with it.
-func (r run) generate(ctx context.Context, task, material string, ids []string) (string, error) {
-	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: r.summary}
-	question := ask(task, material, ids)
+// generate has a summary written, and once more if something is wrong with it.
+func (w *writer) generate(ctx context.Context, task, material string, ids []string) (string, error) {
+	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary}
+	question := taskPrompt(task, material, ids)
 	req.Messages = []llm.Message{{Role: llm.RoleUser, Text: question}}
-	summary, problem, err := r.try(ctx, req, ids)
+	summary, problem, err := w.try(ctx, req, ids)
 	if err != nil || problem == "" {
 		return summary, err
 	}
@@ -188,18 +163,19 @@ func (r run) generate(ctx context.Context, task, material string, ids []string) 
 	} else {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: summary}, llm.Message{Role: llm.RoleUser, Text: correction})
 	}
-	if summary, problem, err = r.try(ctx, req, ids); err == nil && problem != "" {
+	if summary, problem, err = w.try(ctx, req, ids); err == nil && problem != "" {
 		err = fmt.Errorf("%w: %s", ErrRefused, problem)
 	}
 	return summary, err
 }
 
-// try asks once and tells what is wrong with the answer; nothing where problem is empty.
-func (r run) try(ctx context.Context, req llm.Request, ids []string) (summary, problem string, err error) {
+// try asks once and tells what is wrong with the answer; nothing if problem is empty.
+func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (summary, problem string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", "", err
 	}
-	resp, err := r.model.Generate(ctx, req, nil)
+	resp, err := w.model.Generate(ctx, req, nil)
+	w.used = w.used.Plus(resp.Usage)
 	if err != nil {
 		return "", "", fmt.Errorf("summarise: %w", err)
 	}

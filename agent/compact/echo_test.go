@@ -9,6 +9,7 @@ import (
 
 	"kioku/agent/compact"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // exact generates what a summary has to keep letter for letter.
@@ -60,12 +61,12 @@ func TestTheScriptedModelLosesNoIdentifier(t *testing.T) {
 			messages = append(messages, answer(spoken.Draw(t, "answer")))
 		}
 		c := compact.Compactor{
-			Model: &llm.Echo{Tokens: rapid.SampledFrom([]int{0, 8000, 30_000}).Draw(t, "window")}, Count: utf8.RuneCountInString,
-			KeepRecentTokens: 50, PartTokens: rapid.SampledFrom([]int{0, 4000}).Draw(t, "part"),
+			Model: &echo.Model{Tokens: rapid.SampledFrom([]int{0, 7000, 8000, 30_000}).Draw(t, "window")}, Count: utf8.RuneCountInString,
+			KeepTokens: 50, SummaryTokens: rapid.SampledFrom([]int{0, 1000}).Draw(t, "summary"),
 		}
 		v := view(append(messages, user("recent"))...)
 		v.Cycle = rapid.IntRange(0, 1).Draw(t, "cycle")
-		_, err := c.Compact(t.Context(), v)
+		_, _, err := c.Compact(t.Context(), v)
 		if err == nil {
 			compacted++
 		} else if strings.Contains(err.Error(), "identifiers") {

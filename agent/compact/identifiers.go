@@ -18,7 +18,7 @@ const (
 type pattern struct {
 	re     *regexp.Regexp
 	weight int
-	// valid, where it is not nil, decides about a match.
+	// valid, if it is not nil, decides about a match.
 	valid func(string) bool
 }
 
@@ -67,8 +67,8 @@ func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "abcdef")
 }
 
-// found is an identifier in the blocks: how much all its places count, and where its first and its last one are.
-type found struct {
+// identifier is an identifier in the blocks: how much all its places count, and where its first and its last one are.
+type identifier struct {
 	text        string
 	score       int
 	first, last int
@@ -76,19 +76,19 @@ type found struct {
 
 // identifiers returns the at most 12 identifiers that count most in blocks, in the order of their first places.
 func identifiers(blocks []block) []string {
-	known := map[string]*found{}
+	known := map[string]*identifier{}
 	for i, b := range blocks {
 		collect(b, i, known)
 	}
-	all := make([]*found, 0, len(known))
+	all := make([]*identifier, 0, len(known))
 	for _, f := range known {
 		all = append(all, f)
 	}
-	slices.SortFunc(all, func(a, b *found) int {
+	slices.SortFunc(all, func(a, b *identifier) int {
 		return cmp.Or(b.score-a.score, b.last-a.last, strings.Compare(a.text, b.text))
 	})
 	all = all[:min(len(all), maxIdentifiers)]
-	slices.SortFunc(all, func(a, b *found) int { return cmp.Or(a.first-b.first, strings.Compare(a.text, b.text)) })
+	slices.SortFunc(all, func(a, b *identifier) int { return cmp.Or(a.first-b.first, strings.Compare(a.text, b.text)) })
 	out := make([]string, len(all))
 	for i, f := range all {
 		out[i] = f.text
@@ -97,7 +97,7 @@ func identifiers(blocks []block) []string {
 }
 
 // collect adds the identifiers of the block at place i.
-func collect(b block, i int, known map[string]*found) {
+func collect(b block, i int, known map[string]*identifier) {
 	text := []byte(b.text)
 	for _, p := range patterns {
 		for _, at := range p.re.FindAllIndex(text, -1) {
@@ -114,7 +114,7 @@ func collect(b block, i int, known map[string]*found) {
 			}
 			f := known[id]
 			if f == nil {
-				f = &found{text: id, first: i}
+				f = &identifier{text: id, first: i}
 				known[id] = f
 			}
 			f.score += p.weight * b.weight
@@ -133,7 +133,7 @@ func missing(text string, ids []string) (out []string) {
 	return out
 }
 
-// bounded tells whether an identifier stands in a text and is not a part of a longer word or number.
+// bounded reports whether an identifier stands in a text and is not a part of a longer word or number.
 func bounded(text, id string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], id)

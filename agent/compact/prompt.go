@@ -32,8 +32,8 @@ const (
 	mergeTask = "These are summaries of the parts of one conversation, in their order. Merge them into one summary."
 )
 
-// ask is the message with the material and what the summary has to have.
-func ask(task, material string, ids []string) string {
+// taskPrompt is the message with the material and what the summary has to have.
+func taskPrompt(task, material string, ids []string) string {
 	var b strings.Builder
 	b.WriteString(task)
 	if len(ids) > 0 {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent/session"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -45,41 +46,37 @@ func speakerOf(m llm.Message) (name string, weight int) {
 	case m.Role == llm.RoleAssistant:
 		return "assistant", 3
 	case m.Failed:
-		return "error of the tool " + word(m.ToolName), 1
+		return "error of the tool " + text.OneLine(m.ToolName), 1
 	}
-	return "result of the tool " + word(m.ToolName), 1
+	return "result of the tool " + text.OneLine(m.ToolName), 1
 }
-
-// word makes a tool's name fit into the line of the speaker.
-func word(name string) string { return strings.Join(strings.Fields(name), " ") }
 
 // body is what a message says, shows and calls.
 func body(m llm.Message) string {
-	text := m.Text
+	said := m.Text
 	if m.Role == llm.RoleTool {
-		text = clip(text)
+		said = clip(said)
 	}
 	var parts []string
-	if text != "" {
-		parts = append(parts, text)
+	if said != "" {
+		parts = append(parts, said)
 	}
 	if n := len(m.Images); n > 0 {
 		parts = append(parts, fmt.Sprintf("(images: %d)", n))
 	}
 	for _, c := range m.ToolCalls {
-		parts = append(parts, fmt.Sprintf("(calls the tool %s with %s)", word(c.Name), clip(string(c.Input))))
+		parts = append(parts, fmt.Sprintf("(calls the tool %s with %s)", text.OneLine(c.Name), clip(string(c.Input))))
 	}
 	return strings.Join(parts, "\n")
 }
 
 // clip leaves out the middle of a long text.
-func clip(text string) string {
-	n := utf8.RuneCountInString(text)
-	if n <= resultHead+resultTail {
-		return text
+func clip(s string) string {
+	left := utf8.RuneCountInString(s) - resultHead - resultTail
+	if left <= 0 {
+		return s
 	}
-	runes := []rune(text)
-	return fmt.Sprintf("%s\n(%d characters left out)\n%s", string(runes[:resultHead]), n-resultHead-resultTail, string(runes[n-resultTail:]))
+	return fmt.Sprintf("%s\n(%d characters left out)\n%s", text.Head(s, resultHead), left, text.Tail(s, resultTail))
 }
 
 // indent moves each line two columns in.

@@ -121,9 +121,10 @@ func child(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// Hazard F06: a process is killed before and after everything that it asks of the model and of the memory. Who goes on with
+// Hazard F06: a process is killed before and after everything that it asks of the model and of the memory. Who continues
 // the flush finds the same spool, and every note that the first model asked for is stored once, under the key that it had.
 func TestAKilledFlushIsGoneOnWithAndStoresNothingTwice(t *testing.T) {
+	t.Parallel()
 	killed := 0
 	for point := 0; ; point++ {
 		dir := t.TempDir()
@@ -206,9 +207,10 @@ func flushUntilKilled(dir string) {
 // Hazard F06: a process is killed at any moment of what it does on the disk. What it was told to be on the disk is there, and
 // nothing is damaged.
 func TestAKilledLedgerKeepsWhatItHasAcknowledged(t *testing.T) {
-	kills := 20
-	if testing.Short() {
-		kills = 5
+	t.Parallel()
+	kills := 6
+	if os.Getenv("KIOKU_SOAK") == "1" {
+		kills = 100
 	}
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(6, 6))
 	for range kills {

@@ -32,6 +32,7 @@ func one(t *testing.T, folder, suffix string) string {
 }
 
 func TestADamagedFileIsNamedAndKept(t *testing.T) {
+	t.Parallel()
 	for _, suffix := range []string{"-0.json", ".spool.jsonl"} {
 		for name, damage := range map[string]func([]byte) []byte{
 			"cut":     func(b []byte) []byte { return b[:len(b)/2] },
@@ -65,6 +66,7 @@ func TestADamagedFileIsNamedAndKept(t *testing.T) {
 }
 
 func TestASpoolWhoseRecordIsGoneIsSetAside(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	l := flush.NewLedger(folder, flush.LedgerOptions{})
 	begin(t, l, "s", 0, "a", messages("old"))
@@ -81,8 +83,9 @@ func TestASpoolWhoseRecordIsGoneIsSetAside(t *testing.T) {
 	}
 }
 
-// Hazard F06: a folder that cannot be written, or a link in the place of a file, is an error that names it.
+// Hazard F06: a folder that cannot be written, or a link in place of a file, is an error that names it.
 func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -104,6 +107,7 @@ func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
 
 // Hazard F06: a folder of flushes that is a link to another place is used like any other.
 func TestAFolderMayBeALink(t *testing.T) {
+	t.Parallel()
 	link := filepath.Join(t.TempDir(), "flush")
 	if err := os.Symlink(t.TempDir(), link); err != nil {
 		t.Fatal(err)

@@ -29,12 +29,12 @@ const (
 type folder struct {
 	path string
 	root *os.Root
-	// lock is nil where the folder is only read.
+	// lock is nil if the folder is only read.
 	lock *os.File
 }
 
-// open opens the folder and waits for its lock, at most until ctx ends. Where it is not there, it is made, or ErrUnknown is returned.
-func (l *Ledger) open(ctx context.Context, create bool) (*folder, error) {
+// openLocked opens the folder and waits for its lock, at most until ctx ends. If it is not there, it is made, or ErrUnknown is returned.
+func (l *Ledger) openLocked(ctx context.Context, create bool) (*folder, error) {
 	if create {
 		if err := makeFolder(l.folder); err != nil {
 			return nil, fmt.Errorf("%w; the folder must be writable", err)
@@ -56,7 +56,7 @@ func (l *Ledger) open(ctx context.Context, create bool) (*folder, error) {
 	return f, nil
 }
 
-// peek opens the folder for reading, without the lock. It returns ErrUnknown where the folder is not there.
+// peek opens the folder for reading, without the lock. It returns ErrUnknown if the folder is not there.
 func (l *Ledger) peek() (*folder, error) {
 	root, err := os.OpenRoot(l.folder)
 	if errors.Is(err, fs.ErrNotExist) {

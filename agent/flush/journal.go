@@ -16,11 +16,11 @@ import (
 	"kioku/memory"
 )
 
-// errOvertaken: somebody else goes on with this flush.
+// errOvertaken: somebody else continues this flush.
 var errOvertaken = errors.New("somebody else goes on with this flush")
 
 // step is a line of a flush's journal: an answer of the model, written before its calls are carried out, or the result of
-// one of them. The results of an answer follow it in the order of its calls. Who goes on with a flush goes through the
+// one of them. The results of an answer follow it in the order of its calls. Who continues a flush goes through the
 // same steps first, so that no note gets another key than it had.
 type step struct {
 	Answer *llm.Message `json:"answer,omitempty"`
@@ -60,13 +60,13 @@ func (l *Ledger) steps(id string) ([]step, error) {
 }
 
 // addStep writes the step after the first n to the journal, waits for the disk, and renews the lease. It returns
-// errOvertaken where holder holds the flush no more, or where there are more steps already.
+// errOvertaken if holder holds the flush no more, or if there are more steps already.
 func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error {
 	line, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	f, err := l.open(ctx, false)
+	f, err := l.openLocked(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 var errBroken = errors.New("no space left")
 
 func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
 	down := 1
 	notes := &store{fail: func(n memory.Note) error {
 		if n.Text == "two" && down > 0 {
@@ -47,6 +48,7 @@ func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
 }
 
 func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
+	t.Parallel()
 	r, model := runner(t, &store{}, save("one"), llmtest.Fail(llm.KindInput), llmtest.Fail(llm.KindAnswer), llmtest.Fail(llm.KindInput),
 		llmtest.Fail(llm.KindInput), llmtest.Say(""))
 	for range 3 {
@@ -70,8 +72,9 @@ func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
 	}
 }
 
-// Hazard F06: what the flush has no part in costs no attempt, and anybody can go on with it at once.
+// Hazard F06: what the flush has no part in costs no attempt, and anybody can continue it at once.
 func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
+	t.Parallel()
 	var cause error
 	notes := &store{fail: func(memory.Note) error { return cause }}
 	r, model := runner(t, notes)
@@ -98,8 +101,9 @@ func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 	}
 }
 
-// Who goes on with a flush later asks the model about the messages of then.
+// Who continues a flush later asks the model about the messages of then.
 func TestAFlushGoesOnWithTheMessagesOfItsSpool(t *testing.T) {
+	t.Parallel()
 	r, model := runner(t, &store{}, llmtest.Fail(llm.KindUnavailable), llmtest.Say("NO_REPLY"))
 	first := job()
 	first.Through = "m2"

@@ -43,9 +43,9 @@ type LedgerOptions struct {
 // concurrently.
 //
 // A flush has a record, a spool with the messages that were about to go, and a journal with what a Runner has done. Spool
-// and journal of a flush that has ended well are removed by Tidy, or when the flush of a later cycle of the session begins;
-// the spool of a Job with Through as soon as it has ended well. With its record they are removed 30 days after it began, by any
-// Begin or Tidy; each process looks for such at most once an hour. Those of a flush that has not ended well stay.
+// and journal of a flush that has succeeded are removed by Maintain, or when the flush of a later cycle of the session begins;
+// the spool of a Job with Through as soon as it has succeeded. With its record they are removed 30 days after it began, by any
+// Begin or Maintain; each process looks for such at most once an hour. Those of a flush that has not ended well stay.
 //
 // A method that takes a context waits for other processes at most until that ends.
 type Ledger struct {
@@ -67,10 +67,10 @@ type Lease struct {
 	// Attempt counts from 1.
 	Attempt int
 	// Resumed says that the same holder, or one whose lease has ended or was given back, has begun it before; Done that it
-	// has ended well. Then nothing is leased.
+	// has succeeded. Then nothing is leased.
 	Resumed, Done bool
-	// Spool are the messages that were given when it was first begun, without white space between their parts; nil where the
-	// flush has ended well.
+	// Spool are the messages that were given when it was first begun, without white space between their parts; nil if the
+	// flush has succeeded.
 	Spool []json.RawMessage
 	// NoteKey before the number of a note, from 1, is the note's idempotency key. It stays the same until the attempt is
 	// aborted: the notes of another attempt may be others.
@@ -103,17 +103,17 @@ func NewLedger(folder string, opt LedgerOptions) *Ledger {
 }
 
 // Begin takes the lease of a cycle's flush. The spool is on disk when it returns. A flush that was begun before, by the
-// same holder or by one whose lease has ended or was given back, goes on with the spool of then.
+// same holder or by one whose lease has ended or was given back, continues the spool of then.
 //
-// Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted where no attempt is left, and an
-// *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
-// and for a message that is no JSON. Where a file is damaged, the error names it.
+// Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted if no attempt is left, and an
+// *memory.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
+// and for a message that is not JSON. If a file is damaged, the error names it.
 func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
-	return l.enter(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
+	return l.acquire(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
 }
 
-// enter is Begin for a record. One that is forced begins also where no attempt is left.
-func (l *Ledger) enter(ctx context.Context, want record, spool []json.RawMessage, forced bool) (Lease, error) {
+// acquire is Begin for a record. One that is forced begins even if no attempt is left.
+func (l *Ledger) acquire(ctx context.Context, want record, spool []json.RawMessage, forced bool) (Lease, error) {
 	if err := checkFlush(want.Session, want.Cycle, want.Holder); err != nil {
 		return Lease{}, err
 	}
@@ -121,20 +121,20 @@ func (l *Ledger) enter(ctx context.Context, want record, spool []json.RawMessage
 	if err != nil {
 		return Lease{}, err
 	}
-	f, err := l.open(ctx, true)
+	f, err := l.openLocked(ctx, true)
 	if err != nil {
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	defer f.close()
-	lease, err := l.begin(f, want, lines, forced)
+	lease, err := l.acquireLocked(f, want, lines, forced)
 	if err != nil {
 		return Lease{}, fmt.Errorf("begin flush: %w", err)
 	}
 	return lease, nil
 }
 
-// begin is enter with the folder locked.
-func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease, error) {
+// acquireLocked is acquire with the folder locked.
+func (l *Ledger) acquireLocked(f *folder, want record, lines []byte, forced bool) (Lease, error) {
 	id, now := flushID(want.Session, want.Cycle), l.opt.Now()
 	r, begun, err := f.record(id)
 	if err != nil {
@@ -156,7 +156,7 @@ func (l *Ledger) begin(f *folder, want record, lines []byte, forced bool) (Lease
 			return Lease{}, err
 		}
 		f.removeTemps()
-		f.tidySession(want.Session, want.Cycle)
+		f.removeDone(want.Session, want.Cycle)
 		l.sweep(f)
 	}
 	spool, err := f.readSpool(id, r.Messages)
@@ -198,7 +198,7 @@ func (l *Ledger) Abort(ctx context.Context, id, holder, reason string) (left int
 }
 
 // Release gives a flush back that was interrupted. The attempt does not count as failed: who begins the flush again, at
-// once and under any name, goes on with it. It returns ErrUnknown as Commit does. A flush that has ended well stays so.
+// once and under any name, continues it. It returns ErrUnknown as Commit does. A flush that has succeeded stays so.
 func (l *Ledger) Release(ctx context.Context, id, holder string) error {
 	err := l.change(ctx, id, holder, func(r *record) {
 		r.Holder, r.Expires = "", time.Time{}
@@ -209,9 +209,9 @@ func (l *Ledger) Release(ctx context.Context, id, holder string) error {
 	return nil
 }
 
-// change changes the record of a flush that holder holds. That of a flush that has ended well stays as it is.
+// change changes the record of a flush that holder holds. That of a flush that has succeeded stays as it is.
 func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*record)) error {
-	f, err := l.open(ctx, false)
+	f, err := l.openLocked(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -225,12 +225,12 @@ func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*recor
 		return err
 	}
 	if r.Done && r.Through != "" {
-		f.root.Remove(id + spoolSuffix) // or later, by tidy
+		f.root.Remove(id + spoolSuffix) // or later, by Maintain
 	}
 	return nil
 }
 
-// Progress returns how far the flush of a cycle is. One that was never begun has none, and is no error.
+// Progress returns how far the flush of a cycle is. One that was never begun has none, and is not an error.
 func (l *Ledger) Progress(session string, cycle int) (Progress, error) {
 	f, err := l.peek()
 	if errors.Is(err, ErrUnknown) {

@@ -44,6 +44,7 @@ func begin(t *testing.T, l *flush.Ledger, session string, cycle int, holder stri
 }
 
 func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
+	t.Parallel()
 	clock, folder := newClock(), filepath.Join(t.TempDir(), "agents", "main", "flush")
 	spool := messages("one\ntwo", "三")
 	first := begin(t, flush.NewLedger(folder, flush.LedgerOptions{Now: clock.Now}), "s", 0, "a", spool)
@@ -62,6 +63,7 @@ func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
 }
 
 func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
+	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: newClock().Now})
 	a := begin(t, l, "s", 0, "a", messages("x"))
 	if err := l.Release(t.Context(), a.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
@@ -86,6 +88,7 @@ func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
 }
 
 func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
+	t.Parallel()
 	clock := newClock()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Lease: time.Minute, Now: clock.Now})
 	a := begin(t, l, "s", 3, "a", messages("x"))
@@ -111,6 +114,7 @@ func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
 }
 
 func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
+	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
 	lease := begin(t, l, "s", 0, "a", messages("x"))
 	for range 2 {
@@ -133,6 +137,7 @@ func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
 }
 
 func TestAttemptsAreUsedUp(t *testing.T) {
+	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Attempts: 2})
 	first := begin(t, l, "s", 0, "a", messages("x"))
 	if left, err := l.Abort(t.Context(), first.ID, "a", "no network"); err != nil || left != 1 {
@@ -161,6 +166,7 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 }
 
 func TestWhatIsUnknown(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "none")
 	l := flush.NewLedger(folder, flush.LedgerOptions{})
 	if got, err := l.Progress("s", 0); err != nil || got != (flush.Progress{}) {
@@ -192,6 +198,7 @@ func TestWhatIsUnknown(t *testing.T) {
 }
 
 func TestNamesAreTextUpToALength(t *testing.T) {
+	t.Parallel()
 	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
 	for field, c := range map[string]struct {
 		session string
@@ -220,6 +227,7 @@ func TestNamesAreTextUpToALength(t *testing.T) {
 }
 
 func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		parent, err := os.MkdirTemp("", "flush")
 		if err != nil {
@@ -248,6 +256,7 @@ func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
 }
 
 func TestWhatIsKeptIsForTheOwnerAlone(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "flush")
 	begin(t, flush.NewLedger(folder, flush.LedgerOptions{}), "s", 0, "a", messages("x"))
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
@@ -265,6 +274,7 @@ func TestWhatIsKeptIsForTheOwnerAlone(t *testing.T) {
 }
 
 func TestManyHoldersAtOnceMakeOneFlush(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	var mu sync.Mutex
 	var got []flush.Lease

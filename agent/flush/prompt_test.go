@@ -8,10 +8,13 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 func TestThePromptsSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	user := flush.UserPrompt(time.Date(2026, 3, 4, 23, 59, 0, 0, time.UTC))
 	for _, want := range []string{"2026-03-04", agent.ToolAppend, flush.NoReply, "compacted"} {
 		if !strings.Contains(user, want) {
@@ -24,13 +27,14 @@ func TestThePromptsSayWhatToDo(t *testing.T) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
 	}
-	if n := llm.EstimateTokens(system + user); n > 600 {
+	if n := text.EstimateTokens(system + user); n > 600 {
 		t.Errorf("the prompts have %d tokens", n)
 	}
 }
 
 func TestTheModelWithoutANetworkKnowsAFlush(t *testing.T) {
-	resp, err := (&llm.Echo{}).Generate(t.Context(), llm.Request{
+	t.Parallel()
+	resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: "We decided to ship on Friday."}, {Role: llm.RoleUser, Text: flush.UserPrompt(time.Now())}},
 		Tools:    []llm.Tool{{Name: agent.ToolAppend}},
 	}, nil)

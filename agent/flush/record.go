@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -96,7 +97,7 @@ func spoolLines(spool []json.RawMessage) ([]byte, error) {
 	return lines.Bytes(), nil
 }
 
-// parseSpool is the inverse of spoolLines. It returns an error where there are not as many whole messages as there were.
+// parseSpool is the inverse of spoolLines. It returns an error if there are not as many whole messages as there were.
 func parseSpool(lines []byte, messages int) ([]json.RawMessage, error) {
 	var spool []json.RawMessage
 	for line := range bytes.Lines(lines) {
@@ -115,7 +116,7 @@ func parseSpool(lines []byte, messages int) ([]json.RawMessage, error) {
 // clip shortens a reason to what is kept of it.
 func clip(reason string) string {
 	if len(reason) > maxReasonBytes {
-		reason = reason[:maxReasonBytes] + "…"
+		reason = text.HeadBytes(reason, maxReasonBytes) + "…"
 	}
 	return strings.ToValidUTF8(reason, "")
 }

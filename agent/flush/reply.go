@@ -9,7 +9,7 @@ import (
 // NoReply is what a model answers that has nothing to say to the user.
 const NoReply = "NO_REPLY"
 
-// Silent reports whether a reply is not for the user: it begins with NoReply, and then ends or goes on with what is no part
+// Silent reports whether a reply is not for the user: it begins with NoReply, and then ends or continues what is no part
 // of a word, or it ends with NoReply as a word of its own. White space before it, and white space and punctuation at the
 // end, make no difference. Letters of every script are parts of words: "NO_REPLYです" is for the user.
 func Silent(reply string) bool {

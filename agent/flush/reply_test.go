@@ -8,6 +8,7 @@ import (
 )
 
 func TestSilentReplies(t *testing.T) {
+	t.Parallel()
 	for reply, want := range map[string]bool{
 		"NO_REPLY":                     true,
 		"  \nNO_REPLY\n":               true,

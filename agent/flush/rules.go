@@ -19,7 +19,7 @@ const (
 // start from.
 type Settings struct {
 	Enabled bool
-	// ReserveTokens of the window are kept free for the answer; history is compacted where fewer are left. It is never more
+	// ReserveTokens of the window are kept free for the answer; history is compacted if fewer are left. It is never more
 	// than half of the window.
 	ReserveTokens int
 	// SoftThresholdTokens before that point memories are stored. It is never more than half of the way to that point.
@@ -39,7 +39,7 @@ type Settings struct {
 
 // State is a session before its next request to the model.
 type State struct {
-	// Window is how many tokens the model takes, 0 where that is not known, and Projected how many the next request has.
+	// Window is how many tokens the model takes, 0 if that is not known, and Projected how many the next request has.
 	Window, Projected int
 	// Bytes of the transcript since the last compaction.
 	Bytes int64
@@ -57,7 +57,7 @@ type Decision struct {
 	Flush, Compact bool
 	// Reason says why, or why not.
 	Reason string
-	// FlushAt and CompactAt are the thresholds in tokens, 0 where the window is not known.
+	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is not known.
 	FlushAt, CompactAt int
 }
 
@@ -141,7 +141,7 @@ func (s Settings) compactionDue(st State, d Decision) (why string, due bool) {
 	return "", false
 }
 
-// obstacle says why a flush that is due is not done, and is empty where nothing is in the way.
+// obstacle says why a flush that is due is not done, and is empty if nothing is in the way.
 func (s Settings) obstacle(st State) string {
 	switch {
 	case !s.Enabled:
@@ -158,17 +158,17 @@ func (s Settings) obstacle(st State) string {
 	return ""
 }
 
-// Keep returns how many tokens the latest messages and the summary may have after a compaction for a window, so that both
-// together are below the tokens from which on memories are stored. Of what is left beside the summary half is free for the
-// system prompt and for what comes next; but a sixteenth of the window may stay in any case. Both are 0 where the window is
-// not known.
-func (s Settings) Keep(window int) (recent, summary int) {
+// Keep returns how many tokens the latest messages and the summary may have after a compaction for a window in which fixed
+// tokens, the system prompt and the tools, are always taken; 0 if these are not known. The two together are below the
+// tokens from which on memories are stored. Half of what is left beside the summary and the fixed tokens stays free for what
+// comes next; but a sixteenth of the window may stay in any case. Both are 0 for a window that is not known.
+func (s Settings) Keep(window, fixed int) (recent, summary int) {
 	if window <= 0 {
 		return 0, 0
 	}
 	flushAt, _ := s.thresholds(window)
 	summary = max(1, min(maxSummary, window/summaryParts))
-	return max(1, window/leastParts, (flushAt-summary)/2), summary
+	return max(1, window/leastParts, (flushAt-fixed-summary)/2), summary
 }
 
 // thresholds returns from how many tokens on to flush and to compact, for any window of at least 3 tokens with

@@ -13,6 +13,7 @@ import (
 )
 
 func TestThresholdsFitTheWindow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ window, flushAt, compactAt int }{
 		{1_000, 250, 500},
 		{2_000, 500, 1_000},
@@ -35,15 +36,17 @@ func TestThresholdsFitTheWindow(t *testing.T) {
 }
 
 func TestWhatStaysInACompactionIsBelowTheThresholds(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s, window := anySettings(r), rapid.IntRange(16, 2_000_000).Draw(r, "window")
 		s.SoftThresholdRatio = rapid.SampledFrom([]float64{0, 0.2, 0.999}).Draw(r, "ratio of this test")
 		d := s.Decide(flush.State{Window: window})
-		if recent, summary := s.Keep(window); recent < 1 || summary < 1 || recent+summary >= d.FlushAt {
+		fixed := rapid.IntRange(0, window).Draw(r, "fixed")
+		if recent, summary := s.Keep(window, fixed); recent < 1 || summary < 1 || recent+summary >= d.FlushAt {
 			r.Errorf("window %d: %d and a summary of %d stay, flushed from %d on", window, recent, summary, d.FlushAt)
 		}
 	})
-	if recent, summary := flush.Defaults().Keep(0); recent != 0 || summary != 0 {
+	if recent, summary := flush.Defaults().Keep(0, 0); recent != 0 || summary != 0 {
 		t.Errorf("a window that is not known: %d, %d", recent, summary)
 	}
 }
@@ -61,6 +64,7 @@ func anySettings(r *rapid.T) flush.Settings {
 }
 
 func TestThresholdsAreOrderedAndGrowWithTheWindow(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s, window := anySettings(r), rapid.IntRange(3, 2_000_000).Draw(r, "window")
 		d := s.Decide(flush.State{Window: window})
@@ -75,6 +79,7 @@ func TestThresholdsAreOrderedAndGrowWithTheWindow(t *testing.T) {
 }
 
 func TestWhatIsDue(t *testing.T) {
+	t.Parallel()
 	full := func(projected int) flush.State { return flush.State{Window: 200_000, Projected: projected} }
 	for name, c := range map[string]struct {
 		edit           func(*flush.Settings, *flush.State)
@@ -116,6 +121,7 @@ func TestWhatIsDue(t *testing.T) {
 }
 
 func TestAFlushThatIsSkippedSaysWhyAndHoldsUpNoCompaction(t *testing.T) {
+	t.Parallel()
 	for reason, edit := range map[string]func(*flush.Settings, *flush.State){
 		"disabled (compaction.memoryFlush.enabled)": func(s *flush.Settings, _ *flush.State) { s.Enabled = false },
 		"memory is read-only":                       func(_ *flush.Settings, st *flush.State) { st.ReadOnly = true },
@@ -138,6 +144,7 @@ func TestAFlushThatIsSkippedSaysWhyAndHoldsUpNoCompaction(t *testing.T) {
 }
 
 func TestWheneverCompactionIsDueTheCycleIsFlushedFirst(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := anySettings(r)
 		s.Enabled = true
@@ -152,6 +159,7 @@ func TestWheneverCompactionIsDueTheCycleIsFlushedFirst(t *testing.T) {
 }
 
 func TestTheZeroValueNeverFlushes(t *testing.T) {
+	t.Parallel()
 	var s flush.Settings
 	if err := s.Check(); err != nil {
 		t.Error(err)
@@ -162,6 +170,7 @@ func TestTheZeroValueNeverFlushes(t *testing.T) {
 }
 
 func TestSettingsAreNamedAsInTheConfiguration(t *testing.T) {
+	t.Parallel()
 	if err := flush.Defaults().Check(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
@@ -185,10 +194,11 @@ func TestSettingsAreNamedAsInTheConfiguration(t *testing.T) {
 
 // AgentService tells agents that in wide windows what is said between the flush and the compaction of a cycle stays.
 func TestWhatComesBetweenFlushAndCompactionStaysInWideWindows(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(64_000, 2_000_000).Draw(t, "window")
 		d := flush.Defaults().Decide(flush.State{Window: window})
-		if recent, _ := flush.Defaults().Keep(window); recent < 4*(d.CompactAt-d.FlushAt) {
+		if recent, _ := flush.Defaults().Keep(window, 0); recent < 4*(d.CompactAt-d.FlushAt) {
 			t.Errorf("of a window of %d tokens %d stay, and %d come between", window, recent, d.CompactAt-d.FlushAt)
 		}
 	})

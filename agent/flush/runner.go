@@ -44,10 +44,10 @@ type Job struct {
 	Messages    []llm.Message
 	// Spool are the messages to keep on disk, nil for none.
 	Spool []json.RawMessage
-	// Through names the last of the messages. Where it is set, Spool are the messages as function Spool makes them, and whoever
-	// goes on with the flush later has the model read those in place of his own.
+	// Through names the last of the messages. If it is set, Spool are the messages as function Spool makes them, and whoever
+	// continues the flush later has the model read those in place of his own.
 	Through string
-	// Forced tries also where no attempt is left.
+	// Forced tries even if no attempt is left.
 	Forced bool
 }
 
@@ -61,7 +61,7 @@ type Outcome struct {
 	Through string
 	// Notes that are stored, those of an earlier attempt included.
 	Notes []memory.Appended
-	// Reply for the user, empty where there is none.
+	// Reply for the user, empty if there is none.
 	Reply string
 	// Usage of all requests.
 	Usage llm.Usage
@@ -75,11 +75,11 @@ const giveBackWait = 2 * time.Second
 //
 // The attempts that a ledger allows are spread over as many calls, since what is wrong now may not be a turn later. What the
 // flush has no part in costs none: that memory or the model is away, refuses, or has reached a limit, and that ctx ends. The
-// flush is given back then, and Outcome.Later says so. The outcome is skipped where somebody else holds the flush, and where
+// flush is given back then, and Outcome.Later says so. The outcome is skipped if somebody else holds the flush, and if
 // memory must not be written.
 //
 // Every answer of the model is on disk before its calls are carried out. Notes go to Notes as the model has worded them. A
-// flush that did not come to its end goes on with the answers that it has the next time, so that each note is stored once,
+// flush that did not come to its end continues the answers that it has the next time, so that each note is stored once,
 // under the same key.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 	var out Outcome
@@ -95,10 +95,10 @@ func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 	return out
 }
 
-// attempt begins a flush and goes on with it as far as it goes.
+// attempt begins a flush and continues it as far as it goes.
 func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 	want := record{Session: job.Session, Cycle: job.Cycle, Holder: job.Holder, Through: job.Through}
-	lease, err := r.Ledger.enter(ctx, want, job.Spool, job.Forced)
+	lease, err := r.Ledger.acquire(ctx, want, job.Spool, job.Forced)
 	out.Through = lease.Through
 	switch {
 	case errors.Is(err, ErrHeld):
@@ -114,7 +114,7 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 		return
 	}
 	t := &turn{runner: r, job: job, lease: lease, usage: &out.Usage}
-	reply, err := t.run(ctx)
+	reply, err := t.complete(ctx)
 	out.Notes = t.notes
 	if err == nil {
 		err = r.Ledger.Commit(ctx, lease.ID, lease.Holder)
@@ -165,8 +165,8 @@ func isAny(err error, others ...error) bool {
 	return slices.ContainsFunc(others, func(other error) bool { return errors.Is(err, other) })
 }
 
-// storedBefore returns the notes of a flush that has ended well. They are no more than a comfort: where they cannot be
-// read, the flush has ended well all the same.
+// storedBefore returns the notes of a flush that has succeeded. They are no more than a comfort: if they cannot be
+// read, the flush has succeeded all the same.
 func (r *Runner) storedBefore(lease Lease) []memory.Appended {
 	steps, err := r.Ledger.steps(lease.ID)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 	"kioku/memory"
 
@@ -81,6 +82,7 @@ func job() flush.Job {
 }
 
 func TestAModelStoresWhatIsWorthKeeping(t *testing.T) {
+	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes, save("The launch is in May.", "発売は五月。"), llmtest.Say("NO_REPLY"))
 	out := r.Run(t.Context(), job())
@@ -114,6 +116,7 @@ func TestAModelStoresWhatIsWorthKeeping(t *testing.T) {
 }
 
 func TestAFlushThatIsDoneIsNotDoneAgain(t *testing.T) {
+	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes, save("x"), llmtest.Say("NO_REPLY"))
 	first := r.Run(t.Context(), job())
@@ -124,6 +127,7 @@ func TestAFlushThatIsDoneIsNotDoneAgain(t *testing.T) {
 }
 
 func TestWhatTheModelSaysToTheUserIsKept(t *testing.T) {
+	t.Parallel()
 	r, _ := runner(t, &store{}, llmtest.Say(" Your backup has failed. \n"))
 	if out := r.Run(t.Context(), job()); out.Reply != "Your backup has failed." || out.Outcome != session.FlushDone {
 		t.Errorf("%+v", out)
@@ -131,6 +135,7 @@ func TestWhatTheModelSaysToTheUserIsKept(t *testing.T) {
 }
 
 func TestCallsThatAreOutOfPlaceAreAnsweredWithAnError(t *testing.T) {
+	t.Parallel()
 	notes := &store{}
 	bad := func(name, input string) llmtest.Step {
 		call := llm.ToolCall{ID: "x", Name: name, Input: json.RawMessage(input)}
@@ -162,6 +167,7 @@ func TestCallsThatAreOutOfPlaceAreAnsweredWithAnError(t *testing.T) {
 }
 
 func TestALongTermTargetAndOtherNamesOfTheTextMakeADailyNote(t *testing.T) {
+	t.Parallel()
 	notes := &store{}
 	r, _ := runner(t, notes, llmtest.Call("x", agent.ToolAppend, map[string]string{"content": "x", "target": "long_term", "category": "fact"}), llmtest.Say(""))
 	r.Run(t.Context(), job())
@@ -171,6 +177,7 @@ func TestALongTermTargetAndOtherNamesOfTheTextMakeADailyNote(t *testing.T) {
 }
 
 func TestNotesAndRoundsAreBounded(t *testing.T) {
+	t.Parallel()
 	notes := &store{}
 	var steps []llmtest.Step
 	for i := range 9 {
@@ -189,6 +196,7 @@ func TestNotesAndRoundsAreBounded(t *testing.T) {
 
 // Hazard F06: memory that must not be written ends a flush at once, with the reason.
 func TestReadOnlyMemoryIsAReasonToSkip(t *testing.T) {
+	t.Parallel()
 	for _, cause := range []error{memory.ErrReadOnly, memory.ErrDenied} {
 		r, model := runner(t, &store{fail: func(memory.Note) error { return cause }}, save("one"), save("one"))
 		out := r.Run(t.Context(), job())
@@ -199,6 +207,7 @@ func TestReadOnlyMemoryIsAReasonToSkip(t *testing.T) {
 }
 
 func TestAFlushEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the user has gone")
 	notes := &store{fail: func(memory.Note) error { cancel(gone); return nil }}
@@ -218,6 +227,7 @@ func TestAFlushEndsWithItsContext(t *testing.T) {
 
 // Who cancels again and again uses up no attempts.
 func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
+	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes)
 	cancelled := func(stop func()) llmtest.Step {
@@ -243,6 +253,7 @@ func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
 }
 
 func TestAFlushThatSomebodyElseHoldsIsSkipped(t *testing.T) {
+	t.Parallel()
 	r, model := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 	begin(t, r.Ledger, "s", 0, "b", nil)
 	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, "somebody else") || len(model.Requests()) != 0 {
@@ -251,6 +262,7 @@ func TestAFlushThatSomebodyElseHoldsIsSkipped(t *testing.T) {
 }
 
 func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
+	t.Parallel()
 	notes, clock := &store{}, newClock()
 	r, model := runner(t, notes, save("one"))
 	r.Ledger = flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: clock.Now})
@@ -271,6 +283,7 @@ func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
 // Hazard F06: of many who flush the same cycle at once, also under one name, one is listened to, and each of its notes is
 // stored once.
 func TestManyRunnersAtOnceStoreOneAnswer(t *testing.T) {
+	t.Parallel()
 	notes, folder := &store{}, t.TempDir()
 	var group sync.WaitGroup
 	for i := range 6 {
@@ -294,13 +307,14 @@ func TestManyRunnersAtOnceStoreOneAnswer(t *testing.T) {
 }
 
 func TestAPromptThatIsTooLongIsAskedWithoutItsOldestMessages(t *testing.T) {
+	t.Parallel()
 	notes := &store{}
 	r, _ := runner(t, notes)
-	r.Model = &llm.Echo{Tokens: 3_000}
+	r.Model = &echo.Model{Tokens: 3_000}
 	j := job()
 	j.Messages = nil
 	for i := range 200 {
-		j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("noise ", strings.Repeat("la ", 60), i)},
+		j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: fmt.Sprint("noise ", strings.Repeat("la ", 60), i, "?")},
 			llm.Message{Role: llm.RoleAssistant, Text: "yes"})
 	}
 	j.Messages = append(j.Messages, llm.Message{Role: llm.RoleUser, Text: "We decided to paint it green."})
@@ -313,13 +327,14 @@ func TestAPromptThatIsTooLongIsAskedWithoutItsOldestMessages(t *testing.T) {
 	}
 
 	r, _ = runner(t, notes)
-	r.Model = &llm.Echo{Tokens: 10}
+	r.Model = &echo.Model{Tokens: 10}
 	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, "too long") {
 		t.Errorf("a window that nothing fits into: %+v", out)
 	}
 }
 
 func TestWithoutAModelOrAFolderAFlushComesToNothing(t *testing.T) {
+	t.Parallel()
 	r, _ := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 	r.Model = nil
 	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushSkipped || out.Reason == "" {
@@ -337,6 +352,7 @@ func TestWithoutAModelOrAFolderAFlushComesToNothing(t *testing.T) {
 }
 
 func TestADamagedJournalIsNamed(t *testing.T) {
+	t.Parallel()
 	for name, journal := range map[string]string{
 		"no JSON": "x\n", "neither": "{}\n", "a result first": `{"result":{"role":"tool"}}` + "\n",
 	} {
@@ -355,6 +371,7 @@ func TestADamagedJournalIsNamed(t *testing.T) {
 
 // Hazard F06: of two processes that flush as the same holder, the one that is behind in the journal stops, and stores nothing.
 func TestOfTwoProcessesUnderOneNameOneGoesOn(t *testing.T) {
+	t.Parallel()
 	notes, folder := &store{}, t.TempDir()
 	fast, _ := runner(t, notes)
 	slow, _ := runner(t, notes)

@@ -1,7 +1,6 @@
 package flush
 
 import (
-	"kioku/agent/session"
 	"kioku/llm"
 )
 
@@ -10,7 +9,7 @@ import (
 const leftOut = "(The earlier messages do not fit and are left out.)"
 
 // shorten returns messages without the oldest ones, about a quarter of their tokens, and whether that was possible. It cuts
-// before a message of the user, or where there is none before one of the assistant, so that each result stays behind its
+// before a message of the user, or if there is none before one of the assistant, so that each result stays behind its
 // call.
 func shorten(messages []llm.Message) ([]llm.Message, bool) {
 	if len(messages) > 0 && messages[0].Text == leftOut {
@@ -26,12 +25,12 @@ func shorten(messages []llm.Message) ([]llm.Message, bool) {
 	return nil, false
 }
 
-// cutBefore returns the first message of a role behind a quarter of the tokens, or the last one where none is that far
-// behind; 0 where only the first message may have this role.
+// cutBefore returns the first message of a role behind a quarter of the tokens, or the last one if none is that far
+// behind; 0 if only the first message may have this role.
 func cutBefore(messages []llm.Message, role llm.Role) int {
 	total := 0
 	for _, m := range messages {
-		total += session.MessageTokens(nil, m)
+		total += llm.MessageTokens(nil, m)
 	}
 	at, before := 0, 0
 	for i, m := range messages {
@@ -41,7 +40,7 @@ func cutBefore(messages []llm.Message, role llm.Role) int {
 				break
 			}
 		}
-		before += session.MessageTokens(nil, m)
+		before += llm.MessageTokens(nil, m)
 	}
 	return at
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"kioku/agent/session"
 	"kioku/llm"
 
 	"pgregory.net/rapid"
@@ -58,12 +57,13 @@ func whole(messages []llm.Message) bool {
 
 func tokensOf(messages []llm.Message) (n int) {
 	for _, m := range messages {
-		n += session.MessageTokens(nil, m)
+		n += llm.MessageTokens(nil, m)
 	}
 	return n
 }
 
 func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		messages := anyConversation(r)
 		all := len(messages)
@@ -91,6 +91,7 @@ func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
 }
 
 func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
+	t.Parallel()
 	var messages []llm.Message
 	for i := range 20 {
 		role := llm.RoleUser
@@ -106,6 +107,7 @@ func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
 }
 
 func TestATurnOfManyCallsIsShortenedInItsMiddle(t *testing.T) {
+	t.Parallel()
 	messages := []llm.Message{{Role: llm.RoleUser, Text: "go on"}}
 	for i := range 8 {
 		id := fmt.Sprint(i)

@@ -40,10 +40,10 @@ func conversation(spool []json.RawMessage) ([]llm.Message, error) {
 type Kept struct {
 	Session string
 	Cycle   int
-	// Through is that of the Job, empty where it had none.
+	// Through is that of the Job, empty if it had none.
 	Through string
 	Done    bool
-	// Left are the attempts that it has yet, and Spool the path of the file with its messages; 0 and empty where it is done.
+	// Left are the attempts that it has yet, and Spool the path of the file with its messages; 0 and empty if it is done.
 	Left  int
 	Spool string
 

@@ -31,9 +31,9 @@ type turn struct {
 	notes []memory.Appended
 }
 
-// run goes on with a flush to its end, and returns what the model has said at the end.
-func (t *turn) run(ctx context.Context) (reply string, err error) {
-	if err := t.read(); err != nil {
+// complete continues a flush to its end, and returns what the model has said at the end.
+func (t *turn) complete(ctx context.Context) (reply string, err error) {
+	if err := t.loadMessages(); err != nil {
 		return "", err
 	}
 	steps, err := t.runner.Ledger.steps(t.lease.ID)
@@ -55,7 +55,7 @@ func (t *turn) run(ctx context.Context) (reply string, err error) {
 		}
 	}
 	for t.answers < maxRounds {
-		answer, err := t.ask(ctx)
+		answer, err := t.askModel(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -70,8 +70,8 @@ func (t *turn) run(ctx context.Context) (reply string, err error) {
 	return "", nil
 }
 
-// read takes the messages of a flush that goes on from its spool.
-func (t *turn) read() error {
+// loadMessages takes the messages of a flush that goes on from its spool.
+func (t *turn) loadMessages() error {
 	if !t.lease.Resumed || t.lease.Through == "" {
 		return nil
 	}
@@ -83,8 +83,8 @@ func (t *turn) read() error {
 	return nil
 }
 
-// ask asks the model what to do next. Where the request is too long, the oldest messages are left out until it fits.
-func (t *turn) ask(ctx context.Context) (llm.Message, error) {
+// askModel asks the model what to do next. If the request is too long, the oldest messages are left out until it fits.
+func (t *turn) askModel(ctx context.Context) (llm.Message, error) {
 	for {
 		resp, err := t.runner.Model.Generate(ctx, t.request(), nil)
 		*t.usage = t.usage.Plus(resp.Usage)
@@ -141,7 +141,7 @@ func (t *turn) carryOut(ctx context.Context, answer step, results []step) (reply
 			t.done(results[i])
 			continue
 		}
-		result, err := t.call(ctx, call, answer.NoteKey+strconv.Itoa(t.calls))
+		result, err := t.storeNote(ctx, call, answer.NoteKey+strconv.Itoa(t.calls))
 		if err != nil {
 			return "", false, err
 		}
@@ -169,9 +169,9 @@ func (t *turn) journal(ctx context.Context, s step) error {
 	return nil
 }
 
-// call stores the note of a call and returns what to tell the model. A refusal is a result as well; an error means that the
+// storeNote stores the note of a call and returns what to tell the model. A refusal is a result as well; an error means that the
 // note could not be stored now.
-func (t *turn) call(ctx context.Context, call llm.ToolCall, key string) (step, error) {
+func (t *turn) storeNote(ctx context.Context, call llm.ToolCall, key string) (step, error) {
 	if ctx.Err() != nil {
 		return step{}, context.Cause(ctx)
 	}

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent/bootstrap"
+	"kioku/internal/text"
 )
 
 // leastTokens are those that a shortened text must have left to be worth its place.
@@ -95,15 +96,15 @@ func (a *assembly) forget(p *part, target int) {
 
 // cut leaves out the middle of a text.
 func (a *assembly) cut(p *part, target int) {
-	text := p.text
+	whole := p.text
 	p.text = ""
 	if target < leastTokens {
 		return
 	}
-	limit := utf8.RuneCountInString(text) * target / max(p.tokens, 1)
+	limit := utf8.RuneCountInString(whole) * target / max(p.tokens, 1)
 	// Tokens are not spread evenly over a text, so the first guess may be too long.
 	for range 12 {
-		shorter := bootstrap.Cut(p.name, text, limit)
+		shorter := text.CutMiddle(p.name, whole, limit)
 		if shorter == "" {
 			return
 		}

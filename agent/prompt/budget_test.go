@@ -27,7 +27,7 @@ func heavy() prompt.Input {
 	return in
 }
 
-// Hazard F05: where all layers together are far over the budget, they are cut in the documented order, each only when
+// Hazard F05: if all layers together are far over the budget, they are cut in the documented order, each only when
 // nothing before it is left to be cut; the soul is the last, and the bytes are the same every time.
 func TestLayersAreCutInTheDocumentedOrderAndTheSoulLast(t *testing.T) {
 	order := []string{

@@ -1,47 +1,27 @@
 package prompt
 
-import (
-	"sync"
+import "sync"
 
-	"kioku/llm"
-)
-
-// Estimate counts by [llm.EstimateTokens].
-type Estimate struct{}
-
-// Count implements Counter.
-func (Estimate) Count(text string) int { return llm.EstimateTokens(text) }
-
-// rememberedBytes bounds the texts that a Remembering keeps.
+// rememberedBytes bounds the texts that Remember keeps.
 const rememberedBytes = 4 << 20
 
-// Remembering is a Counter that counts each text once, so that a prompt of which little has changed is counted quickly. It
-// may be used concurrently.
-type Remembering struct {
-	counter Counter
-
-	mu    sync.Mutex
-	known map[string]int
-	bytes int
-}
-
-// Remember returns a Counter that remembers what c has counted. c is asked by one goroutine at a time.
-func Remember(c Counter) *Remembering {
-	return &Remembering{counter: c, known: map[string]int{}}
-}
-
-// Count implements Counter.
-func (r *Remembering) Count(text string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n, ok := r.known[text]; ok {
+// Remember returns a function that counts each text once, so that a prompt of which little has changed is counted quickly. It
+// may be called concurrently; count is called by one goroutine at a time.
+func Remember(count func(text string) int) func(text string) int {
+	var mu sync.Mutex
+	known, bytes := map[string]int{}, 0
+	return func(text string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		if n, ok := known[text]; ok {
+			return n
+		}
+		if bytes += len(text); bytes > rememberedBytes {
+			clear(known)
+			bytes = len(text)
+		}
+		n := count(text)
+		known[text] = n
 		return n
 	}
-	if r.bytes += len(text); r.bytes > rememberedBytes {
-		clear(r.known)
-		r.bytes = len(text)
-	}
-	n := r.counter.Count(text)
-	r.known[text] = n
-	return n
 }

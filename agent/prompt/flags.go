@@ -41,7 +41,7 @@ var lookalikes = strings.NewReplacer(
 	"Α", "A", "Β", "B", "Ε", "E", "Η", "H", "Ι", "I", "Κ", "K", "Μ", "M", "Ν", "N", "Ο", "O", "Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X",
 )
 
-// suspicions returns the flags of a text, in the order of the constants, nil where there are none.
+// suspicions returns the flags of a text, in the order of the constants, nil if there are none.
 func suspicions(text string) []string {
 	var seen strings.Builder
 	concealed := false

@@ -27,7 +27,7 @@ type Memory struct {
 	StartLine, EndLine int
 	// Score in [0,1].
 	Score float64
-	// Date of the note (YYYY-MM-DD), empty where it has none.
+	// Date of the note (YYYY-MM-DD), empty if it has none.
 	Date string
 	Text string
 	// Flags are set by Assemble: FlagInstruction, FlagRole, FlagHidden, FlagLookalike.
@@ -53,7 +53,7 @@ type item struct {
 }
 
 // Frame returns what Assemble writes of the recalled memories of in: a section with its heading, and the memories in it
-// with their flags. It is empty where none are for this session. The budget does not count.
+// with their flags. It is empty if none are for this session. The budget does not count.
 func Frame(in Input) (section string, shown []Memory) {
 	a := &assembly{Input: in}
 	if a.Mode == "" {
@@ -63,7 +63,7 @@ func Frame(in Input) (section string, shown []Memory) {
 	return a.frame(a.Recalled), a.Recalled
 }
 
-// frame returns memories as a section of the prompt, nothing where there are none. Each is a line of JSON in which <, >
+// frame returns memories as a section of the prompt, nothing if there are none. Each is a line of JSON in which <, >
 // and & as well as all that ends a line or cannot be seen are escaped. So no text can hold a tag, begin a line, or open a
 // fence.
 func (a *assembly) frame(memories []Memory) string {

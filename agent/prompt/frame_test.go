@@ -123,7 +123,7 @@ func TestTheIdOfAFrameDependsOnKeyTimeAgentAndText(t *testing.T) {
 	}
 }
 
-// Hazard F02: text that wants to give orders is shown like any other, with its source, and flagged, also where it hides
+// Hazard F02: text that wants to give orders is shown like any other, with its source, and flagged, even if it hides
 // behind characters that cannot be seen, that look like others, or another language.
 func TestInstructionsInAMemoryAreFramedAndFlagged(t *testing.T) {
 	for text, flags := range map[string][]string{

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kioku/agent/bootstrap"
+	"kioku/internal/text"
 )
 
 const defaultIdentity = "You are a helpful assistant."
@@ -78,7 +79,7 @@ func (a *assembly) layers() []layer {
 	return append(all, layer{name: LayerTurn, heading: "## This Turn", parts: []*part{now, recalled}})
 }
 
-// file returns the text of a file where this session has it.
+// file returns the text of a file if this session has it.
 func (a *assembly) file(name string) string {
 	switch {
 	case a.Mode == bootstrap.None, a.Mode == bootstrap.Minimal && name != bootstrap.Agents && name != bootstrap.Tools:
@@ -113,7 +114,7 @@ func (a *assembly) bootstrap() layer {
 func (a *assembly) blocks(volatile bool) []layer {
 	var all []layer
 	for _, b := range a.Blocks {
-		if name := oneLine(b.Name); b.Volatile == volatile {
+		if name := label(b.Name); b.Volatile == volatile {
 			p := &part{name: name, text: strings.TrimSpace(b.Text), volatile: volatile}
 			if name != "" {
 				p.heading = "## " + name + "\n\n"
@@ -134,11 +135,11 @@ func (a *assembly) howTo() string {
 	return howTo
 }
 
-// runtime tells what the model cannot know otherwise. now is left to another layer where it is nil.
+// runtime tells what the model cannot know otherwise. now is left to another layer if it is nil.
 func (a *assembly) runtime(now *part) layer {
 	var facts []string
 	for _, f := range [][2]string{{"Agent", a.Agent}, {"Model", a.Model}, {"Channel", a.Channel}, {"Mode", string(a.Mode)}} {
-		if value := oneLine(f[1]); value != "" {
+		if value := label(f[1]); value != "" {
 			facts = append(facts, fmt.Sprintf("- %s: %s", f[0], value))
 		}
 	}
@@ -163,7 +164,7 @@ func (a *assembly) time() string {
 
 func (a *assembly) channel() layer {
 	p := &part{name: LayerChannel, heading: "## Channel\n\n"}
-	if name := oneLine(a.Channel); name != "" {
+	if name := label(a.Channel); name != "" {
 		p.text = hints[strings.ToLower(name)]
 		if p.text == "" {
 			p.text = "You are responding via " + name + "."
@@ -172,11 +173,5 @@ func (a *assembly) channel() layer {
 	return layer{name: LayerChannel, parts: []*part{p}}
 }
 
-// oneLine makes a name one line of at most 100 characters.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
-	if r := []rune(s); len(r) > 100 {
-		s = string(r[:99]) + "…"
-	}
-	return s
-}
+// label makes a name one line of at most 100 characters.
+func label(s string) string { return text.Shorten(text.OneLine(s), 100) }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/agent/bootstrap"
+	"kioku/internal/text"
 )
 
 // Names of the layers in a Result, strongest first. Each block of the caller is a layer of its own, named LayerBlock and its
@@ -23,11 +24,6 @@ const (
 	LayerBlock     = "block: "
 )
 
-// Counter counts the tokens of a text.
-type Counter interface {
-	Count(text string) int
-}
-
 // Input is what a prompt is made of. Everything but the files may be left out.
 type Input struct {
 	// Mode, empty for bootstrap.Full. In any other there are no soul, skills and memory.
@@ -36,7 +32,7 @@ type Input struct {
 	Group bool
 	// Files as bootstrap.Loader gives them.
 	Files []bootstrap.File
-	// Skills is what is said of the skills, and SkillsShort what is said where the budget has no room for that.
+	// Skills is what is said of the skills, and SkillsShort what is said if the budget has no room for that.
 	Skills, SkillsShort string
 	// Recalled memories, best first.
 	Recalled []Memory
@@ -52,8 +48,8 @@ type Input struct {
 	CacheFriendly bool
 	// Budget in tokens, 0 for none.
 	Budget int
-	// Counter counts them; nil means an estimate, one for four characters of ASCII and one for any other.
-	Counter Counter
+	// Count counts the tokens of a text; nil means an estimate, one for four characters of ASCII and one for any other.
+	Count func(text string) int
 	// Key makes the id of the frame around recalled memories a secret: who does not know it cannot tell the id that a
 	// memory will be framed with. With the same key the same input has the same id. Without a key the id still depends on
 	// all that is framed.
@@ -98,7 +94,7 @@ type LeftOut struct {
 	Reason string
 }
 
-// Cut is a part of the prompt that was shortened for the budget. To is 0 where it was left out.
+// Cut is a part of the prompt that was shortened for the budget. To is 0 if it was left out.
 type Cut struct {
 	Part     string
 	From, To int
@@ -107,9 +103,9 @@ type Cut struct {
 // part is a piece of a layer.
 type part struct {
 	name string
-	// heading stands before text, and both are left out where text is empty.
+	// heading stands before text, and both are left out if text is empty.
 	heading, text string
-	// short takes the place of text before that is left out.
+	// short replaces text before that is left out.
 	short    string
 	volatile bool
 	// tight parts go on in the list of the part before them.
@@ -140,13 +136,13 @@ func Assemble(in Input) Result {
 	if in.Mode == "" {
 		in.Mode = bootstrap.Full
 	}
-	if in.Counter == nil {
-		in.Counter = Estimate{}
+	if in.Count == nil {
+		in.Count = text.EstimateTokens
 	}
 	a := &assembly{Input: in}
 	a.admit()
 	layers := a.layers()
-	a.count(layers)
+	a.measure(layers)
 	a.fit(layers)
 	a.join(layers)
 	for _, p := range all(layers) {
@@ -193,8 +189,8 @@ func all(layers []layer) []*part {
 	return parts
 }
 
-// count counts the tokens of all parts.
-func (a *assembly) count(layers []layer) {
+// measure counts the tokens of all parts.
+func (a *assembly) measure(layers []layer) {
 	for _, p := range all(layers) {
 		p.tokens = a.tokens(p.String())
 	}
@@ -205,7 +201,7 @@ func (a *assembly) tokens(text string) int {
 	if text == "" {
 		return 0
 	}
-	return a.Counter.Count(text) + 1
+	return a.Count(text) + 1
 }
 
 // layerTokens are those of a layer's heading and parts.

@@ -10,7 +10,9 @@ import (
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
+	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // noon is a moment in a zone that has a name.
@@ -215,30 +217,25 @@ func TestTheLayersAreTheWholePromptAndTheirTokensItsTokens(t *testing.T) {
 		if chars != len([]rune(r.Prompt)) || tokens != r.Tokens {
 			t.Errorf("%d characters of %d, %d tokens of %d", chars, len([]rune(r.Prompt)), tokens, r.Tokens)
 		}
-		if whole := (prompt.Estimate{}).Count(r.Prompt); r.Tokens < whole || r.Tokens > whole+60 {
+		if whole := text.EstimateTokens(r.Prompt); r.Tokens < whole || r.Tokens > whole+60 {
 			t.Errorf("%d tokens for %d", r.Tokens, whole)
 		}
 	}
 }
 
-// counts counts how often it is asked.
-type counts struct{ asked int }
-
-func (c *counts) Count(text string) int { c.asked++; return len(text) }
-
-func TestACounterThatRemembersCountsATextOnce(t *testing.T) {
-	c := &counts{}
+func TestRememberCountsATextOnce(t *testing.T) {
+	calls := 0
 	in := everything()
-	in.Counter = prompt.Remember(c)
+	in.Count = prompt.Remember(func(text string) int { calls++; return len(text) })
 	first := prompt.Assemble(in)
-	asked := c.asked
-	if second := prompt.Assemble(in); c.asked != asked || second.Tokens != first.Tokens {
-		t.Errorf("counted %d times and then %d times", asked, c.asked-asked)
+	before := calls
+	if second := prompt.Assemble(in); calls != before || second.Tokens != first.Tokens {
+		t.Errorf("counted %d times and then %d times", before, calls-before)
 	}
 	for i := range 40 {
-		in.Counter.Count(strings.Repeat(fmt.Sprint(i%10), 200_000) + fmt.Sprint(i))
+		in.Count(strings.Repeat(fmt.Sprint(i%10), 200_000) + fmt.Sprint(i))
 	}
-	if prompt.Assemble(in); c.asked < 2*asked {
+	if prompt.Assemble(in); calls < 2*before {
 		t.Error("it remembers without end")
 	}
 }
@@ -248,7 +245,7 @@ func TestEchoQuotesTheFirstMemoryOfTheFrame(t *testing.T) {
 	in.Recalled[0].Path, in.Recalled[0].Text = "my notes/鍵.md", "The <key>\n\nis in \"vault\" 1."
 	for _, friendly := range []bool{false, true} {
 		in.CacheFriendly = friendly
-		resp, err := (&llm.Echo{}).Generate(t.Context(), llm.Request{System: prompt.Assemble(in).Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?"}}}, nil)
+		resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{System: prompt.Assemble(in).Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?"}}}, nil)
 		if want := `I recall from my notes/鍵.md#L3-L5: The <key> is in "vault" 1.`; err != nil || resp.Message.Text != want {
 			t.Errorf("%q, %v", resp.Message.Text, err)
 		}

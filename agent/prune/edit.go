@@ -3,8 +3,8 @@ package prune
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -20,7 +20,7 @@ type Edit struct {
 	Cleared bool
 }
 
-// fits tells whether an edit is meant for one of these messages.
+// fits reports whether an edit is meant for one of these messages.
 func (e Edit) fits(messages []llm.Message) bool {
 	if e.Index < 0 || e.Index >= len(messages) {
 		return false
@@ -42,33 +42,13 @@ func Apply(messages []llm.Message, edits []Edit) []llm.Message {
 }
 
 // trim returns the two ends of a text of size characters with a marker between them and a note after them. It returns
-// false where that would not be shorter.
-func trim(text string, size int, s SoftTrim) (string, bool) {
+// false if that would not be shorter.
+func trim(long string, size int, s SoftTrim) (string, bool) {
 	head, tail := max(s.Head, 0), max(s.Tail, 0)
 	if size <= s.MaxChars || head+tail >= size {
 		return "", false
 	}
 	note := fmt.Sprintf("\n\n[Trimmed: the first %d and the last %d of %d characters are shown.]", head, tail, size)
-	short := text[:offset(text, head)] + "\n[...]\n" + text[offsetFromEnd(text, tail):] + note
+	short := text.Head(long, head) + "\n[...]\n" + text.Tail(long, tail) + note
 	return short, count(short) < size
-}
-
-// offset returns where the first n characters of a text end.
-func offset(text string, n int) int {
-	at := 0
-	for range n {
-		_, width := utf8.DecodeRuneInString(text[at:])
-		at += width
-	}
-	return at
-}
-
-// offsetFromEnd returns where the last n characters of a text start.
-func offsetFromEnd(text string, n int) int {
-	at := len(text)
-	for range n {
-		_, width := utf8.DecodeLastRuneInString(text[:at])
-		at -= width
-	}
-	return at
 }

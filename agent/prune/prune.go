@@ -7,12 +7,19 @@ import (
 	"kioku/llm"
 )
 
+const (
+	// charsPerToken is how many characters a token of the window counts for.
+	charsPerToken = 4
+	// imageChars is what an image counts for.
+	imageChars = 8000
+)
+
 // State is what is known of a conversation beside its messages.
 type State struct {
 	// LastTouch is when the provider's cache of it was written or read last: when the model was last asked, or LastTouch of
 	// the last plan, whichever is later. The zero time means never.
 	LastTouch time.Time
-	// Window is how many tokens the model takes, 0 where that is not known.
+	// Window is how many tokens the model takes, 0 if that is not known.
 	Window int
 	// Edits are those recorded so far, in their order.
 	Edits []Edit
@@ -37,7 +44,7 @@ type Plan struct {
 	// New are those among Edits that were not recorded yet, or not with this text. They are to be recorded before the
 	// request is sent.
 	New []Edit
-	// LastTouch is now where there is anything new, otherwise that of the state.
+	// LastTouch is now if there is anything new, otherwise that of the state.
 	LastTouch time.Time
 	// Before and After are how many characters the messages have without and with New. They are not counted, and 0, for
 	// the first three reasons.
@@ -50,10 +57,10 @@ type Plan struct {
 // are never edited, and results of tools keep their place, their call and their images.
 //
 // Edits in st stay in force, so that a request within the TTL has the bytes of the one before it; only in ModeOff is
-// nothing edited at all. A result is trimmed once and cleared once, and only where it gets shorter by that.
+// nothing edited at all. A result is trimmed once and cleared once, and only if it gets shorter by that.
 func Prune(messages []llm.Message, s Settings, st State, now time.Time) Plan {
 	p := newPlanner(messages, s, st)
-	p.run(now)
+	p.plan(now)
 	plan := Plan{LastTouch: st.LastTouch, Before: p.before, After: p.chars, Reason: p.reason}
 	for i := range messages {
 		e, edited := p.edits[i]
@@ -96,6 +103,27 @@ func newPlanner(messages []llm.Message, s Settings, st State) *planner {
 	return p
 }
 
+// extraChars is what a message counts for beside its text.
+func extraChars(m *llm.Message) int {
+	n := len(m.Images) * imageChars
+	for _, c := range m.ToolCalls {
+		n += count(c.Input)
+	}
+	return n
+}
+
+// count returns the characters of a text: the bytes that do not continue another one. All texts of a conversation are counted
+// in every pruning, and this is three times as fast as package utf8.
+func count[T ~string | ~[]byte](text T) int {
+	n := 0
+	for i := range len(text) {
+		if text[i]&0xC0 != 0x80 {
+			n++
+		}
+	}
+	return n
+}
+
 // measure counts the messages as they were sent so far.
 func (p *planner) measure() {
 	p.sizes = make([]int, len(p.messages))
@@ -110,8 +138,8 @@ func (p *planner) measure() {
 	p.before = p.chars
 }
 
-// run takes the steps one after the other and leaves the reason why it stopped.
-func (p *planner) run(now time.Time) {
+// plan takes the steps one after the other and leaves the reason why it stopped.
+func (p *planner) plan(now time.Time) {
 	if p.reason = p.obstacle(now); p.reason != "" {
 		return
 	}
@@ -139,7 +167,7 @@ func (p *planner) run(now time.Time) {
 	p.reason = ReasonCleared
 }
 
-// obstacle says why nothing at all is pruned now, empty where nothing stands against it.
+// obstacle says why nothing at all is pruned now, empty if nothing stands against it.
 func (p *planner) obstacle(now time.Time) string {
 	ttl, last := p.settings.TTL, p.state.LastTouch
 	switch {
@@ -153,7 +181,7 @@ func (p *planner) obstacle(now time.Time) string {
 	return ""
 }
 
-// cutoff returns the place of the k-th assistant message from the end, and false where there are fewer. With k of 0
+// cutoff returns the place of the k-th assistant message from the end, and false if there are fewer. With k of 0
 // nothing is out of reach.
 func cutoff(messages []llm.Message, k int) (int, bool) {
 	if k <= 0 {
@@ -176,11 +204,11 @@ func (p *planner) prunable(cutoff int) []int {
 	if start < 0 {
 		return nil
 	}
-	tools := newSelection(p.settings.Tools)
+	prunable := prunableTools(p.settings.Tools)
 	var out []int
 	for i := start; i < cutoff; i++ {
 		m := &p.messages[i]
-		if m.Role == llm.RoleTool && len(m.Images) == 0 && tools.has(m.ToolName) {
+		if m.Role == llm.RoleTool && len(m.Images) == 0 && prunable(m.ToolName) {
 			out = append(out, i)
 		}
 	}

@@ -51,7 +51,7 @@ type HardClear struct {
 type Tools struct {
 	// Allow are the tools whose results may be pruned; none means all.
 	Allow []string
-	// Deny are the tools whose results are left alone, also where they are allowed.
+	// Deny are the tools whose results are left alone, even if they are allowed.
 	Deny []string
 }
 

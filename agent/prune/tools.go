@@ -1,65 +1,27 @@
 package prune
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
-// selection decides by name whose results may be pruned. It remembers each name that it was asked for.
-type selection struct {
-	allow, deny []string
-	known       map[string]bool
+// prunableTools returns a function that reports whether the results of a tool may be pruned.
+func prunableTools(t Tools) func(name string) bool {
+	allow, deny := namePattern(t.Allow), namePattern(t.Deny)
+	return func(name string) bool {
+		return (len(t.Allow) == 0 || allow.MatchString(name)) && !deny.MatchString(name)
+	}
 }
 
-func newSelection(t Tools) *selection {
-	return &selection{allow: lower(t.Allow), deny: lower(t.Deny), known: map[string]bool{}}
-}
-
-func lower(patterns []string) []string {
-	out := make([]string, len(patterns))
+// namePattern matches the names that one of the patterns describes, with "*" for any characters, none included; none for no
+// patterns. Case does not matter.
+func namePattern(patterns []string) *regexp.Regexp {
+	alternatives := make([]string, len(patterns))
 	for i, p := range patterns {
-		out[i] = strings.ToLower(strings.TrimSpace(p))
+		alternatives[i] = strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(p)), `\*`, ".*")
 	}
-	return out
-}
-
-// has tells whether the results of a tool may be pruned.
-func (s *selection) has(name string) bool {
-	ok, known := s.known[name]
-	if !known {
-		folded := strings.ToLower(name)
-		ok = !matchAny(s.deny, folded) && (len(s.allow) == 0 || matchAny(s.allow, folded))
-		s.known[name] = ok
+	if len(patterns) == 0 {
+		return regexp.MustCompile(`[^\s\S]`)
 	}
-	return ok
-}
-
-func matchAny(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if match(p, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// match tells whether name is what pattern says, with "*" for any characters, none included. Its time is at most the
-// product of the two lengths.
-func match(pattern, name string) bool {
-	p, n := 0, 0
-	star, resume := -1, 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, resume = p, n
-			p++
-		case p < len(pattern) && pattern[p] == name[n]:
-			p++
-			n++
-		case star >= 0:
-			// The last star takes one more byte, and what follows it is tried again.
-			resume++
-			p, n = star+1, resume
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	return regexp.MustCompile(`(?is)^(?:` + strings.Join(alternatives, "|") + `)$`)
 }

@@ -34,7 +34,7 @@ var ErrBusy = errors.New("an earlier search has not ended yet")
 type Options struct {
 	// TopK is the most passages of all memories together, 0 means 3.
 	TopK int
-	// MinScore replaces the threshold of the memories where it is set.
+	// MinScore replaces the threshold of the memories if it is set.
 	MinScore *float64
 	// Deadline of all searches together, 0 means 1.5 s.
 	Deadline time.Duration
@@ -66,9 +66,9 @@ type Recaller struct {
 
 // Outcome is what was recalled for a message, and how.
 type Outcome struct {
-	// Memories, best first; none where nothing is good enough.
+	// Memories, best first; none if nothing is good enough.
 	Memories []prompt.Memory
-	// Query is what was searched, empty where nothing was; Skipped says why not.
+	// Query is what was searched, empty if nothing was; Skipped says why not.
 	Query, Skipped string
 	// Searches, that of the own memory first.
 	Searches []Search

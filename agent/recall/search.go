@@ -9,8 +9,8 @@ import (
 	"kioku/memory"
 )
 
-// call is the search of one memory.
-type call struct {
+// memorySearch is the search of one memory.
+type memorySearch struct {
 	source
 	// done is closed, under the Recaller's lock, when outcome and hits are there.
 	done    chan struct{}
@@ -23,15 +23,15 @@ type call struct {
 // search asks all memories at once and takes what comes before ctx ends. Both answers are in the order of asked.
 func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) ([]Search, []prompt.Memory) {
 	begin := time.Now()
-	calls := make([]*call, len(asked))
+	calls := make([]*memorySearch, len(asked))
 	for i, s := range asked {
-		calls[i] = &call{source: s, done: make(chan struct{})}
+		calls[i] = &memorySearch{source: s, done: make(chan struct{})}
 		if r.hangs(s.agent) {
 			calls[i].outcome = Search{Agent: s.agent, Err: ErrBusy}
 			close(calls[i].done)
 			continue
 		}
-		go r.ask(ctx, calls[i], q)
+		go r.searchOne(ctx, calls[i], q)
 	}
 	searches := make([]Search, len(asked))
 	var all []prompt.Memory
@@ -50,8 +50,8 @@ func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) (
 	return searches, all
 }
 
-// ask searches one memory.
-func (r *Recaller) ask(ctx context.Context, c *call, q memory.Query) {
+// searchOne searches one memory.
+func (r *Recaller) searchOne(ctx context.Context, c *memorySearch, q memory.Query) {
 	begin := time.Now()
 	if c.shared {
 		// What was said to another agent is not what that agent shares.
@@ -76,7 +76,7 @@ func (r *Recaller) ask(ctx context.Context, c *call, q memory.Query) {
 }
 
 // leave stops waiting for a search, and reports whether it has not ended.
-func (r *Recaller) leave(c *call) bool {
+func (r *Recaller) leave(c *memorySearch) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	select {

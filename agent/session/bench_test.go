@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"kioku/agent/session"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -42,9 +43,9 @@ func BenchmarkATurnOfALongSession(b *testing.B) {
 		b.Run(fmt.Sprintf("tokens=%d", tokens), func(b *testing.B) {
 			folder, lines := b.TempDir(), history(b, tokens)
 			counted, turns := 0, 0
-			count := func(text string) int {
-				counted += len(text)
-				return llm.EstimateTokens(text)
+			count := func(s string) int {
+				counted += len(s)
+				return text.EstimateTokens(s)
 			}
 			var s *session.Session
 			var took, views []time.Duration
@@ -82,7 +83,7 @@ func BenchmarkATurnOfALongSession(b *testing.B) {
 	}
 }
 
-// reopen puts a transcript in the place of that of s, which may be nil, and opens it.
+// reopen puts a transcript in place of that of s, which may be nil, and opens it.
 func reopen(b *testing.B, s *session.Session, folder string, lines []byte, count func(string) int) *session.Session {
 	b.Helper()
 	if s != nil {

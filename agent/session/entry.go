@@ -28,14 +28,14 @@ const (
 
 // Entry is a line of a transcript. Beside ID, Time and Kind it has the field of its kind.
 type Entry struct {
-	// ID is unique in the transcript. Append sets it where it is empty.
+	// ID is unique in the transcript. Append sets it if it is empty.
 	ID string `json:"id"`
-	// Time is when it was appended. Append sets it where it is zero.
+	// Time is when it was appended. Append sets it if it is zero.
 	Time time.Time `json:"time"`
 	Kind Kind      `json:"kind"`
 
 	Message *llm.Message `json:"message,omitempty"`
-	// Usage is what the provider counted for the answer that Message is; nil where it is no answer.
+	// Usage is what the provider counted for the answer that Message is; nil if it is not an answer.
 	Usage *llm.Usage `json:"usage,omitempty"`
 	// Tokens of Message, counted when it was appended.
 	Tokens int `json:"tokens,omitempty"`
@@ -49,7 +49,7 @@ type Entry struct {
 // Compaction says that from here on a summary is sent in place of old messages.
 type Compaction struct {
 	Summary string `json:"summary"`
-	// FirstKept is the ID of the first message that is still sent as it was said; empty where none is.
+	// FirstKept is the ID of the first message that is still sent as it was said; empty if none is.
 	FirstKept string `json:"firstKept,omitempty"`
 	// TokensBefore and TokensAfter are those of all messages that are sent.
 	TokensBefore int `json:"tokensBefore"`
@@ -70,7 +70,7 @@ type Flush struct {
 	// Outcome is one of the constants above, and Reason says why it is not FlushDone.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Through is the ID of the last message that it has seen; empty where that is the one before this entry.
+	// Through is the ID of the last message that it has seen; empty if that is the one before this entry.
 	Through string `json:"through,omitempty"`
 }
 

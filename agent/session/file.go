@@ -44,7 +44,7 @@ func openLocked(root *os.Root, name string) (*os.File, error) {
 }
 
 // mend makes a file end with a whole line: the last torn bytes are moved into a file beside it, and an entry without its
-// line end gets one. It returns the name of that other file, empty where nothing was torn, and the size.
+// line end gets one. It returns the name of that other file, empty if nothing was torn, and the size.
 func mend(root *os.Root, id string, f *os.File, torn int) (moved string, size int64, err error) {
 	if size, err = f.Seek(0, io.SeekEnd); err != nil || size == 0 {
 		return "", size, err

@@ -45,6 +45,7 @@ func texts(v session.View) (out []string) {
 }
 
 func TestATranscriptCutAnywhereKeepsItsWholeLinesAndTheRestBesideIt(t *testing.T) {
+	t.Parallel()
 	whole := line("000001", "one") + "\n" + line("000002", "二つ目") + "\n"
 	first := strings.Index(whole, "\n") + 1
 	for cut := range len(whole) {
@@ -82,6 +83,7 @@ func TestATranscriptCutAnywhereKeepsItsWholeLinesAndTheRestBesideIt(t *testing.T
 }
 
 func TestABadLineIsKeptSkippedAndReported(t *testing.T) {
+	t.Parallel()
 	src := strings.Join([]string{
 		line("000001", "one"), "not JSON", `{"id":"000003","kind":"later"}`, "", line("000001", "a second 000001"), `{"kind":"meta"}`,
 		`{"id":"x","kind":"message","message":{"role":"tool","toolCallId":"9","text":"result of nothing"}}`,
@@ -111,6 +113,7 @@ func TestABadLineIsKeptSkippedAndReported(t *testing.T) {
 }
 
 func TestASessionHasOneOwner(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
 	if _, _, err := session.Open(folder, "a", session.Options{}); !errors.Is(err, session.ErrInUse) {
@@ -133,6 +136,7 @@ func other(t *testing.T, folder string) *exec.Cmd {
 }
 
 func TestHelperProcess(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv("SESSION_FOLDER")
 	if folder == "" {
 		t.Skip("runs in another process only")
@@ -157,6 +161,7 @@ func TestHelperProcess(t *testing.T) {
 }
 
 func TestNoAcknowledgedEntryIsLostWhenTheProcessIsKilled(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	for round := range 5 {
 		cmd := other(t, folder)
@@ -188,6 +193,7 @@ func TestNoAcknowledgedEntryIsLostWhenTheProcessIsKilled(t *testing.T) {
 }
 
 func TestAnEntryThatDoesNotFitOnTheDiskIsTakenBack(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	cmd := other(t, folder)
 	cmd.Env = append(cmd.Env, "SESSION_LIMIT=20000")
@@ -205,6 +211,7 @@ func TestAnEntryThatDoesNotFitOnTheDiskIsTakenBack(t *testing.T) {
 }
 
 func TestOnlyTheOwnerMayReadTranscripts(t *testing.T) {
+	t.Parallel()
 	folder, err := session.Folder(t.TempDir(), "main")
 	if err != nil {
 		t.Fatal(err)
@@ -219,6 +226,7 @@ func TestOnlyTheOwnerMayReadTranscripts(t *testing.T) {
 }
 
 func TestIdsCannotLeaveTheFolder(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	for _, id := range []string{"", ".", "..", "../a", "a/b", `a\b`, "/etc/passwd", ".hidden", "-a", "a\x00", "a b", "日本", "a\n", strings.Repeat("a", 129)} {
 		if _, _, err := session.Open(folder, id, session.Options{}); !errors.Is(err, session.ErrID) {
@@ -240,6 +248,7 @@ func TestIdsCannotLeaveTheFolder(t *testing.T) {
 }
 
 func TestLinksAndOtherFilesAreNoTranscripts(t *testing.T) {
+	t.Parallel()
 	folder, outside := t.TempDir(), filepath.Join(t.TempDir(), "target")
 	if err := errors.Join(os.WriteFile(outside, nil, 0o600), os.Symlink(outside, filepath.Join(folder, "link.jsonl")),
 		os.Mkdir(filepath.Join(folder, "dir.jsonl"), 0o700)); err != nil {
@@ -256,6 +265,7 @@ func TestLinksAndOtherFilesAreNoTranscripts(t *testing.T) {
 }
 
 func TestSessionsAreListedTheLatestFirst(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	for i, name := range []string{"old.jsonl", "new.jsonl", "old.jsonl.torn", "notes.txt", ".jsonl"} {
 		path := filepath.Join(folder, name)

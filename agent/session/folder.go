@@ -68,7 +68,7 @@ type Info struct {
 }
 
 // List returns the sessions in a folder, the one that changed last first. A folder that is not there has none. Whatever
-// is no regular file with the name of a transcript is left out.
+// is not a regular file with the name of a transcript is left out.
 func List(folder string) ([]Info, error) {
 	files, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

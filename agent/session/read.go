@@ -22,7 +22,7 @@ func (b Bad) String() string { return fmt.Sprintf("line %d: %v", b.Line, b.Err) 
 type Report struct {
 	// Bad are lines that were skipped. They stay in the file.
 	Bad []Bad
-	// Torn is how many bytes a last line that was cut off has, 0 where there is none. No append of it was reported as done.
+	// Torn is how many bytes a last line that was cut off has, 0 if there is none. No append of it was reported as done.
 	Torn int
 	// TornFile is the name of the file, beside the transcript, to which Open has moved these bytes; empty without any.
 	TornFile string
@@ -37,7 +37,7 @@ type Line struct {
 }
 
 // Read calls each for all entries of a transcript in their order. A line that is no entry, and one for which each returns
-// an error, is skipped and reported as bad. A last line without its end is an entry where it reads as one, and otherwise
+// an error, is skipped and reported as bad. A last line without its end is an entry if it reads as one, and otherwise
 // torn. The error is that of r.
 func Read(r io.Reader, each func(Line) error) (Report, error) {
 	var report Report

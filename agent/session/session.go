@@ -10,10 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
-// Options of a session. The zero value is of use.
+// Options of a session. The zero value is useful.
 type Options struct {
 	// Count counts the tokens of a text. nil means an estimate: one for four characters of ASCII, one for any other.
 	Count func(text string) int
@@ -44,7 +45,7 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 		return nil, Report{}, err
 	}
 	if opt.Count == nil {
-		opt.Count = llm.EstimateTokens
+		opt.Count = text.EstimateTokens
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -53,15 +54,15 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 		opt.Strip = func(text string) string { return text }
 	}
 	s := &Session{id: id, opt: opt, thread: newThread(opt.Count)}
-	report, err := s.open(folder)
+	report, err := s.load(folder)
 	if err != nil {
 		return nil, report, fmt.Errorf("open session %s: %w", id, err)
 	}
 	return s, report, nil
 }
 
-// open locks, reads and mends the file.
-func (s *Session) open(folder string) (Report, error) {
+// load locks, reads and mends the file.
+func (s *Session) load(folder string) (Report, error) {
 	root, err := openFolder(folder)
 	if err != nil {
 		return Report{}, err
@@ -70,7 +71,7 @@ func (s *Session) open(folder string) (Report, error) {
 	if s.file, err = openLocked(root, s.id+suffix); err != nil {
 		return Report{}, err
 	}
-	report, err := Read(s.file, s.take)
+	report, err := Read(s.file, s.restore)
 	if err == nil {
 		report.TornFile, s.size, err = mend(root, s.id, s.file, report.Torn)
 	}
@@ -84,12 +85,12 @@ func (s *Session) open(folder string) (Report, error) {
 	return report, nil
 }
 
-// take puts a line that was read into the thread.
-func (s *Session) take(l Line) error {
+// restore puts a line that was read into the thread.
+func (s *Session) restore(l Line) error {
 	if err := s.thread.fits(l.Entry); err != nil {
 		return err
 	}
-	s.thread.add(l)
+	s.thread.apply(l)
 	s.last = max(s.last, l.Number, number(l.ID))
 	return nil
 }
@@ -137,7 +138,7 @@ func (s *Session) Append(e Entry) (Entry, error) {
 		return Entry{}, fmt.Errorf("append to session %s: %w", s.id, err)
 	}
 	s.last = max(s.last+1, number(e.ID))
-	s.thread.add(Line{Entry: e, Bytes: len(line)})
+	s.thread.apply(Line{Entry: e, Bytes: len(line)})
 	return e, nil
 }
 
@@ -178,10 +179,10 @@ func (s *Session) fill(e *Entry) {
 		m.Text = s.opt.Strip(m.Text)
 	}
 	e.Message = &m
-	e.Tokens = messageTokens(s.opt.Count, m)
+	e.Tokens = llm.MessageTokens(s.opt.Count, m)
 }
 
-// write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; where
+// write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; if
 // that is not possible either the session is closed, so that nothing follows half a line.
 func (s *Session) write(line []byte) error {
 	_, err := s.file.Write(line)

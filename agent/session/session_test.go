@@ -29,7 +29,7 @@ func clock() func() time.Time {
 	}
 }
 
-// open opens a session and fails the test where something is amiss with the transcript.
+// open opens a session and fails the test if something is amiss with the transcript.
 func open(t *testing.T, folder, id string) *session.Session {
 	t.Helper()
 	s, report, err := session.Open(folder, id, session.Options{Now: clock(), Count: utf8.RuneCountInString})
@@ -69,6 +69,7 @@ func result(id, text string) llm.Message {
 }
 
 func TestAReopenedSessionSendsTheSame(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "sessions")
 	s := open(t, folder, "a")
 	for _, m := range []llm.Message{
@@ -102,6 +103,7 @@ func TestAReopenedSessionSendsTheSame(t *testing.T) {
 }
 
 func TestTokensAreCountedOnceAMessage(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	counted := 0
 	opt := session.Options{Count: func(text string) int { counted += len(text); return len(text) }}
@@ -130,6 +132,7 @@ func TestTokensAreCountedOnceAMessage(t *testing.T) {
 }
 
 func TestWhatAFlushHasSeenIsKnownAfterACompaction(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		outcome     string
 		before, all int // messages before the flush, and in all
@@ -168,6 +171,7 @@ func TestWhatAFlushHasSeenIsKnownAfterACompaction(t *testing.T) {
 
 // A flush that ends late has seen what it was begun with, and no more.
 func TestAFlushThatEndsLateTellsWhatItHasSeen(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	var ids []string
 	for range 5 {
@@ -208,6 +212,7 @@ func flushed(t *testing.T, s *session.Session, outcome string) {
 }
 
 func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
 	say(t, s, user("old"))
@@ -240,7 +245,7 @@ func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
 	}
 	sum := 0
 	for i, m := range v.Messages {
-		if want := session.MessageTokens(utf8.RuneCountInString, m); v.Counts[i] != want {
+		if want := llm.MessageTokens(utf8.RuneCountInString, m); v.Counts[i] != want {
 			t.Errorf("message %d has %d tokens, want %d", i, v.Counts[i], want)
 		}
 		sum += v.Counts[i]
@@ -262,6 +267,7 @@ func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
 
 // Hazard F07: a call that got no result, because the program ended or the turn was given up, is sent with one.
 func TestEveryCallIsSentWithItsResult(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
 	say(t, s, user("?"))
@@ -290,6 +296,7 @@ func TestEveryCallIsSentWithItsResult(t *testing.T) {
 }
 
 func TestEntriesThatDoNotFitAreRefusedAndNotWritten(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	first := say(t, s, calls("1"))
 	res := say(t, s, result("1", "ok"))
@@ -322,6 +329,7 @@ func TestEntriesThatDoNotFitAreRefusedAndNotWritten(t *testing.T) {
 }
 
 func TestTheLastTouchIsThatOfAnswersAndEdits(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	say(t, s, user("?"))
 	if v := s.View(); !v.LastTouch.IsZero() {
@@ -341,6 +349,7 @@ func TestTheLastTouchIsThatOfAnswersAndEdits(t *testing.T) {
 }
 
 func TestTheUsageOfTheLastAnswerIsKnownUntilACompaction(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	say(t, s, user("12345"))
 	if v := s.View(); v.LastUsage != nil || v.SinceUsage != 9 {
@@ -363,6 +372,7 @@ func TestTheUsageOfTheLastAnswerIsKnownUntilACompaction(t *testing.T) {
 }
 
 func TestManyGoroutinesMayAppendAtOnce(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
 	var all errgroup.Group
@@ -392,6 +402,7 @@ func TestManyGoroutinesMayAppendAtOnce(t *testing.T) {
 
 // Hazard F08: what is recalled for a turn is not stored with it, so fifty rounds store what fifty users said.
 func TestRecalledBlocksAreNotStored(t *testing.T) {
+	t.Parallel()
 	strip := func(text string) string {
 		before, rest, found := strings.Cut(text, "<recalled>")
 		_, after, closed := strings.Cut(rest, "</recalled>")
@@ -425,12 +436,13 @@ func TestRecalledBlocksAreNotStored(t *testing.T) {
 }
 
 func TestWithoutACounterTokensAreEstimated(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]int{"": 4, "abcd": 5, "abcde": 6, "記憶": 6} {
-		if got := session.MessageTokens(nil, user(text)); got != want {
+		if got := llm.MessageTokens(nil, user(text)); got != want {
 			t.Errorf("%q has %d tokens, want %d", text, got, want)
 		}
 	}
-	if got := session.MessageTokens(nil, llm.Message{Images: make([]llm.Image, 2)}); got != 4004 {
+	if got := llm.MessageTokens(nil, llm.Message{Images: make([]llm.Image, 2)}); got != 4004 {
 		t.Errorf("two images have %d tokens", got)
 	}
 }

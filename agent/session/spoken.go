@@ -8,7 +8,7 @@ import (
 )
 
 // Spoken returns what a person said or was told on a line of a transcript, "User: ..." or "Assistant: ...", and when. The text
-// is empty for a line that is no whole entry, for results of tools and for all that was not said.
+// is empty for a line that is not a whole entry, for results of tools and for all that was not said.
 func Spoken(line []byte) (text string, at time.Time) {
 	e, err := parse(line)
 	if err != nil || e.Kind != KindMessage || strings.TrimSpace(e.Message.Text) == "" {

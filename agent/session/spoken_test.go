@@ -10,6 +10,7 @@ import (
 )
 
 func TestOnlyTheTextOfUsersAndAssistantsIsSpoken(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	message := func(m llm.Message) session.Entry {
 		return session.Entry{ID: "1", Time: at, Kind: session.KindMessage, Message: &m}

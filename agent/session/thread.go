@@ -45,7 +45,7 @@ func newThread(count func(string) int) *thread {
 	return &thread{count: count, known: map[string]bool{}, place: map[string]int{}, edits: map[string]Edit{}}
 }
 
-// fits tells whether an entry can come next.
+// fits reports whether an entry can come next.
 func (t *thread) fits(e Entry) error {
 	if t.known[e.ID] {
 		return fmt.Errorf("there is an entry with the id %s already", e.ID)
@@ -68,13 +68,13 @@ func (t *thread) fits(e Entry) error {
 	return nil
 }
 
-// callOf returns the place among the open calls of the one that a result answers, -1 where none does.
+// callOf returns the place among the open calls of the one that a result answers, -1 if none does.
 func (t *thread) callOf(m *llm.Message) int {
 	return slices.IndexFunc(t.open, func(c llm.ToolCall) bool { return c.ID == m.ToolCallID })
 }
 
-// add takes in an entry that fits.
-func (t *thread) add(l Line) {
+// apply takes in an entry that fits.
+func (t *thread) apply(l Line) {
 	t.known[l.ID] = true
 	t.bytes += int64(l.Bytes)
 	switch l.Kind {
@@ -94,7 +94,7 @@ func (t *thread) add(l Line) {
 	}
 }
 
-// through returns how many messages there are up to one, all for an empty id, and 0 where a summary has taken its place.
+// through returns how many messages there are up to one, all for an empty id, and 0 if a summary has taken its place.
 func (t *thread) through(id string) int {
 	if id == "" {
 		return len(t.messages) + len(t.open)
@@ -118,7 +118,7 @@ func (t *thread) say(l Line) {
 	} else {
 		ids, results := t.missing()
 		for i := range results {
-			t.push(ids[i], results[i], messageTokens(t.count, results[i]))
+			t.push(ids[i], results[i], llm.MessageTokens(t.count, results[i]))
 		}
 		t.open, t.caller = slices.Clone(m.ToolCalls), l.ID
 	}
@@ -127,7 +127,7 @@ func (t *thread) say(l Line) {
 	}
 	tokens := l.Tokens
 	if tokens <= 0 {
-		tokens = messageTokens(t.count, m)
+		tokens = llm.MessageTokens(t.count, m)
 	}
 	t.push(l.ID, m, tokens)
 	if l.Usage != nil {
@@ -153,7 +153,7 @@ func (t *thread) push(id string, m llm.Message, tokens int) {
 	t.since += tokens
 }
 
-// compact puts a summary in the place of the messages before the first that is kept.
+// compact puts a summary in place of the messages before the first that is kept.
 func (t *thread) compact(l Line) {
 	from, kept := t.place[l.Compaction.FirstKept]
 	if !kept {
@@ -164,14 +164,14 @@ func (t *thread) compact(l Line) {
 	t.place, t.ids, t.messages, t.counts, t.tokens = map[string]int{}, nil, nil, nil, 0
 	t.usage, t.since = nil, 0
 	summary := SummaryMessage(l.Compaction.Summary)
-	t.push(l.ID, summary, messageTokens(t.count, summary))
+	t.push(l.ID, summary, llm.MessageTokens(t.count, summary))
 	for i := range ids {
 		t.push(ids[i], messages[i], counts[i])
 	}
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
 	t.bytes = 0
 	t.flush = nil
-	// The summary takes the place of what was before the first kept message.
+	// The summary replaces what was before the first kept message.
 	t.flushed = max(t.flushed-from+1, 0)
 	t.cycle++
 }
@@ -202,7 +202,7 @@ func (t *thread) view() View {
 	slices.SortFunc(v.Edits, func(a, b prune.Edit) int { return a.Index - b.Index })
 	ids, results := t.missing()
 	for i := range results {
-		tokens := messageTokens(t.count, results[i])
+		tokens := llm.MessageTokens(t.count, results[i])
 		v.IDs, v.Messages, v.Counts = append(v.IDs, ids[i]), append(v.Messages, results[i]), append(v.Counts, tokens)
 		v.Tokens += tokens
 		v.SinceUsage += tokens

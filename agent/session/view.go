@@ -7,14 +7,8 @@ import (
 	"kioku/llm"
 )
 
-const (
-	// messageOverhead are the tokens that a provider spends on the frame of a message.
-	messageOverhead = 4
-	// imageTokens are 8,000 characters of four a token.
-	imageTokens = 2000
-	// summaryIntro comes before a summary in what is sent.
-	summaryIntro = "Summary of the conversation up to here:\n\n"
-)
+// summaryIntro comes before a summary in what is sent.
+const summaryIntro = "Summary of the conversation up to here:\n\n"
 
 // View is what a model is sent: the summary of the last compaction, if there was one, and the messages since its first
 // kept one. Every call has its result right behind it, whatever became of the turn. The slices are shared and must not be
@@ -30,16 +24,16 @@ type View struct {
 	Bytes int64
 	// Edits are those of old results that were recorded.
 	Edits []prune.Edit
-	// LastTouch is when the model answered or an edit was recorded last, zero where neither has happened.
+	// LastTouch is when the model answered or an edit was recorded last, zero if neither has happened.
 	LastTouch time.Time
-	// Cycle is the number of compactions, and Flush the last flush since the latest of them, nil where there was none.
+	// Cycle is the number of compactions, and Flush the last flush since the latest of them, nil if there was none.
 	Cycle int
 	Flush *Flush
 	// Flushed says how many of the messages, from the first on, a flush has seen that was done, also before a compaction. A
-	// summary counts where all that it is of does.
+	// summary counts if all that it is of does.
 	Flushed int
-	// LastUsage is what the provider counted for the last answer since the latest compaction, nil where it has told
-	// nothing yet. SinceUsage are the tokens of the messages after that answer, of all where LastUsage is nil. So the next
+	// LastUsage is what the provider counted for the last answer since the latest compaction, nil if it has told
+	// nothing yet. SinceUsage are the tokens of the messages after that answer, of all if LastUsage is nil. So the next
 	// prompt has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
 	LastUsage  *llm.Usage
 	SinceUsage int
@@ -62,24 +56,4 @@ func (v View) PruneEntry(edits []prune.Edit) Entry {
 // SummaryMessage is how a summary is sent.
 func SummaryMessage(summary string) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Text: summaryIntro + summary}
-}
-
-// MessageTokens returns what a message takes of a model's window, where count counts the tokens of a text; nil counts as
-// Options.Count does.
-func MessageTokens(count func(text string) int, m llm.Message) int {
-	if count == nil {
-		count = llm.EstimateTokens
-	}
-	return messageTokens(count, m)
-}
-
-func messageTokens(count func(string) int, m llm.Message) int {
-	n := messageOverhead + len(m.Images)*imageTokens
-	if m.Text != "" {
-		n += count(m.Text)
-	}
-	for _, c := range m.ToolCalls {
-		n += messageOverhead + count(c.Name) + count(string(c.Input))
-	}
-	return n
 }

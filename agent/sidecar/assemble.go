@@ -16,16 +16,16 @@ type Turn struct {
 	Message string
 	Mode    bootstrap.Mode
 	Channel string
-	// Group overrides what the channel tells where it is not nil.
+	// Group overrides what the channel tells if it is not nil.
 	Group *bool
 	// Model is the name of the model that is asked.
 	Model string
-	// Shared replaces Options.Shared where it is not nil.
+	// Shared replaces Options.Shared if it is not nil.
 	Shared []string
 	Blocks []prompt.Block
 	// Budget in tokens, 0 for none.
 	Budget int
-	// CacheFriendly replaces that of Options where it is not nil.
+	// CacheFriendly replaces that of Options if it is not nil.
 	CacheFriendly *bool
 	// NoTools leaves out how to use the memory tools, NoRecall does not search.
 	NoTools, NoRecall bool
@@ -55,7 +55,7 @@ type Prompt struct {
 // Files and skills are those on the disk at this moment. Memory is searched in the full mode alone. A mode that there is
 // not counts as bootstrap.None.
 func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
-	t = s.settle(t)
+	t = s.resolve(t)
 	p := Prompt{Group: *t.Group, Files: s.files.Load(t.Mode, *t.Group)}
 	if t.Mode == bootstrap.Full {
 		p.Skills = s.skills.Load()
@@ -74,19 +74,19 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	return p
 }
 
-// Recall searches memory for a message, and returns also the framed block for a prompt, empty where nothing was recalled.
+// Recall searches memory for a message, and returns also the framed block for a prompt, empty if nothing was recalled.
 // Of the turn, Message, Channel, Group, Shared and Now count.
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
-	t = s.settle(t)
+	t = s.resolve(t)
 	out := s.search(ctx, t)
 	block, shown := prompt.Frame(s.input(t, out.Memories))
 	out.Memories = shown
 	return out, block
 }
 
-// settle fills in what a turn leaves open.
-func (s *Sidecar) settle(t Turn) Turn {
+// resolve fills in what a turn leaves open.
+func (s *Sidecar) resolve(t Turn) Turn {
 	switch {
 	case t.Mode == "":
 		t.Mode = bootstrap.Full
@@ -118,6 +118,6 @@ func (s *Sidecar) input(t Turn, recalled []prompt.Memory) prompt.Input {
 	return prompt.Input{
 		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MemoryTools: !t.NoTools, Blocks: t.Blocks,
 		Agent: s.opt.Agent, Model: t.Model, Channel: t.Channel, Now: t.Now,
-		CacheFriendly: *t.CacheFriendly, Budget: t.Budget, Counter: s.counter, Key: s.opt.Key,
+		CacheFriendly: *t.CacheFriendly, Budget: t.Budget, Count: s.count, Key: s.opt.Key,
 	}
 }

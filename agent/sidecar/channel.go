@@ -17,7 +17,7 @@ var (
 		"everybody", "people", "public", "shared", "multi", "mpim", "mpdm", "and", "list", "lobby", "lounge", "forum", "broadcast", "thread"}
 )
 
-// IsGroup reports whether a channel is taken to have more than one person in it, where nobody says. Case does not matter.
+// IsGroup reports whether a channel is taken to have more than one person in it, if nobody says. Case does not matter.
 // Those of one person are:
 //
 //   - the empty one, "terminal", "cli", "web", "api", "telegram", "whatsapp", "signal", "imessage", "line", "wechat", "email",

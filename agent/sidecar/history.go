@@ -16,7 +16,7 @@ import (
 // ErrNoModel: there is no language model that could write a summary.
 var ErrNoModel = errors.New("no language model: set llm.provider")
 
-// Prune plans what to send in place of old tool results. Where st.Window is 0 the model's counts, and where now is zero the
+// Prune plans what to send in place of old tool results. If st.Window is 0 the model's counts, and if now is zero the
 // clock.
 func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan {
 	if st.Window == 0 {
@@ -40,7 +40,7 @@ func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Dec
 }
 
 // Flush stores what is worth keeping of a conversation with the sidecar's model. It is skipped, with the reason, without a
-// model, where flushes are disabled and where memory must not be written.
+// model, if flushes are disabled and if memory must not be written.
 func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	why := s.flushless()
 	if why == "" && s.opt.Model == nil {
@@ -55,7 +55,7 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	return r.Run(ctx, job)
 }
 
-// flushless says why there are no flushes, and is empty where there are.
+// flushless says why there are no flushes, and is empty if there are.
 func (s *Sidecar) flushless() string {
 	switch {
 	case !s.opt.Flush.Enabled:
@@ -66,44 +66,25 @@ func (s *Sidecar) flushless() string {
 	return ""
 }
 
-// Compact has old messages summarised. keep replaces Options.KeepRecentTokens where it is not 0. It returns ErrNoModel
-// without a model, and the errors of compact.Compactor. What was used is told after an error too.
-func (s *Sidecar) Compact(ctx context.Context, v session.View, keep int) (made session.Compaction, used llm.Usage, err error) {
-	return s.compact(ctx, v, compact.Compactor{KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)})
+// Space says how much of a conversation a compaction is to leave. The zero value leaves what the settings say.
+type Space struct {
+	// Keep replaces Options.KeepRecentTokens if it is not 0.
+	Keep int
+	// Window is how many tokens the model of the conversation takes, 0 for the sidecar's. Fixed of these are always taken, by
+	// the system prompt and the tools.
+	Window, Fixed int
 }
 
-// CompactFor is Compact for a model that takes window tokens, 0 for those of the sidecar's: what is kept, and the summary, are
-// short enough for its thresholds; see [flush.Settings.Keep].
-func (s *Sidecar) CompactFor(ctx context.Context, v session.View, keep, window int) (session.Compaction, error) {
-	c := compact.Compactor{KeepRecentTokens: cmp.Or(keep, s.opt.KeepRecentTokens)}
-	if window = cmp.Or(window, s.window()); window > 0 {
-		most, summary := s.opt.Flush.Keep(window)
-		c.KeepRecentTokens, c.SummaryTokens = min(c.KeepRecentTokens, most), summary
-	}
-	made, _, err := s.compact(ctx, v, c)
-	return made, err
-}
-
-// compact compacts with the sizes of c.
-func (s *Sidecar) compact(ctx context.Context, v session.View, c compact.Compactor) (session.Compaction, llm.Usage, error) {
+// Compact has old messages summarised. Of the latest ones, as many stay as the space says and as the window has room for; see
+// [flush.Settings.Keep]. It returns ErrNoModel without a model, and the errors of compact.Compactor. used is what was used,
+// after an error too.
+func (s *Sidecar) Compact(ctx context.Context, v session.View, space Space) (made session.Compaction, used llm.Usage, err error) {
 	if s.opt.Model == nil {
 		return session.Compaction{}, llm.Usage{}, ErrNoModel
 	}
-	m := &metered{Model: s.opt.Model}
-	c.Model, c.Count = m, s.opt.Counter.Count
-	made, err := c.Compact(ctx, v)
-	return made, m.used, err
-}
-
-// metered is a model that counts what its requests, one after the other, have used.
-type metered struct {
-	llm.Model
-	used llm.Usage
-}
-
-// Generate implements llm.Model.
-func (m *metered) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
-	resp, err := m.Model.Generate(ctx, req, stream)
-	m.used = m.used.Plus(resp.Usage)
-	return resp, err
+	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Count, KeepTokens: cmp.Or(space.Keep, s.opt.KeepRecentTokens)}
+	if recent, summary := s.opt.Flush.Keep(cmp.Or(space.Window, s.window()), space.Fixed); recent > 0 {
+		c.KeepTokens, c.SummaryTokens = min(c.KeepTokens, recent), summary
+	}
+	return c.Compact(ctx, v)
 }

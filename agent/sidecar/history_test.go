@@ -14,6 +14,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/memory"
 )
 
@@ -25,7 +26,7 @@ func conversation(n int) session.View {
 		if i%2 == 1 {
 			m = llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("yes ", 100)}
 		}
-		tokens := session.MessageTokens(nil, m)
+		tokens := llm.MessageTokens(nil, m)
 		v.IDs, v.Messages, v.Counts, v.Tokens = append(v.IDs, fmt.Sprintf("%06d", i+1)), append(v.Messages, m), append(v.Counts, tokens), v.Tokens+tokens
 	}
 	return v
@@ -44,7 +45,7 @@ func TestPruningTakesTheWindowOfTheModel(t *testing.T) {
 	if p := start(t, opt).Prune(messages, st, noon); p.Reason != prune.ReasonNoWindow {
 		t.Errorf("without a model: %s", p.Reason)
 	}
-	opt.Model = &llm.Echo{Tokens: 10_000}
+	opt.Model = &echo.Model{Tokens: 10_000}
 	if p := start(t, opt).Prune(messages, st, noon); len(p.New) != 2 || p.New[0].Index != 2 || p.After >= p.Before {
 		t.Errorf("%+v", p)
 	}
@@ -60,7 +61,7 @@ func TestPruningTakesTheWindowOfTheModel(t *testing.T) {
 
 func TestWhatIsDueFollowsFromTheModelAndTheLedger(t *testing.T) {
 	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s := start(t, opt)
 	decide := func(s *sidecar.Sidecar, cycle int, st flush.State) (flush.Decision, flush.Progress) {
 		t.Helper()
@@ -102,7 +103,7 @@ func TestWhatIsDueFollowsFromTheModelAndTheLedger(t *testing.T) {
 // Hazard F06: a ledger that cannot be read is an error that somebody sees, and the decision is there all the same.
 func TestABrokenLedgerIsAnErrorBesideTheDecision(t *testing.T) {
 	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	write(t, opt.State, "agents/main/flush", "no folder")
 	d, _, err := start(t, opt).Decide("talk", 0, flush.State{Projected: 185_000})
 	if err == nil || !d.Flush || !d.Compact {
@@ -118,7 +119,7 @@ func TestAFlushThatCannotBeIsSkippedWithTheReason(t *testing.T) {
 	} {
 		own := remembering()
 		opt := options(t, own)
-		opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{}
+		opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
 		change(&opt)
 		s := start(t, opt)
 		out := s.Flush(t.Context(), flush.Job{Session: "talk", Holder: "me", Messages: conversation(4).Messages})
@@ -134,7 +135,7 @@ func TestAFlushThatCannotBeIsSkippedWithTheReason(t *testing.T) {
 func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
 	own := remembering()
 	opt := options(t, own)
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
 	s := start(t, opt)
 	job := flush.Job{Session: "talk", Holder: "me", System: "You are helpful.", Messages: conversation(1).Messages}
 	out := s.Flush(t.Context(), job)
@@ -152,9 +153,9 @@ func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
 
 func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
 	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &llm.Echo{Tokens: 200_000}
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s, v := start(t, opt), conversation(64)
-	if _, err := s.CompactFor(t.Context(), v, 0, 0); !errors.Is(err, compact.ErrNothing) {
+	if _, _, err := s.Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("for the window of the model: %v", err)
 	}
 	for _, keep := range []int{0, 50_000, 300} {
@@ -162,7 +163,7 @@ func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
 		if err != nil || !d.Compact {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		c, err := s.CompactFor(t.Context(), v, keep, 8000)
+		c, _, err := s.Compact(t.Context(), v, sidecar.Space{Keep: keep, Window: 8000})
 		if err != nil || c.TokensAfter >= d.FlushAt {
 			t.Errorf("keeping %d: %d of %d tokens are left, want fewer than %d; %v", keep, c.TokensAfter, v.Tokens, d.FlushAt, err)
 		}
@@ -172,12 +173,12 @@ func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
 func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
 	opt := options(t, remembering())
 	v := conversation(40)
-	if _, _, err := start(t, opt).Compact(t.Context(), v, 0); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
+	if _, _, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
 		t.Errorf("%v", err)
 	}
-	opt.Model, opt.KeepRecentTokens = &llm.Echo{}, 2000
+	opt.Model, opt.KeepRecentTokens = &echo.Model{}, 2000
 	for keep, want := range map[int]string{0: "000023", 1000: "000032"} {
-		c, used, err := start(t, opt).Compact(t.Context(), v, keep)
+		c, used, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{Keep: keep})
 		if err != nil || c.FirstKept != want || c.TokensAfter >= c.TokensBefore {
 			t.Errorf("keeping %d: %v, first kept %s, %d tokens of %d", keep, err, c.FirstKept, c.TokensAfter, c.TokensBefore)
 		}
@@ -185,7 +186,7 @@ func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
 			t.Errorf("keeping %d: used %+v", keep, used)
 		}
 	}
-	if _, used, err := start(t, opt).Compact(t.Context(), v, 50_000); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
+	if _, used, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{Keep: 50_000}); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("%v", err)
 	}
 }

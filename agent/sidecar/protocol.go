@@ -18,13 +18,13 @@ var ErrNoFlush = errors.New("memories cannot be stored")
 // Check is what an agent that talks to its own model is to do before its next request.
 type Check struct {
 	flush.Decision
-	// Unfinished says that the flush of the cycle was begun, and neither committed nor aborted, and that Begin goes on with it.
+	// Unfinished says that the flush of the cycle was begun, and neither committed nor aborted, and that Begin continues it.
 	Unfinished bool
 	// NextCycle is the lowest cycle of the session that can be flushed, with all later ones.
 	NextCycle int
 }
 
-// Begun is a flush that an agent has begun, and what it is to ask its model, both texts empty where the flush has ended well.
+// Begun is a flush that an agent has begun, and what it is to ask its model, both texts empty if the flush has succeeded.
 type Begun struct {
 	flush.Lease
 	System, User string
@@ -41,16 +41,16 @@ func (s *Sidecar) Check(sessionID string, cycle int, st flush.State) (Check, err
 	return Check{Decision: d, Unfinished: unfinished, NextCycle: next}, err
 }
 
-// Tidy removes what was kept for the flushes of a session that have ended well, before a cycle; see [flush.Ledger.Tidy].
-// Where memory is read-only nothing is removed.
-func (s *Sidecar) Tidy(sessionID string, cycle int) {
+// Maintain removes what was kept for the flushes of a session that have succeeded, before a cycle; see [flush.Ledger.Maintain].
+// If memory is read-only nothing is removed.
+func (s *Sidecar) Maintain(sessionID string, cycle int) {
 	if !s.opt.ReadOnly {
-		s.ledger.Tidy(sessionID, cycle)
+		s.ledger.Maintain(sessionID, cycle)
 	}
 }
 
-// Begin begins a flush for an agent that talks to its own model, or goes on with it; see [flush.Ledger.Begin]. It returns
-// ErrNoFlush where flushes are disabled and where memory is read-only.
+// Begin begins a flush for an agent that talks to its own model, or continues it; see [flush.Ledger.Begin]. It returns
+// ErrNoFlush if flushes are disabled and if memory is read-only.
 func (s *Sidecar) Begin(ctx context.Context, sessionID string, cycle int, holder string, spool []json.RawMessage) (Begun, error) {
 	if why := s.flushless(); why != "" {
 		return Begun{}, fmt.Errorf("%w: %s", ErrNoFlush, why)
@@ -62,7 +62,7 @@ func (s *Sidecar) Begin(ctx context.Context, sessionID string, cycle int, holder
 	return Begun{Lease: lease, System: flush.SystemPrompt(), User: flush.UserPrompt(s.opt.Now())}, nil
 }
 
-// Commit ends a flush well; see [flush.Ledger.Commit]. It returns ErrNoFlush where memory is read-only.
+// Commit ends a flush well; see [flush.Ledger.Commit]. It returns ErrNoFlush if memory is read-only.
 func (s *Sidecar) Commit(ctx context.Context, id, holder string) error {
 	if s.opt.ReadOnly {
 		return fmt.Errorf("%w: %s", ErrNoFlush, readOnly)
@@ -70,7 +70,7 @@ func (s *Sidecar) Commit(ctx context.Context, id, holder string) error {
 	return s.ledger.Commit(ctx, id, holder)
 }
 
-// Abort gives a flush back and returns how many attempts are left; see [flush.Ledger.Abort]. It returns ErrNoFlush where
+// Abort gives a flush back and returns how many attempts are left; see [flush.Ledger.Abort]. It returns ErrNoFlush if
 // memory is read-only.
 func (s *Sidecar) Abort(ctx context.Context, id, holder, reason string) (left int, err error) {
 	if s.opt.ReadOnly {

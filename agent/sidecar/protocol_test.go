@@ -9,7 +9,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/sidecar"
-	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // flushing are the options of an agent that talks to its own model.
@@ -103,7 +103,7 @@ func TestNothingIsBegunOrEndedInAMemoryThatIsReadOnly(t *testing.T) {
 
 func TestTheClockOfASidecarIsThatOfItsPrompts(t *testing.T) {
 	opt := flushing(t)
-	opt.Prune, opt.Model = prune.Defaults(), &llm.Echo{Tokens: 10_000}
+	opt.Prune, opt.Model = prune.Defaults(), &echo.Model{Tokens: 10_000}
 	s := start(t, opt)
 	if begun := mustBegin(t, s, 0); !strings.Contains(begun.User, "2026-03-02") || begun.System != flush.SystemPrompt() {
 		t.Errorf("%+v", begun)

@@ -17,6 +17,7 @@ import (
 	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/agent/skills"
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -27,7 +28,7 @@ type Options struct {
 	State string
 	// Memories returns the memory of an agent, never nil: of this one, and of those that are searched beside it.
 	Memories func(id string) agent.Memory
-	// Shared agents are searched beside the own memory where a turn names none.
+	// Shared agents are searched beside the own memory if a turn names none.
 	Shared []string
 
 	Bootstrap bootstrap.Options
@@ -35,7 +36,7 @@ type Options struct {
 	Recall    recall.Options
 	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
 	NoRecall bool
-	// Prune and Flush do nothing where they are the zero value.
+	// Prune and Flush do nothing if they are the zero value.
 	Prune prune.Settings
 	Flush flush.Settings
 	// KeepRecentTokens stay in a compaction; 0 means 20,000.
@@ -44,12 +45,12 @@ type Options struct {
 	CacheFriendly bool
 	// Model writes summaries and flushes; nil for none.
 	Model llm.Model
-	// Counter counts tokens; nil means an estimate. It is called by several goroutines.
-	Counter prompt.Counter
+	// Count counts the tokens of a text; nil means an estimate. It is called by several goroutines.
+	Count func(text string) int
 	// ReadOnly says that memory must not be written.
 	ReadOnly bool
 	// Key makes the frames around recalled memories unguessable. With the same key the same turn and memories have the same
-	// frame. Where it is empty, New makes a random one, so that this holds for one Sidecar.
+	// frame. If it is empty, New makes a random one, so that this holds for one Sidecar.
 	Key []byte
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
@@ -62,31 +63,31 @@ type Sidecar struct {
 	skills *skills.Loader
 	recall *recall.Recaller
 	ledger *flush.Ledger
-	// counter remembers what it has counted for prompts.
-	counter prompt.Counter
+	// count is Options.Count that remembers what it has counted for prompts.
+	count func(text string) int
 }
 
-// New returns a sidecar. It returns an error where a setting is missing or wrong.
+// New returns a sidecar. It returns an error if a setting is missing or wrong.
 func New(opt Options) (*Sidecar, error) {
 	folder, err := flushFolder(opt.State, opt.Agent)
 	if err == nil {
-		err = opt.settle()
+		err = opt.validate()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sidecar of %.100q: %w", opt.Agent, err)
 	}
 	return &Sidecar{
-		opt:     opt,
-		files:   bootstrap.New(opt.Bootstrap),
-		skills:  skills.New(opt.Skills),
-		recall:  recall.New(opt.Recall, opt.Memories),
-		ledger:  flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
-		counter: prompt.Remember(opt.Counter),
+		opt:    opt,
+		files:  bootstrap.New(opt.Bootstrap),
+		skills: skills.New(opt.Skills),
+		recall: recall.New(opt.Recall, opt.Memories),
+		ledger: flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
+		count:  prompt.Remember(opt.Count),
 	}, nil
 }
 
-// settle checks options and fills in those that may be left out.
-func (o *Options) settle() error {
+// validate checks options and fills in those that may be left out.
+func (o *Options) validate() error {
 	switch {
 	case o.State == "":
 		return errors.New("no folder for its state")
@@ -100,10 +101,10 @@ func (o *Options) settle() error {
 		return err
 	}
 	if o.KeepRecentTokens <= 0 {
-		o.KeepRecentTokens = compact.DefaultKeepRecent
+		o.KeepRecentTokens = compact.DefaultKeepTokens
 	}
-	if o.Counter == nil {
-		o.Counter = prompt.Estimate{}
+	if o.Count == nil {
+		o.Count = text.EstimateTokens
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -124,19 +125,16 @@ func flushFolder(state, agent string) (string, error) {
 // Agent returns the id of the agent.
 func (s *Sidecar) Agent() string { return s.opt.Agent }
 
-// Model returns the model of the sidecar, nil where there is none.
+// Model returns the model of the sidecar, nil if there is none.
 func (s *Sidecar) Model() llm.Model { return s.opt.Model }
 
-// Shared returns the agents that are searched beside the own memory where a turn names none.
+// Shared returns the agents that are searched beside the own memory if a turn names none.
 func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
 
-// KeepRecentTokens is how many tokens of the latest messages stay in a compaction, where the window has room for them.
-func (s *Sidecar) KeepRecentTokens() int { return s.opt.KeepRecentTokens }
-
 // Count counts the tokens of a text as Compact does.
-func (s *Sidecar) Count(text string) int { return s.opt.Counter.Count(text) }
+func (s *Sidecar) Count(text string) int { return s.opt.Count(text) }
 
-// window is that of the model, 0 where there is none or it is not known.
+// window is that of the model, 0 if there is none or it is not known.
 func (s *Sidecar) window() int {
 	if s.opt.Model == nil {
 		return 0

@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-)
 
-// maxFrontMatter bounds the front matter in bytes. The parser is not linear in everything, but nothing of this size keeps
-// it busy for long.
-const maxFrontMatter = 16 << 10
+	"kioku/internal/text"
+)
 
 // skillName is what a skill may be called. It stands in lists and headings.
 var skillName = regexp.MustCompile(`^[\pL\pN][\pL\pM\pN ._:-]{0,63}$`)
@@ -42,23 +40,21 @@ type header struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
 	Invocation  string `yaml:"invocation"`
-	UserMay     *bool  `yaml:"user-invocable"`
 	ModelMayNot bool   `yaml:"disable-model-invocation"`
 	Requires    needs  `yaml:"requires"`
 	OS          words  `yaml:"os"`
 }
 
 // parse returns the front matter and the body of a SKILL.md. Keys that it does not know are of other programs.
-func parse(text string) (header, string, error) {
-	block, body, err := split(text)
+func parse(src string) (h header, body string, err error) {
+	mapping, length, err := text.FrontMatter(src)
 	if err != nil {
 		return header{}, "", err
 	}
-	var h header
-	if err := decode(block, &h); err != nil {
-		return header{}, "", err
+	if err := decode(mapping, &h); err != nil {
+		return header{}, "", fmt.Errorf("front matter: %s", text.OneLine(err.Error()))
 	}
-	h.Name, h.Description, h.Invocation = oneLine(h.Name), oneLine(h.Description), oneLine(h.Invocation)
+	h.Name, h.Description, h.Invocation = text.OneLine(h.Name), text.OneLine(h.Description), text.OneLine(h.Invocation)
 	switch {
 	case h.Name == "":
 		err = errors.New("front matter has no name")
@@ -67,61 +63,15 @@ func parse(text string) (header, string, error) {
 	case h.Description == "":
 		err = errors.New("front matter has no description")
 	}
-	return h, strings.TrimSpace(body), err
+	return h, strings.TrimSpace(src[length:]), err
 }
 
-// split parts the front matter from what follows it.
-func split(text string) (block, body string, err error) {
-	first, rest, _ := strings.Cut(text, "\n")
-	if strings.TrimRight(first, " \t") != "---" {
-		return "", "", errors.New("no front matter: the first line is not ---")
-	}
-	for at := 0; at < len(rest) && at <= maxFrontMatter; {
-		line, _, _ := strings.Cut(rest[at:], "\n")
-		next := min(at+len(line)+1, len(rest))
-		if strings.TrimRight(line, " \t") == "---" {
-			return rest[:at], rest[next:], nil
-		}
-		at = next
-	}
-	return "", "", fmt.Errorf("front matter is not closed by --- within %d bytes", maxFrontMatter)
-}
-
-// decode reads YAML without aliases, which could make much of little.
-func decode(block string, h *header) (err error) {
-	// The parser is not ours and the bytes are anybody's: a bug in it must not end the process.
+// decode fills a header from a mapping. The bytes are foreign: a panic of the parser must not end the process.
+func decode(mapping *yaml.Node, h *header) (err error) {
 	defer func() {
 		if recover() != nil {
-			err = errors.New("front matter is no YAML that can be read")
+			err = errors.New("cannot be parsed as YAML")
 		}
 	}()
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(block), &doc); err != nil {
-		return fmt.Errorf("front matter: %s", oneLine(err.Error()))
-	}
-	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return errors.New("front matter is no mapping")
-	}
-	if aliased(&doc) {
-		return errors.New("front matter uses anchors or aliases")
-	}
-	if err := doc.Decode(h); err != nil {
-		return fmt.Errorf("front matter: %s", oneLine(err.Error()))
-	}
-	return nil
+	return mapping.Decode(h)
 }
-
-func aliased(n *yaml.Node) bool {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return true
-	}
-	for _, child := range n.Content {
-		if aliased(child) {
-			return true
-		}
-	}
-	return false
-}
-
-// oneLine makes any blank space a single space.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

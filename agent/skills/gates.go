@@ -10,53 +10,29 @@ import (
 	"strings"
 )
 
-// Machine is what the gates of skills are checked against. The zero value is the machine that this program runs on.
-type Machine struct {
-	// LookPath finds a program; nil means exec.LookPath.
-	LookPath func(name string) (string, error)
-	// LookupEnv finds a variable of the environment; nil means os.LookupEnv.
-	LookupEnv func(name string) (string, bool)
-	// OS is one of Go's names; empty means runtime.GOOS.
-	OS string
-}
-
-// settled fills in what was left out.
-func (m Machine) settled() Machine {
-	if m.LookPath == nil {
-		m.LookPath = exec.LookPath
-	}
-	if m.LookupEnv == nil {
-		m.LookupEnv = os.LookupEnv
-	}
-	if m.OS == "" {
-		m.OS = runtime.GOOS
-	}
-	return m
-}
-
-// refuses returns why a skill cannot be used here, or nothing.
-func (m Machine) refuses(h header) string {
-	if len(h.OS) > 0 && !slices.ContainsFunc(h.OS, m.is) {
-		return fmt.Sprintf("is for %s, and this is %s", strings.Join(h.OS, ", "), m.OS)
+// refusal returns why a skill cannot be used on this machine, or nothing.
+func (h *header) refusal() string {
+	if len(h.OS) > 0 && !slices.ContainsFunc(h.OS, isThisOS) {
+		return fmt.Sprintf("is for %s, and this is %s", strings.Join(h.OS, ", "), runtime.GOOS)
 	}
 	for _, bin := range h.Requires.Bins {
-		if !m.has(bin) {
+		if !inPath(bin) {
 			return fmt.Sprintf("needs the program %s, which is not in PATH", bin)
 		}
 	}
-	if any := h.Requires.AnyBins; len(any) > 0 && !slices.ContainsFunc(any, m.has) {
+	if any := h.Requires.AnyBins; len(any) > 0 && !slices.ContainsFunc(any, inPath) {
 		return fmt.Sprintf("needs one of the programs %s, of which none is in PATH", strings.Join(any, ", "))
 	}
 	for _, name := range h.Requires.Env {
-		if value, _ := m.LookupEnv(name); value == "" {
+		if os.Getenv(name) == "" {
 			return fmt.Sprintf("needs the environment variable %s", name)
 		}
 	}
 	return ""
 }
 
-// is reports whether a name that people give a system is that of this one.
-func (m Machine) is(name string) bool {
+// isThisOS reports whether a name that people give an operating system means this one.
+func isThisOS(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
 	case "macos", "mac":
@@ -64,23 +40,23 @@ func (m Machine) is(name string) bool {
 	case "win32":
 		name = "windows"
 	}
-	return name == m.OS
+	return name == runtime.GOOS
 }
 
-// has reports whether a program is in PATH. What is a path itself is no program's name.
-func (m Machine) has(bin string) bool {
+// inPath reports whether a program is in PATH. A path is not the name of a program.
+func inPath(bin string) bool {
 	if bin == "" || strings.ContainsAny(bin, `/\`) {
 		return false
 	}
-	_, err := m.LookPath(bin)
+	_, err := exec.LookPath(bin)
 	return err == nil
 }
 
-// state changes whenever the answer of a gate may be another one: with PATH, with what its folders hold, and with the
-// variables that skills ask for. A program that is made executable later is not noticed until one of these changes.
-func (m Machine) state(all []*skill) string {
+// gateState changes whenever a skill may be refused that was not, or the other way round: with PATH, the times of its folders,
+// and the variables that skills ask for. A program that is made executable later is not noticed until one of these changes.
+func gateState(all []*skill) string {
 	var b strings.Builder
-	path, _ := m.LookupEnv("PATH")
+	path := os.Getenv("PATH")
 	b.WriteString(path)
 	if slices.ContainsFunc(all, func(s *skill) bool { return len(s.Requires.Bins)+len(s.Requires.AnyBins) > 0 }) {
 		for _, dir := range filepath.SplitList(path) {
@@ -91,8 +67,7 @@ func (m Machine) state(all []*skill) string {
 	}
 	for _, s := range all {
 		for _, name := range s.Requires.Env {
-			value, _ := m.LookupEnv(name)
-			fmt.Fprintf(&b, "|%v", value != "")
+			fmt.Fprintf(&b, "|%v", os.Getenv(name) != "")
 		}
 	}
 	return b.String()

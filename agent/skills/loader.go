@@ -29,7 +29,6 @@ type Options struct {
 	Workspace, Project string
 	// MaxSkills is how many are used, 0 means 150. MaxChars is how many characters they have in the prompt, 0 means 30,000.
 	MaxSkills, MaxChars int
-	Machine             Machine
 }
 
 // Skill is one that can be used.
@@ -41,13 +40,13 @@ type Skill struct {
 	Path string
 	// Body is the text below the front matter.
 	Body string
-	// UserInvocable skills may be asked for by users; ModelInvocable ones are in the prompt.
-	UserInvocable, ModelInvocable bool
+	// ModelInvocable skills are in the prompt; any may be asked for by users.
+	ModelInvocable bool
 }
 
 // Entry is a line of the report.
 type Entry struct {
-	// Name is the skill's, that of its folder where it could not be read.
+	// Name is the skill's, that of its folder if it could not be read.
 	Name, Path string
 	// Loaded says that the skill is among those that can be used, InPrompt that the model is told of it.
 	Loaded, InPrompt bool
@@ -59,9 +58,9 @@ type Entry struct {
 type Set struct {
 	// Skills by name.
 	Skills []Skill
-	// Block is what a prompt says of them and Names the same in its shortest form; both are empty where there are none.
+	// Block is what a prompt says of them and Names the same in its shortest form; both are empty if there are none.
 	Block, Names string
-	// Note is what was done to make Block short enough. It stands in Block as well. Empty where nothing was.
+	// Note is what was done to make Block short enough. It stands in Block as well. Empty if nothing was.
 	Note string
 	// Report has an entry for each skill found, in the order of the folders, with the strongest last.
 	Report []Entry
@@ -74,14 +73,14 @@ type Loader struct {
 
 	mu sync.Mutex
 	// seen and state are what the set was made of.
-	seen   []found
+	seen   []skillFile
 	parsed []*skill
 	state  string
 	set    Set
 }
 
-// found is a SKILL.md on the disk.
-type found struct {
+// skillFile is a SKILL.md on the disk.
+type skillFile struct {
 	folder, path string
 	version      uint64
 	text, reason string
@@ -89,7 +88,7 @@ type found struct {
 
 // skill is a SKILL.md as it was read.
 type skill struct {
-	found
+	skillFile
 	header
 	body string
 }
@@ -102,35 +101,26 @@ func New(opt Options) *Loader {
 	if opt.MaxChars <= 0 {
 		opt.MaxChars = maxChars
 	}
-	opt.Machine = opt.Machine.settled()
 	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
 }
 
-// place is a folder with skills: rel below root, without a symbolic link in between.
-type place struct{ root, rel string }
+// skillFolder is a folder with skills: rel below root, without a symbolic link in between.
+type skillFolder struct{ root, rel string }
 
-func (p place) String() string { return filepath.Join(p.root, p.rel) }
+func (p skillFolder) String() string { return filepath.Join(p.root, p.rel) }
 
-// Dirs returns the folders with skills, the weakest first: of two skills of one name that in the later folder counts. A
+// folders returns the folders with skills, the weakest first: of two skills of one name that in the later folder counts. A
 // folder that is named twice has its later place.
-func (l *Loader) Dirs() []string {
-	var dirs []string
-	for _, p := range l.places() {
-		dirs = append(dirs, p.String())
-	}
-	return dirs
-}
-
-func (l *Loader) places() []place {
-	var all []place
+func (l *Loader) folders() []skillFolder {
+	var all []skillFolder
 	for _, dir := range l.opt.Extra {
-		all = append(all, place{dir, "."})
+		all = append(all, skillFolder{dir, "."})
 	}
 	w, p := l.opt.Workspace, l.opt.Project
-	all = append(all, place{w, "skills"}, place{w, ".skills"}, place{w, ".agents/skills"}, place{p, ".agents/skills"}, place{p, "skills"})
-	var once []place
+	all = append(all, skillFolder{w, "skills"}, skillFolder{w, ".skills"}, skillFolder{w, ".agents/skills"}, skillFolder{p, ".agents/skills"}, skillFolder{p, "skills"})
+	var once []skillFolder
 	for i, p := range all {
-		again := slices.ContainsFunc(all[i+1:], func(q place) bool { return q.root != "" && q.String() == p.String() })
+		again := slices.ContainsFunc(all[i+1:], func(q skillFolder) bool { return q.root != "" && q.String() == p.String() })
 		if p.root != "" && !again {
 			once = append(once, p)
 		}
@@ -142,41 +132,41 @@ func (l *Loader) places() []place {
 func (l *Loader) Load() Set {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var seen []found
-	for _, p := range l.places() {
-		seen = append(seen, l.look(p)...)
+	var seen []skillFile
+	for _, p := range l.folders() {
+		seen = append(seen, l.findSkills(p)...)
 	}
-	changed := !slices.EqualFunc(seen, l.seen, func(a, b found) bool {
+	changed := !slices.EqualFunc(seen, l.seen, func(a, b skillFile) bool {
 		return a.path == b.path && a.version == b.version && a.reason == b.reason
 	})
 	if changed {
 		l.seen, l.parsed = seen, nil
 		for _, f := range seen {
-			l.parsed = append(l.parsed, read(f))
+			l.parsed = append(l.parsed, parseSkill(f))
 		}
 	}
-	if state := l.opt.Machine.state(l.parsed); changed || state != l.state {
+	if state := gateState(l.parsed); changed || state != l.state {
 		l.state, l.set = state, l.choose()
 	}
 	return l.set
 }
 
-// look returns the skills in a folder by the names of theirs.
-func (l *Loader) look(p place) []found {
+// findSkills returns the skills in a folder by the names of theirs.
+func (l *Loader) findSkills(p skillFolder) []skillFile {
 	dir := p.String()
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []found{{folder: filepath.Base(dir), path: dir, reason: safefile.Reason(err)}}
+		return []skillFile{{folder: filepath.Base(dir), path: dir, reason: safefile.Reason(err)}}
 	}
-	var all []found
+	var all []skillFile
 	for i, e := range entries {
 		if i == maxEntries {
-			return append(all, found{folder: filepath.Base(dir), path: dir, reason: fmt.Sprintf("only the first %d entries of the folder are looked at", maxEntries)})
+			return append(all, skillFile{folder: filepath.Base(dir), path: dir, reason: fmt.Sprintf("only the first %d entries of the folder are looked at", maxEntries)})
 		}
 		if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 			continue
 		}
-		f := found{folder: e.Name(), path: filepath.Join(dir, e.Name(), fileName)}
+		f := skillFile{folder: e.Name(), path: filepath.Join(dir, e.Name(), fileName)}
 		text, err := l.cache.Read(p.root, filepath.Join(p.rel, e.Name(), fileName))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -190,9 +180,9 @@ func (l *Loader) look(p place) []found {
 	return all
 }
 
-// read makes a skill of a file.
-func read(f found) *skill {
-	s := &skill{found: f}
+// parseSkill makes a skill of a file.
+func parseSkill(f skillFile) *skill {
+	s := &skill{skillFile: f}
 	if s.reason != "" {
 		return s
 	}
@@ -218,7 +208,7 @@ func (l *Loader) choose() Set {
 			continue
 		}
 		stronger[name] = s.path
-		if reasons[i] = l.opt.Machine.refuses(s.header); reasons[i] != "" {
+		if reasons[i] = s.refusal(); reasons[i] != "" {
 			continue
 		}
 		if loaded++; loaded > l.opt.MaxSkills {
@@ -252,6 +242,6 @@ func (s *skill) entry(reason string) Entry {
 func (s *skill) skill() Skill {
 	return Skill{
 		Name: s.Name, Description: s.Description, Invocation: s.Invocation, Path: s.path, Body: s.body,
-		UserInvocable: s.UserMay == nil || *s.UserMay, ModelInvocable: !s.ModelMayNot,
+		ModelInvocable: !s.ModelMayNot,
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"kioku/internal/text"
 )
 
 const (
 	heading = "## Skills\n\nInstructions for particular tasks. When a task fits the description of a skill, follow it. " +
 		"Relative paths in a skill start from the folder of its location; where its instructions are not shown here, read them there first."
-	// shortDescription is how many characters of a description are left where there is not room for all.
+	// shortDescription is how many characters of a description are left if there is not room for all.
 	shortDescription = 120
 	// noteRoom is what a note takes at most.
 	noteRoom = 300
@@ -56,7 +58,7 @@ func write(all []Skill, note string) string {
 		if s.Invocation != "" {
 			fmt.Fprintf(&b, "Invocation: %s\n", s.Invocation)
 		}
-		fmt.Fprintf(&b, "Location: %s", oneLine(s.Path))
+		fmt.Fprintf(&b, "Location: %s", text.OneLine(s.Path))
 		if s.Body != "" {
 			b.WriteString("\n\n" + s.Body)
 		}
@@ -68,8 +70,8 @@ func write(all []Skill, note string) string {
 func shorten(all []Skill) int {
 	n := 0
 	for i := range all {
-		if d := []rune(all[i].Description); len(d) > shortDescription {
-			all[i].Description = strings.TrimSpace(string(d[:shortDescription-1])) + "…"
+		if d := text.Shorten(all[i].Description, shortDescription); d != all[i].Description {
+			all[i].Description = d
 			n++
 		}
 	}
@@ -121,7 +123,7 @@ func list(all []Skill, limit int) (block, note string) {
 func places(all []Skill) []string {
 	var dirs []string
 	for _, s := range all {
-		if dir := oneLine(filepath.Dir(filepath.Dir(s.Path))); !slices.Contains(dirs, dir) {
+		if dir := text.OneLine(filepath.Dir(filepath.Dir(s.Path))); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}

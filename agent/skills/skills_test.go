@@ -1,10 +1,10 @@
 package skills_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -52,7 +52,7 @@ func TestASkillIsShownWithAllThatAModelNeeds(t *testing.T) {
 	set := skills.New(skills.Options{Workspace: dir}).Load()
 	want := []skills.Skill{
 		{Name: "secret", Description: "does secret", Path: filepath.Join(dir, "skills", ".hidden", "SKILL.md"), Body: "x"},
-		{Name: "tea", Description: "Makes tea in a pot.", Invocation: "/tea", Path: path, Body: "Boil water.", UserInvocable: true, ModelInvocable: true},
+		{Name: "tea", Description: "Makes tea in a pot.", Invocation: "/tea", Path: path, Body: "Boil water.", ModelInvocable: true},
 	}
 	if diff := cmp.Diff(want, set.Skills); diff != "" {
 		t.Error(diff)
@@ -68,7 +68,7 @@ func TestASkillIsShownWithAllThatAModelNeeds(t *testing.T) {
 	}
 }
 
-func TestTheLaterFolderWins(t *testing.T) {
+func TestLoadPrefersTheLaterFolder(t *testing.T) {
 	dir := t.TempDir()
 	extra, work, project := filepath.Join(dir, "extra"), filepath.Join(dir, "work"), filepath.Join(dir, "project")
 	dirs := []string{
@@ -76,9 +76,6 @@ func TestTheLaterFolderWins(t *testing.T) {
 		filepath.Join(project, ".agents", "skills"), filepath.Join(project, "skills"),
 	}
 	l := skills.New(skills.Options{Extra: []string{extra}, Workspace: work, Project: project})
-	if diff := cmp.Diff(dirs, l.Dirs()); diff != "" {
-		t.Error(diff)
-	}
 	for i, d := range dirs {
 		put(t, d, "x", text("Same", "", fmt.Sprint("body ", i)))
 		set := l.Load()
@@ -89,12 +86,14 @@ func TestTheLaterFolderWins(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	if got := skills.New(skills.Options{Workspace: work, Project: work}).Dirs(); len(got) != 3 || got[2] != filepath.Join(work, "skills") {
-		t.Errorf("one folder twice: %v", got)
+	// A folder that is named twice has its later place.
+	set := skills.New(skills.Options{Workspace: work, Project: work}).Load()
+	if len(set.Report) != 3 || set.Skills[0].Body != "body 1" {
+		t.Errorf("one folder twice: %+v", set)
 	}
 }
 
-func TestGatesKeepOutWhatCannotWorkHere(t *testing.T) {
+func TestLoadRefusesSkillsThatCannotWorkHere(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, front string) { put(t, filepath.Join(dir, "skills"), name, text(name, front, "")) }
 	put("bins", "requires: {bins: [git, nope]}\n")
@@ -103,25 +102,22 @@ func TestGatesKeepOutWhatCannotWorkHere(t *testing.T) {
 	put("any-ok", "requires: {anyBins: [nope, git]}\n")
 	put("env", "requires: {env: [TOKEN, EMPTY]}\n")
 	put("env-ok", "requires: {env: TOKEN}\n")
-	put("os", "os: [darwin, win32]\n")
-	put("os-ok", "os: [macos, Linux]\n")
+	put("os", "os: [plan9, aix]\n")
+	put("os-ok", "os: [macos, win32, Linux, FreeBSD]\n")
 	put("path", "requires: {bins: [/bin/git]}\n")
-	env := map[string]string{"TOKEN": "1", "EMPTY": ""}
-	set := skills.New(skills.Options{Workspace: dir, Machine: skills.Machine{
-		OS:        "linux",
-		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		LookPath: func(name string) (string, error) {
-			if name == "git" {
-				return "/bin/git", nil
-			}
-			return "", errors.New("none")
-		},
-	}}).Load()
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "git"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("TOKEN", "1")
+	t.Setenv("EMPTY", "")
+	set := skills.New(skills.Options{Workspace: dir}).Load()
 	want := map[string]string{
 		"bins": "needs the program nope, which is not in PATH", "bins-ok": "+",
 		"any": "needs one of the programs nope, never, of which none is in PATH", "any-ok": "+",
 		"env": "needs the environment variable EMPTY", "env-ok": "+",
-		"os": "is for darwin, win32, and this is linux", "os-ok": "+",
+		"os": "is for plan9, aix, and this is " + runtime.GOOS, "os-ok": "+",
 		"path": "needs the program /bin/git, which is not in PATH",
 	}
 	if diff := cmp.Diff(want, reasons(set)); diff != "" {
@@ -136,11 +132,11 @@ func TestBadFrontMatterIsSkippedWithAReason(t *testing.T) {
 		"open":     {"---\nname: a\ndescription: b\n", "not closed"},
 		"huge":     {"---\nname: a\nx: " + strings.Repeat("y", 20_000) + "\n---\n", "not closed by --- within 16384 bytes"},
 		"broken":   {"---\nname: [a\n---\n", "front matter: yaml"},
-		"list":     {"---\n- a\n---\n", "no mapping"},
+		"list":     {"---\n- a\n---\n", "not a mapping"},
 		"alias":    {"---\nname: &a x\ndescription: *a\n---\n", "anchors or aliases"},
 		"twice":    {"---\nname: a\nname: b\ndescription: c\n---\n", "already defined"},
 		"shape":    {"---\nname: a\ndescription: b\nrequires: {bins: {x: y}}\n---\n", "cannot unmarshal"},
-		"flag":     {"---\nname: a\ndescription: b\nuser-invocable: maybe\n---\n", "cannot unmarshal"},
+		"flag":     {"---\nname: a\ndescription: b\ndisable-model-invocation: maybe\n---\n", "cannot unmarshal"},
 		"noname":   {"---\ndescription: b\n---\n", "has no name"},
 		"badname":  {"---\nname: a#b\ndescription: b\n---\n", "take letters"},
 		"nothing":  {"---\nname: a\n---\n", "has no description"},
@@ -255,11 +251,10 @@ func TestTheBlockNeverExceedsItsLimitAndNamesWhatItCan(t *testing.T) {
 	}
 }
 
-func TestChangesOfFilesAndOfTheMachineAreSeenAtTheNextCall(t *testing.T) {
+func TestLoadSeesChangesOfFilesAndOfTheMachine(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
-	env := map[string]string{"PATH": bin}
 	t.Setenv("PATH", bin)
-	l := skills.New(skills.Options{Workspace: dir, Machine: skills.Machine{LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}})
+	l := skills.New(skills.Options{Workspace: dir})
 	sees := func(want ...string) {
 		t.Helper()
 		var got []string
@@ -273,7 +268,7 @@ func TestChangesOfFilesAndOfTheMachineAreSeenAtTheNextCall(t *testing.T) {
 	sees()
 	path := put(t, filepath.Join(dir, "skills"), "a", text("a", "requires: {bins: [tool], env: [KEY]}\n", "one"))
 	sees()
-	env["KEY"] = "x"
+	t.Setenv("KEY", "x")
 	sees()
 	if err := os.WriteFile(filepath.Join(bin, "tool"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)

@@ -2,17 +2,14 @@ package speed
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -21,54 +18,69 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
+// callTimeout is the deadline of a call, as callers set it.
+const callTimeout = 10 * time.Second
+
 // daemon is a kioku serve in a process of its own.
 type daemon struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	conn   *grpc.ClientConn
 	client kiokuv1.MemoryServiceClient
-	ended  chan error
+	// peak is the most memory that look has seen, in MB.
+	peak float64
 
-	mu   sync.Mutex
-	peak float64 // guarded by mu
+	// exited is closed after the process has ended and log and err are set.
+	exited chan struct{}
+	log    string
+	err    error
 }
 
-// startDaemon starts the program on a workspace and a state folder in e.Dir, with the settings of nobody but args, and
-// waits until its index is in step. How much memory it takes is watched from the beginning.
-func (e *Env) startDaemon(ctx context.Context, workspace, state string, args ...string) (*daemon, error) {
+// command returns a command of the kioku binary that sees no settings of this machine.
+func (e *Env) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	if e.Program == "" {
 		return nil, errors.New("there is no kioku binary to start")
 	}
-	d := &daemon{ended: make(chan error, 1)}
-	d.cmd = exec.CommandContext(ctx, e.Program, append([]string{"serve", "--workspace", workspace, "--state", state,
+	cmd := exec.CommandContext(ctx, e.Program, args...)
+	cmd.Env = []string{"HOME=" + e.Dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
+	cmd.Dir = e.Dir
+	return cmd, nil
+}
+
+// startDaemon starts a daemon on a workspace and a state folder, and waits until its index is in step. Its memory is
+// watched from the beginning.
+func (e *Env) startDaemon(ctx context.Context, workspace, state string, args ...string) (*daemon, error) {
+	cmd, err := e.command(ctx, append([]string{"serve", "--workspace", workspace, "--state", state,
 		"--listen", "none", "--until-eof"}, args...)...)
-	d.cmd.Env = []string{"HOME=" + e.Dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir()}
-	stderr, err := d.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{cmd: cmd, exited: make(chan struct{})}
+	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
-	if d.stdin, err = d.cmd.StdinPipe(); err != nil {
+	if d.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
-	if err := d.cmd.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
-	said, ready := make(chan string, 1), make(chan string, 1)
+	ready := make(chan string, 1)
 	go func() {
-		text := listen(stderr, ready)
-		err := d.cmd.Wait()
-		said <- text
-		d.ended <- err
+		d.log = readLog(stderr, ready)
+		d.err = cmd.Wait()
+		close(d.exited)
 	}()
-	if err := d.await(ctx, ready, said); err != nil {
-		return nil, errors.Join(fmt.Errorf("start daemon: %w", err), d.end())
+	if err := d.awaitReady(ctx, ready); err != nil {
+		return nil, errors.Join(fmt.Errorf("start daemon: %w", err), d.stop())
 	}
 	return d, nil
 }
 
-// listen reads what a daemon says until its end, and hands over the path of its socket once it is ready.
-func listen(stderr io.Reader, ready chan<- string) (said string) {
-	var all bytes.Buffer
+// readLog reads the log of a daemon until its end, and sends the path of its socket when it is ready.
+func readLog(stderr io.Reader, ready chan<- string) string {
+	var log strings.Builder
 	socket := ""
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		if _, path, ok := strings.Cut(lines.Text(), "listening on unix:"); ok {
@@ -77,47 +89,51 @@ func listen(stderr io.Reader, ready chan<- string) (said string) {
 		if strings.Contains(lines.Text(), "kioku: ready: ") {
 			ready <- socket
 		}
-		all.WriteString(lines.Text() + "\n")
+		log.WriteString(lines.Text() + "\n")
 	}
-	return all.String()
+	return log.String()
 }
 
-// await waits until the daemon is ready and connects to it.
-func (d *daemon) await(ctx context.Context, ready, said <-chan string) error {
+// awaitReady waits until the daemon is ready, and connects to it.
+func (d *daemon) awaitReady(ctx context.Context, ready <-chan string) (err error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case socket := <-ready:
-			conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
-			if err != nil {
+			if d.conn, d.client, err = dial(socket); err != nil {
 				return err
 			}
-			d.conn, d.client = conn, kiokuv1.NewMemoryServiceClient(conn)
 			return d.look()
-		case text := <-said:
+		case <-d.exited:
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return fmt.Errorf("it ended: %s", strings.TrimSpace(text))
+			return fmt.Errorf("it ended: %s", strings.TrimSpace(d.log))
 		case <-tick.C:
-			// It may end at any moment, which is told above.
-			_ = d.look()
+			_ = d.look() // if the process has just ended, exited tells
 		}
 	}
 }
 
-// look remembers how much memory the daemon has taken if it never took as much.
+// dial returns a client of the server at a unix socket.
+func dial(socket string) (*grpc.ClientConn, kiokuv1.MemoryServiceClient, error) {
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, kiokuv1.NewMemoryServiceClient(conn), nil
+}
+
+// look updates peak.
 func (d *daemon) look() error {
 	mb, err := ownMemory(d.cmd.Process.Pid)
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.peak = max(d.peak, mb)
 	return err
 }
 
-// ask asks the daemon n questions.
-func (d *daemon) ask(ctx context.Context, n int, step func(done, total int)) error {
+// search asks the daemon n questions.
+func (d *daemon) search(ctx context.Context, n int, step func(done, total int)) error {
 	for i, q := range questions(n) {
 		step(i, n)
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -133,38 +149,41 @@ func (d *daemon) ask(ctx context.Context, n int, step func(done, total int)) err
 	return nil
 }
 
-// end ends the daemon and waits for its end.
-func (d *daemon) end() error {
-	var errs []error
+// stop ends the daemon and waits until it has ended.
+func (d *daemon) stop() error {
+	var err error
 	if d.conn != nil {
-		errs = append(errs, d.conn.Close())
+		err = d.conn.Close()
 	}
-	_ = d.stdin.Close() // it sees the end of its input or has ended
-	return errors.Join(append(errs, <-d.ended)...)
+	_ = d.stdin.Close() // the daemon ends at the end of its input, or has ended
+	<-d.exited
+	return errors.Join(err, d.err)
 }
 
-// serveProvider serves a provider on loopback, for daemons, until the returned function is called.
-func serveProvider(p provider) (baseURL string, end func() error, err error) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, fmt.Errorf("serve embeddings: %w", err)
+// ownMemory returns the private memory of a process in MB, including what was swapped out. Pages of files that it maps
+// belong to the kernel, which reclaims them at will; they are included only where the system does not tell them apart.
+func ownMemory(pid int) (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err == nil {
+		return sumFields(string(status), "RssAnon:", "VmSwap:"), nil
 	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		resp, err := p.RoundTrip(r)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
+	out, err := exec.Command("ps", "-o", "rss=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil {
+		return 0, fmt.Errorf("read how much memory process %d takes: %w", pid, err)
+	}
+	return sumFields("RSS: "+strings.TrimSpace(string(out))+" kB", "RSS:"), nil
+}
+
+// sumFields returns the sum of fields of /proc/<pid>/status in MB; a missing field is 0.
+func sumFields(status string, fields ...string) (mb float64) {
+	for line := range strings.Lines(status) {
+		f := strings.Fields(line)
+		for _, name := range fields {
+			if len(f) == 3 && f[0] == name {
+				kb, _ := strconv.ParseFloat(f[1], 64)
+				mb += kb * 1024 / 1e6
+			}
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.Copy(w, resp.Body) // who asked and does not read is gone
-	})}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(lis) }()
-	return "http://" + lis.Addr().String(), func() error {
-		err := srv.Close()
-		if serr := <-served; !errors.Is(serr, http.ErrServerClosed) {
-			err = errors.Join(err, serr)
-		}
-		return err
-	}, nil
+	}
+	return mb
 }

@@ -5,24 +5,29 @@ import (
 	"slices"
 )
 
-// Growth is how the cost of a sized bench grows with the size.
+// Growth describes how the cost of a sized bench grows with the size.
 type Growth struct {
-	Bench, Unit string
-	// Points in rising order of their size, one at least.
+	// Bench is the name of the bench.
+	Bench string
+	// Unit of the costs, "ms" or "MB".
+	Unit string
+	// Points in rising order of their size, at least one.
 	Points []Point
-	// Slope of the line through the logarithms of the points with the least squares: 0 where the cost does not
-	// depend on the size, 1 where twice the size costs twice as much. NaN with less than two points.
+	// Slope of the least squares line through the logarithms of the points: 0 if the cost does not depend on the size, 1
+	// if twice the size costs twice as much. NaN for fewer than two points.
 	Slope float64
 }
 
-// Point is what a bench cost at one size.
+// Point is the cost of a bench at one size.
 type Point struct {
+	// Size in chunks or vectors.
 	Size int
+	// Cost in the unit of the bench, above 0.
 	Cost float64
 }
 
-// GrowthOf returns the growth of each sized bench, in the order of the results. Costs of 0 have no logarithm and are
-// left out.
+// GrowthOf returns the growth of each sized bench, in the order of the results. It skips costs of 0, which have no
+// logarithm.
 func GrowthOf(results []Result) []Growth {
 	var all []Growth
 	for _, r := range results {
@@ -43,7 +48,7 @@ func GrowthOf(results []Result) []Growth {
 	return all
 }
 
-// slope is that of the least squares line through the logarithms of points.
+// slope returns the slope of the least squares line through the logarithms of points, NaN for fewer than two.
 func slope(points []Point) float64 {
 	var x, y, xx, xy float64
 	n := float64(len(points))

@@ -3,7 +3,6 @@ package speed
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -13,167 +12,127 @@ import (
 
 	"kioku"
 	"kioku/chunker"
-	"kioku/embed"
-	"kioku/indexer"
 )
 
-// indexRounds is how often each of the full indexes is measured.
-const indexRounds = 3
+const (
+	// indexRounds is how often each full index is measured.
+	indexRounds = 3
+	// indexNotes of at least indexNoteBytes are what a full index reads: 20 MB.
+	indexNotes, indexNoteBytes = 2000, 10_000
+)
 
-// indexBenches measure a full index of 20 MB in 2,000 files.
-func indexBenches() []Bench {
-	return []Bench{
-		{Name: "index words", Unit: "ms", Goal: 1, Run: indexWords},
-		{Name: "index vectors", Unit: "ms", Goal: 1.3, Run: indexVectors},
-		{Name: "index size", Unit: "MB", Goal: 2.5, Run: indexSize},
+// indexBench is a workspace that is indexed in full, again and again.
+type indexBench struct {
+	dir       string
+	workspace string
+	notes     []note
+	chunks    []string // the texts of all chunks, overlaps included
+}
+
+// newIndexBench writes the notes. It splits them once, so that what is loaded at the first use is loaded.
+func newIndexBench(ctx context.Context, e *Env) (*indexBench, error) {
+	b := &indexBench{dir: e.Dir, workspace: filepath.Join(e.Dir, "workspace")}
+	splitter, err := chunker.New(chunker.Options{})
+	if err != nil {
+		return nil, err
 	}
+	if b.notes, err = writeNotes(ctx, b.workspace, indexNotes, indexNoteBytes); err != nil {
+		return nil, err
+	}
+	for _, n := range b.notes {
+		for _, c := range splitter.Split(chunker.Notes, []byte(n.text)).Chunks {
+			b.chunks = append(b.chunks, c.Text)
+		}
+	}
+	return b, nil
 }
 
 // indexWords compares a full index without vectors with the least that it has to do, on one core: hash the text, count its
 // tokens, and insert it into a plain FTS5 table.
 func indexWords(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	f, err := newIndexFixture(ctx, e)
+	b, err := newIndexBench(ctx, e)
 	if err != nil {
 		return 0, 0, err
 	}
-	full := func() error { return f.index(ctx, nil, nil) }
-	return f.rounds(full, func() error {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-		return f.bareWords(ctx)
-	})
+	return e.medians(indexRounds, func() error { return b.index(ctx, false, nil) }, func() error { return b.insertWords(ctx) })
 }
 
 // indexVectors compares a full index with the vectors of a provider that answers at once with the same without vectors and
 // a plain insert of the vectors into vec0.
 func indexVectors(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	f, err := newIndexFixture(ctx, e)
+	b, err := newIndexBench(ctx, e)
 	if err != nil {
 		return 0, 0, err
 	}
-	vectors := newIndexProvider()
-	full := func() error { return f.index(ctx, vectors, nil) }
-	return f.rounds(full, func() error {
-		if err := f.index(ctx, nil, nil); err != nil {
+	return e.medians(indexRounds, func() error { return b.index(ctx, true, nil) }, func() error {
+		if err := b.index(ctx, false, nil); err != nil {
 			return err
 		}
-		return f.bareVectors(ctx, vectors)
+		return b.insertVectors(ctx)
 	})
 }
 
-// indexSize compares the size of the database after a full index with vectors, and again after every tenth file was
-// edited, deleted or made, with that of the texts and their vectors. It returns the worse of the two.
+// indexSize compares the size of the database after a full index with vectors, and again after every tenth note was
+// edited, deleted or created, with the size of the texts and their vectors. It returns the worse of the two.
 func indexSize(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	f, err := newIndexFixture(ctx, e)
+	b, err := newIndexBench(ctx, e)
 	if err != nil {
 		return 0, 0, err
 	}
-	for _, change := range []func() error{func() error { return nil }, f.change} {
-		var size, least float64
-		err := f.index(ctx, newIndexProvider(), func(m *kioku.Memory) error {
+	for _, change := range []func() error{func() error { return nil }, b.changeNotes} {
+		err := b.index(ctx, true, func(m *kioku.Memory) error {
 			if err := change(); err != nil {
 				return err
 			}
-			_, err := m.Sync(ctx, kioku.SyncOptions{Verify: true}, nil)
-			if err != nil {
+			if _, err := m.Sync(ctx, kioku.SyncOptions{Verify: true}, nil); err != nil {
 				return err
 			}
-			size, least, err = f.size(ctx, m)
+			size, least, err := b.size(ctx, m)
+			if yardstick == 0 || size/least > ours/yardstick {
+				ours, yardstick = size, least
+			}
 			return err
 		})
 		if err != nil {
 			return 0, 0, err
 		}
-		if yardstick == 0 || size/least > ours/yardstick {
-			ours, yardstick = size, least
-		}
 	}
 	return ours, yardstick, nil
 }
 
-// indexFixture is a workspace and what its index is made of.
-type indexFixture struct {
-	env       *Env
-	workspace string
-	texts     []string // of the files
-	chunks    []string // their texts, overlaps included
-	made      int      // databases so far
-}
-
-// newIndexFixture writes the files, and cuts them once, so that what is loaded at the first use is there.
-func newIndexFixture(ctx context.Context, e *Env) (*indexFixture, error) {
-	f := &indexFixture{env: e, workspace: filepath.Join(e.Dir, "workspace")}
-	cut, err := chunker.New(chunker.Options{})
+// index builds a full index and passes it to use, unless that is nil. It returns an error if the index lacks something,
+// and so was built too fast.
+func (b *indexBench) index(ctx context.Context, vectors bool, use func(*kioku.Memory) error) (err error) {
+	state, err := os.MkdirTemp(b.dir, "state-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if f.texts, err = writeIndexCorpus(f.workspace); err != nil {
-		return nil, err
-	}
-	for _, text := range f.texts {
-		for _, c := range cut.Split(chunker.Notes, []byte(text)).Chunks {
-			f.chunks = append(f.chunks, c.Text)
-		}
-	}
-	return f, ctx.Err()
-}
-
-// rounds measures both in turn, after each has run once.
-func (f *indexFixture) rounds(ours, yardstick func() error) (float64, float64, error) {
-	step := 0
-	counted := func(run func() error) func() error {
-		return func() error {
-			step++
-			f.env.Step(step, 2*indexRounds)
-			return run()
-		}
-	}
-	return medians(indexRounds, counted(ours), counted(yardstick))
-}
-
-// database returns the folder of a new database; the one before is removed.
-func (f *indexFixture) database() string {
-	os.RemoveAll(filepath.Join(f.env.Dir, fmt.Sprint("index", f.made)))
-	f.made++
-	return filepath.Join(f.env.Dir, fmt.Sprint("index", f.made))
-}
-
-// index makes a full index, with the vectors of p where it is not nil, and hands it on.
-func (f *indexFixture) index(ctx context.Context, p *indexProvider, use func(*kioku.Memory) error) (err error) {
-	opt := kioku.Options{Workspace: f.workspace, State: f.database()}
-	if p != nil {
-		opt.Embedder, err = embed.New(embed.Config{Provider: "openai", BaseURL: "http://localhost", Transport: p})
-		if err != nil {
+	defer os.RemoveAll(state)
+	opt := kioku.Options{Workspace: b.workspace, State: state}
+	if vectors {
+		if opt.Embedder, err = (provider{vectorDims}).client("http://localhost"); err != nil {
 			return err
 		}
 	}
-	m, err := kioku.Open(ctx, opt)
+	m, r, err := openIndexed(ctx, opt)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	r, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
-	if err == nil {
-		err = f.complete(r, p != nil)
-	}
-	if err == nil && use != nil {
-		err = use(m)
-	}
-	return err
-}
-
-// complete is an error where an index lacks something, and so was made too fast.
-func (f *indexFixture) complete(r indexer.Report, vectors bool) error {
 	switch {
-	case r.Files != len(f.texts) || r.Chunks != len(f.chunks):
-		return fmt.Errorf("%d files and %d chunks were indexed, of %d and %d", r.Files, r.Chunks, len(f.texts), len(f.chunks))
-	case vectors && (r.EmbedErr != nil || r.Embedded+r.Cached < len(f.chunks)):
-		return fmt.Errorf("%d of %d texts were embedded: %w", r.Embedded+r.Cached, len(f.chunks), r.EmbedErr)
+	case r.Files != len(b.notes) || r.Chunks != len(b.chunks):
+		return fmt.Errorf("%d files and %d chunks were indexed, of %d and %d", r.Files, r.Chunks, len(b.notes), len(b.chunks))
+	case vectors && r.Embedded+r.Known < len(b.chunks):
+		return fmt.Errorf("%d of %d texts were embedded", r.Embedded+r.Known, len(b.chunks))
+	case use != nil:
+		return use(m)
 	}
 	return nil
 }
 
-// size returns the size of the database and of what it is made for, the texts of the files and a vector a chunk, in MB.
-func (f *indexFixture) size(ctx context.Context, m *kioku.Memory) (size, least float64, err error) {
+// size returns the size of the database and that of what it is built from, the texts of the notes and a vector a chunk, in
+// MB.
+func (b *indexBench) size(ctx context.Context, m *kioku.Memory) (size, least float64, err error) {
 	s, err := m.Status(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -181,114 +140,71 @@ func (f *indexFixture) size(ctx context.Context, m *kioku.Memory) (size, least f
 	if s.Embedded < s.State.Chunks {
 		return 0, 0, fmt.Errorf("%d of %d chunks have a vector", s.Embedded, s.State.Chunks)
 	}
-	for _, text := range f.texts {
-		least += float64(len(text))
-	}
-	least += float64(4 * indexDims * s.Embedded)
-	return float64(max(s.DatabaseBytes, f.pages(ctx, s.Database))) / 1e6, least / 1e6, nil
-}
-
-// pages returns the size that a database has with what is still in its write-ahead log, 0 where it cannot be read.
-func (f *indexFixture) pages(ctx context.Context, path string) (n int64) {
-	db, err := sql.Open("sqlite3", "file:"+path+"?mode=ro")
+	db, err := readIndex(ctx, m)
 	if err != nil {
-		return 0
+		return 0, 0, err
 	}
 	defer db.Close()
-	row := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-	if row.Scan(&n) != nil {
-		return 0
+	pages, err := db.bytes(ctx)
+	for _, n := range b.notes {
+		least += float64(len(n.text))
 	}
-	return n
+	least += float64(4 * vectorDims * s.Embedded)
+	return float64(max(s.DatabaseBytes, pages)) / 1e6, least / 1e6, err
 }
 
-// change edits every tenth file, deletes every tenth and makes as many others.
-func (f *indexFixture) change() error {
-	for i := 0; i < len(f.texts); i += 10 {
-		path, gone, made := indexFile(f.workspace, i), indexFile(f.workspace, i+1), indexFile(f.workspace, len(f.texts)+i)
-		half := len(f.texts[i]) / 2
-		end := half + strings.IndexByte(f.texts[i][half:], '\n') + 1
-		edited := f.texts[i][:end] + "\nOne more line.\n" + f.texts[i][end:]
-		other := strings.ReplaceAll(f.texts[i+1], "e", "o")
-		if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
+// changeNotes edits every tenth note, deletes every tenth and creates as many.
+func (b *indexBench) changeNotes() error {
+	for i := 0; i < len(b.notes); i += 10 {
+		edited, deleted := &b.notes[i], &b.notes[i+1]
+		half := len(edited.text) / 2
+		end := half + strings.IndexByte(edited.text[half:], '\n') + 1
+		edited.text = edited.text[:end] + "\nOne more line.\n" + edited.text[end:]
+		created := note{notePath(b.workspace, len(b.notes)+i), strings.ReplaceAll(deleted.text, "e", "o")}
+		err := errors.Join(writeFile(edited.path, edited.text), os.Remove(deleted.path), writeFile(created.path, created.text))
+		if err != nil {
 			return err
 		}
-		if err := os.Remove(gone); err != nil {
-			return err
-		}
-		if err := os.WriteFile(made, []byte(other), 0o600); err != nil {
-			return err
-		}
-		f.texts[i], f.texts[i+1] = edited, other
+		*deleted = created
 	}
 	return nil
 }
 
-// bareWords is the yardstick of indexWords.
-func (f *indexFixture) bareWords(ctx context.Context) error {
-	cut, err := chunker.New(chunker.Options{})
+// insertWords is the yardstick of indexWords.
+func (b *indexBench) insertWords(ctx context.Context) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	splitter, err := chunker.New(chunker.Options{})
 	if err != nil {
 		return err
 	}
-	tokens, sums := 0, make([][sha256.Size]byte, len(f.chunks))
-	for i, text := range f.chunks {
-		tokens += cut.Count(text)
+	tokens, sums := 0, make([][sha256.Size]byte, len(b.chunks))
+	for i, text := range b.chunks {
+		tokens += splitter.Count(text)
 		sums[i] = sha256.Sum256([]byte(text))
 	}
-	insert := func(tx *sql.Tx, i int) error {
-		_, err := tx.Exec("INSERT INTO bare (text) VALUES (?)", f.chunks[i])
-		return err
-	}
-	return f.bare(ctx, "CREATE VIRTUAL TABLE bare USING fts5 (text)", insert)
-}
-
-// bareVectors inserts the vector of each chunk into vec0.
-func (f *indexFixture) bareVectors(ctx context.Context, p *indexProvider) error {
-	table := fmt.Sprintf("CREATE VIRTUAL TABLE bare USING vec0 (embedding float[%d] distance_metric=cosine)", indexDims)
-	return f.bare(ctx, table, func(tx *sql.Tx, i int) error {
-		_, err := tx.Exec("INSERT INTO bare (rowid, embedding) VALUES (?, ?)", i+1, p.blob(f.chunks[i]))
-		return err
+	return b.withTable(ctx, "CREATE VIRTUAL TABLE bare USING fts5 (text)", func(y yardstick) error {
+		return y.insert(ctx, len(b.chunks), "INSERT INTO bare (text) VALUES (?)", func(i int) []any { return []any{b.chunks[i]} })
 	})
 }
 
-// bareBatch is how many rows go into a transaction of a yardstick.
-const bareBatch = 256
-
-// bare inserts a row a chunk into a table of its own, with the settings of the index.
-func (f *indexFixture) bare(ctx context.Context, table string, insert func(tx *sql.Tx, i int) error) error {
-	dir := f.database()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(dir, "bare.sqlite")+
-		"?_journal_mode=WAL&_synchronous=NORMAL&_cache_size=-64000&_secure_delete=true&_txlock=immediate")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, table); err != nil {
-		return err
-	}
-	for from := 0; from < len(f.chunks); from += bareBatch {
-		if err := insertRows(ctx, db, from, min(from+bareBatch, len(f.chunks)), insert); err != nil {
-			return err
-		}
-	}
-	return nil
+// insertVectors inserts the vector of each chunk into vec0.
+func (b *indexBench) insertVectors(ctx context.Context) error {
+	p := provider{vectorDims}
+	return b.withTable(ctx, createVec0, func(y yardstick) error {
+		return y.insertVec0(ctx, len(b.chunks), func(i int) []float32 { return p.vector(b.chunks[i]) })
+	})
 }
 
-// insertRows inserts the rows from, ..., end-1 in one transaction.
-func insertRows(ctx context.Context, db *sql.DB, from, end int, insert func(tx *sql.Tx, i int) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+// withTable calls f with a new database with one table and the settings of the index, and removes it.
+func (b *indexBench) withTable(ctx context.Context, table string, f func(yardstick) error) error {
+	dir, err := os.MkdirTemp(b.dir, "bare-")
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
-	for i := from; i < end; i++ {
-		if err := insert(tx, i); err != nil {
-			return err
-		}
+	defer os.RemoveAll(dir)
+	y, err := openYardstick(ctx, filepath.Join(dir, "bare.sqlite"), writable, table)
+	if err != nil {
+		return err
 	}
-	return tx.Commit()
+	return errors.Join(f(y), y.Close())
 }

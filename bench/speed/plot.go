@@ -1,6 +1,7 @@
 package speed
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -14,28 +15,28 @@ import (
 // Measures of the plot in pixels.
 const (
 	plotWidth = 960
-	// The lines are drawn between left and right; their labels stand on the right of them.
+	// plotLeft and plotRight bound the lines; plotLabels is the left end of their labels.
 	plotLeft, plotRight = 76, 600
 	plotLabels          = plotRight + 28
-	// panelHead is above the lines of a panel and panelFoot below, for its title and its sizes.
+	// panelHead is the space above the lines of a panel, for its title; panelFoot that below, for the sizes.
 	panelHead, panelFoot = 40, 48
 	panelLeast           = 240
 	labelGap             = 20
 )
 
-// inks are the colours of lines; each is legible on white and on black. Where they are used up, dashes tell lines apart.
+// inks are the colours of lines, legible on white and on black. Lines of the same colour have different dashes.
 var (
 	inks   = [...]string{"#2f81c7", "#d2691e", "#2e9960", "#b8579f", "#7f6fd6", "#a3851c", "#209a9a", "#d14f55"}
 	dashes = [...]string{"", "7 4", "2 4"}
 )
 
-// plotHead begins the picture, of a width and a height. Grey text on nothing is legible on light and dark pages alike.
+// plotHead is the head of the SVG, for a width and a height. Grey text is legible on light and on dark pages.
 const plotHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%d" role="img" aria-label="Cost against size">
 <style>text{font:13px system-ui,sans-serif;fill:#808891}.title{font-weight:600}.grid{stroke:#808891;stroke-opacity:.3}.lead{stroke-opacity:.6}</style>
 `
 
-// Plot draws the cost of each sized bench against the size as an SVG: both axes are logarithmic, each bench is a line,
-// and each unit has a panel. It returns an error where no result is of a sized bench.
+// Plot writes an SVG that shows the cost of each sized bench against the size. Both axes are logarithmic, each bench is a
+// line, and each unit has a panel. It returns an error if no result belongs to a sized bench.
 func Plot(w io.Writer, results []Result) error {
 	all := GrowthOf(results)
 	if len(all) == 0 {
@@ -70,14 +71,15 @@ func units(all []Growth) []string {
 	return list
 }
 
-// axis maps values between low and high to pixels between from and to by their logarithm.
+// axis maps values between low and high to pixels between from and to, by their logarithms.
 type axis struct{ low, high, from, to float64 }
 
+// at returns the pixel of a value.
 func (a axis) at(v float64) float64 {
 	return a.from + (a.to-a.from)*math.Log(v/a.low)/math.Log(a.high/a.low)
 }
 
-// sizeAxis is one axis for all panels, with some room beside the smallest and the largest size.
+// sizeAxis returns the axis of all panels, with some space beside the smallest and the largest size.
 func sizeAxis(all []Growth) axis {
 	low, high := math.Inf(1), 0.0
 	for _, g := range all {
@@ -88,7 +90,7 @@ func sizeAxis(all []Growth) axis {
 	return axis{low / 1.5, high * 1.2, plotLeft, plotRight}
 }
 
-// panel shows the costs of one unit.
+// panel is the part of the plot with the costs of one unit.
 type panel struct {
 	unit        string
 	lines       []line
@@ -96,14 +98,15 @@ type panel struct {
 	x           axis
 }
 
-// line is how one bench is drawn.
+// line is the line of one bench.
 type line struct {
 	Growth
 	ink, dash string
-	// end is where the line ends and label where its label stands, both from the top.
+	// end is the position of the end of the line and label that of its label, from the top.
 	end, label float64
 }
 
+// draw draws the panel.
 func (p *panel) draw(b *strings.Builder) {
 	y := p.costAxis()
 	text(b, plotLeft, p.top-16, `class="title"`, p.unit)
@@ -117,7 +120,7 @@ func (p *panel) draw(b *strings.Builder) {
 	}
 }
 
-// costAxis spans whole powers of ten.
+// costAxis returns an axis from one power of ten to another.
 func (p *panel) costAxis() axis {
 	low, high := math.Inf(1), 0.0
 	for _, l := range p.lines {
@@ -149,7 +152,7 @@ func (p *panel) grid(b *strings.Builder, y axis) {
 	}
 }
 
-// power writes a power of ten.
+// power formats a power of ten.
 func power(v float64) string {
 	if v > 0.5 {
 		return FormatSize(int(math.Round(v)))
@@ -157,17 +160,9 @@ func power(v float64) string {
 	return strconv.FormatFloat(v, 'g', 1, 64)
 }
 
-// placeLabels puts each label beside the end of its line, and those that would overlap below one another.
+// placeLabels sets the position of each label: beside the end of its line, moved up or down if it would overlap.
 func (p *panel) placeLabels() {
-	slices.SortStableFunc(p.lines, func(a, b line) int {
-		switch {
-		case a.end < b.end:
-			return -1
-		case a.end > b.end:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(p.lines, func(a, b line) int { return cmp.Compare(a.end, b.end) })
 	lowest := p.bottom
 	for i := len(p.lines) - 1; i >= 0; i-- {
 		p.lines[i].label = min(p.lines[i].end, lowest)
@@ -180,6 +175,7 @@ func (p *panel) placeLabels() {
 	}
 }
 
+// draw draws the line and its label.
 func (l line) draw(b *strings.Builder, x, y axis) {
 	var points []string
 	for _, p := range l.Points {

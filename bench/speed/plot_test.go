@@ -13,12 +13,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// result is a result of a sized bench.
+// result returns a result of a sized bench.
 func result(bench, unit string, size int, ours float64) Result {
 	return Result{Row{Name: bench + " @ " + FormatSize(size), Ours: ours, Yardstick: 1, Unit: unit}, bench, size}
 }
 
-func TestGrowthIsTheSlopeOfTheLogarithms(t *testing.T) {
+func TestGrowthOfIsTheSlopeOfTheLogarithms(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		exponent := rapid.Float64Range(-1, 3).Draw(t, "exponent")
 		factor := rapid.Float64Range(1e-3, 1e3).Draw(t, "factor")
@@ -33,7 +34,8 @@ func TestGrowthIsTheSlopeOfTheLogarithms(t *testing.T) {
 	})
 }
 
-func TestGrowthIsThatOfEachSizedBenchInTheOrderOfTheTable(t *testing.T) {
+func TestGrowthOfKeepsTheOrderOfTheResults(t *testing.T) {
+	t.Parallel()
 	got := GrowthOf([]Result{
 		result("b", "ms", 10_000, 50), {Row: Row{Name: "not sized", Ours: 3}, Bench: "not sized"}, result("b", "ms", 1000, 5),
 		result("a", "MB", 1000, 2), result("free", "ms", 1000, 0),
@@ -88,7 +90,8 @@ func plot(t *testing.T, results []Result) string {
 	return b.String()
 }
 
-func TestThePlotHasALineAndALabelForEachSizedBench(t *testing.T) {
+func TestPlotHasALineAndALabelForEachSizedBench(t *testing.T) {
+	t.Parallel()
 	var results []Result
 	var want []string
 	for i := range 20 {
@@ -124,7 +127,8 @@ func TestThePlotHasALineAndALabelForEachSizedBench(t *testing.T) {
 	}
 }
 
-func TestLabelsStandApartAndInsideOfThePlot(t *testing.T) {
+func TestPlotKeepsLabelsApartAndInside(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 24).Draw(rt, "rows")
 		var results []Result
@@ -153,7 +157,8 @@ func TestLabelsStandApartAndInsideOfThePlot(t *testing.T) {
 	})
 }
 
-func TestNothingSizedIsNothingToPlot(t *testing.T) {
+func TestPlotRefusesResultsWithoutSizes(t *testing.T) {
+	t.Parallel()
 	if err := Plot(io.Discard, []Result{{Row: Row{Name: "a", Ours: 1}, Bench: "a"}}); err == nil {
 		t.Error("it drew an empty plot")
 	}

@@ -2,27 +2,36 @@ package speed
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"math"
-	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 
 	"kioku/embed"
 )
 
-// provider answers like an embeddings server, in this process and without a network. Texts about one topic have vectors
-// near each other (their cosine is about 0.5), other texts have none in common; equal texts have equal vectors.
-type provider struct{ dims int }
+// provider answers like an OpenAI embeddings server that needs no time to think. It is an http.RoundTripper for clients
+// in this process; serve makes it a server for others. Texts about one topic have vectors near each other (their cosine
+// is about 0.5), other texts have nothing in common; equal texts have equal vectors.
+type provider struct {
+	// dims is the length of the vectors.
+	dims int
+}
 
-// newProvider returns a client of a provider with vectors of dims numbers.
-func newProvider(dims int) (*embed.Client, error) {
-	c, err := embed.New(embed.Config{Provider: "openai", Model: "speed", APIKey: "none", Dims: dims, Transport: provider{dims}})
+// model is the name of the model that clients of a provider ask for.
+const model = "speed"
+
+// client returns a client that calls p in this process. Its embedding space is that of a server at baseURL.
+func (p provider) client(baseURL string) (*embed.Client, error) {
+	c, err := embed.New(embed.Config{Provider: "openai", Model: model, BaseURL: baseURL, Dims: p.dims, Transport: p})
 	if err != nil {
 		return nil, fmt.Errorf("open provider: %w", err)
 	}
@@ -31,59 +40,79 @@ func newProvider(dims int) (*embed.Client, error) {
 
 // RoundTrip implements http.RoundTripper.
 func (p provider) RoundTrip(r *http.Request) (*http.Response, error) {
-	var asked struct{ Input []string }
-	err := json.NewDecoder(r.Body).Decode(&asked)
-	r.Body.Close()
+	var asked struct {
+		Input    []string
+		Encoding string `json:"encoding_format"`
+	}
+	err := errors.Join(json.NewDecoder(r.Body).Decode(&asked), r.Body.Close())
+	if err == nil && asked.Encoding != "base64" {
+		err = errors.New("vectors were not asked for in base64")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	var body bytes.Buffer
-	body.WriteString(`{"data":[`)
+	body := []byte(`{"data":[`)
 	for i, text := range asked.Input {
 		if i > 0 {
-			body.WriteByte(',')
+			body = append(body, ',')
 		}
-		fmt.Fprintf(&body, `{"index":%d,"embedding":"%s"}`, i, encode(vectorOf(text, p.dims)))
+		body = fmt.Appendf(body, `{"index":%d,"embedding":"`, i)
+		body = append(base64.StdEncoding.AppendEncode(body, blobOf(p.vector(text))), `"}`...)
 	}
-	body.WriteString("]}")
+	body = append(body, "]}"...)
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(&body), ContentLength: int64(body.Len()), Request: r}, nil
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
 }
 
-// encode writes a vector as the servers do: float32, little-endian, in base64.
-func encode(v []float32) string {
+// vector returns the unit vector of a text: the direction of its topic, which ends at the first colon, plus its own.
+func (p provider) vector(text string) []float32 {
+	topic, _, _ := strings.Cut(text, ":")
+	v := make([]float32, p.dims)
+	for _, part := range []string{topic, text} {
+		h := fnv.New64a()
+		io.WriteString(h, part)
+		addNoise(v, h.Sum64(), 1)
+	}
+	return normalize(v)
+}
+
+// blobOf returns a vector as servers and databases take it: float32, little-endian.
+func blobOf(v []float32) []byte {
 	b := make([]byte, 0, 4*len(v))
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
 	}
-	return base64.StdEncoding.EncodeToString(b)
+	return b
 }
 
-// vectorOf returns the unit vector of a text: half the direction of its topic, which is its first word, and half its own.
-func vectorOf(text string, dims int) []float32 {
-	topic, _, _ := strings.Cut(text, ":")
-	v := direction(topic, dims)
-	for i, x := range direction(text, dims) {
-		v[i] += x
+// serve serves p on loopback, for other processes, until stop is called.
+func (p provider) serve() (baseURL string, stop func() error, err error) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("serve embeddings: %w", err)
 	}
-	var sum float64
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	for i := range v {
-		v[i] /= float32(math.Sqrt(sum))
-	}
-	return v
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		resp, err := p.RoundTrip(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.Copy(w, resp.Body) // a client that does not read is gone
+	})}
+	return "http://" + lis.Addr().String(), background(func() error { return srv.Serve(lis) }, srv.Close), nil
 }
 
-// direction returns a random vector that is always the same for a text.
-func direction(text string, dims int) []float32 {
-	h := fnv.New64a()
-	io.WriteString(h, text)
-	r := rand.New(rand.NewPCG(h.Sum64(), 42))
-	v := make([]float32, dims)
-	for i := range v {
-		v[i] = float32(r.NormFloat64())
+// background calls serve in a goroutine. The function that it returns calls stop, waits until serve has returned, and
+// returns the errors of both, except those that report the end itself.
+func background(serve, stop func() error) func() error {
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	return func() error {
+		err := stop()
+		if end := <-served; !errors.Is(end, http.ErrServerClosed) && !errors.Is(end, context.Canceled) {
+			err = errors.Join(err, end)
+		}
+		return err
 	}
-	return v
 }

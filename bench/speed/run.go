@@ -8,37 +8,40 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// Options says what Run measures and whom it tells.
+// Options of Run. The zero value measures only benches that are not sized and start no program.
 type Options struct {
-	// Sizes at which sized benches are measured, in this order.
+	// Sizes at which sized benches are measured, in this order, in chunks or vectors. If it is empty, sized benches are
+	// skipped.
 	Sizes []int
-	// Program is the kioku binary that some benches start.
+	// Program is the path of the kioku binary that some benches start. If it is empty, these fail.
 	Program string
-	// Step, where it is not nil, is told of the progress. Benches may call it from several goroutines.
+	// Step is called with the progress unless it is nil. Benches may call it from several goroutines.
 	Step func(Progress)
-	// Done, where it is not nil, is given each result as soon as it is there. Its error ends the run.
+	// Done is called with each result at once unless it is nil. Its error ends the run.
 	Done func(Result) error
 }
 
-// Progress is how far a run is.
+// Progress of a run.
 type Progress struct {
-	// Row is the name of the row that is measured now: after Done others, of Total.
-	Row         string
+	// Row is the name of the row that is being measured.
+	Row string
+	// Done of Total rows are finished.
 	Done, Total int
-	// Part of Parts of this row is done; both are 0 where the bench does not tell.
+	// Part of Parts steps of this row are done; both are 0 if the bench does not report it.
 	Part, Parts int
 }
 
-// Result is a row and what it was measured on.
+// Result is a row with the bench and the size that it belongs to.
 type Result struct {
+	// Row that was measured.
 	Row Row
-	// Bench is the name without the size, Size 0 for a bench that is not sized.
+	// Bench is the name without the size.
 	Bench string
-	Size  int
+	// Size in chunks or vectors, 0 for a bench that is not sized.
+	Size int
 }
 
 // task is one row to be measured.
@@ -48,7 +51,7 @@ type task struct {
 	size  int
 }
 
-// tasks returns the rows of some benches in the order of the table.
+// tasks returns the rows of benches in the order of the table.
 func tasks(benches []Bench, sizes []int) []task {
 	var all []task
 	for _, b := range benches {
@@ -63,19 +66,19 @@ func tasks(benches []Bench, sizes []int) []task {
 	return all
 }
 
-// Run measures benches one after the other. It goes on after one that fails, and ends when ctx is done or Done fails: its
-// error names each row that is missing in the results.
+// Run measures benches one after the other and returns their results. A bench that fails does not end the run; a canceled
+// ctx and an error of Done do. The error names each row that failed.
 func Run(ctx context.Context, benches []Bench, opt Options) ([]Result, error) {
 	dir, err := os.MkdirTemp("", "kioku-speed-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to work in: %w", err)
 	}
-	fixtures := NewFixtures(dir)
-	results, err := runIn(ctx, dir, fixtures, tasks(benches, opt.Sizes), opt)
-	return results, errors.Join(err, fixtures.Close(), os.RemoveAll(dir))
+	shared := newFixtures(dir)
+	results, err := runTasks(ctx, dir, shared, tasks(benches, opt.Sizes), opt)
+	return results, errors.Join(err, shared.close(), os.RemoveAll(dir))
 }
 
-func runIn(ctx context.Context, dir string, fixtures *Fixtures, rows []task, opt Options) ([]Result, error) {
+func runTasks(ctx context.Context, dir string, shared *fixtures, rows []task, opt Options) ([]Result, error) {
 	var results []Result
 	var failed []error
 	for i, t := range rows {
@@ -85,7 +88,7 @@ func runIn(ctx context.Context, dir string, fixtures *Fixtures, rows []task, opt
 			}
 		}
 		step(0, 0)
-		row, err := t.run(ctx, dir, Env{Size: t.size, Fixtures: fixtures, Program: opt.Program, Step: step})
+		row, err := t.measure(ctx, dir, Env{Size: t.size, fixtures: shared, Program: opt.Program, Step: step})
 		if err != nil {
 			failed = append(failed, fmt.Errorf("measure %s: %w", t.name, err))
 			if ctx.Err() != nil {
@@ -104,12 +107,12 @@ func runIn(ctx context.Context, dir string, fixtures *Fixtures, rows []task, opt
 	return results, errors.Join(failed...)
 }
 
-// run measures one row in a folder of its own.
-func (t task) run(ctx context.Context, dir string, e Env) (row Row, err error) {
+// measure measures one row in a folder of its own.
+func (t task) measure(ctx context.Context, dir string, e Env) (row Row, err error) {
 	if err := ctx.Err(); err != nil {
 		return Row{}, err
 	}
-	// What the row before left behind is no burden of this one.
+	// Garbage of the row before must not be collected at the cost of this one.
 	debug.FreeOSMemory()
 	if e.Dir, err = os.MkdirTemp(dir, "row-"); err != nil {
 		return Row{}, fmt.Errorf("make a folder to work in: %w", err)
@@ -127,8 +130,8 @@ func (t task) run(ctx context.Context, dir string, e Env) (row Row, err error) {
 	return t.bench.row(t.name, ours, yardstick), nil
 }
 
-// Select returns the benches whose name contains one of texts, in their order; all of them where there is no text. It
-// returns an error that lists the names where a text is in none.
+// Select returns the benches whose name contains one of texts, in the order of benches; all benches if there is no text. If
+// no name contains a text, it returns an error that lists the names.
 func Select(benches []Bench, texts []string) ([]Bench, error) {
 	if len(texts) == 0 {
 		return benches, nil
@@ -149,43 +152,4 @@ func Select(benches []Bench, texts []string) ([]Bench, error) {
 		}
 	}
 	return chosen, nil
-}
-
-// Bounds of a size: fewer chunks than minSize show nothing, and more than maxSize fit into no memory.
-const (
-	minSize = 100
-	maxSize = 1_000_000
-)
-
-// ParseSizes reads sizes such as 1000, 10k or 1M, divided by commas, and returns them in rising order, each once.
-func ParseSizes(list string) ([]int, error) {
-	var sizes []int
-	for item := range strings.SplitSeq(list, ",") {
-		item = strings.TrimSpace(item)
-		digits, unit := item, 1
-		for suffix, n := range map[string]int{"k": 1_000, "K": 1_000, "M": 1_000_000} {
-			if rest, ok := strings.CutSuffix(item, suffix); ok {
-				digits, unit = rest, n
-			}
-		}
-		n, err := strconv.ParseUint(digits, 10, 31)
-		if err != nil {
-			return nil, fmt.Errorf("%q is no size; write numbers such as 1000, 10k or 1M, divided by commas", item)
-		}
-		if n > maxSize/uint64(unit) || n*uint64(unit) < minSize {
-			return nil, fmt.Errorf("size %s is not between %s and %s", item, FormatSize(minSize), FormatSize(maxSize))
-		}
-		sizes = append(sizes, int(n)*unit)
-	}
-	slices.Sort(sizes)
-	return slices.Compact(sizes), nil
-}
-
-// FormatSize writes a whole number with a comma before each three digits: 10,000.
-func FormatSize(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

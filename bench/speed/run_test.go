@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fixed is a bench that measures always the same.
+// fixed returns a bench that always measures the same.
 func fixed(name string, goal, ours, yardstick float64) Bench {
 	return Bench{Name: name, Unit: "ms", Goal: goal, Run: func(context.Context, *Env) (float64, float64, error) {
 		return ours, yardstick, nil
 	}}
 }
 
-// linear is a sized bench that costs a millionth of its size.
+// linear returns a sized bench that costs a millionth of its size.
 func linear(name string) Bench {
 	return Bench{Name: name, Unit: "ms", Goal: 2, Sized: true, Run: func(_ context.Context, e *Env) (float64, float64, error) {
 		return float64(e.Size) / 1e6, 1, nil
@@ -34,7 +34,8 @@ func names(results []Result) (list []string) {
 	return list
 }
 
-func TestSizedBenchesAreMeasuredAtEachSizeInTheOrderOfTheTable(t *testing.T) {
+func TestRunMeasuresSizedBenchesAtEachSize(t *testing.T) {
+	t.Parallel()
 	var told []Result
 	got, err := Run(t.Context(), []Bench{linear("a"), fixed("b", 0.4, 1, 2), linear("c")}, Options{
 		Sizes: []int{1000, 1_000_000}, Done: func(r Result) error { told = append(told, r); return nil },
@@ -57,7 +58,7 @@ func TestSizedBenchesAreMeasuredAtEachSizeInTheOrderOfTheTable(t *testing.T) {
 	}
 }
 
-func TestABenchHasAFolderOfItsOwnThatIsRemovedAfterIt(t *testing.T) {
+func TestRunRemovesTheFolderOfEachBench(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var folders []string
 	b := fixed("a", 1, 1, 1)
@@ -81,7 +82,8 @@ func TestABenchHasAFolderOfItsOwnThatIsRemovedAfterIt(t *testing.T) {
 	}
 }
 
-func TestABenchThatFailsIsNamedAndTheOtherRowsAreReturned(t *testing.T) {
+func TestRunNamesFailedBenchesAndReturnsTheOthers(t *testing.T) {
+	t.Parallel()
 	cause := errors.New("out of paper")
 	broken := Bench{Name: "broken", Run: func(context.Context, *Env) (float64, float64, error) { return 0, 0, cause }}
 	got, err := Run(t.Context(), []Bench{fixed("a", 1, 1, 1), broken, fixed("b", 1, 1, 1)}, Options{})
@@ -93,7 +95,8 @@ func TestABenchThatFailsIsNamedAndTheOtherRowsAreReturned(t *testing.T) {
 	}
 }
 
-func TestFiguresWithoutARatioAreAnError(t *testing.T) {
+func TestRunRefusesFiguresWithoutARatio(t *testing.T) {
+	t.Parallel()
 	for _, f := range [][2]float64{{1, 0}, {math.NaN(), 1}, {1, math.NaN()}, {-1, 1}, {1, -1}, {math.Inf(1), 1}, {1, math.Inf(1)}} {
 		if got, err := Run(t.Context(), []Bench{fixed("odd", 1, f[0], f[1])}, Options{}); err == nil || !strings.Contains(err.Error(), "odd") || len(got) > 0 {
 			t.Errorf("%v: got %v, %v", f, got, err)
@@ -104,7 +107,7 @@ func TestFiguresWithoutARatioAreAnError(t *testing.T) {
 	}
 }
 
-func TestARunThatIsToldToEndReturnsWhatItHasAndRemovesItsFolders(t *testing.T) {
+func TestRunEndsWithItsContextAndReturnsWhatItMeasured(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	endless := Bench{Name: "endless", Run: func(ctx context.Context, e *Env) (float64, float64, error) {
@@ -124,7 +127,8 @@ func TestARunThatIsToldToEndReturnsWhatItHasAndRemovesItsFolders(t *testing.T) {
 	}
 }
 
-func TestARunEndsWhereAResultCannotBeTold(t *testing.T) {
+func TestRunEndsWithAnErrorOfDone(t *testing.T) {
+	t.Parallel()
 	ran := 0
 	b := fixed("a", 1, 1, 1)
 	b.Run = func(context.Context, *Env) (float64, float64, error) { ran++; return 1, 1, nil }
@@ -134,7 +138,8 @@ func TestARunEndsWhereAResultCannotBeTold(t *testing.T) {
 	}
 }
 
-func TestTheProgressCountsRowsAndTheirParts(t *testing.T) {
+func TestRunReportsRowsAndTheirParts(t *testing.T) {
+	t.Parallel()
 	b := linear("b")
 	b.Run = func(_ context.Context, e *Env) (float64, float64, error) { e.Step(3, 7); return 1, 1, nil }
 	var got []Progress
@@ -145,7 +150,8 @@ func TestTheProgressCountsRowsAndTheirParts(t *testing.T) {
 	}
 }
 
-func TestBenchesAreSelectedByAPartOfTheirName(t *testing.T) {
+func TestSelectMatchesAPartOfTheName(t *testing.T) {
+	t.Parallel()
 	all := []Bench{{Name: "vector top"}, {Name: "keyword p95"}, {Name: "keyword p50"}}
 	for only, want := range map[string]string{"": "vector top,keyword p95,keyword p50", "p95": "keyword p95", "p50,vector": "vector top,keyword p50"} {
 		var texts []string
@@ -166,7 +172,8 @@ func TestBenchesAreSelectedByAPartOfTheirName(t *testing.T) {
 	}
 }
 
-func TestSizesAreNumbersWithOrWithoutAUnit(t *testing.T) {
+func TestParseSizes(t *testing.T) {
+	t.Parallel()
 	got, err := ParseSizes("1M, 10k,1000,1K,250,10000")
 	if diff := cmp.Diff([]int{250, 1000, 10_000, 1_000_000}, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
@@ -182,7 +189,8 @@ func TestSizesAreNumbersWithOrWithoutAUnit(t *testing.T) {
 	}
 }
 
-func TestFiguresHaveThreeDigits(t *testing.T) {
+func TestFigureHasThreeDigits(t *testing.T) {
+	t.Parallel()
 	for v, want := range map[float64]string{
 		0: "0", 1e-9: "0", 0.00012345: "0.000123", 0.05: "0.0500", 1: "1.00", 9.994: "9.99", 12.345: "12.3", 99.94: "99.9", 99.96: "100",
 		123.4: "123", 9999.6: "10,000", 1234567: "1,234,567",
@@ -193,7 +201,8 @@ func TestFiguresHaveThreeDigits(t *testing.T) {
 	}
 }
 
-func TestEveryBenchHasANameAGoalAndAUnit(t *testing.T) {
+func TestAllHasANameAGoalAndAUnitForEachBench(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, b := range All() {
 		if b.Name == "" || seen[b.Name] || b.Unit == "" || b.Goal <= 0 || b.Run == nil || strings.ContainsAny(b.Name, "@|\n") {

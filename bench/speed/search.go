@@ -1,105 +1,38 @@
 package speed
 
 import (
+	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"slices"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"time"
-
-	// The driver that the yardsticks read with.
-	_ "github.com/mattn/go-sqlite3"
-
-	"github.com/viterin/vek/vek32"
 
 	"kioku"
 	"kioku/memory"
 	"kioku/search"
-	"kioku/search/analysis"
 )
 
 const (
-	// hybridChunks and hybridDims size the index of the benches that are not measured at each size.
-	hybridChunks, hybridDims = 100_000, 768
-	// asked is how many questions a bench asks.
-	asked = 150
+	// hybridChunks is the number of chunks of benches that are not sized.
+	hybridChunks = 100_000
+	// keywordQuestions and hybridQuestions are how many questions a bench asks.
+	keywordQuestions, hybridQuestions = 150, 50
+	// busyChunks is the number of chunks that are indexed while others search.
+	busyChunks = 30_000
 )
 
-// searchBenches measure searches in this process.
-func searchBenches() []Bench {
-	return []Bench{
-		{Name: "keyword search p95", Unit: "ms", Goal: 0.4, Run: keywordSearch},
-		{Name: "keyword candidates p95", Unit: "ms", Goal: 0.4, Sized: true, Run: keywordCandidates},
-		{Name: "hybrid search", Unit: "ms", Goal: 2, Run: hybridSearch},
-		{Name: "hybrid search overhead", Unit: "ms", Goal: 0.05, Run: hybridOverhead},
-		{Name: "search while indexing p95", Unit: "ms", Goal: 3, Run: searchWhileIndexing},
-	}
-}
+// searchSteps are the durations of a search and of steps of it.
+type searchSteps struct{ whole, lists, scores time.Duration }
 
-// keywordSearch compares a search by keywords with the plain FTS5 query of all words of the question, at the 95th
-// percentile.
-func keywordSearch(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	return againstPlain(ctx, e, hybridChunks, func(s steps) time.Duration { return s.whole })
-}
+// rest is the time that is spent neither on the two lists nor on the scores of the candidates.
+func (s searchSteps) rest() time.Duration { return s.whole - s.lists - s.scores }
 
-// keywordCandidates compares finding the candidates of a search by keywords with the same; what the search goes on to do
-// with them does not grow with the index.
-func keywordCandidates(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	return againstPlain(ctx, e, e.Size, func(s steps) time.Duration { return s.lists })
-}
-
-// againstPlain asks questions of an index without vectors and of plain FTS5 in turn.
-func againstPlain(ctx context.Context, e *Env, chunks int, part func(steps) time.Duration) (ours, yardstick float64, err error) {
-	m, err := e.index(ctx, chunks, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	db, err := openYardstick(ctx, m)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer db.Close()
-	list := questions(asked)
-	var times, plain []time.Duration
-	err = observed(ctx, m, false, list, func(s steps) error {
-		times = append(times, part(s))
-		took, err := timed(func() error { return plainMatch(ctx, db, list[len(plain)]) })
-		plain = append(plain, took)
-		e.Step(len(plain), len(list))
-		return err
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	return p95(times), p95(plain), nil
-}
-
-// plainMatch ranks what holds any word of a question by FTS5 alone.
-func plainMatch(ctx context.Context, db *sql.DB, question string) error {
-	terms := analysis.Terms(question)
-	slices.Sort(terms)
-	rows, err := db.QueryContext(ctx,
-		"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY bm25(chunks_fts) LIMIT 100",
-		search.MatchExpr(slices.Compact(terms)))
-	if err != nil {
-		return err
-	}
-	for rows.Next() {
-	}
-	return errors.Join(rows.Err(), rows.Close())
-}
-
-// steps is how long a search took, and steps of it.
-type steps struct{ whole, lists, scores time.Duration }
-
-// rest is what is neither spent on the two lists nor on the scores of the candidates.
-func (s steps) rest() time.Duration { return s.whole - s.lists - s.scores }
-
-// observed asks m questions and calls f with the times of each search. In the end m has its own settings again.
-func observed(ctx context.Context, m *kioku.Memory, hybrid bool, list []string, f func(steps) error) error {
-	var s steps
+// searchObserved asks m a question, by keywords only unless hybrid is set, and returns the durations. Afterwards m has its
+// default settings.
+func searchObserved(ctx context.Context, m *kioku.Memory, hybrid bool, question string) (s searchSteps, err error) {
 	opt := search.Options{Hybrid: &hybrid}
 	opt.Observe = func(step string, took time.Duration) {
 		switch step {
@@ -111,110 +44,184 @@ func observed(ctx context.Context, m *kioku.Memory, hybrid bool, list []string, 
 	}
 	m.Configure(opt)
 	defer m.Configure(search.Options{})
-	for _, q := range list {
-		took, err := timed(func() error {
-			a, err := m.Search(ctx, memory.Query{Text: q})
-			if err == nil && hybrid && a.Mode != memory.ModeHybrid {
-				err = fmt.Errorf("a search was answered by mode %s: %v", a.Mode, a.Degraded)
-			}
-			return err
-		})
-		if err != nil {
-			return err
+	start := time.Now()
+	a, err := m.Search(ctx, memory.Query{Text: question})
+	s.whole = time.Since(start)
+	if err == nil && hybrid && a.Mode != memory.ModeHybrid {
+		err = fmt.Errorf("a search was answered by mode %s: %v", a.Mode, a.Degraded)
+	}
+	return s, err
+}
+
+// keywordSearch compares a search by keywords with the plain FTS5 query of all words of the question, at the 95th
+// percentile.
+func keywordSearch(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	return againstPlain(ctx, e, hybridChunks, func(s searchSteps) time.Duration { return s.whole })
+}
+
+// keywordCandidates compares the search for candidates by keywords with the same; the steps after it do not grow with the
+// index.
+func keywordCandidates(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	return againstPlain(ctx, e, e.Size, func(s searchSteps) time.Duration { return s.lists })
+}
+
+// againstPlain asks questions of an index without vectors and of plain FTS5 in turn.
+func againstPlain(ctx context.Context, e *Env, chunks int, part func(searchSteps) time.Duration) (ours, yardstick float64, err error) {
+	m, err := e.fixtures.index(ctx, chunks, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	db, err := readIndex(ctx, m)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer db.Close()
+	var parts, plain times
+	for i, q := range questions(keywordQuestions) {
+		e.Step(i, keywordQuestions)
+		s, err := searchObserved(ctx, m, false, q)
+		if err == nil {
+			err = plain.measure(func() error { return db.match(ctx, q) })
 		}
-		s.whole = took
-		if err := f(s); err != nil {
+		if err != nil {
+			return 0, 0, err
+		}
+		parts = append(parts, part(s))
+	}
+	return parts.p95(), plain.p95(), nil
+}
+
+// hybridSearch compares a search with the sum of what it cannot do without: one pass over the bytes of all vectors, and the
+// lists of a search by keywords only.
+func hybridSearch(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	vectors := make([]float32, hybridChunks*vectorDims)
+	for i := range vectors {
+		vectors[i] = float32(i)
+	}
+	var whole, lists, pass times
+	err = searchHybrid(ctx, e, func(m *kioku.Memory, q string, s searchSteps) error {
+		words, err := searchObserved(ctx, m, false, q)
+		whole, lists = append(whole, s.whole), append(lists, words.lists)
+		if err == nil {
+			err = pass.measure(func() error { return readAll(vectors) })
+		}
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return whole.median(), lists.median() + pass.median(), nil
+}
+
+// hybridOverhead compares the time that a search spends beside the lists and the scores with the whole of it.
+func hybridOverhead(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	var rest, whole times
+	err = searchHybrid(ctx, e, func(_ *kioku.Memory, _ string, s searchSteps) error {
+		rest, whole = append(rest, s.rest()), append(whole, s.whole)
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return rest.median(), whole.median(), nil
+}
+
+// searchHybrid asks questions of an index with vectors, and calls f after each that is asked for the second time: the
+// first time, its vector is requested.
+func searchHybrid(ctx context.Context, e *Env, f func(m *kioku.Memory, question string, s searchSteps) error) error {
+	m, err := e.fixtures.index(ctx, hybridChunks, vectorDims)
+	if err != nil {
+		return err
+	}
+	list := questions(hybridQuestions)
+	for i, q := range append(list, list...) {
+		e.Step(i, 2*len(list))
+		s, err := searchObserved(ctx, m, true, q)
+		if err == nil && i >= len(list) {
+			err = f(m, q, s)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// hybridSearch compares a search with the sum of what it cannot do without: one pass over the bytes of all vectors, and the
-// lists of a search by keywords alone.
-func hybridSearch(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	m, err := e.index(ctx, hybridChunks, hybridDims)
+// searchWhileIndexing compares searches while every file of a workspace is indexed anew with searches before and after,
+// at the 95th percentile. Any error, such as a locked database, ends it.
+func searchWhileIndexing(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	workspace := filepath.Join(e.Dir, "workspace")
+	m, err := indexLogs(ctx, workspace, filepath.Join(e.Dir, "state"), busyChunks, 0)
 	if err != nil {
 		return 0, 0, err
 	}
-	vectors := make([]float32, hybridChunks*hybridDims)
-	for i := range vectors {
-		vectors[i] = float32(i)
-	}
-	list := questions(asked / 3)
-	if err := observed(ctx, m, true, list, func(steps) error { return nil }); err != nil { // the vectors of the questions are known now
+	defer m.Close()
+	once := func(asked int) bool { return asked == keywordQuestions }
+	var idle, busy times
+	if err := searchUntil(ctx, m, &idle, once); err != nil {
 		return 0, 0, err
 	}
-	var whole, keywords, floor []time.Duration
-	for i, q := range list {
-		err := observed(ctx, m, true, []string{q}, func(s steps) error { whole = append(whole, s.whole); return nil })
-		if err == nil {
-			err = observed(ctx, m, false, []string{q}, func(s steps) error { keywords = append(keywords, s.lists); return nil })
-		}
+	if err := shuffleLogs(workspace); err != nil {
+		return 0, 0, err
+	}
+	synced := make(chan error, 1)
+	go func() { synced <- syncChanged(ctx, m) }()
+	err = searchUntil(ctx, m, &busy, func(int) bool { return len(synced) > 0 })
+	if err = errors.Join(err, <-synced); err != nil {
+		return 0, 0, fmt.Errorf("search while indexing: %w", err)
+	}
+	if err := searchUntil(ctx, m, &idle, once); err != nil {
+		return 0, 0, err
+	}
+	e.Step(1, 1)
+	return busy.p95(), idle.p95(), nil
+}
+
+// searchUntil asks questions one after the other until stop, which is called with the number of searches so far, returns
+// true.
+func searchUntil(ctx context.Context, m *kioku.Memory, t *times, stop func(asked int) bool) error {
+	list := questions(keywordQuestions)
+	for i := 0; !stop(i); i++ {
+		err := t.measure(func() error { _, err := m.Search(ctx, memory.Query{Text: list[i%len(list)]}); return err })
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
-		start := time.Now()
-		if vek32.Sum(vectors) == 0 {
-			return 0, 0, errors.New("the vectors are zero")
-		}
-		floor = append(floor, time.Since(start))
-		e.Step(i+1, len(list))
 	}
-	return median(whole), median(keywords) + median(floor), nil
+	return nil
 }
 
-// hybridOverhead compares what a search does beside the lists and the scores with the whole of it.
-func hybridOverhead(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	m, err := e.index(ctx, hybridChunks, hybridDims)
-	if err != nil {
-		return 0, 0, err
+// syncChanged brings the index in step, and returns an error if not every file was read.
+func syncChanged(ctx context.Context, m *kioku.Memory) error {
+	report, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
+	if err == nil && report.Read < busyChunks/logEntries {
+		err = fmt.Errorf("%d of %d files were read", report.Read, busyChunks/logEntries)
 	}
-	list := questions(asked / 3)
-	var rest, whole []time.Duration
-	for range 2 { // the first time, the vectors of the questions are made
-		rest, whole = nil, nil
-		err := observed(ctx, m, true, list, func(s steps) error {
-			rest, whole = append(rest, s.rest()), append(whole, s.whole)
-			e.Step(len(whole), len(list))
-			return nil
-		})
+	return err
+}
+
+// shuffleLogs changes the order of the lines of each log, so that all of its chunks change.
+func shuffleLogs(workspace string) error {
+	logs, err := filepath.Glob(filepath.Join(workspace, "memory", "daily", "*.jsonl"))
+	if err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, path := range logs {
+		text, err := os.ReadFile(path)
 		if err != nil {
-			return 0, 0, err
+			return err
+		}
+		if err := os.WriteFile(path, shuffleLines(r, text), 0o644); err != nil {
+			return err
 		}
 	}
-	return median(rest), median(whole), nil
+	return nil
 }
 
-// timed returns how long f took.
-func timed(f func() error) (time.Duration, error) {
-	start := time.Now()
-	err := f()
-	return time.Since(start), err
-}
-
-// p95 returns the time in milliseconds that one in twenty exceeds.
-func p95(times []time.Duration) float64 {
-	slices.Sort(times)
-	return float64(times[len(times)*95/100]) / float64(time.Millisecond)
-}
-
-// openYardstick opens the index of a memory for yardsticks to read from.
-func openYardstick(ctx context.Context, m *kioku.Memory) (*sql.DB, error) {
-	st, err := m.Status(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open yardstick: %w", err)
-	}
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: st.Database}).EscapedPath(), RawQuery: "mode=ro"}
-	db, err := sql.Open("sqlite3", name.String())
-	if err != nil {
-		return nil, fmt.Errorf("open yardstick: %w", err)
-	}
-	db.SetMaxOpenConns(1)
-	for _, pragma := range []string{"PRAGMA mmap_size = 1073741824", "PRAGMA cache_size = -2000"} {
-		if _, err := db.ExecContext(ctx, pragma); err != nil {
-			return nil, errors.Join(fmt.Errorf("open yardstick: %w", err), db.Close())
-		}
-	}
-	return db, nil
+// shuffleLines returns the lines of a text in a random order.
+func shuffleLines(r *rand.Rand, text []byte) []byte {
+	lines := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	lines[len(lines)-1] = append(lines[len(lines)-1], '\n')
+	r.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+	return bytes.Join(lines, nil)
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
+	"path/filepath"
+	"strconv"
 
 	"kioku"
 	"kioku/memory"
@@ -17,42 +14,69 @@ import (
 )
 
 const (
-	// grpcLimit is how many milliseconds a search may take longer over a socket than in the process.
+	// grpcLimit is how many milliseconds a search may take longer through a socket than in the process.
 	grpcLimit = 0.15
-	// grpcChunks is how many chunks are searched: few, so that the searches themselves drown little.
+	// grpcChunks is the number of chunks that are searched: few, so that the overhead shows beside the search.
 	grpcChunks = 1000
-	// grpcQuestions are asked grpcRounds times both ways.
-	grpcQuestions, grpcRounds = 40, 25
-	// callTimeout is how long a call may take, as callers set it.
-	callTimeout = 10 * time.Second
+	// grpcQuestions are asked in both ways grpcRounds times, of which the first grpcWarmup do not count.
+	grpcQuestions, grpcRounds, grpcWarmup = 40, 25, 2
+
+	// daemonBase is how many MB a daemon may take besides the vectors and the caches.
+	daemonBase = 60
+	// pageCaches is how many MB of SQLite's pages a daemon caches that only reads: 2,000 KiB in each of the two
+	// connections of a search.
+	pageCaches = 2 * 2_000 * 1024 / 1e6
+	// daemonQuestions are asked while the memory of a daemon is watched.
+	daemonQuestions = 50
+	// indexingLimit is how many MB a daemon may take while it indexes 20 MB of text in indexingChunks chunks.
+	indexingLimit, indexingChunks = 200, 20_000
 )
 
-// serveBenches measure what it costs to have Kioku as a daemon.
-func serveBenches() []Bench {
-	return []Bench{
-		{Name: "grpc search overhead p50", Unit: "ms", Goal: 1, Run: benchGRPC},
-		{Name: "daemon memory", Unit: "MB", Goal: 1.3, Sized: true, Run: benchMemory},
-		{Name: "memory while indexing", Unit: "MB", Goal: 1, Run: benchIndexMemory},
-	}
-}
-
-// benchGRPC measures how much longer a search takes through the socket of a server than in the process.
-func benchGRPC(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
-	m, err := e.index(ctx, grpcChunks, 0)
+// grpcOverhead measures how much longer a search takes through the socket of a server than in the process. The same
+// questions are asked in both ways in turn, and each way is first equally often.
+func grpcOverhead(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	m, err := e.fixtures.index(ctx, grpcChunks, 0)
 	if err != nil {
 		return 0, 0, err
 	}
-	client, end, err := serveMemory(ctx, m, e.Dir)
+	client, stop, err := serveMemory(ctx, m, e.Dir)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, end()) }()
-	over, within, err := askBothWays(ctx, m, client, e.Step)
-	return over - within, grpcLimit, err
+	defer func() { err = errors.Join(err, stop()) }()
+	ways := [2]func(context.Context, string) error{
+		func(ctx context.Context, q string) error {
+			_, err := client.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{Agent: m.Agent(), Query: q})
+			return err
+		},
+		func(ctx context.Context, q string) error {
+			_, err := m.Search(ctx, memory.Query{Text: q})
+			return err
+		},
+	}
+	var measured [2]times
+	for round := range grpcRounds {
+		e.Step(round, grpcRounds)
+		if round == grpcWarmup {
+			measured = [2]times{}
+		}
+		for i, q := range questions(grpcQuestions) {
+			for turn := range 2 {
+				way := (i + round + turn) % 2
+				ctx, cancel := context.WithTimeout(ctx, callTimeout)
+				err := measured[way].measure(func() error { return ways[way](ctx, q) })
+				cancel()
+				if err != nil {
+					return 0, 0, fmt.Errorf("ask %q: %w", q, err)
+				}
+			}
+		}
+	}
+	return measured[0].median() - measured[1].median(), grpcLimit, nil
 }
 
-// serveMemory serves a memory on a unix socket in dir until the returned function is called.
-func serveMemory(ctx context.Context, m *kioku.Memory, dir string) (kiokuv1.MemoryServiceClient, func() error, error) {
+// serveMemory serves a memory on a unix socket in dir until stop is called.
+func serveMemory(ctx context.Context, m *kioku.Memory, dir string) (c kiokuv1.MemoryServiceClient, stop func() error, err error) {
 	s, err := server.New(server.Options{Agents: map[string]server.Memory{m.Agent(): m}})
 	if err != nil {
 		return nil, nil, err
@@ -61,55 +85,77 @@ func serveMemory(ctx context.Context, m *kioku.Memory, dir string) (kiokuv1.Memo
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, err := grpc.NewClient("unix:"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, c, err := dial(lis.Addr().String())
 	if err != nil {
 		return nil, nil, errors.Join(err, lis.Close())
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, lis) }()
-	return kiokuv1.NewMemoryServiceClient(conn), func() error {
-		err := conn.Close()
-		cancel()
-		return errors.Join(err, <-served)
-	}, nil
+	return c, background(func() error { return s.Serve(ctx, lis) }, func() error { defer cancel(); return conn.Close() }), nil
 }
 
-// askBothWays asks the same questions through a client and in the process, in turn and each way first as often as the
-// other, and returns the medians of the times in milliseconds.
-func askBothWays(ctx context.Context, m *kioku.Memory, c kiokuv1.MemoryServiceClient, step func(done, total int)) (over, within float64, err error) {
-	ways := [2]func(context.Context, string) error{
-		func(ctx context.Context, q string) error {
-			_, err := c.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{Agent: m.Agent(), Query: q})
-			return err
-		},
-		func(ctx context.Context, q string) error {
-			_, err := m.Search(ctx, memory.Query{Text: q})
-			return err
-		},
+// daemonMemory measures how much memory a daemon takes that opens an index with vectors and answers questions.
+func daemonMemory(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	p := provider{vectorDims}
+	base, stop, err := p.serve()
+	if err != nil {
+		return 0, 0, err
 	}
-	var times [2][]time.Duration
-	asked := questions(grpcQuestions)
-	for round := range grpcRounds {
-		step(round, grpcRounds)
-		for i, q := range asked {
-			for _, way := range [2]int{(i + round) % 2, (i + round + 1) % 2} {
-				took, err := timed(func() error { return withDeadline(ctx, q, ways[way]) })
-				if err != nil {
-					return 0, 0, fmt.Errorf("ask %q: %w", q, err)
-				}
-				times[way] = append(times[way], took)
-			}
-		}
+	defer func() { err = errors.Join(err, stop()) }()
+	workspace, state := filepath.Join(e.Dir, "ws"), filepath.Join(e.Dir, "state")
+	vectors, err := indexForDaemon(ctx, workspace, state, e.Size, p, base)
+	if err != nil {
+		return 0, 0, fmt.Errorf("make the index: %w", err)
 	}
-	// What the first rounds alone pay, connecting and warming up, is left out.
-	warm := 2 * grpcQuestions
-	return median(slices.Clone(times[0][warm:])), median(slices.Clone(times[1][warm:])), nil
+	ours, cached, err := e.peakOf(ctx, workspace, state, "--provider", "openai", "--model", model, "--base-url", base,
+		"--dims", strconv.Itoa(vectorDims))
+	if err == nil && cached < int64(vectors)*vectorDims*4 {
+		err = fmt.Errorf("the daemon caches %d bytes of %d vectors", cached, vectors)
+	}
+	return ours, float64(cached)/1e6 + daemonBase + pageCaches, err
 }
 
-// withDeadline asks one question with the deadline that callers set.
-func withDeadline(ctx context.Context, q string, ask func(context.Context, string) error) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return ask(ctx, q)
+// indexForDaemon indexes logs with n entries, as a daemon does that gets its vectors from the server at base, and returns
+// how many vectors there are.
+func indexForDaemon(ctx context.Context, workspace, state string, n int, p provider, base string) (vectors int, err error) {
+	if err := writeLogs(ctx, workspace, n); err != nil {
+		return 0, err
+	}
+	client, err := p.client(base)
+	if err != nil {
+		return 0, err
+	}
+	m, _, err := openIndexed(ctx, kioku.Options{Workspace: workspace, State: state, Embedder: client})
+	if err != nil {
+		return 0, err
+	}
+	st, err := m.Status(ctx)
+	return st.Embedded, errors.Join(err, m.Close())
+}
+
+// indexingMemory measures how much memory a daemon takes while it indexes without vectors, and answers questions then.
+func indexingMemory(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
+	workspace := filepath.Join(e.Dir, "ws")
+	if err := writeLogs(ctx, workspace, indexingChunks); err != nil {
+		return 0, 0, fmt.Errorf("make the workspace: %w", err)
+	}
+	ours, _, err = e.peakOf(ctx, workspace, filepath.Join(e.Dir, "state"))
+	return ours, indexingLimit, err
+}
+
+// peakOf returns the most memory in MB that a daemon takes from its start until it has answered daemonQuestions, and how
+// many bytes of vectors it caches then.
+func (e *Env) peakOf(ctx context.Context, workspace, state string, args ...string) (mb float64, cached int64, err error) {
+	d, err := e.startDaemon(ctx, workspace, state, args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	if err := d.search(ctx, daemonQuestions, e.Step); err != nil {
+		return 0, 0, err
+	}
+	st, err := d.client.Status(ctx, &kiokuv1.StatusRequest{Agent: "main"})
+	if err != nil {
+		return 0, 0, fmt.Errorf("ask the daemon what it caches: %w", err)
+	}
+	return d.peak, st.GetHeldBytes(), nil
 }

@@ -2,83 +2,81 @@
 // measured in the same run, on the same bytes and in turn, so that a slow or busy machine changes little.
 package speed
 
-import (
-	"context"
-	"fmt"
-	"slices"
-	"time"
-)
+import "context"
 
 // Row is one line of the table.
 type Row struct {
+	// Name of the bench; for a sized bench it ends with the size, "vector exact @ 10,000".
 	Name string `json:"name"`
-	// Ours and Yardstick are what was measured, in Unit. The yardstick of a row that has no other is its limit.
-	Ours      float64 `json:"ours"`
+	// Ours is what Kioku costs, in Unit. 0 is valid: it costs nothing that can be measured.
+	Ours float64 `json:"ours"`
+	// Yardstick is what Ours is compared with, in Unit: another program's cost or a fixed limit. Always above 0.
 	Yardstick float64 `json:"yardstick"`
-	Unit      string  `json:"unit"`
-	// Ratio is Ours / Yardstick, Goal the most that it should be, and Held whether it is.
+	// Unit is "ms" or "MB".
+	Unit string `json:"unit"`
+	// Ratio is Ours / Yardstick.
 	Ratio float64 `json:"ratio"`
-	Goal  float64 `json:"goal"`
-	Held  bool    `json:"held"`
+	// Goal is the largest Ratio that is good enough.
+	Goal float64 `json:"goal"`
+	// Held reports whether Ratio <= Goal.
+	Held bool `json:"held"`
 }
 
-// Bench measures one row.
+// Bench declares one row, or one row for each size.
 type Bench struct {
-	Name, Unit string
-	// Goal is the most that ours / yardstick should be.
+	// Name is unique and contains no "@".
+	Name string
+	// Unit of both figures, "ms" or "MB".
+	Unit string
+	// Goal is the largest ratio of ours to the yardstick that is good enough.
 	Goal float64
-	// Sized benches are measured at each size of a run, and their names end in it; the others once.
+	// Sized benches are measured at each size of a run, others once.
 	Sized bool
 	// Run returns ours and the yardstick in Unit.
 	Run func(ctx context.Context, e *Env) (ours, yardstick float64, err error)
 }
 
-// Env is what a bench works in.
+// Env is the environment of one measurement.
 type Env struct {
-	// Dir is an empty folder of the bench's own, removed after it.
+	// Dir is an empty folder for this measurement. It is removed afterwards.
 	Dir string
-	// Size is how many chunks or vectors a sized bench works on.
+	// Size is the number of chunks or vectors of a sized bench, 0 for other benches.
 	Size int
-	// Fixtures are shared by the benches of a run.
-	Fixtures *Fixtures
-	// Step tells of the progress; it is never nil.
+	// Step reports the progress: done of total steps. It is never nil.
 	Step func(done, total int)
-	// Program is the kioku binary, for benches that start it; empty where there is none.
+	// Program is the path of the kioku binary for benches that start it. If it is empty, they return an error.
 	Program string
+
+	// fixtures are shared by the benches of a run.
+	fixtures *fixtures
 }
 
-// All returns every bench, in the order of the table.
+// All returns every bench, in the order of the table. docs/performance.md explains each.
 func All() []Bench {
-	return slices.Concat(vectorBenches(), searchBenches(), indexBenches(), syncBenches(), serveBenches())
+	return []Bench{
+		{Name: "vector exact", Unit: "ms", Goal: 1.3, Sized: true, Run: exactAgainstReading},
+		{Name: "vector exact, vec0", Unit: "ms", Goal: 0.2, Sized: true, Run: exactAgainstVec0},
+		{Name: "vector by codes", Unit: "ms", Goal: 0.4, Run: quantizedAgainstReading},
+		{Name: "vector tenth", Unit: "ms", Goal: 0.15, Run: tenthAgainstWhole},
+		{Name: "keyword search p95", Unit: "ms", Goal: 0.4, Run: keywordSearch},
+		{Name: "keyword candidates p95", Unit: "ms", Goal: 0.4, Sized: true, Run: keywordCandidates},
+		{Name: "hybrid search", Unit: "ms", Goal: 2, Run: hybridSearch},
+		{Name: "hybrid search overhead", Unit: "ms", Goal: 0.05, Run: hybridOverhead},
+		{Name: "search while indexing p95", Unit: "ms", Goal: 3, Run: searchWhileIndexing},
+		{Name: "index words", Unit: "ms", Goal: 1, Run: indexWords},
+		{Name: "index vectors", Unit: "ms", Goal: 1.3, Run: indexVectors},
+		{Name: "index size", Unit: "MB", Goal: 2.5, Run: indexSize},
+		{Name: "re-sync of 20,000 unchanged files / lstat of each", Unit: "ms", Goal: 2, Run: resyncUnchanged},
+		{Name: "one edit among 20,000 files / among 200", Unit: "ms", Goal: 2, Run: oneEdit},
+		{Name: "cold start to the first answer, 10,000 chunks / limit", Unit: "ms", Goal: 1, Run: coldStart},
+		{Name: "grpc search overhead p50", Unit: "ms", Goal: 1, Run: grpcOverhead},
+		{Name: "daemon memory", Unit: "MB", Goal: 1.3, Sized: true, Run: daemonMemory},
+		{Name: "memory while indexing", Unit: "MB", Goal: 1, Run: indexingMemory},
+	}
 }
 
-// row judges what a bench measured.
+// row returns the row of one measurement.
 func (b Bench) row(name string, ours, yardstick float64) Row {
-	r := Row{Name: name, Ours: ours, Yardstick: yardstick, Unit: b.Unit, Goal: b.Goal}
-	if yardstick > 0 {
-		r.Ratio = ours / yardstick
-		r.Held = r.Ratio <= b.Goal
-	}
-	return r
-}
-
-// medians runs two things in turn, n times each, and returns the medians of their times in milliseconds.
-func medians(n int, ours, yardstick func() error) (a, b float64, err error) {
-	var times [2][]time.Duration
-	for range n {
-		for i, f := range []func() error{ours, yardstick} {
-			start := time.Now()
-			if err := f(); err != nil {
-				return 0, 0, fmt.Errorf("%s: %w", [...]string{"ours", "yardstick"}[i], err)
-			}
-			times[i] = append(times[i], time.Since(start))
-		}
-	}
-	return median(times[0]), median(times[1]), nil
-}
-
-// median returns the middle of some times in milliseconds, the upper one of two.
-func median(times []time.Duration) float64 {
-	slices.Sort(times)
-	return float64(times[len(times)/2]) / float64(time.Millisecond)
+	ratio := ours / yardstick
+	return Row{Name: name, Ours: ours, Yardstick: yardstick, Unit: b.Unit, Ratio: ratio, Goal: b.Goal, Held: ratio <= b.Goal}
 }

@@ -7,21 +7,26 @@ import (
 	"kioku/store/vector"
 )
 
-// The benches of vectors check the answers that they measure; small sizes show that they run and what they fail at.
-func TestBenchesOfVectorsMeasureEqualAnswers(t *testing.T) {
-	for _, b := range vectorBenches() {
-		if !b.Sized {
-			continue
-		}
-		ours, yardstick, err := b.Run(t.Context(), &Env{Dir: t.TempDir(), Size: 300, Step: func(int, int) {}})
-		if err != nil || ours <= 0 || yardstick <= 0 {
-			t.Errorf("%s: %v, %v, %v", b.Name, ours, yardstick, err)
-		}
+// The benches compare the answers that they measure.
+func TestVectorExactMeasuresEqualAnswers(t *testing.T) {
+	t.Parallel()
+	benches, err := Select(All(), []string{"vector exact"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range benches {
+		t.Run(b.Name, func(t *testing.T) {
+			ours, yardstick, err := b.Run(t.Context(), newEnv(t))
+			if err != nil || ours <= 0 || yardstick <= 0 {
+				t.Errorf("got %v, %v, %v", ours, yardstick, err)
+			}
+		})
 	}
 }
 
-func TestVectorsOfTheBenchAreTheSameEachTimeAndLieInClusters(t *testing.T) {
-	set, slab, err := heldVectors(6000)
+func TestVectorSetIsTheSameEachTimeAndLiesInClusters(t *testing.T) {
+	t.Parallel()
+	set, slab, err := newSlab(6000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,19 +42,23 @@ func TestVectorsOfTheBenchAreTheSameEachTimeAndLieInClusters(t *testing.T) {
 	}
 }
 
-func TestDifferentNeighborsAreToldFromTies(t *testing.T) {
+func TestSameNeighborsAllowsTies(t *testing.T) {
+	t.Parallel()
 	a := []vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 2, Cosine: 0.5}}
 	for _, c := range []struct {
+		name string
 		b    []vector.Neighbor
 		same bool
 	}{
-		{[]vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 7, Cosine: 0.5}}, true},
-		{[]vector.Neighbor{{ID: 7, Cosine: 0.9}, {ID: 2, Cosine: 0.5}}, false},
-		{[]vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 2, Cosine: 0.4}}, false},
-		{[]vector.Neighbor{{ID: 1, Cosine: 0.9}}, false},
+		{"tie at the end", []vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 7, Cosine: 0.5}}, true},
+		{"another first", []vector.Neighbor{{ID: 7, Cosine: 0.9}, {ID: 2, Cosine: 0.5}}, false},
+		{"another cosine", []vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 2, Cosine: 0.4}}, false},
+		{"too few", []vector.Neighbor{{ID: 1, Cosine: 0.9}}, false},
 	} {
-		if err := sameNeighbors(a, c.b); (err == nil) != c.same {
-			t.Errorf("%v: %v", c.b, err)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if err := sameNeighbors(a, c.b); (err == nil) != c.same {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }

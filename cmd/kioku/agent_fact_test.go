@@ -8,14 +8,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"kioku/llm"
+	"kioku/llm/echo"
 )
 
 // A fact outlives its conversation in a file: it is stored before it leaves the window, and a later session of another
 // program recalls it. Its source is recorded beside it.
-func TestAFactOfAnOldConversationIsRecalledInANewOne(t *testing.T) {
+func TestAgentRecallsAFactOfAnOldConversation(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
-	first := newTalker(s, "first", &llm.Echo{Tokens: 8000})
+	first := newTalker(s, "first", &echo.Model{Tokens: 8000})
 	first.noise(2)
 	first.say("My locker combination is 4-17-32.")
 	first.noise(200)
@@ -27,7 +28,7 @@ func TestAFactOfAnOldConversationIsRecalledInANewOne(t *testing.T) {
 	if n := strings.Count(notes, "4-17-32"); n != 1 || !strings.Contains(notes, "from=flush") {
 		t.Errorf("the fact is %d times in memory:\n%s", n, notes)
 	}
-	second := newTalker(s, "second", &llm.Echo{Tokens: 8000})
+	second := newTalker(s, "second", &echo.Model{Tokens: 8000})
 	defer second.close()
 	if reply := second.say("What is my locker combination?"); !strings.Contains(reply, "4-17-32") {
 		t.Errorf("answered %q", reply)
@@ -42,13 +43,13 @@ type language struct {
 
 func languages() []language {
 	return []language{
-		{"My %s is %s.", "What is my %s?", "Tell me something about %s, please.",
+		{"My %s is %s.", "What is my %s?", "Can you tell me about %s?",
 			[]string{"locker combination", "passport number", "library card", "parking space"},
 			[]string{"the sea ", "old boats ", "rain in May ", "a long road ", "tea with milk ", "bridges of stone "}},
-		{"私の%sは%sです。", "私の%sは何ですか?", "%sについて話して。",
+		{"私の%sは%sです。", "私の%sは何ですか?", "%sについて話してくれますか?",
 			[]string{"ロッカーの番号", "会員証", "自転車の鍵", "駐車場の場所"},
 			[]string{"海の色、", "古い船、", "五月の雨、", "長い道、", "牛乳入りの紅茶、", "石の橋、"}},
-		{"我的%s是%s。", "我的%s是什么?", "请谈谈%s。",
+		{"我的%s是%s。", "我的%s是什么?", "你能谈谈%s吗?",
 			[]string{"储物柜密码", "护照号码", "自行车钥匙", "停车位"},
 			[]string{"大海的颜色、", "旧船、", "五月的雨、", "漫长的路、", "加奶的茶、", "石桥、"}},
 	}
@@ -62,7 +63,8 @@ func chatter(t *rapid.T, lang language) string {
 
 // A fact that is stated in any turn, in any of three languages, is in a file exactly once when it has left the window, however
 // small that is and whatever else was said, and a new conversation recalls it.
-func TestAFactIsKeptWheneverItIsStatedAndWhateverFollows(t *testing.T) {
+func TestAgentKeepsAFactWheneverItIsStated(t *testing.T) {
+	t.Parallel()
 	fewChecks(t, "12")
 	rapid.Check(t, func(rt *rapid.T) {
 		lang := rapid.SampledFrom(languages()).Draw(rt, "language")
@@ -73,7 +75,7 @@ func TestAFactIsKeptWheneverItIsStatedAndWhateverFollows(t *testing.T) {
 		other := rapid.SampledFrom(languages()).Draw(rt, "language of the rest")
 
 		s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
-		first := newTalker(s, "first", &llm.Echo{Tokens: window})
+		first := newTalker(s, "first", &echo.Model{Tokens: window})
 		for range turn - 1 {
 			first.say(chatter(rt, other))
 		}
@@ -87,7 +89,7 @@ func TestAFactIsKeptWheneverItIsStatedAndWhateverFollows(t *testing.T) {
 		if notes := s.days(); strings.Count(notes, code) != 1 || len(first.notices) > 0 {
 			rt.Errorf("notices %q, memory:\n%s", first.notices, notes)
 		}
-		second := newTalker(s, "second", &llm.Echo{Tokens: window})
+		second := newTalker(s, "second", &echo.Model{Tokens: window})
 		defer second.close()
 		if reply := second.say(fmt.Sprintf(lang.question, thing)); !strings.Contains(reply, code) {
 			rt.Errorf("answered %q", reply)

@@ -19,6 +19,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/memory"
 )
 
@@ -100,7 +101,7 @@ func (t *talker) say(message string) string {
 func (t *talker) noise(turns int) {
 	t.t.Helper()
 	for i := range turns {
-		t.say(fmt.Sprintf("Tell me something about number %d, %s", i, strings.Repeat("the weather and the sea, ", 12)))
+		t.say(fmt.Sprintf("Can you tell me about number %d, %s?", i, strings.Repeat("the weather and the sea, ", 12)))
 	}
 }
 
@@ -123,7 +124,8 @@ func (s *sandbox) days() string {
 }
 
 // Hazard F06: where notes cannot be written, this is told, nothing is written elsewhere, and each turn is answered.
-func TestAConversationGoesOnWhereNotesCannotBeWritten(t *testing.T) {
+func TestAgentGoesOnIfNotesCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(*testing.T, *sandbox) func(*sidecar.Options){
 		"a link in place of the folder": func(t *testing.T, s *sandbox) func(*sidecar.Options) {
 			if err := os.Symlink(t.TempDir(), filepath.Join(s.workspace, "memory")); err != nil {
@@ -142,7 +144,7 @@ func TestAConversationGoesOnWhereNotesCannotBeWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
 			change := prepare(t, s)
-			c := newTalker(s, "a", &llm.Echo{Tokens: 8000}, change)
+			c := newTalker(s, "a", &echo.Model{Tokens: 8000}, change)
 			defer c.close()
 			c.say("My locker combination is 4-17-32.")
 			c.noise(20)
@@ -163,7 +165,8 @@ func TestAConversationGoesOnWhereNotesCannotBeWritten(t *testing.T) {
 
 // Hazard F06: two agents of their own, in processes of their own, write to one day file at once. Every note is whole, and
 // none is lost.
-func TestTwoAgentsWriteToOneDayFile(t *testing.T) {
+func TestAgentsWriteToOneDayFile(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
 	other := *s
 	other.state = filepath.Join(t.TempDir(), "state")

@@ -13,6 +13,7 @@ import (
 
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -74,16 +75,16 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	return err
 }
 
-// memoryTarget is the memory service of the settings: the one that is named, else the daemon of the state folder.
+// memoryTarget returns the configured memory service; if none is configured, the daemon of the state folder.
 func memoryTarget(conf *config.Config) (string, error) {
 	if conf.Sidecar.Memory != "" {
 		return conf.Sidecar.Memory, nil
 	}
-	socket, err := socketPath(conf)
+	socket, err := connect.SocketPath(conf)
 	return "unix://" + socket, err
 }
 
-// agentServer makes the server of the sidecars, and everything that it listens on.
+// agentServer returns the server of the sidecars and its listeners.
 func (a *app) agentServer(conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*server.Server, []server.Listener, error) {
 	for _, p := range places {
 		if info, err := os.Stat(p.Workspace); err != nil || !info.IsDir() {
@@ -118,8 +119,8 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 	return srv, listeners, err
 }
 
-// tellMemory says whether the memories of the agents answer. One that does not is no error: prompts are made without recall
-// until it does.
+// tellMemory reports whether the memories of the agents answer. If one does not, that is no error: prompts are assembled
+// without recall until it does.
 func (a *app) tellMemory(ctx context.Context, places []config.Place, service *agent.Client, target string) {
 	var ids []string
 	for _, p := range places {
@@ -130,17 +131,17 @@ func (a *app) tellMemory(ctx context.Context, places []config.Place, service *ag
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		a.notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
+		a.Notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
 		if errors.Is(err, memory.ErrUnreachable) {
 			break
 		}
 	}
 	if ctx.Err() == nil {
-		a.notice("ready: %s beside the memory at %s", strings.Join(ids, ", "), target)
+		a.Notice("ready: %s beside the memory at %s", strings.Join(ids, ", "), target)
 	}
 }
 
-// missing says why a memory is not there, and what to do.
+// missing returns why a memory is not available, and what to do about it.
 func missing(err error, id, target string) string {
 	switch {
 	case errors.Is(err, memory.ErrUnreachable):
@@ -153,10 +154,10 @@ func missing(err error, id, target string) string {
 	return fmt.Sprintf("the memory of agent %s at %s: %v", id, target, err)
 }
 
-// probe asks whether a service has the memory of an agent. A path that can be no memory file is refused as such only by one
-// that has it, and costs it nothing.
+// probe reports whether a service has the memory of an agent. It asks for an invalid path: only a service that has the
+// memory answers that the path is invalid, and the answer is cheap.
 func probe(ctx context.Context, service *agent.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, daemonWait)
+	ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)
 	defer cancel()
 	_, err := service.Get(ctx, memory.GetRequest{Path: "/"})
 	var refused *memory.InputError

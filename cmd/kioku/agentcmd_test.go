@@ -52,7 +52,8 @@ func recalls(t *testing.T, service kiokuv1.AgentServiceClient, message, want str
 	return resp
 }
 
-func TestTheDaemonServesWhatRunsBesideItsAgents(t *testing.T) {
+func TestServeAnswersForSidecars(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve()
 	service := agentsOn(t, address)
@@ -71,7 +72,8 @@ func TestTheDaemonServesWhatRunsBesideItsAgents(t *testing.T) {
 	p.terminates()
 }
 
-func TestASidecarRecallsAndFlushesThroughTheMemoryService(t *testing.T) {
+func TestAgentCommandRecallsAndFlushesThroughTheMemoryService(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
 	daemon, address := s.serve()
@@ -130,7 +132,8 @@ func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string)
 	return path
 }
 
-func TestASidecarServesBeforeTheMemoryServiceIsThere(t *testing.T) {
+func TestAgentCommandServesBeforeTheMemoryServiceStarts(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
 	p := s.start("agent", "--listen", "none")
@@ -153,7 +156,8 @@ func TestASidecarServesBeforeTheMemoryServiceIsThere(t *testing.T) {
 	p.terminates()
 }
 
-func TestASidecarSaysWhichMemoryItLacks(t *testing.T) {
+func TestAgentCommandNamesTheMemoryItLacks(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	p := s.start("agent", "--listen", "none", "--agent", "nova="+t.TempDir())
@@ -163,7 +167,8 @@ func TestASidecarSaysWhichMemoryItLacks(t *testing.T) {
 }
 
 // Hazard C07: a sidecar that other machines can reach needs tokens, and a token reaches its own agents alone.
-func TestASidecarAsksForTokensOverTCP(t *testing.T) {
+func TestAgentCommandNeedsTokensOverTCP(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.run("agent", "--listen", "0.0.0.0:0").wants(t, exitError, "refusing to listen on 0.0.0.0:0")
 	tokens := filepath.Join(s.home, "tokens.yaml")
@@ -184,7 +189,8 @@ func TestASidecarAsksForTokensOverTCP(t *testing.T) {
 	p.terminates()
 }
 
-func TestASidecarShowsItsTokenToTheMemoryService(t *testing.T) {
+func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
 	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [main]\n"
@@ -204,7 +210,8 @@ func TestASidecarShowsItsTokenToTheMemoryService(t *testing.T) {
 	s.run("agent", "--memory", "nowhere").wants(t, exitUsage, `sidecar.memory: dial "nowhere": must be unix:///path/to/kioku.sock or host:port`)
 }
 
-func TestASidecarEndsWithItsParent(t *testing.T) {
+func TestAgentCommandEndsWithItsParent(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.start("agent", "--listen", "none", "--until-eof")
 	p.waits(p.err, "listening on unix:")
@@ -220,14 +227,16 @@ func TestASidecarEndsWithItsParent(t *testing.T) {
 }
 
 // Hazard G02: a model that cannot be asked keeps a daemon and a sidecar from starting.
-func TestASettingOfTheModelThatIsWrongEndsTheStart(t *testing.T) {
+func TestAgentCommandRefusesAWrongModelSetting(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, command := range []string{"serve", "agent"} {
 		s.run(command, "--listen", "none", "--set", "llm.provider=ollama").wants(t, exitUsage, "ollama: no model: set llm.model")
 	}
 }
 
-func TestASidecarOfNoFolderDoesNotStart(t *testing.T) {
+func TestAgentCommandNeedsAFolder(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.workspace = filepath.Join(s.workspace, "nowhere")
 	s.run("agent", "--memory", "unix:///nowhere/kioku.sock", "--listen", "none").wants(t, exitError, "agent main: there is no folder", "--workspace")

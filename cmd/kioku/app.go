@@ -2,34 +2,31 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"unicode/utf8"
 
-	"golang.org/x/term"
-
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // app is one run of the command: what it was started with and where it writes.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	env            []string
-	dir            string
-	// signals end the command; nil where nobody sends any.
+	render.Output
+	stdin io.Reader
+	dir   string
+	// signals end the command; nil in tests that send none.
 	signals chan<- os.Signal
 
 	// flags are the settings on the command line.
 	flags      []config.Flag
 	configFile string
-	json       bool
 	noDaemon   bool
 	readOnly   bool
 
-	// started says that the arguments were accepted: later errors are no misuse.
+	// started is true once the arguments were accepted; later errors are not misuse.
 	started bool
 	conf    *config.Config
 }
@@ -42,31 +39,31 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.rootCmd()
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.started {
-		err = usageError{err}
+		err = render.Misuse("%w", err)
 	}
 	return a.report(ctx, err)
 }
 
-// checkArgs returns a misuse for an argument that is no text, which nothing can be asked or written with.
+// checkArgs returns a misuse if an argument is not valid UTF-8.
 func checkArgs(args []string) error {
 	for i, arg := range args {
 		if !utf8.ValidString(arg) {
-			return misuse("argument %d, %q, is not valid UTF-8", i+1, arg)
+			return render.Misuse("argument %d, %q, is not valid UTF-8", i+1, arg)
 		}
 	}
 	return nil
 }
 
-// sources are where the settings of this run come from.
+// sources returns where the settings of this run come from.
 func (a *app) sources() config.Sources {
-	return config.Sources{File: a.configFile, Env: a.env, Flags: a.flags, Dir: a.dir}
+	return config.Sources{File: a.configFile, Env: a.Env, Flags: a.flags, Dir: a.dir}
 }
 
-// config returns the settings; the first call reads them and tells what has no effect.
+// config returns the settings. The first call reads them and reports settings that have no effect.
 func (a *app) config() (*config.Config, error) {
 	if a.conf != nil {
 		return a.conf, nil
@@ -76,28 +73,37 @@ func (a *app) config() (*config.Config, error) {
 		return nil, err
 	}
 	for _, n := range conf.Notices {
-		a.notice("%s", n)
+		a.Notice("%s", n)
 	}
 	a.conf = conf
 	return conf, nil
 }
 
-// notice tells people something beside the answer.
-func (a *app) notice(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "kioku: %s\n", oneLine(fmt.Sprintf(format, args...)))
+// connector connects to memories with the settings of this run.
+func (a *app) connector() (*connect.Connector, error) {
+	conf, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return &connect.Connector{
+		Conf: conf, Out: &a.Output, Flags: a.flags, NoDaemon: a.noDaemon, ReadOnly: a.readOnly, Version: buildVersion(),
+	}, nil
+}
+
+// with connects to the memory of the agent, and closes what f leaves behind.
+func (a *app) with(ctx context.Context, n connect.Need, f func(*connect.Client) error) error {
+	k, err := a.connector()
+	if err != nil {
+		return err
+	}
+	return k.With(ctx, n, f)
 }
 
 // log returns a logger on stderr: text on a terminal, JSON elsewhere.
 func (a *app) log(level slog.Leveler) *slog.Logger {
 	opt := &slog.HandlerOptions{Level: level}
-	if isTerminal(a.stderr) {
-		return slog.New(slog.NewTextHandler(a.stderr, opt))
+	if render.IsTerminal(a.Stderr) {
+		return slog.New(slog.NewTextHandler(a.Stderr, opt))
 	}
-	return slog.New(slog.NewJSONHandler(a.stderr, opt))
-}
-
-// isTerminal reports whether people read what is written to w.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return slog.New(slog.NewJSONHandler(a.Stderr, opt))
 }

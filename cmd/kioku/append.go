@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
-
-// maxTextBytes is more than any note may have; the service knows the limit, this one keeps a stream from filling
-// the memory.
-const maxTextBytes = 1 << 20
 
 func (a *app) appendCmd() *cobra.Command {
 	req := &kiokuv1.MemoryAppendRequest{}
@@ -30,7 +28,7 @@ func (a *app) appendCmd() *cobra.Command {
 				return err
 			}
 			req.Text = text
-			return a.with(cmd.Context(), toAppend, func(c *client) error { return a.append(cmd.Context(), c, req) })
+			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
 		},
 	}
 	cmd.Flags().StringVar(&req.Target, "target", memory.TargetDaily, "`where` it goes: daily or long_term")
@@ -39,34 +37,34 @@ func (a *app) appendCmd() *cobra.Command {
 	return cmd
 }
 
-// argumentText is the text of the arguments, or of standard input.
+// argumentText returns the arguments as one text, or the text of standard input.
 func (a *app) argumentText(args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, " "), nil
 	}
-	text, err := io.ReadAll(io.LimitReader(a.stdin, maxTextBytes))
+	text, err := io.ReadAll(io.LimitReader(a.stdin, render.MaxTextBytes))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}
 	if !utf8.Valid(text) {
-		return "", misuse("standard input is not valid UTF-8")
+		return "", render.Misuse("standard input is not valid UTF-8")
 	}
 	return string(text), nil
 }
 
-func (a *app) append(ctx context.Context, c *client, req *kiokuv1.MemoryAppendRequest) error {
-	req.Agent, req.Source = c.agent, memory.NoteFromUser
+func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.MemoryAppendRequest) error {
+	req.Agent, req.Source = c.Agent, memory.NoteFromUser
 	resp, err := c.MemoryAppend(ctx, req)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.writeProto(resp)
+	if a.JSON {
+		return a.WriteProto(resp)
 	}
-	p := a.page()
-	p.linef("%s:%d", resp.GetPath(), resp.GetStartLine())
+	p := a.Page()
+	p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
 	if resp.GetDeduplicated() {
-		a.notice("it was there already; nothing was written")
+		a.Notice("it was there already; nothing was written")
 	}
-	return a.show(p)
+	return a.Show(p)
 }

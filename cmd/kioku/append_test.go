@@ -10,7 +10,8 @@ import (
 )
 
 // Hazard F09: what is typed at the command line is the user's, also where processes write at once.
-func TestAppendsAtOnceWaitForEachOther(t *testing.T) {
+func TestAppendWaitsForOthers(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	const n = 8
 	var group sync.WaitGroup

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +13,10 @@ import (
 
 	"kioku/bench"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 func (a *app) benchCmd() *cobra.Command {
@@ -23,7 +25,7 @@ func (a *app) benchCmd() *cobra.Command {
 	return cmd
 }
 
-// retrieval is what the flags of bench retrieval ask for.
+// retrieval contains the flags of bench retrieval.
 type retrieval struct {
 	compare, by, granularities []string
 	out                        string
@@ -58,45 +60,45 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 	return cmd
 }
 
-// check refuses what cannot be measured.
+// check returns a misuse for flags that cannot be measured.
 func (r retrieval) check() error {
 	for _, by := range r.by {
 		if !slices.Contains(bench.Groupings(), by) {
-			return misuse("--by %s groups nothing; choose %s", by, strings.Join(bench.Groupings(), ", "))
+			return render.Misuse("--by %s groups nothing; choose %s", by, strings.Join(bench.Groupings(), ", "))
 		}
 	}
 	for i, g := range r.granularities {
 		switch {
 		case g != memory.GranularityChunk && g != memory.GranularityPassage:
-			return misuse("--granularity %s is none; choose chunk or passage", g)
+			return render.Misuse("--granularity %s is none; choose chunk or passage", g)
 		case slices.Contains(r.granularities[:i], g):
-			return misuse("--granularity names %s twice", g)
+			return render.Misuse("--granularity names %s twice", g)
 		}
 	}
 	switch {
 	case r.out != "" && len(r.compare) > 1:
-		return misuse("--out takes the results of one provider; leave --compare away")
+		return render.Misuse("--out takes the results of one provider; leave --compare away")
 	case r.out != "" && len(r.granularities) > 1:
-		return misuse("--out takes the results of one granularity; name one")
+		return render.Misuse("--out takes the results of one granularity; name one")
 	}
 	return nil
 }
 
-// checkCompare trims the providers to compare, and refuses lists of which one figure would be missing or mistaken.
+// checkCompare trims the names of the providers to compare, and refuses empty and repeated names.
 func (a *app) checkCompare(r *retrieval) error {
 	if slices.ContainsFunc(a.flags, func(f config.Flag) bool { return f.Key == "provider" }) {
-		return misuse("--compare names the providers; leave --provider away")
+		return render.Misuse("--compare names the providers; leave --provider away")
 	}
 	var names []string
 	for _, name := range r.compare {
 		name = strings.TrimSpace(name)
 		if slices.Contains(names, name) {
-			return misuse("--compare names %s twice", name)
+			return render.Misuse("--compare names %s twice", name)
 		}
 		names = append(names, name)
 	}
 	if len(names) == 0 || slices.Contains(names, "") {
-		return misuse("--compare holds an empty name; write it as --compare none,hash")
+		return render.Misuse("--compare holds an empty name; write it as --compare none,hash")
 	}
 	r.compare = names
 	return nil
@@ -114,35 +116,38 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 	if plan.OffTopic, err = a.offTopicSet(r.offTopic, sets); err != nil {
 		return err
 	}
-	var out *resultFiles
+	var out *bench.ResultFiles
 	if r.out != "" {
-		if out, err = newResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets, plan.OffTopic); err != nil {
+		if out, err = bench.NewResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets, plan.OffTopic); err != nil {
+			if errors.As(err, new(*bench.InputError)) {
+				return render.Misuse("%w", err)
+			}
 			return err
 		}
-		plan.Keep = out.keep
+		plan.Keep = out.Keep
 	}
 	runs, err := a.benchRuns(ctx, r, sets, plan)
 	if err == nil {
-		err = out.write()
+		err = out.Write()
 	}
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.writeJSON(benchReport{runs})
+	if a.JSON {
+		return a.WriteJSON(bench.Runs{Runs: runs})
 	}
-	p := a.page()
+	p := a.Page()
 	for i, run := range runs {
 		if i > 0 {
-			p.linef("")
+			p.Linef("")
 		}
-		p.benchRun(run, firstOf(runs[:i], run.Granularity))
+		p.Tables(run.Tables(firstOf(runs[:i], run.Granularity)))
 	}
-	return a.show(p)
+	return a.Show(p)
 }
 
-// offTopicSet loads the set of --off-topic, nil for none. The notes of a set answer its questions, so that it may not be
-// one of those measured.
+// offTopicSet loads the set of --off-topic, nil for none. It refuses a set that is itself measured, because the notes of a
+// set answer its questions.
 func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, error) {
 	if folder == "" {
 		return nil, nil
@@ -152,11 +157,11 @@ func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, erro
 		return nil, err
 	}
 	if len(other) != 1 {
-		return nil, misuse("--off-topic %s holds %s; name one", folder, count(len(other), "set"))
+		return nil, render.Misuse("--off-topic %s holds %s; name one", folder, render.Count(len(other), "set"))
 	}
 	for _, s := range measured {
-		if sameFolder(s.Folder, other[0].Folder) {
-			return nil, misuse("--off-topic %s is measured itself, and its notes answer its questions; name another set", folder)
+		if connect.SameFolder(s.Folder, other[0].Folder) {
+			return nil, render.Misuse("--off-topic %s is measured itself, and its notes answer its questions; name another set", folder)
 		}
 	}
 	return &other[0], nil
@@ -173,13 +178,8 @@ func (a *app) inDir(paths []string) []string {
 	return abs
 }
 
-// benchReport is what kioku bench retrieval --json writes; scripts read it.
-type benchReport struct {
-	Runs []benchRun `json:"runs"`
-}
-
 // firstOf returns the first run with a granularity, nil without one.
-func firstOf(runs []benchRun, granularity string) *benchRun {
+func firstOf(runs []bench.Run, granularity string) *bench.Run {
 	for i := range runs {
 		if runs[i].Granularity == granularity {
 			return &runs[i]
@@ -188,21 +188,8 @@ func firstOf(runs []benchRun, granularity string) *benchRun {
 	return nil
 }
 
-// benchRun is the figures of one provider and granularity.
-type benchRun struct {
-	Provider    string         `json:"provider"`
-	Model       string         `json:"model"`
-	Granularity string         `json:"granularity"`
-	Sets        []bench.Report `json:"sets"`
-	// Macro is the mean over the sets, without adversarial questions.
-	Macro bench.Figures `json:"macro"`
-	// MacroTypos and MacroOffTopic are the means over the sets of what was asked besides.
-	MacroTypos    *bench.TypoReport     `json:"macro_typos,omitempty"`
-	MacroOffTopic *bench.OffTopicReport `json:"macro_off_topic,omitempty"`
-}
-
 // benchRuns measures all sets with each provider.
-func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan bench.Plan) ([]benchRun, error) {
+func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan bench.Plan) ([]bench.Run, error) {
 	conf, err := a.config()
 	if err != nil {
 		return nil, err
@@ -211,13 +198,13 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 	if len(providers) == 0 {
 		providers = []string{conf.Embed.Provider}
 	}
-	var runs []benchRun
+	var runs []bench.Run
 	for _, provider := range providers {
 		opt, run, err := a.benchEngine(conf, provider)
 		if err != nil {
 			return nil, err
 		}
-		measured, err := a.benchProvider(ctx, sets, plan, opt, run)
+		measured, err := a.measure(ctx, sets, plan, opt, run)
 		if err != nil {
 			return nil, err
 		}
@@ -226,35 +213,8 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 	return runs, nil
 }
 
-// benchProvider measures all sets with one provider and returns a run for each granularity; run is what they share.
-func (a *app) benchProvider(ctx context.Context, sets []bench.Set, plan bench.Plan, opt bench.Options, run benchRun) ([]benchRun, error) {
-	granularities := plan.Granularities
-	if len(granularities) == 0 {
-		granularities = []string{opt.Granularity}
-	}
-	runs := make([]benchRun, len(granularities))
-	for i, g := range granularities {
-		runs[i] = run
-		runs[i].Granularity = g
-	}
-	for _, set := range sets {
-		reports, err := a.measure(ctx, set, plan, opt)
-		if err != nil {
-			return nil, err
-		}
-		for i, r := range reports {
-			runs[i].Sets = append(runs[i].Sets, r)
-		}
-	}
-	for i := range runs {
-		macro := bench.MacroReport(runs[i].Sets)
-		runs[i].Macro, runs[i].MacroTypos, runs[i].MacroOffTopic = macro.Headline(), macro.Typos, macro.OffTopic
-	}
-	return runs, nil
-}
-
-// benchEngine opens a provider and says how workspaces are opened with it: by the settings, but for the folders.
-func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, benchRun, error) {
+// benchEngine opens a provider and returns the options with which workspaces are opened: the settings without the folders.
+func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, bench.Run, error) {
 	settings := *conf
 	settings.State = os.TempDir()
 	if settings.Embed.Provider != provider && provider != "openai" {
@@ -263,35 +223,20 @@ func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, 
 	settings.Embed.Provider = provider
 	embedder, err := embed.New(settings.Embed)
 	if err != nil {
-		return bench.Options{}, benchRun{}, fmt.Errorf("provider %s: %w", provider, err)
+		return bench.Options{}, bench.Run{}, fmt.Errorf("provider %s: %w", provider, err)
 	}
-	engine, err := engine(&settings, config.Place{}, embedder, a.log(quietLevel(conf)))
+	engine, err := connect.Engine(&settings, config.Place{}, embedder, a.log(connect.QuietLevel(conf)))
 	if err != nil {
-		return bench.Options{}, benchRun{}, err
+		return bench.Options{}, bench.Run{}, err
 	}
-	run := benchRun{Provider: provider, Model: embedder.Space().Model}
+	run := bench.Run{Provider: provider, Model: embedder.Space().Model}
 	return bench.Options{Engine: engine, Granularity: engine.Search.Granularity}, run, nil
 }
 
-// measure measures one set and shows how far it is.
-func (a *app) measure(ctx context.Context, set bench.Set, plan bench.Plan, opt bench.Options) ([]bench.Report, error) {
-	m := a.meter()
-	defer m.end()
-	opt.Step = m.bench
-	return bench.Measure(ctx, set, plan, opt)
-}
-
-// bench tells of one step of a measurement where it is time to.
-func (m *meter) bench(p bench.Progress) {
-	phase := p.Set + ": " + p.Phase
-	if m.terminal {
-		m.step(&kiokuv1.Progress{Phase: phase, FilesDone: int32(p.Done), FilesTotal: int32(p.Total)})
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now := m.now(); !now.Before(m.next) {
-		m.next = now.Add(lineTime)
-		fmt.Fprintf(m.w, "kioku: %s: %d of %d\n", oneLine(phase), p.Done, p.Total)
-	}
+// measure measures all sets with one provider and shows how far it is.
+func (a *app) measure(ctx context.Context, sets []bench.Set, plan bench.Plan, opt bench.Options, run bench.Run) ([]bench.Run, error) {
+	m := a.Meter()
+	defer m.End()
+	opt.Step = m.Bench
+	return bench.MeasureRuns(ctx, sets, plan, opt, run)
 }

@@ -23,7 +23,8 @@ func copied(t *testing.T, s *sandbox, name string) string {
 	return dir
 }
 
-func TestResultsNeverOverwriteASet(t *testing.T) {
+func TestBenchRetrievalOutNeverOverwritesASet(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	own, other := copied(t, s, "own"), copied(t, s, "other")
 	notes, linked := filepath.Join(s.home, "notes"), filepath.Join(own, "ws", "home")
@@ -58,7 +59,8 @@ func TestResultsNeverOverwriteASet(t *testing.T) {
 	s.raw("bench", "retrieval", own, "--out", "own.jsonl").wants(t, exitOK)
 }
 
-func TestTheMeasuredSetIsNotOffTopic(t *testing.T) {
+func TestBenchRetrievalOffTopicIsNotTheMeasuredSet(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	own := copied(t, s, "own")
 	if err := os.Symlink(own, filepath.Join(s.home, "link")); err != nil {
@@ -69,7 +71,8 @@ func TestTheMeasuredSetIsNotOffTopic(t *testing.T) {
 	}
 }
 
-func TestProvidersToCompareAreNamedOnce(t *testing.T) {
+func TestBenchRetrievalCompareNamesEachProviderOnce(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	got := s.raw("bench", "retrieval", trio(t), "--compare", " none , hash ")
 	got.wants(t, exitOK)
@@ -91,7 +94,8 @@ func TestProvidersToCompareAreNamedOnce(t *testing.T) {
 	}
 }
 
-func TestAGroupWithoutANameIsCalledNone(t *testing.T) {
+func TestBenchRetrievalCallsAGroupWithoutANameNone(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	own := copied(t, s, "own")
 	file := filepath.Join(own, "queries.jsonl")
@@ -107,7 +111,8 @@ func TestAGroupWithoutANameIsCalledNone(t *testing.T) {
 	}
 }
 
-func TestAHangupEndsAMeasurementAndLeavesNothing(t *testing.T) {
+func TestBenchRetrievalEndsAtASignalAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	asked := make(chan struct{}, 100)
 	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -139,7 +144,8 @@ func TestAHangupEndsAMeasurementAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAGoldenPlaceThatIsNotThereIsAnErrorAndNoMiss(t *testing.T) {
+func TestBenchGoldenRefusesAPlaceThatDoesNotExist(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.workspace, "questions.yaml")
 	for place, want := range map[string]string{

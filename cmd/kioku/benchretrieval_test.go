@@ -21,6 +21,7 @@ func trio(t *testing.T) string {
 }
 
 func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	got := s.raw("bench", "retrieval", trio(t), "--by", "lang,ws", "--typos", "--off-topic", copied(t, s, "other"), "--granularity", "chunk")
 	got.wants(t, exitOK)
@@ -47,6 +48,7 @@ func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
 }
 
 func TestBenchRetrievalComparesProvidersInJSON(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	var report struct {
 		Runs []struct {
@@ -86,6 +88,7 @@ func TestBenchRetrievalComparesProvidersInJSON(t *testing.T) {
 }
 
 func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	other := filepath.Join(s.home, "other")
 	if err := os.CopyFS(other, os.DirFS(trio(t))); err != nil {
@@ -111,6 +114,7 @@ func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(
 }
 
 func TestBenchRetrievalWritesResultsForAScorer(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	one, folder := filepath.Join(s.home, "out.jsonl"), filepath.Join(s.home, "results")
 	s.raw("bench", "retrieval", trio(t), "--out", "out.jsonl").wants(t, exitOK)
@@ -136,6 +140,7 @@ func TestBenchRetrievalWritesResultsForAScorer(t *testing.T) {
 }
 
 func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{
 		"queries.jsonl": "{}\n", "two/a/queries.jsonl": "", "two/b/queries.jsonl": "",
 	})
@@ -165,7 +170,8 @@ func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
 	s.raw("bench", "retrieval", trio(t), "--compare", "nonesuch").wants(t, exitError, "provider nonesuch")
 }
 
-func TestTheExampleQuestionsPass(t *testing.T) {
+func TestBenchGoldenPassesTheExamples(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	examples, err := filepath.Abs("../../examples")
 	if err != nil {
@@ -178,7 +184,8 @@ func TestTheExampleQuestionsPass(t *testing.T) {
 	}
 }
 
-func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
+func TestBenchGoldenFailsBelowMinRecall(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("questions.yaml", "- question: Why did the boiler pressure fall?\n  path: memory/2026-01-10.md\n  lines: 3-5\n"+
 		"- question: When do deploys happen?\n  path: memory/2026-01-12.md\n")
@@ -191,7 +198,7 @@ func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
 		}
 	}
 	s.run("bench", "golden", file, "--min-recall", "0.5").wants(t, exitOK)
-	var report goldenReport
+	var report bench.GoldenReport
 	got = s.run("bench", "golden", file, "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil || got.code != exitError {
 		t.Fatalf("exit %d, %v: %s", got.code, err, got.stdout)
@@ -202,25 +209,4 @@ func TestBenchGoldenFailsBelowTheLeastRecall(t *testing.T) {
 	s.run("bench", "golden", file, "--min-recall", "1.5").wants(t, exitUsage, "between 0 and 1")
 	s.write("questions.yaml", "- question: q\n  paht: a.md\n")
 	s.run("bench", "golden", file).wants(t, exitError, "questions.yaml:2: \"paht\" means nothing here")
-}
-
-func TestAMeasurementTellsHowFarItIs(t *testing.T) {
-	var out strings.Builder
-	c := &clock{}
-	m := newMeter(&out, false, c.now)
-	for i := range 12 {
-		m.bench(bench.Progress{Set: "trio", Phase: bench.PhaseAsk, Done: i, Total: 12})
-		c.Time = c.Add(1e9)
-	}
-	if want := "kioku: trio: ask: 5 of 12\nkioku: trio: ask: 10 of 12\n"; out.String() != want {
-		t.Errorf("got %q", out.String())
-	}
-	out.Reset()
-	m = newMeter(&out, true, c.now)
-	c.Time = c.Add(2e9)
-	m.bench(bench.Progress{Set: "trio", Phase: bench.PhaseAsk, Done: 3, Total: 12})
-	m.end()
-	if !strings.Contains(out.String(), "3/12") || strings.Contains(out.String(), "\n") {
-		t.Errorf("got %q", out.String())
-	}
 }

@@ -7,17 +7,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
-	"kioku/bench"
 	"kioku/bench/speed"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // defaultSizes let a run end within ten minutes on two cores.
 const defaultSizes = "1k,10k,100k"
 
-// speedRun is what the flags of bench speed ask for.
+// speedRun contains the flags of bench speed.
 type speedRun struct {
 	sizes    string
 	only     []string
@@ -44,46 +45,46 @@ func (a *app) benchSpeedCmd() *cobra.Command {
 	return cmd
 }
 
-// benchSpeed measures benches. The rows that were measured are shown also where the run ends early.
+// benchSpeed measures benches. If the run ends early, it shows the rows that were measured.
 func (a *app) benchSpeed(ctx context.Context, r speedRun, benches []speed.Bench) error {
 	opt, benches, err := a.speedOptions(r, benches)
 	if err != nil {
 		return err
 	}
-	m := a.meter()
-	opt.Step = m.speed
-	if a.json {
+	m := a.Meter()
+	opt.Step = m.Speed
+	if a.JSON {
 		opt.Done = func(result speed.Result) error {
-			m.clear()
-			return json.NewEncoder(a.stdout).Encode(result.Row)
+			m.Clear()
+			return json.NewEncoder(a.Stdout).Encode(result.Row)
 		}
 	}
 	results, err := speed.Run(ctx, benches, opt)
-	m.end()
+	m.End()
 	return errors.Join(a.showSpeed(r, results), err)
 }
 
-// speedOptions refuses, before minutes were spent, what cannot be measured or written.
+// speedOptions checks the flags before the run, which takes minutes.
 func (a *app) speedOptions(r speedRun, benches []speed.Bench) (speed.Options, []speed.Bench, error) {
-	if r.markdown && a.json {
-		return speed.Options{}, nil, misuse("--markdown and --json exclude each other")
+	if r.markdown && a.JSON {
+		return speed.Options{}, nil, render.Misuse("--markdown and --json exclude each other")
 	}
 	if r.plot != "" {
 		file := a.inDir([]string{r.plot})[0]
 		if info, err := os.Stat(file); err == nil && info.IsDir() {
-			return speed.Options{}, nil, misuse("--plot %s: that is a folder; name a file in it", r.plot)
+			return speed.Options{}, nil, render.Misuse("--plot %s: that is a folder; name a file in it", r.plot)
 		}
 		folder := filepath.Dir(file)
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return speed.Options{}, nil, misuse("--plot %s: there is no folder %s", r.plot, folder)
+			return speed.Options{}, nil, render.Misuse("--plot %s: there is no folder %s", r.plot, folder)
 		}
 	}
 	sizes, err := speed.ParseSizes(r.sizes)
 	if err != nil {
-		return speed.Options{}, nil, misuse("--sizes: %w", err)
+		return speed.Options{}, nil, render.Misuse("--sizes: %w", err)
 	}
 	if benches, err = speed.Select(benches, r.only); err != nil {
-		return speed.Options{}, nil, misuse("--only: %w", err)
+		return speed.Options{}, nil, render.Misuse("--only: %w", err)
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -97,15 +98,19 @@ func (a *app) showSpeed(r speedRun, results []speed.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
-	p := a.page()
+	p := a.Page()
 	switch {
-	case a.json:
+	case a.JSON:
 	case r.markdown:
-		p.speedMarkdown(results)
+		p.Linef("Kioku %s on %s/%s, %s.", buildVersion(), runtime.GOOS, runtime.GOARCH, render.Count(runtime.NumCPU(), "core"))
+		for _, t := range speed.Tables(results) {
+			p.Linef("")
+			p.Markdown(t)
+		}
 	default:
-		p.speedTables(results)
+		p.Tables(speed.Tables(results))
 	}
-	err := a.show(p)
+	err := a.Show(p)
 	if r.plot != "" {
 		err = errors.Join(err, a.plotSpeed(r.plot, results))
 	}
@@ -125,7 +130,7 @@ func (a *app) plotSpeed(path string, results []speed.Result) error {
 	return nil
 }
 
-// tellHeld tells how many goals are held.
+// tellHeld reports how many goals are held.
 func (a *app) tellHeld(results []speed.Result) {
 	missed := 0
 	for _, r := range results {
@@ -134,17 +139,8 @@ func (a *app) tellHeld(results []speed.Result) {
 		}
 	}
 	if missed == 0 {
-		a.notice("%s measured, every goal is held", count(len(results), "row"))
+		a.Notice("%s measured, every goal is held", render.Count(len(results), "row"))
 		return
 	}
-	a.notice("%s measured, %d not held", count(len(results), "row"), missed)
-}
-
-// speed tells of one step of a run where it is time to.
-func (m *meter) speed(p speed.Progress) {
-	phase := p.Row
-	if p.Parts > 0 {
-		phase = fmt.Sprintf("%s, step %d of %d", p.Row, p.Part, p.Parts)
-	}
-	m.bench(bench.Progress{Set: "speed", Phase: phase, Done: p.Done, Total: p.Total})
+	a.Notice("%s measured, %d not held", render.Count(len(results), "row"), missed)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/bench/speed"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // fakeBenches measure the same on every machine.
@@ -38,10 +39,11 @@ func fakeBenches() []speed.Bench {
 func fakeApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	return &app{stdout: stdout, stderr: stderr, dir: t.TempDir()}, stdout, stderr
+	return &app{Output: render.Output{Stdout: stdout, Stderr: stderr}, dir: t.TempDir()}, stdout, stderr
 }
 
 func TestBenchSpeedPrintsAnAlignedTableAndHowCostsGrow(t *testing.T) {
+	t.Parallel()
 	a, stdout, stderr := fakeApp(t)
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "1k,10k,100k"}, fakeBenches()); err != nil {
 		t.Fatal(err)
@@ -68,8 +70,9 @@ daemon memory              60.0 MB   150 MB  1,050 MB   0.62
 }
 
 func TestBenchSpeedWritesALineOfJSONForEachRow(t *testing.T) {
+	t.Parallel()
 	a, stdout, stderr := fakeApp(t)
-	a.json = true
+	a.JSON = true
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "10k"}, fakeBenches()[1:]); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +88,9 @@ func TestBenchSpeedWritesALineOfJSONForEachRow(t *testing.T) {
 }
 
 func TestBenchSpeedWritesEachRowAsSoonAsItIsMeasured(t *testing.T) {
+	t.Parallel()
 	a, stdout, _ := fakeApp(t)
-	a.json = true
+	a.JSON = true
 	benches := fakeBenches()[:2]
 	run := benches[1].Run
 	benches[1].Run = func(ctx context.Context, e *speed.Env) (float64, float64, error) {
@@ -101,6 +105,7 @@ func TestBenchSpeedWritesEachRowAsSoonAsItIsMeasured(t *testing.T) {
 }
 
 func TestBenchSpeedWritesMarkdown(t *testing.T) {
+	t.Parallel()
 	a, stdout, _ := fakeApp(t)
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "1k,10k", markdown: true, only: []string{"vector", "grpc"}}, fakeBenches()); err != nil {
 		t.Fatal(err)
@@ -125,6 +130,7 @@ func TestBenchSpeedWritesMarkdown(t *testing.T) {
 }
 
 func TestBenchSpeedDrawsAPlot(t *testing.T) {
+	t.Parallel()
 	a, _, _ := fakeApp(t)
 	if err := a.benchSpeed(t.Context(), speedRun{sizes: "1k,10k", plot: "growth.svg"}, fakeBenches()); err != nil {
 		t.Fatal(err)
@@ -148,6 +154,7 @@ func TestBenchSpeedDrawsAPlot(t *testing.T) {
 }
 
 func TestBenchSpeedShowsTheRowsBeforeOneThatFails(t *testing.T) {
+	t.Parallel()
 	broken := speed.Bench{Name: "broken", Run: func(context.Context, *speed.Env) (float64, float64, error) {
 		return 0, 0, errors.New("out of paper")
 	}}
@@ -162,6 +169,7 @@ func TestBenchSpeedShowsTheRowsBeforeOneThatFails(t *testing.T) {
 }
 
 func TestBenchSpeedThatIsInterruptedShowsTheRowsSoFar(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	endless := speed.Bench{Name: "endless", Run: func(ctx context.Context, _ *speed.Env) (float64, float64, error) {
 		cancel()
@@ -190,6 +198,7 @@ func shortFolder(t *testing.T) string {
 }
 
 func TestBenchSpeedMeasuresWithTheRealProgram(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	tmp := shortFolder(t)
 	s.env = append(s.env, "TMPDIR="+tmp)
@@ -214,6 +223,7 @@ func TestBenchSpeedMeasuresWithTheRealProgram(t *testing.T) {
 }
 
 func TestBenchSpeedThatIsInterruptedLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	tmp := shortFolder(t)
 	s.env = append(s.env, "TMPDIR="+tmp)
@@ -229,6 +239,7 @@ func TestBenchSpeedThatIsInterruptedLeavesNothingBehind(t *testing.T) {
 }
 
 func TestBenchSpeedRefusesWhatItCannotMeasureBeforeItBegins(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	for _, tc := range []struct {
 		args []string

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,14 +13,15 @@ import (
 	"kioku/agent/claude"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
-	"kioku/chunker"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/cmd/kioku/internal/repl"
 	"kioku/llm"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// chatFlags are those of kioku chat.
+// chatFlags are the flags of kioku chat.
 type chatFlags struct {
 	echo, fresh, resume bool
 	session, channel    string
@@ -74,28 +74,28 @@ func (f chatFlags) check(readOnly bool) error {
 	}
 	switch {
 	case n > 1:
-		return misuse("--new, --continue and --session exclude each other")
+		return render.Misuse("--new, --continue and --session exclude each other")
 	case f.window < 0:
-		return misuse("--window is %d; it must be at least 1", f.window)
+		return render.Misuse("--window is %d; it must be at least 1", f.window)
 	}
 	for _, name := range f.tools {
 		if name != "memory" && name != "claude" {
-			return misuse("--tools is %q; it must be memory, claude or memory,claude", name)
+			return render.Misuse("--tools is %q; it must be memory, claude or memory,claude", name)
 		}
 	}
 	if readOnly && slices.Contains(f.tools, "claude") {
-		return misuse("--tools claude writes to the memory, which --read-only forbids")
+		return render.Misuse("--tools claude writes to the memory, which --read-only forbids")
 	}
 	if f.session == "" {
 		return nil
 	}
 	if err := session.CheckID(f.session); err != nil {
-		return misuse("--session: %v", err)
+		return render.Misuse("--session: %v", err)
 	}
 	return nil
 }
 
-// chatSetup is what a chat is made of.
+// chatSetup contains the settings and the model of a chat.
 type chatSetup struct {
 	chatFlags
 	conf  *config.Config
@@ -103,7 +103,7 @@ type chatSetup struct {
 	turn  sidecar.Turn
 }
 
-// chatSetup reads the settings, or says how to get a model.
+// chatSetup reads the settings and opens the model. If none is configured, the error says how to get one.
 func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 	conf, err := a.config()
 	if err != nil {
@@ -126,92 +126,52 @@ func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 		s.turn.Shared = f.shared
 	}
 	if s.turn.InGroup() && slices.Contains(f.tools, "claude") {
-		return s, misuse("--tools claude reads private notes, which a group must not be shown; leave it out, or say --group=false where %q has one person in it", f.channel)
+		return s, render.Misuse("--tools claude reads private notes, which a group must not be shown; leave it out, or say --group=false where %q has one person in it", f.channel)
 	}
 	return s, err
 }
 
-// chat runs a chat, over a daemon or over an index that it keeps in step itself.
+// chat runs a chat with a daemon, or with an index that it keeps up to date itself.
 func (a *app) chat(ctx context.Context, s chatSetup) error {
-	return a.withMemories(ctx, toRead, s.turn.Shared, func(m *memories) error {
-		return m.own.watching(ctx, func(ctx context.Context) error { return a.converse(ctx, s, m) })
+	k, err := a.connector()
+	if err != nil {
+		return err
+	}
+	return k.WithMemories(ctx, connect.ToRead, s.turn.Shared, func(m *connect.Memories) error {
+		return m.Own.Watching(ctx, func(ctx context.Context) error { return a.converse(ctx, s, m) })
 	})
 }
 
-// watching runs f while the index follows the folder, unless a daemon does that or nothing may be written.
-func (c *client) watching(ctx context.Context, f func(context.Context) error) error {
-	if c.memory == nil || c.readOnly {
-		return f(ctx)
-	}
-	watching, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- c.memory.Watch(watching) }()
-	err := f(ctx)
-	stop()
-	if failed := <-ended; failed != nil && !errors.Is(failed, context.Canceled) {
-		err = errors.Join(err, fmt.Errorf("watch the folder: %w", failed))
-	}
-	return err
-}
-
 // converse runs a chat over memories.
-func (a *app) converse(ctx context.Context, s chatSetup, m *memories) (err error) {
-	r, err := a.newRepl(s, m)
+func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories) error {
+	folder, err := session.Folder(s.conf.State, m.Own.Agent)
 	if err != nil {
 		return err
 	}
-	id := s.session
-	if s.resume {
-		if id, err = latest(r.folder); err != nil {
-			return err
-		}
-	}
-	if id == "" {
-		id = session.NewID(r.options.Now())
-	}
-	if err := r.begin(id); err != nil {
+	tools, err := chatTools(m, filepath.Dir(folder), s.tools, connect.ClockOf(s.conf))
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.leave()) }()
-	if err := r.banner(ctx); err != nil {
+	beside, err := a.newSidecar(s.conf, m.Place, m.Of, s.model)
+	if err != nil {
 		return err
 	}
-	return r.run(ctx)
+	return repl.Run(ctx, repl.Options{
+		Conf: s.conf, Out: &a.Output, Stdin: a.stdin, Client: m.Own, Sidecar: beside, Tools: tools, Turn: s.turn,
+		Session: s.session, Resume: s.resume, ReadOnly: a.readOnly, TakeInterrupts: a.takeInterrupts,
+	})
 }
 
-// newRepl returns a chat without a session.
-func (a *app) newRepl(s chatSetup, m *memories) (*repl, error) {
-	folder, err := session.Folder(s.conf.State, m.own.agent)
-	if err != nil {
-		return nil, err
-	}
-	own := filepath.Dir(folder)
-	r := &repl{app: a, conf: s.conf, client: m.own, turn: s.turn, view: a.view(), folder: folder}
-	if r.tools, err = chatTools(m, own, s.tools, clockOf(s.conf)); err != nil {
-		return nil, err
-	}
-	if r.sidecar, err = a.newSidecar(s.conf, m.place, m.of, s.model); err != nil {
-		return nil, err
-	}
-	counter, err := chunker.New(s.conf.Chunking)
-	if err != nil {
-		return nil, err
-	}
-	r.options = session.Options{Count: counter.Count, Strip: memory.StripRecalled, Now: clockOf(s.conf)}
-	r.in, r.terminal = a.chatInput(filepath.Join(own, "chat_history"))
-	return r, nil
-}
-
-// chatTools are those of some names; state is the agent's folder in the state folder.
-func chatTools(m *memories, state string, names []string, now func() time.Time) (chat.Tools, error) {
+// chatTools returns the tools with these names; state is the agent's folder in the state folder.
+func chatTools(m *connect.Memories, state string, names []string, now func() time.Time) (chat.Tools, error) {
 	var all []chat.Tools
 	for _, name := range names {
 		if name == "memory" {
-			all = append(all, chat.MemoryTools{Memory: m.own.remember()})
+			all = append(all, chat.MemoryTools{Memory: m.Own.Remember()})
 			continue
 		}
 		tool, err := claude.New(claude.Options{
-			Folder: filepath.Join(m.place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: memory.StripRecalled, Now: now,
+			Folder: filepath.Join(m.Place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: memory.StripRecalled, Now: now,
 		})
 		if err != nil {
 			return nil, err
@@ -221,30 +181,6 @@ func chatTools(m *memories, state string, names []string, now func() time.Time) 
 	return chat.Join(all...), nil
 }
 
-// banner says what one talks to.
-func (r *repl) banner(ctx context.Context) error {
-	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.agent})
-	if err != nil {
-		return err
-	}
-	model := r.sidecar.Model()
-	window := ""
-	if n := model.Window(); n > 0 {
-		window = " with a window of " + tokens(n)
-	}
-	r.view.note("agent %s, model %s%s", r.client.agent, model.Name(), window)
-	r.view.note("memory %s: %s", st.GetWorkspace(), holdings(st))
-	r.tellSession()
-	if r.client.readOnly && r.app.readOnly {
-		r.view.note("the memory is open read-only: nothing can be stored")
-	}
-	if r.turn.InGroup() {
-		r.view.note("others are taken to read this conversation: private memory is neither recalled nor searched")
-	}
-	help := "/help shows the commands"
-	if r.terminal {
-		help += "; Ctrl-D ends the chat"
-	}
-	r.view.note("%s", help)
-	return nil
-}
+// errNoModel says how to get a model.
+var errNoModel = errors.New("no language model is set: --echo chats with a scripted one that needs no network; for a real one, set llm.provider to " +
+	"anthropic, openai or ollama, and llm.model, with kioku config set or --set llm.provider=ollama --set llm.model=NAME")

@@ -1,19 +1,17 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"kioku/agent/session"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // chat runs a chat with the scripted model over lines of input.
@@ -61,7 +59,8 @@ func (o outcome) shows(t *testing.T, code int, texts ...string) {
 	}
 }
 
-func TestAChatRecallsNotesInThreeLanguages(t *testing.T) {
+func TestChatRecallsNotesInThreeLanguages(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"What is the task runner called?", "大阪のホテルのチェックインは何時?", "苹果放在哪里?"})
 	got.shows(t, exitOK,
@@ -73,7 +72,8 @@ func TestAChatRecallsNotesInThreeLanguages(t *testing.T) {
 	)
 }
 
-func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
+func TestChatKnowsInTheNextTurnWhatItWasToldToRemember(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?"})
 	got.shows(t, exitOK, "I have remembered it in memory/", "the heron sleeps in the reeds", "· memory_append text=", "· recalled 1 memory: memory/")
@@ -82,7 +82,8 @@ func TestWhatIsToldToRememberIsKnownInTheNextTurn(t *testing.T) {
 	}
 }
 
-func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
+func TestChatKeepsAFactThroughFlushCompactionAndRestart(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	lines := []string{"My locker number is K-4711 in the north hall.", "Remember that Ines prefers mail.", "How does Ines like to be reached?"}
 	for _, animal := range strings.Fields("heron otter badger lynx marten stork crane newt viper toad perch pike") {
@@ -100,7 +101,8 @@ func TestAFactOutlastsFlushCompactionAndRestart(t *testing.T) {
 	again.shows(t, exitOK, "K-4711", " goes on with ", ", the first of them a summary\n")
 }
 
-func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
+func TestChatCommandsAnswerAndAreNotSentToTheModel(t *testing.T) {
+	t.Parallel()
 	files := notes()
 	files["SOUL.md"] = "You are patient.\n"
 	files["skills/brew/SKILL.md"] = "---\nname: brew\ndescription: How to make tea.\n---\nBoil water.\n"
@@ -108,11 +110,14 @@ func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
 	s := newSandbox(t, files)
 	p := newProvider(t)
 	var lines []string
-	for _, c := range chatCommands() {
-		argument := map[string]string{"search": " boiler", "prompt": " boiler pressure"}[c.name]
-		if c.name != "exit" {
-			lines = append(lines, "/"+c.name+argument)
+	help := s.chat([]string{"/help"}).stdout
+	for _, m := range regexp.MustCompile(`(?m)^/(\w+)`).FindAllStringSubmatch(help, -1) {
+		if argument := map[string]string{"search": " boiler", "prompt": " boiler pressure"}[m[1]]; m[1] != "exit" {
+			lines = append(lines, "/"+m[1]+argument)
 		}
+	}
+	if len(lines) != 12 {
+		t.Errorf("/help shows %q", lines)
 	}
 	s.stdin = strings.Join(append(lines, "/Quit", "never read"), "\n")
 	got := s.run(append([]string{"chat"}, p.flags()...)...)
@@ -127,7 +132,8 @@ func TestEveryCommandAnswersAndNoneIsSentToTheModel(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsWrongIsToldAndFails(t *testing.T) {
+func TestChatCommandThatIsWrongFails(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for line, want := range map[string]string{
 		"/serach boiler": "there is no /serach; did you mean /search?",
@@ -145,7 +151,8 @@ func TestACommandThatIsWrongIsToldAndFails(t *testing.T) {
 	s.chat([]string{"//etc/hosts is what?"}).shows(t, exitOK, "You said: /etc/hosts is what?")
 }
 
-func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
+func TestChatWithoutAModelSaysHowToGetOne(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.run("chat")
 	got.wants(t, exitError, "no language model is set: --echo", "llm.provider")
@@ -157,7 +164,8 @@ func TestAChatWithoutAModelSaysHowToGetOne(t *testing.T) {
 	s.run("chat", "--set", "llm.provider=openai").wants(t, exitUsage, "llm.apiKey")
 }
 
-func TestSessionsGoOnWhereTheyWere(t *testing.T) {
+func TestChatContinuesSessions(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.chat([]string{"/help"}, "--continue").shows(t, exitOK, ", a new one\n")
 	s.chat([]string{"hello there"}, "--session", "first").shows(t, exitOK, "· session first, a new one\n")
@@ -173,7 +181,8 @@ func TestSessionsGoOnWhereTheyWere(t *testing.T) {
 	}
 }
 
-func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
+func TestChatReportsATornTranscript(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.chat([]string{"hello there"}, "--session", "torn").shows(t, exitOK)
 	path := filepath.Join(s.state, "agents", "main", "sessions", "torn.jsonl")
@@ -189,9 +198,10 @@ func TestATranscriptThatACrashHasTornIsTold(t *testing.T) {
 		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript goes on without its line 3: ", "· session torn goes on with 2 messages\n")
 }
 
-func TestALineThatIsRefusedCountsAsFailedAndTheChatGoesOn(t *testing.T) {
+func TestChatGoesOnAfterARefusedLine(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
-	got := s.chat([]string{"hello \xff", strings.Repeat("x", maxTextBytes+1), "remember that the tea is in the tin"})
+	got := s.chat([]string{"hello \xff", strings.Repeat("x", render.MaxTextBytes+1), "remember that the tea is in the tin"})
 	got.shows(t, exitError, "kioku: line 1 of standard input is not valid UTF-8", "kioku: line 2 of standard input is longer than 1048576 bytes",
 		"I have remembered it in memory/", "kioku: 2 lines of the chat failed\n")
 }
@@ -204,7 +214,8 @@ func (p *process) write(line string) {
 	}
 }
 
-func TestCtrlCCancelsATurnAndNotTheChat(t *testing.T) {
+func TestChatInterruptCancelsTheTurn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	gone := make(chan struct{})
 	model := newProvider(t, hangs("Let me think\n", gone), says("Back again."))
@@ -231,7 +242,8 @@ func TestCtrlCCancelsATurnAndNotTheChat(t *testing.T) {
 	}
 }
 
-func TestASignalEndsAChat(t *testing.T) {
+func TestChatEndsAtASignal(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for sig, want := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130} {
 		p := s.start("chat", "--echo")
@@ -253,7 +265,8 @@ func TestASignalEndsAChat(t *testing.T) {
 	<-gone
 }
 
-func TestANoteThatIsWrittenByHandIsKnownInTheNextTurn(t *testing.T) {
+func TestChatKnowsANoteWrittenByHandInTheNextTurn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.start("chat", "--echo")
 	p.write("Where is the lighthouse?")
@@ -267,7 +280,8 @@ func TestANoteThatIsWrittenByHandIsKnownInTheNextTurn(t *testing.T) {
 	}
 }
 
-func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
+func TestChatUsesTheMemoryOfADaemon(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	daemon, _ := s.serve()
 	got := s.chat([]string{"Remember that the heron sleeps in the reeds.", "Where does the heron sleep?", "/prompt heron"})
@@ -289,7 +303,8 @@ func TestAChatOverADaemonUsesItsMemory(t *testing.T) {
 	daemon.terminates()
 }
 
-func TestChatsThatBeginAtOnceOnANewFolderStoreAll(t *testing.T) {
+func TestChatsThatStartAtOnceStoreEverything(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	var all []*process
 	for i := range 3 {
@@ -311,7 +326,8 @@ func TestChatsThatBeginAtOnceOnANewFolderStoreAll(t *testing.T) {
 	}
 }
 
-func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {
+func TestChatTakesOverTheIndexOfAnother(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	first, second := s.start("chat", "--echo"), (*process)(nil)
 	first.waits(first.err, "/help")
@@ -336,7 +352,8 @@ func TestASecondChatStoresBesideTheFirstAndTakesOverTheIndex(t *testing.T) {
 	}
 }
 
-func TestTwoChatsDoNotShareASession(t *testing.T) {
+func TestChatSessionIsNotShared(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	p := s.start("chat", "--echo", "--session", "mine")
@@ -346,7 +363,8 @@ func TestTwoChatsDoNotShareASession(t *testing.T) {
 }
 
 // The private part of a memory stays out of the prompt of a group.
-func TestMEMORYStaysOutOfAGroup(t *testing.T) {
+func TestChatInAGroupHidesMEMORY(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{{"--group"}, {"--channel", "discord"}} {
 		got := s.chat([]string{"/prompt What is the task runner called?", "What is the task runner called?"}, args...)
@@ -359,7 +377,8 @@ func TestMEMORYStaysOutOfAGroup(t *testing.T) {
 }
 
 // Hazard C05: in a group a model cannot look up what is private, and can still remember.
-func TestAModelCannotSearchThePrivateMemoryForAGroup(t *testing.T) {
+func TestChatInAGroupRefusesSearches(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	alone := []string{"search task runner"}
 	s.chat(alone).shows(t, exitOK, "· memory_search query=", "tanuki")
@@ -379,50 +398,4 @@ func TestAModelCannotSearchThePrivateMemoryForAGroup(t *testing.T) {
 	s.run("chat", "--echo", "--tools", "memory,claude", "--channel", "slack").wants(t, exitUsage, "--tools claude", "--group=false")
 	s.run("chat", "--echo", "--tools", "claude", "--group").wants(t, exitUsage, "--tools claude")
 	s.chat([]string{"/help"}, "--tools", "claude", "--channel", "slack", "--group=false").shows(t, exitOK)
-}
-
-func TestASecondCtrlCEndsAChatThatDoesNotHeedTheFirst(t *testing.T) {
-	if folder := os.Getenv("KIOKU_TEST_STUBBORN"); folder != "" {
-		beStubborn(t, folder)
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), "KIOKU_TEST_STUBBORN="+t.TempDir())
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		all = append(all, lines.Text())
-		if line := lines.Text(); line == "busy" || strings.HasPrefix(line, "· canceling") {
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
-		t.Errorf("exit %v: %q", err, all)
-	}
-	if want := "· ended; kioku chat --continue goes on with session busy"; len(all) != 3 || all[2] != want {
-		t.Errorf("said %q, want %q at the end", all, want)
-	}
-}
-
-// beStubborn has a chat do something that no context ends.
-func beStubborn(t *testing.T, folder string) {
-	s, _, err := session.Open(folder, "busy", session.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt)
-	r := &repl{app: &app{signals: signals}, view: &view{out: io.Discard, notes: os.Stderr}, session: s}
-	t.Error(r.attend(t.Context(), func(context.Context) error {
-		fmt.Fprintln(os.Stderr, "busy")
-		select {}
-	}))
 }

@@ -32,7 +32,8 @@ func (p *provider) heard() []string {
 // colored is what sets a colour or another style.
 var colored = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
+func TestChatEditsLinesAndTakesAPasteAsOneMessage(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	lines := []struct{ keys, said string }{
 		{"日本語\x7f\x1b[D人", "日人本"},
@@ -40,7 +41,7 @@ func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
 		{"one\x1b\rtwo", "one\ntwo"},
 		{"paste: .\x1b[D\x1b[200~first\r\n二行\n\x1b[201~third", "paste: first\n二行\nthird."},
 		{strings.Repeat("長い", 40) + strings.Repeat("\x1b[D", 70) + "★", strings.Repeat("長い", 5) + "★" + strings.Repeat("長い", 35)},
-		{"long " + pasteStart + strings.Repeat("line\n", 5000) + "end" + pasteEnd, "long " + strings.Repeat("line\n", 5000) + "end"},
+		{"long " + "\x1b[200~" + strings.Repeat("line\n", 5000) + "end" + "\x1b[201~", "long " + strings.Repeat("line\n", 5000) + "end"},
 	}
 	model := newProvider(t, slices.Repeat([]func(http.ResponseWriter, *http.Request){says("Heard.\n")}, len(lines)+1)...)
 	p := s.atTerminal(append(model.flags(), "--set", "llm.window=200000")...)
@@ -69,13 +70,14 @@ func TestALineIsEditedAtATerminalAndAPasteIsOneMessage(t *testing.T) {
 	}
 }
 
-func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
+func TestChatHistoryIsKeptPrivateAndBounded(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	path := filepath.Join(s.state, "agents", "main", "chat_history")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", chatHistory)+"a\nb\nlast\n"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Repeat("old\n", 1000)+"a\nb\nlast\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	model := newProvider(t, says("Heard.\n"), says("Heard.\n"), says("Heard.\n"))
@@ -106,12 +108,13 @@ func TestTheHistoryOfAChatOutlastsItAndIsPrivateAndBounded(t *testing.T) {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	text, err := os.ReadFile(path)
-	if n := bytes.Count(text, []byte("\n")); err != nil || n > chatHistory+3 || !strings.Contains(string(text), "last\nlast!\none\uFDD0two\n") {
+	if n := bytes.Count(text, []byte("\n")); err != nil || n > 1003 || !strings.Contains(string(text), "last\nlast!\none\uFDD0two\n") {
 		t.Errorf("%d lines, %v: %q", n, err, text[max(0, len(text)-100):])
 	}
 }
 
-func TestAChatWhoseHistoryCannotBeKeptSaysSoAndWorks(t *testing.T) {
+func TestChatHistoryThatCannotBeKeptIsReported(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	if err := os.MkdirAll(filepath.Join(s.state, "agents", "main", "chat_history"), 0o700); err != nil {
 		t.Fatal(err)
@@ -126,7 +129,8 @@ func TestAChatWhoseHistoryCannotBeKeptSaysSoAndWorks(t *testing.T) {
 	p.shows("hello there")
 }
 
-func TestTwoCtrlCAtAnEmptyPromptEndAChat(t *testing.T) {
+func TestChatEndsAtTwoInterruptsAtAnEmptyPrompt(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.atTerminal("--echo")
 	p.prompted()
@@ -147,7 +151,8 @@ func TestTwoCtrlCAtAnEmptyPromptEndAChat(t *testing.T) {
 	}
 }
 
-func TestCtrlCAtATerminalCancelsATurn(t *testing.T) {
+func TestChatInterruptAtATerminalCancelsTheTurn(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	gone := make(chan struct{})
 	p := s.atTerminal(newProvider(t, hangs("Let me think\n", gone), says("Back again.")).flags()...)
@@ -162,7 +167,8 @@ func TestCtrlCAtATerminalCancelsATurn(t *testing.T) {
 	p.shows("Back again.")
 }
 
-func TestWhatIsTypedAheadInATurnIsNotLost(t *testing.T) {
+func TestChatKeepsWhatIsTypedAhead(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	release := make(chan struct{})
 	slow := func(w http.ResponseWriter, r *http.Request) {
@@ -186,7 +192,8 @@ func TestWhatIsTypedAheadInATurnIsNotLost(t *testing.T) {
 	}
 }
 
-func TestSIGTERMAtThePromptRestoresTheTerminal(t *testing.T) {
+func TestChatRestoresTheTerminalAtSIGTERM(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := s.atTerminal("--echo")
 	usual := p.mode()
@@ -199,7 +206,7 @@ func TestSIGTERMAtThePromptRestoresTheTerminal(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	p.shows(pastingOff, "interrupted")
+	p.shows("\x1b[?2004l", "interrupted")
 	if code := p.ends(); code != 143 {
 		t.Errorf("exit %d", code)
 	}

@@ -117,7 +117,8 @@ func hangs(begin string, gone chan struct{}) func(http.ResponseWriter, *http.Req
 	}
 }
 
-func TestAModelSearchesAndStoresAndItsAnswerIsShown(t *testing.T) {
+func TestChatModelSearchesAndStores(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t,
 		calls("memory_search", `{"query":"boiler pressure","max_results":1}`),
@@ -151,7 +152,8 @@ func TestAModelSearchesAndStoresAndItsAnswerIsShown(t *testing.T) {
 	}
 }
 
-func TestTheMemoryToolOfClaudeWritesNotesThatAreRecalled(t *testing.T) {
+func TestChatClaudeToolWritesNotesThatAreRecalled(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t,
 		calls("memory", `{"command":"create","path":"/memories/people.md","file_text":"# People\n\nInes looks after the boiler.\n"}`),
@@ -170,7 +172,8 @@ func TestTheMemoryToolOfClaudeWritesNotesThatAreRecalled(t *testing.T) {
 }
 
 // Hazard F04: escape sequences, links and bidi controls of a model and of notes do not reach the terminal, split or whole.
-func TestAModelCannotCommandTheTerminal(t *testing.T) {
+func TestChatModelCannotControlTheTerminal(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- The walrus \x1b]8;;http://x\x1b\\sleeps\x1b]8;;\x1b\\ \u202e here.\n"})
 	p := newProvider(t,
 		calls("memory_search", `{"query":"walrus \u001b[2J\u202e"}`),
@@ -186,7 +189,8 @@ func TestAModelCannotCommandTheTerminal(t *testing.T) {
 	}
 }
 
-func TestAFailingProviderFailsTheTurnAndNotTheChat(t *testing.T) {
+func TestChatGoesOnAfterAFailingProvider(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t,
 		func(w http.ResponseWriter, _ *http.Request) {
@@ -206,7 +210,8 @@ func TestAFailingProviderFailsTheTurnAndNotTheChat(t *testing.T) {
 	}
 }
 
-func TestASilentAnswerShowsNothing(t *testing.T) {
+func TestChatShowsNothingOfASilentAnswer(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p := newProvider(t, says("NO", "_REP", "LY"), says("Aloud."))
 	s.stdin = "psst\nhello\n"
@@ -218,7 +223,8 @@ func TestASilentAnswerShowsNothing(t *testing.T) {
 
 // Hazard F08: what was recalled into a chat is stored neither in its transcript nor by the tools of the model, which repeats
 // all that it was shown.
-func TestWhatWasRecalledIsStoredByNoChat(t *testing.T) {
+func TestChatStoresNothingThatWasRecalled(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	_, frame, _ := strings.Cut(s.promptOf("What is the task runner called?").Prompt, "\n<recalled-memories")
 	frame, _, _ = strings.Cut(frame, "\n\n")

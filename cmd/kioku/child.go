@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// child is a daemon that this process started, of the same program.
+// child is a daemon that this process started from its own program.
 type child struct {
 	cmd *exec.Cmd
 	// address of its gRPC service.
 	address string
-	// drained is closed when everything that it wrote was read.
+	// drained is closed when all of its output was read.
 	drained chan struct{}
 }
 
@@ -33,14 +33,14 @@ func (a *app) startDaemon(ctx context.Context) (*child, error) {
 		args = append(args, "--set", f.Key+"="+f.Value)
 	}
 	c := &child{cmd: exec.CommandContext(ctx, program, args...), drained: make(chan struct{})}
-	c.cmd.Env, c.cmd.Dir = a.env, a.dir
+	c.cmd.Env, c.cmd.Dir = a.Env, a.dir
 	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(syscall.SIGTERM) }
 	c.cmd.WaitDelay = 15 * time.Second
 	out, err := c.cmd.StderrPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
-	// Nothing is ever written to it; it ends with this process.
+	// The daemon ends when this pipe closes, with this process at the latest.
 	if _, err := c.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("start the daemon: %w", err)
 	}
@@ -53,7 +53,7 @@ func (a *app) startDaemon(ctx context.Context) (*child, error) {
 	return c, nil
 }
 
-// untilReady reads what the daemon says until it is ready; a goroutine reads the rest.
+// untilReady reads the output of the daemon until it is ready; a goroutine reads the rest.
 func (c *child) untilReady(out io.Reader) error {
 	lines := bufio.NewScanner(out)
 	var said []string
@@ -78,7 +78,7 @@ func (c *child) untilReady(out io.Reader) error {
 
 // stop ends the daemon gracefully and returns how it ended.
 func (c *child) stop() error {
-	// One that has ended already is what Wait tells of.
+	// If the daemon has already ended, Wait returns why.
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	<-c.drained
 	if err := c.cmd.Wait(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
 )
 
 func (a *app) configCmd() *cobra.Command {
@@ -15,7 +16,7 @@ func (a *app) configCmd() *cobra.Command {
 	return cmd
 }
 
-// completeKey offers the keys of all settings.
+// completeKey completes the keys of settings.
 func completeKey(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -40,10 +41,10 @@ func (a *app) configGetCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.writeJSON(shown(v))
+			if a.JSON {
+				return a.WriteJSON(shown(v))
 			}
-			_, err = fmt.Fprintln(a.stdout, clean(v.Text))
+			_, err = fmt.Fprintln(a.Stdout, render.Clean(v.Text))
 			return err
 		},
 	}
@@ -60,7 +61,7 @@ func (a *app) configSetCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.notice("%s is set in %s", args[0], path)
+			a.Notice("%s is set in %s", args[0], path)
 			return nil
 		},
 	}
@@ -73,7 +74,7 @@ func (a *app) configListCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			if markdown {
-				_, err := fmt.Fprint(a.stdout, config.Markdown())
+				_, err := fmt.Fprint(a.Stdout, config.Markdown())
 				return err
 			}
 			conf, err := a.config()
@@ -83,7 +84,7 @@ func (a *app) configListCmd() *cobra.Command {
 			return a.listSettings(conf)
 		},
 	}
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "print the table of all settings as the README has it")
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "print docs/settings.md")
 	return cmd
 }
 
@@ -100,21 +101,21 @@ func shown(v config.Value) shownSetting { return shownSetting{v.Key, v.Text, v.O
 
 func (a *app) listSettings(conf *config.Config) error {
 	values := conf.Values()
-	if a.json {
+	if a.JSON {
 		var all []shownSetting
 		for _, v := range values {
 			all = append(all, shown(v))
 		}
-		return a.writeJSON(all)
+		return a.WriteJSON(all)
 	}
 	width := 0
 	for _, v := range values {
 		width = max(width, len(v.Key)+1+len(v.Text))
 	}
-	p := a.page()
+	p := a.Page()
 	for _, v := range values {
 		setting := v.Key + "=" + v.Text
-		p.linef("%s%s  %s", setting, strings.Repeat(" ", min(width, 60)-min(len(setting), width, 60)), dim(v.Origin))
+		p.Linef("%s%s  %s", setting, strings.Repeat(" ", min(width, 60)-min(len(setting), width, 60)), render.Dim(v.Origin))
 	}
-	return a.show(p)
+	return a.Show(p)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// askedOn is the day of a question: that of now, a day or a time of RFC 3339, else that of the clock. What now should be
-// is for the service to say.
+// askedOn returns the time of a question: now, if it is a day or a time of RFC 3339, else the clock's time. The service
+// reports a now that is neither.
 func askedOn(now string, clock func() time.Time) time.Time {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if t, err := time.Parse(layout, now); err == nil {

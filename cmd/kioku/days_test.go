@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-func TestMonthsAndNearDaysAreSpansOfDays(t *testing.T) {
+func TestDaysOfMonthsAndNearDays(t *testing.T) {
+	t.Parallel()
 	today := time.Date(2024, 3, 1, 0, 30, 0, 0, time.FixedZone("", 9*3600))
 	for text, want := range map[string][2]string{
 		"2024-02": {"2024-02-01", "2024-02-29"}, "2026-12": {"2026-12-01", "2026-12-31"},
@@ -19,7 +20,8 @@ func TestMonthsAndNearDaysAreSpansOfDays(t *testing.T) {
 	}
 }
 
-func TestTheDayOfAQuestionIsThatOfNowElseOfTheClock(t *testing.T) {
+func TestAskedOnIsNowOrTheClock(t *testing.T) {
+	t.Parallel()
 	clock := func() time.Time { return time.Date(2026, 5, 6, 7, 0, 0, 0, time.UTC) }
 	for now, want := range map[string]string{
 		"": "2026-05-06", "2026-01-20": "2026-01-20", "2026-01-20T23:30:00-08:00": "2026-01-20", "soon": "2026-05-06",
@@ -30,7 +32,8 @@ func TestTheDayOfAQuestionIsThatOfNowElseOfTheClock(t *testing.T) {
 	}
 }
 
-func TestSearchesTakeMonthsAndNearDays(t *testing.T) {
+func TestSearchTakesMonthsAndNearDays(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{
 		"memory/2026-02-28.md": "# 2026-02-28\nThe boiler was drained.\n",
 		"memory/2026-03-01.md": "# 2026-03-01\nThe boiler was filled.\n",

@@ -20,13 +20,15 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// demo shows a whole life of the service on a folder of examples.
+// demo indexes, serves and searches a folder of examples.
 type demo struct {
 	app *app
-	// now is when the questions are asked, so that the ages of the example notes stay what they are.
+	// now is the day on which the questions are asked; it is fixed so that the ages of the example notes stay the same.
 	now string
 }
 
@@ -44,12 +46,12 @@ func (a *app) demoCmd() *cobra.Command {
 	return cmd
 }
 
-// demo runs in a state folder of its own, with the settings of the command line alone.
+// demo runs in a temporary state folder with only the settings of the command line.
 func (a *app) demo(ctx context.Context, questions, now string) error {
-	// Where the reader of stdout goes away, what was started still has to be cleaned up.
+	// If the reader of stdout goes away, the daemon and the folder must still be cleaned up.
 	signal.Ignore(syscall.SIGPIPE)
 	a.configFile, a.noDaemon = os.DevNull, true
-	a.env = slices.DeleteFunc(slices.Clone(a.env), func(e string) bool { return strings.HasPrefix(e, "KIOKU_") })
+	a.Env = slices.DeleteFunc(slices.Clone(a.Env), func(e string) bool { return strings.HasPrefix(e, "KIOKU_") })
 	state, err := os.MkdirTemp("", "kioku-demo-")
 	if err != nil {
 		return fmt.Errorf("make a folder for the index: %w", err)
@@ -71,8 +73,8 @@ func (a *app) demo(ctx context.Context, questions, now string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Indexing %s\n", clean(place.Workspace))
-	if err := a.with(ctx, toWrite, func(c *client) error { return a.index(ctx, c, false, false) }); err != nil {
+	fmt.Fprintf(a.Stdout, "Indexing %s\n", render.Clean(place.Workspace))
+	if err := a.with(ctx, connect.ToWrite, func(c *connect.Client) error { return a.index(ctx, c, false, false) }); err != nil {
 		return err
 	}
 	return (&demo{app: a, now: now}).serve(ctx, conf.Agent, list)
@@ -90,10 +92,10 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 			err = stopped
 		}
 		if err == nil {
-			fmt.Fprintf(d.app.stdout, "\nThe daemon ended gracefully in %s.\n", time.Since(start).Round(time.Millisecond))
+			fmt.Fprintf(d.app.Stdout, "\nThe daemon ended gracefully in %s.\n", time.Since(start).Round(time.Millisecond))
 		}
 	}()
-	fmt.Fprintf(d.app.stdout, "Serving gRPC on %s\n", child.address)
+	fmt.Fprintf(d.app.Stdout, "Serving gRPC on %s\n", child.address)
 	conn, err := grpc.NewClient(child.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", child.address, err)
@@ -117,29 +119,29 @@ func (d *demo) ask(ctx context.Context, service kiokuv1.MemoryServiceClient, add
 		return err
 	}
 	trip := time.Since(start)
-	p := d.app.page()
-	p.linef("")
-	p.linef("%s  %s", bold(q.text), dim("("+q.kind+")"))
+	p := d.app.Page()
+	p.Linef("")
+	p.Linef("%s  %s", render.Bold(q.text), render.Dim("("+q.kind+")"))
 	for i, hit := range resp.GetResults() {
 		if i == 0 {
-			p.result(1, hit)
+			p.Result(1, hit)
 		} else {
-			p.linef("%2d. %.2f  %s  %s", i+1, hit.GetScore(), bold(oneLine(hit.GetCitation())), dim(oneLine(hit.GetHeading())))
+			p.Linef("%2d. %.2f  %s  %s", i+1, hit.GetScore(), render.Bold(render.OneLine(hit.GetCitation())), render.Dim(render.OneLine(hit.GetHeading())))
 		}
 	}
 	if len(resp.GetResults()) == 0 {
-		p.linef("    nothing: no note reaches the threshold")
+		p.Linef("    nothing: no note reaches the threshold")
 	}
-	p.linef("    %s, %s in the service, %s with the round trip", channels(resp), took(resp), trip.Round(10*time.Microsecond))
+	p.Linef("    %s, %s in the service, %s with the round trip", render.Channels(resp), render.Took(resp), trip.Round(10*time.Microsecond))
 	command, err := grpcurl(address, req)
 	if err != nil {
 		return err
 	}
-	p.linef("    %s", dim(command))
-	return d.app.show(p)
+	p.Linef("    %s", render.Dim(command))
+	return d.app.Show(p)
 }
 
-// grpcurl is the command line that asks the same.
+// grpcurl returns the command line that sends the same request.
 func grpcurl(address string, req *kiokuv1.MemorySearchRequest) (string, error) {
 	text, err := protojson.Marshal(req)
 	if err != nil {

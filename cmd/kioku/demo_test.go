@@ -21,7 +21,8 @@ func demoSandbox(t *testing.T) *sandbox {
 
 func (s *sandbox) tmp() string { return filepath.Join(s.home, "tmp") }
 
-func TestTheDemonstrationAsksItsQuestionsAndCleansUp(t *testing.T) {
+func TestDemoAsksItsQuestionsAndCleansUp(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	questions := filepath.Join(s.home, "q.md")
 	text := "| # | Kind | Question | Answered by |\n|---|---|---|---|\n| 1 | English, demo | How high was the boiler pressure? | x |\n" +
@@ -54,7 +55,8 @@ func TestTheDemonstrationAsksItsQuestionsAndCleansUp(t *testing.T) {
 	}
 }
 
-func TestADemonstrationThatFailsSaysSo(t *testing.T) {
+func TestDemoReportsAFailure(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	s.raw("demo", "--workspace", s.workspace, "--questions", "/no/such/file").wants(t, exitError, "/no/such/file", "--questions")
 	empty := filepath.Join(s.home, "q.md")
@@ -65,7 +67,8 @@ func TestADemonstrationThatFailsSaysSo(t *testing.T) {
 }
 
 // A reader that goes away, as head does, must leave neither a daemon nor a folder behind.
-func TestADemonstrationThatNobodyReadsCleansUp(t *testing.T) {
+func TestDemoCleansUpIfNobodyReads(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	// More is written than a pipe holds, so that the demonstration notices.
 	questions := filepath.Join(s.home, "q.md")
@@ -89,7 +92,8 @@ func TestADemonstrationThatNobodyReadsCleansUp(t *testing.T) {
 	}
 }
 
-func TestADaemonThatDoesNotGetReadyIsToldOf(t *testing.T) {
+func TestStartDaemonReportsWhyItIsNotReady(t *testing.T) {
+	t.Parallel()
 	s := demoSandbox(t)
 	questions := writeQuestions(t)
 	got := s.raw("demo", "--workspace", s.workspace, "--questions", questions, "--socket", questions)

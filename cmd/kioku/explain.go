@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -30,14 +31,14 @@ func (a *app) explainCmd() *cobra.Command {
 				}
 				req.Path, req.Line = path, max(line, 1)
 			}
-			return a.with(ctx, toRead, func(c *client) error {
-				if err := a.freshen(ctx, c); err != nil {
+			return a.with(ctx, connect.ToRead, func(c *connect.Client) error {
+				if err := c.Freshen(ctx); err != nil {
 					return err
 				}
 				if req.Path != "" {
-					req.Path = c.memoryPath(ctx, req.GetPath())
+					req.Path = c.MemoryPath(ctx, req.GetPath())
 				}
-				req.Search = q.request(cmd, c.agent, args[0])
+				req.Search = q.request(cmd, c.Agent, args[0])
 				return a.explain(ctx, c, req, q.strict)
 			})
 		},
@@ -46,42 +47,21 @@ func (a *app) explainCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) explain(ctx context.Context, c *client, req *kiokuv1.ExplainRequest, strict bool) error {
+func (a *app) explain(ctx context.Context, c *connect.Client, req *kiokuv1.ExplainRequest, strict bool) error {
 	resp, err := c.Explain(ctx, req)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		err = a.writeProto(resp)
+	if a.JSON {
+		err = a.WriteProto(resp)
 	} else {
-		p := a.page()
-		p.explanation(req, resp)
-		err = a.show(p)
-		a.tellDegraded(resp.GetAnswer().GetDegraded())
+		p := a.Page()
+		p.Explanation(req, resp)
+		err = a.Show(p)
+		a.TellDegraded(resp.GetAnswer().GetDegraded())
 	}
-	if err == nil && strict && degraded(resp.GetAnswer()) {
-		return errDegraded
+	if err == nil && strict && render.Degraded(resp.GetAnswer()) {
+		return render.ErrDegraded
 	}
 	return err
-}
-
-// explanation adds what became of a passage, the terms that were looked for, and the results it competed with.
-func (p *page) explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainResponse) {
-	if req.GetPath() != "" {
-		p.linef("%s:%d  %s", bold(req.GetPath()), req.GetLine(), cyan(strings.ReplaceAll(resp.GetOutcome(), "_", " ")))
-		p.linef("%s", resp.GetText())
-		if hit := resp.GetPassage(); hit != nil {
-			p.linef("")
-			p.result(int(hit.GetTrace().GetRank()), hit)
-		}
-		p.linef("")
-	}
-	p.linef("terms: %s", strings.Join(resp.GetTerms(), " "))
-	if hits := resp.GetAnswer().GetResults(); len(hits) == 0 {
-		p.linef("no results (%s)", channels(resp.GetAnswer()))
-	} else {
-		p.linef("%s (%s):", count(len(hits), "result"), channels(resp.GetAnswer()))
-		p.linef("")
-		p.results(hits)
-	}
 }

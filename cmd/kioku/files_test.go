@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-func TestGetPrintsTheLinesThatWereAskedFor(t *testing.T) {
+func TestGetPrintsTheLines(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct{ place, want string }{
 		{"MEMORY.md", notes()["MEMORY.md"]},
@@ -29,6 +30,7 @@ func TestGetPrintsTheLinesThatWereAskedFor(t *testing.T) {
 
 // Hazard C01: outside and missing look alike, and neither is read.
 func TestGetStaysInTheMemory(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	outside := filepath.Join(filepath.Dir(s.workspace), "outside.md")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
@@ -42,6 +44,7 @@ func TestGetStaysInTheMemory(t *testing.T) {
 }
 
 func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	place := regexp.MustCompile(`^memory/\d{4}-\d\d-\d\d\.md:\d+\n$`)
 	if out := s.must("append", "--category", "garden", "The", "plum tree blossoms."); !place.MatchString(out) {
@@ -68,6 +71,7 @@ func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
 }
 
 func TestInitMakesWhatIsMissingAndNothingElse(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	dir := filepath.Join(s.home, "my notes")
 	first := s.raw("init", dir)
@@ -87,7 +91,8 @@ func TestInitMakesWhatIsMissingAndNothingElse(t *testing.T) {
 }
 
 // Hazard C14: whatever the umask, nobody else reads the index, the new workspace or the settings.
-func TestAFreshInstallIsPrivate(t *testing.T) {
+func TestInitMakesPrivateFiles(t *testing.T) {
+	t.Parallel()
 	defer syscall.Umask(syscall.Umask(0))
 	s := newSandbox(t, nil)
 	s.workspace = filepath.Join(s.home, "ws")
@@ -124,6 +129,7 @@ func checkPrivate(t *testing.T, path, except string, err error, seen *int) error
 }
 
 func TestStatusDescribesTheIndex(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/binary.md", "a\x00b")
 	out := s.must("status", "--deep")
@@ -139,7 +145,8 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 }
 
 // A file whose size and time stayed the same is found by a deep check, not by a quick one.
-func TestADeepStatusReadsEveryFile(t *testing.T) {
+func TestStatusDeepReadsEveryFile(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- cat\n"})
 	s.must("index")
 	path := filepath.Join(s.workspace, "MEMORY.md")

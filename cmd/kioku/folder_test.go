@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-func TestOnlyIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
+func TestIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	before := s.object("index", "--json")
 	other := *s
@@ -30,7 +31,8 @@ func TestOnlyIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
 	}
 }
 
-func TestAFolderThatMovedKeepsItsIndexWithoutAWord(t *testing.T) {
+func TestSearchKeepsTheIndexOfAFolderThatMoved(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
 	moved := filepath.Join(t.TempDir(), "moved")
@@ -43,7 +45,8 @@ func TestAFolderThatMovedKeepsItsIndexWithoutAWord(t *testing.T) {
 	}
 }
 
-func TestWarningsOfACommandAreLinesForPeople(t *testing.T) {
+func TestSearchPrintsWarningsAsLines(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
 	if err := os.WriteFile(filepath.Join(s.state, "memory", "main.sqlite"), []byte("scrambled"), 0o600); err != nil {

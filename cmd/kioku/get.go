@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
-	"strings"
-
 	"github.com/spf13/cobra"
 
+	"kioku/cmd/kioku/internal/connect"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -20,40 +18,9 @@ func (a *app) getCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), toRead, func(c *client) error {
-				return a.get(cmd.Context(), c, &kiokuv1.MemoryGetRequest{Agent: c.agent, Path: c.memoryPath(cmd.Context(), path), From: from, Lines: lines})
+			return a.with(cmd.Context(), connect.ToRead, func(c *connect.Client) error {
+				return a.Get(cmd.Context(), c, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: c.MemoryPath(cmd.Context(), path), From: from, Lines: lines})
 			})
 		},
-	}
-}
-
-func (a *app) get(ctx context.Context, c *client, req *kiokuv1.MemoryGetRequest) error {
-	resp, err := c.MemoryGet(ctx, req)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		err = a.writeProto(resp)
-	} else {
-		p := a.page()
-		if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLines() > 0 {
-			p.linef("%s", text)
-		}
-		err = a.show(p)
-	}
-	a.tellRest(req, resp)
-	return err
-}
-
-// tellRest says where to go on, if lines are left.
-func (a *app) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGetResponse) {
-	switch {
-	case resp.GetLines() == 0 && resp.GetTotalLines() > 0:
-		a.notice("%s has %s", resp.GetPath(), count(resp.GetTotalLines(), "line"))
-	case resp.GetNextFrom() > 0 && (resp.GetTruncated() || req.GetLines() == 0):
-		a.notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFrom(), resp.GetFrom()+resp.GetLines()-1,
-			resp.GetTotalLines(), resp.GetPath(), resp.GetNextFrom())
-	case resp.GetTruncated():
-		a.notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFrom()+resp.GetLines()-1, resp.GetPath())
 	}
 }

@@ -46,7 +46,8 @@ func (a archive) String() string {
 }
 
 // Each archive in testdata holds a workspace and, in files named run..., a command line followed by what it prints.
-func TestWhatPeopleReadIsAsRecorded(t *testing.T) {
+func TestOutputIsAsRecorded(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no archives: %v", err)

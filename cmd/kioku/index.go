@@ -9,12 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// indexReport is what kioku index --json writes; scripts read it.
+// indexReport is the output of kioku index --json, which scripts read.
 type indexReport struct {
-	// Files and Chunks are all that the index holds now, Skipped the files it leaves out.
+	// Files and Chunks count what the index contains now, Skipped the files that it leaves out.
 	Files  int32 `json:"files"`
 	Chunks int32 `json:"chunks"`
 	// Embedded counts the texts that a provider embedded in this run.
@@ -30,7 +32,7 @@ func (a *app) indexCmd() *cobra.Command {
 		Use: "index", Short: "Bring the index in step with the folder",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), toTakeOver, func(c *client) error { return a.index(cmd.Context(), c, force, strict) })
+			return a.with(cmd.Context(), connect.ToTakeOver, func(c *connect.Client) error { return a.index(cmd.Context(), c, force, strict) })
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "make the whole index anew; embeddings that are known are kept")
@@ -38,13 +40,13 @@ func (a *app) indexCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) index(ctx context.Context, c *client, force, strict bool) error {
+func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) error {
 	start := time.Now()
 	done, err := a.bringInStep(ctx, c, force)
 	if err != nil {
 		return err
 	}
-	st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.agent})
+	st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.Agent})
 	if err != nil {
 		return err
 	}
@@ -55,21 +57,21 @@ func (a *app) index(ctx context.Context, c *client, force, strict bool) error {
 	if err := a.writeIndexReport(r); err != nil {
 		return err
 	}
-	a.tellDegraded(done.GetDegraded())
+	a.TellDegraded(done.GetDegraded())
 	lost := unread(st)
 	for _, path := range lost {
-		a.notice("%s cannot be read; what the index holds of it is kept", path)
+		a.Notice("%s cannot be read; what the index holds of it is kept", path)
 	}
 	if r.Skipped > 0 || len(lost) > 0 {
-		a.notice("not everything is indexed; kioku status says what was left out, and why")
+		a.Notice("not everything is indexed; kioku status says what was left out, and why")
 	}
 	if strict && (len(done.GetDegraded()) > 0 || len(lost) > 0) {
-		return errDegraded
+		return render.ErrDegraded
 	}
 	return nil
 }
 
-// unread are the folders and files that the system did not let be read, other than those that are left out by rule.
+// unread returns the folders and files that the system did not allow to read, without the files that are skipped by rule.
 func unread(st *kiokuv1.StatusResponse) []string {
 	lost := slices.Clone(st.GetUnavailable())
 	for _, f := range st.GetSkipped() {
@@ -80,19 +82,19 @@ func unread(st *kiokuv1.StatusResponse) []string {
 	return lost
 }
 
-func (a *app) bringInStep(ctx context.Context, c *client, force bool) (*kiokuv1.Progress, error) {
+func (a *app) bringInStep(ctx context.Context, c *connect.Client, force bool) (*kiokuv1.Progress, error) {
 	if force {
-		return a.follow(c.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: c.agent}))
+		return a.Follow(c.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: c.Agent}))
 	}
-	return a.follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.agent}))
+	return a.Follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.Agent}))
 }
 
 func (a *app) writeIndexReport(r indexReport) error {
-	if a.json {
-		return a.writeJSON(r)
+	if a.JSON {
+		return a.WriteJSON(r)
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s, %s, %d embedded now, %d skipped, generation %d, %s\n",
-		count(r.Files, "file"), count(r.Chunks, "chunk"), r.Embedded, r.Skipped, r.Generation,
+	_, err := fmt.Fprintf(a.Stdout, "%s, %s, %d embedded now, %d skipped, generation %d, %s\n",
+		render.Count(r.Files, "file"), render.Count(r.Chunks, "chunk"), r.Embedded, r.Skipped, r.Generation,
 		time.Duration(r.TookMS)*time.Millisecond)
 	return err
 }

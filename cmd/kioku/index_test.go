@@ -18,6 +18,7 @@ import (
 )
 
 func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/binary.md", "a\x00b")
 	first := s.object("index", "--json", "--provider", "hash")
@@ -40,13 +41,15 @@ func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
 }
 
 func TestIndexSaysForPeopleWhatItHolds(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n- one\n"})
 	if out := s.must("index"); !cmp.Equal(out[:17], "1 file, 1 chunk, ") {
 		t.Errorf("got %q", out)
 	}
 }
 
-func TestAnIndexThatLeftSomethingOutSaysSo(t *testing.T) {
+func TestIndexReportsWhatItLeftOut(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	if got := s.run("index", "--strict"); got.code != exitOK || got.stderr != "" {
 		t.Errorf("nothing was left out: exit %d: %s", got.code, got.stderr)
@@ -55,7 +58,8 @@ func TestAnIndexThatLeftSomethingOutSaysSo(t *testing.T) {
 	s.run("index", "--strict").wants(t, exitOK, "kioku status says what was left out, and why")
 }
 
-func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
+func TestIndexStrictFailsIfAFolderCannotBeRead(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() == 0 {
 		t.Skip("root may read everything")
 	}
@@ -70,7 +74,8 @@ func TestAStrictIndexFailsWhereAFolderCannotBeRead(t *testing.T) {
 	s.run("index", "--strict").wants(t, exitDegraded, "memory cannot be read", "kioku status")
 }
 
-func TestOnlyWhatTheSystemRefusesCountsAsUnread(t *testing.T) {
+func TestUnreadIsWhatTheSystemRefuses(t *testing.T) {
+	t.Parallel()
 	st := &kiokuv1.StatusResponse{Unavailable: []string{"away"}, Skipped: []*kiokuv1.SkippedFile{
 		{Path: "memory", Reason: "permission denied"}, {Path: "a.md", Reason: "input/output error"}, {Path: "b.md", Reason: "symbolic link"},
 	}}
@@ -79,7 +84,8 @@ func TestOnlyWhatTheSystemRefusesCountsAsUnread(t *testing.T) {
 	}
 }
 
-func TestAProviderThatRefusesIsNamedWithItsReason(t *testing.T) {
+func TestIndexNamesAProviderThatRefuses(t *testing.T) {
+	t.Parallel()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
 	}))
@@ -94,6 +100,7 @@ func TestAProviderThatRefusesIsNamedWithItsReason(t *testing.T) {
 }
 
 func TestIndexSeesWhatChanged(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	before := s.object("index", "--json")
 	s.write("memory/new.md", "# New\nThe kettle is blue.\n")
@@ -104,7 +111,8 @@ func TestIndexSeesWhatChanged(t *testing.T) {
 }
 
 // An interrupted run ends at once, says so, and leaves an index that the next run completes.
-func TestAnInterruptedIndexIsCompletedLater(t *testing.T) {
+func TestIndexCompletesAnInterruptedRun(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	asked := make(chan struct{}, 100)
 	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-// made is what kioku init writes with --json.
+// made is the output of kioku init --json.
 type made struct {
 	Workspace string   `json:"workspace"`
 	Created   []string `json:"created"`
@@ -38,7 +38,7 @@ func (a *app) initCmd() *cobra.Command {
 	}
 }
 
-// initFolder is the folder to make, absolute.
+// initFolder returns the absolute path of the folder to create.
 func (a *app) initFolder(args []string) (string, error) {
 	dir := a.dir
 	if len(args) == 1 {
@@ -54,7 +54,7 @@ func (a *app) initFolder(args []string) (string, error) {
 	return dir, nil
 }
 
-// makeWorkspace makes what is missing, for its owner's eyes, and returns what it made.
+// makeWorkspace creates what is missing, readable for its owner only, and returns what it created.
 func makeWorkspace(dir string) ([]string, error) {
 	created := []string{}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -78,7 +78,7 @@ func makeWorkspace(dir string) ([]string, error) {
 	return created, nil
 }
 
-// writeNew writes a file that is not there yet; one that is, it leaves alone and returns false.
+// writeNew writes a file that does not exist yet. If it exists, writeNew returns false.
 func writeNew(path, text string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -92,28 +92,28 @@ func writeNew(path, text string) (bool, error) {
 }
 
 func (a *app) tellMade(m made) error {
-	if a.json {
-		return a.writeJSON(m)
+	if a.JSON {
+		return a.WriteJSON(m)
 	}
-	p := a.page()
+	p := a.Page()
 	if len(m.Created) == 0 {
-		p.linef("%s is a workspace already; nothing was changed.", m.Workspace)
+		p.Linef("%s is a workspace already; nothing was changed.", m.Workspace)
 	} else {
-		p.linef("Made %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
+		p.Linef("Made %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
 	}
-	p.linef("")
-	p.linef("MEMORY.md is for what should be known without asking, USER.md for whom the agent works for,")
-	p.linef("memory/2026-01-20.md and its like for the days. Next:")
-	p.linef("")
+	p.Linef("")
+	p.Linef("MEMORY.md is for what should be known without asking, USER.md for whom the agent works for,")
+	p.Linef("memory/2026-01-20.md and its like for the days. Next:")
+	p.Linef("")
 	dir := shellQuote(m.Workspace)
-	p.linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
-	p.linef("  kioku search --workspace %s \"what was first?\"", dir)
-	p.linef("  kioku serve --workspace %s          # gRPC for agents", dir)
-	p.linef("  kioku config set workspace %s       # to leave --workspace out", dir)
-	return a.show(p)
+	p.Linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
+	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
+	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
+	p.Linef("  kioku config set workspace %s       # to leave --workspace out", dir)
+	return a.Show(p)
 }
 
-// shellQuote makes a text one word of a shell's command line.
+// shellQuote quotes a text as one word of a shell command.
 func shellQuote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+") == "" {
 		return s

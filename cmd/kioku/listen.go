@@ -10,7 +10,7 @@ import (
 	"kioku/server"
 )
 
-// openTokens reads the token file of the settings, nil where there is none.
+// openTokens reads the token file of the settings, nil if there is none.
 func openTokens(conf *config.Config, log *slog.Logger) (*server.Tokens, error) {
 	if conf.TokenFile == "" {
 		return nil, nil
@@ -18,7 +18,7 @@ func openTokens(conf *config.Config, log *slog.Logger) (*server.Tokens, error) {
 	return server.OpenTokens(conf.TokenFile, log)
 }
 
-// listenOn listens on a unix socket and on a TCP address, which may be none.
+// listenOn listens on a unix socket and, unless address is "none", on TCP.
 func listenOn(socket, address string, tokens *server.Tokens) ([]server.Listener, error) {
 	local, err := server.ListenUnix(socket)
 	if err != nil {
@@ -37,9 +37,9 @@ func listenOn(socket, address string, tokens *server.Tokens) ([]server.Listener,
 	return []server.Listener{local, remote}, nil
 }
 
-// tellListeners says where a server listens.
+// tellListeners reports where a server listens.
 func (a *app) tellListeners(listeners []server.Listener) {
 	for _, l := range listeners {
-		a.notice("listening on %s:%s", l.Addr().Network(), l.Addr())
+		a.Notice("listening on %s:%s", l.Addr().Network(), l.Addr())
 	}
 }

@@ -1,7 +1,8 @@
-// Command kioku is the memory of AI agents on the command line: it serves it, searches it and looks after it.
+// Command kioku serves, searches and maintains the memory of AI agents.
 //
-// Every command that asks something talks to the gRPC service: to the daemon that answers on the socket of the
-// state folder, else to the same handlers in its own process, over an index that it opens itself.
+// This package contains the flags and the wiring, one file for each subcommand. Every command that reads or writes a memory
+// calls the gRPC service: the daemon that listens on the socket of the state folder, else the same handlers in its own
+// process over an index that it opens itself.
 package main
 
 import (
@@ -10,7 +11,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	// Time zones are known also where the system has no files of them.
+	"kioku/cmd/kioku/internal/render"
+
+	// Time zones work on systems without zone files.
 	_ "time/tzdata"
 )
 
@@ -25,27 +28,30 @@ func main() {
 	if err != nil {
 		dir = "."
 	}
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Environ(), dir: dir, signals: signals}
+	a := &app{
+		Output: render.Output{Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()},
+		stdin:  os.Stdin, dir: dir, signals: signals,
+	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
 
-// signalled is why a command ends that a signal ended.
+// signalled is the cause of a command that a signal ended.
 type signalled struct{ signal os.Signal }
 
 // Error names the signal.
 func (s signalled) Error() string { return s.signal.String() }
 
-// Unwrap makes it a cancellation, whoever reports it.
+// Unwrap returns context.Canceled.
 func (s signalled) Unwrap() error { return context.Canceled }
 
-// untilSignal returns a context that the first of the signals ends, with a signalled as its cause. The second ends the
-// process, at once.
+// untilSignal returns a context that the first signal cancels, with a signalled as its cause. The second signal ends the
+// process at once.
 func untilSignal(parent context.Context, signals <-chan os.Signal) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
 		cancel(signalled{<-signals})
 		for second := range signals {
-			// A terminal that closes may send SIGHUP twice, and nobody in a hurry does.
+			// A closing terminal may send SIGHUP twice.
 			if second != syscall.SIGHUP {
 				os.Exit(signalCode(second))
 			}
@@ -54,14 +60,30 @@ func untilSignal(parent context.Context, signals <-chan os.Signal) context.Conte
 	return ctx
 }
 
-// endOnHangup makes SIGHUP end the command like SIGTERM, unless it is ignored, as nohup does.
+// endOnHangup makes SIGHUP end the command like SIGTERM, unless SIGHUP is ignored, as under nohup.
 func (a *app) endOnHangup() {
 	if a.signals != nil && !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(a.signals, syscall.SIGHUP)
 	}
 }
 
-// signalCode is the exit code of a process that a signal ended, as shells tell it.
+// takeInterrupts sends Ctrl-C to the channel instead of ending the program, until release is called.
+func (a *app) takeInterrupts() (interrupts <-chan os.Signal, release func()) {
+	mine := make(chan os.Signal, 2)
+	if a.signals == nil {
+		return mine, func() {}
+	}
+	signal.Notify(mine, syscall.SIGINT)
+	signal.Stop(a.signals)
+	signal.Notify(a.signals, syscall.SIGTERM)
+	a.endOnHangup()
+	return mine, func() {
+		signal.Notify(a.signals, syscall.SIGINT)
+		signal.Stop(mine)
+	}
+}
+
+// signalCode returns the exit code of a process that a signal ended, as shells report it.
 func signalCode(s os.Signal) int {
 	if n, ok := s.(syscall.Signal); ok {
 		return 128 + int(n)

@@ -1,27 +1,24 @@
 package main
 
 import (
-	"context"
-	"path"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/cmd/kioku/internal/render"
 )
 
 var (
-	// citation is a place as search results write it, "path#L3-L9"; the lines and the end may be missing.
+	// citation matches a citation of a search result, "path#L3-L9" or "path#L3".
 	citation = regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
-	// mistaken is a memory file with something behind it that names no lines.
+	// mistaken matches the path of a memory file followed by something that is no line number.
 	mistaken = regexp.MustCompile(`(?i)^(.+?\.(?:md|jsonl))([:#].*)$`)
-	// memoryFile is a path that ends as memory files do, whatever it holds before.
+	// memoryFile matches a path that ends like a memory file.
 	memoryFile = regexp.MustCompile(`(?i)\.(?:md|jsonl)$`)
 )
 
-// parsePlace reads path, path:from, path:from:count or a citation. What is not given is 0; a colon that no number
-// follows belongs to the path, unless the path of a memory file ends before it.
+// parsePlace parses path, path:from, path:from:count or a citation. A number that is not given is 0. A colon without a
+// number after it belongs to the path, unless the text before it is the path of a memory file.
 func parsePlace(s string) (path string, from, count int32, err error) {
 	if m := citation.FindStringSubmatch(s); m != nil {
 		from, err = lineNumber(m[2])
@@ -48,13 +45,13 @@ func parsePlace(s string) (path string, from, count int32, err error) {
 	return path, from, count, err
 }
 
-// checkPath returns a misuse where what follows the path of a memory file should have been lines.
+// checkPath returns a misuse if the path of a memory file is followed by something that is no line number.
 func checkPath(path string) error {
 	m := mistaken.FindStringSubmatch(path)
 	if m == nil || memoryFile.MatchString(path) {
 		return nil
 	}
-	return misuse("%q names no lines of %s; write %s:7, %s:7:12 or %s#L7-L18", m[2], m[1], m[1], m[1], m[1])
+	return render.Misuse("%q names no lines of %s; write %s:7, %s:7:12 or %s#L7-L18", m[2], m[1], m[1], m[1], m[1])
 }
 
 // cutNumber cuts ":123" off the end.
@@ -69,45 +66,7 @@ func cutNumber(s string) (rest, number string, ok bool) {
 func lineNumber(s string) (int32, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n < 1 {
-		return 0, misuse("%s is no line number; lines count from 1", s)
+		return 0, render.Misuse("%s is no line number; lines count from 1", s)
 	}
 	return int32(n), nil
-}
-
-// memoryPath returns a path as the memory calls it: without "./", and relative where it lies in the workspace. A path
-// that names no file is left as it is, for the service to refuse.
-func (c *client) memoryPath(ctx context.Context, name string) string {
-	if name == "" || strings.HasSuffix(name, "/") {
-		return name
-	}
-	if name = path.Clean(name); !filepath.IsAbs(name) {
-		return name
-	}
-	resp, err := c.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
-	if err != nil {
-		return name // the next call fails too, and tells
-	}
-	for _, agent := range resp.GetAgents() {
-		if rel, ok := inFolder(agent.GetWorkspace(), name); ok && agent.GetId() == c.agent {
-			return filepath.ToSlash(rel)
-		}
-	}
-	return name
-}
-
-// inFolder returns the path of a file relative to a folder that it lies in; the folders on the way may be symbolic links.
-func inFolder(folder, file string) (rel string, ok bool) {
-	if rel, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(rel) {
-		return rel, true
-	}
-	realFolder, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		return "", false
-	}
-	realParent, err := filepath.EvalSymlinks(filepath.Dir(file))
-	if err != nil {
-		return "", false
-	}
-	rel, err = filepath.Rel(realFolder, filepath.Join(realParent, filepath.Base(file)))
-	return rel, err == nil && filepath.IsLocal(rel)
 }

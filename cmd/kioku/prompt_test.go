@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,25 +9,29 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // promptOf runs kioku prompt --json and returns what it prints.
-func (s *sandbox) promptOf(args ...string) promptJSON {
+func (s *sandbox) promptOf(args ...string) *kiokuv1.AssemblePromptResponse {
 	s.t.Helper()
-	var got promptJSON
+	got := &kiokuv1.AssemblePromptResponse{}
 	out := s.must(append([]string{"prompt", "--json", "--now", "2026-01-20"}, args...)...)
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
+	if err := protojson.Unmarshal([]byte(out), got); err != nil {
 		s.t.Fatalf("%v: %s", err, out)
 	}
 	return got
 }
 
-func TestAPipeGetsEveryByteOfAPromptAndTheTableGoesToStderr(t *testing.T) {
+func TestPromptWritesEveryByteToAPipe(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.run("prompt", "--now", "2026-01-20", "boiler pressure")
 	if want := s.promptOf("boiler pressure").Prompt; got.stdout != want || want == "" {
@@ -44,10 +47,11 @@ func TestAPipeGetsEveryByteOfAPromptAndTheTableGoesToStderr(t *testing.T) {
 	}
 }
 
-func TestTheTokensOfTheLayersAddUp(t *testing.T) {
+func TestPromptLayersAddUp(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.promptOf("boiler pressure")
-	sum := 0
+	var sum int32
 	for _, l := range got.Layers {
 		sum += l.Tokens
 	}
@@ -56,7 +60,8 @@ func TestTheTokensOfTheLayersAddUp(t *testing.T) {
 	}
 }
 
-func TestTheSameMessageHasTheSamePromptInEveryProcess(t *testing.T) {
+func TestPromptIsTheSameInEveryProcess(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	alone := s.promptOf("boiler pressure").Prompt
 	if again := s.promptOf("boiler pressure").Prompt; again != alone {
@@ -68,7 +73,8 @@ func TestTheSameMessageHasTheSamePromptInEveryProcess(t *testing.T) {
 	}
 }
 
-func TestWithADaemonTheFilesAreThoseOfTheFolderThatItServes(t *testing.T) {
+func TestPromptWithADaemonReadsTheFolderItServes(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
 	s.serve()
@@ -85,20 +91,22 @@ func TestWithADaemonTheFilesAreThoseOfTheFolderThatItServes(t *testing.T) {
 	}
 }
 
-func TestAPromptSeesWhatWasWrittenJustNow(t *testing.T) {
+func TestPromptKnowsWhatWasJustWritten(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.promptOf("heron")
 	s.write("memory/2026-01-19.md", "# 2026-01-19\nA heron stood at the pond.\n")
-	if got := s.promptOf("heron"); len(got.Recalled) != 1 || got.Recalled[0].Path != "memory/2026-01-19.md" {
-		t.Errorf("recalled %v", got.Recalled)
+	if got := s.promptOf("heron"); len(got.Recall.Recalled) != 1 || got.Recall.Recalled[0].Path != "memory/2026-01-19.md" {
+		t.Errorf("recalled %v", got.Recall.Recalled)
 	}
 }
 
-func TestWithoutAMessageNoIndexIsMade(t *testing.T) {
+func TestPromptWithoutAMessageMakesNoIndex(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, args := range [][]string{nil, {""}, {"--no-recall", "boiler"}, {"--mode", "minimal", "boiler"}, {"--set", "recall.enabled=false", "boiler"}} {
-		if got := s.promptOf(args...); len(got.Recalled) > 0 || got.Report.Recall.Skipped == "" {
-			t.Errorf("%q: recalled %v, skipped %q", args, got.Recalled, got.Report.Recall.Skipped)
+		if got := s.promptOf(args...); len(got.Recall.Recalled) > 0 || got.Recall.Skipped == "" {
+			t.Errorf("%q: recalled %v, skipped %q", args, got.Recall.Recalled, got.Recall.Skipped)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(s.state, "memory")); !os.IsNotExist(err) {
@@ -106,7 +114,8 @@ func TestWithoutAMessageNoIndexIsMade(t *testing.T) {
 	}
 }
 
-func TestWhatIsPrivateStaysOutOfAGroup(t *testing.T) {
+func TestPromptInAGroupLeavesPrivateNotesOut(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct {
 		args  []string
@@ -116,21 +125,22 @@ func TestWhatIsPrivateStaysOutOfAGroup(t *testing.T) {
 		{[]string{"--channel", "telegram"}, false}, {[]string{"--channel", "slack", "--group=false"}, false},
 	} {
 		got := s.promptOf(append(tc.args, "tanuki task runner")...)
-		if got.Report.Group != tc.group || strings.Contains(got.Prompt, "tanuki") == tc.group {
-			t.Errorf("%q: group %v, prompt %s", tc.args, got.Report.Group, got.Prompt)
+		if got.Group != tc.group || strings.Contains(got.Prompt, "tanuki") == tc.group {
+			t.Errorf("%q: group %v, prompt %s", tc.args, got.Group, got.Prompt)
 		}
 	}
 }
 
-func TestAMemoryThatIsSharedIsSearchedTooAndShownToGroups(t *testing.T) {
+func TestPromptSearchesSharedMemories(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	team := t.TempDir()
 	if err := os.WriteFile(filepath.Join(team, "MEMORY.md"), []byte("# Memory\n- The team meets at the boiler house.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	known := []string{"--set", "agents=team=" + team, "--set", "recall.shared=team"}
-	from := func(got promptJSON) (agents []string) {
-		for _, m := range got.Recalled {
+	from := func(got *kiokuv1.AssemblePromptResponse) (agents []string) {
+		for _, m := range got.Recall.Recalled {
 			agents = append(agents, m.Agent)
 		}
 		slices.Sort(agents)
@@ -149,19 +159,21 @@ func TestAMemoryThatIsSharedIsSearchedTooAndShownToGroups(t *testing.T) {
 	s.run("prompt", "--shared", "../x", "boiler").wants(t, exitUsage, `"../x" names no agent`)
 }
 
-func TestAnAgentsOwnFileReplacesThatOfTheWorkspace(t *testing.T) {
+func TestPromptUsesTheFilesOfAgentDir(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{"SOUL.md": "Calm.", "own/SOUL.md": "Lively.", "MEMORY.md": "# Memory\n"})
 	got := s.promptOf("--set", "agentDir="+filepath.Join(s.workspace, "own"))
 	if !strings.Contains(got.Prompt, "Lively.") || strings.Contains(got.Prompt, "Calm.") {
 		t.Errorf("got %s", got.Prompt)
 	}
-	i := slices.IndexFunc(got.Report.Files, func(f fileJSON) bool { return f.Name == bootstrap.Soul })
-	if i < 0 || !got.Report.Files[i].Override {
-		t.Errorf("the report has %+v", got.Report.Files)
+	i := slices.IndexFunc(got.Files, func(f *kiokuv1.FileReport) bool { return f.Name == bootstrap.Soul })
+	if i < 0 || !got.Files[i].Override {
+		t.Errorf("the report has %+v", got.Files)
 	}
 }
 
-func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *testing.T) {
+func TestPromptSkillsComeFromAllFolders(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	skill := func(dir, name string) {
 		path := filepath.Join(dir, name, "SKILL.md")
@@ -178,7 +190,7 @@ func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *t
 	skill(filepath.Join(s.home, "skills"), "three")
 	got := s.promptOf("--set", "skills.extraDirs="+extra)
 	var names []string
-	for _, e := range got.Report.Skills {
+	for _, e := range got.Skills {
 		if e.InPrompt {
 			names = append(names, e.Name)
 		}
@@ -189,15 +201,17 @@ func TestSkillsComeFromTheWorkspaceFromElsewhereAndFromTheFolderOneStandsIn(t *t
 	}
 }
 
-func TestAMessageIsReadFromStandardInput(t *testing.T) {
+func TestPromptReadsTheMessageFromStandardInput(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.stdin = "boiler\npressure\n"
-	if got := s.promptOf("-"); got.Report.Recall.Query != "boiler\npressure" || len(got.Recalled) == 0 {
-		t.Errorf("searched %q, recalled %v", got.Report.Recall.Query, got.Recalled)
+	if got := s.promptOf("-"); got.Recall.Query != "boiler\npressure" || len(got.Recall.Recalled) == 0 {
+		t.Errorf("searched %q, recalled %v", got.Recall.Query, got.Recall.Recalled)
 	}
 }
 
-func TestAPromptThatCannotBeMadeIsRefused(t *testing.T) {
+func TestPromptRefusesWrongFlags(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct {
 		args []string
@@ -224,33 +238,35 @@ func TestAPromptThatCannotBeMadeIsRefused(t *testing.T) {
 }
 
 // Hazard F04: what a note holds controls no terminal, neither in the prompt nor in what is said about it.
-func TestAPromptControlsNoTerminal(t *testing.T) {
+func TestPromptCannotControlTheTerminal(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-18.md", "# 2026-01-18\nA walrus \x1b[2J\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ and \u202egnp.exe\n")
 	s.write("SOUL.md", "Red \x1b[31mletters\u202e.")
 	s.write("skills/a\x1b[2Jb/SKILL.md", "none")
 	var out, errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, env: s.env, dir: s.home}
+	a := &app{Output: render.Output{Stdout: &out, Stderr: &errs, Env: s.env}, stdin: strings.NewReader(""), dir: s.home}
 	if code := a.run(t.Context(), []string{"prompt", "--workspace", s.workspace, "--state", s.state, "walrus"}); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errs.String())
 	}
-	if strings.ContainsFunc(errs.String(), forbidden) {
+	if strings.ContainsFunc(errs.String(), render.Forbidden) {
 		t.Errorf("stderr holds %q", errs.String())
 	}
 	if !strings.Contains(out.String(), "\x1b[31m") {
 		t.Errorf("a pipe does not get every byte: %q", out.String())
 	}
-	if got := clean(out.String()); strings.ContainsFunc(got, forbidden) || !strings.Contains(got, "Red letters.") {
+	if got := render.Clean(out.String()); strings.ContainsFunc(got, render.Forbidden) || !strings.Contains(got, "Red letters.") {
 		t.Errorf("a terminal gets %q", got)
 	}
 }
 
-func TestWhatTheBudgetCostsIsTold(t *testing.T) {
+func TestPromptNotesTellWhatTheBudgetCosts(t *testing.T) {
+	t.Parallel()
 	made := sidecar.Prompt{Result: prompt.Result{
 		Over: true, Cuts: []prompt.Cut{{Part: "HEARTBEAT.md", From: 120, To: 0}, {Part: "skills", From: 90, To: 1}},
 		LeftOut: []prompt.LeftOut{{Memory: prompt.Memory{Path: "a.md", StartLine: 3, EndLine: 3, Score: 0.5}, Reason: "over the budget"}},
 	}}
-	got := strings.Join(promptNotes(made), "\n")
+	got := strings.Join(render.PromptNotes(made), "\n")
 	for _, want := range []string{
 		"the budget takes HEARTBEAT.md from 120 to 0 tokens", "the budget takes skills from 90 to 1 token\n", "over the budget, although",
 		"left out 0.50 a.md#L3: over the budget",
@@ -261,7 +277,8 @@ func TestWhatTheBudgetCostsIsTold(t *testing.T) {
 	}
 }
 
-func TestADayIsItsNoonAndATimeIsShownInTheZoneOfTheSettings(t *testing.T) {
+func TestMomentOfIsInTheZoneOfTheSettings(t *testing.T) {
+	t.Parallel()
 	conf, err := config.Load(config.Sources{Dir: t.TempDir(), Flags: []config.Flag{{Key: "timezone", Value: "Asia/Tokyo"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +292,8 @@ func TestADayIsItsNoonAndATimeIsShownInTheZoneOfTheSettings(t *testing.T) {
 	}
 }
 
-func TestTheSamePromptIsTheSameJSON(t *testing.T) {
+func TestPromptJSONIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	args := []string{"prompt", "--json", "--now", "2026-01-20", "How high was the boiler pressure?"}
 	first := s.must(args...)

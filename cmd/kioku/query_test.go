@@ -43,7 +43,8 @@ func countingProvider(t *testing.T) (url string, texts func() int) {
 	}
 }
 
-func TestAQueryWithOtherSettingsNeverRebuildsTheIndex(t *testing.T) {
+func TestSearchWithOtherSettingsDoesNotRebuild(t *testing.T) {
+	t.Parallel()
 	url, texts := countingProvider(t)
 	other := []string{"--provider", "openai", "--model", "m", "--base-url", url}
 	for _, tc := range []struct {
@@ -55,7 +56,7 @@ func TestAQueryWithOtherSettingsNeverRebuildsTheIndex(t *testing.T) {
 	}{
 		{"chunking", nil, []string{"--set", "chunking.tokens=100", "--set", "chunking.overlap=10"}, "", "chunking changed", 0},
 		{"another model", []string{"--provider", "hash"}, other, "space_changed", "embedding model changed", 1},
-		{"a first model", nil, other, "vectors_missing", "3 unchanged files lack vectors", 1},
+		{"a first model", nil, other, "vectors_missing", "3 chunks have no vector yet", 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newSandbox(t, notes())
@@ -84,7 +85,8 @@ func TestAQueryWithOtherSettingsNeverRebuildsTheIndex(t *testing.T) {
 	}
 }
 
-func TestAQueryFillsAnEmptyIndexWithVectorsAndAll(t *testing.T) {
+func TestSearchFillsAnEmptyIndex(t *testing.T) {
+	t.Parallel()
 	url, texts := countingProvider(t)
 	s := newSandbox(t, notes())
 	got := s.run("search", "boiler pressure", "--provider", "openai", "--model", "m", "--base-url", url)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/server"
 )
 
@@ -22,12 +24,12 @@ func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
 	}
 }
 
-// reload reads the settings again and takes over those that a running daemon can change: the log level and all of
-// searches. A token file counts without a signal. Settings that are wrong change nothing.
+// reload reads the settings again and applies those that a running daemon can change: logLevel and query.*. If a setting is
+// wrong, nothing changes. The token file is read again without a signal.
 func (d *daemon) reload() {
 	next, err := config.Load(d.app.sources())
 	if err != nil {
-		for _, fault := range faults(err) {
+		for _, fault := range render.Faults(err) {
 			d.log.Error("keeping the old settings", "err", fault)
 		}
 		return
@@ -37,17 +39,17 @@ func (d *daemon) reload() {
 	d.level.Set(next.LogLevel)
 	d.conf.Search = next.Search
 	for _, m := range d.memories {
-		m.Configure(ranking(d.conf))
+		m.Configure(connect.Ranking(d.conf))
 	}
 	later := slices.DeleteFunc(slices.Clone(changed), reloadable)
 	if len(later) > 0 {
 		d.log.Warn("these settings count after a restart", "keys", later)
 	}
 	d.checkTokens()
-	d.app.notice("settings are read again, %s changed", count(len(changed), "value"))
+	d.app.Notice("settings are read again, %s changed", render.Count(len(changed), "value"))
 }
 
-// checkTokens says at once what is wrong with the token file; without a caller nobody would look into it.
+// checkTokens logs what is wrong with the token file, which is otherwise noticed only at the next call.
 func (d *daemon) checkTokens() {
 	if d.conf.TokenFile == "" {
 		return
@@ -57,5 +59,5 @@ func (d *daemon) checkTokens() {
 	}
 }
 
-// reloadable reports whether a running daemon takes over a setting.
+// reloadable reports whether a running daemon applies a changed setting.
 func reloadable(key string) bool { return key == "logLevel" || strings.HasPrefix(key, "query.") }

@@ -35,10 +35,10 @@ func (a *app) rootCmd() *cobra.Command {
 	return root
 }
 
-// parserError is what the flag parser says of a value, in words of the standard library.
+// parserError matches an error of strconv inside an error of the flag parser.
 var parserError = regexp.MustCompile(`strconv\.Parse(\w+): parsing ".*": (.+)$`)
 
-// flagError says in plain words why a flag or its value is refused.
+// flagError rewrites an error of the flag parser for people.
 func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	takesText := slices.Contains([]string{"search", "explain", "append", "prompt"}, cmd.Name())
@@ -61,11 +61,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	return errors.New(text[:m[0]] + problem)
 }
 
-// addGlobals adds the flags that every command knows.
+// addGlobals adds the flags of all commands.
 func (a *app) addGlobals(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "config file `path`")
-	flags.BoolVar(&a.json, "json", false, "write JSON to stdout")
+	flags.BoolVar(&a.JSON, "json", false, "write JSON to stdout")
 	flags.BoolVar(&a.noDaemon, "no-daemon", false, "do not ask a daemon, open the index")
 	flags.BoolVar(&a.readOnly, "read-only", false, "open the index as it stands, without bringing it up to date")
 	for _, s := range []struct{ name, key, usage string }{
@@ -84,13 +84,13 @@ func (a *app) addGlobals(root *cobra.Command) {
 	flags.Var(&setting{app: a, name: "set"}, "set", "any setting, `key=value` (repeatable)")
 }
 
-// setting is a flag that gives a setting. One without a key takes key=value.
+// setting is a flag that sets a setting. If key is empty, its value is key=value.
 type setting struct {
 	app       *app
 	name, key string
 }
 
-// Set remembers the value for when the settings are read.
+// Set remembers the value until the settings are read.
 func (s *setting) Set(value string) error {
 	key := s.key
 	if key == "" {
@@ -103,8 +103,8 @@ func (s *setting) Set(value string) error {
 	return nil
 }
 
-// String is empty: the default is none of the flag's own.
+// String is empty: the default is that of the setting.
 func (s *setting) String() string { return "" }
 
-// Type is what help calls the value.
+// Type returns the name of the value in help texts.
 func (s *setting) Type() string { return "value" }

@@ -9,9 +9,10 @@ import (
 )
 
 func TestSearchJSONHoldsEveryFieldWhateverItsValue(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	resp := s.object("search", "-n", "6", "--json", "boiler pressure")
-	for _, key := range []string{"results", "provider", "model", "fallback", "mode", "degraded", "index", "took"} {
+	for _, key := range []string{"results", "provider", "model", "mode", "degraded", "index", "took"} {
 		if _, ok := resp[key]; !ok {
 			t.Errorf("the answer lacks %s", key)
 		}
@@ -34,7 +35,8 @@ func TestSearchJSONHoldsEveryFieldWhateverItsValue(t *testing.T) {
 	}
 }
 
-func TestJSONIsIndentedAlikeByEveryBuild(t *testing.T) {
+func TestSearchJSONIsIndentedAlike(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	out := s.must("search", "--json", "-n", "1", "boiler")
 	if !strings.HasPrefix(out, "{\n  \"results\": [\n    {\n      \"path\": \"memory/2026-01-10.md\",\n") || !strings.HasSuffix(out, "\n}\n") {
@@ -42,7 +44,8 @@ func TestJSONIsIndentedAlikeByEveryBuild(t *testing.T) {
 	}
 }
 
-func TestEveryFlagOfSearchReachesTheService(t *testing.T) {
+func TestSearchFlagsReachTheService(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-20.md", "# 2026-01-20\nThe boiler was inspected.\n")
 	for _, tc := range []struct {
@@ -76,6 +79,7 @@ func TestEveryFlagOfSearchReachesTheService(t *testing.T) {
 }
 
 func TestSearchNeedsNoIndexBefore(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	if out := s.must("search", "大阪のホテル"); !strings.Contains(out, "memory/2026-01-12.md#L1-L4") {
 		t.Errorf("got %s", out)
@@ -86,7 +90,8 @@ func TestSearchNeedsNoIndexBefore(t *testing.T) {
 	}
 }
 
-func TestWithoutAResultTheNearestMissIsNamed(t *testing.T) {
+func TestSearchNamesTheNearestMiss(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.run("search", "--min-score", "0.99", "which valve was loose on Friday").
 		wants(t, exitOK, "no result: the nearest, memory/2026-01-10.md#L", "--min-score 0.")
@@ -95,7 +100,8 @@ func TestWithoutAResultTheNearestMissIsNamed(t *testing.T) {
 	newSandbox(t, nil).run("search", "boiler").wants(t, exitOK, "no result: the index is empty")
 }
 
-func TestADegradedAnswerIsToldAndStrictMakesItAnError(t *testing.T) {
+func TestSearchReportsDegradedAnswers(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
 	dead := []string{"--read-only", "--provider", "openai", "--model", "m", "--base-url", "http://127.0.0.1:1"}
@@ -113,7 +119,8 @@ func TestADegradedAnswerIsToldAndStrictMakesItAnError(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatBecameOfAPassage(t *testing.T) {
+func TestExplain(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(s.workspace, link); err != nil {
@@ -149,7 +156,8 @@ func TestExplainSaysWhatBecameOfAPassage(t *testing.T) {
 }
 
 // Hazard F04: what a note holds must not reach the terminal as a command, and must reach programs as it is.
-func TestNotesCannotCommandTheTerminal(t *testing.T) {
+func TestSearchNotesCannotControlTheTerminal(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, map[string]string{
 		"memory/evil.md": "# \x1b[31mRed\x1b[0m heading\nThe walrus \x1b]0;owned\x07 said \x1b]8;;http://x.example\x1b\\link\x1b]8;;\x1b\\ \u202ekcab\u202c, and\x1b[2J more.\n",
 	})

@@ -19,12 +19,14 @@ import (
 	"kioku"
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/server"
 	"kioku/store/vector"
 )
 
-// closeWait bounds giving the indexes back after the last call has ended.
+// closeWait is how long closing the indexes may take after the last call has ended.
 const closeWait = 10 * time.Second
 
 func (a *app) serveCmd() *cobra.Command {
@@ -45,7 +47,7 @@ func (a *app) serveCmd() *cobra.Command {
 	return cmd
 }
 
-// serveFlags are those of all commands that serve.
+// serveFlags are the flags of all commands that serve.
 type serveFlags struct {
 	grace    time.Duration
 	untilEOF bool
@@ -61,7 +63,7 @@ func (a *app) addServeFlags(cmd *cobra.Command) *serveFlags {
 	return f
 }
 
-// context is how long a command serves.
+// context returns the context in which a command serves.
 func (f *serveFlags) context(cmd *cobra.Command, a *app) context.Context {
 	if f.untilEOF {
 		return untilEnd(cmd.Context(), a.stdin)
@@ -69,11 +71,10 @@ func (f *serveFlags) context(cmd *cobra.Command, a *app) context.Context {
 	return cmd.Context()
 }
 
-// untilEnd returns a context that ends with r. A program's child sees the end of its standard input however that program
-// dies.
+// untilEnd returns a context that ends when r does. Standard input ends for a child however its parent dies.
 func untilEnd(parent context.Context, r io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(parent)
-	// Nothing stops a read of standard input, so that this goroutine may last as long as the process.
+	// A read of standard input cannot be canceled, so this goroutine may live as long as the process.
 	go func() {
 		_, _ = io.Copy(io.Discard, r)
 		cancel()
@@ -81,10 +82,10 @@ func untilEnd(parent context.Context, r io.Reader) context.Context {
 	return ctx
 }
 
-// agentFlag is --agent of the daemon: id=folder, or the id alone.
+// agentFlag is --agent of the daemon: id=folder, or only the id.
 type agentFlag struct{ setting }
 
-// Set remembers the value for when the settings are read.
+// Set remembers the value until the settings are read.
 func (f *agentFlag) Set(value string) error {
 	f.key = "agent"
 	if strings.Contains(value, "=") {
@@ -93,7 +94,7 @@ func (f *agentFlag) Set(value string) error {
 	return f.setting.Set(value)
 }
 
-// checkAgents returns a misuse where two places name the folder of one agent, of which one would be ignored.
+// checkAgents returns a misuse if two flags or variables set the folder of one agent.
 func (a *app) checkAgents(conf *config.Config) error {
 	named := map[string]string{}
 	if v, err := conf.Value("workspace"); err == nil && conf.ByFlagOrEnv("workspace") {
@@ -106,7 +107,7 @@ func (a *app) checkAgents(conf *config.Config) error {
 		for item := range strings.SplitSeq(f.Value, ",") {
 			id, _, _ := strings.Cut(strings.TrimSpace(item), "=")
 			if before := named[id]; before != "" {
-				return misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
+				return render.Misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
 			}
 			named[id] = f.Name + " " + item
 		}
@@ -142,7 +143,7 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	socket, err := socketPath(d.conf)
+	socket, err := connect.SocketPath(d.conf)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 // newDaemon reads the settings and opens the memories.
 func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
 	if a.readOnly {
-		return nil, misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
+		return nil, render.Misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
 	}
 	conf, err := a.config()
 	if err != nil {
@@ -194,10 +195,10 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	}
 	memory := vector.NewBudget(d.conf.MemoryBudget)
 	for _, p := range d.places {
-		if err := checkFolder(ctx, d.conf, p, toWrite); err != nil {
+		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
 			return err
 		}
-		opt, err := engine(d.conf, p, embedder, d.log)
+		opt, err := connect.Engine(d.conf, p, embedder, d.log)
 		if err != nil {
 			return err
 		}
@@ -211,7 +212,7 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	return nil
 }
 
-// server makes the server of the memories and of what runs beside their agents.
+// server returns the server of the memories and of the sidecars.
 func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, error) {
 	agents := map[string]server.Memory{}
 	for _, m := range d.memories {
@@ -235,10 +236,10 @@ func (d *daemon) memoryOf(id string) agent.Memory {
 			return m
 		}
 	}
-	return missingMemory(id)
+	return connect.MissingMemory(id)
 }
 
-// keepInStep brings every index in step, tells when that is done for all, and watches from then on.
+// keepInStep syncs every index, reports when all are done, and then watches the folders.
 func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
 	var first sync.WaitGroup
 	summaries := make([]string, len(d.memories))
@@ -253,13 +254,13 @@ func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
 		first.Wait()
 		if ctx.Err() == nil {
-			d.app.notice("ready: %s", strings.Join(summaries, "; "))
+			d.app.Notice("ready: %s", strings.Join(summaries, "; "))
 		}
 		return nil
 	})
 }
 
-// firstSync brings one index in step and says what it holds then.
+// firstSync syncs one index and returns a summary of what it contains.
 func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 	report, err := m.Sync(ctx, kioku.SyncOptions{}, nil)
 	if ctx.Err() != nil {
@@ -276,10 +277,10 @@ func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 	if err != nil {
 		return m.Agent()
 	}
-	return fmt.Sprintf("%s %s, %s", m.Agent(), count(state.Files, "file"), count(state.Chunks, "chunk"))
+	return fmt.Sprintf("%s %s, %s", m.Agent(), render.Count(state.Files, "file"), render.Count(state.Chunks, "chunk"))
 }
 
-// closeMemories gives all indexes back, within closeWait.
+// closeMemories closes all indexes and waits for at most closeWait.
 func (d *daemon) closeMemories() error {
 	done := make(chan error, 1)
 	go func() {

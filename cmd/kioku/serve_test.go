@@ -21,7 +21,8 @@ import (
 	"kioku/server"
 )
 
-func TestADaemonAnswersOverTCPAndTheCommandsAskIt(t *testing.T) {
+func TestServeAnswersOverTCPAndCommands(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve()
 	_, service := dial(t, address)
@@ -50,7 +51,8 @@ func TestADaemonAnswersOverTCPAndTheCommandsAskIt(t *testing.T) {
 }
 
 // Hazard A11: the second daemon ends at once and names the first; commands that only read go on working.
-func TestASecondOwnerIsRefusedByName(t *testing.T) {
+func TestServeRefusesASecondOwner(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, _ := s.serve()
 	owner := fmt.Sprintf("pid %d", p.cmd.Process.Pid)
@@ -68,7 +70,8 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	s.run("index").wants(t, exitOK)
 }
 
-func TestAnAnswerNeverComesFromAnotherFolder(t *testing.T) {
+func TestServeNeverAnswersForAnotherFolder(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	other := *s
@@ -87,7 +90,8 @@ func TestAnAnswerNeverComesFromAnotherFolder(t *testing.T) {
 	other.run("search", "boiler").wants(t, exitOK)
 }
 
-func TestADaemonServesSeveralAgentsApart(t *testing.T) {
+func TestServeKeepsAgentsApart(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	nova := t.TempDir()
 	if err := os.WriteFile(filepath.Join(nova, "MEMORY.md"), []byte("# Memory\n- comets and boilers\n"), 0o600); err != nil {
@@ -103,7 +107,8 @@ func TestADaemonServesSeveralAgentsApart(t *testing.T) {
 }
 
 // Hazard C07: an address that other machines can reach needs tokens.
-func TestAnOpenAddressNeedsTokens(t *testing.T) {
+func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		s.run("serve", "--listen", address).wants(t, exitError, "refusing to listen on "+address)
@@ -129,7 +134,8 @@ func TestAnOpenAddressNeedsTokens(t *testing.T) {
 }
 
 // Hazard G01: an idle daemon, and one with an open stream, end well at SIGTERM and SIGINT.
-func TestADaemonEndsWellAtASignal(t *testing.T) {
+func TestServeEndsAtASignal(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		s := newSandbox(t, notes())
 		p, address := s.serve("--grace", "20s")
@@ -166,7 +172,8 @@ func busy(t *testing.T, address string) {
 }
 
 // Hazard G01: a call that does not end holds a daemon up for its grace, no longer.
-func TestABusyDaemonEndsAfterItsGrace(t *testing.T) {
+func TestServeEndsAfterItsGrace(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve("--grace", "300ms")
 	busy(t, address)
@@ -177,7 +184,8 @@ func TestABusyDaemonEndsAfterItsGrace(t *testing.T) {
 }
 
 // Hazard G01: a second signal ends a busy daemon at once, whatever its grace.
-func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
+func TestServeEndsAtOnceAtASecondSignal(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, address := s.serve("--grace", "10m")
 	busy(t, address)
@@ -198,7 +206,8 @@ func TestASecondSignalEndsADaemonAtOnce(t *testing.T) {
 	}
 }
 
-func TestADaemonOfAnotherProgramEndsWithIt(t *testing.T) {
+func TestServeUntilEOFEndsWithItsParent(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	p, _ := s.serve("--until-eof")
 	if err := p.in.Close(); err != nil {
@@ -210,7 +219,8 @@ func TestADaemonOfAnotherProgramEndsWithIt(t *testing.T) {
 }
 
 // Hazard G02: SIGHUP takes over what can change; a bad file keeps the old settings, and the daemon.
-func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
+func TestReloadKeepsTheOldSettingsIfTheNewAreWrong(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.home, "c.yaml")
 	write := func(text string) {
@@ -240,7 +250,8 @@ func TestAReloadKeepsTheOldSettingsWhereTheNewOnesAreWrong(t *testing.T) {
 }
 
 // Hazard G02: every setting of searches counts at once, for every agent; nothing else that changed does.
-func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
+func TestReloadAppliesTheSettingsOfSearches(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("memory/2026-01-20.md", "# 2026-01-20\nThe boiler was inspected.\n")
 	nova := t.TempDir()
@@ -289,7 +300,8 @@ func TestAReloadTakesOverTheSettingsOfSearches(t *testing.T) {
 }
 
 // Hazard G02: a token file that went bad is told at the signal, not when the next caller comes.
-func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
+func TestReloadReportsABrokenTokenFile(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
 	if err := os.WriteFile(tokens, []byte("tokens: []\n"), 0o600); err != nil {
@@ -314,7 +326,8 @@ func TestAReloadSaysThatTheTokenFileIsBroken(t *testing.T) {
 }
 
 // Hazard G03: what is in use is named.
-func TestAnAddressInUseIsNamed(t *testing.T) {
+func TestServeNamesAnAddressInUse(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -332,7 +345,8 @@ func TestAnAddressInUseIsNamed(t *testing.T) {
 }
 
 // Hazard G03: with a state folder and a workspace nothing else of the system is needed, no HOME, no time zones.
-func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
+func TestServeNeedsNoHomeAndNoTimeZones(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(systemEnv(), "TZ=/nowhere", "ZONEINFO=/nowhere")
 	p, _ := s.serve("--set", "timezone=Asia/Tokyo")
@@ -341,7 +355,8 @@ func TestADaemonNeedsNoHomeAndNoTimeZones(t *testing.T) {
 }
 
 // Hazard C13: a daemon's log holds neither texts of notes nor questions nor keys.
-func TestTheLogHoldsNoTextOfNotes(t *testing.T) {
+func TestServeLogsNoTextOfNotes(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(s.env, "OPENAI_API_KEY=sk-verysecret")
 	p, address := s.serve("--set", "remote.headers=X-Key=sk-verysecret")
@@ -361,7 +376,8 @@ func TestTheLogHoldsNoTextOfNotes(t *testing.T) {
 	}
 }
 
-func TestWatchFollowsTheFolderWithAndWithoutADaemon(t *testing.T) {
+func TestWatchFollowsTheFolder(t *testing.T) {
+	t.Parallel()
 	for _, daemon := range []bool{false, true} {
 		t.Run(fmt.Sprintf("daemon %v", daemon), func(t *testing.T) {
 			s := newSandbox(t, notes())
@@ -400,7 +416,8 @@ func keepSyncing(s *sandbox) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
+func TestServeAnswersSeveralCommandsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	_, address := s.serve()
 	_, service := dial(t, address)
@@ -418,6 +435,7 @@ func TestSeveralCommandsMayAskADaemonAtOnce(t *testing.T) {
 	}
 }
 
-func TestADaemonThatMayNotWriteDoesNotStart(t *testing.T) {
+func TestServeRefusesReadOnly(t *testing.T) {
+	t.Parallel()
 	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "leave --read-only out")
 }

@@ -26,7 +26,8 @@ func (s *sandbox) say(agent, id, text string) {
 	}
 }
 
-func TestTranscriptsAreIndexedOnlyWhereTheyAreASource(t *testing.T) {
+func TestSessionsAreIndexedOnlyIfTheyAreASource(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.say("main", "s1", "the xylophone is out of tune")
 	s.run("search", "xylophone").wants(t, exitOK, "no result")
@@ -47,7 +48,8 @@ func TestTranscriptsAreIndexedOnlyWhereTheyAreASource(t *testing.T) {
 }
 
 // Hazard C05: the transcripts of another agent with the same state folder are neither found nor read.
-func TestTranscriptsOfAnotherAgentStayItsOwn(t *testing.T) {
+func TestSessionsOfAnotherAgentAreNotIndexed(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(s.env, "KIOKU_SOURCES=memory,sessions")
 	s.say("ann", "s1", "the xylophone is out of tune")

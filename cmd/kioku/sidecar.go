@@ -12,26 +12,34 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/internal/atomicfile"
 	"kioku/llm"
+	"kioku/llm/echo"
 	"kioku/server"
 )
 
-// newModel returns the language model of the settings, nil for none. What is wrong with them is a *config.Error.
+// newModel returns the language model of the settings, nil for none. If a setting is wrong, the error is a *config.Error.
 func newModel(conf *config.Config) (llm.Model, error) {
 	if conf.LLM.Provider == "none" {
 		return nil, nil
 	}
 	cfg := conf.LLM
-	cfg.Now = clockOf(conf)
-	model, err := llm.New(cfg)
+	cfg.Now = connect.ClockOf(conf)
+	var model llm.Model
+	var err error
+	if cfg.Provider == "echo" {
+		model, err = llm.Limit(&echo.Model{Tokens: cfg.Window}, cfg.Limits, cfg.Now)
+	} else {
+		model, err = llm.New(cfg)
+	}
 	if err != nil {
 		return nil, &config.Error{Problem: err.Error()}
 	}
 	return model, nil
 }
 
-// newSidecar returns what runs beside the agent of a place. memories gives the memory of any agent, model may be nil.
+// newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil.
 func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(id string) agent.Memory, model llm.Model) (*sidecar.Sidecar, error) {
 	opt, err := a.sidecarOptions(conf, memories, model)
 	if err != nil {
@@ -40,7 +48,7 @@ func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(
 	return sidecar.New(beside(opt, place))
 }
 
-// sidecars returns what runs beside each of some agents, with one language model for all of them.
+// sidecars returns the sidecars of agents, which share one language model.
 func (a *app) sidecars(conf *config.Config, places []config.Place, memories func(id string) agent.Memory) (map[string]server.Sidecar, error) {
 	model, err := newModel(conf)
 	if err != nil {
@@ -59,7 +67,7 @@ func (a *app) sidecars(conf *config.Config, places []config.Place, memories func
 	return all, nil
 }
 
-// sidecarOptions are what the settings say of all agents. A key that cannot be used is told.
+// sidecarOptions returns the options that all agents share. It reports a frame key that cannot be used.
 func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent.Memory, model llm.Model) (sidecar.Options, error) {
 	state, err := conf.StateDir()
 	if err != nil {
@@ -71,20 +79,20 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent
 	}
 	key, err := frameKey(state, !a.readOnly)
 	if err != nil {
-		a.notice("%v; until then each process has a key of its own, and the same turn another prompt in each", err)
+		a.Notice("%v; until then each process has a key of its own, and the same turn another prompt in each", err)
 	}
 	opt := sidecar.Options{
 		State: state, Memories: memories, Shared: conf.SharedAgents,
 		Bootstrap: conf.Bootstrap, Skills: conf.Skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
 		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
-		CacheFriendly: conf.CacheFriendly, Model: model, Counter: counter, ReadOnly: a.readOnly,
-		Key: key, Now: clockOf(conf),
+		CacheFriendly: conf.CacheFriendly, Model: model, Count: counter.Count, ReadOnly: a.readOnly,
+		Key: key, Now: connect.ClockOf(conf),
 	}
 	opt.Skills.Project = a.dir
 	return opt, nil
 }
 
-// beside returns options for the agent of a place.
+// beside returns the options for the agent of a place.
 func beside(opt sidecar.Options, place config.Place) sidecar.Options {
 	opt.Agent = place.Agent
 	opt.Bootstrap.Workspace, opt.Bootstrap.Override = place.Workspace, place.AgentDir
@@ -92,12 +100,11 @@ func beside(opt sidecar.Options, place config.Place) sidecar.Options {
 	return opt
 }
 
-// frameKeyBytes is how long the key of the frames around recalled memories is.
+// frameKeyBytes is the length of the key of the frames around recalled memories.
 const frameKeyBytes = 32
 
-// frameKey returns the key of a state folder, which it makes where there is none and it may: with it the same turn has the
-// same prompt in every process. Where there is none and none may be made it returns nil, and where it can neither be read nor
-// made an error that says what to do.
+// frameKey returns the key of a state folder: with one key the same turn has the same prompt in every process. If there is
+// no key, it creates one if mayMake is true and otherwise returns nil. An error says what to do.
 func frameKey(state string, mayMake bool) ([]byte, error) {
 	path := filepath.Join(state, "frame.key")
 	key, err := os.ReadFile(path)
@@ -118,7 +125,7 @@ func frameKey(state string, mayMake bool) ([]byte, error) {
 	return key, nil
 }
 
-// makeKey writes a random key that only this user can read, unless another process is faster.
+// makeKey writes a random key that only this user can read, unless another process writes one first.
 func makeKey(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the key: %w", err)

@@ -16,6 +16,8 @@ import (
 	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // settings are those of some flags, key=value.
@@ -33,7 +35,8 @@ func settings(t *testing.T, flags ...string) *config.Config {
 	return conf
 }
 
-func TestTheModelIsTheOneOfTheSettings(t *testing.T) {
+func TestNewModelIsTheOneOfTheSettings(t *testing.T) {
+	t.Parallel()
 	if m, err := newModel(settings(t)); m != nil || err != nil {
 		t.Errorf("without a provider there is %v, %v", m, err)
 	}
@@ -47,7 +50,8 @@ func TestTheModelIsTheOneOfTheSettings(t *testing.T) {
 	}
 }
 
-func TestAModelThatCannotBeIsAMisuseThatNamesTheSetting(t *testing.T) {
+func TestNewModelNamesAWrongSetting(t *testing.T) {
+	t.Parallel()
 	for want, flags := range map[string][]string{
 		"set llm.model":   {"llm.provider=ollama"},
 		"no API key: set": {"llm.provider=anthropic", "llm.model=m"},
@@ -62,7 +66,8 @@ func TestAModelThatCannotBeIsAMisuseThatNamesTheSetting(t *testing.T) {
 	}
 }
 
-func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
+func TestFrameKeyIsOneForAllProcesses(t *testing.T) {
+	t.Parallel()
 	state := filepath.Join(t.TempDir(), "new", "state")
 	keys := make([][]byte, 8)
 	var all sync.WaitGroup
@@ -93,7 +98,8 @@ func TestAStateFolderHasOneSecretKeyWhoeverIsFirst(t *testing.T) {
 	}
 }
 
-func TestAKeyThatCannotBeUsedIsLeftOutWithAdvice(t *testing.T) {
+func TestFrameKeyThatCannotBeUsedIsReported(t *testing.T) {
+	t.Parallel()
 	short := t.TempDir()
 	if err := os.WriteFile(filepath.Join(short, "frame.key"), []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
@@ -116,7 +122,8 @@ func TestAKeyThatCannotBeUsedIsLeftOutWithAdvice(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
+func TestFrameKeyThatIsDamagedIsReportedOnce(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	if err := os.MkdirAll(s.state, 0o700); err != nil {
 		t.Fatal(err)
@@ -129,20 +136,21 @@ func TestAKeyThatIsDamagedIsToldOnce(t *testing.T) {
 		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	var errs bytes.Buffer
-	a := &app{stderr: &errs, dir: t.TempDir()}
+	a := &app{Output: render.Output{Stderr: &errs}, dir: t.TempDir()}
 	conf := settings(t, "state="+s.state, "agents=nova="+t.TempDir()+",ryo="+t.TempDir())
 	places, err := conf.Places()
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := a.sidecars(conf, places, func(string) agent.Memory { return noMemory{} })
+	all, err := a.sidecars(conf, places, func(string) agent.Memory { return (&connect.Memories{}).Of("") })
 	if err != nil || len(all) != 2 || strings.Count(errs.String(), "frame.key, has 5 bytes") != 1 {
 		t.Errorf("%d sidecars, %v: %s", len(all), err, errs.String())
 	}
 }
 
 // Each setting of the agent side arrives where it has its effect.
-func TestEverySettingOfTheAgentSideReachesTheSidecar(t *testing.T) {
+func TestSidecarOptionsTakeEverySetting(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	values := map[string]string{
 		"bootstrapMaxChars": "4321", "bootstrapTotalMaxChars": "54321", "skills.extraDirs": folder, "skills.maxSkills": "7",
@@ -163,7 +171,7 @@ func TestEverySettingOfTheAgentSideReachesTheSidecar(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt.Counter, opt.Now = nil, nil
+		opt.Count, opt.Now = nil, nil
 		return opt
 	}
 	before := options()

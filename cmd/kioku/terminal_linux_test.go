@@ -107,7 +107,7 @@ func (p *terminal) shows(texts ...string) string {
 // prompted waits for an empty prompt.
 func (p *terminal) prompted() string {
 	p.t.Helper()
-	return p.shows(pastingOn + startOfLine + " \b> \x1b[0K")
+	return p.shows("\x1b[?2004h\r\x1b[J \b> \x1b[0K")
 }
 
 // ends waits for the end and returns the exit code.

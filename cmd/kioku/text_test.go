@@ -3,18 +3,14 @@ package main
 import (
 	"fmt"
 	"os/exec"
-	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/timestamppb"
-
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-func TestAPlaceIsAPathWithLines(t *testing.T) {
+func TestParsePlace(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]struct {
 		path        string
 		from, count int32
@@ -35,15 +31,8 @@ func TestAPlaceIsAPathWithLines(t *testing.T) {
 	}
 }
 
-func TestSizesAreWrittenWithThreeDigits(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 152_345: "152 kB", 999_999: "1 MB", 5_250_000_000: "5.25 GB"} {
-		if got := size(n); got != want {
-			t.Errorf("%d is %s, want %s", n, got, want)
-		}
-	}
-}
-
-func TestShellQuoteIsReadBackByAShell(t *testing.T) {
+func TestShellQuote(t *testing.T) {
+	t.Parallel()
 	for _, s := range []string{"plain/path", "", "two words", "it's", `$HOME "x" \ ;`, "日本"} {
 		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(s)).Output()
 		if err != nil || string(out) != s {
@@ -52,29 +41,9 @@ func TestShellQuoteIsReadBackByAShell(t *testing.T) {
 	}
 }
 
-func TestAProviderThatDoesNotAnswerSaysWhen(t *testing.T) {
-	p := &kiokuv1.Provider{Provider: "openai", Model: "m", Dims: 3, Error: "refused", RetryAt: timestamppb.New(time.Unix(0, 0))}
-	got := providerText(p)
-	if !strings.HasPrefix(got, "openai m, 3 dimensions, not answering: refused, next try at ") {
-		t.Errorf("got %q", got)
-	}
-	p.Healthy = true
-	if got := providerText(p); got != "openai m, 3 dimensions" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestAStatusIsToldWithoutItsCodeWhereverItStands(t *testing.T) {
+func TestExitCodeOfARefusedArgumentIsMisuse(t *testing.T) {
+	t.Parallel()
 	refused := status.Error(codes.InvalidArgument, "query: is empty")
-	for err, want := range map[error]string{
-		refused:                               "query: is empty",
-		fmt.Errorf("question 3: %w", refused): "question 3: query: is empty",
-		fmt.Errorf("a: %w; b", status.Error(5, "gone")): "a: gone; b",
-	} {
-		if got := message(err); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
 	if code := exitCode(fmt.Errorf("question 3: %w", refused)); code != exitUsage {
 		t.Errorf("exit %d", code)
 	}

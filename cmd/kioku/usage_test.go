@@ -9,6 +9,7 @@ import (
 )
 
 func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, tc := range []struct {
 		args []string
@@ -54,7 +55,8 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 }
 
 // Hazard G03: messages name what is missing.
-func TestErrorsNameWhatIsMissing(t *testing.T) {
+func TestMessageNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = systemEnv()
 	s.raw("search", "x", "--workspace", s.workspace).wants(t, exitUsage, "HOME is not set; name a folder with --state")
@@ -66,7 +68,8 @@ func TestErrorsNameWhatIsMissing(t *testing.T) {
 	s.raw("search", "x", "--workspace", s.workspace, "--state", filepath.Join(s.workspace, "MEMORY.md")).wants(t, exitError, "MEMORY.md")
 }
 
-func TestTheCurrentFolderIsTheWorkspaceWhereItLooksLikeOne(t *testing.T) {
+func TestWorkspaceIsTheCurrentFolderIfItLooksLikeOne(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.home = s.workspace
 	if got := s.raw("search", "boiler", "--state", s.state); got.code != exitOK || !strings.Contains(got.stdout, "boiler") {
@@ -75,7 +78,8 @@ func TestTheCurrentFolderIsTheWorkspaceWhereItLooksLikeOne(t *testing.T) {
 }
 
 // Hazard C06: no agent id leaves the state folder.
-func TestAgentsHaveIndexesOfTheirOwn(t *testing.T) {
+func TestIndexIsSeparateForEachAgent(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index", "--agent", "nova")
 	if _, err := os.Stat(filepath.Join(s.state, "memory", "nova.sqlite")); err != nil {
@@ -87,6 +91,7 @@ func TestAgentsHaveIndexesOfTheirOwn(t *testing.T) {
 }
 
 func TestConfigShowsWhereEachValueCameFrom(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	s.must("config", "set", "query.maxResults", "9")
 	s.env = append(s.env, "KIOKU_MODEL=m1", "KIOKU_REMOTE_API_KEY=sk-hush", "KIOKU_PORVIDER=x")
@@ -115,7 +120,8 @@ func TestConfigShowsWhereEachValueCameFrom(t *testing.T) {
 }
 
 // Hazard G02: a file with a typo is refused with its place, by every command.
-func TestAConfigFileWithATypoIsRefusedWithItsPlace(t *testing.T) {
+func TestConfigFileWithATypoIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, notes())
 	path := filepath.Join(s.home, "c.yaml")
 	if err := os.WriteFile(path, []byte("query:\n  maxresult: 3\nlisten: 5\n"), 0o600); err != nil {
@@ -128,6 +134,7 @@ func TestAConfigFileWithATypoIsRefusedWithItsPlace(t *testing.T) {
 }
 
 func TestVersionComesFromTheLinker(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	if got := s.raw("version"); !strings.HasPrefix(got.stdout, "kioku v0.0.0-test (go1.") {
 		t.Errorf("got %q", got.stdout)
@@ -139,6 +146,7 @@ func TestVersionComesFromTheLinker(t *testing.T) {
 }
 
 func TestCompletionKnowsCommandsAndSettings(t *testing.T) {
+	t.Parallel()
 	s := newSandbox(t, nil)
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if got := s.raw("completion", shell); got.code != 0 || !strings.Contains(got.stdout, "kioku") {

@@ -8,16 +8,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildInfo is what kioku version writes.
+// buildInfo is the output of kioku version --json.
 type buildInfo struct {
 	Version string `json:"version"`
-	// Commit that was built, empty where the build does not say.
+	// Commit that was built, empty if unknown.
 	Commit   string `json:"commit"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// buildVersion is what the linker was told, else what the build knows of itself.
+// buildVersion returns the version set by the linker, else the one in the build information.
 func buildVersion() string {
 	if version != "" {
 		return version
@@ -48,10 +48,10 @@ func (a *app) versionCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			b := currentBuild()
-			if a.json {
-				return a.writeJSON(b)
+			if a.JSON {
+				return a.WriteJSON(b)
 			}
-			_, err := fmt.Fprintf(a.stdout, "kioku %s (%s, %s)\n", b.Version, b.Go, b.Platform)
+			_, err := fmt.Fprintf(a.Stdout, "kioku %s (%s, %s)\n", b.Version, b.Go, b.Platform)
 			return err
 		},
 	}

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -21,23 +23,23 @@ func (a *app) watchCmd() *cobra.Command {
 			"keeps the index in step itself.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), toWrite, func(c *client) error { return a.watch(cmd.Context(), c) })
+			return a.with(cmd.Context(), connect.ToWrite, func(c *connect.Client) error { return a.watch(cmd.Context(), c) })
 		},
 	}
 }
 
-func (a *app) watch(ctx context.Context, c *client) error {
+func (a *app) watch(ctx context.Context, c *connect.Client) error {
 	group, watching := errgroup.WithContext(ctx)
-	events, err := c.WatchEvents(watching, &kiokuv1.WatchEventsRequest{Agent: c.agent})
+	events, err := c.WatchEvents(watching, &kiokuv1.WatchEventsRequest{Agent: c.Agent})
 	if err != nil {
 		return err
 	}
-	// The header tells that from now on no event is missed.
+	// Once the header arrives, no event is missed.
 	if _, err := events.Header(); err != nil {
 		return err
 	}
-	if c.memory != nil {
-		group.Go(func() error { return c.memory.Watch(watching) })
+	if c.Memory != nil {
+		group.Go(func() error { return c.Memory.Watch(watching) })
 	}
 	group.Go(func() error { return a.writeEvents(events) })
 	if err := group.Wait(); ctx.Err() == nil {
@@ -62,20 +64,20 @@ func (a *app) writeEvents(events grpc.ServerStreamingClient[kiokuv1.Event]) erro
 }
 
 func (a *app) writeEvent(e *kiokuv1.Event) error {
-	if a.json {
-		return a.writeProtoLine(e)
+	if a.JSON {
+		return a.WriteProtoLine(e)
 	}
-	p := a.page()
+	p := a.Page()
 	line := fmt.Sprintf("%-16s", e.GetKind())
 	if e.GetPath() != "" {
 		line += " " + e.GetPath()
 	}
 	if e.GetChunks() > 0 {
-		line += ", " + count(e.GetChunks(), "chunk")
+		line += ", " + render.Count(e.GetChunks(), "chunk")
 	}
 	if e.GetText() != "" {
 		line += ": " + e.GetText()
 	}
-	p.linef("%s %s", dim(e.GetTime().AsTime().Local().Format(time.TimeOnly)), oneLine(line))
-	return a.show(p)
+	p.Linef("%s %s", render.Dim(e.GetTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
+	return a.Show(p)
 }

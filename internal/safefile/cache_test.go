@@ -35,7 +35,7 @@ func read(t *testing.T, c *safefile.Cache, dir, rel string) safefile.Text {
 	return text
 }
 
-func TestAFileIsKeptUntilItChangesOnTheDisk(t *testing.T) {
+func TestCacheReadsAChangedFileAgain(t *testing.T) {
 	dir, c := t.TempDir(), safefile.NewCache(100)
 	path := filepath.Join(dir, "a.md")
 	write(t, path, "one")
@@ -52,7 +52,7 @@ func TestAFileIsKeptUntilItChangesOnTheDisk(t *testing.T) {
 	}
 }
 
-func TestAnUnchangedFileIsNotReadAgain(t *testing.T) {
+func TestCacheKeepsAnUnchangedFile(t *testing.T) {
 	dir, c := t.TempDir(), safefile.NewCache(100)
 	path := filepath.Join(dir, "a.md")
 	write(t, path, "one")
@@ -72,7 +72,7 @@ func TestAnUnchangedFileIsNotReadAgain(t *testing.T) {
 	}
 }
 
-func TestAFileThatHasJustChangedIsReadEveryTime(t *testing.T) {
+func TestCacheReadsAFileThatHasJustChangedEveryTime(t *testing.T) {
 	dir, c := t.TempDir(), safefile.NewCache(100)
 	path := filepath.Join(dir, "a.md")
 	now := time.Now().Add(time.Hour)
@@ -93,7 +93,7 @@ func TestAFileThatHasJustChangedIsReadEveryTime(t *testing.T) {
 	}
 }
 
-func TestTextIsValidAndHasPlainLineEnds(t *testing.T) {
+func TestCacheReturnsValidTextWithPlainLineEnds(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.md"), "\ufeffa\r\nb\xff\rc")
 	if got := read(t, safefile.NewCache(100), dir, "a.md").Text; got != "a\nb\ufffd\nc" {
@@ -101,7 +101,7 @@ func TestTextIsValidAndHasPlainLineEnds(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPlainFileIsRefusedWithAReason(t *testing.T) {
+func TestCacheRefusesWithAReason(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(out, "secret.md"), "secret")
 	write(t, filepath.Join(dir, "big.md"), strings.Repeat("x", 101))

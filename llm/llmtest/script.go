@@ -1,4 +1,4 @@
-// Package llmtest has a model for tests that answers what the test says.
+// Package llmtest has a model for tests, which answers what the test has prepared.
 package llmtest
 
 import (
@@ -13,21 +13,23 @@ import (
 
 // Step is one prepared answer.
 type Step struct {
+	// Response is the answer.
 	Response llm.Response
-	// Err is returned instead of Response. What Response says in text is streamed before it, as of a stream that breaks.
+	// Err is returned in place of Response, after the text of Response is streamed, as from a stream that breaks; nil means
+	// that there is none.
 	Err error
-	// Wait has the answer come only when it is closed or ctx ends; nil means at once.
+	// Wait delays the answer until it is closed or ctx ends; nil means no delay.
 	Wait <-chan struct{}
-	// Check sees the request; its error is returned.
+	// Check is called with the request, and its error is returned; nil checks nothing.
 	Check func(llm.Request) error
 }
 
-// Say is a step that answers with a text.
+// Say returns a step that answers with a text.
 func Say(text string) Step {
 	return Step{Response: llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, Stop: llm.StopEnd}}
 }
 
-// Call is a step that calls a tool. input becomes its JSON.
+// Call returns a step that calls a tool with the JSON of input.
 func Call(id, tool string, input any) Step {
 	raw, err := json.Marshal(input)
 	if err != nil {
@@ -37,12 +39,12 @@ func Call(id, tool string, input any) Step {
 	return Step{Response: llm.Response{Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call}}, Stop: llm.StopTools}}
 }
 
-// Fail is a step that fails with an *llm.Error of a kind.
+// Fail returns a step that fails with an *llm.Error of a kind.
 func Fail(kind string) Step { return Step{Err: &llm.Error{Kind: kind, Message: "scripted: " + kind}} }
 
-// Script is a model that goes through steps, one a call. Its methods may be called concurrently.
+// Script is a model that goes through steps, one for each call. Its methods may be called concurrently.
 type Script struct {
-	// Tokens is the window.
+	// Tokens is the window; 0 means unknown.
 	Tokens int
 	// Steps are the answers in order. A call after the last one fails.
 	Steps []Step
@@ -57,7 +59,7 @@ func (s *Script) Name() string { return "script" }
 // Window implements llm.Model.
 func (s *Script) Window() int { return s.Tokens }
 
-// Requests returns what the model was asked so far.
+// Requests returns the requests so far.
 func (s *Script) Requests() []llm.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +87,7 @@ func (s *Script) Generate(ctx context.Context, req llm.Request, stream func(llm.
 		}
 	}
 	if stream != nil {
-		tell(step.Response.Message, stream)
+		streamMessage(step.Response.Message, stream)
 	}
 	if step.Err != nil {
 		return llm.Response{Usage: step.Response.Usage}, step.Err
@@ -105,7 +107,7 @@ func (s *Script) next(req llm.Request) (Step, error) {
 	return s.Steps[n-1], nil
 }
 
-func tell(m llm.Message, stream func(llm.Event)) {
+func streamMessage(m llm.Message, stream func(llm.Event)) {
 	for word := range strings.SplitAfterSeq(m.Text, " ") {
 		if word != "" {
 			stream(llm.Event{Text: word})

@@ -8,10 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lastAccented is the last of the Latin letters in Unicode's blocks for languages in use.
+// lastAccented is the last of the Latin letters in the Unicode blocks of languages in use.
 const lastAccented = 0x1EFF
 
-// plainLetters has for each Latin letter with an accent the ASCII letters that people write instead, "" for all others.
+// plainLetters contains, for each Latin letter with an accent, the ASCII letters that people write instead; "" for all
+// others.
 var plainLetters = func() (t [lastAccented + 1]string) {
 	for r := rune(utf8.RuneSelf); r <= lastAccented; r++ {
 		if !unicode.Is(unicode.Latin, r) {
@@ -33,7 +34,7 @@ var plainLetters = func() (t [lastAccented + 1]string) {
 // Unaccented returns a word in lower case with its Latin letters written without accents: zurich for zürich, strasse for
 // straße, lodz for łódź. Other alphabets are left alone, because their marks make different letters (й, が).
 func Unaccented(word string) string {
-	if !mayHoldAccents(word) {
+	if !mayHaveAccents(word) {
 		return word
 	}
 	var b strings.Builder
@@ -48,7 +49,7 @@ func Unaccented(word string) string {
 			latin = true
 			b.WriteString(plainLetters[r])
 		case latin && unicode.Is(unicode.Mn, r):
-			// NFKC leaves a mark where no single character has it.
+			// NFKC leaves a mark that no single character contains.
 		default:
 			latin = false
 			b.WriteRune(r)
@@ -57,8 +58,8 @@ func Unaccented(word string) string {
 	return b.String()
 }
 
-// mayHoldAccents looks at the first bytes of characters: those of accented Latin letters and of combining marks.
-func mayHoldAccents(word string) bool {
+// mayHaveAccents reports whether word contains the first byte of an accented Latin letter or of a combining mark.
+func mayHaveAccents(word string) bool {
 	for i := range len(word) {
 		if c := word[i]; c >= 0xC3 && c <= 0xCD || c == 0xE1 {
 			return true

@@ -9,21 +9,22 @@ import (
 	"github.com/blevesearch/snowballstem/porter"
 )
 
-// Bounds of an analysis.
+// Limits of the analysis.
 const (
-	// maxTermBytes is the longest term. Longer words are cut, longer identifiers have only their parts.
+	// maxTermBytes is the maximum length of a term. Longer words are cut, and longer identifiers are only indexed by their
+	// parts.
 	maxTermBytes = 64
-	// maxStems bounds the cache of stems of one analyzer.
+	// maxStems is the maximum number of stems in the cache of an analyzer.
 	maxStems = 1 << 15
 )
 
-// Terms returns the terms of a text in order, duplicates included, as they are indexed and asked for.
+// Terms returns the terms of a text in order, duplicates included.
 //
-// The text is taken in NFKC and lower case, Latin letters without accents (Zürich, zurich). Runs of Han, kana, Hangul and
-// of the scripts of South-East Asia that are written without spaces become overlapping bigrams, and a lone character
-// stays. Other letters and digits form words; those of ASCII letters are stemmed by Porter's algorithm. An identifier
-// (memorySearch.query, v2.3.0, /users/x, C++) also stays whole, after its parts. A term has 1 to 64 bytes, none of them
-// white space or a control character.
+// The text is converted to NFKC and lower case, and Latin letters lose their accents (Zürich becomes zurich). Runs of
+// Han, kana, Hangul and of the scripts of South-East Asia that are written without spaces become overlapping bigrams; a
+// lone character stays. Other letters and digits form words, and words of ASCII letters are stemmed by Porter's
+// algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
+// term has 1 to 64 bytes, without white space and control characters.
 func Terms(text string) []string {
 	a := NewAnalyzer()
 	defer a.Release()
@@ -31,7 +32,7 @@ func Terms(text string) []string {
 	return a.terms()
 }
 
-// ChunkTerms returns the terms by which a chunk is found: those of its heading path, its date and its text.
+// ChunkTerms returns the terms by which a chunk is found: the terms of its heading path, its date and its text.
 func ChunkTerms(headings, date, text string) []string {
 	a := NewAnalyzer()
 	defer a.Release()
@@ -39,20 +40,20 @@ func ChunkTerms(headings, date, text string) []string {
 	return a.terms()
 }
 
-// Kind says what a token is.
+// Kind is the kind of a token. The zero value is Word.
 type Kind uint8
 
 // Kinds of a token. Word, Part and Gram are the leaves: each letter of a text is in exactly one of them.
 const (
 	// Word is a run of letters and digits.
 	Word Kind = iota
-	// Part is a part of a camelCase word.
+	// Part is one part of a camelCase word.
 	Part
 	// Gram is a bigram, or a lone character, of a script written without spaces.
 	Gram
-	// Whole is an identifier in one piece.
+	// Whole is an identifier made of leaves, such as memorySearch.query.
 	Whole
-	// Compound is letters joined by hyphens or slashes only (well-known).
+	// Compound is a word made of words of letters with hyphens or slashes between them, such as well-known.
 	Compound
 )
 
@@ -64,7 +65,7 @@ type Token struct {
 	Start, End int32
 	// Pos counts leaves and jumps at the end of a line. A token of several leaves has the position of the first one.
 	Pos int32
-	// Kind of the token.
+	// Kind says what the token is.
 	Kind Kind
 }
 
@@ -77,31 +78,34 @@ type Analyzer struct {
 	Tokens []Token
 	// Text is the text that was added last, normalised, and Lower the same in lower case, with equal offsets.
 	Text, Lower string
-	pos         int32
-	stems       map[string]string
-	// filter leaves words unstemmed whose stem nobody asks for; nil admits all words.
+	// pos is the position of the next leaf.
+	pos int32
+	// stems caches the stems of words.
+	stems map[string]string
+	// filter says which words are stemmed; nil admits all words.
 	filter *stemFilter
 }
 
-// analyzers keeps buffers and stems from one call to the next; what it holds never changes a result.
+// analyzers keeps buffers and stems from one use to the next. They never change a result.
 var analyzers = sync.Pool{New: func() any { return &Analyzer{stems: make(map[string]string)} }}
 
-// NewAnalyzer returns an empty analyzer. The caller releases it when its tokens are no longer needed.
+// NewAnalyzer returns an analyzer without tokens. The caller releases it.
 func NewAnalyzer() *Analyzer {
 	a := analyzers.Get().(*Analyzer)
 	a.Reset()
 	return a
 }
 
-// Release gives the analyzer back for reuse; neither it nor its tokens may be used afterwards.
+// Release gives the analyzer back for reuse. Neither the analyzer nor its tokens may be used afterwards; their terms
+// may.
 func (a *Analyzer) Release() {
 	a.Reset()
 	a.filter = nil
 	analyzers.Put(a)
 }
 
-// StemOnly leaves words unstemmed whose stem is certainly none of the terms, until the analyzer is released. This saves
-// time if the caller looks for these terms only. Without terms, no word is stemmed.
+// StemOnly skips the stemming of words whose stem is certainly none of the terms, until the analyzer is released. This
+// saves time if the caller looks only for these terms. Without terms, no word is stemmed.
 func (a *Analyzer) StemOnly(terms ...string) {
 	a.filter = &stemNothing
 	if len(terms) > 0 {
@@ -126,24 +130,24 @@ func (a *Analyzer) terms() []string {
 	return terms
 }
 
-// AddChunk appends the tokens of a chunk: of its heading path, its date and its text.
+// AddChunk appends the tokens of a chunk: those of its heading path, its date and its text.
 func (a *Analyzer) AddChunk(headings, date, text string) {
 	a.Add(headings)
 	a.Add(date)
 	a.Add(text)
 }
 
-// Add appends the tokens of text, as lines of their own.
+// Add appends the tokens of text. The end of a text ends its last line.
 func (a *Analyzer) Add(text string) {
 	a.Text = Normalize(text)
 	a.Lower = ToLower(a.Text)
 	for i := 0; i < len(a.Lower); {
 		c, size := classAt(a.Lower, i)
 		switch {
-		case c == letter, c == joint && a.leads(i):
-			i = a.run(i)
+		case c == letter, c == joint && a.leadsIdentifier(i):
+			i = a.readJoined(i)
 		case c == glyph:
-			i = a.grams(i)
+			i = a.readGrams(i)
 		case c == newline:
 			a.pos++
 			i++
@@ -154,8 +158,8 @@ func (a *Analyzer) Add(text string) {
 	a.pos++
 }
 
-// leads reports whether the joint at i begins an identifier: the slash of /users/x, the dot of .env.
-func (a *Analyzer) leads(i int) bool {
+// leadsIdentifier reports whether the joint at i begins an identifier: the slash of /users/x, the dot of .env.
+func (a *Analyzer) leadsIdentifier(i int) bool {
 	if a.Lower[i] != '/' && a.Lower[i] != '.' {
 		return false
 	}
@@ -165,8 +169,8 @@ func (a *Analyzer) leads(i int) bool {
 	return isLetterAt(a.Lower, i+1)
 }
 
-// run reads the words that joints hold together from i on and returns where they end.
-func (a *Analyzer) run(i int) int {
+// readJoined reads words and the joints between them, appends their tokens and returns the offset of their end.
+func (a *Analyzer) readJoined(i int) int {
 	start, first, pos := i, len(a.Tokens), a.pos
 	led := asciiClass[a.Lower[i]] == joint
 	if led {
@@ -174,9 +178,9 @@ func (a *Analyzer) run(i int) int {
 	}
 	words, k := 0, Compound
 	for {
-		i = a.word(i)
+		i = a.readWord(i)
 		words++
-		next := a.next(i)
+		next := a.nextWord(i)
 		if next < 0 {
 			break
 		}
@@ -185,7 +189,7 @@ func (a *Analyzer) run(i int) int {
 		}
 		i = next
 	}
-	end := a.suffix(start, i)
+	end := a.signSuffix(start, i)
 	if words == 1 && !led && end == i {
 		return i
 	}
@@ -198,8 +202,8 @@ func (a *Analyzer) run(i int) int {
 	return end
 }
 
-// next returns where the word after the joint at i starts, -1 if no word does.
-func (a *Analyzer) next(i int) int {
+// nextWord returns the start of the word after the joint at i, -1 if no word follows.
+func (a *Analyzer) nextWord(i int) int {
 	if i >= len(a.Lower) || asciiClass[a.Lower[i]] != joint {
 		return -1
 	}
@@ -216,8 +220,8 @@ func (a *Analyzer) next(i int) int {
 	return -1
 }
 
-// suffix returns the end of a name like C++ or F#, which ends in signs, and i for any other word.
-func (a *Analyzer) suffix(start, i int) int {
+// signSuffix returns the end of a name that ends in signs, such as C++ or F#, and i for any other word.
+func (a *Analyzer) signSuffix(start, i int) int {
 	if i-start != 1 || a.Lower[start] >= utf8.RuneSelf {
 		return i
 	}
@@ -240,8 +244,8 @@ func (a *Analyzer) hasDigit(first int) bool {
 	return false
 }
 
-// word reads the letters and digits from start on, appends their terms and returns where they end.
-func (a *Analyzer) word(start int) int {
+// readWord reads the letters and digits at start, appends their tokens and returns the offset of their end.
+func (a *Analyzer) readWord(start int) int {
 	i, english := start, true
 	for i < len(a.Lower) {
 		if b := a.Lower[i]; isLower(b) {
@@ -255,24 +259,25 @@ func (a *Analyzer) word(start int) int {
 		english = false
 		i += size
 	}
-	if a.camel(start, i) {
-		a.append(start, i, Whole, english)
+	if a.appendParts(start, i) {
+		a.appendWord(start, i, Whole, english)
 		return i
 	}
-	a.append(start, i, Word, english)
+	a.appendWord(start, i, Word, english)
 	a.pos++
 	return i
 }
 
-// camel appends the parts of a word like memorySearch or HTTPServer; it returns false where there is only one part.
-func (a *Analyzer) camel(start, end int) bool {
+// appendParts appends the parts of a word like memorySearch or HTTPServer. It returns false if the word has only one
+// part.
+func (a *Analyzer) appendParts(start, end int) bool {
 	if end-start > maxTermBytes || a.Text[start:end] == a.Lower[start:end] {
 		return false
 	}
 	from := start
 	for i := start + 1; i < end; i++ {
-		if a.turns(i, end) {
-			a.append(from, i, Part, asciiLetters(a.Lower[from:i]))
+		if a.startsPart(i, end) {
+			a.appendWord(from, i, Part, asciiLetters(a.Lower[from:i]))
 			a.pos++
 			from = i
 		}
@@ -280,13 +285,13 @@ func (a *Analyzer) camel(start, end int) bool {
 	if from == start {
 		return false
 	}
-	a.append(from, end, Part, asciiLetters(a.Lower[from:end]))
+	a.appendWord(from, end, Part, asciiLetters(a.Lower[from:end]))
 	a.pos++
 	return true
 }
 
-// turns reports whether a new part of a camelCase word begins at i: memory|Search, HTTP|Server, but APIs.
-func (a *Analyzer) turns(i, end int) bool {
+// startsPart reports whether a new part of a camelCase word begins at i: memory|Search, HTTP|Server, but APIs.
+func (a *Analyzer) startsPart(i, end int) bool {
 	s := a.Text
 	if !isUpper(s[i]) {
 		return false
@@ -294,8 +299,8 @@ func (a *Analyzer) turns(i, end int) bool {
 	return isLower(s[i-1]) || isUpper(s[i-1]) && i+2 < end && isLower(s[i+1]) && isLower(s[i+2])
 }
 
-// append adds the term of the word between two offsets.
-func (a *Analyzer) append(start, end int, k Kind, english bool) {
+// appendWord appends the token of the word between two offsets. english reports a word of ASCII letters.
+func (a *Analyzer) appendWord(start, end int, k Kind, english bool) {
 	term := a.Lower[start:end]
 	if !english {
 		term = Unaccented(term)
@@ -313,7 +318,7 @@ func (a *Analyzer) append(start, end int, k Kind, english bool) {
 	a.Tokens = append(a.Tokens, Token{term, int32(start), int32(end), pos, k})
 }
 
-// firstPart returns the position of the leaf at an offset of the text being read.
+// firstPart returns the position of the leaf that starts at an offset of the text.
 func (a *Analyzer) firstPart(start int) int32 {
 	for i := len(a.Tokens) - 1; i >= 0; i-- {
 		if int(a.Tokens[i].Start) == start {
@@ -342,7 +347,7 @@ func (a *Analyzer) stemEnglish(w string) string {
 	if len(a.stems) >= maxStems {
 		clear(a.stems)
 	}
-	// A copy, lest the cache keep whole texts alive.
+	// A copy, so that the cache does not keep whole texts alive.
 	w = strings.Clone(w)
 	env := snowballstem.NewEnv(w)
 	porter.Stem(env)
@@ -350,8 +355,8 @@ func (a *Analyzer) stemEnglish(w string) string {
 	return env.Current()
 }
 
-// grams reads a run of characters that is written without spaces, appends its bigrams and returns where it ends.
-func (a *Analyzer) grams(start int) int {
+// readGrams reads a run of characters of a script without spaces, appends its bigrams and returns the offset of its end.
+func (a *Analyzer) readGrams(start int) int {
 	_, size := classAt(a.Lower, start)
 	prev, i := start, start+size
 	for i < len(a.Lower) {
@@ -359,21 +364,21 @@ func (a *Analyzer) grams(start int) int {
 		if c != glyph && c != mark {
 			break
 		}
-		a.gram(prev, i+size)
+		a.appendGram(prev, i+size)
 		prev, i = i, i+size
 	}
 	if prev == start {
-		a.gram(start, i)
+		a.appendGram(start, i)
 	}
 	return i
 }
 
-func (a *Analyzer) gram(start, end int) {
+func (a *Analyzer) appendGram(start, end int) {
 	a.Tokens = append(a.Tokens, Token{a.Lower[start:end], int32(start), int32(end), a.pos, Gram})
 	a.pos++
 }
 
-// cut returns the longest prefix of s that has at most n bytes and splits no rune.
+// cut returns the longest prefix of s with at most n bytes that splits no rune.
 func cut(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--

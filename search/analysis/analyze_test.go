@@ -15,6 +15,7 @@ import (
 )
 
 func TestTerms(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"English words are lowered and stemmed", "The Backups were restored", "the backup were restor"},
 		{"duplicates stay in order", "tea, coffee; tea", "tea coffe tea"},
@@ -68,6 +69,7 @@ func TestTerms(t *testing.T) {
 }
 
 func TestChunkTermsHoldHeadingsDateAndText(t *testing.T) {
+	t.Parallel()
 	got := ChunkTerms("# Projects > ## Acme", "2026-01-20", "ship it")
 	want := strings.Fields("project acm 2026 01 20 2026-01-20 ship it")
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -76,12 +78,15 @@ func TestChunkTermsHoldHeadingsDateAndText(t *testing.T) {
 }
 
 // Hazard D02: a run of a megabyte becomes one short term.
-func TestALongRunBecomesOneShortTerm(t *testing.T) {
+func TestTermsCutLongRuns(t *testing.T) {
+	t.Parallel()
 	for _, run := range []string{strings.Repeat("QUJD", 1<<18), strings.Repeat("é", 1<<19)} {
-		got := Terms(run)
-		if len(got) != 1 || len(got[0]) != maxTermBytes {
-			t.Errorf("%.10s...: %d terms, the first of %d bytes, want 1 of %d", run, len(got), len(got[0]), maxTermBytes)
-		}
+		t.Run(run[:4], func(t *testing.T) {
+			got := Terms(run)
+			if len(got) != 1 || len(got[0]) != maxTermBytes {
+				t.Errorf("%.10s...: %d terms, the first of %d bytes, want 1 of %d", run, len(got), len(got[0]), maxTermBytes)
+			}
+		})
 	}
 	if got := Terms("a" + strings.Repeat("é", 1<<10)); len(got) != 1 || !utf8.ValidString(got[0]) {
 		t.Errorf("a character was split: %q", got)
@@ -92,6 +97,7 @@ func TestALongRunBecomesOneShortTerm(t *testing.T) {
 }
 
 func TestTermsOutliveTheAnalyzer(t *testing.T) {
+	t.Parallel()
 	got := Terms("alpha beta")
 	Terms("gamma delta epsilon")
 	if diff := cmp.Diff([]string{"alpha", "beta"}, got); diff != "" {
@@ -99,7 +105,8 @@ func TestTermsOutliveTheAnalyzer(t *testing.T) {
 	}
 }
 
-func TestAFullStemCacheChangesNothing(t *testing.T) {
+func TestStemWithFullCache(t *testing.T) {
+	t.Parallel()
 	a := NewAnalyzer()
 	defer a.Release()
 	for i := range maxStems + 10 {
@@ -114,6 +121,7 @@ func TestAFullStemCacheChangesNothing(t *testing.T) {
 }
 
 func TestTermsRunConcurrently(t *testing.T) {
+	t.Parallel()
 	want := Terms("Backups of memorySearch 東京タワー")
 	var group sync.WaitGroup
 	for range 8 {
@@ -128,7 +136,8 @@ func TestTermsRunConcurrently(t *testing.T) {
 	group.Wait()
 }
 
-func TestInertRunesAreTheirOwnNFKC(t *testing.T) {
+func TestNormalizeInertRunes(t *testing.T) {
+	t.Parallel()
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if isInert(r) && norm.NFKC.String(string(r)) != string(r) {
 			t.Errorf("%U is not inert", r)
@@ -139,7 +148,8 @@ func TestInertRunesAreTheirOwnNFKC(t *testing.T) {
 	}
 }
 
-func TestLowerKeepsOffsets(t *testing.T) {
+func TestToLowerKeepsOffsets(t *testing.T) {
+	t.Parallel()
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if s := string(r); len(ToLower(s)) != len(s) {
 			t.Errorf("lower(%U) has another length", r)
@@ -190,7 +200,8 @@ func checkTerm(term string) string {
 	return ""
 }
 
-func TestAWordWhoseStemIsAskedForIsAlwaysStemmed(t *testing.T) {
+func TestStemFilterAdmitsWordsOfStem(t *testing.T) {
+	t.Parallel()
 	a := NewAnalyzer()
 	defer a.Release()
 	rapid.Check(t, func(t *rapid.T) {

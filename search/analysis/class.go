@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// class is what a character is to the analysis.
+// class is the role of a character in the analysis.
 type class uint8
 
 const (
-	other class = iota
+	separator class = iota
 	letter
+	// joint may connect two words to an identifier.
 	joint
 	newline
 	// glyph is a character of a script written without spaces.
@@ -19,7 +20,7 @@ const (
 	mark
 )
 
-// asciiClass is the class of each ASCII character.
+// asciiClass contains the class of each ASCII character.
 var asciiClass = func() (t [256]class) {
 	for c := range utf8.RuneSelf {
 		if unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c)) {
@@ -41,7 +42,7 @@ func classAt(s string, i int) (class, int) {
 	return classOf(r), size
 }
 
-// classOf classifies a rune beyond ASCII. The runes of Japanese and Chinese text are decided first, for speed.
+// classOf classifies a rune beyond ASCII. The runes of Japanese and Chinese come first, for speed.
 func classOf(r rune) class {
 	switch {
 	case r >= 0x4E00 && r <= 0x9FFF, r >= 0x3041 && r <= 0x3096, r >= 0x30A1 && r <= 0x30FA, r >= 0x30FC && r <= 0x30FE:
@@ -49,7 +50,7 @@ func classOf(r rune) class {
 	case r >= 0xAC00 && r <= 0xD7A3, r >= 0x3005 && r <= 0x3007, r == 0x309D, r == 0x309E:
 		return glyph
 	case r == utf8.RuneError, r < 0x00AA, r >= 0x2000 && r <= 0x206F, r >= 0x3000 && r <= 0x303F:
-		return other
+		return separator
 	case unicode.IsMark(r):
 		return mark
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Hangul,
@@ -58,7 +59,7 @@ func classOf(r rune) class {
 	case unicode.IsLetter(r), unicode.IsNumber(r):
 		return letter
 	}
-	return other
+	return separator
 }
 
 func isLetterAt(s string, i int) bool {

@@ -1,3 +1,3 @@
 // Package analysis turns text into the terms by which the index finds it. Notes and queries are analysed by the same
-// functions.
+// functions, so that their terms agree.
 package analysis

@@ -37,8 +37,8 @@ func Normalize(text string) string {
 	return text
 }
 
-// isInert reports whether NFKC leaves r alone whatever stands beside it, as long as that is inert or wide too. It
-// knows the common runes only; the others take the slow way.
+// isInert reports whether NFKC leaves r unchanged beside any rune that is inert or wide. It knows only the common runes;
+// the others take the slow path.
 func isInert(r rune) bool {
 	switch {
 	case r >= 0x4E00 && r <= 0x9FFF, r >= 0x3041 && r <= 0x3096, r >= 0x30A1 && r <= 0x30FE:
@@ -82,29 +82,13 @@ func mapRare(r rune) rune {
 
 // ToLower returns a normalised text in lower case; every rune stays at its offset.
 func ToLower(text string) string {
-	if !isASCII(text) {
-		return strings.Map(lowerRune, text)
+	if isASCII(text) {
+		return strings.ToLower(text)
 	}
-	for i := range len(text) {
-		if isUpper(text[i]) {
-			return lowerASCII(text, i)
-		}
-	}
-	return text
+	return strings.Map(lowerRune, text)
 }
 
-// lowerASCII returns text in lower case, whose first capital is at an offset.
-func lowerASCII(text string, first int) string {
-	low := []byte(text)
-	for i, c := range low[first:] {
-		if isUpper(c) {
-			low[first+i] = c + 'a' - 'A'
-		}
-	}
-	return string(low)
-}
-
-// isASCII looks at eight bytes at a time, as every text passes here twice.
+// isASCII reports whether text is ASCII. It looks at eight bytes at a time, because every text passes here twice.
 func isASCII(text string) bool {
 	i := 0
 	for ; i+8 <= len(text); i += 8 {

@@ -7,57 +7,59 @@ import (
 )
 
 const (
-	// minIdentifier is the least bytes of an identifier: shorter ones (q3, v2, C++) name many things.
+	// minIdentifier is the minimum length of an identifier in bytes: shorter ones (q3, v2, C++) name many things.
 	minIdentifier = 4
-	// minCapitals is the least letters of a word in capitals: shorter ones (HTTP, RANK, AIDS) name many things, and terms
-	// do not tell them from common words.
+	// minCapitals is the minimum number of letters of a word in capitals: shorter ones (HTTP, RANK, AIDS) name many things,
+	// and as terms they equal common words.
 	minCapitals = 5
-	// minHex is the least bytes of a hexadecimal number that may be without digits.
+	// minHex is the minimum length of a hexadecimal number without decimal digits.
 	minHex = 7
-	// maxSuffix is the most letters of a file's type: longer ones behind a full stop begin a sentence.
+	// maxSuffix is the maximum length of the suffix of a file: a longer word after a full stop begins a sentence.
 	maxSuffix = 4
 )
 
-// Identifiers returns the terms of the texts that name one thing, without those that are parts of longer ones. These are:
+// Identifiers returns the terms that name one thing, without those that are parts of longer ones. The analyzer contains one
+// text only. Identifiers are:
 //
-//   - words in which a digit follows a letter (a828e60), hexadecimal numbers (deadbeef), numbers that are no year (4711),
-//     and words in capitals (ENOENT) unless all words are;
-//   - names in camelCase that begin in lower case or have three parts (memorySearch, InvalidArgumentError), but not what
-//     prose writes so (YouTube, iPhone, macOS);
-//   - words and numbers that signs join (INV-2026-0042, /users/x, alarm.contacts.primary), but not abbreviations (e.g.),
-//     two numbers (10:30, 1.5, 24/7), numbers that hyphens join to words (5-year-old), and two plain words with a full
-//     stop or the like between them (the end.then), unless the second may be the type of a file (boot.txt).
+//   - words in which a digit follows a letter (a828e60), hexadecimal numbers (deadbeef), numbers other than years (4711),
+//     and words in capitals (ENOENT) unless all words are in capitals;
+//   - names in camelCase that begin in lower case or have three parts (memorySearch, InvalidArgumentError), but not the
+//     spellings of prose (YouTube, iPhone, macOS);
+//   - words and numbers with joints between them (INV-2026-0042, /users/x, alarm.contacts.primary), but not abbreviations
+//     (e.g.), two numbers (10:30, 1.5, 24/7), numbers with hyphens to words (5-year-old), and two plain words with a full
+//     stop or the like between them (the end.then), unless the second may be the suffix of a file (boot.txt).
 func (a *Analyzer) Identifiers() []string {
 	var terms []string
-	shouted := a.shouted()
+	capitals := a.allCapitals()
 	for _, t := range a.Tokens {
-		part := func(o Token) bool { return o.around(t) && a.names(o, shouted) }
-		if a.names(t, shouted) && !slices.ContainsFunc(a.Tokens, part) {
+		part := func(o Token) bool { return o.contains(t) && a.isIdentifier(o, capitals) }
+		if a.isIdentifier(t, capitals) && !slices.ContainsFunc(a.Tokens, part) {
 			terms = append(terms, t.Term)
 		}
 	}
 	return terms
 }
 
-// names reports whether a token is an identifier; shouted says that capitals mean nothing.
-func (a *Analyzer) names(t Token, shouted bool) bool {
+// isIdentifier reports whether a token is an identifier. capitals reports that the text is in capitals, so that they
+// mean nothing.
+func (a *Analyzer) isIdentifier(t Token, capitals bool) bool {
 	text := a.Text[t.Start:t.End]
 	switch {
 	case len(text) < minIdentifier:
 		return false
 	case t.Kind == Whole && strings.IndexFunc(text, isJoint) >= 0:
-		return joinedName(text)
+		return isJoinedName(text)
 	case t.Kind == Whole:
-		return camelName(text)
+		return isCamelName(text)
 	case t.Kind != Word:
 		return false
 	}
 	return letterThenDigit(text) || isNumber(text) && !isYear(text) || isHex(text) && len(text) >= minHex ||
-		allOf(text, isUpper) && len(text) >= minCapitals && !shouted
+		allOf(text, isUpper) && len(text) >= minCapitals && !capitals
 }
 
-// joinedName tells INV-2026-0042 from 24/7 and e.g.
-func joinedName(text string) bool {
+// isJoinedName reports whether words with joints between them name one thing: INV-2026-0042, but not 24/7 and e.g.
+func isJoinedName(text string) bool {
 	words := strings.FieldsFunc(text, isJoint)
 	switch {
 	case !slices.ContainsFunc(words, func(word string) bool { return len(word) > 1 }):
@@ -80,8 +82,8 @@ func joinedName(text string) bool {
 	return true
 }
 
-// camelName tells memorySearch from YouTube, iPhone and macOS.
-func camelName(text string) bool {
+// isCamelName reports whether a camelCase word names one thing: memorySearch, but not YouTube, iPhone and macOS.
+func isCamelName(text string) bool {
 	parts, first := 1, 0
 	for i := 1; i < len(text); i++ {
 		if isUpper(text[i]) && (!isUpper(text[i-1]) || i+1 < len(text) && isLower(text[i+1])) {
@@ -93,8 +95,8 @@ func camelName(text string) bool {
 	return parts > 2 || isLower(text[0]) && first > 1 && isLower(text[len(text)-1])
 }
 
-// shouted reports whether the text is several words, all of them in capitals.
-func (a *Analyzer) shouted() bool {
+// allCapitals reports whether the text has several words, all of them in capitals.
+func (a *Analyzer) allCapitals() bool {
 	words := 0
 	for _, t := range a.Tokens {
 		if t.IsLeaf() {
@@ -107,12 +109,12 @@ func (a *Analyzer) shouted() bool {
 	return words > 1
 }
 
-// around reports whether t is longer than other and holds it.
-func (t Token) around(other Token) bool {
+// contains reports whether other is a proper part of t.
+func (t Token) contains(other Token) bool {
 	return t.Start <= other.Start && other.End <= t.End && t.End-t.Start > other.End-other.Start
 }
 
-// letterThenDigit tells a828e60 from 20th and 500ml.
+// letterThenDigit reports whether a digit follows a letter: a828e60, but not 20th and 500ml.
 func letterThenDigit(word string) bool {
 	letter := false
 	for _, r := range word {
@@ -128,7 +130,7 @@ func isJoint(r rune) bool { return r < 0x80 && asciiClass[r] == joint }
 
 func isNumber(text string) bool { return allOf(text, isDigit) }
 
-// isYear tells 1987 and 2026 from other numbers.
+// isYear reports whether a number is a year like 1987 and 2026.
 func isYear(number string) bool {
 	return len(number) == 4 && (number[:2] == "19" || number[:2] == "20")
 }

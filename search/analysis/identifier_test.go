@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestIdentifiersAreWhatNamesOneThing(t *testing.T) {
+func TestIdentifiers(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"who fixed a828e60?":                      "a828e60",
 		"does memorySearch.query return INV-2026": "memorysearch.query inv-2026",
@@ -34,12 +35,14 @@ func TestIdentifiersAreWhatNamesOneThing(t *testing.T) {
 		"GitHub on macOS with eBay, C++ and F#":   "",
 		"昨日の会議":                                   "",
 	} {
-		a := NewAnalyzer()
-		a.Add(text)
-		got := slices.Compact(slices.Sorted(slices.Values(a.Identifiers())))
-		a.Release()
-		if diff := cmp.Diff(slices.Sorted(slices.Values(strings.Fields(want))), got, cmp.Comparer(func(a, b []string) bool { return slices.Equal(a, b) })); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
+		t.Run(text, func(t *testing.T) {
+			a := NewAnalyzer()
+			a.Add(text)
+			got := slices.Compact(slices.Sorted(slices.Values(a.Identifiers())))
+			a.Release()
+			if diff := cmp.Diff(slices.Sorted(slices.Values(strings.Fields(want))), got, cmp.Comparer(func(a, b []string) bool { return slices.Equal(a, b) })); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
+		})
 	}
 }

@@ -1,7 +1,7 @@
 package analysis
 
-// stemFilter knows how the terms begin that somebody asks for. A stem begins with the two first letters of its word, or is
-// the first one alone, or has i for a y (ays, ai), so that a word with another beginning has no stem among those terms.
+// stemFilter contains the beginnings of some terms. A stem begins with the first two letters of its word, or is only the
+// first letter, or has i for y (ays, ai). So the stem of a word with another beginning is none of the terms.
 type stemFilter struct {
 	one [4]uint64    // a bit for each letter that is a term
 	two [1024]uint64 // a bit for each pair of letters that a term begins with
@@ -13,24 +13,24 @@ var stemNothing stemFilter
 func newStemFilter(terms []string) *stemFilter {
 	f := new(stemFilter)
 	for _, t := range terms {
-		f.add(t)
+		f.admit(t)
 	}
 	return f
 }
 
-// add makes f admit the words whose stem may be a term.
-func (f *stemFilter) add(term string) {
+// admit makes f admit the words whose stem may be the term.
+func (f *stemFilter) admit(term string) {
 	if len(term) == 1 {
 		f.one[term[0]>>6] |= 1 << (term[0] & 63)
 		return
 	}
-	f.addPair(term[0], term[1])
+	f.admitPair(term[0], term[1])
 	if term[1] == 'i' {
-		f.addPair(term[0], 'y')
+		f.admitPair(term[0], 'y')
 	}
 }
 
-func (f *stemFilter) addPair(a, b byte) {
+func (f *stemFilter) admitPair(a, b byte) {
 	pair := uint16(a)<<8 | uint16(b)
 	f.two[pair>>6] |= 1 << (pair & 63)
 }

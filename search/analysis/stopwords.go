@@ -17,7 +17,7 @@ func IsStopWord(w string, k Kind) bool {
 	return stopWords[w]
 }
 
-// stopWords are English words that questions and sentences are built with; single letters are what apostrophes leave.
+// stopWords are English words from which questions and sentences are built; single letters remain of apostrophes.
 var stopWords = WordSet(`
 a an the this that these those some any each every both either neither such same own
 i me my mine myself you your yours yourself he him his himself she her hers herself it its itself
@@ -47,7 +47,7 @@ var stopGrams = WordSet(`
 时候 時候 多少 几个 幾個 是否 是什 是谁 是誰 是哪 有哪 请问 請問
 `)
 
-// askingGlyphs make a question word or a particle of every bigram that they are in.
+// askingGlyphs turn every bigram that contains them into a question word or a particle.
 const askingGlyphs = "何誰谁吗嗎呢哪什么麼啥"
 
 // Characters that mostly serve grammar in Japanese and in Chinese.

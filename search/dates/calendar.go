@@ -2,26 +2,26 @@ package dates
 
 import "time"
 
-// days are a run of days, both ends included, at midnight UTC.
+// days is a run of days, both ends included, at midnight UTC.
 type days struct {
 	first, last time.Time
-	// yearless days were named without a year, and numeric ones in digits that may be the name of something else.
+	// yearless days are named without a year, numeric ones in digits that may also be the name of something else.
 	yearless, numeric bool
-	// impossible is an expression for a day that no calendar has, such as 30 February. It has no first and no last.
+	// impossible marks an expression for a day that no calendar has, such as 30 February; first and last are zero.
 	impossible bool
-	// byWeekday days were named by their weekday, near ones as today or yesterday: a neighbour may move both. A day ofWeek
-	// is a weekday of a named week.
+	// byWeekday days are named by their weekday, and near days as today or yesterday: the expression beside them may move
+	// both. ofWeek days are weekdays of a named week.
 	byWeekday, near, ofWeek bool
-	// closed days were named by both their ends.
+	// closed days are named by both ends.
 	closed bool
-	// ahead is the future, which is not read. It has no first and no last.
+	// ahead marks the future, which is not read; first and last are zero.
 	ahead bool
 }
 
-// single reports whether the days are one.
+// single reports whether the run is one day.
 func (d days) single() bool { return d.first.Equal(d.last) }
 
-// isWeek, isMonth and isYear report whether the days are a whole one of the calendar.
+// isWeek, isMonth and isYear report whether the days are a whole week, month or year of the calendar.
 func (d days) isWeek() bool { return d == weekOf(d.first, 0) }
 
 func (d days) isMonth() bool { return d == monthFrom(d.first, 0) }
@@ -30,21 +30,14 @@ func (d days) isYear() bool { return d == yearOf(d.first.Year()) }
 
 func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 
-// today is the day of a moment in its own time zone.
+// today returns the day of a moment in its own time zone.
 func today(now time.Time) time.Time { return date(now.Date()) }
 
 func lastDay(y int, m time.Month) int { return date(y, m+1, 0).Day() }
 
 func oneDay(t time.Time) days { return days{first: t, last: t} }
 
-// nearDay returns the day that lies n days back, as one that is near.
-func nearDay(today time.Time, n int) (days, bool) {
-	d := oneDay(today.AddDate(0, 0, -n))
-	d.near = true
-	return d, true
-}
-
-// dayOf returns a calendar day; false, and an impossible one, where there is none such.
+// dayOf returns a day of the calendar. It returns false, and an impossible day, if there is no such day.
 func dayOf(y, m, d int) (days, bool) {
 	if y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > lastDay(y, time.Month(m)) {
 		return days{impossible: true}, false
@@ -52,10 +45,13 @@ func dayOf(y, m, d int) (days, bool) {
 	return oneDay(date(y, time.Month(m), d)), true
 }
 
-// recentDay returns the last such day that is not after today.
-func recentDay(today time.Time, m, d int) (days, bool) {
+// recentDay returns the day of a year or, if the year is 0, the last such day that is not after today.
+func recentDay(today time.Time, y, m, d int) (days, bool) {
+	if y != 0 {
+		return dayOf(y, m, d)
+	}
 	// Leap days can be eight years apart.
-	for y := today.Year(); y >= today.Year()-8; y-- {
+	for y = today.Year(); y >= today.Year()-8; y-- {
 		if found, ok := dayOf(y, m, d); ok && !found.first.After(today) {
 			found.yearless = true
 			return found, true
@@ -64,7 +60,7 @@ func recentDay(today time.Time, m, d int) (days, bool) {
 	return days{impossible: true}, false
 }
 
-// monthOf returns a month; false where there is none such.
+// monthOf returns a month, and false if there is no such month.
 func monthOf(y, m int) (days, bool) {
 	if y < 1 || y > 9999 || m < 1 || m > 12 {
 		return days{}, false
@@ -72,10 +68,12 @@ func monthOf(y, m int) (days, bool) {
 	return monthFrom(date(y, time.Month(m), 1), 0), true
 }
 
-// recentMonth returns the last such month that has begun.
-func recentMonth(today time.Time, m int) (days, bool) {
-	y := today.Year()
-	if m > int(today.Month()) {
+// recentMonth returns the month of a year or, if the year is 0, the last such month that has begun.
+func recentMonth(today time.Time, y, m int) (days, bool) {
+	if y != 0 {
+		return monthOf(y, m)
+	}
+	if y = today.Year(); m > int(today.Month()) {
 		y--
 	}
 	d, ok := monthOf(y, m)
@@ -83,7 +81,7 @@ func recentMonth(today time.Time, m int) (days, bool) {
 	return d, ok
 }
 
-// monthFrom returns the calendar month n months from today's.
+// monthFrom returns the calendar month n months after the month of today.
 func monthFrom(today time.Time, n int) days {
 	first := date(today.Year(), today.Month()+time.Month(n), 1)
 	return days{first: first, last: first.AddDate(0, 1, -1)}
@@ -93,23 +91,23 @@ func yearOf(y int) days {
 	return days{first: date(y, time.January, 1), last: date(y, time.December, 31)}
 }
 
-// weekOf returns the week, Monday to Sunday, that is n weeks from that of a day.
+// weekOf returns the week, Monday to Sunday, n weeks after the week of a day.
 func weekOf(day time.Time, n int) days {
 	monday := day.AddDate(0, 0, 7*n-(int(day.Weekday())+6)%7)
 	return days{first: monday, last: monday.AddDate(0, 0, 6)}
 }
 
-// weekday returns a weekday of the week w, 0 is Monday.
+// weekday returns a weekday of the week w; 0 is Monday.
 func (w days) weekday(n int) days {
 	d := oneDay(w.first.AddDate(0, 0, n))
 	d.ofWeek = true
 	return d
 }
 
-// weekend of the week w.
+// weekend returns the weekend of the week w.
 func (w days) weekend() days { return days{first: w.first.AddDate(0, 0, 5), last: w.last} }
 
-// recentWeekend is the last weekend that has begun.
+// recentWeekend returns the last weekend that has begun.
 func recentWeekend(today time.Time) days {
 	if w := weekOf(today, 0).weekend(); !w.first.After(today) {
 		return w
@@ -117,7 +115,7 @@ func recentWeekend(today time.Time) days {
 	return weekOf(today, -1).weekend()
 }
 
-// recentWeekday returns the last such weekday (0 is Monday) that is not after today; before leaves today out.
+// recentWeekday returns the last such weekday (0 is Monday) that is not after today; before excludes today.
 func recentWeekday(today time.Time, n int, before bool) days {
 	back := ((int(today.Weekday())+6)%7 - n + 7) % 7
 	if back == 0 && before {
@@ -134,8 +132,11 @@ func quarterOf(y, quarter int) days {
 	return days{first: first, last: first.AddDate(0, 3, -1)}
 }
 
-// recentQuarter is the last such quarter that has begun.
-func recentQuarter(today time.Time, quarter int) days {
+// recentQuarter returns the quarter of a year or, if the year is 0, the last such quarter that has begun.
+func recentQuarter(today time.Time, y, quarter int) days {
+	if y != 0 {
+		return quarterOf(y, quarter)
+	}
 	d := quarterOf(today.Year(), quarter)
 	if d.first.After(today) {
 		d = quarterOf(today.Year()-1, quarter)
@@ -151,7 +152,7 @@ const (
 	late
 )
 
-// third returns a part of the month m: its days 1-10, 11-20, or from 21 on.
+// third returns a part of the month m: days 1-10, days 11-20, or the days from 21 on.
 func (m days) third(part int) days {
 	switch part {
 	case early:
@@ -164,14 +165,14 @@ func (m days) third(part int) days {
 	return m
 }
 
-// seasonOf returns a season by meteorology in the north: 0 is spring, March to May; winter begins in December of the
-// year and ends in the next.
+// seasonOf returns a meteorological season of the north: 0 is spring, March to May. Winter begins in December of the
+// year and ends in the next year.
 func seasonOf(year, season int) days {
 	first := date(year, time.Month(3+3*season), 1)
 	return days{first: first, last: first.AddDate(0, 3, -1)}
 }
 
-// recentSeason is the last such season that has begun; over asks for one that has ended.
+// recentSeason returns the last such season that has begun, or that has ended if over is set.
 func recentSeason(today time.Time, season int, over bool) days {
 	for y := today.Year(); ; y-- {
 		s := seasonOf(y, season)
@@ -181,10 +182,10 @@ func recentSeason(today time.Time, season int, over bool) days {
 	}
 }
 
-// ago returns the calendar unit that lies n units back: a day, a week, a month, a quarter or a year. A fortnight back is
-// the week before last.
+// ago returns the calendar unit n units before the current one: a day, week, month, quarter or year. One fortnight ago
+// is the week before last.
 func ago(today time.Time, n int, unit byte) (days, bool) {
-	// Further back there are no notes, and arithmetic would leave the calendar.
+	// There are no older notes, and the arithmetic would leave the calendar.
 	if n < 0 || n > 5000 {
 		return days{}, false
 	}
@@ -203,7 +204,7 @@ func ago(today time.Time, n int, unit byte) (days, bool) {
 	return yearOf(today.Year() - n), today.Year() > n
 }
 
-// monthsBack moves whole months.
+// monthsBack moves whole months back by n months.
 func (d days) monthsBack(n int) days {
 	months := 12*(d.last.Year()-d.first.Year()) + int(d.last.Month()-d.first.Month()) + 1
 	d.first = d.first.AddDate(0, -n, 0)
@@ -211,15 +212,14 @@ func (d days) monthsBack(n int) days {
 	return d
 }
 
-// between returns the days from far units back to near units back.
+// between returns the days from far units ago to near units ago.
 func between(today time.Time, near, far int, unit byte) (days, bool) {
 	first, ok := ago(today, far, unit)
 	last, _ := ago(today, near, unit)
 	return days{first: first.first, last: last.last}, ok && near <= far
 }
 
-// aFewAgo returns the days that "a few days ago" means, and "several weeks ago": the week before today, otherwise two to
-// five units back.
+// aFewAgo returns the days of "a few days ago" and "several weeks ago": the week before today, or two to five units ago.
 func aFewAgo(today time.Time, unit byte) (days, bool) {
 	if unit == 'd' {
 		return between(today, 1, 7, 'd')

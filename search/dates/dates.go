@@ -9,18 +9,17 @@ import (
 	"kioku/search/analysis"
 )
 
-// Span is a run of days that a query names, both ends included, as YYYY-MM-DD.
+// Span is a run of days that a text names.
 type Span struct {
+	// First and Last day, both included, as YYYY-MM-DD.
 	First, Last string
-	// Text is the expression in NFKC.
-	Text string
-	// Extent is the place of the expression.
+	// Extent is the place of the expression in the text.
 	Extent
-	// Numeric expressions (20260320) may also be the name of something else.
+	// Numeric reports an expression in digits (20260320) that may also be the name of something else.
 	Numeric bool
 }
 
-// Extent is the place of an expression: byte offsets in the normalised text.
+// Extent is the place of an expression: Start and End are byte offsets in the normalised text, End excluded.
 type Extent struct{ Start, End int }
 
 // Overlaps reports whether the extent and the bytes [from,to) have a byte in common.
@@ -49,33 +48,26 @@ func (s Span) Days() []string {
 	return list
 }
 
-// Parse returns the days that a text names, in the order of the text: absolute or relative to the day of now, in
-// English, Japanese or Chinese. It returns nil where there are none. Expressions do not overlap.
+// Parse returns the days that a text names, in the order of the text: absolute or relative to the day of now, in English,
+// Japanese or Chinese. It also returns the places where the text names days that no calendar has. Both are nil if there are
+// none. Expressions do not overlap. The text is normalised by [analysis.Normalize].
 //
-// What they mean, in every language:
-//   - Without a year, the most recent such day, month or weekday that is not after now (today counts).
-//   - Weeks start on Monday. A week or a month counted from now ("last week", "two weeks ago", 先月, 上周) is a week of
-//     the calendar or a month of it; "the last two weeks" are the 14 days that end today.
-//   - A weekday of a named week (先週の金曜, 上周五, "Friday of last week", "this Monday") lies in that week of the
-//     calendar, while "last Friday" and 前の金曜 are the last one before today.
-//   - Early, mid and late in a month (上旬 中旬 下旬, 月初 月底, "end of") are the days 1-10, 11-20 and from 21 on;
-//     the end of a year is its December. The first week of a month is its days 1-7, the last week its last seven days.
-//   - Two days joined by a word for a range ("from ... to", 〜から〜まで, 从...到) are the days between them. An open
-//     one ends today ("since March", 以降); "until" and 以前 are the year that ends there.
-//   - "this weekend", この週末 and 这个周末 lie in this week; a weekend alone is the last that has begun.
-//   - A number that is approximate (三四天前, "3 or 4 days ago") is a span; "a few days ago" is the week before today.
+// In all languages:
+//   - Without a year, an expression means the most recent such day, month or weekday that is not after now. Today counts.
+//   - Weeks begin on Monday. A week or a month counted from now ("last week", "two weeks ago", 先月, 上周) is a week or a
+//     month of the calendar; "the last two weeks" are the 14 days that end today.
+//   - A weekday of a named week (先週の金曜, 上周五, "Friday of last week", "this Monday") is in this week of the calendar,
+//     while "last Friday" and 前の金曜 mean the last such day before today.
+//   - Early, mid and late in a month (上旬 中旬 下旬, 月初 月底, "end of") are the days 1-10, 11-20 and from 21 on. The
+//     end of a year is its December. The first week of a month is its days 1-7, the last week its last seven days.
+//   - Two days with a word for a range between them ("from ... to", 〜から〜まで, 从...到) are the days between them. An open
+//     range ends today ("since March", 以降); "until" and 以前 mean the year that ends there.
+//   - "this weekend", この週末 and 这个周末 are in this week; a weekend by itself is the last one that has begun.
+//   - An approximate number (三四天前, "3 or 4 days ago") means a span; "a few days ago" is the week before today.
 //
-// Words with another meaning (may, march, second, sat) count beside a day, a year or a preposition only. Versions,
-// times of day, numbers in identifiers, what lies in the future of now ("tomorrow", 来年5月) and what comes again and
-// again ("every Friday") are not read.
-func Parse(text string, now time.Time) []Span {
-	list, _ := Find(analysis.Normalize(text), now)
-	return list
-}
-
-// Find returns the days that a text names, as Parse does, and the places where it names days that no calendar has. The
-// text is normalised by [analysis.Normalize].
-func Find(norm string, now time.Time) (spans []Span, impossible []Extent) {
+// Words with another meaning (may, march, second, sat) count only beside a day, a year or a preposition. Versions, times
+// of day, numbers in identifiers, days after now ("tomorrow", 来年5月) and recurring days ("every Friday") are skipped.
+func Parse(norm string, now time.Time) (spans []Span, impossible []Extent) {
 	low := analysis.ToLower(norm)
 	var found []dated
 	for _, language := range []struct {
@@ -85,12 +77,12 @@ func Find(norm string, now time.Time) (spans []Span, impossible []Extent) {
 		{englishHints, [][]dateRule{englishRules, englishQuarters}},
 		{kanjiHints, [][]dateRule{kanjiRules, japaneseRules, chineseRules, hanQuarters}},
 	} {
-		// Most texts name no date, which is cheaper to see at once than rule by rule.
+		// Most texts name no date: one match is cheaper than all rules.
 		if !language.hints.MatchString(low) {
 			continue
 		}
 		for _, rule := range slices.Concat(language.rules...) {
-			found = append(found, rule.find(norm, low, today(now))...)
+			found = append(found, rule.occurrences(norm, low, today(now))...)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b dated) int {
@@ -107,19 +99,34 @@ func Find(norm string, now time.Time) (spans []Span, impossible []Extent) {
 			real = append(real, d)
 		}
 	}
-	list := neighbours(low, real, today(now))
-	return toSpans(norm, ranges(low, list, today(now))), impossible
+	list := joinNeighbours(low, real, today(now))
+	return toSpans(joinRanges(low, list, today(now))), impossible
 }
 
-// dated is an expression at its place in a text.
+// namedDays contains how many days ago a named day is; all others are today.
+var namedDays = map[string]int{
+	"yesterday": 1, "last night": 1, "day before yesterday": 2,
+	"昨日": 1, "昨夜": 1, "昨晩": 1, "きのう": 1, "一昨日": 2, "おととい": 2, "おとつい": 2, "さきおととい": 3, "一昨々日": 3, "一昨昨日": 3,
+	"昨天": 1, "昨晚": 1, "前天": 2, "前晚": 2, "大前天": 3,
+}
+
+// readNamedDay reads "yesterday", 一昨日 and 大前天.
+func readNamedDay(m match) (days, bool) {
+	d := oneDay(m.today.AddDate(0, 0, -namedDays[m.get("day")]))
+	d.near = true
+	return d, true
+}
+
+// dated is an expression and its place in a text.
 type dated struct {
 	days
 	start, end int
-	// hangs says that a hyphen stands before it: it is the end of a range or no date at all.
+	// hangs reports a hyphen before the expression: it is the end of a range, or no date.
 	hangs bool
 }
 
-// withoutOverlaps keeps the first of those that share characters; of equal starts the longest comes first.
+// withoutOverlaps keeps the first of the expressions that overlap; of expressions with the same start the longest comes
+// first.
 func withoutOverlaps(list []dated) []dated {
 	var kept []dated
 	for _, d := range list {
@@ -130,8 +137,8 @@ func withoutOverlaps(list []dated) []dated {
 	return kept
 }
 
-// toSpans writes the days down.
-func toSpans(norm string, list []dated) []Span {
+// toSpans formats the days.
+func toSpans(list []dated) []Span {
 	var out []Span
 	for _, d := range list {
 		if d.first.Year() < 1 || d.last.Year() > 9999 {
@@ -139,20 +146,20 @@ func toSpans(norm string, list []dated) []Span {
 		}
 		out = append(out, Span{
 			First: d.first.Format(time.DateOnly), Last: d.last.Format(time.DateOnly),
-			Text: strings.TrimSpace(norm[d.start:d.end]), Extent: Extent{d.start, d.end}, Numeric: d.numeric,
+			Extent: Extent{d.start, d.end}, Numeric: d.numeric,
 		})
 	}
 	return out
 }
 
-// dateRule is one family of expressions: what they look like and which days they are.
+// dateRule is a family of expressions: their form and the days that they mean.
 type dateRule struct {
 	re *regexp.Regexp
-	// read returns false for what only looks like a date, and for a day that is impossible.
-	read func(m match) (days, bool)
+	// days returns false for an expression that is no date, and for a day that is impossible.
+	days func(m match) (days, bool)
 }
 
-// match is an occurrence of a rule's expression.
+// match is an occurrence of the expression of a rule.
 type match struct {
 	rule  dateRule
 	norm  string
@@ -161,22 +168,22 @@ type match struct {
 	today time.Time
 }
 
-// find returns all occurrences that are dates, impossible ones among them.
-func (r dateRule) find(norm, low string, today time.Time) []dated {
+// occurrences returns all occurrences that are dates, including impossible ones.
+func (r dateRule) occurrences(norm, low string, today time.Time) []dated {
 	var found []dated
 	for _, at := range r.re.FindAllStringSubmatchIndex(low, -1) {
 		m := match{r, norm, low, at, today}
 		if !m.standsAlone() {
 			continue
 		}
-		if d, ok := r.read(m); ok || d.impossible && !m.hangs() {
+		if d, ok := r.days(m); ok || d.impossible && !m.hangs() {
 			found = append(found, dated{d, m.start(), at[1], m.hangs()})
 		}
 	}
 	return found
 }
 
-// get returns a named group, "" where it took no part.
+// get returns a named group, "" if the group did not match.
 func (m match) get(name string) string {
 	i := m.rule.re.SubexpIndex(name)
 	if i < 0 || m.at[2*i] < 0 {
@@ -185,7 +192,7 @@ func (m match) get(name string) string {
 	return m.low[m.at[2*i]:m.at[2*i+1]]
 }
 
-// start is where the expression begins, after a word that only leads to it, such as "in".
+// start returns the start of the expression, without a word that only leads to it, such as "in".
 func (m match) start() int {
 	if i := m.rule.re.SubexpIndex("lead"); i >= 0 && m.at[2*i] >= 0 {
 		return m.at[2*i+1] + 1
@@ -199,7 +206,7 @@ func (m match) capital(name string) bool {
 	return i >= 0 && m.at[2*i] >= 0 && analysis.StartsUpper(m.norm[m.at[2*i]:])
 }
 
-// before and after are the text around the expression.
+// before and after return the text around the expression.
 func (m match) before() string { return m.low[:m.at[0]] }
 func (m match) after() string  { return m.low[m.at[1]:] }
 
@@ -209,11 +216,11 @@ func (m match) follows(re *regexp.Regexp) bool { return re.MatchString(tail(m.be
 // tail returns the end of a text, long enough for the words that lead to a date.
 func tail(s string) string { return s[max(0, len(s)-40):] }
 
-// hangs reports whether a hyphen joins the expression to what stands before it.
+// hangs reports whether a hyphen joins the expression to the text before it.
 func (m match) hangs() bool { return isASCIIWord(m.low[m.at[0]]) && strings.HasSuffix(m.before(), "-") }
 
-// standsAlone reports whether the expression is no piece of an identifier, a path, a number or a time. It may hang on a
-// hyphen.
+// standsAlone reports whether the expression is no piece of an identifier, a path, a number or a time. A hyphen may
+// precede it.
 func (m match) standsAlone() bool {
 	before, after := m.before(), m.after()
 	if n := len(before); n > 0 && isASCIIWord(m.low[m.at[0]]) {
@@ -234,7 +241,7 @@ func (m match) standsAlone() bool {
 	return strings.IndexByte(`/._@\:`, after[0]) < 0
 }
 
-// isoClock is what follows the day in 2023-05-08T10:00.
+// isoClock matches the time after the day in 2023-05-08T10:00.
 var isoClock = regexp.MustCompile(`^t\d\d:?\d\d`)
 
 func isLower(c byte) bool { return c >= 'a' && c <= 'z' }

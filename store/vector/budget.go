@@ -5,44 +5,45 @@ import (
 	"sync"
 )
 
-// DefaultBudget is how many bytes of vectors are held in memory where nobody says otherwise: 1 GiB.
+// DefaultBudget is the default number of bytes of cached vectors: 1 GiB.
 const DefaultBudget = 1 << 30
 
-// Budget bounds the bytes that several holders take together. Its methods may be called concurrently.
+// Budget limits the bytes that several caches use together. Its methods are safe for concurrent use.
 type Budget struct {
 	mu     sync.Mutex
 	limit  int64
 	held   int64
-	now    int64 // counts the uses
+	now    int64 // number of uses so far
 	shares []*Share
 }
 
-// NewBudget returns a budget of some bytes; of 0 bytes nothing is held.
+// NewBudget returns a budget of a number of bytes. With 0, Hold always returns false.
 func NewBudget(bytes int64) *Budget { return &Budget{limit: bytes} }
 
-// Limit returns the bytes that may be held.
+// Limit returns the number of bytes of the budget.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Held returns the bytes that are held by all.
+// Held returns the number of bytes that all shares hold.
 func (b *Budget) Held() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
 }
 
-// Share is what one holder has of a budget. A new one holds nothing.
+// Share is the part of a budget that one cache uses. A new share holds no bytes.
 type Share struct {
 	budget *Budget
 	bytes  int64
-	used   int64 // the last use
-	before int64 // the use before the last
+	used   int64 // number of the last use
+	before int64 // number of the use before the last
 	evict  func()
 }
 
-// Share returns a share whose holder is told by evict to let go of what it holds. evict must not call the budget.
+// Share returns a share. It calls evict when another share needs its bytes: then the cache must drop its content. evict must
+// not call the budget.
 func (b *Budget) Share(evict func()) *Share { return &Share{budget: b, evict: evict} }
 
-// Use notes that the holder was asked for something, and reports whether it holds anything.
+// Use records a use of the cache, and reports whether the share holds any bytes.
 func (s *Share) Use() bool {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
@@ -51,23 +52,23 @@ func (s *Share) Use() bool {
 	return s.bytes > 0
 }
 
-// Resize is Hold for a share that was not evicted; it returns false for one that was.
+// Resize is Hold for a share that holds bytes. It returns false if the share was evicted.
 func (s *Share) Resize(bytes int64) bool {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
 	return s.bytes > 0 && s.hold(bytes)
 }
 
-// Hold asks for bytes in the place of those that the share has. Others that were not used since this one's use before
-// the last are evicted for it, the least recently used first. So two holders that do not fit together and are asked in
-// turn do not drive each other out. Where it returns false, the share holds nothing and its holder must let go.
+// Hold replaces the bytes that the share holds. To make room, it evicts shares that were not used since this share's use
+// before the last, the least recently used first. So two caches that do not fit together and are used in turn do not
+// evict each other. If it returns false, the share holds no bytes and the cache must drop its content.
 func (s *Share) Hold(bytes int64) bool {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
 	return s.hold(bytes)
 }
 
-// hold is Hold with the budget locked.
+// hold is Hold with b.mu locked.
 func (s *Share) hold(bytes int64) bool {
 	b := s.budget
 	s.drop()
@@ -85,21 +86,21 @@ func (s *Share) hold(bytes int64) bool {
 	return true
 }
 
-// Release gives back what the share holds.
+// Release returns the bytes of the share to the budget.
 func (s *Share) Release() {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
 	s.drop()
 }
 
-// Bytes returns what the share holds.
+// Bytes returns the number of bytes that the share holds.
 func (s *Share) Bytes() int64 {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
 	return s.bytes
 }
 
-// drop takes the share out of its budget.
+// drop removes the share from its budget.
 func (s *Share) drop() {
 	b := s.budget
 	b.held -= s.bytes
@@ -107,7 +108,7 @@ func (s *Share) drop() {
 	b.shares = slices.DeleteFunc(b.shares, func(o *Share) bool { return o == s })
 }
 
-// reclaimable returns the bytes of the shares that were not used after a moment.
+// reclaimable returns the number of bytes of shares that were not used since a use.
 func (b *Budget) reclaimable(since int64) int64 {
 	var sum int64
 	for _, s := range b.shares {
@@ -118,7 +119,7 @@ func (b *Budget) reclaimable(since int64) int64 {
 	return sum
 }
 
-// idle returns the least recently used share if it was not used after a moment, else nil.
+// idle returns the least recently used share if it was not used since a use, else nil.
 func (b *Budget) idle(since int64) *Share {
 	var least *Share
 	for _, s := range b.shares {

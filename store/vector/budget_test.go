@@ -8,7 +8,7 @@ import (
 	"kioku/store/vector"
 )
 
-// holder is one that holds bytes of a budget.
+// holder is a share that counts its evictions.
 type holder struct {
 	*vector.Share
 	evicted int
@@ -20,7 +20,8 @@ func newHolder(b *vector.Budget) *holder {
 	return h
 }
 
-func TestTheLeastRecentlyUsedIsEvictedFirst(t *testing.T) {
+func TestShareHoldEvictsTheLeastRecentlyUsedFirst(t *testing.T) {
+	t.Parallel()
 	b := vector.NewBudget(100)
 	old, young, third := newHolder(b), newHolder(b), newHolder(b)
 	old.Use()
@@ -38,7 +39,8 @@ func TestTheLeastRecentlyUsedIsEvictedFirst(t *testing.T) {
 	}
 }
 
-func TestHoldersThatAreAskedInTurnDoNotDriveEachOtherOut(t *testing.T) {
+func TestShareHoldKeepsSharesThatAreUsedInTurn(t *testing.T) {
+	t.Parallel()
 	b := vector.NewBudget(100)
 	a, c := newHolder(b), newHolder(b)
 	a.Use()
@@ -55,11 +57,12 @@ func TestHoldersThatAreAskedInTurnDoNotDriveEachOtherOut(t *testing.T) {
 	c.Use()
 	c.Use()
 	if !c.Hold(80) || a.evicted != 1 {
-		t.Error("an idle holder keeps its place")
+		t.Error("an idle holder keeps its position")
 	}
 }
 
-func TestWhatDoesNotFitAtAllEvictsNobody(t *testing.T) {
+func TestShareHoldEvictsNothingForWhatNeverFits(t *testing.T) {
+	t.Parallel()
 	b := vector.NewBudget(100)
 	a, c := newHolder(b), newHolder(b)
 	a.Hold(50)
@@ -70,7 +73,8 @@ func TestWhatDoesNotFitAtAllEvictsNobody(t *testing.T) {
 	}
 }
 
-func TestABudgetIsNeverExceeded(t *testing.T) {
+func TestBudgetIsNeverExceeded(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		limit := rapid.Int64Range(0, 50).Draw(rt, "limit")
 		b := vector.NewBudget(limit)
@@ -90,7 +94,7 @@ func TestABudgetIsNeverExceeded(t *testing.T) {
 			case 2:
 				before, n := h.Bytes(), rapid.Int64Range(1, 60).Draw(rt, "bytes")
 				if ok := h.Resize(n); ok != (h.Bytes() == n) || ok && before == 0 || !ok && h.Bytes() != 0 {
-					rt.Fatalf("asked for %d in the place of %d, got %d", n, before, h.Bytes())
+					rt.Fatalf("asked for %d in the position of %d, got %d", n, before, h.Bytes())
 				}
 			default:
 				h.Release()

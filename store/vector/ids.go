@@ -2,18 +2,18 @@ package vector
 
 import "slices"
 
-// sparse is how many times larger than its size the span of a set may be for a bit an id.
+// sparse is the largest ratio of the span of a set to its size for which the set is stored as bits.
 const sparse = 256
 
 // IDs is a set of ids.
 type IDs struct {
 	first int64
 	bits  []uint64
-	list  []int64 // sorted, in the place of bits where the ids lie far apart
+	list  []int64 // sorted, instead of bits if the ids are sparse
 	n     int
 }
 
-// NewIDs returns the set of the given ids, which it may reorder.
+// NewIDs returns the set of ids. It may reorder and keep the slice.
 func NewIDs(ids []int64) *IDs {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -35,10 +35,10 @@ func NewIDs(ids []int64) *IDs {
 	return s
 }
 
-// Len returns how many ids there are.
+// Len returns the number of ids.
 func (s *IDs) Len() int { return s.n }
 
-// Has reports whether id is one of them.
+// Has reports whether id is in the set.
 func (s *IDs) Has(id int64) bool {
 	if s.list != nil {
 		_, ok := slices.BinarySearch(s.list, id)

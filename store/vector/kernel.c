@@ -9,7 +9,7 @@
 #define CLONES
 #endif
 
-// AHEAD is how many bytes before they are needed the codes are asked for; the processor's own guesses end at each page.
+// AHEAD is how many bytes before their use the codes are prefetched; the prefetch of the processor ends at each page.
 #define AHEAD 16384
 
 CLONES

@@ -4,13 +4,13 @@ package vector
 
 import "math"
 
-// fastCodes says whether codes are read faster than the vectors.
-const fastCodes = false
+// fastQuantized reports whether a scan of quantized rows is faster than one of the vectors.
+const fastQuantized = false
 
-// scores writes the scalar product of each row of codes with the query, times the row's scale, to out.
-func scores(codes []int8, scale []float32, query []int16, out []float32) {
+// quantizedScores writes to out the scalar product of each quantized row with the query, times the row's scale.
+func quantizedScores(quantized []int8, scale []float32, query []int16, out []float32) {
 	for r := range out {
-		row := codes[r*len(query):][:len(query)]
+		row := quantized[r*len(query):][:len(query)]
 		var sum int32
 		for i, q := range query {
 			sum += int32(row[i]) * int32(q)
@@ -19,12 +19,13 @@ func scores(codes []int8, scale []float32, query []int16, out []float32) {
 	}
 }
 
-// round writes the codes of a row, in steps, and returns the square of the distance of what they stand for from the row.
-func round(codes []int8, row []float32, step float32) float32 {
+// roundToSteps writes row / step, rounded, to quantized, and returns the square of the distance between row and quantized *
+// step.
+func roundToSteps(quantized []int8, row []float32, step float32) float32 {
 	var sum float32
 	for i, x := range row {
 		c := float32(math.Round(float64(x / step)))
-		codes[i] = int8(c)
+		quantized[i] = int8(c)
 		sum += (x - c*step) * (x - c*step)
 	}
 	return sum

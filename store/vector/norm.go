@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// The norms that a vector may have; squares of what lies outside would leave the range of a float32.
+// Bounds of the norm of a vector. The squares of other vectors leave the range of a float32.
 const (
 	minNorm = 1e-6
 	maxNorm = 1e6
 )
 
-// check returns the norm of v, or an error where v has no direction to compare.
-func check(v []float32, dims int) (float64, error) {
+// checkVector returns the norm of v, or an error if v has another length or no direction.
+func checkVector(v []float32, dims int) (float64, error) {
 	if len(v) != dims {
 		return 0, fmt.Errorf("vector has %d dimensions, want %d", len(v), dims)
 	}
@@ -23,7 +23,7 @@ func check(v []float32, dims int) (float64, error) {
 	return n, nil
 }
 
-// norm is the Euclidean norm, in float64, where the square of a float32 is exact.
+// norm returns the Euclidean norm, computed in float64, in which the square of a float32 is exact.
 func norm(v []float32) float64 {
 	var sum float64
 	for _, x := range v {
@@ -32,7 +32,7 @@ func norm(v []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// cosine of two vectors that have passed check.
+// cosine returns the cosine of two vectors that have passed checkVector.
 func cosine(a, b []float32) float64 {
 	var dot, aa, bb float64
 	for i, x := range a {

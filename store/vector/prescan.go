@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// maxShare: where more than this part of the rows (1/32) would be compared in full, reading all is as good.
+	// maxShare is 1 / the share of candidates beyond which an exact scan is as fast.
 	maxShare = 32
-	// codedShare: where at most this part of the rows (1/4) is allowed, reading those in full is as good.
-	codedShare = 4
-	// maxDense searches in a row that the codes did not help end their use.
+	// quantizedShare is 1 / the share of allowed rows up to which an exact scan is as fast.
+	quantizedShare = 4
+	// maxDense is the number of searches with too many candidates, in a row, after which only exact scans are used.
 	maxDense = 8
 )
 
-// scratch holds the scores of a scan by codes, and is used again.
+// scratch contains unused buffers for the scores of a quantized scan.
 var scratch = sync.Pool{New: func() any { return new([]float32) }}
 
-// candidate is a row that may be among the nearest, and the largest cosine that it can have.
+// candidate is a row that may be among the nearest, with the largest cosine that it can have.
 type candidate struct {
 	upper float32
 	block int32
 	row   int32
 }
 
-// byCodes returns what scan does. It returns false where the codes leave too many rows in question.
-func (s *Slab) byCodes(q *query, k int, allow *IDs) ([]Neighbor, bool) {
+// scanQuantized returns the same as scan. It returns false if there are too many candidates.
+func (s *Slab) scanQuantized(q *query, k int, allow *IDs) ([]Neighbor, bool) {
 	cands := s.candidates(q, k, allow)
 	if len(cands) > max(s.rows/maxShare, 4*k) {
 		return nil, false
@@ -47,9 +47,9 @@ func (s *Slab) byCodes(q *query, k int, allow *IDs) ([]Neighbor, bool) {
 }
 
 // candidates returns the rows that can be among the k nearest: those whose largest possible cosine is not below the k-th
-// best of the smallest possible ones.
+// largest of the smallest possible cosines.
 func (s *Slab) candidates(q *query, k int, allow *IDs) []candidate {
-	q.code()
+	q.quantize()
 	all := scratch.Get().(*[]float32)
 	defer scratch.Put(all)
 	*all = slices.Grow((*all)[:0], s.span())
@@ -58,11 +58,11 @@ func (s *Slab) candidates(q *query, k int, allow *IDs) []candidate {
 	for _, b := range s.blocks {
 		n := len(*all)
 		*all = (*all)[:n+len(b.ids)]
-		found := (*all)[n:]
-		scores(b.codes, b.scale, q.whole, found)
-		reach := q.reach(b.slack)
-		for i, score := range found {
-			if score = score*q.step - reach; score > floor && b.holds(i, allow) {
+		rows := (*all)[n:]
+		quantizedScores(b.quantized, b.scale, q.quantized, rows)
+		maxError := q.maxError(b.slack)
+		for i, score := range rows {
+			if score = score*q.step - maxError; score > floor && b.allowed(i, allow) {
 				lower.offer(scored{score: score})
 				floor = lower.floor()
 			}
@@ -75,9 +75,9 @@ func (s *Slab) candidates(q *query, k int, allow *IDs) []candidate {
 func (s *Slab) above(q *query, floor float32, all []float32, allow *IDs) []candidate {
 	var cands []candidate
 	for n, b := range s.blocks {
-		reach := q.reach(b.slack)
+		maxError := q.maxError(b.slack)
 		for i, score := range all[:len(b.ids)] {
-			if upper := score*q.step + reach; upper >= floor && b.holds(i, allow) {
+			if upper := score*q.step + maxError; upper >= floor && b.allowed(i, allow) {
 				cands = append(cands, candidate{upper, int32(n), int32(i)})
 			}
 		}
@@ -86,7 +86,7 @@ func (s *Slab) above(q *query, floor float32, all []float32, allow *IDs) []candi
 	return cands
 }
 
-// span returns how many rows there are with the free ones.
+// span returns the number of rows, including free ones.
 func (s *Slab) span() int {
 	n := 0
 	for _, b := range s.blocks {

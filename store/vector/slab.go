@@ -9,40 +9,40 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// Slab is the rows of a Table at one moment. It never changes; its methods may be called concurrently.
+// Slab is a snapshot of a Table. It never changes; its methods are safe for concurrent use.
 type Slab struct {
-	dims   int
-	rows   int // that hold a vector
-	blocks []*block
-	coded  bool
-	places *places
-	// dense counts the searches in a row that the codes did not help.
+	dims      int
+	rows      int // without free rows
+	blocks    []*block
+	quantized bool
+	positions *positions
+	// dense counts the searches in a row with too many candidates.
 	dense *atomic.Int32
 }
 
-// place is where a row lies.
-type place struct{ block, row int32 }
+// position is the position of a row.
+type position struct{ block, row int32 }
 
-// places finds rows by id, those of the newest state of a table.
-type places struct {
+// positions contains the positions of ids in the newest state of a table.
+type positions struct {
 	sync.RWMutex
-	m map[int64]place
+	m map[int64]position
 }
 
-// Len returns how many vectors there are.
+// Len returns the number of vectors.
 func (s *Slab) Len() int { return s.rows }
 
 // Dims returns the length of the vectors.
 func (s *Slab) Dims() int { return s.dims }
 
-// Coded reports whether searches read codes before they read vectors.
-func (s *Slab) Coded() bool { return s.coded && s.dense.Load() < maxDense }
+// Quantized reports whether searches scan quantized rows first.
+func (s *Slab) Quantized() bool { return s.quantized && s.dense.Load() < maxDense }
 
-// Vector returns the vector of an id as it was given, nil where there is none. It must not be changed.
+// Vector returns the vector of an id as it was given, nil if there is none. The caller must not change it.
 func (s *Slab) Vector(id int64) []float32 {
-	s.places.RLock()
-	p, ok := s.places.m[id]
-	s.places.RUnlock()
+	s.positions.RLock()
+	p, ok := s.positions.m[id]
+	s.positions.RUnlock()
 	if ok && int(p.block) < len(s.blocks) {
 		if b := s.blocks[p.block]; int(p.row) < len(b.ids) && b.ids[p.row] == id {
 			return b.row(int(p.row), s.dims)
@@ -56,9 +56,9 @@ func (s *Slab) Vector(id int64) []float32 {
 	return nil
 }
 
-// Nearest returns the k rows with the largest cosine to a vector, nearest first, and of equal ones the smaller id first.
-// Where allow is not nil, only rows with its ids count. It returns an error for a vector of another length,
-// and for one that has no direction: zeros, NaN, infinities.
+// Nearest returns the k rows with the largest cosine to a vector, nearest first, and of equal rows the smaller id first.
+// Unless allow is nil, it returns only rows with ids in it. It returns an error if the vector has another length or no
+// direction: zeros, NaN, infinities.
 func (s *Slab) Nearest(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 	q, err := newQuery(v, s.dims)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Slab) Nearest(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 	if k = min(k, s.rows); k <= 0 {
 		return nil, nil
 	}
-	if s.Coded() && (allow == nil || allow.Len() > s.rows/codedShare) {
-		if near, ok := s.byCodes(q, k, allow); ok {
+	if s.Quantized() && (allow == nil || allow.Len() > s.rows/quantizedShare) {
+		if near, ok := s.scanQuantized(q, k, allow); ok {
 			s.dense.Store(0)
 			return near, nil
 		}
@@ -77,7 +77,7 @@ func (s *Slab) Nearest(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 	return s.scan(q, k, allow), nil
 }
 
-// Exact is Nearest without the use of codes.
+// Exact is Nearest without quantized rows.
 func (s *Slab) Exact(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 	q, err := newQuery(v, s.dims)
 	if err != nil {
@@ -89,13 +89,13 @@ func (s *Slab) Exact(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 	return s.scan(q, k, allow), nil
 }
 
-// scan compares every row.
+// scan compares every row in full.
 func (s *Slab) scan(q *query, k int, allow *IDs) []Neighbor {
 	top := newTopK(k)
 	floor := top.floor()
 	for _, b := range s.blocks {
 		for i, id := range b.ids {
-			if !b.holds(i, allow) {
+			if !b.allowed(i, allow) {
 				continue
 			}
 			row := b.row(i, s.dims)

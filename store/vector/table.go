@@ -8,96 +8,96 @@ import (
 )
 
 const (
-	// codedRows is from how many rows on codes are made: below, a search takes less than half a millisecond without.
-	codedRows = 5_000
-	// samples is how many stored rows are asked for to try the codes.
+	// quantizedRows is the smallest number of rows that are quantized. A search of fewer takes less than half a millisecond.
+	quantizedRows = 5_000
+	// samples is the number of rows that a new quantization is tried with.
 	samples = 4
-	// sampleK is how many neighbours of a sample are compared.
+	// sampleK is the number of neighbours that are compared for each.
 	sampleK = 10
 )
 
-// Table is vectors by id that one goroutine at a time may change.
+// Table contains vectors by id. Only one goroutine at a time may use it.
 type Table struct {
-	dims   int
-	rows   int
-	hint   int
-	blocks []*block
-	owned  []bool // blocks that no Slab shares
-	free   []place
-	places *places
+	dims      int
+	rows      int
+	hint      int
+	blocks    []*block
+	owned     []bool // blocks that no Slab shares
+	free      []position
+	positions *positions
 
-	coded   bool
-	changed int // rows that changed since the codes were tried
-	dense   *atomic.Int32
+	quantized bool
+	changed   int // rows that changed since the last quantization
+	dense     *atomic.Int32
 }
 
-// NewTable returns an empty table for vectors of a length; it takes room for the given number of rows at once.
+// NewTable returns an empty table for vectors of length dims, with a capacity in rows.
 func NewTable(dims, rows int) *Table {
-	return &Table{dims: dims, hint: rows, places: &places{m: make(map[int64]place, rows)}, dense: new(atomic.Int32)}
+	return &Table{dims: dims, hint: rows, positions: &positions{m: make(map[int64]position, rows)}, dense: new(atomic.Int32)}
 }
 
-// Footprint returns about how many bytes a table of some rows takes, with its codes.
+// Footprint returns about the number of bytes of a table with a number of rows, including quantized ones.
 func Footprint(rows, dims int) int64 {
-	const overhead = 48 // id, norm, scale, slack, and the entry that finds the row
+	const overhead = 48 // id, norm, scale, slack and position
 	perRow := int64(4*dims + overhead)
-	if rows >= codedRows {
+	if rows >= quantizedRows {
 		perRow += int64(dims)
 	}
 	return int64(rows) * perRow
 }
 
-// Bytes returns about how many bytes the table takes, free rows included.
+// Bytes returns about the number of bytes of the table, including free rows.
 func (t *Table) Bytes() int64 {
 	n := t.rows + len(t.free)
-	if t.coded {
-		n = max(n, codedRows)
+	if t.quantized {
+		n = max(n, quantizedRows)
 	}
 	return Footprint(n, t.dims)
 }
 
-// Len returns how many vectors there are.
+// Len returns the number of vectors.
 func (t *Table) Len() int { return t.rows }
 
-// Put adds a vector, or puts it in the place of the one that the id has. It returns an error, and changes nothing, where
-// the vector has another length or no direction, and for the id math.MinInt64.
+// Put stores the vector of an id and replaces the one before. It returns an error, and changes nothing, if the vector has
+// another length or no direction, or the id is math.MinInt64.
 func (t *Table) Put(id int64, vec []float32) error {
-	n, err := check(vec, t.dims)
+	n, err := checkVector(vec, t.dims)
 	if err == nil && id == free {
 		err = fmt.Errorf("id %d is not allowed", id)
 	}
 	if err != nil {
 		return fmt.Errorf("put %d: %w", id, err)
 	}
-	p, ok := t.places.m[id]
+	p, ok := t.positions.m[id]
 	if !ok {
-		p = t.room()
+		p = t.freeRow()
 		t.rows++
-		t.places.Lock()
-		t.places.m[id] = p
-		t.places.Unlock()
+		t.positions.Lock()
+		t.positions.m[id] = p
+		t.positions.Unlock()
 	}
-	t.own(p.block).set(int(p.row), id, vec, n, t.coded)
+	t.writable(p.block).set(int(p.row), id, vec, n, t.quantized)
 	t.changed++
 	return nil
 }
 
-// Delete removes a vector; an id that is not there is no error. Its row is used again.
+// Delete removes the vector of an id if there is one. Its row is reused.
 func (t *Table) Delete(id int64) {
-	p, ok := t.places.m[id]
+	p, ok := t.positions.m[id]
 	if !ok {
 		return
 	}
-	t.places.Lock()
-	delete(t.places.m, id)
-	t.places.Unlock()
-	t.own(p.block).ids[p.row] = free
+	t.positions.Lock()
+	delete(t.positions.m, id)
+	t.positions.Unlock()
+	t.writable(p.block).ids[p.row] = free
 	t.free = append(t.free, p)
 	t.rows--
 	t.changed++
 }
 
-// room returns a free row, or the one after the last.
-func (t *Table) room() place {
+// freeRow returns the position of a free row, or that after the last row.
+func (t *Table) freeRow() position {
 	if n := len(t.free); n > 0 {
 		p := t.free[n-1]
 		t.free = t.free[:n-1]
@@ -110,11 +110,11 @@ func (t *Table) room() place {
 		t.blocks = append(t.blocks, newBlock(min(full, max(t.hint-last*full, 1)), t.dims))
 		t.owned = append(t.owned, true)
 	}
-	return place{int32(last), int32(len(t.blocks[last].ids))}
+	return position{int32(last), int32(len(t.blocks[last].ids))}
 }
 
-// own returns a block that may be changed.
-func (t *Table) own(n int32) *block {
+// writable returns a block that no Slab shares.
+func (t *Table) writable(n int32) *block {
 	if !t.owned[n] {
 		b := t.blocks[n]
 		t.blocks[n] = b.clone(min(2*len(b.ids), blockRows(t.dims)), t.dims)
@@ -123,38 +123,37 @@ func (t *Table) own(n int32) *block {
 	return t.blocks[n]
 }
 
-// Slab returns what the table holds now.
+// Slab returns a snapshot of the table.
 func (t *Table) Slab() *Slab {
-	if fastCodes && t.rows >= codedRows && t.changed > t.rows/2 {
-		t.tryCodes()
+	if fastQuantized && t.rows >= quantizedRows && t.changed > t.rows/2 {
+		t.tryQuantized()
 	}
 	clear(t.owned)
 	return t.view()
 }
 
-// view returns the table's state, which later changes would show in.
+// view returns a Slab that still shares blocks with the table: later changes show in it.
 func (t *Table) view() *Slab {
-	return &Slab{dims: t.dims, rows: t.rows, blocks: slices.Clone(t.blocks), coded: t.coded, places: t.places, dense: t.dense}
+	return &Slab{dims: t.dims, rows: t.rows, blocks: slices.Clone(t.blocks), quantized: t.quantized, positions: t.positions, dense: t.dense}
 }
 
-// tryCodes makes codes and keeps them if they find all the neighbours of a sample of rows, and leave few rows to compare.
-func (t *Table) tryCodes() {
+// tryQuantized quantizes the rows, and keeps them so if that helps.
+func (t *Table) tryQuantized() {
 	for i, b := range t.blocks {
-		t.blocks[i] = b.encodeAll(t.dims)
+		t.blocks[i] = b.quantizeAll(t.dims)
 	}
-	t.coded, t.changed, t.dense = true, 0, new(atomic.Int32)
-	if s := t.view(); s.codesHelp() {
+	t.quantized, t.changed, t.dense = true, 0, new(atomic.Int32)
+	if s := t.view(); s.quantizedHelps() {
 		return
 	}
-	t.coded = false
+	t.quantized = false
 	for _, b := range t.blocks {
-		b.codes, b.scale = nil, nil
+		b.quantized, b.scale = nil, nil
 	}
 }
 
-// codesHelp reports whether the codes serve a sample of the rows: they leave few rows in question, and the neighbours
-// are those that the vectors have.
-func (s *Slab) codesHelp() bool {
+// quantizedHelps reports whether quantized scans find the neighbours of a sample of rows with few candidates.
+func (s *Slab) quantizedHelps() bool {
 	helped := 0
 	for i := range samples {
 		b := s.blocks[i*len(s.blocks)/samples]
@@ -166,7 +165,7 @@ func (s *Slab) codesHelp() bool {
 		if err != nil {
 			return false
 		}
-		near, ok := s.byCodes(q, sampleK, nil)
+		near, ok := s.scanQuantized(q, sampleK, nil)
 		if !ok {
 			continue
 		}
@@ -178,7 +177,7 @@ func (s *Slab) codesHelp() bool {
 	return 2*helped >= samples
 }
 
-// agree reports whether two lists hold the same cosines.
+// agree reports whether two lists contain the same cosines.
 func agree(a, b []Neighbor) bool {
 	return slices.EqualFunc(a, b, func(a, b Neighbor) bool { return math.Abs(a.Cosine-b.Cosine) < rounding })
 }

@@ -7,7 +7,9 @@ import (
 
 // Neighbor is a row near a query.
 type Neighbor struct {
-	ID     int64
+	// ID of the row.
+	ID int64
+	// Cosine of the row and the query, -1 to 1.
 	Cosine float64
 }
 
@@ -18,12 +20,12 @@ type scored struct {
 	row   []float32
 }
 
-// before reports whether a is nearer than b; of equal scores the smaller id is.
+// before reports whether a is nearer than b. Of equal scores, the smaller id is nearer.
 func (a scored) before(b scored) bool {
 	return a.score > b.score || a.score == b.score && a.id < b.id
 }
 
-// topK keeps the k nearest of the rows that it is offered: a heap with the farthest of them on top.
+// topK contains the k nearest of the rows that were offered: a heap with the farthest on top.
 type topK struct {
 	k    int
 	heap []scored
@@ -31,7 +33,7 @@ type topK struct {
 
 func newTopK(k int) *topK { return &topK{k: k, heap: make([]scored, 0, k)} }
 
-// floor returns the score below which nothing is taken any more.
+// floor returns the score below which offer takes no row.
 func (t *topK) floor() float32 {
 	if len(t.heap) < t.k {
 		return -4
@@ -64,7 +66,7 @@ func (t *topK) up(i int) {
 	}
 }
 
-// down moves the top to its place.
+// down moves the top to its position.
 func (t *topK) down() {
 	for i := 0; ; {
 		far := i
@@ -81,7 +83,7 @@ func (t *topK) down() {
 	}
 }
 
-// neighbors returns what was kept, nearest first, with cosines computed in float64.
+// neighbors returns the rows, nearest first, with cosines computed in float64.
 func (t *topK) neighbors(query []float32) []Neighbor {
 	near := make([]Neighbor, len(t.heap))
 	for i, s := range t.heap {

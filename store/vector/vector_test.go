@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// vectors returns some vectors of clusters, a few of them twice, with norms from 0.5 to 2.
+// vectors returns vectors in clusters, a few of them twice, with norms from 0.5 to 2.
 func vectors(r *rand.Rand, n, dims int) [][]float32 {
 	var centers [][]float32
 	for range 1 + n/20 {
@@ -44,7 +44,7 @@ func noise(r *rand.Rand, v []float32, amount float64) []float32 {
 	return v
 }
 
-// model is a table's content in plain Go.
+// model is the content of a table in plain Go.
 type model map[int64][]float32
 
 // nearest returns the cosines of the k nearest by definition, best first.
@@ -71,10 +71,10 @@ func btoi(b bool) int {
 	return 0
 }
 
-// tolerance is what float32 arithmetic can be off; the smallest vectors have one dimension, the largest 1024.
+// tolerance is the error of float32 arithmetic for vectors of 1 to 1024 dimensions.
 const tolerance = 2e-6
 
-// compare returns what is wrong with got: it must hold the cosines of want, and each id its own.
+// compare returns an error unless got has the cosines of want, and each id its own.
 func (m model) compare(got, want []Neighbor, q []float32) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d neighbours, want %d", len(got), len(want))
@@ -93,21 +93,22 @@ func (m model) compare(got, want []Neighbor, q []float32) error {
 	return nil
 }
 
-// codedSlab is the table's state with codes, however few rows there are.
-func codedSlab(t *Table) *Slab {
+// quantizedSlab returns a snapshot with quantized rows, however few there are.
+func quantizedSlab(t *Table) *Slab {
 	for i, b := range t.blocks {
-		t.blocks[i] = b.encodeAll(t.dims)
+		t.blocks[i] = b.quantizeAll(t.dims)
 	}
-	t.coded = true
+	t.quantized = true
 	return t.Slab()
 }
 
-// Slab, codes and the definition agree after any edits, for any k, dimension and filter.
-func TestEveryWayToSearchAgreesWithTheDefinition(t *testing.T) {
+// Exact scans, quantized scans and the definition agree after any edits, for any k, dimension and filter.
+func TestSlabNearestAgreesWithTheDefinition(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		dims := rapid.SampledFrom([]int{1, 2, 3, 7, 16, 31, 64, 100, 768, 1024}).Draw(rt, "dims")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		coded := rapid.Bool().Draw(rt, "coded")
+		quantized := rapid.Bool().Draw(rt, "quantized")
 		pool := vectors(r, 1+r.IntN(400), dims)
 		tb, m := NewTable(dims, r.IntN(100)), model{}
 		for range rapid.IntRange(1, 5).Draw(rt, "rounds") {
@@ -125,8 +126,8 @@ func TestEveryWayToSearchAgreesWithTheDefinition(t *testing.T) {
 				m[id] = v
 			}
 			s := tb.Slab()
-			if coded {
-				s = codedSlab(tb)
+			if quantized {
+				s = quantizedSlab(tb)
 			}
 			if s.Len() != len(m) || tb.Len() != len(m) {
 				rt.Fatalf("%d rows, want %d", s.Len(), len(m))
@@ -136,7 +137,7 @@ func TestEveryWayToSearchAgreesWithTheDefinition(t *testing.T) {
 	})
 }
 
-// checkSearches compares some searches with the definition, with and without a filter, by codes and without.
+// checkSearches compares searches with the definition, with and without a filter, quantized and not.
 func checkSearches(rt *rapid.T, r *rand.Rand, s *Slab, m model, pool [][]float32) {
 	for range 5 {
 		q := pool[r.IntN(len(pool))]
@@ -161,12 +162,12 @@ func checkSearches(rt *rapid.T, r *rand.Rand, s *Slab, m model, pool [][]float32
 			rt.Fatal(err)
 		}
 		qq, err := newQuery(q, s.dims)
-		if err != nil || k <= 0 || !s.coded {
+		if err != nil || k <= 0 || !s.quantized {
 			continue
 		}
-		if got, ok := s.byCodes(qq, k, allow); ok {
+		if got, ok := s.scanQuantized(qq, k, allow); ok {
 			if err := m.compare(got, want, q); err != nil {
-				rt.Fatal("by codes: ", err)
+				rt.Fatal("quantized: ", err)
 			}
 		}
 	}
@@ -177,7 +178,8 @@ func checkSearches(rt *rapid.T, r *rand.Rand, s *Slab, m model, pool [][]float32
 	}
 }
 
-func TestAmongEqualVectorsTheSmallerIDsWin(t *testing.T) {
+func TestSlabNearestPrefersSmallerIDsOfEqualVectors(t *testing.T) {
+	t.Parallel()
 	tb := NewTable(3, 0)
 	for _, id := range []int64{9, 4, 7, 1, 8} {
 		if err := tb.Put(id, []float32{1, 2, 3}); err != nil {
@@ -195,7 +197,8 @@ func TestAmongEqualVectorsTheSmallerIDsWin(t *testing.T) {
 	}
 }
 
-func TestASlabDoesNotChangeWhileItsTableDoes(t *testing.T) {
+func TestSlabDoesNotChangeWithItsTable(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
 	const n, dims = 3000, 256
 	tb, m := NewTable(dims, 0), model{}
@@ -205,7 +208,7 @@ func TestASlabDoesNotChangeWhileItsTableDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := codedSlab(tb)
+	s := quantizedSlab(tb)
 	var g sync.WaitGroup
 	g.Go(func() {
 		for i, v := range vectors(r, n, dims) {
@@ -234,7 +237,8 @@ func TestASlabDoesNotChangeWhileItsTableDoes(t *testing.T) {
 	g.Wait()
 }
 
-func TestRowsOfDeletedVectorsAreUsedAgain(t *testing.T) {
+func TestTableReusesRowsOfDeletedVectors(t *testing.T) {
+	t.Parallel()
 	tb := NewTable(8, 0)
 	r := rand.New(rand.NewPCG(4, 4))
 	for round := range 20 {
@@ -250,7 +254,7 @@ func TestRowsOfDeletedVectorsAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestWithoutSIMDTheAnswersAreTheSame(t *testing.T) {
+func TestSlabNearestIsTheSameWithoutSIMD(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	all := vectors(r, 500, 96)
 	tb := NewTable(96, 0)
@@ -278,7 +282,8 @@ func TestWithoutSIMDTheAnswersAreTheSame(t *testing.T) {
 	}
 }
 
-func TestVectorsWithoutADirectionAreRefused(t *testing.T) {
+func TestTablePutRefusesVectorsWithoutADirection(t *testing.T) {
+	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	tb := NewTable(2, 0)
 	if err := tb.Put(1, []float32{1, 0}); err != nil {
@@ -297,8 +302,9 @@ func TestVectorsWithoutADirectionAreRefused(t *testing.T) {
 	}
 }
 
-// A query may ask whatever it likes of the codes: of numbers that differ by 30 powers of ten most vanish.
-func TestCodesBoundWhatTheyCannotTellApart(t *testing.T) {
+// Of numbers that differ by many powers of ten, most are 0 when quantized.
+func TestSlabCandidatesIncludeTheNearest(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(6, 6))
 	const dims = 48
 	tb, m := NewTable(dims, 0), model{}
@@ -313,7 +319,7 @@ func TestCodesBoundWhatTheyCannotTellApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := codedSlab(tb)
+	s := quantizedSlab(tb)
 	for i := range int64(50) {
 		q, err := newQuery(m[i], dims)
 		if err != nil {
@@ -325,18 +331,19 @@ func TestCodesBoundWhatTheyCannotTellApart(t *testing.T) {
 		}
 		for _, n := range m.nearest(m[i], 10, nil) {
 			if !found[n.ID] {
-				t.Errorf("query %d: the codes leave out %+v", i, n)
+				t.Errorf("query %d: %+v is no candidate", i, n)
 			}
 		}
 	}
 }
 
-func TestCodesAreKeptOnlyWhereTheyHelp(t *testing.T) {
+func TestSlabQuantizedOnlyIfItHelps(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	const dims = 16
-	spread, flat := NewTable(dims, codedRows), NewTable(dims, codedRows)
+	spread, flat := NewTable(dims, quantizedRows), NewTable(dims, quantizedRows)
 	point := noise(r, make([]float32, dims), 1)
-	for i := range int64(codedRows) {
+	for i := range int64(quantizedRows) {
 		if err := spread.Put(i, noise(r, make([]float32, dims), 1)); err != nil {
 			t.Fatal(err)
 		}
@@ -344,15 +351,16 @@ func TestCodesAreKeptOnlyWhereTheyHelp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := spread.Slab().Coded(); got != fastCodes {
-		t.Errorf("vectors that lie apart: codes %v", got)
+	if got := spread.Slab().Quantized(); got != fastQuantized {
+		t.Errorf("vectors that lie apart: quantized %v", got)
 	}
-	if flat.Slab().Coded() {
-		t.Error("vectors of one point keep codes, which cannot tell them apart")
+	if flat.Slab().Quantized() {
+		t.Error("vectors of one point are quantized, which cannot tell them apart")
 	}
 }
 
-func TestSearchesThatCodesDoNotHelpEndTheirUse(t *testing.T) {
+func TestSlabNearestEndsQuantizedScansThatDoNotHelp(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(8, 8))
 	tb := NewTable(4, 0)
 	for i := range int64(2000) {
@@ -360,21 +368,22 @@ func TestSearchesThatCodesDoNotHelpEndTheirUse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := codedSlab(tb)
+	s := quantizedSlab(tb)
 	for range maxDense {
-		if !s.Coded() {
-			t.Fatal("codes are off too early")
+		if !s.Quantized() {
+			t.Fatal("quantized scans end too early")
 		}
 		if _, err := s.Nearest([]float32{1, 2, 3, 4}, 3, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s.Coded() {
-		t.Error("codes are still read")
+	if s.Quantized() {
+		t.Error("quantized rows are still scanned")
 	}
 }
 
-func TestIDsAreASet(t *testing.T) {
+func TestIDsIsASet(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		gen := rapid.OneOf(rapid.Int64Range(-100, 300), rapid.Int64())
 		ids := rapid.SliceOf(gen).Draw(rt, "ids")

@@ -15,7 +15,8 @@ import (
 	"kioku/llm"
 )
 
-func TestTheAgentSideHasTheDefaultsOfItsPackages(t *testing.T) {
+func TestDefaultAgentSideIsThatOfThePackages(t *testing.T) {
+	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir()})
 	if diff := cmp.Diff(prune.Defaults(), c.Prune); diff != "" {
 		t.Error(diff)
@@ -29,7 +30,8 @@ func TestTheAgentSideHasTheDefaultsOfItsPackages(t *testing.T) {
 	}
 }
 
-func TestAFileSetsWhatRunsBesideAnAgent(t *testing.T) {
+func TestLoadReadsTheAgentSideFromTheFile(t *testing.T) {
+	t.Parallel()
 	src := write(t, `
 bootstrapMaxChars: 5000
 agentDir: own
@@ -86,7 +88,8 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 }
 
 // Hazard G02: what the packages find wrong is told with its place too.
-func TestAFaultBesideAnAgentIsToldWithItsPlace(t *testing.T) {
+func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, text, want string }{
 		{"typo", "compaction: {memoryFlush: {softTreshold: 1}}\n", `did you mean compaction.memoryFlush.softThreshold`},
 		{"mode", "contextPruning: {mode: always}\n", `:1:24: contextPruning.mode: "always" is not possible; choose cache-ttl, off`},
@@ -109,7 +112,8 @@ func TestAFaultBesideAnAgentIsToldWithItsPlace(t *testing.T) {
 }
 
 // A key of the environment goes to its own provider's server alone.
-func TestAProvidersOwnKeyGoesToItsOwnServerAlone(t *testing.T) {
+func TestLLMKeyOfTheEnvironmentGoesOnlyToItsProvider(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"llm: {provider: anthropic}", "sk-a"},
 		{"llm: {provider: openai}", "sk-o"},
@@ -128,7 +132,8 @@ func TestAProvidersOwnKeyGoesToItsOwnServerAlone(t *testing.T) {
 }
 
 // Hazard C13: neither the key of the model nor the token of the memory service is shown, and a change of either is noticed.
-func TestKeysBesideAnAgentAreHiddenAndCompared(t *testing.T) {
+func TestLLMKeyAndSidecarTokenAreHiddenAndCompared(t *testing.T) {
+	t.Parallel()
 	src := write(t, "llm: {apiKey: sk-verysecret}\nsidecar: {token: t-verysecret}\n")
 	before := load(t, src)
 	for _, v := range before.Values() {
@@ -146,7 +151,8 @@ func TestKeysBesideAnAgentAreHiddenAndCompared(t *testing.T) {
 	}
 }
 
-func TestAnAgentMayHaveFilesOfItsOwn(t *testing.T) {
+func TestPlaceHasTheAgentDirOfItsAgent(t *testing.T) {
+	t.Parallel()
 	src := write(t, "agentDir: all\nagents:\n  nova: {workspace: /srv/nova, agentDir: nova}\n  ryo: {workspace: /srv/ryo}\n")
 	c := load(t, src)
 	base := filepath.Dir(src.File)
@@ -164,6 +170,7 @@ func TestAnAgentMayHaveFilesOfItsOwn(t *testing.T) {
 }
 
 func TestEditKeepsFoldersWhereTheyAre(t *testing.T) {
+	t.Parallel()
 	src := write(t, "")
 	if _, err := config.Edit(src, "skills.extraDirs", "team, ~/skills"); err != nil {
 		t.Fatal(err)

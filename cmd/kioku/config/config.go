@@ -39,7 +39,6 @@ type Config struct {
 
 	// Sources to index beside the extra paths; see HasSessions.
 	Sources      []string
-	Fallback     string
 	Chunking     chunker.Options
 	Embed        embed.Config
 	Index        kioku.IndexOptions
@@ -54,12 +53,13 @@ type Config struct {
 	// hold what they stand for.
 	apiKey, llmKey, sidecarToken string
 	headers                      map[string]string
+	registry                     *registry
 	// origins says where each setting that is no default came from.
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
 	fileAgent string
-	// dir is the working directory, home the user's, which may be empty.
-	dir, home string
+	// dir is the working directory.
+	dir string
 }
 
 // Agent is the folder of one agent.
@@ -90,9 +90,9 @@ type origin struct {
 
 // Default returns the settings of a run that nobody configured.
 func Default() *Config {
-	return &Config{
+	c := &Config{
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
-		Location: time.Local, LogLevel: slog.LevelInfo, Fallback: "none", Sources: []string{memory.SourceMemory},
+		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Embed:    embed.Config{Provider: "none"},
 		Index: kioku.IndexOptions{
@@ -103,6 +103,8 @@ func Default() *Config {
 		AgentSide: defaultAgentSide(),
 		headers:   map[string]string{}, origins: map[string]origin{},
 	}
+	c.registry = newRegistry(c)
+	return c
 }
 
 // Error is a setting that cannot be used.
@@ -169,6 +171,9 @@ func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDe
 // ByFlagOrEnv reports whether the value of a setting was chosen for this run or shell rather than in the file.
 func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
 
+// HasSessions reports whether transcripts are to be indexed.
+func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, memory.SourceSessions) }
+
 // Value is a setting as people read it.
 type Value struct {
 	Field
@@ -178,17 +183,17 @@ type Value struct {
 	Origin string
 }
 
-// Values returns all settings in the order of [Fields], with those of each agent in the place of "agents".
+// Values returns all settings in the order of [Fields], with the settings of each agent in the place of "agents".
 func (c *Config) Values() []Value {
 	var all []Value
-	for _, f := range Fields() {
+	for _, f := range c.registry.fields {
 		if f.Key != "agents" || len(c.Agents) == 0 {
 			all = append(all, c.value(f))
 			continue
 		}
 		for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
 			for _, name := range agentSettings() {
-				own, _ := agentField(id, name)
+				own, _ := c.agentField(id, name)
 				all = append(all, c.value(own))
 			}
 		}
@@ -198,15 +203,15 @@ func (c *Config) Values() []Value {
 
 // Value returns one setting, or an *[Error] that names the nearest key.
 func (c *Config) Value(key string) (Value, error) {
-	f, ok := lookup(key)
+	f, ok := c.lookup(key)
 	if !ok {
-		return Value{}, unknown("", key)
+		return Value{}, c.registry.unknown("", key)
 	}
 	return c.value(f), nil
 }
 
 func (c *Config) value(f Field) Value {
-	v := Value{Field: f, Text: f.get(c), Origin: "default"}
+	v := Value{Field: f, Text: f.value.String(), Origin: "default"}
 	o, ok := c.origins[f.Key]
 	if !ok && strings.HasPrefix(f.Key, "agents.") && v.Text != "" {
 		o, ok = c.origins["agents"]
@@ -220,19 +225,17 @@ func (c *Config) value(f Field) Value {
 // Changed returns the keys whose values differ between two configurations, sorted.
 func Changed(old, new *Config) []string {
 	before, after := old.secretTexts(), new.secretTexts()
-	var keys []string
-	for key := range before {
-		if after[key] != before[key] {
-			keys = append(keys, key)
+	changed := map[string]bool{}
+	for _, texts := range []map[string]string{before, after} {
+		for key := range texts {
+			old, had := before[key]
+			new, has := after[key]
+			if had != has || old != new {
+				changed[key] = true
+			}
 		}
 	}
-	for key := range after {
-		if _, ok := before[key]; !ok {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(changed))
 }
 
 // secretTexts returns all values by key with secrets in the clear: for comparing, never for showing.

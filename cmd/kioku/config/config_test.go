@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -46,7 +47,8 @@ func value(t *testing.T, c *config.Config, key string) (text, origin string) {
 	return v.Text, v.Origin
 }
 
-func TestWithoutSourcesTheDefaultsOfThePackagesHold(t *testing.T) {
+func TestLoadWithoutSourcesReturnsTheDefaults(t *testing.T) {
+	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir()})
 	want := search.DefaultOptions()
 	if diff := cmp.Diff(want, c.Search); diff != "" {
@@ -62,7 +64,8 @@ func TestWithoutSourcesTheDefaultsOfThePackagesHold(t *testing.T) {
 	}
 }
 
-func TestAFileSetsEveryKindOfValue(t *testing.T) {
+func TestLoadReadsEveryKindOfValueFromTheFile(t *testing.T) {
+	t.Parallel()
 	src := write(t, `
 workspace: notes
 listen: none
@@ -116,7 +119,8 @@ cache: {maxEntries: 10}
 }
 
 // Hazard G02: a typo, a wrong type, a value out of range: refused with line and column, and with what was meant.
-func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
+func TestLoadNamesThePlaceOfAFault(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ name, text, want string }{
 		{"typo in a block", "query:\n  maxResult: 5\n", `:2:3: query.maxResult: no such setting; did you mean query.maxResults?`},
 		{"right name, wrong block", "chunking:\n  tokens: 100\nmaxResults: 5\n", `:3:1: maxResults: no such setting; did you mean query.maxResults?`},
@@ -133,7 +137,6 @@ func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
 		{"out of range", "query:\n  minScore: 1.5\n", `:2:13: query.minScore: 1.5 is not between 0 and 1`},
 		{"not a number", "query: {minScore: .nan}\n", `query.minScore: ".nan" is not a number`},
 		{"no such choice", "provider: gemini\n", `:1:11: provider: "gemini" is not possible; choose none, hash, openai`},
-		{"fallback", "fallback: openai\n", `fallback: "openai" is not possible; choose none`},
 		{"time zone", "timezone: Mars/Olympus\n", `timezone: "Mars/Olympus" is no time zone`},
 		{"agent id", "agents:\n  ../b: {workspace: /x}\n", `names no agent`},
 		{"agent setting", "agents: {a: {workspce: /x}}\n", `did you mean agents.a.workspace?`},
@@ -161,7 +164,8 @@ func TestAFaultInTheFileIsToldWithItsPlace(t *testing.T) {
 	}
 }
 
-func TestAllFaultsAreToldAtOnce(t *testing.T) {
+func TestLoadReportsAllFaultsAtOnce(t *testing.T) {
+	t.Parallel()
 	src := write(t, "dims: x\nmodle: a\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=0")
 	src.Flags = []config.Flag{{Name: "--set", Key: "chunking.token", Value: "1"}}
@@ -173,7 +177,8 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFlagBeatsTheEnvironmentWhichBeatsTheFileWhichBeatsTheDefault(t *testing.T) {
+func TestLoadPrecedenceIsFlagEnvironmentFileDefault(t *testing.T) {
+	t.Parallel()
 	src := write(t, "query: {maxResults: 2}\nmodel: file\nprovider: hash\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=3", "KIOKU_MODEL=env", "KIOKU_DIMS=")
 	src.Flags = []config.Flag{{Name: "--set", Key: "query.maxResults", Value: "4"}}
@@ -190,7 +195,8 @@ func TestAFlagBeatsTheEnvironmentWhichBeatsTheFileWhichBeatsTheDefault(t *testin
 	}
 }
 
-func TestAnUnknownVariableIsANoticeThatNamesTheNearest(t *testing.T) {
+func TestEnvironmentWithAnUnknownNameIsANotice(t *testing.T) {
+	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{"KIOKU_QUERY_MAXRESULTS=3", "OTHER=1"}})
 	want := []string{"the environment variable KIOKU_QUERY_MAXRESULTS has no effect; did you mean KIOKU_QUERY_MAX_RESULTS?"}
 	if diff := cmp.Diff(want, c.Notices); diff != "" {
@@ -198,7 +204,26 @@ func TestAnUnknownVariableIsANoticeThatNamesTheNearest(t *testing.T) {
 	}
 }
 
-func TestVariablesAreNamedAfterTheirKeysAndDiffer(t *testing.T) {
+func TestRemovedSettingIsANotice(t *testing.T) {
+	t.Parallel()
+	const why = "fallback: this setting no longer exists: there is only one provider"
+	for _, text := range []string{"fallback: none\n", "fallback: openai\n", "memorySearch: {fallback: {x: y}}\n"} {
+		src := write(t, text)
+		src.Env = append(src.Env, "KIOKU_FALLBACK=none")
+		src.Flags = []config.Flag{{Name: "--set", Key: "fallback", Value: "none"}}
+		c := load(t, src)
+		if len(c.Notices) != 3 || !strings.HasPrefix(c.Notices[0], src.File+":1:") || !strings.Contains(c.Notices[0], why) ||
+			!strings.HasPrefix(c.Notices[1], "KIOKU_FALLBACK: "+why) || !strings.HasPrefix(c.Notices[2], "--set: "+why) {
+			t.Errorf("%q: notices %q", text, c.Notices)
+		}
+	}
+	if _, err := config.Edit(write(t, ""), "fallback", "none"); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFieldEnvIsUnique(t *testing.T) {
+	t.Parallel()
 	seen := map[string]string{}
 	for _, f := range config.Fields() {
 		if other := seen[f.Env()]; other != "" {
@@ -216,7 +241,8 @@ func TestVariablesAreNamedAfterTheirKeysAndDiffer(t *testing.T) {
 	}
 }
 
-func TestEveryFieldIsDocumentedAndTakesItsOwnDefault(t *testing.T) {
+func TestFieldsAreDocumentedAndTakeTheirDefaults(t *testing.T) {
+	t.Parallel()
 	for _, v := range load(t, config.Sources{Dir: t.TempDir()}).Values() {
 		if v.Doc == "" || !strings.HasSuffix(v.Doc, ".") || v.Type == "" {
 			t.Errorf("%s: type %q, doc %q", v.Key, v.Type, v.Doc)
@@ -231,7 +257,8 @@ func TestEveryFieldIsDocumentedAndTakesItsOwnDefault(t *testing.T) {
 	}
 }
 
-func TestAnOpenClawBlockCanBePasted(t *testing.T) {
+func TestOpenClawBlockIsRead(t *testing.T) {
+	t.Parallel()
 	src := write(t, `{"memorySearch": {"enabled": true, "provider": "hash", "store": {"path": "x"}, "maxTokensPerDay": 100000,
   "query": {"maxResults": 3}, "sync": {"watch": true, "watchDebounceMs": 50}}}`)
 	c := load(t, src)
@@ -243,7 +270,8 @@ func TestAnOpenClawBlockCanBePasted(t *testing.T) {
 	}
 }
 
-func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
+func TestOpenClawBlockRefusesRepeatedAndForeignSettings(t *testing.T) {
+	t.Parallel()
 	_, err := config.Load(write(t, "provider: none\nmemorySearch:\n  provider: hash\n"))
 	if err == nil || !strings.Contains(err.Error(), ":3:3: provider: given twice, first at 1:1") {
 		t.Errorf("got %v", err)
@@ -254,7 +282,8 @@ func TestAPastedBlockMayNotRepeatASettingNorHoldOnesOfTheService(t *testing.T) {
 	}
 }
 
-func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
+func TestOpenClawBlockIgnoresAnIntervalOfZero(t *testing.T) {
+	t.Parallel()
 	c := load(t, write(t, "memorySearch:\n  sync:\n    intervalMinutes: 0\n"))
 	if c.Index.Interval != 5*time.Minute || len(c.Notices) != 1 || !strings.Contains(c.Notices[0], ":3:5: memorySearch.sync.intervalMinutes: 0 has no effect") {
 		t.Errorf("interval %v, notices %q", c.Index.Interval, c.Notices)
@@ -264,14 +293,16 @@ func TestAnIntervalOfNoneIsKeptOutOfAPastedBlockOnly(t *testing.T) {
 	}
 }
 
-func TestABlockPastedWithWhatStandsAroundItSaysWhatToPaste(t *testing.T) {
+func TestOpenClawBlockInsideOthersSaysWhatToPaste(t *testing.T) {
+	t.Parallel()
 	_, err := config.Load(write(t, `{"agents": {"defaults": {"memorySearch": {"provider": "hash"}}}}`))
 	if err == nil || !strings.Contains(err.Error(), "agents.defaults.memorySearch: paste the block memorySearch itself") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAMissingFileIsAFaultOnlyWhereItWasNamed(t *testing.T) {
+func TestFilePathMustExistOnlyIfItWasNamed(t *testing.T) {
+	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	if _, err := config.Load(config.Sources{File: missing, Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), missing) {
 		t.Errorf("got %v", err)
@@ -282,7 +313,8 @@ func TestAMissingFileIsAFaultOnlyWhereItWasNamed(t *testing.T) {
 	load(t, config.Sources{Dir: t.TempDir(), Env: []string{"XDG_CONFIG_HOME=" + t.TempDir()}})
 }
 
-func TestTheDefaultFileIsInXDGConfigHomeOrHome(t *testing.T) {
+func TestFilePathIsInXDGConfigHomeOrHome(t *testing.T) {
+	t.Parallel()
 	for _, dirs := range [][2]string{{"XDG_CONFIG_HOME", "kioku"}, {"HOME", ".config/kioku"}} {
 		base := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(base, dirs[1]), 0o700); err != nil {
@@ -299,7 +331,8 @@ func TestTheDefaultFileIsInXDGConfigHomeOrHome(t *testing.T) {
 	}
 }
 
-func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
+func TestChangedNamesTheKeysThatDiffer(t *testing.T) {
+	t.Parallel()
 	src := write(t, "agents: {a: {workspace: /a}}\nremote: {apiKey: one}\n")
 	before := load(t, src)
 	src.Flags = []config.Flag{
@@ -316,7 +349,23 @@ func TestChangedNamesTheKeysThatDifferSecretsIncluded(t *testing.T) {
 	}
 }
 
-func TestTheTableOfSettingsHoldsEachOnce(t *testing.T) {
+var update = flag.Bool("update", false, "write docs/settings.md anew")
+
+func TestMarkdownIsDocsSettings(t *testing.T) {
+	t.Parallel()
+	const path = "../../../docs/settings.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(config.Markdown()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(read(t, path), config.Markdown()); diff != "" {
+		t.Errorf("docs/settings.md is stale; go test ./cmd/kioku/config -update writes it anew: %s", diff)
+	}
+}
+
+func TestMarkdownListsEachSettingOnce(t *testing.T) {
+	t.Parallel()
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(config.Markdown(), -1)
 	var got, want []string
 	for _, row := range rows {
@@ -330,7 +379,7 @@ func TestTheTableOfSettingsHoldsEachOnce(t *testing.T) {
 	}
 }
 
-func FuzzAFileNeverPanics(f *testing.F) {
+func FuzzLoadFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "query: {maxResults: 3}", "memorySearch: &m {query: *m}", "agents: &a {x: *a}", "? [a]\n: b",
 		"remote: {headers: {a: b, a: c}}", "{\"a\": [1,2", "<<: {dims: 1}", "dims: !!binary aGk=", "\x00", "agents: {a: }",
@@ -347,14 +396,4 @@ func FuzzAFileNeverPanics(f *testing.F) {
 			t.Errorf("config %v with error %v", c, err)
 		}
 	})
-}
-
-func TestTheREADMEHoldsTheTableOfSettings(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(readme), config.Markdown()) {
-		t.Error("the table of settings in README.md differs: take the one of kioku config list --markdown")
-	}
 }

@@ -22,9 +22,10 @@ func Edit(src Sources, key, value string) (path string, err error) {
 	if path == "" {
 		return "", errors.New("no place for the config file: HOME is not set; name one with --config")
 	}
-	f, ok := lookup(key)
+	check := newLoader(src)
+	f, ok := check.conf.lookup(key)
 	if !ok {
-		return "", unknown("", key)
+		return "", check.conf.registry.unknown("", key)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -36,7 +37,6 @@ func Edit(src Sources, key, value string) (path string, err error) {
 	if data, err = edited(path, data, f, anchored(f, value, src.Dir)); err != nil {
 		return "", err
 	}
-	check := newLoader(src)
 	check.parse(path, data)
 	check.agree()
 	if len(check.errs) > 0 {
@@ -47,33 +47,15 @@ func Edit(src Sources, key, value string) (path string, err error) {
 
 // anchored makes the paths of a value absolute: people give them relative to where they are, not to the file.
 func anchored(f Field, value, dir string) string {
-	in := input{base: dir}
-	abs := func(path string) string {
-		if strings.HasPrefix(path, "~/") {
-			return path
+	c := Default()
+	c.registry.base, c.registry.home = dir, "~"
+	switch f.Type {
+	case "path", "paths", "blocks":
+		if f, ok := c.lookup(f.Key); ok && f.value.Set(value) == nil {
+			return f.value.String()
 		}
-		return in.abs(path)
-	}
-	switch {
-	case f.Type == "path":
-		return abs(value)
-	case f.Type == "paths":
-		items := split(f.kind, value)
-		for i := range items {
-			items[i] = abs(items[i])
-		}
-		return strings.Join(items, ",")
-	case f.Type == "secret":
-		return in.reference(value)
-	case f.Key == "agents":
-		var items []string
-		for _, item := range split(f.kind, value) {
-			if id, folder, ok := strings.Cut(item, "="); ok {
-				item = id + "=" + abs(folder)
-			}
-			items = append(items, item)
-		}
-		return strings.Join(items, ",")
+	case "secret":
+		return c.registry.reference(value)
 	}
 	return value
 }
@@ -94,7 +76,11 @@ func edited(path string, data []byte, f Field, value string) ([]byte, error) {
 	if block := child(top, openClaw); f.memory && block != nil && find(block, f.Key) {
 		top = block
 	}
-	assign(top, strings.Split(f.Key, "."), valueNode(f, value))
+	node, err := valueNode(f, value)
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	assign(top, strings.Split(f.Key, "."), node)
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
@@ -142,40 +128,27 @@ func assign(block *yaml.Node, path []string, value *yaml.Node) {
 	*at = *value
 }
 
-// valueNode is a value of one line as YAML writes it.
-func valueNode(f Field, value string) *yaml.Node {
-	scalar := func(tag, text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text} }
-	switch f.kind {
-	case anInteger:
-		return scalar("!!int", value)
-	case aNumber:
-		return scalar("", value)
-	case aToggle:
-		return scalar("!!bool", value)
+// valueNode is a value of one line as YAML writes it; of agents, a block with the workspace of each.
+func valueNode(f Field, value string) (*yaml.Node, error) {
+	var v any = value
+	switch f.value.kind {
+	case anInteger, aNumber, aToggle:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: value}, nil
 	case aList:
-		n := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, item := range split(aList, value) {
-			n.Content = append(n.Content, scalar("!!str", item))
-		}
-		return n
+		v = split(aList, value)
 	case aMap:
-		return pairsNode(f, value)
-	}
-	return scalar("!!str", value)
-}
-
-// pairsNode is name=value,... as a block; of agents, a block with the workspace each.
-func pairsNode(f Field, value string) *yaml.Node {
-	block := &yaml.Node{Kind: yaml.MappingNode}
-	for _, item := range split(aMap, value) {
-		name, text, _ := strings.Cut(item, "=")
-		path := []string{name}
-		if f.Key == "agents" {
-			path = append(path, "workspace")
+		block := map[string]any{}
+		for _, item := range split(aMap, value) {
+			name, text, _ := strings.Cut(item, "=")
+			block[name] = text
+			if f.Key == "agents" {
+				block[name] = map[string]string{"workspace": text}
+			}
 		}
-		assign(block, path, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text})
+		v = block
 	}
-	return block
+	n := &yaml.Node{}
+	return n, n.Encode(v)
 }
 
 // replaceFile puts data in the place of a file, whole or not at all.

@@ -19,6 +19,7 @@ func read(t *testing.T, path string) string {
 }
 
 func TestEditKeepsCommentsAndOrder(t *testing.T) {
+	t.Parallel()
 	src := write(t, "# mine\nquery:\n  maxResults: 3 # few\nprovider: hash\n")
 	for _, kv := range [][2]string{
 		{"query.maxResults", "8"}, {"query.minScore", "0.5"}, {"extraPaths", "a, b"}, {"model", "123"},
@@ -51,6 +52,7 @@ remote:
 }
 
 func TestEditStaysInsideAPastedBlock(t *testing.T) {
+	t.Parallel()
 	src := write(t, "memorySearch:\n  provider: none\n")
 	if _, err := config.Edit(src, "provider", "hash"); err != nil {
 		t.Fatal(err)
@@ -62,6 +64,7 @@ func TestEditStaysInsideAPastedBlock(t *testing.T) {
 
 // Hazard C14: the config file may hold a key.
 func TestEditMakesAPrivateFile(t *testing.T) {
+	t.Parallel()
 	base := filepath.Join(t.TempDir(), "fresh")
 	src := config.Sources{Env: []string{"XDG_CONFIG_HOME=" + base}, Dir: t.TempDir()}
 	path, err := config.Edit(src, "remote.apiKey", "k")
@@ -79,6 +82,7 @@ func TestEditMakesAPrivateFile(t *testing.T) {
 }
 
 func TestEditWritesNothingThatWouldNotLoad(t *testing.T) {
+	t.Parallel()
 	const text = "provider: hash\n"
 	for _, kv := range [][2]string{{"query.maxResults", "many"}, {"query.minScore", "2"}, {"no.such", "1"}, {"provider", "x"}} {
 		src := write(t, text)
@@ -89,6 +93,7 @@ func TestEditWritesNothingThatWouldNotLoad(t *testing.T) {
 }
 
 func TestEditFollowsALink(t *testing.T) {
+	t.Parallel()
 	src := write(t, "dims: 1\n")
 	link := filepath.Join(t.TempDir(), "link.yaml")
 	if err := os.Symlink(src.File, link); err != nil {
@@ -103,6 +108,7 @@ func TestEditFollowsALink(t *testing.T) {
 }
 
 func TestEditReadsPathsFromWhereItsUserIs(t *testing.T) {
+	t.Parallel()
 	src := write(t, "")
 	src.Dir = "/here"
 	for _, kv := range [][2]string{{"workspace", "notes"}, {"state", "~/state"}, {"remote.apiKey", "file:key"}, {"agents", "a=nova,b=/b"}} {
@@ -117,6 +123,7 @@ func TestEditReadsPathsFromWhereItsUserIs(t *testing.T) {
 }
 
 func TestEditWritesNoValueThatDoesNotFitTheOthers(t *testing.T) {
+	t.Parallel()
 	src := write(t, "chunking:\n  tokens: 100\n  overlap: 80\n")
 	before := read(t, src.File)
 	for _, kv := range [][2]string{{"chunking.overlap", "500"}, {"chunking.tokens", "50"}, {"sync.maxWaitMs", "10"}} {

@@ -118,7 +118,7 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 		name, value := n.Content[i], resolve(n.Content[i+1])
 		key := prefix + name.Value
 		where := position(p.path, name)
-		f, known := lookup(key)
+		f, known := p.conf.lookup(key)
 		switch {
 		case key == openClaw && !pasted:
 			p.nested(value, where, key, "", true)
@@ -131,21 +131,16 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 				"every 5 minutes unless set", where, openClaw, key))
 		case prefix == "agents." && CheckAgent(name.Value) != nil:
 			p.fail(where, "agents", CheckAgent(name.Value))
-		case prefix == "agents.", key == "agents", key == "remote.headers", isBlock(key):
+		case prefix == "agents.", key == "agents", key == "remote.headers", p.conf.registry.isBlock(key):
 			p.nested(value, where, key, key+".", pasted)
 		case strings.HasPrefix(key, "remote.headers."):
 			p.header(key, where, value)
 		case !known, pasted && !f.memory:
-			p.errs = append(p.errs, unknown(where, key))
+			p.unknown(where, key)
 		default:
 			p.setting(f, where, value)
 		}
 	}
-}
-
-// isBlock reports whether key holds settings rather than being one.
-func isBlock(key string) bool {
-	return slices.ContainsFunc(keys(), func(k string) bool { return strings.HasPrefix(k, key+".") })
 }
 
 // nested reads a block; one that is empty says nothing.
@@ -164,7 +159,7 @@ func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!
 
 // header reads one header: its name is not ours to know, so that it is no setting of the table.
 func (p *fileParser) header(key, where string, value *yaml.Node) {
-	f, _ := lookup("remote.headers")
+	f, _ := p.conf.lookup("remote.headers")
 	if value.Kind != yaml.ScalarNode || isNull(value) {
 		p.fail(where, key, fmt.Errorf("not a text"))
 		return
@@ -173,7 +168,7 @@ func (p *fileParser) header(key, where string, value *yaml.Node) {
 		return
 	}
 	name := strings.TrimPrefix(key, "remote.headers.")
-	p.put(byFile, where, f, p.input(name+"="+value.Value))
+	p.put(byFile, where, filepath.Dir(p.path), f, name+"="+value.Value)
 }
 
 // again reports, as an error, a setting that was given before.
@@ -184,10 +179,6 @@ func (p *fileParser) again(key, where string) bool {
 	}
 	p.seen[key] = where
 	return ok
-}
-
-func (p *fileParser) input(items ...string) input {
-	return input{items: items, base: filepath.Dir(p.path), home: p.conf.home}
 }
 
 // setting reads a value. One that is left empty says nothing.
@@ -201,7 +192,7 @@ func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 		return
 	}
 	before := len(p.errs)
-	p.put(byFile, where, f, p.input(items...))
+	p.put(byFile, where, filepath.Dir(p.path), f, items...)
 	if len(p.errs) > before {
 		p.errs[before].(*Error).Where = position(p.path, value)
 	}
@@ -209,14 +200,14 @@ func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 
 // itemsOf returns the items of a value, or what is wrong with its type.
 func itemsOf(f Field, value *yaml.Node) ([]string, error) {
-	if f.kind == aList {
+	if f.value.kind == aList {
 		return listOf(value)
 	}
 	tags := map[kind][]string{
 		aText: {"!!str"}, anInteger: {"!!int"}, aNumber: {"!!int", "!!float"}, aToggle: {"!!bool"},
-	}[f.kind]
+	}[f.value.kind]
 	if value.Kind != yaml.ScalarNode || !slices.Contains(tags, value.Tag) {
-		return nil, fmt.Errorf("%s is not %s", describe(value), wanted(f.kind))
+		return nil, fmt.Errorf("%s is not %s", describe(value), wanted(f.value.kind))
 	}
 	return []string{value.Value}, nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,33 +11,42 @@ import (
 	"slices"
 	"strings"
 
-	names "kioku/internal/text" // text is a kind of setting
+	"kioku/internal/text" // text is a kind of setting
 )
 
 // loader fills in a Config, place by place, and collects what is wrong.
 type loader struct {
 	conf *Config
 	env  map[string]string
+	home string
 	errs []error
 }
 
 func newLoader(src Sources) *loader {
-	l := &loader{conf: Default(), env: map[string]string{}}
-	for _, entry := range src.Env {
-		name, value, _ := strings.Cut(entry, "=")
-		l.env[name] = value
-	}
-	l.conf.dir, l.conf.home = src.Dir, l.env["HOME"]
+	l := &loader{conf: Default(), env: environment(src.Env)}
+	l.conf.dir, l.home = src.Dir, l.env["HOME"]
+	l.conf.registry.home = l.home
 	return l
+}
+
+// environment returns the variables by their names.
+func environment(list []string) map[string]string {
+	env := map[string]string{}
+	for _, entry := range list {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	return env
 }
 
 func (l *loader) fail(where, key string, err error) {
 	l.errs = append(l.errs, &Error{Where: where, Key: key, Problem: err.Error()})
 }
 
-// put sets one value and remembers where it came from.
-func (l *loader) put(by layer, where string, f Field, in input) {
-	if err := f.set(l.conf, in); err != nil {
+// put sets one value, in which paths start from base, and remembers where it came from.
+func (l *loader) put(by layer, where, base string, f Field, items ...string) {
+	l.conf.registry.base = base
+	if err := f.value.set(items); err != nil {
 		l.fail(where, f.Key, err)
 		return
 	}
@@ -45,25 +55,22 @@ func (l *loader) put(by layer, where string, f Field, in input) {
 
 // setText sets a value that is written in one line: a list is separated by commas.
 func (l *loader) setText(by layer, where, key, value string) {
-	f, ok := lookup(key)
+	f, ok := l.conf.lookup(key)
 	if !ok {
-		l.errs = append(l.errs, unknown(where, key))
+		l.unknown(where, key)
 		return
 	}
-	l.put(by, where, f, input{items: split(f.kind, value), base: l.conf.dir, home: l.conf.home})
+	l.put(by, where, l.conf.dir, f, split(f.value.kind, value)...)
 }
 
-func split(k kind, value string) []string {
-	if k != aList && k != aMap {
-		return []string{value}
+// unknown reports a key that is no setting. One that was a setting once is a notice only.
+func (l *loader) unknown(where, key string) {
+	err := l.conf.registry.unknown(where, key)
+	if removed()[key] != "" {
+		l.conf.Notices = append(l.conf.Notices, err.Error())
+		return
 	}
-	var items []string
-	for item := range strings.SplitSeq(value, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
-	}
-	return items
+	l.errs = append(l.errs, err)
 }
 
 // configVariable names the config file; it is no setting, since a file cannot name itself.
@@ -71,22 +78,23 @@ const configVariable = "KIOKU_CONFIG"
 
 // readEnv reads the variables KIOKU_...; an empty one counts as unset, an unknown one is a notice.
 func (l *loader) readEnv() {
-	byName := map[string]Field{}
-	known := []string{configVariable}
-	for _, f := range Fields() {
-		byName[f.Env()] = f
-		known = append(known, f.Env())
+	keys := map[string]string{configVariable: ""}
+	for _, f := range l.conf.registry.fields {
+		keys[f.Env()] = f.Key
+	}
+	for key := range removed() {
+		keys[Field{Key: key}.Env()] = key
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		if !strings.HasPrefix(name, "KIOKU_") || name == configVariable || l.env[name] == "" {
 			continue
 		}
-		if f, ok := byName[name]; ok {
-			l.setText(byEnv, name, f.Key, l.env[name])
+		if key, ok := keys[name]; ok {
+			l.setText(byEnv, name, key, l.env[name])
 			continue
 		}
 		notice := "the environment variable " + shorten(name) + " has no effect"
-		if near := names.Nearest(name, known); near != "" {
+		if near := text.Nearest(name, slices.Sorted(maps.Keys(keys))); near != "" {
 			notice += "; did you mean " + near + "?"
 		}
 		l.conf.Notices = append(l.conf.Notices, notice)
@@ -115,6 +123,31 @@ func (l *loader) agree() {
 		l.cross("sync.maxWaitMs", "sync.watchDebounceMs", fmt.Errorf("%d is less than sync.watchDebounceMs, %d", c.Index.MaxWait.Milliseconds(), c.Index.Debounce.Milliseconds()))
 	}
 	l.agreeAgentSide()
+}
+
+// agreeAgentSide checks the settings of the agent side that depend on each other.
+func (l *loader) agreeAgentSide() {
+	if err := l.conf.Prune.Check(); err != nil {
+		name, problem, _ := strings.Cut(err.Error(), ": ")
+		l.wrong("contextPruning."+name, problem)
+	}
+	if faults, ok := l.conf.Flush.Check().(interface{ Unwrap() []error }); ok {
+		for _, fault := range faults.Unwrap() {
+			key, problem, _ := strings.Cut(fault.Error(), " ")
+			l.wrong(key, problem)
+		}
+	}
+}
+
+// wrong reports a fault in a setting, or in a block of settings, where somebody has set it.
+func (l *loader) wrong(key, problem string) {
+	where := l.conf.origins[key].where
+	for _, f := range l.conf.registry.fields {
+		if where == "" && strings.HasPrefix(f.Key, key+".") {
+			where = l.conf.origins[f.Key].where
+		}
+	}
+	l.fail(where, key, errors.New(problem))
 }
 
 // cross reports a fault between two settings at the one that somebody set.
@@ -162,21 +195,20 @@ func (l *loader) defaultState() string {
 	if dir := l.env["XDG_STATE_HOME"]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "kioku")
 	}
-	if l.conf.home == "" {
+	if l.home == "" {
 		return ""
 	}
-	return filepath.Join(l.conf.home, ".local", "state", "kioku")
+	return filepath.Join(l.home, ".local", "state", "kioku")
 }
 
 // FilePath returns the config file that a run with these sources reads, empty where the environment names no home.
 // Whether it must exist is told by the second result: it was named, rather than looked for.
 func FilePath(src Sources) (path string, named bool) {
-	env := newLoader(src).env
+	env := environment(src.Env)
 	switch {
-	case src.File != "":
-		return input{base: src.Dir, home: env["HOME"]}.abs(src.File), true
-	case env[configVariable] != "":
-		return input{base: src.Dir, home: env["HOME"]}.abs(env[configVariable]), true
+	case src.File != "", env[configVariable] != "":
+		r := registry{base: src.Dir, home: env["HOME"]}
+		return r.abs(cmp.Or(src.File, env[configVariable])), true
 	case filepath.IsAbs(env["XDG_CONFIG_HOME"]):
 		return filepath.Join(env["XDG_CONFIG_HOME"], "kioku", "config.yaml"), false
 	case env["HOME"] != "":

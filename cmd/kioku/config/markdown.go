@@ -5,21 +5,30 @@ import (
 	"strings"
 )
 
-// Markdown returns the table of all settings, as the README has it.
+// Markdown returns the documentation of all settings, docs/settings.md.
 func Markdown() string {
 	var b strings.Builder
-	b.WriteString("| setting | default | |\n|---|---|---|\n")
-	defaults := Default()
+	b.WriteString(`# Settings
+
+A setting comes from a flag (` + "`--set query.maxResults=10`" + `), else from its environment variable, else from the config file
+(` + "`~/.config/kioku/config.yaml`, `--config`, `KIOKU_CONFIG`" + `), else it has its default. In the file a dot begins a block:
+` + "`query: {maxResults: 10}`" + `. A list is separated by commas in a flag or variable. ` + "`kioku config list`" + ` shows the values in use
+and where each comes from; ` + "`kioku config set`" + ` writes the file. This page is made by ` + "`kioku config list --markdown`" + `.
+`)
+	group := ""
 	for _, f := range Fields() {
-		value := f.get(defaults)
+		if f.Group != group {
+			group = f.Group
+			fmt.Fprintf(&b, "\n## %s\n\n| setting | default | variable | meaning |\n|---|---|---|---|\n", group)
+		}
+		value, doc := f.Default, f.Doc
 		if value != "" {
 			value = "`" + value + "`"
 		}
-		doc := f.Doc
 		if strings.Contains(f.Type, "|") {
 			doc += " One of `" + strings.ReplaceAll(f.Type, " | ", "`, `") + "`."
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Key, value, doc)
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", f.Key, value, f.Env(), doc)
 	}
 	return b.String()
 }

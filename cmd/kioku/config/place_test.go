@@ -21,7 +21,8 @@ func looksLikeOne(t *testing.T) string {
 	return dir
 }
 
-func TestTheWorkspaceOfAnAgentIsFoundInOrder(t *testing.T) {
+func TestPlaceFindsTheWorkspaceInOrder(t *testing.T) {
+	t.Parallel()
 	here := looksLikeOne(t)
 	flag := func(key, value string) config.Flag { return config.Flag{Name: "--" + key, Key: key, Value: value} }
 	for _, tc := range []struct {
@@ -52,7 +53,8 @@ func TestTheWorkspaceOfAnAgentIsFoundInOrder(t *testing.T) {
 	}
 }
 
-func TestADaemonServesAllAgentsThatAreConfigured(t *testing.T) {
+func TestPlacesAreThoseOfAllAgents(t *testing.T) {
+	t.Parallel()
 	src := write(t, "extraPaths: [common]\nagents:\n  b: {workspace: /b, extraPaths: [own]}\n  a: {workspace: /a}\n")
 	got, err := load(t, src).Places()
 	if err != nil {
@@ -71,7 +73,8 @@ func TestADaemonServesAllAgentsThatAreConfigured(t *testing.T) {
 }
 
 // An agent without a folder must not be served from the folder that the daemon happens to start in.
-func TestAnAgentWithoutAFolderIsRefused(t *testing.T) {
+func TestPlacesRefusesAnAgentWithoutAFolder(t *testing.T) {
+	t.Parallel()
 	src := write(t, "agents: {a: {extraPaths: [x]}}\n")
 	src.Dir = looksLikeOne(t)
 	if got, err := load(t, src).Places(); !errors.Is(err, config.ErrNoWorkspace) {
@@ -80,7 +83,8 @@ func TestAnAgentWithoutAFolderIsRefused(t *testing.T) {
 }
 
 // Hazard G03: without HOME everything works as long as the places are named.
-func TestWithoutAHomeTheStateMustBeNamed(t *testing.T) {
+func TestStateDirNeedsAHomeOrAName(t *testing.T) {
+	t.Parallel()
 	c := load(t, config.Sources{Dir: t.TempDir()})
 	if dir, err := c.StateDir(); !errors.Is(err, config.ErrNoState) {
 		t.Errorf("got %q, %v", dir, err)
@@ -96,7 +100,8 @@ func TestWithoutAHomeTheStateMustBeNamed(t *testing.T) {
 }
 
 // Hazard C06: an agent id is a file name and nothing more.
-func TestHostileAgentIDsAreRefused(t *testing.T) {
+func TestCheckAgentRefusesHostileIDs(t *testing.T) {
+	t.Parallel()
 	for _, id := range []string{"", "../b", "a/b", "A", "-a", "a\x00", "'; drop", "a\n", string(make([]byte, 10<<10))} {
 		if err := config.CheckAgent(id); err == nil {
 			t.Errorf("%.20q is accepted", id)

@@ -3,9 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -15,42 +13,10 @@ const hidden = "(hidden)"
 // maxSecretBytes bounds a file with a secret.
 const maxSecretBytes = 64 << 10
 
-func secret(key, doc string, at func(*Config) *string) Field {
-	f := text(key, doc, at)
-	f.Type = "secret"
-	f.set = func(c *Config, in input) error { *at(c) = in.reference(in.text()); return nil }
-	f.get = func(c *Config) string { return shown(*at(c)) }
-	return f
-}
-
-// secrets is a map whose values may be secrets; later entries of one name win.
-func secrets(key, doc string, at func(*Config) map[string]string) Field {
-	return Field{
-		Key: key, Type: "pairs", Doc: doc, kind: aMap,
-		set: func(c *Config, in input) error {
-			for _, item := range in.items {
-				name, value, ok := strings.Cut(item, "=")
-				if !ok || name == "" {
-					return fmt.Errorf("an entry is not name=value")
-				}
-				at(c)[name] = in.reference(value)
-			}
-			return nil
-		},
-		get: func(c *Config) string {
-			var all []string
-			for _, name := range slices.Sorted(maps.Keys(at(c))) {
-				all = append(all, name+"="+shown(at(c)[name]))
-			}
-			return strings.Join(all, ",")
-		},
-	}
-}
-
 // reference makes the path of a file:PATH absolute.
-func (in input) reference(value string) string {
+func (r *registry) reference(value string) string {
 	if path, ok := strings.CutPrefix(value, "file:"); ok {
-		return "file:" + in.abs(path)
+		return "file:" + r.abs(path)
 	}
 	return value
 }

@@ -9,7 +9,8 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-func TestSecretsAreLookedUpInTheEnvironmentAndInFiles(t *testing.T) {
+func TestSecretsAreReadFromTheEnvironmentAndFiles(t *testing.T) {
+	t.Parallel()
 	src := write(t, "remote:\n  apiKey: env:MY_KEY\n  headers: {x-extra: \"file:extra.txt\", X-Plain: as it is}\n")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(src.File), "extra.txt"), []byte("from file\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -21,7 +22,8 @@ func TestSecretsAreLookedUpInTheEnvironmentAndInFiles(t *testing.T) {
 	}
 }
 
-func TestAMissingSecretIsNamed(t *testing.T) {
+func TestSecretThatIsMissingIsNamed(t *testing.T) {
+	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -39,7 +41,8 @@ func TestAMissingSecretIsNamed(t *testing.T) {
 }
 
 // Hazard C13: a key that stands in the settings is shown to nobody.
-func TestAListingShowsReferencesButNeverKeys(t *testing.T) {
+func TestValuesShowReferencesButNoSecrets(t *testing.T) {
+	t.Parallel()
 	src := write(t, "remote:\n  apiKey: sk-verysecret\n  headers: {Authorization: Bearer verysecret, X-Ref: \"env:MY_REF\"}\n")
 	src.Env = append(src.Env, "MY_REF=alsosecret")
 	c := load(t, src)
@@ -53,7 +56,8 @@ func TestAListingShowsReferencesButNeverKeys(t *testing.T) {
 	}
 }
 
-func TestOpenAIsOwnKeyGoesToOpenAIAlone(t *testing.T) {
+func TestEmbedKeyOfTheEnvironmentGoesOnlyToOpenAI(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"provider: openai\n", "sk-env"},
 		{"provider: openai\nremote: {baseUrl: \"http://127.0.0.1:1\"}\n", ""},

@@ -7,7 +7,8 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-func TestTranscriptsAreASourceOnlyWhereSomebodySaysSo(t *testing.T) {
+func TestHasSessionsIsFalseByDefault(t *testing.T) {
+	t.Parallel()
 	c := load(t, write(t, ""))
 	if c.HasSessions() || c.Index.Sessions.DeltaBytes != 100_000 || c.Index.Sessions.DeltaMessages != 50 {
 		t.Errorf("by default: %v, %+v", c.Sources, c.Index.Sessions)
@@ -18,7 +19,8 @@ func TestTranscriptsAreASourceOnlyWhereSomebodySaysSo(t *testing.T) {
 	}
 }
 
-func TestABlockOfOpenClawTurnsTranscriptsOn(t *testing.T) {
+func TestOpenClawBlockTurnsTranscriptsOn(t *testing.T) {
+	t.Parallel()
 	c := load(t, write(t, `{"memorySearch": {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": true},
 		"sync": {"sessions": {"deltaBytes": 100, "deltaMessages": 5, "postCompactionForce": true}}}}`))
 	if !c.HasSessions() || c.Index.Sessions.DeltaBytes != 100 || c.Index.Sessions.DeltaMessages != 5 {
@@ -29,7 +31,8 @@ func TestABlockOfOpenClawTurnsTranscriptsOn(t *testing.T) {
 	}
 }
 
-func TestSourcesThatAreNoneAreRefused(t *testing.T) {
+func TestSourcesRefusesUnknownOnes(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"sources: [memory, web]\n":               `"web" is no source`,
 		"sources: [sessions]\n":                  "memory is always indexed",

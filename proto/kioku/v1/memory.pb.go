@@ -178,8 +178,6 @@ type MemorySearchResponse struct {
 	// Embedding provider and model that took part; "none" without one.
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
 	Model    string `protobuf:"bytes,3,opt,name=model,proto3" json:"model,omitempty"`
-	// The second provider, where the index was built with it.
-	Fallback string `protobuf:"bytes,4,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	// Channels that ran: "hybrid", "vector" or "keyword".
 	Mode string `protobuf:"bytes,5,opt,name=mode,proto3" json:"mode,omitempty"`
 	// What this answer had to do without, and why. Empty when nothing was missing.
@@ -237,13 +235,6 @@ func (x *MemorySearchResponse) GetProvider() string {
 func (x *MemorySearchResponse) GetModel() string {
 	if x != nil {
 		return x.Model
-	}
-	return ""
-}
-
-func (x *MemorySearchResponse) GetFallback() string {
-	if x != nil {
-		return x.Fallback
 	}
 	return ""
 }
@@ -2217,16 +2208,15 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\vgranularity\x18\v \x01(\tR\vgranularity\x12*\n" +
 	"\x11max_snippet_chars\x18\f \x01(\x05R\x0fmaxSnippetCharsB\f\n" +
 	"\n" +
-	"_min_score\"\xb8\x02\n" +
+	"_min_score\"\xac\x02\n" +
 	"\x14MemorySearchResponse\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.kioku.v1.SearchResultR\aresults\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
-	"\x05model\x18\x03 \x01(\tR\x05model\x12\x1a\n" +
-	"\bfallback\x18\x04 \x01(\tR\bfallback\x12\x12\n" +
+	"\x05model\x18\x03 \x01(\tR\x05model\x12\x12\n" +
 	"\x04mode\x18\x05 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x06 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\a \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
-	"\x04took\x18\b \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xaf\x03\n" +
+	"\x04took\x18\b \x01(\v2\x19.google.protobuf.DurationR\x04tookJ\x04\b\x04\x10\x05R\bfallback\"\xaf\x03\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +

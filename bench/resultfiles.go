@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ResultFiles collects the results of sets: in one file, or in a file a set where they go to a folder.
+type ResultFiles struct {
+	path   string
+	folder bool
+	// texts by the path of their file.
+	texts map[string]*bytes.Buffer
+}
+
+// InputError is a place for results that may not be written.
+type InputError struct{ Problem string }
+
+// Error returns the problem.
+func (e *InputError) Error() string { return e.Problem }
+
+func inputError(format string, args ...any) error {
+	return &InputError{fmt.Sprintf(format, args...)}
+}
+
+// NewResultFiles makes the folder that path names. No file may lie in a set that is read, other included where it is not
+// nil. One file takes several sets only where no two questions share an id,
+// as a scorer finds a question by its id; else the error is an [*InputError].
+func NewResultFiles(path string, folder bool, sets []Set, other *Set) (*ResultFiles, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		folder = true
+	}
+	f := &ResultFiles{path: path, folder: folder, texts: map[string]*bytes.Buffer{}}
+	read := sets
+	if other != nil {
+		read = append(slices.Clone(sets), *other)
+	}
+	for _, s := range sets {
+		if err := checkApart(f.of(s), read); err != nil {
+			return nil, err
+		}
+	}
+	if folder {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return nil, fmt.Errorf("make the folder for the results: %w", err)
+		}
+		return f, checkWritable(filepath.Join(path, sets[0].Name+".jsonl"))
+	}
+	of := map[string]string{}
+	for _, s := range sets {
+		for _, q := range s.Questions {
+			if other, ok := of[q.ID]; ok {
+				return nil, inputError("%s and %s both have a question %q; end --out with / for a file a set", other, s.Name, q.ID)
+			}
+			of[q.ID] = s.Name
+		}
+	}
+	return f, checkWritable(path)
+}
+
+// checkWritable returns an error where a file cannot be written, which is better known before a measurement than after it.
+// A file that is there keeps what it holds.
+func checkWritable(path string) error {
+	_, missing := os.Lstat(path)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	if missing != nil {
+		err = os.Remove(path)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// of is the file that takes the results of a set.
+func (f *ResultFiles) of(set Set) string {
+	if f.folder {
+		return filepath.Join(f.path, set.Name+".jsonl")
+	}
+	return f.path
+}
+
+// checkApart refuses a file in a set, which could be one of its questions or notes, and one that is the same as those.
+func checkApart(path string, sets []Set) error {
+	parents := ancestors(path)
+	for _, s := range sets {
+		places := []string{s.Folder, s.File()}
+		for _, ws := range s.Workspaces() {
+			places = append(places, s.Workspace(ws))
+		}
+		for _, place := range places {
+			info, err := os.Stat(place)
+			if err == nil && slices.ContainsFunc(parents, func(p os.FileInfo) bool { return os.SameFile(p, info) }) {
+				return inputError("--out %s lies in the set %s; write the results elsewhere", path, s.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// ancestors returns a file and the folders it lies in, as far as they exist, with symbolic links resolved.
+func ancestors(path string) []os.FileInfo {
+	var found []os.FileInfo
+	for {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+			if info, err := os.Stat(path); err == nil {
+				found = append(found, info)
+			}
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return found
+		}
+		path = parent
+	}
+}
+
+// Keep remembers the results of a set.
+func (f *ResultFiles) Keep(set Set, asked []Asked) error {
+	path := f.of(set)
+	if f.texts[path] == nil {
+		f.texts[path] = &bytes.Buffer{}
+	}
+	return WriteResults(f.texts[path], asked)
+}
+
+// Write writes what was kept; on nil it does nothing.
+func (f *ResultFiles) Write() error {
+	if f == nil {
+		return nil
+	}
+	for path, text := range f.texts {
+		if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+			return fmt.Errorf("write results: %w", err)
+		}
+	}
+	return nil
+}

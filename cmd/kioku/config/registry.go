@@ -1,0 +1,195 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	names "kioku/internal/text" // text is also a kind of setting
+)
+
+// Field describes one setting.
+type Field struct {
+	// Key is the name in the config file, "query.maxResults".
+	Key string
+	// Group is the heading under which the documentation lists the setting.
+	Group string
+	// Type is what a value looks like: "text", "path", "secret", "integer", "number", "true or false", "list",
+	// "paths", "pairs", "blocks", or the choices, "passage | chunk".
+	Type string
+	// Default is the value of a run that nobody configured, as text.
+	Default string
+	// Doc is one or more sentences for people.
+	Doc string
+
+	value *value
+	// memory settings may also stand in a block memorySearch.
+	memory bool
+}
+
+// Env returns the name of the environment variable: "query.maxResults" is KIOKU_QUERY_MAX_RESULTS.
+func (f Field) Env() string {
+	var b strings.Builder
+	b.WriteString("KIOKU_")
+	for _, r := range f.Key {
+		if r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	return strings.ToUpper(strings.ReplaceAll(b.String(), ".", "_"))
+}
+
+// OfMemory reports whether the setting belongs to indexing and searching rather than to the command or daemon.
+func (f Field) OfMemory() bool { return f.memory }
+
+// Fields returns every setting, in the order of the documentation.
+func Fields() []Field { return Default().registry.fields }
+
+// registry holds the settings of one Config: a flag set finds them by key, and each value points into the Config.
+type registry struct {
+	*flag.FlagSet
+	// fields are the settings in the order of the documentation.
+	fields []Field
+	// group and memory are those of the fields that are added next.
+	group  string
+	memory bool
+	// base is the folder that relative paths start from, home replaces "~" in the value that is set next.
+	base, home string
+}
+
+// newRegistry returns the registry of a config that holds the defaults.
+func newRegistry(c *Config) *registry {
+	r := &registry{FlagSet: flag.NewFlagSet("kioku", flag.ContinueOnError)}
+	r.service(c)
+	r.memory = true
+	r.provider(c)
+	r.index(c)
+	r.query(c)
+	r.caches(c)
+	r.memory = false
+	r.agentSide(c)
+	return r
+}
+
+// add registers a setting.
+func (r *registry) add(key, doc string, v *value) {
+	r.Var(v, key, doc)
+	f := r.Lookup(key)
+	r.fields = append(r.fields, Field{Key: key, Group: r.group, Type: v.typ, Default: f.DefValue, Doc: doc, value: v, memory: r.memory})
+}
+
+// lookup finds a setting by its key. The settings of one agent, agents.<id>.workspace and the like, are found too.
+func (c *Config) lookup(key string) (Field, bool) {
+	i := slices.IndexFunc(c.registry.fields, func(f Field) bool { return f.Key == key })
+	if i >= 0 {
+		return c.registry.fields[i], true
+	}
+	if parts := strings.Split(key, "."); len(parts) == 3 && parts[0] == "agents" {
+		return c.agentField(parts[1], parts[2])
+	}
+	return Field{}, false
+}
+
+// keys returns the keys of all settings.
+func (r *registry) keys() []string {
+	var all []string
+	for _, f := range r.fields {
+		all = append(all, f.Key)
+	}
+	return all
+}
+
+// isBlock reports whether key contains settings rather than being one.
+func (r *registry) isBlock(key string) bool {
+	return slices.ContainsFunc(r.fields, func(f Field) bool { return strings.HasPrefix(f.Key, key+".") })
+}
+
+// removed returns settings that existed once, and what to know about each.
+func removed() map[string]string {
+	return map[string]string{"fallback": "there is only one provider; if it fails, searches go on with keywords"}
+}
+
+// unknown returns the error for a key that is no setting.
+func (r *registry) unknown(where, key string) *Error {
+	if why := removed()[key]; why != "" {
+		return &Error{Where: where, Key: key, Problem: "this setting no longer exists: " + why}
+	}
+	problem := "no such setting"
+	candidates := r.keys()
+	if parts := strings.Split(key, "."); len(parts) == 3 && parts[0] == "agents" {
+		candidates = nil
+		for _, name := range agentSettings() {
+			candidates = append(candidates, "agents."+parts[1]+"."+name)
+		}
+	}
+	if near := names.Nearest(key, candidates); near != "" {
+		problem += fmt.Sprintf("; did you mean %s?", near)
+	} else {
+		problem += "; kioku config list shows all"
+	}
+	return &Error{Where: where, Key: shorten(key), Problem: problem}
+}
+
+// agents adds the map of agents as text, "id=folder,id=folder". Agents named before keep their other settings.
+func (r *registry) agents(c *Config, key, doc string) {
+	r.add(key, doc, &value{
+		kind: aMap, typ: "blocks",
+		set: func(items []string) error {
+			for _, item := range items {
+				id, dir, ok := strings.Cut(item, "=")
+				if !ok || dir == "" {
+					return fmt.Errorf("%q is not id=folder", shorten(item))
+				}
+				if err := CheckAgent(id); err != nil {
+					return err
+				}
+				a := c.Agents[id]
+				a.Workspace = r.abs(dir)
+				c.Agents[id] = a
+			}
+			return nil
+		},
+		get: func() string {
+			var all []string
+			for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
+				all = append(all, id+"="+c.Agents[id].Workspace)
+			}
+			return strings.Join(all, ",")
+		},
+	})
+}
+
+// agentSettings returns the names of what an agent can have of its own.
+func agentSettings() []string { return []string{"workspace", "extraPaths", "agentDir"} }
+
+// agentField returns one setting of one agent.
+func (c *Config) agentField(id, name string) (Field, bool) {
+	a := c.Agents[id]
+	r := &registry{FlagSet: flag.NewFlagSet("agent", flag.ContinueOnError)}
+	switch name {
+	case "workspace":
+		r.path(&a.Workspace, name, "Folder of this agent.")
+	case "extraPaths":
+		r.paths(&a.ExtraPaths, name, "Additional files or folders of this agent.")
+	case "agentDir":
+		r.path(&a.AgentDir, name, "Folder whose files replace those of this agent's workspace.")
+	default:
+		return Field{}, false
+	}
+	f := r.fields[0]
+	f.Key = "agents." + id + "." + name
+	set := f.value.set
+	f.value.set = func(items []string) error {
+		if err := CheckAgent(id); err != nil {
+			return err
+		}
+		r.base, r.home = c.registry.base, c.registry.home
+		err := set(items)
+		c.Agents[id] = a
+		return err
+	}
+	return f, true
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"time"
+
+	"kioku/memory"
+)
+
+// service registers the settings of the command and the daemon.
+func (r *registry) service(c *Config) {
+	r.group = "Workspace and daemon"
+	r.path(&c.Workspace, "workspace", "Folder with MEMORY.md, USER.md and memory/; unset means the current folder if it looks like one.")
+	r.agentID(&c.Agent, "agent", "Agent that commands use and that the workspace belongs to.")
+	r.agents(c, "agents", "Folders of further agents: blocks of workspace, extraPaths and agentDir by id; id=folder,... as text.")
+	r.path(&c.State, "state", "Folder of the index; unset means kioku in $XDG_STATE_HOME or ~/.local/state.")
+	r.path(&c.Socket, "socket", "Unix socket of the daemon; unset means one in the state folder.")
+	r.text(&c.Listen, "listen", "TCP address of the daemon; none disables TCP. An address beyond loopback needs tokenFile.")
+	r.path(&c.TokenFile, "tokenFile", "File of the tokens that may connect over TCP.")
+	r.timezone(&c.Location, "timezone", "Time zone that decides which day a note belongs to, such as Asia/Tokyo; Local is the system's.")
+	r.logLevel(&c.LogLevel, "logLevel", "Minimum log level.")
+}
+
+// provider registers the settings of the embedding provider.
+func (r *registry) provider(c *Config) {
+	r.group = "Embedding provider"
+	r.choice(&c.Embed.Provider, []string{"none", "hash", "openai"}, "provider",
+		"Where vectors come from: none searches by keywords only, openai is any compatible server.")
+	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
+	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
+	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
+	r.secret(&c.apiKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
+	r.secrets(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
+}
+
+// index registers the settings of indexing.
+func (r *registry) index(c *Config) {
+	r.group = "Index"
+	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the last element may be a glob.")
+	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped.")
+	number(r, &c.Chunking.Tokens, 16, 8192, "chunking.tokens", "Maximum number of tokens of a chunk.")
+	number(r, &c.Chunking.Overlap, 0, 8191, "chunking.overlap", "Tokens that a chunk repeats from the one before; less than chunking.tokens.")
+	r.choice(&c.Chunking.Encoding, []string{"cl100k_base", "o200k_base"}, "chunking.encoding", "Vocabulary that counts tokens.")
+	r.duration(&c.Index.Debounce, time.Millisecond, 1, 600_000, "sync.watchDebounceMs", "Milliseconds without a change after which a file is indexed.")
+	r.duration(&c.Index.MaxWait, time.Millisecond, 1, 3_600_000, "sync.maxWaitMs", "Milliseconds after which a file is indexed although it still changes.")
+	r.duration(&c.Index.Interval, time.Minute, 0.01, 10_080, "sync.intervalMinutes", "Minutes between full scans.")
+	r.sources(&c.Sources, "sources", "What is indexed: memory, and sessions for what users and assistants said in the agent's transcripts.")
+	number(r, &c.Index.Sessions.DeltaBytes, 1, 1<<26, "sync.sessions.deltaBytes", "Bytes by which a transcript grows before the daemon indexes it again.")
+	number(r, &c.Index.Sessions.DeltaMessages, 1, 1_000_000, "sync.sessions.deltaMessages", "Messages by which a transcript grows before the daemon indexes it again.")
+}
+
+// query registers the settings of searches, which a running daemon reads again.
+func (r *registry) query(c *Config) {
+	s := &c.Search
+	r.group = "Search"
+	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
+	r.decimal(s.MinScore, 1, "query.minScore", "Minimum score if vectors took part.")
+	r.decimal(s.MinKeywordScore, 1, "query.minKeywordScore", "Minimum score if only keywords took part.")
+	r.choice(&s.Granularity, []string{memory.GranularityPassage, memory.GranularityChunk}, "query.granularity",
+		"What a result is: a passage returned whole, or a chunk of 400 tokens with its best window.")
+	number(r, &s.SnippetChars, 40, 2000, "query.maxSnippetChars", "Maximum number of characters of a passage or snippet.")
+	r.toggle(s.Typos, "query.typos", "Let a word that the index lacks match words that differ from it by one typo.")
+	r.toggle(s.Hybrid, "query.hybrid.enabled", "Let vectors take part.")
+	r.weight(s.VectorWeight, s.WeakVectorWeight, "query.hybrid.vectorWeight", "Weight of vectors; only the ratio counts. If unset, the provider hash gets 0.3.")
+	r.weight(s.TextWeight, s.WeakTextWeight, "query.hybrid.textWeight", "Weight of keywords. If unset, it is 0.7 beside the provider hash.")
+	number(r, &s.CandidateMultiplier, 1, 100, "query.hybrid.candidateMultiplier", "Candidates taken from the vectors, as a multiple of maxResults; at least 24 are taken.")
+	r.toggle(s.MMR, "query.hybrid.mmr.enabled", "Re-rank for diversity.")
+	r.decimal(s.MMRLambda, 1, "query.hybrid.mmr.lambda", "Weight of relevance against diversity.")
+	r.toggle(s.Decay, "query.hybrid.temporalDecay.enabled", "Let older notes weigh less.")
+	r.duration(&s.HalfLife, 24*time.Hour, 0.01, 100_000, "query.hybrid.temporalDecay.halfLifeDays", "Age in days at which half of the weight above the floor is gone.")
+	r.decimal(s.DecayFloor, 1, "query.hybrid.temporalDecay.floor", "Weight that the oldest notes keep.")
+	r.list(&s.Evergreen, "query.hybrid.temporalDecay.evergreen", "Globs of paths that do not decay.")
+}
+
+// caches registers the settings of what is kept to be fast.
+func (r *registry) caches(c *Config) {
+	r.group = "Caches"
+	number(r, &c.CacheEntries, 1, 100_000_000, "cache.maxEntries", "Embeddings kept in addition to those of the texts that are indexed now.")
+	number(r, &c.MemoryBudget, 0, 1<<40, "memoryBudgetBytes", "Bytes of vectors held in memory for all agents; what does not fit is searched on disk.")
+}
+
+// ignored returns the keys of an OpenClaw block memorySearch that have no counterpart, and what to know about each.
+func ignored() map[string]string {
+	return map[string]string{
+		"enabled":                           "memory is always on",
+		"experimental":                      "sources: [memory, sessions] is enough to have transcripts indexed",
+		"local":                             "there is no local model",
+		"store":                             "the index lies in the state folder",
+		"sync.onSessionStart":               "the daemon keeps the index in step",
+		"sync.onSearch":                     "the daemon keeps the index in step",
+		"sync.watch":                        "the daemon keeps the index in step",
+		"sync.sessions.postCompactionForce": "what was said stays in the transcript after a compaction",
+		"remote.batch":                      "batch jobs are not used",
+		"cache.enabled":                     "the cache is always on",
+		"maxTokensPerDay":                   "there is no daily budget",
+	}
+}

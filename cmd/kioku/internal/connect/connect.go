@@ -1,0 +1,265 @@
+// Package connect connects a command to a memory: through the daemon that listens on the socket of the state folder, else
+// through the same handlers in this process, over an index that it opens.
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"kioku"
+	"kioku/agent"
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/embed"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+// Connector connects the commands of one run to memories.
+type Connector struct {
+	Conf *config.Config
+	Out  *render.Output
+	// Flags are the settings on the command line.
+	Flags []config.Flag
+	// NoDaemon never uses a daemon. ReadOnly reads the index as it is and writes nothing.
+	NoDaemon, ReadOnly bool
+	Version            string
+}
+
+// Client calls the service for one agent, in a daemon or in this process.
+type Client struct {
+	kiokuv1.MemoryServiceClient
+	from  *Connector
+	Agent string
+	// Memory is nil if a daemon answers, and remote if none does.
+	Memory *kioku.Memory
+	remote *agent.Client
+	// Workspace is the folder of the memory.
+	Workspace string
+	// ReadOnly is true if the index is read as it is. If another process owns it, notes can still be added.
+	ReadOnly bool
+	close    func() error
+}
+
+// Need says what a command does with an index.
+type Need int
+
+const (
+	ToRead Need = iota
+	// ToAppend adds notes, which does not need the lock of the index.
+	ToAppend
+	ToWrite
+	// ToTakeOver writes, and may give the index of another folder to this one.
+	ToTakeOver
+	// ToWriteNow writes, and does not wait for another owner of the index.
+	ToWriteNow
+)
+
+// lockWait is how long to wait for an index that another process owns.
+const lockWait = 5 * time.Second
+
+// connect returns a client of the daemon that serves the agent, else a client over an index that this process opens. If
+// another process owns the index, the client can only read it and add notes.
+func (k *Connector) connect(ctx context.Context, n Need) (*Client, error) {
+	return k.connectTo(ctx, k.Conf.Agent, n)
+}
+
+// connectTo is connect for any agent.
+func (k *Connector) connectTo(ctx context.Context, agent string, n Need) (*Client, error) {
+	c, err := k.daemon(ctx, agent)
+	if c != nil || err != nil {
+		return c, err
+	}
+	place, err := k.Conf.Place(agent)
+	if err != nil {
+		return nil, err
+	}
+	if k.ReadOnly {
+		return k.open(ctx, place, true)
+	}
+	if err := CheckFolder(ctx, k.Conf, place, n); err != nil {
+		return nil, err
+	}
+	c, err = k.own(ctx, place, n)
+	if err == nil || n > ToAppend || !readable(err) {
+		return c, err
+	}
+	c, reading := k.open(ctx, place, true)
+	if reading != nil {
+		return nil, err
+	}
+	if n == ToRead {
+		k.Out.Notice("%v; reading it as it stands", err)
+	}
+	return c, nil
+}
+
+// Improve reconnects a client that reads the index of another process: to the index once it is free, or to a daemon.
+func (c *Client) Improve(ctx context.Context) error {
+	if !c.ReadOnly || c.from.ReadOnly {
+		return nil
+	}
+	better, err := c.from.connectTo(ctx, c.Agent, ToWriteNow)
+	if errors.Is(err, memory.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	old := c.close
+	*c = *better
+	return old()
+}
+
+// own opens the index for writing, or returns a client of a daemon that has opened it meanwhile. While another process owns
+// the index, own waits for at most lockWait; a need that can do with reading only waits until the index can be read.
+func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Client, error) {
+	end := time.Now().Add(lockWait)
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
+		c, err := k.open(ctx, place, false)
+		if !errors.Is(err, memory.ErrLocked) {
+			return c, err
+		}
+		// The owner may be a daemon that has only just begun to listen.
+		if c, again := k.daemon(ctx, place.Agent); c != nil || again != nil {
+			return c, again
+		}
+		if n == ToWriteNow {
+			return nil, err
+		}
+		if n <= ToAppend {
+			// This fails only while the owner creates the index.
+			if c, reading := k.open(ctx, place, true); reading == nil {
+				if n == ToRead {
+					k.Out.Notice("%v; reading it as it stands", err)
+				}
+				return c, nil
+			}
+		}
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("%w; wait for it, or end it and run kioku serve, which many commands may ask at once", err)
+		}
+		select {
+		// Jitter keeps processes that wait together from retrying together.
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// readable reports whether an index that could not be opened for writing may still be readable: another process owns it,
+// or this user may not write.
+func readable(err error) bool {
+	return errors.Is(err, memory.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// open opens the memory in this process.
+func (k *Connector) open(ctx context.Context, place config.Place, readOnly bool) (*Client, error) {
+	embedder, err := embed.New(k.Conf.Embed)
+	if err != nil {
+		return nil, err
+	}
+	opt, err := Engine(k.Conf, place, embedder, slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case k.ReadOnly:
+		opt.Mode = kioku.ReadOnly
+	case readOnly:
+		opt.Mode = kioku.ReadIndex
+	}
+	memory, err := kioku.Open(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := server.New(server.Options{
+		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Log: opt.Log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, memory.Close())
+	}
+	return &Client{
+		MemoryServiceClient: srv.Local(), from: k, Agent: place.Agent, Memory: memory, Workspace: place.Workspace, ReadOnly: readOnly,
+		close: memory.Close,
+	}, nil
+}
+
+// QuietLevel returns the log level of a command: the configured one, else warn.
+func QuietLevel(conf *config.Config) slog.Level {
+	if conf.Explicit("logLevel") {
+		return conf.LogLevel
+	}
+	return slog.LevelWarn
+}
+
+// SameFolder reports whether two paths name the same folder.
+func SameFolder(one, other string) bool {
+	a, errA := os.Stat(one)
+	b, errB := os.Stat(other)
+	if errA != nil || errB != nil {
+		return filepath.Clean(one) == filepath.Clean(other)
+	}
+	return os.SameFile(a, b)
+}
+
+// Freshen syncs the index before a query, unless a daemon keeps it in sync or the index is read as it is. It never rebuilds
+// the index, which may take long and cost embeddings, but reports that kioku index would. If the sync fails, Freshen
+// reports it, and the index still answers.
+func (c *Client) Freshen(ctx context.Context) error {
+	if c.Memory == nil || c.ReadOnly {
+		return nil
+	}
+	out := c.from.Out
+	done, err := out.Follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.Agent, NoRebuild: true}))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		out.Notice("the index may lag behind the folder: %s", render.Message(err))
+		return nil
+	}
+	out.TellUndone(done.GetDegraded())
+	return nil
+}
+
+// Watching runs f while it keeps the index in sync, unless a daemon does that or nothing may be written.
+func (c *Client) Watching(ctx context.Context, f func(context.Context) error) error {
+	if c.Memory == nil || c.ReadOnly {
+		return f(ctx)
+	}
+	watching, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Memory.Watch(watching) }()
+	err := f(ctx)
+	stop()
+	if failed := <-ended; failed != nil && !errors.Is(failed, context.Canceled) {
+		err = errors.Join(err, fmt.Errorf("watch the folder: %w", failed))
+	}
+	return err
+}
+
+// With runs f with a client and closes the client.
+func (k *Connector) With(ctx context.Context, n Need, f func(*Client) error) error {
+	c, err := k.connect(ctx, n)
+	if err != nil {
+		return err
+	}
+	if err := f(c); err != nil {
+		return errors.Join(err, c.close())
+	}
+	if err := c.close(); err != nil {
+		return fmt.Errorf("close the index: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/agent"
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+// DaemonWait is the time limit of the first call to a daemon: a daemon that accepts but does not answer must not hang a
+// command.
+const DaemonWait = 5 * time.Second
+
+// SocketPath returns the unix socket of the daemon.
+func SocketPath(conf *config.Config) (string, error) {
+	if conf.Socket != "" {
+		return conf.Socket, nil
+	}
+	state, err := conf.StateDir()
+	if err != nil {
+		return "", err
+	}
+	return server.SocketPath(state), nil
+}
+
+// daemon returns a client of the daemon, or nil if none answers or it does not serve the agent. It returns an error if the
+// daemon serves the agent from another folder than the one that was named.
+func (k *Connector) daemon(ctx context.Context, id string) (*Client, error) {
+	if k.NoDaemon || k.ReadOnly {
+		return nil, nil
+	}
+	socket, err := SocketPath(k.Conf)
+	if err != nil {
+		return nil, err
+	}
+	probe, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		if k.Conf.ByFlagOrEnv("socket") {
+			return nil, fmt.Errorf("no daemon answers on %s: %w; start one with kioku serve, or use --no-daemon", socket, err)
+		}
+		return nil, nil
+	}
+	probe.Close()
+	conn, err := agent.Dial("unix:"+socket, agent.Options{Agent: id})
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{MemoryServiceClient: conn.Service(), remote: conn, from: k, Agent: id, close: conn.Close}
+	ok, err := k.serves(ctx, c, socket)
+	if err != nil || !ok {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if id == k.Conf.Agent {
+		k.tellIgnored()
+	}
+	return c, nil
+}
+
+// serves reports whether the daemon serves the agent, from the named folder if one was named.
+func (k *Connector) serves(ctx context.Context, c *Client, socket string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, DaemonWait)
+	defer cancel()
+	resp, err := c.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
+	if err != nil {
+		return false, fmt.Errorf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err))
+	}
+	i := slices.IndexFunc(resp.GetAgents(), func(agent *kiokuv1.Agent) bool { return agent.GetId() == c.Agent })
+	if i < 0 {
+		return false, nil
+	}
+	served := resp.GetAgents()[i].GetWorkspace()
+	c.Workspace = served
+	place, err := k.Conf.Place(c.Agent)
+	switch {
+	case errors.Is(err, config.ErrNoWorkspace):
+		return true, nil
+	case err != nil:
+		return false, err
+	case SameFolder(place.Workspace, served):
+		return true, nil
+	case place.Assumed:
+		k.Out.Notice("the daemon answers for agent %s from %s, not from this folder; name one with --workspace", c.Agent, served)
+		return true, nil
+	}
+	return false, fmt.Errorf("the daemon serves agent %s from %s, not from %s; leave --workspace out, ask for another --agent, "+
+		"or use another --state", c.Agent, served, filepath.Clean(place.Workspace))
+}
+
+// tellIgnored reports the flags that have no effect because the daemon has settings of its own.
+func (k *Connector) tellIgnored() {
+	var ignored []string
+	for _, f := range k.Flags {
+		if v, err := k.Conf.Value(f.Key); err == nil && v.OfMemory() {
+			ignored = append(ignored, f.Key)
+		}
+	}
+	if len(ignored) > 0 {
+		k.Out.Notice("a daemon answers, with settings of its own; no effect: %s", strings.Join(ignored, ", "))
+	}
+}

@@ -1,0 +1,166 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"kioku/agent"
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+)
+
+// Memories are the memories that a command uses: that of its agent and the shared ones of other agents.
+type Memories struct {
+	Own *Client
+	// Place of the agent as far as it is known here. Its workspace is the folder of the memory.
+	Place  config.Place
+	beside map[string]agent.Memory
+	// others are the clients of beside, to be closed.
+	others []*Client
+}
+
+// Of returns the memory of an agent. The memory of an agent to which the command has not connected returns errors.
+func (m *Memories) Of(id string) agent.Memory {
+	if m.Own != nil && id == m.Own.Agent {
+		return m.Own.Remember()
+	}
+	if beside := m.beside[id]; beside != nil {
+		return beside
+	}
+	return MissingMemory(id)
+}
+
+// Remember returns the memory for tools and sidecars.
+func (c *Client) Remember() agent.Memory {
+	if c.Memory != nil {
+		return c.Memory
+	}
+	return c.remote
+}
+
+// MissingMemory returns the memory of an agent that has none here: it answers with an error.
+func MissingMemory(id string) agent.Memory {
+	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNoAgent)}
+}
+
+// noMemory replaces a memory that cannot be reached.
+type noMemory struct{ err error }
+
+// Search returns the error.
+func (n noMemory) Search(context.Context, memory.Query) (memory.Answer, error) {
+	return memory.Answer{}, n.err
+}
+
+// Get returns the error.
+func (n noMemory) Get(context.Context, memory.GetRequest) (memory.Excerpt, error) {
+	return memory.Excerpt{}, n.err
+}
+
+// Append returns the error.
+func (n noMemory) Append(context.Context, memory.Note) (memory.Appended, error) {
+	return memory.Appended{}, n.err
+}
+
+// WithMemories connects to the memory of the command's agent and to those of the shared agents, syncs their indexes, runs
+// f, and closes them. It reports a shared memory that cannot be opened; searches of that memory fail.
+func (k *Connector) WithMemories(ctx context.Context, n Need, shared []string, f func(*Memories) error) error {
+	return k.With(ctx, n, func(own *Client) error {
+		place, err := k.placeOf(own)
+		if err != nil {
+			return err
+		}
+		if err := own.Freshen(ctx); err != nil {
+			return err
+		}
+		m := &Memories{Own: own, Place: place, beside: map[string]agent.Memory{}}
+		if err = k.addShared(ctx, m, shared); err == nil {
+			err = f(m)
+		}
+		return errors.Join(err, m.closeOthers())
+	})
+}
+
+// addShared connects to the memories of other agents.
+func (k *Connector) addShared(ctx context.Context, m *Memories, agents []string) error {
+	for _, id := range agents {
+		if id == m.Own.Agent || m.beside[id] != nil {
+			continue
+		}
+		c, memory, err := k.shared(ctx, id)
+		if err != nil {
+			return err
+		}
+		if m.beside[id] = memory; c != nil {
+			m.others = append(m.others, c)
+		}
+	}
+	return nil
+}
+
+// closeOthers closes the memories of other agents.
+func (m *Memories) closeOthers() error {
+	var errs []error
+	for _, c := range m.others {
+		if err := c.close(); err != nil {
+			errs = append(errs, fmt.Errorf("close the index of agent %s: %w", c.Agent, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// shared connects to the memory of another agent. If that fails, the client is nil and the memory returns why.
+func (k *Connector) shared(ctx context.Context, id string) (*Client, agent.Memory, error) {
+	if err := config.CheckAgent(id); err != nil {
+		return nil, nil, render.Misuse("%w", err)
+	}
+	c, err := k.connectTo(ctx, id, ToRead)
+	if errors.Is(err, config.ErrNoWorkspace) {
+		err = fmt.Errorf("the memory of agent %s: no workspace is known of it; set agents.%s.workspace", id, id)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, err
+		}
+		k.Out.Notice("%s", render.Message(err))
+		return nil, noMemory{err}, nil
+	}
+	if err := c.Freshen(ctx); err != nil {
+		return nil, nil, errors.Join(err, c.close())
+	}
+	return c, c.Remember(), nil
+}
+
+// placeOf returns the place of a client's agent, with the folder of the memory, which a daemon may have chosen.
+func (k *Connector) placeOf(c *Client) (config.Place, error) {
+	place, err := k.Conf.Place(c.Agent)
+	if err != nil && !errors.Is(err, config.ErrNoWorkspace) {
+		return config.Place{}, err
+	}
+	place.Workspace = c.Workspace
+	return place, nil
+}
+
+// WithoutMemory is WithMemories for a command that neither searches nor writes: it opens no index.
+func (k *Connector) WithoutMemory(ctx context.Context, f func(*Memories) error) error {
+	c, err := k.daemon(ctx, k.Conf.Agent)
+	if err != nil {
+		return err
+	}
+	m := &Memories{}
+	if c == nil {
+		m.Place, err = k.Conf.Place(k.Conf.Agent)
+	} else {
+		m.Place, err = k.placeOf(c)
+		err = errors.Join(err, c.close())
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(m.Place.Workspace); err != nil {
+		return fmt.Errorf("the workspace: %w", err)
+	}
+	return f(m)
+}

@@ -1,0 +1,96 @@
+package render
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Search sends a query and shows the answer. If strict is true and the answer is degraded, it returns [ErrDegraded].
+func (o *Output) Search(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, strict bool) error {
+	resp, err := c.MemorySearch(ctx, req)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		err = o.WriteProto(resp)
+	} else {
+		err = o.showAnswer(ctx, c, req, resp)
+	}
+	if err == nil && strict && Degraded(resp) {
+		return ErrDegraded
+	}
+	return err
+}
+
+// Degraded reports whether an answer lacks something. An answer without a match is not degraded.
+func Degraded(resp *kiokuv1.MemorySearchResponse) bool {
+	return slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() != memory.NoMatch })
+}
+
+func (o *Output) showAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
+	p := o.Page()
+	p.Results(resp.GetResults())
+	if err := o.Show(p); err != nil {
+		return err
+	}
+	for _, d := range resp.GetDegraded() {
+		if d.GetCode() != memory.NoMatch {
+			o.TellDegraded([]*kiokuv1.Degradation{d})
+		}
+	}
+	if len(resp.GetResults()) == 0 {
+		return o.tellNearestMiss(ctx, c, req)
+	}
+	o.Notice("%s, %s, %s", Count(len(resp.GetResults()), "result"), Channels(resp), Took(resp))
+	return nil
+}
+
+// tellNearestMiss reports why there is no result and, if there is one, the best passage below the threshold.
+func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest) error {
+	wide := proto.CloneOf(req)
+	wide.MinScore, wide.MaxResults = proto.Float64(0), 1
+	resp, err := c.MemorySearch(ctx, wide)
+	switch {
+	case err != nil:
+		return err
+	case resp.GetIndex().GetFiles() == 0:
+		o.Notice("no result: the index is empty; write notes to memory/ or MEMORY.md")
+	case len(resp.GetResults()) == 0:
+		o.Notice("no result: %s (%s)", reason(resp), Channels(resp))
+	default:
+		r := resp.GetResults()[0]
+		o.Notice("no result: the nearest, %s, scores only %.2f; --min-score %.2f shows it", r.GetCitation(), r.GetScore(), floor2(r.GetScore()))
+	}
+	return nil
+}
+
+// reason returns why an answer is empty, as a part of a sentence.
+func reason(resp *kiokuv1.MemorySearchResponse) string {
+	for _, d := range resp.GetDegraded() {
+		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == memory.NoMatch && text != "" {
+			return strings.ToLower(text[:1]) + text[1:]
+		}
+	}
+	return "no passage shares anything with the question"
+}
+
+// floor2 rounds a score down to two digits, so that it can be used as a threshold that the score reaches.
+func floor2(score float64) float64 { return float64(int(score*100)) / 100 }
+
+// Channels names the channels that answered.
+func Channels(resp *kiokuv1.MemorySearchResponse) string {
+	if resp.GetMode() == memory.ModeKeyword {
+		return "keywords"
+	}
+	name := resp.GetProvider()
+	if resp.GetModel() != "" {
+		name += " " + resp.GetModel()
+	}
+	return resp.GetMode() + " with " + name
+}

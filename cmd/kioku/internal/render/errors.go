@@ -1,0 +1,82 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku/embed"
+)
+
+// ErrDegraded is the error of a strict command whose answer is degraded. The answer has been written.
+var ErrDegraded = errors.New("the answer is degraded, and --strict was given")
+
+// UsageError is a misuse of the command line.
+type UsageError struct{ error }
+
+// Unwrap returns the error itself.
+func (e UsageError) Unwrap() error { return e.error }
+
+// Misuse returns a [UsageError].
+func Misuse(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// Faults returns the errors that were joined into err.
+func Faults(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// Message returns the text of an error for people. Of a gRPC status anywhere in err it shows the message without the code.
+func Message(err error) string {
+	var usage UsageError
+	if errors.As(err, &usage) {
+		return usage.Error() + " (see kioku --help)"
+	}
+	var call interface {
+		error
+		GRPCStatus() *status.Status
+	}
+	if errors.As(err, &call) {
+		st := call.GRPCStatus()
+		return strings.Replace(err.Error(), call.Error(), st.Message()+advice(st), 1)
+	}
+	return plain(err)
+}
+
+func advice(st *status.Status) string {
+	switch {
+	case strings.HasPrefix(st.Message(), embed.ErrUnavailable.Error()):
+		return "; kioku status says why"
+	case st.Code() == codes.Unavailable && strings.HasPrefix(st.Message(), "the workspace"):
+		return ""
+	case st.Code() == codes.Unavailable:
+		return "; the daemon ended or is starting: try again"
+	case st.Code() == codes.DeadlineExceeded:
+		return "; try again, or with --no-daemon"
+	}
+	return ""
+}
+
+// plain returns the text of an error without the names of system calls that the standard library puts before paths.
+func plain(err error) string {
+	text := err.Error()
+	var at *fs.PathError
+	if !errors.As(err, &at) || (at.Op != "lstat" && at.Op != "stat") {
+		return text
+	}
+	reason := at.Err.Error()
+	if errors.Is(at.Err, fs.ErrNotExist) {
+		reason = "no such file or folder"
+	}
+	before, behind, ok := strings.Cut(text, at.Error())
+	if ok && !strings.Contains(before, at.Path) {
+		reason = at.Path + ": " + reason
+	}
+	return before + reason + behind
+}

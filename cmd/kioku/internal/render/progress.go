@@ -1,0 +1,217 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"google.golang.org/grpc"
+
+	"kioku/bench"
+	"kioku/bench/speed"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// quietTime is how long work goes on before a terminal shows progress. Elsewhere, where each line stays, it is lineTime.
+	quietTime = time.Second
+	lineTime  = 5 * time.Second
+	// drawTime is the minimum time between two drawings of a bar, frameTime the time between drawings without a step.
+	drawTime  = 100 * time.Millisecond
+	frameTime = 250 * time.Millisecond
+)
+
+// Meter shows the progress of long work: a bar on a terminal, a line now and then elsewhere. It shows nothing of short work.
+type Meter struct {
+	w        io.Writer
+	terminal bool
+	now      func() time.Time
+	start    time.Time
+
+	// mu guards the fields below.
+	mu   sync.Mutex
+	next time.Time
+	last *kiokuv1.Progress
+	// counted is when the current phase began to count files.
+	counted time.Time
+	bar     *progressbar.ProgressBar
+}
+
+// NewMeter returns a meter that writes to w.
+func NewMeter(w io.Writer, terminal bool, now func() time.Time) *Meter {
+	wait := lineTime
+	if terminal {
+		wait = quietTime
+	}
+	start := now()
+	return &Meter{w: w, terminal: terminal, now: now, start: start, counted: start, next: start.Add(wait),
+		last: &kiokuv1.Progress{Phase: "wait"}}
+}
+
+// Meter returns a meter on standard error.
+func (o *Output) Meter() *Meter { return NewMeter(o.Stderr, IsTerminal(o.Stderr), time.Now) }
+
+// Run shows progress also while no step is reported, until the returned function is called.
+func (m *Meter) Run() (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(frameTime)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				m.Tell()
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-ended; m.End() }
+}
+
+// Step reports a step and shows it if it is time to.
+func (m *Meter) Step(p *kiokuv1.Progress) {
+	m.mu.Lock()
+	if p.GetFilesDone() < m.last.GetFilesDone() {
+		m.counted = m.now()
+	}
+	m.last = p
+	m.mu.Unlock()
+	m.Tell()
+}
+
+// Tell shows the last step if it is time to.
+func (m *Meter) Tell() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.last
+	switch {
+	case m.now().Before(m.next):
+	case m.terminal:
+		m.next = m.now().Add(drawTime)
+		m.draw(p)
+	case p.GetPhase() == "wait":
+		m.next = m.now().Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: waiting for the index, %s\n", m.now().Sub(m.start).Round(time.Second))
+	default:
+		m.next = m.now().Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks, %d embedded\n",
+			OneLine(p.GetPhase()), p.GetFilesDone(), p.GetFilesTotal(), p.GetChunks(), p.GetEmbedded())
+	}
+}
+
+// draw draws the bar. The caller holds mu.
+func (m *Meter) draw(p *kiokuv1.Progress) {
+	total := int(p.GetFilesTotal())
+	if m.bar == nil {
+		m.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
+			progressbar.OptionSetDescription(m.description(p)), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
+	}
+	if total > 0 && total != m.bar.GetMax() {
+		m.bar.ChangeMax(total)
+	}
+	// A full bar counts as finished and is never drawn again.
+	_ = m.bar.Set(min(int(p.GetFilesDone()), max(total-1, 0)))
+	m.bar.Describe(m.description(p))
+}
+
+// description returns the phase, the time that has passed and, once it is known, the time that is left.
+func (m *Meter) description(p *kiokuv1.Progress) string {
+	passed := m.now().Sub(m.start)
+	text := fmt.Sprintf("%-6s %s", OneLine(p.GetPhase()), passed.Round(time.Second))
+	spent := m.now().Sub(m.counted)
+	if done, total := p.GetFilesDone(), p.GetFilesTotal(); done > 0 && done < total && spent >= 2*time.Second {
+		left := spent * time.Duration(total-done) / time.Duration(done)
+		text += fmt.Sprintf(", %s left", max(left.Round(time.Second), time.Second))
+	}
+	return text
+}
+
+// Clear removes the bar until the next step, so that something can be written in its place.
+func (m *Meter) Clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bar != nil {
+		_ = m.bar.Clear()
+	}
+}
+
+// End removes the bar.
+func (m *Meter) End() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bar != nil {
+		_ = m.bar.Finish()
+	}
+}
+
+// Bench shows a step of a measurement if it is time to.
+func (m *Meter) Bench(p bench.Progress) {
+	phase := p.Set + ": " + p.Phase
+	if m.terminal {
+		m.Step(&kiokuv1.Progress{Phase: phase, FilesDone: int32(p.Done), FilesTotal: int32(p.Total)})
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.now(); !now.Before(m.next) {
+		m.next = now.Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: %s: %d of %d\n", OneLine(phase), p.Done, p.Total)
+	}
+}
+
+// Speed shows a step of a speed run if it is time to.
+func (m *Meter) Speed(p speed.Progress) {
+	phase := p.Row
+	if p.Parts > 0 {
+		phase = fmt.Sprintf("%s, step %d of %d", p.Row, p.Part, p.Parts)
+	}
+	m.Bench(bench.Progress{Set: "speed", Phase: phase, Done: p.Done, Total: p.Total})
+}
+
+// Follow shows the progress of a stream and returns its last message.
+func (o *Output) Follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err error) (*kiokuv1.Progress, error) {
+	if err != nil {
+		return nil, err
+	}
+	m := o.Meter()
+	defer m.Run()()
+	var last *kiokuv1.Progress
+	for {
+		p, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && last != nil:
+			return last, nil
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("the service ended without a result")
+		case err != nil:
+			return nil, err
+		}
+		m.Step(p)
+		last = p
+	}
+}
+
+// TellUndone reports what a sync before a query left undone, and the command that does it.
+func (o *Output) TellUndone(list []*kiokuv1.Degradation) {
+	for _, d := range list {
+		switch d.GetCode() {
+		case memory.IndexStale, memory.VectorsMissing:
+			o.Notice("%s; run kioku index", d.GetText())
+		default:
+			o.TellDegraded([]*kiokuv1.Degradation{d})
+		}
+	}
+}
+
+// TellDegraded reports what an answer lacks.
+func (o *Output) TellDegraded(list []*kiokuv1.Degradation) {
+	for _, d := range list {
+		o.Notice("degraded (%s): %s", d.GetCode(), d.GetText())
+	}
+}

@@ -1,0 +1,120 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Took returns the time that the service took, with three digits.
+func Took(resp *kiokuv1.MemorySearchResponse) string { return ThreeDigits(resp.GetTook().AsDuration()) }
+
+// ThreeDigits formats a duration with about three digits.
+func ThreeDigits(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(100 * time.Microsecond).String()
+	}
+	return d.Round(time.Microsecond).String()
+}
+
+// Results adds hits, best first, with a blank line between them.
+func (p *Page) Results(hits []*kiokuv1.SearchResult) {
+	for i, hit := range hits {
+		if i > 0 {
+			p.Linef("")
+		}
+		p.Result(i+1, hit)
+	}
+}
+
+// Result adds one hit: rank, score, citation and heading, then the snippet with line numbers.
+func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
+	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), Bold(OneLine(hit.GetCitation())), Dim(OneLine(hit.GetHeading())))
+	line := int(hit.GetSnippetStartLine())
+	for i, text := range strings.Split(strings.TrimRight(hit.GetSnippet(), "\n"), "\n") {
+		p.Linef("%s %s", Dim(fmt.Sprintf("%8d │", line+i)), text)
+	}
+	if hit.GetTrace() != nil {
+		p.trace(hit)
+	}
+}
+
+// trace adds the parts of a score (the confidence of the hit) and of its rank value, which orders the candidates.
+func (p *Page) trace(hit *kiokuv1.SearchResult) {
+	t := hit.GetTrace()
+	p.Linef("      score (confidence) %.3f = %s", hit.GetScore(), confidence(hit))
+	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days) + date bonus %.2f: %s of the candidates",
+		t.GetMerged()*t.GetDecay()+t.GetDateBonus(), t.GetMerged(), t.GetDecay(), t.GetAgeDays(), t.GetDateBonus(), rank(t.GetRank()))
+	p.Linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
+	if t.GetKeywordBacked() {
+		p.Linef("      below the threshold, but backed by keywords")
+	}
+	p.shares(t)
+	if missing := t.GetMissing(); len(missing) > 0 {
+		p.Linef("      not found: %s", OneLine(strings.Join(missing, ", ")))
+	}
+}
+
+// confidence returns the sum that makes a score: the channels that took part, and the share of a date.
+func confidence(hit *kiokuv1.SearchResult) string {
+	t := hit.GetTrace()
+	var parts []string
+	if t.GetVectorWeight() > 0 {
+		vector := fmt.Sprintf("vector %.3f (%s)", t.GetVectorScore(), rank(t.GetVectorRank()))
+		if standsIn(hit) {
+			vector = fmt.Sprintf("text %.3f (no vector yet)", t.GetTextScore())
+		}
+		parts = append(parts, fmt.Sprintf("%s × %.2f", vector, t.GetVectorWeight()))
+	}
+	if t.GetTextWeight() > 0 {
+		parts = append(parts, fmt.Sprintf("text %.3f (%s) × %.2f", t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight()))
+	}
+	sum := strings.Join(parts, " + ")
+	if date := t.GetDateConfidence(); date > 0 {
+		return fmt.Sprintf("date %.2f + %.2f × (%s)", date, 1-date, sum)
+	}
+	return sum
+}
+
+// standsIn reports whether the text score replaced the score of a vector that the passage does not have yet.
+func standsIn(hit *kiokuv1.SearchResult) bool {
+	t := hit.GetTrace()
+	text := t.GetDateConfidence() + (1-t.GetDateConfidence())*t.GetTextScore()
+	return t.GetVectorRank() == 0 && t.GetTextScore() > 0 && math.Abs(hit.GetScore()-text) < 1e-9
+}
+
+// shares adds the parts of the text score, which add up to 1.
+func (p *Page) shares(t *kiokuv1.Trace) {
+	var parts []string
+	for _, s := range t.GetTerms() {
+		parts = append(parts, fmt.Sprintf("%s %.2f (idf %.2f, %d×)", s.GetTerm(), s.GetShare(), s.GetIdf(), s.GetCount()))
+	}
+	for _, s := range []struct {
+		name  string
+		share float64
+	}{
+		{"words side by side", t.GetPairShare()},
+		{"best part of the text", t.GetBestPartShare()},
+		{"chunk around the passage", t.GetChunkShare()},
+	} {
+		if s.share > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.2f", s.name, s.share))
+		}
+	}
+	if len(parts) > 0 {
+		p.Linef("      of the text score: %s", strings.Join(parts, ", "))
+	}
+}
+
+func rank(n int32) string {
+	if n == 0 {
+		return "not found"
+	}
+	return fmt.Sprintf("rank %d", n)
+}

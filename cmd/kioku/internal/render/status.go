@@ -1,0 +1,78 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Status adds the state of an index, one line for each matter.
+func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
+	ix := st.GetIndex()
+	p.Row("agent", "%s", st.GetAgent())
+	p.Row("workspace", "%s", st.GetWorkspace())
+	p.Row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFiles(), "file"), Count(ix.GetChunks(), "chunk"),
+		ix.GetPendingFiles(), ix.GetGeneration(), LastSync(ix, now))
+	p.Row("provider", "%s", providerText(st.GetProvider()))
+	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunks(), Count(ix.GetChunks(), "chunk"), st.GetCachedEmbeddings())
+	p.Row("memory", "%s of vectors; %s of %s for all agents", Size(st.GetHeldBytes()), Size(st.GetMemoryHeldBytes()),
+		Size(st.GetMemoryBudgetBytes()))
+	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
+	p.Row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))
+	if st.GetSyncing() {
+		p.Row("working", "a sync is running")
+	}
+	for _, path := range st.GetUnavailable() {
+		p.Row("missing", "%s cannot be read; what the index holds of it is kept", path)
+	}
+	for _, f := range st.GetSkipped() {
+		p.Row("skipped", "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
+	}
+	for _, d := range st.GetDegraded() {
+		p.Row("degraded", "%s: %s", d.GetCode(), d.GetText())
+	}
+}
+
+// LastSync returns how long ago an index was last in sync with its folder.
+func LastSync(ix *kiokuv1.IndexState, now time.Time) string {
+	if ix.GetLastSync() == nil {
+		return "never in step"
+	}
+	return "in step " + now.Sub(ix.GetLastSync().AsTime()).Round(time.Second).String() + " ago"
+}
+
+func providerText(p *kiokuv1.Provider) string {
+	text := strings.Join(strings.Fields(p.GetProvider()+" "+p.GetModel()), " ")
+	if p.GetDims() > 0 {
+		text += fmt.Sprintf(", %d dimensions", p.GetDims())
+	}
+	if p.GetHealthy() || p.GetError() == "" {
+		return text
+	}
+	text += ", not answering: " + p.GetError()
+	if p.GetRetryAt() != nil {
+		text += ", next try at " + p.GetRetryAt().AsTime().Local().Format(time.TimeOnly)
+	}
+	return text
+}
+
+// Size formats a number of bytes with three digits.
+func Size(n int64) string {
+	const units = "kMGT"
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x, i := float64(n)/1000, 0
+	for x >= 999.5 && i < len(units)-1 {
+		x, i = x/1000, i+1
+	}
+	return fmt.Sprintf("%.3g %cB", x, units[i])
+}
+
+// Holdings returns the numbers of files and chunks of an index.
+func Holdings(st *kiokuv1.StatusResponse) string {
+	ix := st.GetIndex()
+	return fmt.Sprintf("%s, %s", Count(ix.GetFiles(), "file"), Count(ix.GetChunks(), "chunk"))
+}

@@ -1,0 +1,65 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"kioku/bench"
+)
+
+// Tables adds tables with a blank line between them.
+func (p *Page) Tables(tables []bench.Table) {
+	for i, t := range tables {
+		if i > 0 {
+			p.Linef("")
+		}
+		p.Table(t)
+	}
+}
+
+// Table adds a table with aligned columns.
+func (p *Page) Table(t bench.Table) {
+	if t.Title != "" {
+		p.Linef("%s", Bold(t.Title))
+	}
+	widths := make([]int, len(t.Head))
+	for _, row := range append([]bench.TableRow{{Cells: t.Head}}, t.Rows...) {
+		for i, cell := range row.Cells {
+			widths[i] = max(widths[i], uniseg.StringWidth(Clean(cell)))
+		}
+	}
+	p.Linef("%s", Dim(aligned(t.Head, widths)))
+	for _, row := range t.Rows {
+		if text := aligned(row.Cells, widths); row.Strong {
+			p.Linef("%s", Bold(text))
+		} else {
+			p.Linef("%s", text)
+		}
+	}
+}
+
+// aligned joins cells; the first column is aligned left, the others right.
+func aligned(cells []string, widths []int) string {
+	var b strings.Builder
+	for i, cell := range cells {
+		gap := strings.Repeat(" ", max(widths[i]-uniseg.StringWidth(Clean(cell)), 0))
+		if i == 0 {
+			b.WriteString(cell + gap)
+		} else {
+			b.WriteString("  " + gap + cell)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// Markdown adds a table as Markdown writes it; all columns but the first are figures.
+func (p *Page) Markdown(t bench.Table) {
+	p.markdownRow(t.Head)
+	p.Linef("|---|%s", strings.Repeat("---:|", len(t.Head)-1))
+	for _, row := range t.Rows {
+		p.markdownRow(row.Cells)
+	}
+}
+
+func (p *Page) markdownRow(cells []string) { p.Linef("| %s |", strings.Join(cells, " | ")) }

@@ -1,0 +1,40 @@
+package render
+
+import (
+	"fmt"
+	"time"
+)
+
+// Brief formats a duration with two or three digits.
+func Brief(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond).String()
+	}
+	return "<1ms"
+}
+
+// Tokens formats a number of tokens: "12,345 tokens".
+func Tokens(n int) string { return Number(n) + " tokens" }
+
+// Number formats a number with commas: "12,345".
+func Number(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Count formats a number with its noun: "1 file", "2 files".
+func Count[T int | int32 | int64](n T, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// MaxTextBytes is the maximum size of a text read from standard input. It is larger than the service's limit for notes.
+const MaxTextBytes = 1 << 20

@@ -1,0 +1,160 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku/agent/bootstrap"
+	"kioku/agent/chat"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/llm"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// soul shows what SOUL.md says in the prompt.
+func (r *repl) soul(ctx context.Context, _ string) error {
+	files := r.talk.Prompt(ctx, "").Files
+	i := slices.IndexFunc(files, func(f bootstrap.File) bool { return f.Name == bootstrap.Soul })
+	p := r.out.Page()
+	switch {
+	case i < 0 || files[i].Path == "":
+		r.view.note("there is no SOUL.md; the agent has the personality of its model")
+	case files[i].Text == "":
+		r.view.note("%s is not in the prompt: %s", files[i].Path, files[i].Reason)
+	default:
+		p.Linef("%s", files[i].Text)
+	}
+	return r.out.Show(p)
+}
+
+// skills lists the skills, and those that are left out with the reason.
+func (r *repl) skills(ctx context.Context, _ string) error {
+	set := r.talk.Prompt(ctx, "").Skills
+	p := r.out.Page()
+	for _, s := range set.Skills {
+		p.Linef("%s  %s", render.Bold(render.OneLine(s.Name)), render.OneLine(s.Description))
+	}
+	for _, e := range set.Report {
+		if e.Reason != "" {
+			p.Linef("%s", render.Dim(fmt.Sprintf("left out: %s (%s): %s", render.OneLine(e.Name), render.OneLine(e.Path), render.OneLine(e.Reason))))
+		}
+	}
+	if len(set.Report) == 0 {
+		r.view.note("there are no skills; a skill is a folder in skills/ with a SKILL.md")
+	}
+	if set.Note != "" {
+		r.view.note("%s", set.Note)
+	}
+	return r.out.Show(p)
+}
+
+// memory shows MEMORY.md and the size of the memory.
+func (r *repl) memory(ctx context.Context, _ string) error {
+	req := &kiokuv1.MemoryGetRequest{Agent: r.client.Agent, Path: bootstrap.Memory}
+	if err := r.out.Get(ctx, r.client, req); status.Code(err) == codes.NotFound {
+		r.view.note("there is no MEMORY.md yet")
+	} else if err != nil {
+		return err
+	}
+	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
+	if err != nil {
+		return err
+	}
+	r.view.note("the memory holds %s", render.Holdings(st))
+	return nil
+}
+
+// bootstrap shows how much of each bootstrap file is in the prompt.
+func (r *repl) bootstrap(ctx context.Context, _ string) error {
+	p := r.out.Page()
+	p.Linef("%-13s %9s %9s  %s", "file", "chars", "in prompt", "")
+	for _, f := range r.talk.Prompt(ctx, "").Files {
+		var notes []string
+		if f.Override {
+			notes = append(notes, "the agent's own")
+		}
+		if f.Cut {
+			notes = append(notes, "cut")
+		}
+		if f.Reason != "" {
+			notes = append(notes, f.Reason)
+		}
+		p.Linef("%-13s %9s %9s  %s", f.Name, render.Number(f.RawChars), render.Number(f.InjectedChars), render.OneLine(strings.Join(notes, ", ")))
+	}
+	return r.out.Show(p)
+}
+
+// prompt shows the system prompt of a message or, without an argument, of the last message.
+func (r *repl) prompt(ctx context.Context, message string) error {
+	if message == "" {
+		message = r.last
+	}
+	r.freshen(ctx)
+	made := r.talk.Prompt(ctx, message)
+	p := r.out.Page()
+	p.Linef("%s", made.Prompt)
+	p.Linef("")
+	p.Layers(made)
+	for _, line := range render.PromptNotes(made) {
+		r.view.note("%s", line)
+	}
+	return r.out.Show(p)
+}
+
+// status shows how full the window is and what the conversation has used.
+func (r *repl) status(ctx context.Context, _ string) error {
+	p := r.out.Page()
+	conversation(p, r.talk.Status(), r.conf.LLM.Limits.Prices)
+	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
+	if err == nil {
+		p.Row("memory", "%s, %s", render.Holdings(st), render.LastSync(st.GetIndex(), r.options.Now()))
+	}
+	return errors.Join(r.out.Show(p), err)
+}
+
+// conversation adds the state of a conversation, one line for each matter.
+func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
+	p.Row("session", "%s, %s, compacted %s", s.Session, render.Count(s.Messages, "message"), times(s.Cycle))
+	p.Row("model", "%s", s.Model)
+	if s.Window > 0 {
+		p.Row("window", "%s of %s (%.0f %%) for the next prompt", render.Number(s.Projected), render.Tokens(s.Window), 100*float64(s.Projected)/float64(s.Window))
+		p.Row("thresholds", "memories are stored at %s, old messages summarised at %s", render.Tokens(s.FlushAt), render.Tokens(s.CompactAt))
+	} else {
+		p.Row("window", "%s for the next prompt; how many the model takes is not known, llm.window sets it", render.Tokens(s.Projected))
+	}
+	switch {
+	case s.Flush == nil:
+		p.Row("flush", "not yet since the last summary")
+	default:
+		p.Row("flush", "%s", strings.TrimSuffix(s.Flush.Outcome+": "+s.Flush.Reason, ": "))
+	}
+	p.Row("used", "%s", usageText(s.Usage, prices))
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// usageText returns the tokens that were used, with their cost if prices are known.
+func usageText(u llm.Usage, prices llm.Prices) string {
+	text := fmt.Sprintf("%s of prompts, %s of answers", render.Tokens(u.Prompt()), render.Number(u.Output))
+	if u.CacheRead > 0 {
+		text += fmt.Sprintf(", %s read from the provider's cache", render.Number(u.CacheRead))
+	}
+	if prices != (llm.Prices{}) {
+		text += fmt.Sprintf(", %.4f US dollars", prices.Cost(u))
+	}
+	return text
+}

@@ -1,0 +1,283 @@
+// Package repl is the terminal of kioku chat: it reads lines from a person or a program and shows answers and events.
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ergochat/readline"
+
+	"kioku/agent/chat"
+	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/chunker"
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// exitInterrupted is the exit code of a program that SIGINT ended, as shells report it.
+const exitInterrupted = 128 + int(syscall.SIGINT)
+
+// freshWait is how long a turn waits until notes that have just been written are indexed.
+const freshWait = 1500 * time.Millisecond
+
+var (
+	// errEnd ends a chat.
+	errEnd = errors.New("the chat is to end")
+	// errCanceled is the cause of a turn that Ctrl-C canceled.
+	errCanceled = errors.New("canceled")
+)
+
+// repl is a chat at a terminal or over a stream.
+type repl struct {
+	out     *render.Output
+	conf    *config.Config
+	client  *connect.Client
+	sidecar *sidecar.Sidecar
+	tools   chat.Tools
+	// readOnly and takeInterrupts are those of Options.
+	readOnly       bool
+	takeInterrupts func() (interrupts <-chan os.Signal, release func())
+	// turn is the template of every turn.
+	turn sidecar.Turn
+	in   lineReader
+	// terminal is true if a person enters the lines.
+	terminal bool
+	view     *view
+
+	// folder and options of its sessions.
+	folder  string
+	options session.Options
+	session *session.Session
+	talk    *chat.Conversation
+
+	// last is the last message of the user.
+	last string
+	// failures counts lines that were not answered.
+	failures int
+}
+
+// Options are the parts of a chat. All but Session, Resume and ReadOnly are required.
+type Options struct {
+	Conf   *config.Config
+	Out    *render.Output
+	Stdin  io.Reader
+	Client *connect.Client
+	// Sidecar and Tools of the agent. Turn is the template of every turn.
+	Sidecar *sidecar.Sidecar
+	Tools   chat.Tools
+	Turn    sidecar.Turn
+	// Session is the id of the session to continue or begin, empty for a new one. Resume continues the latest session.
+	Session string
+	Resume  bool
+	// ReadOnly forbids storing notes.
+	ReadOnly bool
+	// TakeInterrupts sends Ctrl-C to the channel instead of ending the program, until release is called.
+	TakeInterrupts func() (interrupts <-chan os.Signal, release func())
+}
+
+// Run runs a chat until its input ends.
+func Run(ctx context.Context, opt Options) (err error) {
+	r, err := newRepl(opt)
+	if err != nil {
+		return err
+	}
+	id := opt.Session
+	if opt.Resume {
+		if id, err = latest(r.folder); err != nil {
+			return err
+		}
+	}
+	if id == "" {
+		id = session.NewID(r.options.Now())
+	}
+	if err := r.begin(id); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.leave()) }()
+	if err := r.banner(ctx); err != nil {
+		return err
+	}
+	return r.run(ctx)
+}
+
+// newRepl returns a chat without a session.
+func newRepl(opt Options) (*repl, error) {
+	folder, err := session.Folder(opt.Conf.State, opt.Client.Agent)
+	if err != nil {
+		return nil, err
+	}
+	counter, err := chunker.New(opt.Conf.Chunking)
+	if err != nil {
+		return nil, err
+	}
+	r := &repl{
+		out: opt.Out, conf: opt.Conf, client: opt.Client, sidecar: opt.Sidecar, tools: opt.Tools, turn: opt.Turn,
+		readOnly: opt.ReadOnly, takeInterrupts: opt.TakeInterrupts, view: newView(opt.Out), folder: folder,
+		options: session.Options{Count: counter.Count, Strip: memory.StripRecalled, Now: connect.ClockOf(opt.Conf)},
+	}
+	r.in, r.terminal = input(opt.Stdin, opt.Out, filepath.Join(filepath.Dir(folder), "chat_history"))
+	return r, nil
+}
+
+// banner shows the agent, the model and the memory.
+func (r *repl) banner(ctx context.Context) error {
+	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
+	if err != nil {
+		return err
+	}
+	model := r.sidecar.Model()
+	window := ""
+	if n := model.Window(); n > 0 {
+		window = " with a window of " + render.Tokens(n)
+	}
+	r.view.note("agent %s, model %s%s", r.client.Agent, model.Name(), window)
+	r.view.note("memory %s: %s", st.GetWorkspace(), render.Holdings(st))
+	r.tellSession()
+	if r.client.ReadOnly && r.readOnly {
+		r.view.note("the memory is open read-only: nothing can be stored")
+	}
+	if r.turn.InGroup() {
+		r.view.note("others are taken to read this conversation: private memory is neither recalled nor searched")
+	}
+	help := "/help shows the commands"
+	if r.terminal {
+		help += "; Ctrl-D ends the chat"
+	}
+	r.view.note("%s", help)
+	return nil
+}
+
+// run answers line by line until the input ends.
+func (r *repl) run(ctx context.Context) error {
+	for hinted := false; ; {
+		text, err := readText(ctx, r.in)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt) && hinted && text == "":
+			return r.end()
+		case errors.Is(err, readline.ErrInterrupt):
+			if hinted = text == ""; hinted {
+				r.view.note("Ctrl-C once more, Ctrl-D or /exit ends the chat")
+			}
+			continue
+		case errors.As(err, new(refusedLine)):
+			hinted = false
+			r.fail(err)
+			continue
+		case err != nil:
+			return err
+		}
+		hinted = false
+		err = r.attend(ctx, func(ctx context.Context) error { return r.handle(ctx, text) })
+		r.view.done()
+		switch {
+		case errors.Is(err, errEnd):
+			return r.end()
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			r.fail(err)
+		}
+	}
+}
+
+// end returns the result of a chat: an error if a program entered the lines and not all were answered.
+func (r *repl) end() error {
+	if r.terminal && len(r.session.View().Messages) > 0 {
+		r.view.note("kioku chat --continue goes on with this conversation, session %s", r.session.ID())
+	}
+	if !r.terminal && r.failures > 0 {
+		return fmt.Errorf("%s of the chat failed", render.Count(r.failures, "line"))
+	}
+	return nil
+}
+
+// fail reports a line that was not answered.
+func (r *repl) fail(err error) {
+	r.failures++
+	if errors.Is(err, errCanceled) {
+		r.view.note("canceled; the conversation goes on")
+		return
+	}
+	for _, fault := range render.Faults(err) {
+		r.out.Notice("%s", render.Message(fault))
+	}
+}
+
+// attend runs f, which Ctrl-C cancels. If f ignores that, a second Ctrl-C ends the program.
+func (r *repl) attend(ctx context.Context, f func(context.Context) error) error {
+	interrupts, release := r.takeInterrupts()
+	defer release()
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	done := make(chan error, 1)
+	go func() { done <- f(working) }()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && errors.Is(context.Cause(working), errCanceled) {
+				return errCanceled
+			}
+			return err
+		case <-interrupts:
+			if working.Err() != nil {
+				r.view.note("ended; kioku chat --continue goes on with session %s", r.session.ID())
+				os.Exit(exitInterrupted)
+			}
+			cancel(errCanceled)
+			r.view.note("canceling; Ctrl-C once more ends the chat")
+		}
+	}
+}
+
+// handle runs a line as a command or sends it to the model. A message that begins with a slash is written with two.
+func (r *repl) handle(ctx context.Context, text string) error {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return nil
+	case strings.HasPrefix(text, "//"):
+		return r.say(ctx, text[1:])
+	case strings.HasPrefix(text, "/"):
+		return r.command(ctx, text[1:])
+	}
+	return r.say(ctx, text)
+}
+
+// say sends a message to the model and shows the answer.
+func (r *repl) say(ctx context.Context, text string) error {
+	r.freshen(ctx)
+	r.last = text
+	reply, err := r.talk.Turn(ctx, text, r.view.event)
+	r.view.done()
+	if err == nil && reply.Silent {
+		r.view.note("the model has nothing to say to that")
+	}
+	return err
+}
+
+// freshen syncs the index, so that a note that has just been written is found. A turn neither fails because of it nor waits
+// longer than freshWait; the watch indexes the rest.
+func (r *repl) freshen(ctx context.Context) {
+	// If this fails, the next call reports why.
+	_ = r.client.Improve(ctx)
+	if r.client.ReadOnly {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, freshWait)
+	defer cancel()
+	stream, err := r.client.Sync(ctx, &kiokuv1.SyncRequest{Agent: r.client.Agent, NoRebuild: true})
+	for err == nil {
+		_, err = stream.Recv()
+	}
+}

@@ -1,0 +1,87 @@
+package embed
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Config says which provider to use and how. The zero value is the provider "none".
+type Config struct {
+	// Provider is "none", "hash" or "openai"; empty means "none".
+	Provider string
+	// Model is its name at the provider; empty means the provider's default.
+	Model string
+	// BaseURL of an OpenAI-compatible server, with or without "/v1"; empty means OpenAI's own.
+	BaseURL string
+	// APIKey is sent as a bearer token; empty sends none.
+	APIKey string
+	// Headers are sent with every request and take precedence over the client's own; nil adds none.
+	Headers map[string]string
+	// Dims is the number of dimensions to ask for from a model that can shorten its vectors; 0 means the model's own
+	// number, which is known after the first answer.
+	Dims int
+	// BatchItems is the maximum number of texts in one request; 0 means 64.
+	BatchItems int
+	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000.
+	BatchTokens int
+	// MaxTries is the maximum number of tries of one request; 0 means 4.
+	MaxTries int
+	// TryTimeout bounds one try; 0 means 30 seconds.
+	TryTimeout time.Duration
+	// QueryTimeout bounds the embedding of one query with all its tries; 0 means 3 seconds.
+	QueryTimeout time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Transport sends the requests; nil means http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// check returns an error for values that no default replaces.
+func (cfg Config) check() error {
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"Dims", int64(cfg.Dims)},
+		{"BatchItems", int64(cfg.BatchItems)},
+		{"BatchTokens", int64(cfg.BatchTokens)},
+		{"MaxTries", int64(cfg.MaxTries)},
+		{"TryTimeout", int64(cfg.TryTimeout)},
+		{"QueryTimeout", int64(cfg.QueryTimeout)},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("embed: %s is negative: use 0 for the default", n.name)
+		}
+	}
+	if strings.ContainsAny(strings.TrimSpace(cfg.APIKey), "\r\n\x00") {
+		return fmt.Errorf("embed: the API key holds a line break: check how it was copied")
+	}
+	for name, value := range cfg.Headers {
+		if strings.ContainsAny(name+value, "\r\n\x00") {
+			return fmt.Errorf("embed: the header %q holds a line break", name)
+		}
+	}
+	return nil
+}
+
+func (cfg Config) withDefaults() Config {
+	orDefault(&cfg.BatchItems, 64)
+	orDefault(&cfg.BatchTokens, 100_000)
+	orDefault(&cfg.MaxTries, 4)
+	orDefault(&cfg.TryTimeout, 30*time.Second)
+	orDefault(&cfg.QueryTimeout, 3*time.Second)
+	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return cfg
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,38 @@
+package modelhttp
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// versioned matches a path with an API version, such as /v1, /api/v3 and /v1beta/openai.
+var versioned = regexp.MustCompile(`/v[0-9]+[a-z0-9]*(/|$)`)
+
+// ParseBase returns base as a URL without trailing slash. For a base that no request can be sent to it returns an error that
+// names the setting and does not quote the base.
+func ParseBase(base, setting string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(base))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("%s is not a URL such as http://localhost:1234/v1", setting)
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = ""
+	u.Fragment = ""
+	return u, nil
+}
+
+// Endpoint returns the URL for requests of a kind, "embeddings" or "chat/completions", at an OpenAI-compatible server. The
+// base may end with the kind, with a version, or before the version.
+func Endpoint(base *url.URL, kind string) string {
+	u := *base
+	switch {
+	case strings.HasSuffix(u.Path, "/"+kind):
+	case versioned.MatchString(u.Path):
+		u.Path += "/" + kind
+	default:
+		u.Path += "/v1/" + kind
+	}
+	return u.String()
+}

@@ -1,0 +1,85 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFrontMatter bounds the front matter in bytes. The YAML parser is not linear in everything, but nothing of this size
+// keeps it busy for more than some milliseconds.
+const maxFrontMatter = 16 << 10
+
+// ErrNoFrontMatter reports that the first line of a text is not ---.
+var ErrNoFrontMatter = errors.New("no front matter: the first line is not ---")
+
+// FrontMatter returns the mapping in the YAML block at the start of s, and the length of the block with the lines --- before
+// and after it (or ... after it). It returns an error and the length 0 if there is no such block, if it is not closed within
+// 16 KiB, is not a mapping, or uses anchors, aliases or a key twice.
+func FrontMatter(s string) (mapping *yaml.Node, length int, err error) {
+	first := firstLine(s)
+	if strings.TrimRight(first, " \t\n") != "---" {
+		return nil, 0, ErrNoFrontMatter
+	}
+	for end := len(first); end < len(s) && end <= maxFrontMatter; {
+		line := firstLine(s[end:])
+		if fence := strings.TrimRight(line, " \t\n"); fence == "---" || fence == "..." {
+			mapping, err := parseMapping(s[len(first):end])
+			if err != nil {
+				return nil, 0, err
+			}
+			return mapping, end + len(line), nil
+		}
+		end += len(line)
+	}
+	return nil, 0, fmt.Errorf("front matter is not closed by --- within %d bytes", maxFrontMatter)
+}
+
+// firstLine returns the first line of s with its end.
+func firstLine(s string) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[:i+1]
+	}
+	return s
+}
+
+// parseMapping returns the mapping that block is.
+func parseMapping(block string) (mapping *yaml.Node, err error) {
+	// The bytes are foreign: a panic of the parser must not end the process.
+	defer func() {
+		if recover() != nil {
+			mapping, err = nil, errors.New("front matter cannot be parsed as YAML")
+		}
+	}()
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(block), &doc); err != nil {
+		return nil, fmt.Errorf("front matter: %s", OneLine(err.Error()))
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("front matter is not a mapping")
+	}
+	return doc.Content[0], checkTree(doc.Content[0])
+}
+
+// checkTree returns an error for a tree with anchors or aliases, which could make much of little, or with a key twice in
+// one mapping.
+func checkTree(node *yaml.Node) error {
+	if node.Kind == yaml.AliasNode || node.Anchor != "" {
+		return errors.New("front matter uses anchors or aliases")
+	}
+	keys := map[string]bool{}
+	for i, child := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
+			if keys[child.Value] {
+				return fmt.Errorf("front matter: the key %.80q is already defined", child.Value)
+			}
+			keys[child.Value] = true
+		}
+		if err := checkTree(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"kioku/internal/modelhttp"
+)
+
+// maxPause is the longest pause that a call waits for; a caller that is to wait longer is told at once.
+const maxPause = 2 * time.Minute
+
+// schemaMode says how an answer is made to conform to a JSON Schema.
+type schemaMode int
+
+const (
+	noSchema       schemaMode = iota // the request has no schema
+	schemaEnforced                   // the server enforces the schema
+	jsonEnforced                     // the server enforces JSON, the prompt describes the schema
+	schemaInPrompt                   // the prompt describes the schema
+)
+
+// provider makes single requests to one model.
+type provider interface {
+	// generate sends req once and calls emit with the parts of the answer. Its errors are *modelhttp.Error; a usage beside
+	// an error is of an answer that broke off.
+	generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error)
+	// schemaModes returns the modes that the provider supports, best first.
+	schemaModes() []schemaMode
+	// window returns the number of tokens that the model takes, 0 if it is not known.
+	window() int
+}
+
+// client is a Model that asks a provider, with retries.
+type client struct {
+	provider provider
+	cfg      Config
+}
+
+// Name implements Model.
+func (c *client) Name() string { return c.cfg.Model }
+
+// String keeps addresses and keys out of what is printed.
+func (c *client) String() string { return c.cfg.String() }
+
+// Window implements Model.
+func (c *client) Window() int { return c.provider.window() }
+
+// Generate implements Model.
+func (c *client) Generate(ctx context.Context, req Request, stream func(Event)) (Response, error) {
+	if req.MaxTokens == 0 {
+		req.MaxTokens = c.cfg.MaxTokens
+	}
+	modes := []schemaMode{noSchema}
+	if req.Schema != nil {
+		modes = c.provider.schemaModes()
+	}
+	var resp Response
+	var err error
+	for _, mode := range modes {
+		resp, err = c.generate(ctx, describeSchema(req, mode), mode, stream)
+		if KindOf(err) != KindInput {
+			break // some servers and models do not accept schemas, or not this one
+		}
+	}
+	if err != nil || req.Schema == nil {
+		return resp, err
+	}
+	return bareJSON(c.cfg.Provider, resp)
+}
+
+// generate makes a request, again if that makes sense and no part of the answer has reached the caller.
+func (c *client) generate(ctx context.Context, req Request, mode schemaMode, stream func(Event)) (resp Response, err error) {
+	streamed := false
+	onProgress := func(e Event) {
+		if stream != nil {
+			streamed = true
+			stream(e)
+		}
+	}
+	pauses := modelhttp.Backoff{First: time.Second, Factor: 2, Longest: 30 * time.Second}
+	err = modelhttp.Retry(ctx, max(c.cfg.MaxRetries, 0)+1, pauses, func() (again bool, wait time.Duration, err error) {
+		resp, err = c.provider.generate(ctx, req, mode, onProgress)
+		e, ok := errors.AsType[*modelhttp.Error](err)
+		if !ok || streamed || !e.Class.Transient() || e.Pause() > maxPause {
+			return false, 0, err
+		}
+		return true, e.Pause(), err
+	})
+	if err != nil && ctx.Err() != nil {
+		return resp, fmt.Errorf("ask %s: %w", c.cfg.Model, context.Cause(ctx))
+	}
+	return resp, publicError(err)
+}
+
+// kinds are the kinds of errors by their class.
+var kinds = map[modelhttp.Class]string{
+	modelhttp.Unavailable:   KindUnavailable,
+	modelhttp.RateLimited:   KindRateLimit,
+	modelhttp.Rejected:      KindInput,
+	modelhttp.Overflow:      KindOverflow,
+	modelhttp.Malformed:     KindUnavailable,
+	modelhttp.Auth:          KindAuth,
+	modelhttp.NoCredit:      KindRateLimit,
+	modelhttp.Misconfigured: KindInput,
+}
+
+// publicError returns a provider's error as an *Error.
+func publicError(err error) error {
+	if e, ok := errors.AsType[*modelhttp.Error](err); ok {
+		return &Error{Kind: kinds[e.Class], Message: e.Message, RetryAfter: e.RetryAfter, Err: e}
+	}
+	return err
+}

@@ -1,0 +1,187 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kioku/llm"
+)
+
+// providers are those with a network, and an answer of each that is in order.
+var providers = map[string]reply{
+	"anthropic": {header: eventStream, body: sse(claudes...)},
+	"openai":    {header: eventStream, body: completionSSE(completions...)},
+	"ollama":    {body: ndjson(lines...)},
+}
+
+func TestRetryWaitsAsLongAsTheServerAsks(t *testing.T) {
+	t.Parallel()
+	for provider, good := range providers {
+		t.Run(provider, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: provider, Window: 1000},
+					reply{status: 429, header: map[string]string{"Retry-After": "37"}, body: `{"error":{"message":"slow down"}}`},
+					reply{status: 529, body: `{"error":{"message":"Overloaded"}}`}, good)
+				began := time.Now()
+				got, err := m.Generate(t.Context(), hi(), nil)
+				if err != nil || got.Stop != llm.StopTools || len(s.requests()) != 3 {
+					t.Fatalf("%+v, %v after %d requests", got, err, len(s.requests()))
+				}
+				if d := time.Since(began); d < 37*time.Second || d > 45*time.Second {
+					t.Errorf("took %s", d)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryOnlyWhatMaySucceed(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]reply{
+		"key":       {status: 401, body: `{}`},
+		"input":     {status: 400, body: `{}`},
+		"overflow":  {status: 400, body: `{"error":{"message":"prompt is too long"}}`},
+		"no money":  {status: 429, body: `{"error":{"code":"insufficient_quota"}}`},
+		"long wait": {status: 429, header: map[string]string{"Retry-After": "3000"}, body: `{}`},
+		"redirect":  {status: 302, header: map[string]string{"Location": "https://elsewhere.example/"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: "openai"}, r)
+				began := time.Now()
+				if _, err := m.Generate(t.Context(), hi(), nil); err == nil || time.Since(began) != 0 || len(s.requests()) != 1 {
+					t.Errorf("%v after %d requests and %s", err, len(s.requests()), time.Since(began))
+				}
+			})
+		})
+	}
+}
+
+func TestRetriesEndWithRetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, m := direct(t, llm.Config{Provider: "openai", MaxRetries: 2}, reply{status: 429, header: map[string]string{"Retry-After": "9"}, body: `{}`})
+		_, err := m.Generate(t.Context(), hi(), nil)
+		e, ok := errors.AsType[*llm.Error](err)
+		if !ok || e.Kind != llm.KindRateLimit || e.RetryAfter != 9*time.Second || len(s.requests()) != 3 {
+			t.Errorf("%v after %d requests", err, len(s.requests()))
+		}
+	})
+}
+
+func TestRetryNotAfterAStreamedPart(t *testing.T) {
+	t.Parallel()
+	broken := map[string]reply{
+		"anthropic": {header: eventStream, body: sse(claudes[:4]...)},
+		"openai":    {header: eventStream, body: completionSSE(completions[:2]...)},
+		"ollama":    {body: ndjson(lines[0])},
+	}
+	for provider, r := range broken {
+		t.Run(provider, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: provider, Window: 1000}, r, providers[provider])
+				var h heard
+				_, err := m.Generate(t.Context(), hi(), h.event)
+				if llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "after 3 characters") || len(s.requests()) != 1 || h.text != "お茶を" {
+					t.Errorf("%v after %d requests, heard %q", err, len(s.requests()), h.text)
+				}
+			})
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: provider, Window: 1000}, r, providers[provider])
+				if got, err := m.Generate(t.Context(), hi(), nil); err != nil || len(s.requests()) != 2 || got.Message.Text != "お茶を探します 🍵" {
+					t.Errorf("nobody listens: %+v, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryPauseDoesNotOutlastTheCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, m := direct(t, llm.Config{Provider: "openai"}, reply{status: 503, header: map[string]string{"Retry-After": "60"}, body: `{}`})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := m.Generate(ctx, hi(), nil); llm.KindOf(err) != llm.KindUnavailable || time.Since(began) != 0 {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		gone := errors.New("the user pressed Ctrl-C")
+		ctx2, stop := context.WithCancelCause(t.Context())
+		time.AfterFunc(5*time.Second, func() { stop(gone) })
+		began = time.Now()
+		if _, err := m.Generate(ctx2, hi(), nil); !errors.Is(err, gone) || time.Since(began) != 5*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+func TestGenerateEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	for provider, part := range map[string]string{
+		"anthropic": sse(claudes[:4]...), "openai": completionSSE(completions[:2]...), "ollama": ndjson(lines[0]),
+	} {
+		t.Run(provider, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: provider, Window: 1000}, reply{header: eventStream, body: part, hang: true})
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := m.Generate(ctx, hi(), func(llm.Event) { cancel() })
+			if !errors.Is(err, context.Canceled) || llm.KindOf(err) != "" {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestTimeoutOfASilentServer(t *testing.T) {
+	t.Parallel()
+	for provider, part := range map[string]string{
+		"anthropic": sse(claudes[:4]...), "openai": completionSSE(completions[:2]...), "ollama": ndjson(lines[0]),
+	} {
+		t.Run(provider, func(t *testing.T) {
+			_, m := serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{hang: true})
+			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "llm.timeout") {
+				t.Errorf("%v", err)
+			}
+			_, m = serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{header: eventStream, body: part, hang: true})
+			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "after 3 characters: nothing came") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestUnreachableServerErrorShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	address := strings.Replace(server.URL, "http://", "http://me:hunter22@", 1) + "?api_key=qwertyuiop"
+	server.Close()
+	for provider := range providers {
+		m, err := llm.New(llm.Config{Provider: provider, Model: "m", BaseURL: address, APIKey: testKey, MaxRetries: -1, Window: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Generate(t.Context(), hi(), nil)
+		if llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "check the network") {
+			t.Errorf("%s: %v", provider, err)
+		}
+		for _, secret := range []string{"hunter22", "qwertyuiop", testKey} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %v", provider, err)
+			}
+		}
+	}
+}
+
+func TestAnswerSizeIsBounded(t *testing.T) {
+	t.Parallel()
+	_, m := direct(t, llm.Config{Provider: "openai", MaxRetries: -1}, reply{header: eventStream, body: strings.Repeat(": comment\n", 7<<20)})
+	if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "larger than 64 MiB") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,192 @@
+// Package echo is a scripted model that needs no network, for demonstrations and tests.
+package echo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/llm"
+)
+
+// The tools that a Model calls.
+const (
+	appendTool = "memory_append"
+	searchTool = "memory_search"
+)
+
+// noReply is the answer of a turn with nothing to say to the user. A message with this word asks to store what is worth
+// keeping.
+const noReply = "NO_REPLY"
+
+// Model is a scripted llm.Model. The same request always has the same answer:
+//
+//   - To a message with the word NO_REPLY it calls memory_append with each sentence of the users that is not a question and
+//     not stored yet, and then answers NO_REPLY.
+//   - To a request without tools for a summary with sections it answers with the sections of the prompt, the latest
+//     sentences and the required identifiers.
+//   - To "remember ..." it calls memory_append and to "search ..." memory_search, and then tells the result.
+//   - To any other message it answers with the first recalled memory in the system prompt and its source.
+//
+// It calls only tools that the request offers, and ignores schemas. The zero value is ready to use.
+type Model struct {
+	// Tokens is the window in tokens; 0 means 200,000. A longer prompt is refused as an overflow.
+	Tokens int
+}
+
+// Name implements llm.Model.
+func (m *Model) Name() string { return "echo" }
+
+// Window implements llm.Model.
+func (m *Model) Window() int {
+	if m.Tokens > 0 {
+		return m.Tokens
+	}
+	return 200_000
+}
+
+// Generate implements llm.Model. It streams text word by word.
+func (m *Model) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	prompt := llm.RequestTokens(req)
+	if prompt > m.Window() {
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow,
+			Message: fmt.Sprintf("echo: the prompt is too long: about %d tokens for a window of %d", prompt, m.Window())}
+	}
+	resp := llm.Response{Message: answer(req), Stop: llm.StopEnd}
+	if len(resp.Message.ToolCalls) > 0 {
+		resp.Stop = llm.StopTools
+	}
+	resp.Usage = llm.Usage{Input: prompt, Output: llm.MessageTokens(nil, resp.Message)}
+	if stream == nil {
+		stream = func(llm.Event) {}
+	}
+	for word := range strings.SplitAfterSeq(resp.Message.Text, " ") {
+		if ctx.Err() != nil {
+			return llm.Response{Usage: resp.Usage}, fmt.Errorf("ask echo: %w", context.Cause(ctx))
+		}
+		if word != "" {
+			stream(llm.Event{Text: word})
+		}
+	}
+	for _, call := range resp.Message.ToolCalls {
+		stream(llm.Event{ToolCall: &call})
+	}
+	return resp, nil
+}
+
+func answer(req llm.Request) llm.Message {
+	last := len(req.Messages) - 1
+	for last > 0 && req.Messages[last].Role != llm.RoleUser {
+		last--
+	}
+	if last < 0 {
+		return say(noReply)
+	}
+	message, results := strings.TrimSpace(req.Messages[last].Text), req.Messages[last+1:]
+	tool, argument := command(message)
+	flush := strings.Contains(message, noReply) && offers(req, appendTool)
+	switch {
+	case flush && len(results) > 0:
+		return say(noReply)
+	case flush:
+		return store(req.Messages[:last])
+	case len(req.Tools) == 0 && summaryRequest.MatchString(req.System) && section.MatchString(req.System):
+		return say(summarize(req))
+	case len(results) > 0:
+		return say(describeResults(results))
+	case tool != "" && offers(req, tool):
+		return llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{toolCall(req.Messages, 0, tool, argument)}}
+	}
+	if source, memory := firstRecalled(req.System); memory != "" {
+		return say(fmt.Sprintf("I recall from %s: %s", source, quote(memory)))
+	}
+	return say("I recall nothing about that. You said: " + message)
+}
+
+func say(s string) llm.Message {
+	return llm.Message{Role: llm.RoleAssistant, Text: strings.ToValidUTF8(s, "\ufffd")}
+}
+
+func offers(req llm.Request, tool string) bool {
+	return slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == tool })
+}
+
+// toolCall returns the nth call in the answer to messages.
+func toolCall(messages []llm.Message, n int, tool, argument string) llm.ToolCall {
+	parameter := map[string]string{appendTool: "text", searchTool: "query"}[tool]
+	input, _ := json.Marshal(map[string]string{parameter: argument}) // strings always have a JSON form
+	return llm.ToolCall{ID: fmt.Sprintf("echo_%d_%d", len(messages), n), Name: tool, Input: input}
+}
+
+// What a user writes to have something stored or searched for.
+var (
+	rememberCommand = regexp.MustCompile(`(?is)^(?:(?:please )?remember(?: that)?|覚えて|记住)[\s:：、，]+(.+)$`)
+	searchCommand   = regexp.MustCompile(`(?is)^(?:search(?: for)?|検索|搜索)[\s:：]+(.+)$`)
+)
+
+// command returns the tool that a message names and its argument, or "" if it names none.
+func command(message string) (tool, argument string) {
+	if m := rememberCommand.FindStringSubmatch(message); m != nil {
+		return appendTool, m[1]
+	}
+	if m := searchCommand.FindStringSubmatch(message); m != nil {
+		return searchTool, m[1]
+	}
+	return "", ""
+}
+
+// firstRecalled returns the first memory in the frame of recalled memories, which has one JSON object a line.
+func firstRecalled(system string) (source, memory string) {
+	_, frame, _ := strings.Cut(system, "<recalled-memories id=")
+	for line := range strings.Lines(frame) {
+		var item struct{ Source, Text string }
+		if json.Unmarshal([]byte(line), &item) == nil && item.Source != "" && item.Text != "" {
+			return item.Source, item.Text
+		}
+	}
+	return "", ""
+}
+
+// describeResults returns an answer from the results of tools.
+func describeResults(results []llm.Message) string {
+	var lines []string
+	for _, m := range results {
+		if m.Role != llm.RoleTool {
+			continue
+		}
+		var out struct {
+			Path    string
+			Results []struct{ Citation, Snippet string }
+		}
+		err := json.Unmarshal([]byte(m.Text), &out)
+		line := fmt.Sprintf("The tool %s answers: %s", m.ToolName, quote(m.Text))
+		switch {
+		case m.Failed:
+			line = fmt.Sprintf("The tool %s failed: %s", m.ToolName, quote(m.Text))
+		case err == nil && m.ToolName == appendTool:
+			line = fmt.Sprintf("I have remembered it in %s.", out.Path)
+		case err == nil && m.ToolName == searchTool && len(out.Results) == 0:
+			line = "I found nothing about that."
+		case err == nil && m.ToolName == searchTool:
+			line = fmt.Sprintf("I found in %s: %s", out.Results[0].Citation, quote(out.Results[0].Snippet))
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxQuote is the maximum number of characters that an answer quotes.
+const maxQuote = 300
+
+// quote returns s on one line of at most maxQuote characters.
+func quote(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) > maxQuote {
+		s = string([]rune(s)[:maxQuote-1]) + "…"
+	}
+	return s
+}

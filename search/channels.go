@@ -1,0 +1,75 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"kioku/memory"
+)
+
+// embed fills in the vector of the query. It fails only if ctx is done; otherwise the search goes on with keywords only.
+func (s *Searcher) embed(ctx context.Context, r *searchState) error {
+	if !*s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
+		return ctx.Err()
+	}
+	embedCtx := ctx
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		embedCtx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
+		defer cancel()
+	}
+	v, err := s.embedder.Query(embedCtx, r.query.Text)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && errors.Is(embedCtx.Err(), context.DeadlineExceeded):
+		r.degrade(memory.DeadlineNear, "Ranked by keywords alone: embedding the query took more than half of the time allowed.")
+	case err != nil:
+		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the query could not be embedded (%v).", err)
+	case !usable(v):
+		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the provider returned a vector of the query that has no direction.")
+	default:
+		r.vector, r.weak = v, s.embedder.Weak()
+	}
+	return nil
+}
+
+// checkSpace drops the vector of the query if the index has no vectors to compare it with.
+func (s *Searcher) checkSpace(r *searchState) {
+	if r.vector == nil {
+		return
+	}
+	have, want := r.index.Space, s.embedder.Space()
+	switch {
+	case r.index.Embedded == 0 || have.IsZero():
+		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
+		r.vector = nil
+	case !have.Matches(want) || have.Dims != 0 && have.Dims != len(r.vector):
+		r.degrade(memory.SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
+			spaceName(have.Provider, have.Model, have.Dims), spaceName(want.Provider, want.Model, len(r.vector)))
+		r.vector = nil
+	case r.index.Embedded < r.index.Chunks:
+		r.degrade(memory.VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
+			r.index.Chunks-r.index.Embedded, r.index.Chunks)
+	}
+}
+
+func spaceName(provider, model string, dims int) string {
+	return fmt.Sprintf("%s/%s (%d dimensions)", provider, model, dims)
+}
+
+// channelMode returns the mode of the answer. If the index knows no word of the query, as with a question in another
+// language, a real model ranks by itself: an absent channel takes no weight from the other.
+func (r *searchState) channelMode() string {
+	known := slices.ContainsFunc(r.terms.list, func(t queryTerm) bool { return t.df > 0 })
+	switch {
+	case r.vector == nil:
+		return memory.ModeKeyword
+	case !known && (!r.weak || len(r.terms.list) == 0):
+		return memory.ModeVector
+	}
+	return memory.ModeHybrid
+}

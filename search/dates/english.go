@@ -1,0 +1,282 @@
+package dates
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parts of the English expressions.
+const (
+	enMonth = `(?P<month>january|february|march|april|may|june|july|august|september|october|november|december|` +
+		`jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\b\.?`
+	enDay = `(?:(?P<day>\d{1,2})(?P<ord>st|nd|rd|th)?|(?P<word>(?:twenty[- ]|thirty[- ])?(?:first|second|third|fourth|` +
+		`fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|` +
+		`seventeenth|eighteenth|nineteenth|twentieth|thirtieth))\b`
+	enYear    = `(?P<year>(?:19|20)\d\d)\b`
+	enWeekday = `(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday|mon|tues|tue|wed|thurs|thur|thu|fri|sat|sun)\b`
+	enNumber  = `(?P<n>\d{1,4}|(?:twenty|thirty|forty|fifty|sixty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?|` +
+		`thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|` +
+		`a couple of|couple of|an?)`
+	enUnit = `(?P<unit>day|week|fortnight|month|quarter|year)s?\b`
+	enPart = `(?P<part>early|mid|late|(?:the )?(?:beginning|start|middle|end) of|(?:the )?(?:first|second|third|fourth|last) week (?:of|in))(?:[ -]the\b)?[ -]`
+)
+
+// englishHints matches every text that may contain an English or a numeric date.
+var englishHints = regexp.MustCompile(`\d[-/]\d|\b[rhs]\d{1,2}[./]\d|\b(?:today|tonight|yesterday|last|this|past|previous|ago|earlier|weekend|` +
+	`(?:19|20)\d\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|spring|summer|autumn|` +
+	`fall|winter|end|beginning|start|other day|q[1-4]\b|quarter)`)
+
+// enAhead matches the words that put an expression into the future, or into every year.
+var enAhead = regexp.MustCompile(`\b(?:next|every|each|coming|upcoming|following) $`)
+
+// englishRules read English, and dates in digits as they are written everywhere.
+var englishRules = []dateRule{
+	{regexp.MustCompile(`\b(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|/(?P<m>\d{1,2})/(?P<d>\d{1,2}))`), readISO},
+	{regexp.MustCompile(`\b(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})/(?P<y2>\d{4})-(?P<m2>\d{2})-(?P<d2>\d{2})\b`), readInterval},
+	{regexp.MustCompile(`\b` + `(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])\b`), func(m match) (days, bool) {
+		if strings.HasPrefix(m.after(), "-") || strings.HasPrefix(m.after(), "/") {
+			return days{}, false
+		}
+		return monthOf(m.number("year"), m.number("month"))
+	}},
+	{regexp.MustCompile(`\b(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})\b`), readSlashes},
+	{regexp.MustCompile(`\b(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>0[1-9]|[12]\d|3[01])\b`), readDigits},
+	{regexp.MustCompile(`\b(?P<era>[rhs])(?P<year>\d{1,2})(?:\.(?P<month>\d{1,2})\.(?P<day>\d{1,2})|/(?P<m>\d{1,2})/(?P<d>\d{1,2}))\b`), readEraDigits},
+	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?` + enMonth + `[ -](?:the )?` + enDay + `(?:(?:,? (?:of |in )?|-)` + enYear + `)?`), readDayOfMonth},
+	{regexp.MustCompile(`\b(?P<week>week of (?:the )?)?(?:(?P<from>\d{1,2})(?:st|nd|rd|th)?(?: ?[-–—~] ?| to (?:the )?|(?P<and> and (?:the )?)))?` + enDay +
+		`(?P<of> of)?[ -]` + enMonth + `(?:(?:,? (?:of |in )?|-)` + enYear + `)?`), readDayOfMonth},
+	{regexp.MustCompile(`\b(?:` + enPart + `)?` + enMonth + `(?:,| of)? ` + enYear), readMonth},
+	{regexp.MustCompile(`\b(?:(?P<lead>in|during|since|until|of|last|this|throughout|before|after|between|from|to|by|back in) |` + enPart + `)?` + enMonth), readMonth},
+	{regexp.MustCompile(`\b(?:(?P<part>(?:the )?(?:beginning|start|middle|end)) of |(?P<early>early|late) )?(?P<which>last|this|previous|the past|past|the) (?P<unit>week|fortnight|month|quarter|year|weekend)\b`), readUnit},
+	{regexp.MustCompile(`\b(?:the )?(?P<day>today|tonight|day before yesterday|yesterday|last night|this (?:morning|afternoon|evening))\b`), readNamedDay},
+	{regexp.MustCompile(`\b(?:(?P<near>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)(?: or | to |-))?` + enNumber + ` ` + enUnit + ` (?:ago|earlier|back)\b`), readAgo},
+	{regexp.MustCompile(`\b(?:(?:a few|several|some|few) ` + enUnit + ` (?:ago|earlier|back)|the other day)\b`), func(m match) (days, bool) {
+		return aFewAgo(m.today, (m.get("unit") + "d")[0])
+	}},
+	{regexp.MustCompile(`\b(?:the )?(?:` + enWeekday + `|(?P<unit>week|weekend|month|quarter|year)) before last\b`), readBeforeLast},
+	{regexp.MustCompile(`\bnext (?:week|month|quarter|year)\b`), func(match) (days, bool) { return days{ahead: true}, true }},
+	{regexp.MustCompile(`\b(?:last|past|previous) ` + enNumber + ` ` + enUnit), func(m match) (days, bool) {
+		return rolling(m.today, enCount(m.get("n")), m.get("unit")[0])
+	}},
+	{regexp.MustCompile(`\b(?:(?P<which>last|this|this past|past|previous)|(?P<lead>on|since|until|by|before|after|from)) ` + enWeekday), readWeekday},
+	{regexp.MustCompile(`\b` + enWeekday + `,? (?:of )?(?P<week>last|this) week\b`), readWeekday},
+	{regexp.MustCompile(`\b(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b`), readWeekday},
+	{regexp.MustCompile(`\b(?:(?P<which>last|this|in the|during the|over the|the past) )?(?P<season>spring|summer|autumn|fall|winter)\b(?: (?:of |in )?` + enYear + `)?`), readSeason},
+	{regexp.MustCompile(`\b(?:(?P<part>(?:the )?(?:beginning|start|end) of|early|late)|(?P<lead>in|during|since|throughout|year|back in)) (?:the year )?` + enYear), readYear},
+	{regexp.MustCompile(`\b(?:from|between|in|during) ` + enYear + `(?: ?[-–—~] ?| (?:to|until|through|and) )(?P<to>(?:19|20)\d\d)\b`), readYears},
+}
+
+var enMonths = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
+
+// monthNumber returns the number of the month, from 1.
+func (m match) monthNumber() int { return slices.Index(enMonths, m.get("month")[:3]) + 1 }
+
+// number returns a named group of digits, 0 if the group did not match.
+func (m match) number(name string) int {
+	n, _ := strconv.Atoi(m.get(name))
+	return n
+}
+
+func readISO(m match) (days, bool) {
+	if strings.HasPrefix(m.after(), "-") || strings.HasPrefix(m.after(), "/") {
+		return days{}, false
+	}
+	y := m.number("year")
+	d, ok := dayOf(y, m.number("month")+m.number("m"), m.number("day")+m.number("d"))
+	if !ok && (y < 1900 || y >= 2100) {
+		// A telephone number or the like.
+		return days{}, false
+	}
+	return d, ok
+}
+
+// readDigits reads 20260320. Other numbers of eight digits are no dates.
+func readDigits(m match) (days, bool) {
+	d, ok := dayOf(m.number("year"), m.number("month"), m.number("day"))
+	if !ok {
+		return days{}, false
+	}
+	d.numeric = true
+	return d, true
+}
+
+// readEraDigits reads R7.5.8, a day in an era of Japan. A day in the future is rather a version.
+func readEraDigits(m match) (days, bool) {
+	era := map[string]string{"r": "令和", "h": "平成", "s": "昭和"}[m.get("era")]
+	d, ok := dayOf(firstYears[era]+m.number("year"), m.number("month")+m.number("m"), m.number("day")+m.number("d"))
+	if !ok || !m.capital("era") || m.number("year") == 0 || d.first.After(m.today) {
+		return days{}, false
+	}
+	d.numeric = true
+	return d, true
+}
+
+// readInterval reads 2023-05-01/2023-05-08.
+func readInterval(m match) (days, bool) {
+	d, ok := dayOf(m.number("year"), m.number("month"), m.number("day"))
+	end, also := dayOf(m.number("y2"), m.number("m2"), m.number("d2"))
+	d.last, d.closed = end.last, true
+	return d, ok && also && !d.last.Before(d.first)
+}
+
+// readSlashes reads 5/8/2023 as 8 May. The day comes first if there is no such month.
+func readSlashes(m match) (days, bool) {
+	if d, ok := dayOf(m.number("year"), m.number("month"), m.number("day")); ok {
+		return d, true
+	}
+	return dayOf(m.number("year"), m.number("day"), m.number("month"))
+}
+
+// readUnit reads "last week", "this month", "the past year" and "the weekend".
+func readUnit(m match) (days, bool) {
+	which, unit := m.get("which"), m.get("unit")
+	if unit == "weekend" {
+		switch {
+		case which == "this":
+			return weekOf(m.today, 0).weekend(), true
+		case which == "the":
+			return recentWeekend(m.today), true
+		}
+		return weekOf(m.today, -1).weekend(), true
+	}
+	if unit == "fortnight" {
+		d, ok := rolling(m.today, 1, 'f')
+		return d, ok && which != "this" && which != "the"
+	}
+	part := cmp.Or(m.get("part"), m.get("early"))
+	n := -1
+	switch which {
+	case "this":
+		n = 0
+	case "the":
+		// "the end of the month" means the current month; "the week" by itself names none.
+		if n = 0; part == "" || unit == "week" {
+			return days{}, false
+		}
+	case "past", "the past":
+		return rolling(m.today, 1, unit[0])
+	}
+	d, ok := ago(m.today, -n, unit[0])
+	switch {
+	case unit == "month":
+		d = d.part(part)
+	case unit == "year":
+		d = d.yearPart(part)
+	}
+	return d, ok
+}
+
+// yearPart returns the part of a year that a phrase names: its first or last month, or the whole year for "".
+func (d days) yearPart(phrase string) days {
+	switch before(strings.TrimPrefix(phrase, "the "), " ") {
+	case "beginning", "start":
+		d.last = d.first.AddDate(0, 1, -1)
+	case "end":
+		d.first = d.first.AddDate(0, 11, 0)
+	case "early":
+		d.last = d.first.AddDate(0, 4, -1)
+	case "late":
+		d.first = d.first.AddDate(0, 8, 0)
+	}
+	return d
+}
+
+// enCount returns the number that "three", "a" and "12" stand for.
+func enCount(s string) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	if i := slices.Index(enNumbers, s); i >= 0 {
+		return i + 1
+	}
+	if strings.HasSuffix(s, "couple of") {
+		return 2
+	}
+	tens, ones, _ := strings.Cut(strings.Replace(s, "-", " ", 1), " ")
+	if i := slices.Index(enTens, tens); i >= 0 {
+		return 10*(i+2) + slices.Index(enNumbers, ones) + 1
+	}
+	return 1
+}
+
+var (
+	enNumbers = strings.Fields(`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+		sixteen seventeen eighteen nineteen`)
+	enTens = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
+)
+
+// readAgo reads "three days ago" and "3 or 4 weeks ago".
+func readAgo(m match) (days, bool) {
+	n, near, unit := enCount(m.get("n")), m.get("near"), m.get("unit")[0]
+	if near == "" {
+		return ago(m.today, n, unit)
+	}
+	return between(m.today, enCount(near), n, unit)
+}
+
+// readBeforeLast reads "the Friday before last" and "the week before last".
+func readBeforeLast(m match) (days, bool) {
+	switch unit := m.get("unit"); unit {
+	case "":
+		if !m.isWeekday() {
+			return days{}, false
+		}
+		return oneDay(recentWeekday(m.today, m.weekdayNumber(), true).first.AddDate(0, 0, -7)), true
+	case "weekend":
+		return weekOf(m.today, -2).weekend(), true
+	default:
+		return ago(m.today, 2, unit[0])
+	}
+}
+
+// readWeekday reads "last Friday", "on Monday" and "Tuesday of last week". A short form needs a capital.
+func readWeekday(m match) (days, bool) {
+	n := m.weekdayNumber()
+	switch {
+	case !m.isWeekday():
+		return days{}, false
+	case m.follows(enAhead):
+		return days{ahead: true}, true
+	case m.get("week") == "last":
+		return weekOf(m.today, -1).weekday(n), true
+	case m.get("week") == "this", m.get("which") == "this":
+		return weekOf(m.today, 0).weekday(n), true
+	}
+	which := m.get("which")
+	return recentWeekday(m.today, n, which == "last" || which == "previous" || strings.HasSuffix(which, "past")), true
+}
+
+// isWeekday reports whether the name of a weekday means the weekday.
+func (m match) isWeekday() bool { return len(m.get("weekday")) >= 6 || m.capital("weekday") }
+
+// weekdayNumber returns the number of the weekday; 0 is Monday.
+func (m match) weekdayNumber() int {
+	return slices.Index([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, m.get("weekday")[:3])
+}
+
+// readSeason reads "summer 2023", "last winter" and "in the spring".
+func readSeason(m match) (days, bool) {
+	season := slices.Index([]string{"spring", "summer", "autumn", "winter"}, strings.Replace(m.get("season"), "fall", "autumn", 1))
+	which := m.get("which")
+	switch {
+	case m.get("year") != "":
+		return seasonOf(m.number("year"), season), true
+	case which == "":
+		return days{}, false
+	case which == "this":
+		return seasonOf(m.today.Year(), season), true
+	}
+	return recentSeason(m.today, season, which == "last"), true
+}
+
+func readYear(m match) (days, bool) { return yearOf(m.number("year")).yearPart(m.get("part")), true }
+
+// readYears reads "from 2021 to 2022".
+func readYears(m match) (days, bool) {
+	d := yearOf(m.number("year"))
+	d.last, d.closed = yearOf(m.number("to")).last, true
+	return d, d.first.Before(d.last)
+}

@@ -46,8 +46,9 @@ const (
 // a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index. The
 // source of a note stands in the same comment, which no search finds or shows; it does not make another note of a text.
 // Memories that were recalled into the conversation are taken out of the text, so that memory does not fill up with itself.
-// Append returns a *memory.InputError for a note that is blank or only recalled, too long or no valid text, memory.ErrReadOnly if the memory was
-// opened so, memory.ErrNotWritable where this user may not write to the workspace, and memory.ErrUnavailable where it is gone or full.
+// Append returns a *memory.InputError for a note that is blank, only recalled, too long or no valid text, memory.ErrReadOnly
+// in the mode ReadOnly, memory.ErrNotWritable if this user may not write to the workspace, and memory.ErrUnavailable if the
+// workspace is gone or full.
 func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	if err := m.enter(); err != nil {
 		return memory.Appended{}, err

@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 	"store":               "memory embed indexer search search/analysis search/dates store/vector",
 	".":                   "memory chunker embed indexer search store store/vector internal",
 	"agent":               "proto llm memory internal",
-	"server":              ". memory agent proto embed indexer llm search internal",
+	"server":              ". memory agent proto embed indexer llm internal",
 	"bench":               ". memory indexer search search/analysis internal",
 	"bench/speed":         ". memory chunker embed indexer proto search search/analysis server store/vector",
 }

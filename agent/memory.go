@@ -18,7 +18,7 @@ type Memory interface {
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 }
 
-// Search returns the passages that answer q best. It returns an *InputError for a query that cannot be answered as it
+// Search returns the passages that answer q best. It returns an *memory.InputError for a query that cannot be answered as it
 // stands, a blank one for example.
 func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	ctx, cancel := c.call(ctx)
@@ -68,7 +68,7 @@ func state(i *kiokuv1.IndexState) memory.IndexState {
 	return st
 }
 
-// Get returns lines of a file. It returns ErrNotFound for one that is missing or no memory, and an *InputError for a
+// Get returns lines of a file. It returns memory.ErrNotFound for one that is missing or no memory, and an *memory.InputError for a
 // path that could never be one.
 func (c *Client) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
 	ctx, cancel := c.call(ctx)
@@ -85,8 +85,8 @@ func (c *Client) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 	}, nil
 }
 
-// Append adds a note to today's file or to MEMORY.md. It returns ErrDenied for a token without the right to write.
-// After ErrUnavailable or a deadline it is not known whether the note was written; the same note, or one with the same
+// Append adds a note to today's file or to MEMORY.md. It returns memory.ErrDenied for a token without the right to write.
+// After memory.ErrUnreachable or a deadline it is not known whether the note was written; the same note, or one with the same
 // Key, may be sent again and is written once.
 func (c *Client) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	ctx, cancel := c.call(ctx)

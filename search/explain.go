@@ -16,7 +16,7 @@ const maxProbe = 4096
 //
 // A searcher sees only what a query can find. If no word and no vector leads to the line, Outcome is NotACandidate, even if
 // the file is not indexed at all; a caller who knows the files turns this into NotIndexed or Skipped. Errors are those of
-// Search, and an *InputError for a line below 1.
+// Search, and an *memory.InputError for a line below 1.
 func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 	q.Explain = true
 	r, err := s.newState(q)

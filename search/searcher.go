@@ -27,7 +27,7 @@ func New(s Store, e Embedder, opt Options) *Searcher {
 // embedded or the index has vectors of another model, Search ranks by keywords and says so. A query without a word (only
 // punctuation, an emoji) is answered by vectors only, so without vectors it has no hits.
 //
-// It returns ErrEmptyQuery for a blank query, an *InputError for a query that is longer than MaxQueryBytes or has an
+// It returns ErrEmptyQuery for a blank query, an *memory.InputError for a query that is longer than MaxQueryBytes or has an
 // invalid limit, minimum or filter, and the error of ctx or of the store if one of them fails.
 func (s *Searcher) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	r, err := s.newState(q)

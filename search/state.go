@@ -60,7 +60,7 @@ func (s *Searcher) newState(q memory.Query) (*searchState, error) {
 	return &searchState{query: q, mode: memory.ModeKeyword, dates: parseDates(q.Text, q.Now)}, nil
 }
 
-// checkQuery returns an *InputError for a query that cannot be answered. The text has no space around it.
+// checkQuery returns an *memory.InputError for a query that cannot be answered. The text has no space around it.
 func checkQuery(q memory.Query) error {
 	switch n := q.SnippetChars; {
 	case q.Text == "":

@@ -18,7 +18,7 @@ const (
 	MaxTerms = 32
 )
 
-// ErrEmptyQuery is the *InputError of a blank query.
+// ErrEmptyQuery is the *memory.InputError of a blank query.
 var ErrEmptyQuery error = &memory.InputError{Field: "query", Problem: "is empty: say what to look for"}
 
 // queryTerm is a term to search for.

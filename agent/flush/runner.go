@@ -16,7 +16,7 @@ import (
 // errNoModel: nobody can say what is worth storing.
 var errNoModel = errors.New("there is no model")
 
-// Notes is where a flush stores; *agent.Client is one. What an *memory.InputError says is shown to the model, which may try
+// Notes is where a flush stores; every agent.Memory is one. What an *memory.InputError says is shown to the model, which may try
 // again with another note; every other error ends the Run. A note with a key that was stored before is not stored again.
 type Notes interface {
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -24,8 +26,11 @@ func callLocally[Req, Resp proto.Message](ctx context.Context, s *Server, req Re
 	ctx, cancel := context.WithTimeout(withCaller(ctx, owner), s.opt.SearchTimeout)
 	defer cancel()
 	resp, err := handle(ctx, req)
-	if err == nil {
+	switch {
+	case err == nil:
 		makeValid(resp.ProtoReflect())
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = fmt.Errorf("the deadline passed before the answer was ready: %w", err)
 	}
 	return resp, err
 }

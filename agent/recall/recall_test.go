@@ -239,3 +239,12 @@ func TestTranscriptsOfSharedAgentsAreNotSearched(t *testing.T) {
 		t.Errorf("sources of the shared memory (-want +got):\n%s", diff)
 	}
 }
+
+// Hazard D14: a search runs in the process of all agents, on a goroutine of its own.
+func TestASearchThatPanicsIsAnError(t *testing.T) {
+	r := recall.New(recall.Options{}, func(string) agent.Memory { return nil })
+	o := r.Recall(t.Context(), x)
+	if len(o.Searches) != 1 || o.Searches[0].Err == nil || !strings.Contains(o.Searches[0].Err.Error(), "panic") {
+		t.Errorf("searches %+v", o.Searches)
+	}
+}

@@ -3,8 +3,10 @@ package recall
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
+	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/memory"
 )
@@ -57,7 +59,7 @@ func (r *Recaller) searchOne(ctx context.Context, c *memorySearch, q memory.Quer
 		// What was said to another agent is not what that agent shares.
 		q.Filter.Sources = []string{memory.SourceMemory, memory.SourceExtra}
 	}
-	found, err := r.open(c.agent).Search(ctx, q)
+	found, err := searchSafely(ctx, r.open(c.agent), q)
 	if err != nil {
 		found.Hits = nil
 		err = fmt.Errorf("recall from %s: %w", c.agent, err)
@@ -73,6 +75,16 @@ func (r *Recaller) searchOne(ctx context.Context, c *memorySearch, q memory.Quer
 	if r.hanging[c.agent]--; r.hanging[c.agent] == 0 {
 		delete(r.hanging, c.agent)
 	}
+}
+
+// searchSafely searches a memory. A panic becomes an error: on this goroutine it would end the process of all agents.
+func searchSafely(ctx context.Context, m agent.Memory, q memory.Query) (a memory.Answer, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return m.Search(ctx, q)
 }
 
 // leave stops waiting for a search, and reports whether it has not ended.

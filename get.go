@@ -68,23 +68,23 @@ func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 func (m *Memory) readFile(path string) (string, error) {
 	dir, rel, ok := m.indexer.Owns(path)
 	if !ok {
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		m.log.Debug("get: open root", "root", dir, "err", err)
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	defer root.Close()
 	f, info, err := safefile.OpenRegular(root, rel)
 	if err != nil {
 		m.log.Debug("get: open", "path", path, "err", err)
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	defer f.Close()
 	limit := m.indexer.Limit(path)
 	if info.Size() > limit {
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	src, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
@@ -96,10 +96,8 @@ func (m *Memory) readFile(path string) (string, error) {
 	return chunker.Normalize(src), nil
 }
 
-// notFound tells what to do, and the same for every reason.
-func notFound(path string) error {
-	return fmt.Errorf("%w: %q; use a path from a search result", memory.ErrNotFound, path)
-}
+// errNotFound says what to do, and the same for every reason.
+var errNotFound = fmt.Errorf("%w; use a path as a search result gives it", memory.ErrNotFound)
 
 // excerpt cuts the lines asked for out of a text.
 func excerpt(req memory.GetRequest, text string) memory.Excerpt {

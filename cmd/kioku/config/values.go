@@ -175,14 +175,14 @@ func (r *registry) optional(at **float64, key, doc string) {
 }
 
 // weight adds the weight of a channel. Once set, it counts for large and for weak models.
-func (r *registry) weight(large, weak *float64, key, doc string) {
-	scalar(r, large, aNumber, "number", key, doc, func(s string) (float64, error) {
+func (r *registry) weight(large, weak **float64, key, doc string) {
+	scalar(r, large, aNumber, "number", key, doc, func(s string) (*float64, error) {
 		x, err := parseDecimal(0, 1)(s)
 		if err == nil {
-			*weak = x
+			*weak = &x
 		}
-		return x, err
-	}, formatDecimal)
+		return &x, err
+	}, func(x *float64) string { return formatDecimal(*x) })
 }
 
 // duration adds a duration as a number of units.
@@ -194,13 +194,23 @@ func (r *registry) duration(at *time.Duration, unit time.Duration, lo, hi float6
 }
 
 func (r *registry) toggle(at *bool, key, doc string) {
-	scalar(r, at, aToggle, "true or false", key, doc, func(s string) (bool, error) {
-		b, err := strconv.ParseBool(s)
-		if err != nil {
-			err = fmt.Errorf("%q is neither true nor false", shorten(s))
-		}
-		return b, err
-	}, strconv.FormatBool)
+	scalar(r, at, aToggle, "true or false", key, doc, parseToggle, strconv.FormatBool)
+}
+
+// optionalToggle adds a toggle that a package may leave at its default; here it is always set.
+func (r *registry) optionalToggle(at **bool, key, doc string) {
+	scalar(r, at, aToggle, "true or false", key, doc, func(s string) (*bool, error) {
+		b, err := parseToggle(s)
+		return &b, err
+	}, func(b *bool) string { return strconv.FormatBool(*b) })
+}
+
+func parseToggle(s string) (bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		err = fmt.Errorf("%q is neither true nor false", shorten(s))
+	}
+	return b, err
 }
 
 func (r *registry) timezone(at **time.Location, key, doc string) {

@@ -15,6 +15,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/indexer"
+	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 	"kioku/internal/safefile"
 	"kioku/memory"
@@ -165,7 +166,7 @@ func appendNote(ctx context.Context, root *os.Root, n memory.Note, name, before,
 		}
 	}
 	lead := separator(string(have), title, block)
-	if err := writeAll(f, int64(len(have)), lead+block); err != nil {
+	if err := atomicfile.Append(f, int64(len(have)), []byte(lead+block)); err != nil {
 		return memory.Appended{}, unwritten(name, err)
 	}
 	return memory.Appended{Path: name, StartLine: 1 + strings.Count(string(have)+lead, "\n")}, nil
@@ -235,18 +236,6 @@ func separator(have, title, block string) string {
 		lead += "\n"
 	}
 	return lead
-}
-
-// writeAll appends s in one write and fsyncs; a write that comes to nothing in the middle is taken back.
-func writeAll(f *os.File, size int64, s string) error {
-	_, err := f.WriteString(s)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err != nil {
-		return errors.Join(err, f.Truncate(size))
-	}
-	return nil
 }
 
 // readNotes reads another file of notes. One that is missing, or that the index would not read either, holds no key.

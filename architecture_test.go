@@ -20,29 +20,30 @@ import (
 // and those below it.
 var mayImport = map[string]string{
 	"memory":              "",
-	"chunker":             "",
-	"store/vector":        "",
-	"search/analysis":     "",
-	"search/dates":        "search/analysis",
+	"chunker":             "internal/text",
 	"internal/filelock":   "",
 	"internal/atomicfile": "",
 	"internal/safefile":   "",
 	"internal/text":       "",
-	"internal/remote":     "",
+	"internal/modelhttp":  "",
 	"internal/testkit":    "",
 	"proto/kioku/v1":      "",
 	"examples":            "",
-	"embed":               "internal/remote",
-	"llm":                 "internal/remote",
+	"embed":               "internal/modelhttp internal/text",
+	"llm":                 "internal/modelhttp internal/text",
 	"llm/llmtest":         "llm",
+	"llm/echo":            "llm internal/text",
 	"indexer":             "memory chunker embed internal",
+	"search/analysis":     "",
+	"search/dates":        "search/analysis",
 	"search":              "memory chunker embed search/analysis search/dates internal",
+	"store/vector":        "",
 	"store":               "memory embed indexer search search/analysis search/dates store/vector",
 	".":                   "memory chunker embed indexer search store store/vector internal",
 	"agent":               "proto llm memory internal",
 	"server":              ". memory agent proto embed indexer llm internal",
 	"bench":               ". memory indexer search search/analysis internal",
-	"bench/speed":         ". memory chunker embed indexer proto search search/analysis server store/vector",
+	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 }
 
 // pkg is what go list tells of a package.
@@ -125,7 +126,7 @@ func TestOnlyTheStoreKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./chunker", "./embed", "./store/vector", "./memory", "./search", "./indexer", "./agent/...", "./llm/...", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed", "./store/vector", "./search/...", "./indexer", "./agent/...", "./llm/...", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -38,7 +38,7 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 			// Nobody knows what has become of this call.
 			return result.Err
 		}
-		if _, err := t.say(t.message(result, len(calls)), nil); err != nil {
+		if _, err := t.appendMessage(t.resultMessage(result, len(calls)), nil); err != nil {
 			return err
 		}
 		t.each(Event{Result: &result})

@@ -189,7 +189,7 @@ func TestCreateSucceedsForOneOfMany(t *testing.T) {
 	}
 }
 
-func TestAFolderThatMayNotBeWrittenIsAnErrorAndNoLoss(t *testing.T) {
+func TestCallFailsWithoutLossInAReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() == 0 {
 		t.Skip("the superuser may write everywhere")

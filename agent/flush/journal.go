@@ -81,7 +81,7 @@ func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error 
 	if err := f.appendLine(lease.ID+journalSuffix, n, append(line, '\n')); err != nil {
 		return err
 	}
-	r.Expires = l.opt.Now().Add(l.opt.Lease)
+	r.Expires = l.now().Add(l.settings.Lease)
 	return f.writeRecord(lease.ID, r)
 }
 
@@ -105,10 +105,7 @@ func (f *folder) appendLine(name string, n int, line []byte) error {
 			return err
 		}
 	}
-	if _, err := file.Write(line); err != nil {
-		return errors.Join(err, file.Truncate(int64(len(whole))))
-	}
-	if err := file.Sync(); err != nil {
+	if err := atomicfile.Append(file, int64(len(whole)), line); err != nil {
 		return err
 	}
 	if n == 0 {

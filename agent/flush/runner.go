@@ -22,15 +22,12 @@ type Notes interface {
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 }
 
-// Runner has a model store memories. Its fields are required, but Now. Its methods may be called concurrently.
+// Runner has a model store memories. All fields are required, but a Runner without a Model skips every flush. Its methods may
+// be called concurrently.
 type Runner struct {
 	Model  llm.Model
 	Notes  Notes
 	Ledger *Ledger
-	// Settings bound the notes; 0 means as many as Defaults. The ledger bounds the attempts.
-	Settings Settings
-	// Now is the clock, nil means time.Now.
-	Now func() time.Time
 }
 
 // Job is one flush.
@@ -179,20 +176,6 @@ func (r *Runner) storedBefore(lease Lease) []memory.Appended {
 		}
 	}
 	return notes
-}
-
-func (r *Runner) now() time.Time {
-	if r.Now == nil {
-		return time.Now()
-	}
-	return r.Now()
-}
-
-func (r *Runner) maxNotes() int {
-	if r.Settings.MaxNotes <= 0 {
-		return Defaults().MaxNotes
-	}
-	return r.Settings.MaxNotes
 }
 
 func (o *Outcome) fail(outcome string, err error) {

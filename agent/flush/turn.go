@@ -118,7 +118,7 @@ func (t *turn) request() llm.Request {
 	if t.job.System != "" {
 		system = t.job.System + "\n\n" + system
 	}
-	last := llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.now())}
+	last := llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.Ledger.now())}
 	req := llm.Request{
 		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)),
 		Messages: slices.Concat(t.job.Messages, []llm.Message{last}, t.said),
@@ -204,7 +204,7 @@ func (t *turn) note(call llm.ToolCall) (memory.Note, error) {
 	if call.Name != agent.ToolAppend {
 		return refuse("name", "only "+agent.ToolAppend+" can be called in this turn")
 	}
-	if most := t.runner.maxNotes(); len(t.notes) >= most {
+	if most := t.runner.Ledger.settings.MaxNotes; len(t.notes) >= most {
 		return refuse("text", fmt.Sprintf("all %d notes of this turn are used up; nothing more can be saved", most))
 	}
 	var input struct{ Text, Content, Category string }

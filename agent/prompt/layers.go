@@ -81,10 +81,7 @@ func (a *assembly) layers() []layer {
 
 // file returns the text of a file if this session has it.
 func (a *assembly) file(name string) string {
-	switch {
-	case a.Mode == bootstrap.None, a.Mode == bootstrap.Minimal && name != bootstrap.Agents && name != bootstrap.Tools:
-		return ""
-	case a.Group && name == bootstrap.Memory:
+	if bootstrap.Excluded(name, a.Mode, a.Group) != "" {
 		return ""
 	}
 	for _, f := range a.Files {

@@ -18,7 +18,7 @@ func section(in prompt.Input) string {
 	return "### Recalled" + body + "</recalled-memories" + tail + ">"
 }
 
-func TestRecalledTextIsTakenOutOfWhatIsStored(t *testing.T) {
+func TestStripRecalledRemovesFrames(t *testing.T) {
 	whole := section(everything())
 	_, frame, _ := strings.Cut(whole, "end them.\n\n")
 	if frame == "" {
@@ -43,7 +43,7 @@ func TestRecalledTextIsTakenOutOfWhatIsStored(t *testing.T) {
 	}
 }
 
-func TestATextWithoutRecalledMemoriesStaysAsItIs(t *testing.T) {
+func TestStripRecalledKeepsOtherText(t *testing.T) {
 	for _, text := range []string{
 		"", "  a\n\n\n\nb  ", "### Recalled Memories (auto-searched)\n\nis a heading", `{"source":"a.md#L1"}`, "<recalled-memories>", `{"source":"x","agent":"y","text":"z"}`,
 		`see <recalled-memories id="12">`,
@@ -56,7 +56,7 @@ func TestATextWithoutRecalledMemoriesStaysAsItIs(t *testing.T) {
 
 // Hazard F08: over fifty rounds in which a model repeats all that was recalled and the whole turn is stored, what is
 // stored does not grow.
-func TestFiftyRoundsStoreNothingThatWasRecalled(t *testing.T) {
+func TestStripRecalledOverFiftyRounds(t *testing.T) {
 	stored := "The key is in vault 7."
 	for round := range 50 {
 		in := everything()
@@ -71,7 +71,7 @@ func TestFiftyRoundsStoreNothingThatWasRecalled(t *testing.T) {
 	}
 }
 
-func TestStrippingTwiceIsStrippingOnce(t *testing.T) {
+func TestStripRecalledIsIdempotent(t *testing.T) {
 	lines := strings.Split(section(everything()), "\n")
 	lines = append(lines, "user text", "", "  ", `<recalled-memories id="0000000000000000">`, `</recalled-memories id="0000000000000000">`, "<recalled-memo", `ries id="0000000000000000">`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +89,7 @@ func TestStrippingTwiceIsStrippingOnce(t *testing.T) {
 	})
 }
 
-func FuzzStrippingNeverGrowsAText(f *testing.F) {
+func FuzzStripRecalledNeverGrowsAText(f *testing.F) {
 	f.Add(section(everything()))
 	f.Add("a\r\n> " + section(everything())[:400])
 	f.Add(`<recalled-memories id="0000000000000000"></recalled-memories id="0000000000000000">` + "\n\n\n")
@@ -101,7 +101,7 @@ func FuzzStrippingNeverGrowsAText(f *testing.F) {
 	})
 }
 
-func TestALineOfALogIsNoMemory(t *testing.T) {
+func TestStripRecalledKeepsLinesOfLogs(t *testing.T) {
 	for _, line := range []string{
 		`{"source":"app.go#L12","agent":"curl","text":"boom"}`,
 		`{"source":"app.go","agent":"curl","score":0.5,"text":"boom"}`,

@@ -71,7 +71,7 @@ func texts(o recall.Outcome) string {
 	return strings.Join(all, "; ")
 }
 
-func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
+func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := &fake{answer: answer(hit("a", 0.9), hit("b", 0.5), hit("c", 0.4))}
 		team := &fake{answer: answer(hit("b ", 0.7), hit("d", 0.6)), after: time.Second}
@@ -97,7 +97,7 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 	})
 }
 
-func TestNothingIsRecalledWhereNothingIsGoodEnough(t *testing.T) {
+func TestRecallOfNothingGoodEnough(t *testing.T) {
 	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
 	own := &fake{answer: memory.Answer{Mode: "keyword", Degraded: degraded}}
 	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
@@ -109,7 +109,7 @@ func TestNothingIsRecalledWhereNothingIsGoodEnough(t *testing.T) {
 	}
 }
 
-func TestASlowOrFailingMemoryNeverHoldsUpTheTurn(t *testing.T) {
+func TestRecallReturnsAtItsDeadline(t *testing.T) {
 	down := errors.New("down")
 	for name, c := range map[string]struct {
 		slow *fake
@@ -138,7 +138,7 @@ func TestASlowOrFailingMemoryNeverHoldsUpTheTurn(t *testing.T) {
 	}
 }
 
-func TestAMemoryThatHangsIsNotSearchedASecondTimeMeanwhile(t *testing.T) {
+func TestRecallSkipsAMemoryThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := &fake{after: time.Minute, deaf: true, answer: answer(hit("a", 1))}
 		r := recall.New(recall.Options{Deadline: time.Second}, among(map[string]*fake{"main": deaf}))
@@ -156,7 +156,7 @@ func TestAMemoryThatHangsIsNotSearchedASecondTimeMeanwhile(t *testing.T) {
 	})
 }
 
-func TestTwoSessionsOfAnAgentSearchItsMemoryAtTheSameTime(t *testing.T) {
+func TestRecallOfTwoSessionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := recall.New(recall.Options{}, among(map[string]*fake{"main": {after: time.Second, answer: answer(hit("a", 1))}}))
 		var both sync.WaitGroup
@@ -171,7 +171,7 @@ func TestTwoSessionsOfAnAgentSearchItsMemoryAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestTheEndOfTheTurnEndsTheSearch(t *testing.T) {
+func TestRecallEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -182,7 +182,7 @@ func TestTheEndOfTheTurnEndsTheSearch(t *testing.T) {
 	})
 }
 
-func TestAGroupSearchesOnlyWhatIsShared(t *testing.T) {
+func TestRecallForAGroupSearchesOnlyWhatIsShared(t *testing.T) {
 	own, team := &fake{answer: answer(hit("private", 1))}, &fake{answer: answer(hit("common", 0.5))}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	// Whoever names the own memory among the shared ones does not make it one.
@@ -197,7 +197,7 @@ func TestAGroupSearchesOnlyWhatIsShared(t *testing.T) {
 
 // Hazard F08: neither is a message searched for what was recalled into it, nor is a recalled block that has got into a
 // memory recalled once more.
-func TestWhatWasRecalledIsNeitherSearchedNorRecalledAgain(t *testing.T) {
+func TestRecallIgnoresWhatWasRecalled(t *testing.T) {
 	full := prompt.Assemble(prompt.Input{Recalled: []prompt.Memory{{Path: "a.md", StartLine: 1, Text: "old"}}}).Prompt
 	block := full[strings.Index(full, "<recalled"):]
 	block = block[:strings.LastIndex(block, `">`)+2]
@@ -211,7 +211,7 @@ func TestWhatWasRecalledIsNeitherSearchedNorRecalledAgain(t *testing.T) {
 	}
 }
 
-func TestALongMessageIsSearchedByItsBeginningAndItsEnd(t *testing.T) {
+func TestQueryOfALongMessage(t *testing.T) {
 	for _, filler := range []string{"filling words ", "長い文章。", "x"} {
 		q := recall.Query("First things. " + strings.Repeat(filler, 5000) + " What is the key?")
 		if !strings.HasPrefix(q, "First things.") || !strings.HasSuffix(q, "What is the key?") || len(q) > 4096 || len(q) < 2048 {
@@ -228,7 +228,7 @@ func TestALongMessageIsSearchedByItsBeginningAndItsEnd(t *testing.T) {
 }
 
 // Hazard C05: the transcripts of an agent whose notes are shared stay its own.
-func TestTranscriptsOfSharedAgentsAreNotSearched(t *testing.T) {
+func TestRecallSearchesNoTranscriptsOfSharedAgents(t *testing.T) {
 	own, team := &fake{}, &fake{}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"team"}})

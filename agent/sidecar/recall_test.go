@@ -43,7 +43,7 @@ func TestRecallReturnsTheBlockOfThePrompt(t *testing.T) {
 	}
 }
 
-func TestATurnGoesOnWhateverBecomesOfItsMemory(t *testing.T) {
+func TestAssembleGoesOnWithoutMemory(t *testing.T) {
 	down := errors.New("down")
 	for name, c := range map[string]struct {
 		memory *notes
@@ -72,7 +72,7 @@ func TestATurnGoesOnWhateverBecomesOfItsMemory(t *testing.T) {
 
 // Hazard C05: whose memory a turn does not name is not asked, and a group's turn asks none but shared ones. What is in
 // MEMORY.md and in memories that are not shared is in no group's prompt, whatever else is asked for.
-func TestWhatIsPrivateIsInNoPromptOfAGroup(t *testing.T) {
+func TestAssembleKeepsPrivateMemoryFromAGroup(t *testing.T) {
 	own, team, other := remembering("SECRET one"), remembering("Common knowledge."), remembering("SECRET of others")
 	opt := options(t, own)
 	opt.Memories = among(map[string]*notes{"main": own, "team": team, "other": other})
@@ -121,7 +121,7 @@ func TestWhatIsPrivateIsInNoPromptOfAGroup(t *testing.T) {
 
 // Hazard F01: a note that holds the tags of earlier prompts, marks of roles and fences is one line inside the only frame.
 // Hazard F02: what instructs is flagged and framed.
-func TestANoteCannotLeaveItsFrame(t *testing.T) {
+func TestAssembleFramesEveryNote(t *testing.T) {
 	own := remembering("")
 	s := start(t, options(t, own))
 	text := "hello"
@@ -150,7 +150,7 @@ func TestANoteCannotLeaveItsFrame(t *testing.T) {
 
 // Hazard F08: over fifty turns of a model that stores its answer, all that was recalled for it and its thoughts of both, the
 // memory keeps its size and its text.
-func TestFiftyTurnsStoreNothingThatWasRecalled(t *testing.T) {
+func TestRecallOverFiftyTurnsStoresNothingAgain(t *testing.T) {
 	own := remembering("The key is in vault 7.", "Tea at four.", "Ada likes green.")
 	before := append([]memory.Note(nil), own.notes...)
 	s := start(t, options(t, own))

@@ -81,7 +81,7 @@ func New(opt Options) (*Sidecar, error) {
 		files:  bootstrap.New(opt.Bootstrap),
 		skills: skills.New(opt.Skills),
 		recall: recall.New(opt.Recall, opt.Memories),
-		ledger: flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
+		ledger: flush.NewLedger(folder, opt.Flush, opt.Now),
 		count:  prompt.Remember(opt.Count),
 	}, nil
 }

@@ -111,7 +111,7 @@ func start(t testing.TB, opt sidecar.Options) *sidecar.Sidecar {
 	return s
 }
 
-func TestASidecarIsNotMadeOfSettingsThatDoNotGoTogether(t *testing.T) {
+func TestNewRefusesContradictorySettings(t *testing.T) {
 	for want, change := range map[string]func(*sidecar.Options){
 		"valid id": func(o *sidecar.Options) { o.Agent = "../other" },
 		"state":    func(o *sidecar.Options) { o.State = "" },

@@ -31,7 +31,7 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 			return a.benchGolden(cmd.Context(), args[0], least, results)
 		},
 	}
-	cmd.Flags().Float64Var(&least, "min-recall", least, "least `share` of the questions that must be answered")
+	cmd.Flags().Float64Var(&least, "min-recall", least, "minimum `share` of the questions that must be answered")
 	cmd.Flags().Int32VarP(&results, "max-results", "n", 0, "look at this `many` results (default: query.maxResults)")
 	return cmd
 }

@@ -37,7 +37,7 @@ func (a *app) chatCmd() *cobra.Command {
 		Long: "Talk to an agent that has this memory: what it knows about a message is recalled, and it can search and store.\n" +
 			"Lines are read from standard input, one a turn, until it ends; one that begins with / is a command, see /help.\n" +
 			"Answers are written to standard output, and everything else to standard error. Ctrl-C cancels an answer.\n" +
-			"Without a terminal it exits with 1 where a line was not answered.",
+			"Without a terminal it exits with 1 if a line was not answered.",
 		Example: "  kioku chat --echo --workspace ~/notes\n  kioku chat --continue\n  echo \"When is the switch-off?\" | kioku chat --echo",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,7 +60,7 @@ func (a *app) chatCmd() *cobra.Command {
 	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out, and the model can remember but not search (default: what the channel tells)")
 	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.shared)")
 	fl.StringSliceVar(&f.tools, "tools", []string{"memory"}, "`tools` of the model: memory (memory_search, memory_get, memory_append), claude (the memory tool of Claude's API), or both")
-	fl.IntVar(&f.window, "window", 0, "`tokens` that the model takes, such as 3000 to see --echo flush and compact (default: llm.window)")
+	fl.IntVar(&f.window, "window", 0, "`tokens` of the model's window, such as 3000 to see --echo flush and compact (default: llm.window)")
 	return cmd
 }
 

@@ -32,7 +32,7 @@ const closeWait = 10 * time.Second
 func (a *app) serveCmd() *cobra.Command {
 	var f *serveFlags
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in step",
+		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in sync",
 		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
 			"and keep the indexes in step with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again\n" +
 			"and takes over those of searches (query.*) and logLevel.",
@@ -58,8 +58,8 @@ func (a *app) addServeFlags(cmd *cobra.Command) *serveFlags {
 	f, fl := &serveFlags{}, cmd.Flags()
 	fl.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
 	fl.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
-	fl.BoolVar(&f.untilEOF, "until-eof", false, "end when standard input ends: for programs that start one of their own")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may go on after a signal")
+	fl.BoolVar(&f.untilEOF, "until-eof", false, "end when standard input ends, for a program that starts this one")
 	return f
 }
 

@@ -13,17 +13,17 @@ import (
 
 // AgentSide are the settings of what runs beside an agent: its model, prompts, recall, flush, compaction and pruning.
 type AgentSide struct {
-	// LLM is the model to ask. Its Provider is "none" for no model.
+	// LLM is the language model. Its Provider is "none" if there is none.
 	LLM llm.Config
 
-	// Bootstrap and Skills hold the limits and the common folders; what belongs to one agent is in its Place.
+	// Bootstrap and Skills contain the limits and the common folders. What belongs to one agent is in its Place.
 	Bootstrap bootstrap.Options
 	Skills    skills.Options
-	// AgentDir is a folder whose files replace those of the workspace, for agents without one of their own.
+	// AgentDir is a folder whose files replace those of the workspace, for agents that do not set one.
 	AgentDir      string
 	CacheFriendly bool
 
-	// RecallEnabled says that memories are recalled before a turn, and SharedAgents whose are searched beside the own ones.
+	// RecallEnabled is true if memories are recalled before a turn. SharedAgents are agents whose memory is searched too.
 	RecallEnabled bool
 	Recall        recall.Options
 	SharedAgents  []string
@@ -35,10 +35,10 @@ type AgentSide struct {
 	Sidecar Sidecar
 }
 
-// Sidecar is where kioku agent listens, and which memory service it uses.
+// Sidecar contains the addresses of kioku agent and of the memory service that it uses.
 type Sidecar struct {
 	Listen, Socket string
-	// Memory is a target as the client takes it, empty for the daemon of the state folder; Token is sent to it.
+	// Memory is the target of the memory service, empty for the daemon of the state folder. Token is sent to it.
 	Memory, Token string
 }
 

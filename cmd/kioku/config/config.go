@@ -18,14 +18,14 @@ import (
 	"kioku/store/vector"
 )
 
-// Config is the settings of one run, checked.
+// Config contains the checked settings of one run.
 type Config struct {
-	// File is the config file that was read, empty where there was none.
+	// File is the config file that was read, empty if there was none.
 	File string
 	// Notices are sentences for people about settings that have no effect.
 	Notices []string
 
-	// Agent that a command asks about, and that Workspace belongs to.
+	// Agent that a command uses and that Workspace belongs to.
 	Agent     string
 	Workspace string
 	// Agents that have a folder of their own, by id.
@@ -37,24 +37,24 @@ type Config struct {
 	Location  *time.Location
 	LogLevel  slog.Level
 
-	// Sources to index beside the extra paths; see HasSessions.
+	// Sources to index in addition to the extra paths; see HasSessions.
 	Sources      []string
 	Chunking     chunker.Options
 	Embed        embed.Config
 	Index        kioku.IndexOptions
 	Search       search.Options
 	CacheEntries int
-	// MemoryBudget is the most bytes of vectors that are held in memory, for all agents.
+	// MemoryBudget is the maximum number of bytes of vectors in memory, for all agents.
 	MemoryBudget int64
 
 	AgentSide
 
-	// apiKey, llmKey, sidecarToken and headers as they were written, perhaps references to secrets; Embed, LLM and Sidecar
-	// hold what they stand for.
+	// apiKey, llmKey, sidecarToken and headers are as written and may be references to secrets. Embed, LLM and Sidecar
+	// contain the secrets.
 	apiKey, llmKey, sidecarToken string
 	headers                      map[string]string
 	registry                     *registry
-	// origins says where each setting that is no default came from.
+	// origins contains where each setting came from that is not a default.
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
 	fileAgent string
@@ -65,13 +65,13 @@ type Config struct {
 // Agent is the folder of one agent.
 type Agent struct {
 	Workspace string
-	// ExtraPaths replace the common ones where they are not nil.
+	// ExtraPaths replace the common ones if they are not nil.
 	ExtraPaths []string
-	// AgentDir replaces the common one where it is not empty.
+	// AgentDir replaces the common one if it is not empty.
 	AgentDir string
 }
 
-// layer is one of the places that settings come from; a later one wins.
+// layer is a source of settings; a later one wins.
 type layer int
 
 const (
@@ -111,7 +111,7 @@ func Default() *Config {
 type Error struct {
 	// Where it stands: "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Where string
-	// Key of the setting; empty where the fault is not in one.
+	// Key of the setting; empty if the fault is not in a setting.
 	Key     string
 	Problem string
 }
@@ -148,8 +148,7 @@ type Flag struct {
 	Key, Value string
 }
 
-// Load reads and checks all settings. Its error joins one *[Error] for each fault; a file that cannot be read is
-// one too.
+// Load reads and checks all settings. Its error joins an *[Error] for each fault, also for a file that cannot be read.
 func Load(src Sources) (*Config, error) {
 	l := newLoader(src)
 	l.readFile(src)
@@ -165,10 +164,10 @@ func Load(src Sources) (*Config, error) {
 	return l.conf, nil
 }
 
-// Explicit reports whether somebody chose the value of a setting.
+// Explicit reports whether a setting was set anywhere.
 func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDefault }
 
-// ByFlagOrEnv reports whether the value of a setting was chosen for this run or shell rather than in the file.
+// ByFlagOrEnv reports whether a setting was set by a flag or an environment variable.
 func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
 
 // HasSessions reports whether transcripts are to be indexed.
@@ -238,7 +237,7 @@ func Changed(old, new *Config) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// secretTexts returns all values by key with secrets in the clear: for comparing, never for showing.
+// secretTexts returns all values by key, with secrets in the clear. They may be compared but never shown.
 func (c *Config) secretTexts() map[string]string {
 	texts := map[string]string{}
 	for _, v := range c.Values() {

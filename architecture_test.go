@@ -33,7 +33,7 @@ var mayImport = map[string]string{
 	"llm":                 "internal/modelhttp internal/text",
 	"llm/llmtest":         "llm",
 	"llm/echo":            "llm internal/text",
-	"indexer":             "chunker embed internal",
+	"indexer":             "memory chunker embed internal",
 	"search/analysis":     "",
 	"search/dates":        "search/analysis",
 	"search":              "memory chunker embed search/analysis search/dates internal",
@@ -41,7 +41,7 @@ var mayImport = map[string]string{
 	"store":               "memory embed indexer search search/analysis search/dates store/vector",
 	".":                   "memory chunker embed indexer search store store/vector internal",
 	"agent":               "proto llm memory internal",
-	"server":              ". memory agent proto embed indexer llm search internal",
+	"server":              ". memory agent proto embed indexer llm internal",
 	"bench":               ". memory indexer search search/analysis internal",
 	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 }

@@ -13,6 +13,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // done is a job after its file was read and cut.
@@ -98,7 +99,7 @@ func (d *done) skippedAsBefore() bool {
 func (r *run) cut(f *File, data []byte) {
 	var days []string
 	switch {
-	case f.Source == SourceSessions:
+	case f.Source == memory.SourceSessions:
 		data, days = r.x.opt.Sessions.render(data)
 	case r.x.opt.Hide != nil:
 		data = r.x.opt.Hide(data)

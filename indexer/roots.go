@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // believedAfter is how many scans in a row must find a root emptied before its files are forgotten: a disk that is
@@ -119,7 +120,7 @@ func (x *Indexer) knows(name string, stored map[string]Stored) bool {
 		name = ""
 	}
 	for p, st := range stored {
-		if covers(name, p) && (name != "" || st.Source != SourceSessions) {
+		if covers(name, p) && (name != "" || st.Source != memory.SourceSessions) {
 			return true
 		}
 	}

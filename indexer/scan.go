@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // maxDepth bounds how many folders deep a scan goes: each level holds a file descriptor, and bind mounts can loop.
@@ -279,7 +280,7 @@ func (s *scan) entry(ctx context.Context, t target, pl *place, dir *os.Root, rel
 
 // mayHold reports whether what has no name of a memory file may still lead to some: a folder, or a link to one.
 func (s *scan) mayHold(t target, dir *os.Root, inner string, info fs.FileInfo) bool {
-	if t.glob != "" && !t.selects(inner) || t.source == SourceSessions {
+	if t.glob != "" && !t.selects(inner) || t.source == memory.SourceSessions {
 		return false
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {

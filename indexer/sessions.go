@@ -8,6 +8,7 @@ import (
 
 	"kioku/internal/safefile"
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 const (
@@ -87,7 +88,7 @@ func dateChunks(chunks []Chunk, days []string) {
 
 // sessionTarget is the folder of transcripts.
 func sessionTarget(folder string) target {
-	return target{source: SourceSessions, root: absolute(folder), base: ".", optional: true}
+	return target{source: memory.SourceSessions, root: absolute(folder), base: ".", optional: true}
 }
 
 // session reports whether rel is a transcript in a folder of them.
@@ -108,7 +109,7 @@ func (r *run) waits(f *found, st Stored) bool {
 		grown = f.info.Size() - st.Size
 	}
 	opt := r.x.opt.Sessions
-	patient := r.req.patient && r.x.caughtUp && f.source == SourceSessions
+	patient := r.req.patient && r.x.caughtUp && f.source == memory.SourceSessions
 	if !patient || f.skip != "" || st.Skipped != "" || grown <= 0 || grown >= opt.DeltaBytes {
 		return false
 	}
@@ -138,7 +139,7 @@ func (r *run) messages(f *found, from, n int64) int {
 
 // limitOf is the size above which a file of a source is skipped.
 func limitOf(source string, limit int64) int64 {
-	if source == SourceSessions {
+	if source == memory.SourceSessions {
 		return max(limit, maxSessionBytes)
 	}
 	return limit

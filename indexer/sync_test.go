@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/memory"
 )
 
 func TestAnUnchangedFolderIsNotReadAgain(t *testing.T) {
@@ -304,11 +305,11 @@ func TestAFileThatChangesItsSourceIsIndexedAgain(t *testing.T) {
 	f.sync()
 	f.index.mu.Lock()
 	file := f.index.files["notes/a.md"]
-	file.Source = indexer.SourceMemory
+	file.Source = memory.SourceMemory
 	f.index.files["notes/a.md"] = file
 	f.index.mu.Unlock()
 	f.sync()
-	if got := f.index.files["notes/a.md"].Source; got != indexer.SourceExtra {
+	if got := f.index.files["notes/a.md"].Source; got != memory.SourceExtra {
 		t.Errorf("source %q", got)
 	}
 }

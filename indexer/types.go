@@ -10,13 +10,6 @@ import (
 	"kioku/embed"
 )
 
-// Sources of files.
-const (
-	SourceMemory   = "memory"
-	SourceExtra    = "extra"
-	SourceSessions = "sessions"
-)
-
 // Hash is the sha256 of a file's bytes or of a chunk's text.
 type Hash = [sha256.Size]byte
 

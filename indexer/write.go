@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // batchChunks and batchWait bound a transaction: files are written together until they have that many chunks or the
@@ -178,7 +179,7 @@ func (r *run) committed(d done) (job, bool) {
 	r.finish(d)
 	r.remember(d, true)
 	// A conversation goes on; what was said meanwhile is for the next sync.
-	if d.skip != "" || d.file.Skipped != "" || d.source == SourceSessions {
+	if d.skip != "" || d.file.Skipped != "" || d.source == memory.SourceSessions {
 		return job{}, false
 	}
 	info, err := d.root.Lstat(d.rel)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -63,7 +64,7 @@ func BenchmarkMisspelt(b *testing.B) {
 
 // benchFile returns a file of n chunks of some 170 words.
 func benchFile(path string, n int, r *rand.Rand, zipf *rand.Zipf) indexer.File {
-	f := indexer.File{Path: path, Source: indexer.SourceMemory}
+	f := indexer.File{Path: path, Source: memory.SourceMemory}
 	for i := range n {
 		var text strings.Builder
 		for range 10 {

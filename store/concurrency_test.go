@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"kioku/memory"
 	"kioku/search"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,7 @@ func TestWritersAndReadersDoNotDisturbEachOther(t *testing.T) {
 		return s.View(t.Context(), true, func(r search.Reader) error {
 			close(begun)
 			for !done.Load() {
-				ids, err := r.Match(t.Context(), search.Terms{Any: []string{"harbor"}}, search.Filter{}, 500)
+				ids, err := r.Match(t.Context(), search.Terms{Any: []string{"harbor"}}, memory.Filter{}, 500)
 				if err != nil {
 					return err
 				}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"kioku/search"
+	"kioku/memory"
 )
 
 // crashEnv makes the test binary a writer that is to be killed; its value is the folder to write to.
@@ -71,7 +71,7 @@ func checkAcknowledged(t *testing.T, dir string, acked map[string]string) {
 		t.Error("the index is empty")
 	}
 	for path, word := range acked {
-		if got := match(t, s, search.Filter{PathPrefix: path}, word); len(got) != 1 && !unacknowledged(t, s, path, word) {
+		if got := match(t, s, memory.Filter{PathPrefix: path}, word); len(got) != 1 && !unacknowledged(t, s, path, word) {
 			t.Errorf("%s: acknowledged %s is lost", path, word)
 		}
 	}
@@ -86,7 +86,7 @@ func unacknowledged(t *testing.T, s *Store, path, word string) bool {
 		t.Fatal(err)
 	}
 	next := fmt.Sprintf("w%dx%d", pid, i+7)
-	return len(match(t, s, search.Filter{PathPrefix: path}, next)) == 1
+	return len(match(t, s, memory.Filter{PathPrefix: path}, next)) == 1
 }
 
 // killedWriter runs a writer for a while, kills it and returns the last acknowledged word of each file.

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/embed"
-	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
 )
@@ -57,7 +57,7 @@ func asHeld(t testing.TB, s *Store, f func(v *view) error) (held bool) {
 
 // sameAnswer returns what differs between the vectors in memory and chunks_vec, seen by one view: the cosines, what is
 // no tie of the ids, and the vectors of the chunks.
-func sameAnswer(t testing.TB, v *view, q []float32, f search.Filter, k int) error {
+func sameAnswer(t testing.TB, v *view, q []float32, f memory.Filter, k int) error {
 	disk := *v
 	disk.slab, disk.vec = nil, v.text
 	got, err := v.Nearest(t.Context(), q, f, k)
@@ -113,7 +113,7 @@ func errIf(wrong bool, text string) error {
 
 // drawFile is a file of chunks with vectors of a pool, some without one.
 func drawFile(r *rand.Rand, n int, pool [][]float32) note {
-	sources := []string{indexer.SourceMemory, indexer.SourceExtra}
+	sources := []string{memory.SourceMemory, memory.SourceExtra}
 	f := testFile(fmt.Sprintf("memory/2026-01-%02d.md", n+1), nil, numbered(fmt.Sprint("n", r.Uint32()), r.IntN(12))...)
 	f.Source = sources[n%2]
 	for i := range f.Chunks {
@@ -125,8 +125,8 @@ func drawFile(r *rand.Rand, n int, pool [][]float32) note {
 }
 
 // drawFilter is one of some filters, or none.
-func drawFilter(r *rand.Rand) search.Filter {
-	return []search.Filter{{}, {Sources: []string{indexer.SourceMemory}}, {PathPrefix: "memory/2026-01-0"},
+func drawFilter(r *rand.Rand) memory.Filter {
+	return []memory.Filter{{}, {Sources: []string{memory.SourceMemory}}, {PathPrefix: "memory/2026-01-0"},
 		{Since: "2026-01-03"}, {Since: "2026-01-02", Until: "2026-01-05"}, {Until: "2025-01-01"}}[r.IntN(6)]
 }
 
@@ -288,11 +288,11 @@ func TestAViewKeepsItsVectorsThroughACommit(t *testing.T) {
 	q := unit(r, testSpace.Dims)
 	if !asHeld(t, s, func(v *view) error {
 		replace(t, s, gone("memory/a.md"))
-		return sameAnswer(t, v, q, search.Filter{}, 10)
+		return sameAnswer(t, v, q, memory.Filter{}, 10)
 	}) {
 		t.Error("the vectors are not in memory")
 	}
-	if near := nearest(t, s, search.Filter{}, q, 10); len(near) != 0 {
+	if near := nearest(t, s, memory.Filter{}, q, 10); len(near) != 0 {
 		t.Errorf("removed vectors are found: %v", near)
 	}
 }
@@ -307,7 +307,7 @@ func TestVectorsThatAnotherProcessWritesAreReadAgain(t *testing.T) {
 	check := func(want bool) {
 		t.Helper()
 		q := unit(r, testSpace.Dims)
-		if got := asHeld(t, reader, func(v *view) error { return sameAnswer(t, v, q, search.Filter{}, 7) }); got != want {
+		if got := asHeld(t, reader, func(v *view) error { return sameAnswer(t, v, q, memory.Filter{}, 7) }); got != want {
 			t.Errorf("in memory: %v", got)
 		}
 	}
@@ -350,8 +350,8 @@ func TestIdleMemoriesGiveTheirVectorsUp(t *testing.T) {
 }
 
 func TestVectorsThatGrowBeyondTheBudgetAreSearchedOnDisk(t *testing.T) {
-	memory := vector.NewBudget(vector.Footprint(50, testSpace.Dims))
-	s := budgetStore(t, t.TempDir(), memory, false)
+	budget := vector.NewBudget(vector.Footprint(50, testSpace.Dims))
+	s := budgetStore(t, t.TempDir(), budget, false)
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, numbered("n", 40)...))
 	asHeld(t, s, nil)
@@ -359,10 +359,10 @@ func TestVectorsThatGrowBeyondTheBudgetAreSearchedOnDisk(t *testing.T) {
 		t.Fatal("40 of 50 rows do not fit")
 	}
 	replace(t, s, testFile("memory/b.md", r, numbered("m", 20)...))
-	if memory.Held() != 0 || asHeld(t, s, nil) {
-		t.Errorf("60 of 50 rows are held: %d bytes", memory.Held())
+	if budget.Held() != 0 || asHeld(t, s, nil) {
+		t.Errorf("60 of 50 rows are held: %d bytes", budget.Held())
 	}
-	if near := nearest(t, s, search.Filter{}, unit(r, testSpace.Dims), 100); len(near) != 60 {
+	if near := nearest(t, s, memory.Filter{}, unit(r, testSpace.Dims), 100); len(near) != 60 {
 		t.Errorf("%d neighbours, want 60", len(near))
 	}
 	replace(t, s, gone("memory/b.md"))
@@ -378,11 +378,11 @@ func TestQueriesWithoutADirectionAreRefusedInMemoryAndOnDisk(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		if got := asHeld(t, s, func(v *view) error {
 			for _, q := range [][]float32{{0, 0, 0, 0}, {nan, 0, 0, 1}, {1e-30, 0, 0, 0}} {
-				if near, err := v.Nearest(t.Context(), q, search.Filter{}, 2); err == nil {
+				if near, err := v.Nearest(t.Context(), q, memory.Filter{}, 2); err == nil {
 					t.Errorf("%v has the neighbours %v", q, near)
 				}
 			}
-			near, err := v.Nearest(t.Context(), []float32{1, 0, 0}, search.Filter{}, 2)
+			near, err := v.Nearest(t.Context(), []float32{1, 0, 0}, memory.Filter{}, 2)
 			return errIf(err != nil || near != nil, "a query of another dimension has neighbours")
 		}); got != held {
 			t.Errorf("in memory: %v", got)
@@ -403,7 +403,7 @@ func TestTheDimensionMayChangeWhileNothingIsEmbedded(t *testing.T) {
 	if err := write(t.Context(), s, embed.Space{Provider: "test", Model: "n", Dims: 9}, f); err != nil {
 		t.Fatal(err)
 	}
-	if !asHeld(t, s, func(v *view) error { return sameAnswer(t, v, unit(r, 9), search.Filter{}, 5) }) {
+	if !asHeld(t, s, func(v *view) error { return sameAnswer(t, v, unit(r, 9), memory.Filter{}, 5) }) {
 		t.Error("the vectors are not in memory")
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"kioku/internal/testkit"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // vectorDamages break chunks_vec in ways that vec0 answers with errors, or dies of.
@@ -59,7 +59,7 @@ func TestAnEditGetsThroughADamagedVectorTable(t *testing.T) {
 			f.SHA256[0]++
 			replace(t, s, f)
 			replace(t, s, testFile("memory/b.md", r, "three"), gone("memory/none.md"))
-			if got := match(t, s, search.Filter{}, "three", "four", "two"); len(got) != 2 {
+			if got := match(t, s, memory.Filter{}, "three", "four", "two"); len(got) != 2 {
 				t.Errorf("found %v", got)
 			}
 			if m := checkSound(t, s); m.chunks != 3 || m.files != 2 || m.embedded == 0 {

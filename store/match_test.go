@@ -6,11 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"kioku/memory"
 	"kioku/search"
 )
 
 // matchTerms returns the ids of the best chunks.
-func matchTerms(t *testing.T, s *Store, terms search.Terms, f search.Filter, limit int) (ids []int64) {
+func matchTerms(t *testing.T, s *Store, terms search.Terms, f memory.Filter, limit int) (ids []int64) {
 	t.Helper()
 	err := s.View(t.Context(), false, func(r search.Reader) (err error) {
 		ids, err = r.Match(t.Context(), terms, f, limit)
@@ -40,18 +41,18 @@ func TestTermsThatAlsoCountDecideBetweenChunksThatAreFound(t *testing.T) {
 	replace(t, s, testFile("memory/a.md", nil, lines...))
 	terms := search.Terms{Any: []string{"harbor"}, Also: []string{"crane"}}
 	holds := func(word string) []int64 {
-		return matchTerms(t, s, search.Terms{Any: []string{word}}, search.Filter{}, 100)
+		return matchTerms(t, s, search.Terms{Any: []string{word}}, memory.Filter{}, 100)
 	}
 	harbor, crane := holds("harbor"), holds("crane")
 
-	for i, id := range matchTerms(t, s, terms, search.Filter{}, 20) {
+	for i, id := range matchTerms(t, s, terms, memory.Filter{}, 20) {
 		if !slices.Contains(harbor, id) || slices.Contains(crane, id) != (i < 10) {
 			t.Errorf("number %d is chunk %d: harbor %v, crane %v", i, id, slices.Contains(harbor, id), slices.Contains(crane, id))
 		}
 	}
 	// With more room than harbor fills, all that hold any word have their turn.
-	got := matchTerms(t, s, terms, search.Filter{}, 25)
-	if all := matchTerms(t, s, search.Terms{Any: terms.All()}, search.Filter{}, 25); !slices.Equal(got, all) || len(got) != 25 {
+	got := matchTerms(t, s, terms, memory.Filter{}, 25)
+	if all := matchTerms(t, s, search.Terms{Any: terms.All()}, memory.Filter{}, 25); !slices.Equal(got, all) || len(got) != 25 {
 		t.Errorf("25 chunks: got %v, want %v", got, all)
 	}
 }
@@ -72,7 +73,7 @@ func TestAFilterKeepsTheOrderOfWhatItLetsThrough(t *testing.T) {
 		replace(t, s, testFile(fmt.Sprintf("memory/2026-%02d-11.md", f+1), nil, lines...))
 	}
 	terms := search.Terms{Any: []string{"anchor", "sail"}}
-	for _, f := range []search.Filter{
+	for _, f := range []memory.Filter{
 		{Sources: []string{"memory"}}, {Sources: []string{"sessions"}}, {PathPrefix: "memory/2026-0"},
 		{Since: "2026-03-01", Until: "2026-05-31"}, {PathPrefix: "memory/2026-1", Since: "2026-11-01"},
 	} {
@@ -81,7 +82,7 @@ func TestAFilterKeepsTheOrderOfWhatItLetsThrough(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := slices.DeleteFunc(matchTerms(t, s, terms, search.Filter{}, 1000),
+			want := slices.DeleteFunc(matchTerms(t, s, terms, memory.Filter{}, 1000),
 				func(id int64) bool { return !slices.Contains(allowed, id) })
 			if got := matchTerms(t, s, terms, f, 1000); !slices.Equal(got, want) {
 				t.Errorf("got %v, want %v", got, want)

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"kioku/embed"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
 )
 
 // Nearest implements search.Reader; k is cut to what vec0 answers.
-func (v *view) Nearest(ctx context.Context, vector []float32, f search.Filter, k int) ([]search.Neighbor, error) {
+func (v *view) Nearest(ctx context.Context, vector []float32, f memory.Filter, k int) ([]search.Neighbor, error) {
 	if v.meta.space.IsZero() || len(vector) != v.meta.space.Dims || k <= 0 {
 		return nil, nil
 	}
@@ -48,7 +49,7 @@ func (v *view) Nearest(ctx context.Context, vector []float32, f search.Filter, k
 }
 
 // nearestHeld is Nearest in memory.
-func (v *view) nearestHeld(ctx context.Context, query []float32, f search.Filter, k int) ([]search.Neighbor, error) {
+func (v *view) nearestHeld(ctx context.Context, query []float32, f memory.Filter, k int) ([]search.Neighbor, error) {
 	var allow *vector.IDs
 	if filters(f) {
 		ids, err := v.allowed(ctx, f)
@@ -70,7 +71,7 @@ func (v *view) nearestHeld(ctx context.Context, query []float32, f search.Filter
 
 // allowed returns the ids of the chunks that a filter lets through. They come as one text, for a row each would cost
 // more than finding them.
-func (v *view) allowed(ctx context.Context, f search.Filter) ([]int64, error) {
+func (v *view) allowed(ctx context.Context, f memory.Filter) ([]int64, error) {
 	var list sql.NullString
 	err := v.text.QueryRowContext(ctx, "SELECT group_concat(id) FROM ("+selectAllowed+")", filterArgs(f)...).Scan(&list)
 	if err != nil || list.String == "" {

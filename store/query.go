@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -18,7 +19,7 @@ const selectAllowed = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	AND (?3 = '' OR c.date >= ?3) AND (?4 = '' OR c.date <> '' AND c.date <= ?4)`
 
 // filterArgs are the placeholders of selectAllowed.
-func filterArgs(f search.Filter) []any {
+func filterArgs(f memory.Filter) []any {
 	sources := ""
 	if len(f.Sources) > 0 {
 		sources = "," + strings.Join(f.Sources, ",") + ","
@@ -35,7 +36,7 @@ const selectNewest = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	ORDER BY c.date DESC, c.file DESC, c.id DESC LIMIT ?5`
 
 // newestArgs are the placeholders of selectNewest but for its limit.
-func newestArgs(f search.Filter) []any {
+func newestArgs(f memory.Filter) []any {
 	args := filterArgs(f)
 	if f.Since == "" && f.Until != "" {
 		// Every day is greater, and no date is less.
@@ -48,7 +49,7 @@ func newestArgs(f search.Filter) []any {
 }
 
 // filters reports whether f keeps anything out.
-func filters(f search.Filter) bool {
+func filters(f memory.Filter) bool {
 	return len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != ""
 }
 
@@ -82,7 +83,7 @@ func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
 }
 
 // Match implements search.Reader.
-func (v *view) Match(ctx context.Context, t search.Terms, f search.Filter, limit int) ([]int64, error) {
+func (v *view) Match(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -105,7 +106,7 @@ func (v *view) Match(ctx context.Context, t search.Terms, f search.Filter, limit
 
 // match returns the ids of the best chunks that an FTS5 expression finds. With ORDER BY rank, FTS5 would sort all that it
 // finds; SQLite keeps the best alone.
-func (v *view) match(ctx context.Context, expr string, f search.Filter, limit int) ([]int64, error) {
+func (v *view) match(ctx context.Context, expr string, f memory.Filter, limit int) ([]int64, error) {
 	if expr == "" {
 		return nil, nil
 	}

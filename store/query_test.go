@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 )
 
 // match returns the paths of the chunks that hold any of the terms.
-func match(t *testing.T, s *Store, f search.Filter, terms ...string) []string {
+func match(t *testing.T, s *Store, f memory.Filter, terms ...string) []string {
 	t.Helper()
 	var paths []string
 	err := s.View(t.Context(), false, func(r search.Reader) error {
@@ -39,7 +39,7 @@ func match(t *testing.T, s *Store, f search.Filter, terms ...string) []string {
 }
 
 // nearest returns the sorted paths of the chunks near a vector.
-func nearest(t *testing.T, s *Store, f search.Filter, v []float32, k int) []string {
+func nearest(t *testing.T, s *Store, f memory.Filter, v []float32, k int) []string {
 	t.Helper()
 	var paths []string
 	err := s.View(t.Context(), true, func(r search.Reader) error {
@@ -67,18 +67,18 @@ func TestFiltersNarrowMatchAndNearest(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	extra := testFile("/elsewhere/x.md", r, "harbor")
-	extra.Source = indexer.SourceExtra
+	extra.Source = memory.SourceExtra
 	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor"), testFile("memory/2026-01-09.md", r, "harbor"),
 		testFile("MEMORY.md", r, "harbor"), extra)
 	for _, c := range []struct {
 		name string
-		f    search.Filter
+		f    memory.Filter
 		want []string
 	}{
-		{"source", search.Filter{Sources: []string{"extra"}}, []string{"/elsewhere/x.md:1"}},
-		{"prefix", search.Filter{PathPrefix: "memory/"}, []string{"memory/2026-01-02.md:1", "memory/2026-01-09.md:1"}},
-		{"since", search.Filter{Since: "2026-01-03"}, []string{"memory/2026-01-09.md:1"}},
-		{"until leaves undated out", search.Filter{Until: "2026-01-03"}, []string{"memory/2026-01-02.md:1"}},
+		{"source", memory.Filter{Sources: []string{"extra"}}, []string{"/elsewhere/x.md:1"}},
+		{"prefix", memory.Filter{PathPrefix: "memory/"}, []string{"memory/2026-01-02.md:1", "memory/2026-01-09.md:1"}},
+		{"since", memory.Filter{Since: "2026-01-03"}, []string{"memory/2026-01-09.md:1"}},
+		{"until leaves undated out", memory.Filter{Until: "2026-01-03"}, []string{"memory/2026-01-02.md:1"}},
 	} {
 		if got := match(t, s, c.f, "harbor"); !cmp.Equal(got, c.want) {
 			t.Errorf("%s: match: %s", c.name, cmp.Diff(c.want, got))
@@ -95,9 +95,9 @@ func TestNearestFindsAllOfARareSource(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	replace(t, s, testFile("memory/many.md", r, numbered("common", 990)...))
 	rare := testFile("/elsewhere/rare.md", r, numbered("rare", 10)...)
-	rare.Source = indexer.SourceExtra
+	rare.Source = memory.SourceExtra
 	replace(t, s, rare)
-	if got := nearest(t, s, search.Filter{Sources: []string{"extra"}}, unit(r, 4), 10); len(got) != 10 {
+	if got := nearest(t, s, memory.Filter{Sources: []string{"extra"}}, unit(r, 4), 10); len(got) != 10 {
 		t.Errorf("got %d of 10 neighbours: %v", len(got), got)
 	}
 }
@@ -145,11 +145,11 @@ func TestAViewIsOneSnapshot(t *testing.T) {
 	replace(t, s, testFile("memory/a.md", r, "harbor"))
 	err := s.View(t.Context(), true, func(rd search.Reader) error {
 		replace(t, s, gone("memory/a.md"))
-		ids, err := rd.Match(context.Background(), search.Terms{Any: []string{"harbor"}}, search.Filter{}, 5)
+		ids, err := rd.Match(context.Background(), search.Terms{Any: []string{"harbor"}}, memory.Filter{}, 5)
 		if len(ids) != 1 {
 			t.Errorf("match sees the later commit: %v", ids)
 		}
-		near, err2 := rd.Nearest(context.Background(), unit(r, 4), search.Filter{}, 5)
+		near, err2 := rd.Nearest(context.Background(), unit(r, 4), memory.Filter{}, 5)
 		if len(near) != 1 || rd.Index().Chunks != 1 {
 			t.Errorf("nearest or index sees the later commit: %v %+v", near, rd.Index())
 		}
@@ -193,16 +193,16 @@ func TestMatchWithoutTermsListsTheNewestWithinTheFilter(t *testing.T) {
 		replace(t, s, testFile(name, rnd, "text of "+name))
 	}
 	for _, c := range []struct {
-		filter search.Filter
+		filter memory.Filter
 		limit  int
 		want   []string
 	}{
-		{search.Filter{Since: "2025-05-01", Until: "2025-05-31"}, 9, []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}},
-		{search.Filter{Until: "2025-12-31"}, 1, []string{"memory/2025-05-20.md"}},
-		{search.Filter{Since: "2025-05-20"}, 9, []string{"memory/2026-02-03.md", "memory/2025-05-20.md"}},
-		{search.Filter{PathPrefix: "MEM"}, 9, []string{"MEMORY.md"}},
-		{search.Filter{Sources: []string{"extra"}}, 9, nil},
-		{search.Filter{}, 0, nil},
+		{memory.Filter{Since: "2025-05-01", Until: "2025-05-31"}, 9, []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}},
+		{memory.Filter{Until: "2025-12-31"}, 1, []string{"memory/2025-05-20.md"}},
+		{memory.Filter{Since: "2025-05-20"}, 9, []string{"memory/2026-02-03.md", "memory/2025-05-20.md"}},
+		{memory.Filter{PathPrefix: "MEM"}, 9, []string{"MEMORY.md"}},
+		{memory.Filter{Sources: []string{"extra"}}, 9, nil},
+		{memory.Filter{}, 0, nil},
 	} {
 		var got []string
 		err := s.View(t.Context(), false, func(r search.Reader) error {
@@ -224,7 +224,7 @@ func TestMatchWithoutTermsListsTheNewestWithinTheFilter(t *testing.T) {
 
 func TestTheNewestAreReadFromTheIndexOfDates(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
-	args := append(newestArgs(search.Filter{Since: "2025-05-01", Until: "2025-05-31"}), 9)
+	args := append(newestArgs(memory.Filter{Since: "2025-05-01", Until: "2025-05-31"}), 9)
 	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN "+selectNewest, args...)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search/analysis"
 	"kioku/search/dates"
 )
@@ -149,5 +150,5 @@ func chunkDate(f *indexer.File, c *indexer.Chunk) string {
 // evergreen reports whether a file does not decay: its front matter says so, or it is one of the curated files.
 func evergreen(f *indexer.File) bool {
 	name := path.Base(f.Path)
-	return f.Meta.Evergreen || f.Source == indexer.SourceMemory && (name == "MEMORY.md" || name == "USER.md")
+	return f.Meta.Evergreen || f.Source == memory.SourceMemory && (name == "MEMORY.md" || name == "USER.md")
 }

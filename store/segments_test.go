@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 )
@@ -74,7 +75,7 @@ func ask(t *testing.T, s *Store) answers {
 			terms = append(terms, analysis.Terms(word(n*n))...)
 		}
 		for _, term := range terms[100:120] {
-			if got.Ranked[term], err = r.Match(t.Context(), search.Terms{Any: []string{term}}, search.Filter{}, 50); err != nil {
+			if got.Ranked[term], err = r.Match(t.Context(), search.Terms{Any: []string{term}}, memory.Filter{}, 50); err != nil {
 				return err
 			}
 		}
@@ -175,11 +176,11 @@ func TestReadersAnswerWhileWordsAreMerged(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
 	term := analysis.Terms(word(50))[0]
-	want := match(t, s, search.Filter{}, term)
+	want := match(t, s, memory.Filter{}, term)
 	merged := make(chan error, 1)
 	go func() { merged <- s.MergeSegments(t.Context()) }()
 	for range 200 {
-		if got := match(t, s, search.Filter{}, term); len(want) == 0 || !slices.Equal(got, want) {
+		if got := match(t, s, memory.Filter{}, term); len(want) == 0 || !slices.Equal(got, want) {
 			t.Fatalf("%d chunks hold the word, want %d", len(got), len(want))
 		}
 	}

@@ -21,7 +21,6 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
-	"kioku/search"
 	"kioku/store/vector"
 )
 
@@ -70,7 +69,7 @@ func (n note) vector(i int) []float32 { return n.vectors[n.Chunks[i].Hash] }
 
 // testFile is a file of one-line chunks, each with a vector if r is not nil.
 func testFile(path string, r *rand.Rand, lines ...string) note {
-	f := note{File: indexer.File{Path: path, Source: indexer.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
+	f := note{File: indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
 		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash][]float32{}}
 	for i, line := range lines {
 		c := indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1},
@@ -181,7 +180,7 @@ func TestReplaceFilePutsTheNewChunksInThePlaceOfTheOld(t *testing.T) {
 	r := newRand()
 	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor opens", "lantern festival"), testFile("memory/b.md", r, "harbor"))
 	replace(t, s, testFile("memory/2026-01-02.md", r, "lantern only"))
-	if got, want := match(t, s, search.Filter{}, "harbor", "lantern"), []string{"memory/2026-01-02.md:1", "memory/b.md:1"}; !cmp.Equal(got, want) {
+	if got, want := match(t, s, memory.Filter{}, "harbor", "lantern"), []string{"memory/2026-01-02.md:1", "memory/b.md:1"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
 	if m := checkSound(t, s); m.files != 2 || m.chunks != 2 || m.embedded != 2 || m.generation != 5 {
@@ -196,7 +195,7 @@ func TestAGoneFileLeavesNoRows(t *testing.T) {
 	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 || m.embedded != 0 || m.nTerms != 0 {
 		t.Errorf("something is left: %+v", m)
 	}
-	if got := match(t, s, search.Filter{}, "harbor"); len(got) != 0 {
+	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 0 {
 		t.Errorf("ghost rows: %v", got)
 	}
 }
@@ -302,7 +301,7 @@ func TestAFailedRebuildLeavesTheOldIndex(t *testing.T) {
 	if _, err := s.ReplaceAll(t.Context(), failing); !errors.Is(err, boom) {
 		t.Errorf("got %v, want boom", err)
 	}
-	if got, want := match(t, s, search.Filter{}, "harbor"), []string{"memory/a.md:1"}; !cmp.Equal(got, want) {
+	if got, want := match(t, s, memory.Filter{}, "harbor"), []string{"memory/a.md:1"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
 	checkSound(t, s)
@@ -328,7 +327,7 @@ func TestAnotherWorkspaceEmptiesTheIndexButNotTheCache(t *testing.T) {
 	if err := s.adopt(t.Context(), "/other"); err != nil {
 		t.Fatal(err)
 	}
-	if got := match(t, s, search.Filter{}, "harbor"); len(got) != 0 {
+	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 0 {
 		t.Errorf("answers come from the other folder: %v", got)
 	}
 	if n, err := s.cached(t.Context()); err != nil || n != 1 {
@@ -412,12 +411,12 @@ func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
 	if diff := cmp.Diff(first, ids()); diff != "" {
 		t.Errorf("the chunks were written again: %s", diff)
 	}
-	if got := nearest(t, s, search.Filter{}, whole.vector(1), 1); len(got) != 1 {
+	if got := nearest(t, s, memory.Filter{}, whole.vector(1), 1); len(got) != 1 {
 		t.Errorf("the vector is not found: %v", got)
 	}
 	edited := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "another")
 	replace(t, s, edited)
-	if got := match(t, s, search.Filter{}, "anoth"); len(got) != 1 {
+	if got := match(t, s, memory.Filter{}, "anoth"); len(got) != 1 {
 		t.Errorf("an edit is not found: %v", got)
 	}
 	checkSound(t, s)

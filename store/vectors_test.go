@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 )
@@ -83,7 +84,7 @@ func TestNearestEqualsBruteForce(t *testing.T) {
 		q := unit(r, 4)
 		want := bruteForce(f, q, 10)
 		err := s.View(t.Context(), true, func(rd search.Reader) error {
-			near, err := rd.Nearest(t.Context(), q, search.Filter{}, 10)
+			near, err := rd.Nearest(t.Context(), q, memory.Filter{}, 10)
 			if len(near) != 10 {
 				t.Errorf("%d neighbours", len(near))
 			}
@@ -120,7 +121,7 @@ func TestNearestTakesAnyK(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
 	for k, want := range map[int]int{-1: 0, 0: 0, 1: 1, 4096: 2, 4097: 2, 1_000_000_000: 2} {
-		if got := nearest(t, s, search.Filter{}, []float32{1, 0, 0, 0}, k); len(got) != want {
+		if got := nearest(t, s, memory.Filter{}, []float32{1, 0, 0, 0}, k); len(got) != want {
 			t.Errorf("k = %d: %d neighbours, want %d", k, len(got), want)
 		}
 	}
@@ -142,7 +143,7 @@ func FuzzMatch(f *testing.F) {
 			if _, err := r.DocFreq(t.Context(), terms); err != nil {
 				return err
 			}
-			_, err := r.Match(t.Context(), search.Terms{Any: terms}, search.Filter{}, 10)
+			_, err := r.Match(t.Context(), search.Terms{Any: terms}, memory.Filter{}, 10)
 			return err
 		})
 		if err != nil {
@@ -171,7 +172,7 @@ func TestEveryAnalysedTermIsFoundInTheIndex(t *testing.T) {
 		}
 		replace(t, s, testFile("memory/a.md", nil, text))
 		for _, term := range terms {
-			if got := match(t, s, search.Filter{}, term); len(got) != 1 {
+			if got := match(t, s, memory.Filter{}, term); len(got) != 1 {
 				rt.Fatalf("term %q of %q is not found", term, text)
 			}
 		}

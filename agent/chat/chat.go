@@ -34,7 +34,7 @@ type Tools interface {
 // Options of a Conversation. Sidecar, with a model, and Session are required.
 type Options struct {
 	Sidecar *sidecar.Sidecar
-	// Session is to be opened with prompt.StripRecalled as its Options.Strip: what was recalled is never part of what was
+	// Session is to be opened with memory.StripRecalled as its Options.Strip: what was recalled is never part of what was
 	// said, even if a model repeats it.
 	Session *session.Session
 	// Tools are what the model may call; nil for none. Join makes one of several. In a group those named memory_search,

@@ -105,7 +105,7 @@ func TestPromptDoesNotAskTheModel(t *testing.T) {
 	model := script()
 	w := newWorld(t, model)
 	w.write("SOUL.md", "You are calm.")
-	w.notes.MemoryAppend(t.Context(), note("The meeting room is blue."))
+	w.notes.Append(t.Context(), note("The meeting room is blue."))
 	c := w.start("s", func(o *chat.Options) { o.Turn.Channel = "terminal" })
 	p := c.Prompt(t.Context(), "which meeting room?")
 	for _, want := range []string{"You are calm.", "meeting room is blue", "- Model: script", "12:05", "memory_append"} {

@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kioku/agent/chat"
 	"kioku/agent/compact"
@@ -18,6 +17,7 @@ import (
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 )
 
 // long is a text of about so many tokens.
@@ -167,8 +167,8 @@ func TestTurnRepliesAfterAFailedFlush(t *testing.T) {
 	}{
 		"read-only": {func(w *world) { w.sidecar.ReadOnly = true }, session.FlushSkipped, "read-only", 0},
 		"disabled":  {func(w *world) { w.sidecar.Flush.Enabled = false }, session.FlushSkipped, "disabled", 0},
-		"denied":    {func(w *world) { w.notes.err = status.Error(codes.PermissionDenied, "no right to write") }, session.FlushSkipped, "no right to write", 1},
-		"no disk":   {func(w *world) { w.notes.err = status.Error(codes.Internal, "no space left on device") }, session.FlushFailed, "no space left", 1},
+		"denied":    {func(w *world) { w.notes.err = fmt.Errorf("%w: no right to write", memory.ErrDenied) }, session.FlushSkipped, "no right to write", 1},
+		"no disk":   {func(w *world) { w.notes.err = errors.New("no space left on device") }, session.FlushFailed, "no space left", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := []llmtest.Step{llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000)}

@@ -18,7 +18,7 @@ func vault(t *testing.T, model llm.Model) *world {
 	w := newWorld(t, model)
 	w.write("MEMORY.md", "The vault code is 7731.")
 	w.write("AGENTS.md", "Be kind.")
-	w.notes.MemoryAppend(t.Context(), note("The private vault is behind the painting."))
+	w.notes.Append(t.Context(), note("The private vault is behind the painting."))
 	return w
 }
 

@@ -17,10 +17,10 @@ import (
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
-func note(text string) *kiokuv1.MemoryAppendRequest { return &kiokuv1.MemoryAppendRequest{Text: text} }
+func note(text string) memory.Note { return memory.Note{Text: text} }
 
 // sources are the notes with where they are from.
 func (n *notebook) sources() []string {
@@ -110,7 +110,7 @@ func (p *parrot) Generate(_ context.Context, req llm.Request, stream func(llm.Ev
 func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &parrot{})
-	w.notes.MemoryAppend(t.Context(), note("The meeting room is blue."))
+	w.notes.Append(t.Context(), note("The meeting room is blue."))
 	size := func() int64 {
 		info, err := os.Stat(w.notes.path)
 		if err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"kioku/agent/flush"
-	"kioku/agent/prompt"
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // What stands behind an answer that did not come to its end, so that the model knows later.
@@ -44,7 +44,7 @@ type turn struct {
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
 // takes the conversation no longer Turn returns an error that says what to do.
 func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
-	if strings.TrimSpace(prompt.StripRecalled(message)) == "" {
+	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
 		return Reply{}, ErrBlank
 	}
 	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {

@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kioku/agent/chat"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 )
 
 func script(steps ...llmtest.Step) *llmtest.Script {
@@ -241,7 +240,7 @@ func TestTurnReportsACutOffOrSilentAnswer(t *testing.T) {
 func TestTurnRepliesWithoutAMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, script(llmtest.Say("hello")))
-	w.notes.err = status.Error(codes.Unavailable, "down")
+	w.notes.err = memory.ErrUnreachable
 	c := w.start("s")
 	var p *sidecar.Prompt
 	reply := w.say(c, "anything about the weather?", func(e chat.Event) {

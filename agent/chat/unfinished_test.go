@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,17 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 )
 
-var away = status.Error(codes.Unavailable, "connection refused")
+var away = fmt.Errorf("%w: connection refused", memory.ErrUnreachable)
 
 // flaky is an echo.Model that is away as long as err is set.
 type flaky struct {
@@ -167,7 +166,7 @@ func TestFlushThatIsGivenUpIsReportedAndCanBeAskedFor(t *testing.T) {
 	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
-	w.notes.err = status.Error(codes.Internal, "no space left on device")
+	w.notes.err = errors.New("no space left on device")
 	c.Flush(t.Context(), nil)
 	var told []int
 	var place string

@@ -10,6 +10,7 @@ import (
 
 	"kioku/agent/claude"
 	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 func create(path, text string) map[string]any {
@@ -167,7 +168,7 @@ func TestEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
 func TestEditStripsRecalledMemories(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: prompt.StripRecalled})
+	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: memory.StripRecalled})
 	if err != nil {
 		t.Fatal(err)
 	}

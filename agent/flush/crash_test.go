@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -86,20 +86,20 @@ type dyingNotes struct {
 	fuse *fuse
 }
 
-func (n dyingNotes) Append(_ context.Context, note agent.Note) (agent.Appended, error) {
+func (n dyingNotes) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
 	n.fuse.point()
 	defer n.fuse.point()
 	have, _ := os.ReadFile(n.path)
 	if strings.Contains(string(have), note.Key+" ") {
-		return agent.Appended{Path: n.path, Deduplicated: true}, nil
+		return memory.Appended{Path: n.path, Deduplicated: true}, nil
 	}
 	f, err := os.OpenFile(n.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return agent.Appended{}, err
+		return memory.Appended{}, err
 	}
 	defer f.Close()
 	_, err = fmt.Fprintf(f, "%s %s\n", note.Key, note.Text)
-	return agent.Appended{Path: n.path}, err
+	return memory.Appended{Path: n.path}, err
 }
 
 // crashRunner flushes into the files of a folder.

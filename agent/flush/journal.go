@@ -11,9 +11,9 @@ import (
 	"os"
 	"syscall"
 
-	"kioku/agent"
 	"kioku/internal/atomicfile"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // errOvertaken: somebody else continues this flush.
@@ -25,9 +25,9 @@ var errOvertaken = errors.New("somebody else goes on with this flush")
 type step struct {
 	Answer *llm.Message `json:"answer,omitempty"`
 	// NoteKey is that of the attempt in which the answer came.
-	NoteKey string          `json:"noteKey,omitempty"`
-	Result  *llm.Message    `json:"result,omitempty"`
-	Note    *agent.Appended `json:"note,omitempty"`
+	NoteKey string           `json:"noteKey,omitempty"`
+	Result  *llm.Message     `json:"result,omitempty"`
+	Note    *memory.Appended `json:"note,omitempty"`
 }
 
 // steps reads the journal of a flush. A last line that was cut off is left out: nobody was told that it is written.

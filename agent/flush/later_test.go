@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,7 +22,7 @@ var errBroken = errors.New("no space left")
 func TestRunContinuesAFailedFlush(t *testing.T) {
 	t.Parallel()
 	down := 1
-	notes := &store{fail: func(n agent.Note) error {
+	notes := &store{fail: func(n memory.Note) error {
 		if n.Text == "two" && down > 0 {
 			down--
 			return errBroken
@@ -76,7 +76,7 @@ func TestRunGivesUpAfterItsAttemptsUnlessForced(t *testing.T) {
 func TestRunCountsNoAttemptForWhatIsAway(t *testing.T) {
 	t.Parallel()
 	var cause error
-	notes := &store{fail: func(agent.Note) error { return cause }}
+	notes := &store{fail: func(memory.Note) error { return cause }}
 	r, model := runner(t, notes)
 	for _, kind := range []string{llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget} {
 		model.Steps = append(model.Steps, llmtest.Fail(kind))
@@ -85,7 +85,7 @@ func TestRunCountsNoAttemptForWhatIsAway(t *testing.T) {
 		}
 	}
 	model.Steps = append(model.Steps, save("one"))
-	for _, cause = range []error{agent.ErrUnavailable, agent.ErrBusy, context.DeadlineExceeded, agent.ErrReadOnly, agent.ErrDenied} {
+	for _, cause = range []error{memory.ErrUnreachable, memory.ErrBusy, context.DeadlineExceeded, memory.ErrReadOnly, memory.ErrDenied} {
 		if out := r.Run(t.Context(), job()); out.Outcome == session.FlushDone || !out.Later || !strings.Contains(out.Reason, cause.Error()) {
 			t.Errorf("%v: %+v", cause, out)
 		}

@@ -94,7 +94,7 @@ func NewLedger(folder string, s Settings, now func() time.Time) *Ledger {
 // same holder or by one whose lease has ended or was given back, continues the spool of then.
 //
 // Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted if no attempt is left, and an
-// *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
+// *memory.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
 // and for a message that is not JSON. If a file is damaged, the error names it.
 func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
 	return l.acquire(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)

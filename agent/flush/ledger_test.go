@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -212,7 +212,7 @@ func TestBeginRefusesBadNames(t *testing.T) {
 		"cycle":    {session: "s", cycle: -1, holder: "a"},
 		"messages": {session: "s", holder: "a", spool: []json.RawMessage{[]byte(`{}`), []byte(`{"a":`)}},
 	} {
-		var wrong *agent.InputError
+		var wrong *memory.InputError
 		if _, err := l.Begin(t.Context(), c.session, c.cycle, c.holder, c.spool); !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,24 +27,24 @@ import (
 // store is a memory of notes. It may be used concurrently.
 type store struct {
 	mu    sync.Mutex
-	notes []agent.Note
+	notes []memory.Note
 	// fail is asked before each note is stored.
-	fail func(agent.Note) error
+	fail func(memory.Note) error
 }
 
-func (s *store) Append(_ context.Context, note agent.Note) (agent.Appended, error) {
+func (s *store) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
 		if err := s.fail(note); err != nil {
-			return agent.Appended{}, fmt.Errorf("append: %w", err)
+			return memory.Appended{}, fmt.Errorf("append: %w", err)
 		}
 	}
-	if i := slices.IndexFunc(s.notes, func(n agent.Note) bool { return n.Key == note.Key }); i >= 0 {
-		return agent.Appended{Path: "memory/day.md", StartLine: i + 1, Deduplicated: true}, nil
+	if i := slices.IndexFunc(s.notes, func(n memory.Note) bool { return n.Key == note.Key }); i >= 0 {
+		return memory.Appended{Path: "memory/day.md", StartLine: i + 1, Deduplicated: true}, nil
 	}
 	s.notes = append(s.notes, note)
-	return agent.Appended{Path: "memory/day.md", StartLine: len(s.notes)}, nil
+	return memory.Appended{Path: "memory/day.md", StartLine: len(s.notes)}, nil
 }
 
 func (s *store) texts() (texts []string) {
@@ -86,13 +87,13 @@ func TestRunStoresWhatTheModelSays(t *testing.T) {
 	out := r.Run(t.Context(), job())
 	want := flush.Outcome{
 		Outcome: session.FlushDone, Usage: llm.Usage{Input: 100, Output: 10, CacheRead: 1, CacheWrite: 2},
-		Notes: []agent.Appended{{Path: "memory/day.md", StartLine: 1}, {Path: "memory/day.md", StartLine: 2}},
+		Notes: []memory.Appended{{Path: "memory/day.md", StartLine: 1}, {Path: "memory/day.md", StartLine: 2}},
 	}
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Error(diff)
 	}
 	for i, n := range notes.notes {
-		if n.Target != agent.Daily || n.Source != agent.SourceFlush || !strings.HasSuffix(n.Key, fmt.Sprint("-", i+1)) {
+		if n.Target != memory.TargetDaily || n.Source != memory.NoteFromFlush || !strings.HasSuffix(n.Key, fmt.Sprint("-", i+1)) {
 			t.Errorf("%+v", n)
 		}
 	}
@@ -169,7 +170,7 @@ func TestRunMakesDailyNotesOfAnyInput(t *testing.T) {
 	notes := &store{}
 	r, _ := runner(t, notes, llmtest.Call("x", agent.ToolAppend, map[string]string{"content": "x", "target": "long_term", "category": "fact"}), llmtest.Say(""))
 	r.Run(t.Context(), job())
-	if len(notes.notes) != 1 || notes.notes[0].Target != agent.Daily || notes.notes[0].Category != "fact" {
+	if len(notes.notes) != 1 || notes.notes[0].Target != memory.TargetDaily || notes.notes[0].Category != "fact" {
 		t.Errorf("%+v", notes.notes)
 	}
 }
@@ -195,8 +196,8 @@ func TestRunBoundsNotesAndRounds(t *testing.T) {
 // Hazard F06: memory that must not be written ends a flush at once, with the reason.
 func TestRunSkipsAReadOnlyMemory(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{agent.ErrReadOnly, agent.ErrDenied} {
-		r, model := runner(t, &store{fail: func(agent.Note) error { return cause }}, save("one"), save("one"))
+	for _, cause := range []error{memory.ErrReadOnly, memory.ErrDenied} {
+		r, model := runner(t, &store{fail: func(memory.Note) error { return cause }}, save("one"), save("one"))
 		out := r.Run(t.Context(), job())
 		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, cause.Error()) || len(model.Requests()) != 1 {
 			t.Errorf("%+v", out)
@@ -208,7 +209,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the user has gone")
-	notes := &store{fail: func(agent.Note) error { cancel(gone); return nil }}
+	notes := &store{fail: func(memory.Note) error { cancel(gone); return nil }}
 	r, _ := runner(t, notes, save("one", "two"), llmtest.Say("NO_REPLY"))
 	out := r.Run(ctx, job())
 	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, gone.Error()) || len(out.Notes) != 1 {

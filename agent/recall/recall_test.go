@@ -16,20 +16,22 @@ import (
 	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
+	"kioku/memory"
 )
 
 // fake is a memory that answers after some time.
 type fake struct {
-	answer agent.Answer
+	agent.Memory
+	answer memory.Answer
 	err    error
 	after  time.Duration
 	deaf   bool // to its context
 
 	mu    sync.Mutex
-	asked []agent.Query
+	asked []memory.Query
 }
 
-func (f *fake) Search(ctx context.Context, q agent.Query) (agent.Answer, error) {
+func (f *fake) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, q)
 	f.mu.Unlock()
@@ -41,21 +43,21 @@ func (f *fake) Search(ctx context.Context, q agent.Query) (agent.Answer, error) 
 	case <-time.After(f.after):
 		return f.answer, f.err
 	case <-ctx.Done():
-		return agent.Answer{}, ctx.Err()
+		return memory.Answer{}, ctx.Err()
 	}
 }
 
 // among opens memories by the ids of agents.
-func among(memories map[string]*fake) func(string) recall.Memory {
-	return func(agent string) recall.Memory { return memories[agent] }
+func among(memories map[string]*fake) func(string) agent.Memory {
+	return func(id string) agent.Memory { return memories[id] }
 }
 
 // hit is a passage with that text.
-func hit(text string, score float64) agent.Hit {
-	return agent.Hit{Path: "memory/2026-01-02.md", StartLine: 1, EndLine: 9, SnippetStart: 3, SnippetEnd: 4, Score: score, Snippet: text, Date: "2026-01-02"}
+func hit(text string, score float64) memory.Hit {
+	return memory.Hit{Path: "memory/2026-01-02.md", StartLine: 1, EndLine: 9, SnippetStart: 3, SnippetEnd: 4, Score: score, Snippet: text, Date: "2026-01-02"}
 }
 
-func answer(hits ...agent.Hit) agent.Answer { return agent.Answer{Hits: hits, Mode: "hybrid"} }
+func answer(hits ...memory.Hit) memory.Answer { return memory.Answer{Hits: hits, Mode: "hybrid"} }
 
 // x is a request for the own memory.
 var x = recall.Request{Message: "x", Agent: "main"}
@@ -80,7 +82,7 @@ func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 		if got := texts(o); got != "main: a; team: b ; team: d" || o.Took != time.Second {
 			t.Errorf("%s after %v", got, o.Took)
 		}
-		want := []agent.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
+		want := []memory.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
 		if diff := cmp.Diff(want, own.asked); diff != "" {
 			t.Error(diff)
 		}
@@ -96,8 +98,8 @@ func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 }
 
 func TestRecallOfNothingGoodEnough(t *testing.T) {
-	degraded := []agent.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
-	own := &fake{answer: agent.Answer{Mode: "keyword", Degraded: degraded}}
+	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
+	own := &fake{answer: memory.Answer{Mode: "keyword", Degraded: degraded}}
 	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
 	if len(o.Memories) > 0 || own.asked[0].MaxResults != 5 || own.asked[0].MinScore != nil {
 		t.Errorf("%+v asked %+v", o, own.asked)
@@ -230,10 +232,19 @@ func TestRecallSearchesNoTranscriptsOfSharedAgents(t *testing.T) {
 	own, team := &fake{}, &fake{}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"team"}})
-	if diff := cmp.Diff([]string(nil), own.asked[0].Sources); diff != "" {
+	if diff := cmp.Diff([]string(nil), own.asked[0].Filter.Sources); diff != "" {
 		t.Errorf("sources of the own memory (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"memory", "extra"}, team.asked[0].Sources); diff != "" {
+	if diff := cmp.Diff([]string{"memory", "extra"}, team.asked[0].Filter.Sources); diff != "" {
 		t.Errorf("sources of the shared memory (-want +got):\n%s", diff)
+	}
+}
+
+// Hazard D14: a search runs in the process of all agents, on a goroutine of its own.
+func TestASearchThatPanicsIsAnError(t *testing.T) {
+	r := recall.New(recall.Options{}, func(string) agent.Memory { return nil })
+	o := r.Recall(t.Context(), x)
+	if len(o.Searches) != 1 || o.Searches[0].Err == nil || !strings.Contains(o.Searches[0].Err.Error(), "panic") {
+		t.Errorf("searches %+v", o.Searches)
 	}
 }

@@ -68,8 +68,8 @@ func TestAssembleSearchesOnlyForFullPrompts(t *testing.T) {
 
 func TestAssemblePrefersTheTurnToTheSettings(t *testing.T) {
 	opt := options(t, remembering("mine"))
-	own := opt.Memories("main").(*memory)
-	opt.Memories = among(map[string]*memory{"main": own, "team": remembering("ours"), "others": remembering("theirs")})
+	own := opt.Memories("main").(*notes)
+	opt.Memories = among(map[string]*notes{"main": own, "team": remembering("ours"), "others": remembering("theirs")})
 	opt.Shared, opt.CacheFriendly = []string{"team"}, true
 	s := start(t, opt)
 	yes, no := true, false

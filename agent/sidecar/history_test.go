@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"kioku/agent"
 	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
@@ -16,6 +15,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
+	"kioku/memory"
 )
 
 // conversation returns so many messages of a user and an assistant, of about a hundred tokens each.
@@ -139,7 +139,7 @@ func TestFlushStoresOnceACycle(t *testing.T) {
 	s := start(t, opt)
 	job := flush.Job{Session: "talk", Holder: "me", System: "You are helpful.", Messages: conversation(1).Messages}
 	out := s.Flush(t.Context(), job)
-	if out.Outcome != session.FlushDone || len(own.notes) == 0 || len(out.Notes) != len(own.notes) || !strings.Contains(own.notes[0].Text, "1000") || own.notes[0].Source != agent.SourceFlush {
+	if out.Outcome != session.FlushDone || len(own.notes) == 0 || len(out.Notes) != len(own.notes) || !strings.Contains(own.notes[0].Text, "1000") || own.notes[0].Source != memory.NoteFromFlush {
 		t.Fatalf("%+v, stored %+v", out, own.notes)
 	}
 	if _, err := os.Stat(filepath.Join(opt.State, "agents", "main", "flush")); err != nil {

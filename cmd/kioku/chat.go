@@ -11,7 +11,6 @@ import (
 
 	"kioku/agent/chat"
 	"kioku/agent/claude"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
@@ -19,6 +18,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/cmd/kioku/internal/repl"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // chatFlags are the flags of kioku chat.
@@ -167,11 +167,11 @@ func chatTools(m *connect.Memories, state string, names []string, now func() tim
 	var all []chat.Tools
 	for _, name := range names {
 		if name == "memory" {
-			all = append(all, chat.MemoryTools{Client: m.Own.Remember()})
+			all = append(all, chat.MemoryTools{Memory: m.Own.Remember()})
 			continue
 		}
 		tool, err := claude.New(claude.Options{
-			Folder: filepath.Join(m.Place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: prompt.StripRecalled, Now: now,
+			Folder: filepath.Join(m.Place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: memory.StripRecalled, Now: now,
 		})
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku"
 	"kioku/agent/bootstrap"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
@@ -18,6 +19,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/llm"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
 )
@@ -45,7 +47,7 @@ type Config struct {
 	Sources      []string
 	Chunking     chunker.Options
 	Embed        embed.Config
-	Index        indexer.Options
+	Index        kioku.IndexOptions
 	Search       search.Options
 	CacheEntries int
 	// MemoryBudget is the maximum number of bytes of vectors in memory, for all agents.
@@ -124,10 +126,10 @@ type origin struct {
 func Default() *Config {
 	c := &Config{
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
-		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{indexer.SourceMemory},
+		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Embed:    embed.Config{Provider: "none"},
-		Index: indexer.Options{
+		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
@@ -211,7 +213,7 @@ func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDe
 func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
 
 // HasSessions reports whether transcripts are to be indexed.
-func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, indexer.SourceSessions) }
+func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, memory.SourceSessions) }
 
 // Value is a setting as people read it.
 type Value struct {

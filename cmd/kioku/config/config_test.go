@@ -98,9 +98,9 @@ cache: {maxEntries: 10}
 	got := []any{
 		c.Workspace, c.Listen, c.Location.String(), c.LogLevel, c.Agents["nova"], c.Embed.Provider, c.Embed.Model, c.Embed.Dims,
 		c.Embed.BaseURL, c.Embed.Headers["X-Team"], c.Index.ExtraPaths, c.Index.MaxFileBytes, c.Chunking.Tokens, c.Chunking.Overlap,
-		c.Chunking.Encoding, c.Index.Debounce, c.Index.MaxWait, c.Index.Interval, c.Search.MaxResults, c.Search.MinScore,
-		c.Search.Hybrid, c.Search.VectorWeight, c.Search.WeakVectorWeight, c.Search.WeakTextWeight, c.Search.CandidateMultiplier,
-		c.Search.HalfLife, c.Search.DecayFloor, c.Search.Evergreen, c.CacheEntries,
+		c.Chunking.Encoding, c.Index.Debounce, c.Index.MaxWait, c.Index.Interval, c.Search.MaxResults, *c.Search.MinScore,
+		*c.Search.Hybrid, *c.Search.VectorWeight, *c.Search.WeakVectorWeight, *c.Search.WeakTextWeight, c.Search.CandidateMultiplier,
+		c.Search.HalfLife, *c.Search.DecayFloor, c.Search.Evergreen, c.CacheEntries,
 	}
 	want := []any{
 		filepath.Join(base, "notes"), "none", "Asia/Tokyo", slog.LevelDebug,

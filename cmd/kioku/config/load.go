@@ -116,7 +116,7 @@ func (l *loader) agree() {
 	if c.Chunking.Overlap >= c.Chunking.Tokens {
 		l.cross("chunking.overlap", "chunking.tokens", fmt.Errorf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
 	}
-	if c.Search.VectorWeight+c.Search.TextWeight == 0 {
+	if *c.Search.VectorWeight+*c.Search.TextWeight == 0 {
 		l.cross("query.hybrid.vectorWeight", "query.hybrid.textWeight", fmt.Errorf("vectorWeight and textWeight are both 0"))
 	}
 	if c.Index.MaxWait < c.Index.Debounce {

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"kioku/agent"
 	"kioku/agent/prompt"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -163,8 +163,8 @@ func best(all []prompt.Memory, n int) []prompt.Memory {
 	seen := map[string]bool{"": true}
 	var kept []prompt.Memory
 	for _, m := range all {
-		if text := strings.Join(strings.Fields(m.Text), " "); !seen[text] && len(kept) < n {
-			seen[text] = true
+		if line := text.OneLine(m.Text); !seen[line] && len(kept) < n {
+			seen[line] = true
 			kept = append(kept, m)
 		}
 	}

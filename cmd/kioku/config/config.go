@@ -10,9 +10,15 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/agent/bootstrap"
+	"kioku/agent/flush"
+	"kioku/agent/prune"
+	"kioku/agent/recall"
+	"kioku/agent/skills"
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/llm"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
@@ -47,7 +53,28 @@ type Config struct {
 	// MemoryBudget is the maximum number of bytes of vectors in memory, for all agents.
 	MemoryBudget int64
 
-	AgentSide
+	// The settings of what runs beside an agent.
+
+	// LLM is the language model. Its Provider is "none" if there is none.
+	LLM llm.Config
+
+	// Bootstrap and Skills contain the limits and the common folders. What belongs to one agent is in its Place.
+	Bootstrap bootstrap.Options
+	Skills    skills.Options
+	// AgentDir is a folder whose files replace those of the workspace, for agents that do not set one.
+	AgentDir      string
+	CacheFriendly bool
+
+	// RecallEnabled is true if memories are recalled before a turn. SharedAgents are agents whose memory is searched too.
+	RecallEnabled bool
+	Recall        recall.Options
+	SharedAgents  []string
+
+	Flush            flush.Settings
+	KeepRecentTokens int
+	Prune            prune.Settings
+
+	Sidecar Sidecar
 
 	// apiKey, llmKey, sidecarToken and headers are as written and may be references to secrets. Embed, LLM and Sidecar
 	// contain the secrets.
@@ -60,6 +87,13 @@ type Config struct {
 	fileAgent string
 	// dir is the working directory.
 	dir string
+}
+
+// Sidecar contains the addresses of kioku agent and of the memory service that it uses.
+type Sidecar struct {
+	Listen, Socket string
+	// Memory is the target of the memory service, empty for the daemon of the state folder. Token is sent to it.
+	Memory, Token string
 }
 
 // Agent is the folder of one agent.
@@ -100,8 +134,16 @@ func Default() *Config {
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
 		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
-		AgentSide: defaultAgentSide(),
-		headers:   map[string]string{}, origins: map[string]origin{},
+		LLM:       llm.Config{Provider: "none", Timeout: 2 * time.Minute},
+		Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
+		Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
+
+		RecallEnabled: true,
+		Recall:        recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
+
+		Flush: flush.Defaults(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
+		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
+		headers: map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
 	return c

@@ -235,9 +235,11 @@ func TestFieldEnvIsUnique(t *testing.T) {
 		"KIOKU_QUERY_MAX_RESULTS": "query.maxResults", "KIOKU_CHUNKING_TOKENS": "chunking.tokens", "KIOKU_PROVIDER": "provider",
 		"KIOKU_REMOTE_BASE_URL": "remote.baseUrl", "KIOKU_QUERY_HYBRID_MMR_LAMBDA": "query.hybrid.mmr.lambda",
 	} {
-		if seen[env] != key {
-			t.Errorf("%s is %q, want %s", env, seen[env], key)
-		}
+		t.Run(env, func(t *testing.T) {
+			if seen[env] != key {
+				t.Errorf("%s is %q, want %s", env, seen[env], key)
+			}
+		})
 	}
 }
 

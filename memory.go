@@ -16,6 +16,7 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/internal/filelock"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store"
@@ -243,7 +244,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log})
 	if err != nil && m.lock != nil {
-		err = errors.Join(err, m.lock.Close())
+		err = errors.Join(err, filelock.Unlock(m.lock))
 	}
 	return err
 }
@@ -313,5 +314,5 @@ func (m *Memory) Close() error {
 	if m.lock == nil {
 		return m.store.Close()
 	}
-	return errors.Join(m.store.Close(), m.lock.Close())
+	return errors.Join(m.store.Close(), filelock.Unlock(m.lock))
 }

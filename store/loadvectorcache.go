@@ -10,110 +10,103 @@ import (
 	"kioku/store/vector"
 )
 
-// holdVectors reads the vectors into memory where that is due. A failure is logged: chunks_vec answers without.
-func (s *Store) holdVectors(ctx context.Context) {
-	h := s.held
-	holds := h.share.Use()
-	if holds && h.missed.Load() == 0 || !h.asked.Swap(true) || !h.loading.TryLock() {
+// loadVectorCache loads the vectors if a query needs them and they are not cached. It logs an error; then chunks_vec answers.
+func (s *Store) loadVectorCache(ctx context.Context) {
+	c := s.vectors
+	cached := c.share.Use()
+	if cached && c.missed.Load() == 0 || !c.queried.Swap(true) || !c.loadMu.TryLock() {
 		return
 	}
-	defer h.loading.Unlock()
-	if err := s.loadVectors(ctx); err != nil && ctx.Err() == nil {
+	defer c.loadMu.Unlock()
+	if err := s.fillVectorCache(ctx); err != nil && ctx.Err() == nil {
 		s.log.Warn("hold vectors in memory; they are searched on disk", "err", err)
-		h.asked.Store(false)
+		c.queried.Store(false)
 	}
 }
 
-// loadVectors reads the vectors of a snapshot and adds what was committed meanwhile.
-func (s *Store) loadVectors(ctx context.Context) error {
-	h := s.held
-	h.recording(true)
-	defer h.recording(false)
+// fillVectorCache loads the vectors of a snapshot and applies the commits that were made meanwhile.
+func (s *Store) fillVectorCache(ctx context.Context) error {
+	c := s.vectors
+	c.setRecording(true)
+	defer c.setRecording(false)
 	tx, m, err := s.snapshot(ctx)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	if missed := h.missed.Load(); missed != 0 && missed != m.generation {
-		h.missed.Store(m.generation) // another process is writing; what is read now would be old at the next query
+	if missed := c.missed.Load(); missed != 0 && missed != m.generation {
+		c.missed.Store(m.generation) // another process is writing: the vectors would be outdated at the next query
 		return nil
 	}
 	if m.space.IsZero() || m.embedded == 0 {
 		return nil
 	}
-	h.states.Store(nil)
-	if !h.share.Hold(vector.Footprint(m.embedded, m.space.Dims)) {
+	c.generations.Store(nil)
+	if !c.share.Hold(vector.Footprint(m.embedded, m.space.Dims)) {
 		return nil
 	}
-	table, err := readVectors(ctx, tx, m)
+	table, err := readVectorTable(ctx, tx, m)
 	if err != nil {
-		h.drop()
+		c.clear()
 		return err
 	}
-	h.catchUp(&states{table, []state{{m.generation, table.Slab()}}})
+	c.catchUp(&vectorGenerations{table, []vectorGeneration{{m.generation, table.Slab()}}})
 	return nil
 }
 
-// recording begins and ends noting commits.
-func (h *held) recording(on bool) {
-	h.applying.Lock()
-	defer h.applying.Unlock()
-	h.record, h.since = on, nil
+// setRecording starts or ends the recording of commits.
+func (c *vectorCache) setRecording(on bool) {
+	c.commitMu.Lock()
+	defer c.commitMu.Unlock()
+	c.recording, c.recorded = on, nil
 }
 
-// catchUp publishes vectors that were read, with the commits since.
-func (h *held) catchUp(s *states) {
-	h.applying.Lock()
-	defer h.applying.Unlock()
-	for _, ch := range h.since {
-		if s = s.apply(ch); s == nil {
+// catchUp applies the recorded commits to vectors that were loaded, and publishes them.
+func (c *vectorCache) catchUp(g *vectorGenerations) {
+	c.commitMu.Lock()
+	defer c.commitMu.Unlock()
+	for _, change := range c.recorded {
+		if g = g.apply(change); g == nil {
 			break
 		}
 	}
-	h.missed.Store(0)
-	h.publish(s)
+	c.missed.Store(0)
+	c.publish(g)
 }
 
-// selectBlocks reads vec0's own tables, which is a hundred times as fast as its rows: of each block a bit a row that
-// says whether it is in use, the rows' ids, and their vectors. The column rowid of the latter has no index; _rowid_ needs
-// none. CROSS JOIN keeps SQLite from sorting blocks of megabytes.
+// selectBlocks reads the tables of vec0, which is a hundred times as fast as reading rows: for each block a bitmap of the rows
+// in use, the ids of the rows, and their vectors. The column rowid of the last table has no index; _rowid_ needs none. CROSS
+// JOIN keeps SQLite from sorting blocks of megabytes.
 const selectBlocks = `SELECT c.validity, c.rowids, v.vectors FROM chunks_vec_chunks c
 	CROSS JOIN chunks_vec_vector_chunks00 v ON v._rowid_ = c.chunk_id`
 
-// readVectors reads chunks_vec whole. It returns an error where it does not hold what meta says.
-func readVectors(ctx context.Context, q queryer, m meta) (*vector.Table, error) {
-	rows, err := q.QueryContext(ctx, selectBlocks)
-	if err != nil {
-		return nil, fmt.Errorf("read vectors: %w", err)
-	}
-	defer rows.Close()
+// readVectorTable reads the whole of chunks_vec. It returns an error if the number of vectors is not that of meta.
+func readVectorTable(ctx context.Context, q queryer, m meta) (*vector.Table, error) {
 	table := vector.NewTable(m.space.Dims, m.embedded)
-	for rows.Next() {
+	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
 		var validity, ids, vectors sql.RawBytes
 		if err := rows.Scan(&validity, &ids, &vectors); err != nil {
-			return nil, fmt.Errorf("read vectors: %w", err)
+			return err
 		}
-		if err := addBlock(table, m.space.Dims, validity, ids, vectors); err != nil {
-			return nil, fmt.Errorf("read vectors: %w", err)
-		}
+		return addBlock(table, m.space.Dims, validity, ids, vectors)
+	}, selectBlocks)
+	if err == nil && table.Len() != m.embedded {
+		err = fmt.Errorf("%d are there, %d were written", table.Len(), m.embedded)
 	}
-	if err := rows.Err(); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read vectors: %w", err)
-	}
-	if table.Len() != m.embedded {
-		return nil, fmt.Errorf("read vectors: %d are there, %d were written", table.Len(), m.embedded)
 	}
 	return table, nil
 }
 
-// errBlock: a block of vec0 is not laid out as this program knows it.
-var errBlock = errors.New("unknown layout of chunks_vec")
+// errBlockLayout: the layout of a block of vec0 is unknown.
+var errBlockLayout = errors.New("unknown layout of chunks_vec")
 
-// addBlock puts the rows of one block of vec0 into a table.
+// addBlock adds the rows of one block of vec0 to a table.
 func addBlock(table *vector.Table, dims int, validity, ids, vectors []byte) error {
 	n := len(ids) / 8
 	if len(validity)*8 < n || len(vectors) != n*4*dims {
-		return errBlock
+		return errBlockLayout
 	}
 	row := make([]float32, dims)
 	for i := range n {

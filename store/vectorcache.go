@@ -7,147 +7,146 @@ import (
 	"kioku/store/vector"
 )
 
-// heldStates is how many states of the vectors are kept for views that began before the last commits.
-const heldStates = 4
+// maxVectorGenerations is the number of generations of the vectors that are kept for views that began before the last commits.
+const maxVectorGenerations = 4
 
-// held is the vectors of an index in memory. They are read at the second query for vectors, so that a process which asks
-// once does not read them all, and follow each commit of this process. A view uses them only in the state of its own
-// generation; where there is none, chunks_vec answers.
-type held struct {
+// vectorCache caches the vectors of an index. They are loaded at the second query, so that a process with a single query does
+// not load them, and follow each commit of this process. A view uses only the vectors of its own generation; if the cache
+// does not contain them, chunks_vec answers.
+type vectorCache struct {
 	share   *vector.Share
-	asked   atomic.Bool
-	loading sync.Mutex // held while the vectors are read
-	// missed is the generation that another process committed and a view asked for, 0 where the vectors are up to date.
+	queried atomic.Bool
+	loadMu  sync.Mutex // locked while the vectors are read
+	// missed is the generation that another process committed and a view needed, 0 if the vectors are up to date.
 	missed atomic.Int64
 
-	applying sync.Mutex // held from before a commit until what it changed is in memory
-	record   bool       // guarded by applying; commits are noted in since
-	since    []change   // guarded by applying
-	states   atomic.Pointer[states]
+	commitMu    sync.Mutex     // locked from before a commit until its changes are applied
+	recording   bool           // commits are recorded; guarded by commitMu
+	recorded    []vectorChange // guarded by commitMu
+	generations atomic.Pointer[vectorGenerations]
 }
 
-// states are the last states of one table, the newest first. The slice is never changed; the table is guarded by
-// held.applying.
-type states struct {
+// vectorGenerations are the last generations of a table, newest first. The slice never changes; commitMu guards the table.
+type vectorGenerations struct {
 	table *vector.Table
-	list  []state
+	list  []vectorGeneration
 }
 
-// state is the vectors of one generation.
-type state struct {
+// vectorGeneration contains the vectors of one generation.
+type vectorGeneration struct {
 	generation int64
 	slab       *vector.Slab
 }
 
-// change is what one commit does to the vectors. A new one changes none.
-type change struct {
+// vectorChange describes what one commit does to the vectors. The zero value is no change.
+type vectorChange struct {
 	generation int64
-	edits      []edit
-	// all says that the vectors are others altogether, so that they have to be read again.
-	all bool
+	edits      []vectorEdit
+	// reload reports that all vectors change, so that the cache has to be loaded again.
+	reload bool
 }
 
-// edit puts a vector, or removes the one of an id where vector is nil.
-type edit struct {
+// vectorEdit puts a vector, or deletes it if vector is nil.
+type vectorEdit struct {
 	id     int64
 	vector []float32
 }
 
-// put notes a new vector. Where all are others, none needs to be kept until the commit.
-func (c *change) put(id int64, v []float32) {
-	if !c.all {
-		c.edits = append(c.edits, edit{id, v})
+// recordPut records a new vector. It records nothing if all vectors have to be loaded again.
+func (c *vectorChange) recordPut(id int64, v []float32) {
+	if !c.reload {
+		c.edits = append(c.edits, vectorEdit{id, v})
 	}
 }
 
-// remove notes a vector that is no more.
-func (c *change) remove(id int64) { c.put(id, nil) }
+// recordDelete records the deletion of a vector.
+func (c *vectorChange) recordDelete(id int64) { c.recordPut(id, nil) }
 
-// newHeld returns what holds nothing yet of a budget.
-func newHeld(memory *vector.Budget) *held {
-	h := &held{}
-	h.share = memory.Share(func() { h.states.Store(nil) })
-	return h
+// newVectorCache returns an empty cache that counts against the budget.
+func newVectorCache(budget *vector.Budget) *vectorCache {
+	c := &vectorCache{}
+	c.share = budget.Share(func() { c.generations.Store(nil) })
+	return c
 }
 
-// drop lets go of the vectors.
-func (h *held) drop() {
-	h.states.Store(nil)
-	h.share.Release()
+// clear empties the cache.
+func (c *vectorCache) clear() {
+	c.generations.Store(nil)
+	c.share.Release()
 }
 
-// commit runs a commit and brings the vectors in step with it, so that nobody finds the one without the other.
-func (h *held) commit(commit func() error, ch change) error {
-	h.applying.Lock()
-	defer h.applying.Unlock()
+// commit calls a function that commits, and applies the change to the cache. No view sees one without the other.
+func (c *vectorCache) commit(commit func() error, change vectorChange) error {
+	c.commitMu.Lock()
+	defer c.commitMu.Unlock()
 	if err := commit(); err != nil {
 		return err
 	}
-	if h.record {
-		h.since = append(h.since, ch)
+	if c.recording {
+		c.recorded = append(c.recorded, change)
 	}
-	if s := h.states.Load(); s != nil {
-		h.publish(s.apply(ch))
+	if g := c.generations.Load(); g != nil {
+		c.publish(g.apply(change))
 	}
 	return nil
 }
 
-// publish makes states those that views find, as far as the budget goes; nil lets go of them.
-func (h *held) publish(s *states) {
-	if s == nil || !h.share.Resize(s.table.Bytes()) {
-		h.drop()
+// publish makes generations visible to views, if the budget allows it. It clears the cache if they are nil.
+func (c *vectorCache) publish(g *vectorGenerations) {
+	if g == nil || !c.share.Resize(g.table.Bytes()) {
+		c.clear()
 		return
 	}
-	h.states.Store(s)
-	if h.share.Bytes() == 0 { // evicted meanwhile
-		h.states.Store(nil)
+	c.generations.Store(g)
+	if c.share.Bytes() == 0 { // evicted meanwhile
+		c.generations.Store(nil)
 	}
 }
 
-// apply returns the states after a change; nil where the vectors have to be read again.
-func (s *states) apply(ch change) *states {
-	newest := s.list[0]
+// apply returns the generations after a change, or nil if the vectors have to be loaded again.
+func (g *vectorGenerations) apply(change vectorChange) *vectorGenerations {
+	newest := g.list[0]
 	switch {
-	case ch.generation <= newest.generation:
-		return s
-	case ch.all || ch.generation != newest.generation+1:
+	case change.generation <= newest.generation:
+		return g
+	case change.reload || change.generation != newest.generation+1:
 		return nil
 	}
 	slab := newest.slab
-	if len(ch.edits) > 0 {
-		for _, e := range ch.edits {
+	if len(change.edits) > 0 {
+		for _, e := range change.edits {
 			if e.vector == nil {
-				s.table.Delete(e.id)
-			} else if s.table.Put(e.id, e.vector) != nil { // what is refused, though the store checked it, is left to chunks_vec
+				g.table.Delete(e.id)
+			} else if g.table.Put(e.id, e.vector) != nil { // the store checked it; chunks_vec answers for a vector that is refused
 				return nil
 			}
 		}
-		slab = s.table.Slab()
+		slab = g.table.Slab()
 	}
-	list := append([]state{{ch.generation, slab}}, s.list...)
-	return &states{s.table, list[:min(len(list), heldStates)]}
+	list := append([]vectorGeneration{{change.generation, slab}}, g.list...)
+	return &vectorGenerations{g.table, list[:min(len(list), maxVectorGenerations)]}
 }
 
-// find returns the vectors of a generation, nil where they are not there.
-func (s *states) find(generation int64) *vector.Slab {
-	for _, st := range s.list {
-		if st.generation == generation {
-			return st.slab
+// slab returns the vectors of a generation, nil if it is not in the list.
+func (g *vectorGenerations) slab(generation int64) *vector.Slab {
+	for _, v := range g.list {
+		if v.generation == generation {
+			return v.slab
 		}
 	}
 	return nil
 }
 
-// at returns the vectors of the index that m describes, nil where they are not held. It waits for a commit that is being
+// slab returns the vectors of the index that m describes, nil if they are not cached. It waits for a commit that is being
 // applied.
-func (h *held) at(m meta) *vector.Slab {
-	s := h.states.Load()
-	if s == nil {
+func (c *vectorCache) slab(m meta) *vector.Slab {
+	g := c.generations.Load()
+	if g == nil {
 		return nil
 	}
-	slab := s.find(m.generation)
-	if slab == nil && m.generation > s.list[0].generation {
-		slab = h.atNewest(m.generation)
+	slab := g.slab(m.generation)
+	if slab == nil && m.generation > g.list[0].generation {
+		slab = c.slabAfterCommit(m.generation)
 	}
 	if slab == nil || slab.Dims() != m.space.Dims || slab.Len() != m.embedded {
 		return nil
@@ -155,17 +154,18 @@ func (h *held) at(m meta) *vector.Slab {
 	return slab
 }
 
-// atNewest is at for a generation that a commit may be bringing at this moment. If none does, another process wrote it.
-func (h *held) atNewest(generation int64) *vector.Slab {
-	h.applying.Lock()
-	defer h.applying.Unlock()
-	s := h.states.Load()
-	if s == nil {
+// slabAfterCommit waits for a commit that is being applied and returns the vectors of a generation. If the generation is still
+// newer than the cache, another process wrote it.
+func (c *vectorCache) slabAfterCommit(generation int64) *vector.Slab {
+	c.commitMu.Lock()
+	defer c.commitMu.Unlock()
+	g := c.generations.Load()
+	if g == nil {
 		return nil
 	}
-	slab := s.find(generation)
-	if slab == nil && generation > s.list[0].generation {
-		h.missed.Store(generation)
+	slab := g.slab(generation)
+	if slab == nil && generation > g.list[0].generation {
+		c.missed.Store(generation)
 	}
 	return slab
 }

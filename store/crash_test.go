@@ -20,13 +20,15 @@ import (
 // crashEnv makes the test binary a writer that is going to be killed. Its value is the folder to write to.
 const crashEnv = "KIOKU_TEST_CRASH_DIR"
 
-// TestMain runs the tests, with a quarter of the checks of rapid unless testkit.Soak.
+// TestMain runs the tests, with a quarter of the checks of rapid and half of its steps unless testkit.Soak.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashEnv); dir != "" {
 		writeUntilKilled(dir)
 	}
-	if err := flag.Set("rapid.checks", strconv.Itoa(testkit.Rounds(100, 25))); err != nil {
-		panic(err)
+	for name, n := range map[string]int{"rapid.checks": testkit.Rounds(100, 25), "rapid.steps": testkit.Rounds(30, 15)} {
+		if err := flag.Set(name, strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }

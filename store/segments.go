@@ -10,7 +10,8 @@ import (
 // Limits of merging. FTS5 writes the words of each commit as a new segment, and a look-up of a word searches every segment.
 // FTS5 merges segments while it writes, but leaves a dozen.
 const (
-	// maxSegments is the number of segments that are left as they are. Twice as many are left if only a merge with the largest would help.
+	// maxSegments is the number of segments that are left as they are. Twice as many are left if only a merge with the largest
+	// would help.
 	maxSegments = 4
 	// mergePages is the number of pages (4 KB) that one step writes: it locks the writer for about 30 ms, and the write-ahead
 	// log stays small.

@@ -157,7 +157,7 @@ func TestVectorCacheAnswersLikeTheDisk(t *testing.T) {
 		s := openWithBudget(t, t.TempDir(), vector.NewBudget(vector.DefaultBudget), false)
 		defer s.db.close()
 		p := vectorPool(r, 40, space.Dims)
-		held := 0
+		cached := 0
 		for step := range rapid.IntRange(4, 10).Draw(rt, "steps") {
 			var err error
 			switch f := drawFile(r, r.IntN(8), p); {
@@ -179,11 +179,11 @@ func TestVectorCacheAnswersLikeTheDisk(t *testing.T) {
 				}
 				return sameAnswer(t, v, p[r.IntN(len(p))], drawFilter(r), 1+r.IntN(60))
 			}) {
-				held++
+				cached++
 			}
 		}
-		if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.embedded > 0 && held == 0 {
-			rt.Fatalf("no view had the vectors in memory: %v", err)
+		if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.embedded > 0 && cached == 0 {
+			rt.Fatalf("no view had cached vectors: %v", err)
 		}
 	})
 }
@@ -198,19 +198,19 @@ func TestVectorCacheIsNeverStale(t *testing.T) {
 		replace(t, s, drawFile(r, n, p))
 	}
 	var done atomic.Bool
-	var held, disk atomic.Int64
+	var cached, disk atomic.Int64
 	var readers, writers errgroup.Group
 	for i := range 3 {
 		readers.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(i), 5))
-			for !done.Load() || held.Load() == 0 {
+			for !done.Load() || cached.Load() == 0 {
 				err := s.View(t.Context(), true, func(rd search.Reader) error {
 					v := rd.(*view)
 					if v.slab == nil {
 						disk.Add(1)
 						return nil
 					}
-					held.Add(1)
+					cached.Add(1)
 					return sameAnswer(t, v, p[r.IntN(len(p))], drawFilter(r), 1+r.IntN(30))
 				})
 				if err != nil {
@@ -224,17 +224,7 @@ func TestVectorCacheIsNeverStale(t *testing.T) {
 		writers.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(i), 6))
 			for step := range testkit.Rounds(60, 30) {
-				f := drawFile(r, r.IntN(8), p)
-				var err error
-				switch {
-				case step%20 == 19:
-					err = writeAll(t.Context(), s, testSpace, f, drawFile(r, 9, p))
-				case step%15 == 14:
-					err = compact(t.Context(), s)
-				default:
-					err = write(t.Context(), s, testSpace, f)
-				}
-				if err != nil {
+				if err := writeStep(t.Context(), s, r, p, step); err != nil {
 					return err
 				}
 			}
@@ -249,7 +239,19 @@ func TestVectorCacheIsNeverStale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d views in memory, %d on disk", held.Load(), disk.Load())
+	t.Logf("%d views in memory, %d on disk", cached.Load(), disk.Load())
+}
+
+// writeStep writes a file, or now and then rebuilds the index or compacts its vectors.
+func writeStep(ctx context.Context, s *Store, r *rand.Rand, pool [][]float32, step int) error {
+	f := drawFile(r, r.IntN(8), pool)
+	switch {
+	case step%20 == 19:
+		return writeAll(ctx, s, testSpace, f, drawFile(r, 9, pool))
+	case step%15 == 14:
+		return compact(ctx, s)
+	}
+	return write(ctx, s, testSpace, f)
 }
 
 func TestVectorCacheLoadsAtTheSecondQuery(t *testing.T) {
@@ -269,7 +271,7 @@ func TestVectorCacheLoadsAtTheSecondQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := s.vectors.share.Bytes(); n != 0 {
-		t.Errorf("%d bytes are held after a rebuild", n)
+		t.Errorf("%d bytes are cached after a rebuild", n)
 	}
 	if !viewCached(t, s, nil) {
 		t.Error("a rebuild ended the use of memory")
@@ -345,7 +347,7 @@ func TestVectorCacheOfAnIdleStoreIsEvicted(t *testing.T) {
 		t.Error("an idle store keeps its vectors")
 	}
 	if memory.Held() > memory.Limit() {
-		t.Errorf("%d bytes of %d are held", memory.Held(), memory.Limit())
+		t.Errorf("%d bytes of %d are cached", memory.Held(), memory.Limit())
 	}
 }
 
@@ -361,14 +363,14 @@ func TestVectorCacheReleasesVectorsBeyondTheBudget(t *testing.T) {
 	}
 	replace(t, s, testFile("memory/b.md", r, numbered("m", 20)...))
 	if memory.Held() != 0 || viewCached(t, s, nil) {
-		t.Errorf("60 of 50 rows are held: %d bytes", memory.Held())
+		t.Errorf("60 of 50 rows are cached: %d bytes", memory.Held())
 	}
 	if near := nearest(t, s, search.Filter{}, unit(r, testSpace.Dims), 100); len(near) != 60 {
 		t.Errorf("%d neighbours, want 60", len(near))
 	}
 	replace(t, s, gone("memory/b.md"))
 	if !viewCached(t, s, nil) {
-		t.Error("what fits again is not held again")
+		t.Error("vectors that fit again are not cached again")
 	}
 }
 
@@ -377,7 +379,7 @@ func TestNearestRefusesQueriesWithoutADirection(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
 	nan := float32(math.NaN())
-	for _, held := range []bool{false, true} {
+	for _, cached := range []bool{false, true} {
 		if got := viewCached(t, s, func(v *view) error {
 			for _, q := range [][]float32{{0, 0, 0, 0}, {nan, 0, 0, 1}, {1e-30, 0, 0, 0}} {
 				if near, err := v.Nearest(t.Context(), q, search.Filter{}, 2); err == nil {
@@ -386,7 +388,7 @@ func TestNearestRefusesQueriesWithoutADirection(t *testing.T) {
 			}
 			near, err := v.Nearest(t.Context(), []float32{1, 0, 0}, search.Filter{}, 2)
 			return errorIf(err != nil || near != nil, "a query of another dimension has neighbours")
-		}); got != held {
+		}); got != cached {
 			t.Errorf("in memory: %v", got)
 		}
 	}

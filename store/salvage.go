@@ -15,8 +15,8 @@ const (
 	selectIntact = `SELECT count(*) = 5 FROM sqlite_master WHERE type = 'table' AND name IN
 	('chunks_vec', 'chunks_vec_chunks', 'chunks_vec_info', 'chunks_vec_rowids', 'chunks_vec_vector_chunks00')`
 
-	// salvageAll copies all vectors of the index to the cache.
-	salvageAll = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
+	// salvageAllSQL copies all vectors of the index to the cache.
+	salvageAllSQL = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
 		SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, 'document', c.sha256, v.embedding, c.checksum,
 			unixepoch() FROM meta m CROSS JOIN chunks c CROSS JOIN chunks_vec v
 		WHERE c.checksum IS NOT NULL AND v.rowid = c.id
@@ -44,15 +44,23 @@ func vectorError(err error) error {
 	return err
 }
 
-// salvageVectors copies the vectors of an index that is about to be emptied to the cache. Indexes of the first schemas have
-// theirs there already. It logs a warning if the vectors are damaged; then they are embedded again.
+// salvageVectors moves all vectors of the index to the cache, and removes chunks_vec.
 func salvageVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
+	if err := cacheAllVectors(ctx, tx, log); err != nil {
+		return fmt.Errorf("salvage vectors: %w", err)
+	}
+	return dropVectors(ctx, tx)
+}
+
+// cacheAllVectors copies the vectors of the index to the cache. Indexes of the first schemas have theirs there already. It logs
+// a warning if the vectors are damaged; then they are embedded again.
+func cacheAllVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 	var exists, intact, old bool
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'chunks_vec'), (`+selectIntact+`),
 		NOT EXISTS (SELECT 1 FROM pragma_table_info('chunks') WHERE name = 'checksum')`).Scan(&exists, &intact, &old)
 	switch {
 	case err != nil:
-		return fmt.Errorf("salvage vectors: %w", err)
+		return err
 	case !exists || old:
 		return nil
 	case !intact:
@@ -60,20 +68,18 @@ func salvageVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT salvage"); err != nil {
-		return fmt.Errorf("salvage vectors: %w", err)
+		return err
 	}
 	end := "RELEASE salvage"
-	if _, err := tx.ExecContext(ctx, salvageAll); err != nil {
+	if _, err := tx.ExecContext(ctx, salvageAllSQL); err != nil {
 		if !isVectorDamage(err) {
-			return fmt.Errorf("salvage vectors: %w", err)
+			return err
 		}
 		log.Warn("the vectors of the index are damaged and are embedded again", "err", err)
 		end = "ROLLBACK TO salvage; RELEASE salvage"
 	}
-	if _, err := tx.ExecContext(ctx, end); err != nil {
-		return fmt.Errorf("salvage vectors: %w", err)
-	}
-	return nil
+	_, err = tx.ExecContext(ctx, end)
+	return err
 }
 
 // dropVectors removes chunks_vec, even if some of its tables are missing.
@@ -104,9 +110,6 @@ func dropVectors(ctx context.Context, tx *sql.Tx) error {
 // clearVectors moves all vectors of the index to the cache. The caller updates the totals of meta.
 func clearVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 	if err := salvageVectors(ctx, tx, log); err != nil {
-		return err
-	}
-	if err := dropVectors(ctx, tx); err != nil {
 		return err
 	}
 	for _, stmt := range []string{

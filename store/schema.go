@@ -101,9 +101,6 @@ func dropIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 	if err := salvageVectors(ctx, tx, log); err != nil {
 		return err
 	}
-	if err := dropVectors(ctx, tx); err != nil {
-		return err
-	}
 	for _, stmt := range []string{
 		"DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
 		"DROP TABLE IF EXISTS chunks", "DROP TABLE IF EXISTS files", "DROP TABLE IF EXISTS meta",

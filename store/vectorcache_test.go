@@ -267,6 +267,10 @@ func TestVectorCacheLoadsAtTheSecondQuery(t *testing.T) {
 	if !viewCached(t, s, nil) {
 		t.Error("a commit made the vectors unusable")
 	}
+	replace(t, s, gone("memory/b.md"))
+	if !viewCached(t, s, nil) {
+		t.Error("a deletion made the vectors unusable")
+	}
 	if err := writeAll(t.Context(), s, testSpace, testFile("memory/c.md", newRand(), "n")); err != nil {
 		t.Fatal(err)
 	}

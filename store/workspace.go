@@ -75,9 +75,6 @@ func (s *Store) clearIndex(ctx context.Context, tx *sql.Tx) (embed.Space, error)
 	if err == nil {
 		err = salvageVectors(ctx, tx, s.log)
 	}
-	if err == nil {
-		err = dropVectors(ctx, tx)
-	}
 	if err != nil {
 		return embed.Space{}, err
 	}

@@ -10,12 +10,13 @@ import (
 
 	"kioku/internal/testkit"
 	"kioku/search"
+	"kioku/store/vector"
 )
 
 // Hazard A16: with three writers and a slow reader, nobody gets SQLITE_BUSY, and no commit is lost.
 func TestStoreServesConcurrentWritersAndReaders(t *testing.T) {
 	t.Parallel()
-	s := openTestStore(t, t.TempDir())
+	s := openWithBudget(t, t.TempDir(), vector.NewBudget(0), false) // without a cache, views need two transactions
 	replace(t, s, testFile("memory/first.md", newRand(), "harbor"))
 	var writers, readers errgroup.Group
 	rounds := testkit.Rounds(30, 10)
@@ -52,7 +53,12 @@ func TestStoreServesConcurrentWritersAndReaders(t *testing.T) {
 	for range 4 {
 		readers.Go(func() error {
 			for !done.Load() {
-				if err := s.View(t.Context(), true, func(search.Reader) error { return nil }); err != nil {
+				err := s.View(t.Context(), true, func(r search.Reader) error {
+					v := r.(*view)
+					m, err := readMeta(t.Context(), v.vectorsTx)
+					return errors.Join(err, errorIf(m.generation != v.meta.generation, "a view has two snapshots"))
+				})
+				if err != nil {
 					return err
 				}
 			}

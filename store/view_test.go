@@ -16,7 +16,7 @@ import (
 	"kioku/search/analysis"
 )
 
-// match returns the paths of the chunks that hold any of the terms.
+// match returns the sorted places of the chunks that contain any of the terms.
 func match(t *testing.T, s *Store, f memory.Filter, terms ...string) []string {
 	t.Helper()
 	var paths []string
@@ -38,7 +38,7 @@ func match(t *testing.T, s *Store, f memory.Filter, terms ...string) []string {
 	return paths
 }
 
-// nearest returns the sorted paths of the chunks near a vector.
+// nearest returns the sorted places of the k chunks nearest to a vector.
 func nearest(t *testing.T, s *Store, f memory.Filter, v []float32, k int) []string {
 	t.Helper()
 	var paths []string
@@ -63,7 +63,8 @@ func nearest(t *testing.T, s *Store, f memory.Filter, v []float32, k int) []stri
 	return paths
 }
 
-func TestFiltersNarrowMatchAndNearest(t *testing.T) {
+func TestMatchAndNearestApplyFilters(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	extra := testFile("/elsewhere/x.md", r, "harbor")
@@ -78,19 +79,22 @@ func TestFiltersNarrowMatchAndNearest(t *testing.T) {
 		{"source", memory.Filter{Sources: []string{"extra"}}, []string{"/elsewhere/x.md:1"}},
 		{"prefix", memory.Filter{PathPrefix: "memory/"}, []string{"memory/2026-01-02.md:1", "memory/2026-01-09.md:1"}},
 		{"since", memory.Filter{Since: "2026-01-03"}, []string{"memory/2026-01-09.md:1"}},
-		{"until leaves undated out", memory.Filter{Until: "2026-01-03"}, []string{"memory/2026-01-02.md:1"}},
+		{"until excludes undated chunks", memory.Filter{Until: "2026-01-03"}, []string{"memory/2026-01-02.md:1"}},
 	} {
-		if got := match(t, s, c.f, "harbor"); !cmp.Equal(got, c.want) {
-			t.Errorf("%s: match: %s", c.name, cmp.Diff(c.want, got))
-		}
-		if got := nearest(t, s, c.f, unit(r, 4), 10); !cmp.Equal(got, c.want) {
-			t.Errorf("%s: nearest: %s", c.name, cmp.Diff(c.want, got))
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := match(t, s, c.f, "harbor"); !cmp.Equal(got, c.want) {
+				t.Errorf("match: %s", cmp.Diff(c.want, got))
+			}
+			if got := nearest(t, s, c.f, unit(r, 4), 10); !cmp.Equal(got, c.want) {
+				t.Errorf("nearest: %s", cmp.Diff(c.want, got))
+			}
+		})
 	}
 }
 
-// Hazard D06: filters may not make the vector channel return fewer than there are.
+// Hazard D06: a filter must not hide neighbours that it allows.
 func TestNearestFindsAllOfARareSource(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := rand.New(rand.NewPCG(3, 4))
 	replace(t, s, testFile("memory/many.md", r, numbered("common", 990)...))
@@ -103,6 +107,7 @@ func TestNearestFindsAllOfARareSource(t *testing.T) {
 }
 
 func TestDocFreqCountsChunks(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", nil, "harbor harbor", "harbor lantern", "港町の朝"))
 	err := s.View(t.Context(), false, func(r search.Reader) error {
@@ -120,6 +125,7 @@ func TestDocFreqCountsChunks(t *testing.T) {
 }
 
 func TestDocFreqTakesAnyTermAsItStands(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", nil, `c++ /users/x <b> größe`))
 	terms := append(analysis.Terms(`c++ /users/x <b> größe`), `"`, `'`, `\`, "*", "", "<none>", "größ")
@@ -139,7 +145,8 @@ func TestDocFreqTakesAnyTermAsItStands(t *testing.T) {
 	}
 }
 
-func TestAViewIsOneSnapshot(t *testing.T) {
+func TestViewIsOneSnapshot(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, "harbor"))
@@ -161,6 +168,7 @@ func TestAViewIsOneSnapshot(t *testing.T) {
 }
 
 func TestDatedKnowsTheDaysOfChunksAndOfTheirHeadings(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	log := testFile("memory/log.md", r, "harbor")
@@ -173,20 +181,23 @@ func TestDatedKnowsTheDaysOfChunksAndOfTheirHeadings(t *testing.T) {
 		{"2026-01-02", "2026-01-02", true}, {"2026-01-03", "2026-02-04", false}, {"2026-02-01", "2026-02-28", true},
 		{"2025-01-01", "2025-12-31", false},
 	} {
-		err := s.View(t.Context(), false, func(rd search.Reader) error {
-			got, err := rd.Dated(t.Context(), c.first, c.last)
-			if got != c.want {
-				t.Errorf("%s to %s: %v", c.first, c.last, got)
+		t.Run(c.first+" to "+c.last, func(t *testing.T) {
+			err := s.View(t.Context(), false, func(rd search.Reader) error {
+				got, err := rd.Dated(t.Context(), c.first, c.last)
+				if got != c.want {
+					t.Errorf("got %v", got)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
 func TestMatchWithoutTermsListsTheNewestWithinTheFilter(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	rnd := newRand()
 	for _, name := range []string{"memory/2025-05-02.md", "memory/2026-02-03.md", "memory/2025-05-20.md", "MEMORY.md"} {
@@ -204,25 +215,28 @@ func TestMatchWithoutTermsListsTheNewestWithinTheFilter(t *testing.T) {
 		{memory.Filter{Sources: []string{"extra"}}, 9, nil},
 		{memory.Filter{}, 0, nil},
 	} {
-		var got []string
-		err := s.View(t.Context(), false, func(r search.Reader) error {
-			ids, err := r.Match(t.Context(), search.Terms{}, c.filter, c.limit)
-			for _, id := range ids {
-				chunks, err := r.Chunks(t.Context(), []int64{id}, false)
-				if err != nil {
-					return err
+		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
+			var got []string
+			err := s.View(t.Context(), false, func(r search.Reader) error {
+				ids, err := r.Match(t.Context(), search.Terms{}, c.filter, c.limit)
+				for _, id := range ids {
+					chunks, err := r.Chunks(t.Context(), []int64{id}, false)
+					if err != nil {
+						return err
+					}
+					got = append(got, chunks[0].Path)
 				}
-				got = append(got, chunks[0].Path)
+				return err
+			})
+			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
-			return err
 		})
-		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
-			t.Errorf("%+v: %v (-want +got):\n%s", c.filter, err, diff)
-		}
 	}
 }
 
-func TestTheNewestAreReadFromTheIndexOfDates(t *testing.T) {
+func TestSelectNewestUsesTheIndexOfDates(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	args := append(newestArgs(memory.Filter{Since: "2025-05-01", Until: "2025-05-31"}), 9)
 	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN "+selectNewest, args...)

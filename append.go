@@ -15,10 +15,10 @@ import (
 
 	"kioku/chunker"
 	"kioku/indexer"
+	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 	"kioku/internal/safefile"
 	"kioku/memory"
-	"kioku/search"
 )
 
 const (
@@ -39,48 +39,50 @@ const (
 )
 
 // Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, fsyncs it, and starts a sync, so
-// that the note is found soon, without waiting for it. Where the index is read only and Options.Appends is set, its owner
+// that the note is found soon, without waiting for it. In the mode ReadIndex, the owner of the index
 // finds the note. The day is that of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a
 // long-term one a bullet.
 //
 // The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
 // a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index. The
 // source of a note stands in the same comment, which no search finds or shows; it does not make another note of a text.
-// Append returns a *search.InputError for a note that is blank, too long or no valid text, memory.ErrReadOnly where the memory was
-// opened so, memory.ErrNotWritable where this user may not write to the workspace, and memory.ErrUnavailable where it is gone or full.
-func (m *Memory) Append(ctx context.Context, note Note) (Appended, error) {
+// Memories that were recalled into the conversation are taken out of the text, so that memory does not fill up with itself.
+// Append returns a *memory.InputError for a note that is blank, only recalled, too long or no valid text, memory.ErrReadOnly
+// in the mode ReadOnly, memory.ErrNotWritable if this user may not write to the workspace, and memory.ErrUnavailable if the
+// workspace is gone or full.
+func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	if err := m.enter(); err != nil {
-		return Appended{}, err
+		return memory.Appended{}, err
 	}
 	defer m.leave()
-	if m.opt.ReadOnly && !m.opt.Appends {
-		return Appended{}, memory.ErrReadOnly
+	if m.opt.Mode == ReadOnly {
+		return memory.Appended{}, memory.ErrReadOnly
 	}
 	note, err := checkNote(note)
 	if err != nil {
-		return Appended{}, err
+		return memory.Appended{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return Appended{}, err
+		return memory.Appended{}, err
 	}
 	a, err := m.write(ctx, note)
-	if err == nil && !a.Deduplicated && !m.opt.ReadOnly {
+	if err == nil && !a.Deduplicated && m.opt.Mode == Own {
 		m.syncInBackground(ctx)
 	}
 	return a, err
 }
 
 // write puts a checked note into its file.
-func (m *Memory) write(ctx context.Context, note Note) (Appended, error) {
+func (m *Memory) write(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	m.appending.Lock()
 	defer m.appending.Unlock()
 	root, err := os.OpenRoot(m.workspace)
 	if err != nil {
-		return Appended{}, fmt.Errorf("%w: %w; the note was not written", memory.ErrUnavailable, err)
+		return memory.Appended{}, fmt.Errorf("%w: %w; the note was not written", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
 	now := m.opt.Now().In(m.opt.Location)
-	if note.Target == TargetLongTerm {
+	if note.Target == memory.TargetLongTerm {
 		return appendNote(ctx, root, note, longTermFile, "", "", bullet(note))
 	}
 	today, yesterday := dayFile(now), dayFile(now.AddDate(0, 0, -1))
@@ -89,17 +91,21 @@ func (m *Memory) write(ctx context.Context, note Note) (Appended, error) {
 }
 
 // checkNote refuses a note that cannot be written and fills in what it leaves open.
-func checkNote(n Note) (Note, error) {
-	n.Text = strings.TrimSpace(withoutMarks(strings.ReplaceAll(n.Text, "\r\n", "\n")))
+func checkNote(n memory.Note) (memory.Note, error) {
+	own := memory.StripRecalled(n.Text)
+	if strings.TrimSpace(own) == "" && strings.TrimSpace(n.Text) != "" {
+		return n, &memory.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
+	}
+	n.Text = strings.TrimSpace(withoutMarks(strings.ReplaceAll(own, "\r\n", "\n")))
 	n.Category = strings.Join(strings.Fields(withoutMarks(n.Category)), " ")
 	if n.Target == "" {
-		n.Target = TargetDaily
+		n.Target = memory.TargetDaily
 	}
 	if n.Category == "" {
 		n.Category = "note"
 	}
-	bad := func(field, problem string) (Note, error) {
-		return n, &search.InputError{Field: field, Problem: problem}
+	bad := func(field, problem string) (memory.Note, error) {
+		return n, &memory.InputError{Field: field, Problem: problem}
 	}
 	switch {
 	case n.Text == "":
@@ -108,8 +114,8 @@ func checkNote(n Note) (Note, error) {
 		return bad("text", fmt.Sprintf("is %d bytes long; the most is %d: split the note", len(n.Text), maxNoteBytes))
 	case !utf8.ValidString(n.Text) || strings.ContainsRune(n.Text, 0):
 		return bad("text", "must be valid UTF-8 without NUL")
-	case n.Target != TargetDaily && n.Target != TargetLongTerm:
-		return bad("target", fmt.Sprintf("is %q; must be %q or %q", n.Target, TargetDaily, TargetLongTerm))
+	case n.Target != memory.TargetDaily && n.Target != memory.TargetLongTerm:
+		return bad("target", fmt.Sprintf("is %q; must be %q or %q", n.Target, memory.TargetDaily, memory.TargetLongTerm))
 	case utf8.RuneCountInString(n.Category) > maxCategoryChars:
 		return bad("category", fmt.Sprintf("must have at most %d characters", maxCategoryChars))
 	case !utf8.ValidString(n.Category) || strings.ContainsFunc(n.Category, isControl):
@@ -124,44 +130,46 @@ func checkNote(n Note) (Note, error) {
 func dayFile(t time.Time) string { return path.Join("memory", t.Format(time.DateOnly)+".md") }
 
 // section is a daily note as Markdown.
-func section(n Note, now time.Time) string {
+func section(n memory.Note, now time.Time) string {
 	return fmt.Sprintf("## %s - %s\n\n%s\n", now.Format("15:04"), n.Category, marked(n.Text, "", n))
 }
 
 // bullet is a long-term note as Markdown; further lines are indented so that they belong to the bullet.
-func bullet(n Note) string { return marked(bulletText(n), bulletIndent, n) + "\n" }
+func bullet(n memory.Note) string { return marked(bulletText(n), bulletIndent, n) + "\n" }
 
 // bulletText is a bullet without mark and line end.
-func bulletText(n Note) string { return "- " + strings.ReplaceAll(n.Text, "\n", "\n"+bulletIndent) }
+func bulletText(n memory.Note) string {
+	return "- " + strings.ReplaceAll(n.Text, "\n", "\n"+bulletIndent)
+}
 
 // appendNote writes block at the end of a file under the kernel's lock on it, unless the note is there already, or its key
 // in the file before. title starts a file that is made.
-func appendNote(ctx context.Context, root *os.Root, n Note, name, before, title, block string) (Appended, error) {
+func appendNote(ctx context.Context, root *os.Root, n memory.Note, name, before, title, block string) (memory.Appended, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return Appended{}, unwritten(name, err)
+		return memory.Appended{}, unwritten(name, err)
 	}
 	f, err := openForAppend(ctx, root, name)
 	if err != nil {
-		return Appended{}, unwritten(name, err)
+		return memory.Appended{}, unwritten(name, err)
 	}
 	defer f.Close()
 	have, err := io.ReadAll(f)
 	if err != nil {
-		return Appended{}, unwritten(name, err)
+		return memory.Appended{}, unwritten(name, err)
 	}
 	if line, found := findNote(string(have), n, true); found {
-		return Appended{Path: name, StartLine: line, Deduplicated: true}, nil
+		return memory.Appended{Path: name, StartLine: line, Deduplicated: true}, nil
 	}
 	if n.Key != "" && before != "" {
 		if line, found := findNote(readNotes(root, before), n, false); found {
-			return Appended{Path: before, StartLine: line, Deduplicated: true}, nil
+			return memory.Appended{Path: before, StartLine: line, Deduplicated: true}, nil
 		}
 	}
 	lead := separator(string(have), title, block)
-	if err := writeAll(f, int64(len(have)), lead+block); err != nil {
-		return Appended{}, unwritten(name, err)
+	if err := atomicfile.Append(f, int64(len(have)), []byte(lead+block)); err != nil {
+		return memory.Appended{}, unwritten(name, err)
 	}
-	return Appended{Path: name, StartLine: 1 + strings.Count(string(have)+lead, "\n")}, nil
+	return memory.Appended{Path: name, StartLine: 1 + strings.Count(string(have)+lead, "\n")}, nil
 }
 
 // unwritten says why a note could not be written, as one of the errors that callers know where it is one.
@@ -230,18 +238,6 @@ func separator(have, title, block string) string {
 	return lead
 }
 
-// writeAll appends s in one write and fsyncs; a write that comes to nothing in the middle is taken back.
-func writeAll(f *os.File, size int64, s string) error {
-	_, err := f.WriteString(s)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err != nil {
-		return errors.Join(err, f.Truncate(size))
-	}
-	return nil
-}
-
 // readNotes reads another file of notes. One that is missing, or that the index would not read either, holds no key.
 func readNotes(root *os.Root, name string) string {
 	f, info, err := safefile.OpenRegular(root, name)
@@ -258,7 +254,7 @@ func readNotes(root *os.Root, name string) string {
 
 // findNote looks for a note in the text of a file and returns the line of its heading or bullet: by its key, and where
 // byText is set also by its text, as the whole of a section or bullet.
-func findNote(src string, n Note, byText bool) (line int, found bool) {
+func findNote(src string, n memory.Note, byText bool) (line int, found bool) {
 	text := chunker.Normalize([]byte(src))
 	at := -1
 	if n.Key != "" {
@@ -274,9 +270,9 @@ func findNote(src string, n Note, byText bool) (line int, found bool) {
 }
 
 // findText returns an offset in the block that is the note's text and nothing else, -1 where there is none.
-func findText(text string, n Note) int {
+func findText(text string, n memory.Note) int {
 	block, ends := "\n\n"+n.Text, append(markStarts(""), "\n\n## ")
-	if n.Target == TargetLongTerm {
+	if n.Target == memory.TargetLongTerm {
 		block, ends = "\n"+bulletText(n), append(markStarts(bulletIndent), "\n\n", "\n- ", "\n#")
 	}
 	// A line break before the first line and a heading after the last one, so that these are no special cases.
@@ -292,7 +288,7 @@ func findText(text string, n Note) int {
 // blockLine returns the line of the last heading, or for a long-term note bullet, in a text.
 func blockLine(text, target string) int {
 	prefix := "## "
-	if target == TargetLongTerm {
+	if target == memory.TargetLongTerm {
 		prefix = "- "
 	}
 	lines := strings.Split(text, "\n")

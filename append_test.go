@@ -15,7 +15,6 @@ import (
 
 	"kioku/indexer"
 	"kioku/memory"
-	"kioku/search"
 )
 
 // clock returns a clock that stands still.
@@ -34,7 +33,7 @@ func appendTo(t *testing.T, ws string) *Memory {
 }
 
 // note appends or fails the test.
-func note(t *testing.T, m *Memory, n Note) Appended {
+func note(t *testing.T, m *Memory, n memory.Note) memory.Appended {
 	t.Helper()
 	a, err := m.Append(t.Context(), n)
 	if err != nil {
@@ -57,13 +56,13 @@ func TestAppendWritesSectionsAndBullets(t *testing.T) {
 	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n\n- old"})
 	m := appendTo(t, ws)
 	for _, c := range []struct {
-		n    Note
+		n    memory.Note
 		path string
 		line int
 	}{
-		{Note{Text: "The ferry was late.\r\nAgain.", Category: "travel"}, "memory/2026-01-05.md", 3},
-		{Note{Text: " 港で会った \n"}, "memory/2026-01-05.md", 8},
-		{Note{Text: "Prefers tea.\nGreen, that is.", Target: TargetLongTerm}, "MEMORY.md", 4},
+		{memory.Note{Text: "The ferry was late.\r\nAgain.", Category: "travel"}, "memory/2026-01-05.md", 3},
+		{memory.Note{Text: " 港で会った \n"}, "memory/2026-01-05.md", 8},
+		{memory.Note{Text: "Prefers tea.\nGreen, that is.", Target: memory.TargetLongTerm}, "MEMORY.md", 4},
 	} {
 		if got := note(t, m, c.n); got.Path != c.path || got.StartLine != c.line || got.Deduplicated {
 			t.Errorf("%+v: got %+v", c.n, got)
@@ -79,17 +78,17 @@ func TestAppendWritesSectionsAndBullets(t *testing.T) {
 }
 
 func TestTheSameTextIsWrittenOnce(t *testing.T) {
-	for _, target := range []string{TargetDaily, TargetLongTerm} {
+	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		first := note(t, m, Note{Text: "one\ntwo", Target: target})
-		note(t, m, Note{Text: "something else", Target: target})
-		again := note(t, m, Note{Text: "one\ntwo", Target: target})
+		first := note(t, m, memory.Note{Text: "one\ntwo", Target: target})
+		note(t, m, memory.Note{Text: "something else", Target: target})
+		again := note(t, m, memory.Note{Text: "one\ntwo", Target: target})
 		if !again.Deduplicated || again.Path != first.Path || again.StartLine != first.StartLine {
 			t.Errorf("%s: first %+v, again %+v", target, first, again)
 		}
 		for _, part := range []string{"one", "one\ntwo\nthree", "two"} {
-			if a := note(t, m, Note{Text: part, Target: target}); a.Deduplicated {
+			if a := note(t, m, memory.Note{Text: part, Target: target}); a.Deduplicated {
 				t.Errorf("%s: %q is taken for a note that only contains it", target, part)
 			}
 		}
@@ -102,20 +101,20 @@ func TestTheSameTextIsWrittenOnce(t *testing.T) {
 func TestTheSameKeyIsWrittenOnceAlsoAfterMidnightAndWithoutTheIndex(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
-	first := note(t, m, Note{Text: "one", Key: "k --> 1"})
+	first := note(t, m, memory.Note{Text: "one", Key: "k --> 1"})
 	if strings.Contains(read(t, ws, first.Path), "k --> 1") {
 		t.Error("the key itself stands in the file")
 	}
 	later := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-06T09:00:00Z"), Location: time.UTC})
-	again := note(t, later, Note{Text: "one, in other words", Key: "k --> 1"})
+	again := note(t, later, memory.Note{Text: "one, in other words", Key: "k --> 1"})
 	if !again.Deduplicated || again.Path != first.Path || again.StartLine != first.StartLine {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
-	if a := note(t, later, Note{Text: "one", Key: "k2"}); a.Deduplicated || a.Path != "memory/2026-01-06.md" {
+	if a := note(t, later, memory.Note{Text: "one", Key: "k2"}); a.Deduplicated || a.Path != "memory/2026-01-06.md" {
 		t.Errorf("the same text on another day with another key: %+v", a)
 	}
 	for range 2 {
-		note(t, m, Note{Text: "keep", Target: TargetLongTerm, Key: "k3"})
+		note(t, m, memory.Note{Text: "keep", Target: memory.TargetLongTerm, Key: "k3"})
 	}
 	if n := strings.Count(read(t, ws, "MEMORY.md"), "keep"); n != 1 {
 		t.Errorf("MEMORY.md holds it %d times", n)
@@ -125,19 +124,19 @@ func TestTheSameKeyIsWrittenOnceAlsoAfterMidnightAndWithoutTheIndex(t *testing.T
 func TestAppendRefusesWhatCannotBeANote(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
-	for field, n := range map[string]Note{
+	for field, n := range map[string]memory.Note{
 		"text":            {Text: " \n "},
 		"target":          {Text: "x", Target: "weekly"},
 		"category":        {Text: "x", Category: strings.Repeat("c", 65)},
 		"idempotency_key": {Text: "x", Key: strings.Repeat("k", 257)},
 	} {
-		var input *search.InputError
+		var input *memory.InputError
 		if _, err := m.Append(t.Context(), n); !errors.As(err, &input) || input.Field != field {
 			t.Errorf("%s: got %v", field, err)
 		}
 	}
 	for _, text := range []string{"\xff", "a\x00b", strings.Repeat("x", maxNoteBytes+1)} {
-		if _, err := m.Append(t.Context(), Note{Text: text}); err == nil {
+		if _, err := m.Append(t.Context(), memory.Note{Text: text}); err == nil {
 			t.Errorf("%.10q was taken", text)
 		}
 	}
@@ -159,8 +158,8 @@ func TestAppendCannotBeLedOutOfTheWorkspace(t *testing.T) {
 		}
 	}
 	m := appendTo(t, ws)
-	for _, target := range []string{TargetDaily, TargetLongTerm} {
-		if a, err := m.Append(t.Context(), Note{Text: "note", Target: target}); err == nil {
+	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
+		if a, err := m.Append(t.Context(), memory.Note{Text: "note", Target: target}); err == nil {
 			t.Errorf("%s: written to %+v", target, a)
 		}
 	}
@@ -177,7 +176,7 @@ func TestTwoMemoriesAppendToOneFile(t *testing.T) {
 		m := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC})
 		g.Go(func() error {
 			for i := range 25 {
-				if _, err := m.Append(t.Context(), Note{Text: fmt.Sprintf("agent %d note %d\nits second line", agent, i)}); err != nil {
+				if _, err := m.Append(t.Context(), memory.Note{Text: fmt.Sprintf("agent %d note %d\nits second line", agent, i)}); err != nil {
 					return err
 				}
 			}
@@ -248,7 +247,7 @@ func TestAFileThatIsReplacedMeanwhileLosesNoNote(t *testing.T) {
 		m := appendTo(t, ws)
 		g.Go(func() error {
 			for i := range 50 {
-				if _, err := m.Append(t.Context(), Note{Text: fmt.Sprintf("agent %d note %d.", agent, i)}); err != nil {
+				if _, err := m.Append(t.Context(), memory.Note{Text: fmt.Sprintf("agent %d note %d.", agent, i)}); err != nil {
 					return err
 				}
 			}
@@ -273,7 +272,7 @@ func TestAFileThatIsReplacedMeanwhileLosesNoNote(t *testing.T) {
 func TestAnAppendedNoteIsFoundSoon(t *testing.T) {
 	m := appendTo(t, t.TempDir())
 	events := m.Subscribe(t.Context())
-	note(t, m, Note{Text: "The windmill was painted green."})
+	note(t, m, memory.Note{Text: "The windmill was painted green."})
 	waitFor(t, events, indexer.SyncDone, "")
 	if got := find(t, m, "windmill"); len(got) == 0 || got[0] != "memory/2026-01-05.md" {
 		t.Errorf("found %v", got)
@@ -284,9 +283,9 @@ func TestAnAppendedNoteIsFoundSoon(t *testing.T) {
 func TestANoteBesideTheOwnerOfTheIndexIsFoundByTheOwner(t *testing.T) {
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
 	owner := synced(t, Options{Workspace: ws, State: state})
-	beside := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true, Appends: true})
-	a := note(t, beside, Note{Text: "The windmill was painted green."})
-	if again := note(t, beside, Note{Text: "The windmill was painted green."}); !again.Deduplicated {
+	beside := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadIndex})
+	a := note(t, beside, memory.Note{Text: "The windmill was painted green."})
+	if again := note(t, beside, memory.Note{Text: "The windmill was painted green."}); !again.Deduplicated {
 		t.Errorf("written twice: %+v", again)
 	}
 	if _, err := beside.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, memory.ErrReadOnly) {
@@ -312,11 +311,11 @@ func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := appendTo(t, ws)
-	note(t, m, Note{Text: "one", Key: "k"})
+	note(t, m, memory.Note{Text: "one", Key: "k"})
 	if err := syscall.Mkfifo(filepath.Join(ws, "MEMORY.md"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := m.Append(t.Context(), Note{Text: "two", Target: TargetLongTerm}); !errors.Is(err, memory.ErrUnavailable) {
+	if a, err := m.Append(t.Context(), memory.Note{Text: "two", Target: memory.TargetLongTerm}); !errors.Is(err, memory.ErrUnavailable) {
 		t.Errorf("a pipe in the way: %+v, %v", a, err)
 	}
 }
@@ -330,14 +329,32 @@ func TestAppendSaysThatTheWorkspaceIsGone(t *testing.T) {
 	if err := os.Remove(ws); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Append(t.Context(), Note{Text: "one"}); !errors.Is(err, memory.ErrUnavailable) {
+	if _, err := m.Append(t.Context(), memory.Note{Text: "one"}); !errors.Is(err, memory.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestOpenRefusesAMalformedExtraPath(t *testing.T) {
-	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir(), Index: indexer.Options{ExtraPaths: []string{"["}}})
+	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir(), Index: IndexOptions{ExtraPaths: []string{"["}}})
 	if err == nil || !strings.Contains(err.Error(), "[") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAppendLeavesOutWhatWasRecalled(t *testing.T) {
+	ws := t.TempDir()
+	m := openMemory(t, Options{Workspace: ws})
+	tag := memory.RecalledTag + ` id="0123456789abcdef">`
+	frame := "<" + tag + "\n" + `{"source":"MEMORY.md#L1","agent":"main","score":0.50,"text":"She drinks green tea."}` + "\n</" + tag
+	if _, err := m.Append(t.Context(), memory.Note{Text: frame + "\n\nShe has moved to Kyoto.", Target: memory.TargetLongTerm}); err != nil {
+		t.Fatal(err)
+	}
+	var input *memory.InputError
+	if _, err := m.Append(t.Context(), memory.Note{Text: frame}); !errors.As(err, &input) || input.Field != "text" {
+		t.Errorf("a note of recalled text only: %v", err)
+	}
+	got, err := os.ReadFile(filepath.Join(ws, "MEMORY.md"))
+	if want := "- She has moved to Kyoto.\n"; err != nil || string(got) != want {
+		t.Errorf("MEMORY.md is %q, %v; want %q", got, err, want)
 	}
 }

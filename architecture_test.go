@@ -8,9 +8,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +35,7 @@ var mayImport = map[string]string{
 	"llm":                 "internal/modelhttp internal/text",
 	"llm/llmtest":         "llm",
 	"llm/echo":            "llm internal/text",
-	"indexer":             "chunker embed internal",
+	"indexer":             "memory chunker embed internal",
 	"search/analysis":     "",
 	"search/dates":        "search/analysis",
 	"search":              "memory chunker embed search/analysis search/dates internal",
@@ -41,7 +43,7 @@ var mayImport = map[string]string{
 	"store":               "memory embed indexer search search/analysis search/dates store/vector",
 	".":                   "memory chunker embed indexer search store store/vector internal",
 	"agent":               "proto llm memory internal",
-	"server":              ". memory agent proto embed indexer llm search internal",
+	"server":              ". memory agent proto embed indexer llm internal",
 	"bench":               ". memory indexer search search/analysis internal",
 	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 }
@@ -176,5 +178,24 @@ func check(t *testing.T, importPath, name, doc string) {
 	t.Helper()
 	if ast.IsExported(name) && !strings.HasPrefix(doc, name+" ") && !strings.HasPrefix(doc, name+":") {
 		t.Errorf("%s: the comment of %s does not begin with its name: %.40q", path.Base(importPath), name, doc)
+	}
+}
+
+// namedFunc is a function as ARCHITECTURE.md names it: `folder/file.go: Name`; or a file alone.
+var namedFunc = regexp.MustCompile("`([a-z/]+\\.go)(?:: (\\w+))?`")
+
+func TestArchitectureNamesWhatExists(t *testing.T) {
+	for _, name := range []string{"ARCHITECTURE.md", "search/DESIGN.md", "store/DESIGN.md", "indexer/DESIGN.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range namedFunc.FindAllStringSubmatch(string(text), -1) {
+			src, err := os.ReadFile(filepath.Join(filepath.Dir(name), m[1]))
+			defined := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[2] + `\(`)
+			if err != nil || m[2] != "" && !defined.Match(src) {
+				t.Errorf("%s names %s, which does not exist", name, strings.Trim(m[0], "`"))
+			}
+		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"kioku/embed"
 	"kioku/indexer"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // hashClient returns an offline embedder.
@@ -44,7 +44,7 @@ func TestSearchesAreAnsweredThroughARebuild(t *testing.T) {
 					return nil
 				default:
 				}
-				a, err := m.Search(t.Context(), search.Query{Text: "When does the lighthouse open?"})
+				a, err := m.Search(t.Context(), memory.Query{Text: "When does the lighthouse open?"})
 				if err != nil {
 					return err
 				}
@@ -72,7 +72,7 @@ func TestSearchesAreAnsweredThroughARebuild(t *testing.T) {
 
 func TestAnEditIsFoundWhileWatching(t *testing.T) {
 	ws := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."})
-	m := openMemory(t, Options{Workspace: ws, Index: indexer.Options{Debounce: 20 * time.Millisecond}})
+	m := openMemory(t, Options{Workspace: ws, Index: IndexOptions{Debounce: 20 * time.Millisecond}})
 	events := m.Subscribe(t.Context())
 	var g sync.WaitGroup
 	g.Go(func() {
@@ -116,7 +116,7 @@ func TestManyHybridSearchesAtATimeAreAnswered(t *testing.T) {
 	var g errgroup.Group
 	for range 200 {
 		g.Go(func() error {
-			a, err := m.Search(ctx, search.Query{Text: "When does the lighthouse open?"})
+			a, err := m.Search(ctx, memory.Query{Text: "When does the lighthouse open?"})
 			if err == nil && len(a.Hits) == 0 {
 				err = fmt.Errorf("no answer: %+v", a.Degraded)
 			}

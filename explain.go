@@ -12,17 +12,25 @@ import (
 )
 
 // Explain says what became of the passage at a line of a file. An empty path explains the hits alone. Errors are those
-// of Search, and a *search.InputError for a line below 1.
-func (m *Memory) Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error) {
+// of Search, and a *memory.InputError for a line below 1.
+func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 	if err := m.enter(); err != nil {
-		return search.Explanation{}, err
+		return memory.Explanation{}, err
 	}
 	defer m.leave()
+	stats, err := m.store.Stats(ctx)
+	if err != nil {
+		return memory.Explanation{}, err
+	}
+	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
+		return memory.Explanation{}, err
+	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
-	if err == nil && ex.Outcome == search.Filtered {
+	ex.Answer.State = lag(ex.Answer.State, stats, m.indexer.SyncState())
+	if err == nil && ex.Outcome == memory.Filtered {
 		ex.Text, err = m.filtered(ctx, q.Filter, path, line, ex.Text)
 	}
-	if err != nil || ex.Outcome != search.NotACandidate {
+	if err != nil || ex.Outcome != memory.NotACandidate {
 		return ex, err
 	}
 	// A search sees chunks alone; only the index of files knows why there is no chunk at all.
@@ -40,11 +48,11 @@ func (m *Memory) absent(ctx context.Context, path string, line int) (outcome, te
 	case err != nil:
 		return "", "", err
 	case !l.Known:
-		return search.NotIndexed, m.unknown(path), nil
+		return memory.NotIndexed, m.unknown(path), nil
 	case l.Skipped != "":
-		return search.Skipped, fmt.Sprintf("%s is skipped: %s.", path, l.Skipped), nil
+		return memory.Skipped, fmt.Sprintf("%s is skipped: %s.", path, l.Skipped), nil
 	case !l.Chunk:
-		return search.NotIndexed, m.noChunk(path, line), nil
+		return memory.NotIndexed, m.noChunk(path, line), nil
 	}
 	return "", "", nil
 }
@@ -55,7 +63,7 @@ func (m *Memory) noChunk(path string, line int) string {
 	if err != nil {
 		return fmt.Sprintf("%s is indexed, but cannot be read now.", path)
 	}
-	ex := excerpt(GetRequest{Path: path, From: line, Lines: 1}, text)
+	ex := excerpt(memory.GetRequest{Path: path, From: line, Lines: 1}, text)
 	switch {
 	case ex.Lines == 0:
 		return fmt.Sprintf("%s is indexed, but line %d lies beyond its end at line %d.", path, line, ex.TotalLines)
@@ -67,7 +75,7 @@ func (m *Memory) noChunk(path string, line int) string {
 
 // filtered names the part of a filter that leaves out the chunk at a line of a file. It returns the text it is given
 // where that is none of sources and days.
-func (m *Memory) filtered(ctx context.Context, f search.Filter, path string, line int, text string) (string, error) {
+func (m *Memory) filtered(ctx context.Context, f memory.Filter, path string, line int, text string) (string, error) {
 	l, err := m.store.Locate(ctx, path, line)
 	if err != nil {
 		return "", err

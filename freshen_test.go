@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"kioku/indexer"
-	"kioku/search"
+	"kioku/memory"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,7 +14,7 @@ import (
 // A search that finds changed paths waiting has these indexed, not the whole folder looked at.
 func TestASearchHurriesTheWatch(t *testing.T) {
 	ws := workspace(t, notes)
-	m := openMemory(t, Options{Workspace: ws, Index: indexer.Options{Debounce: time.Hour, MaxWait: time.Hour}})
+	m := openMemory(t, Options{Workspace: ws, Index: IndexOptions{Debounce: time.Hour, MaxWait: time.Hour}})
 	events := m.Subscribe(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -35,7 +35,7 @@ func TestASearchHurriesTheWatch(t *testing.T) {
 	for m.indexer.SyncState().PendingFiles == 0 {
 		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
 	}
-	if _, err := m.Search(t.Context(), search.Query{Text: "zeppelin"}); err != nil {
+	if _, err := m.Search(t.Context(), memory.Query{Text: "zeppelin"}); err != nil {
 		t.Fatal(err)
 	}
 	if ev := await(indexer.FileIndexed); ev.Path != "memory/fresh.md" {

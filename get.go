@@ -12,7 +12,6 @@ import (
 	"kioku/internal/safefile"
 	"kioku/internal/text"
 	"kioku/memory"
-	"kioku/search"
 )
 
 const (
@@ -26,19 +25,19 @@ const (
 
 // Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are
 // brought into it; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
-// *search.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
+// *memory.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
 // of the memory.
-func (m *Memory) Get(ctx context.Context, req GetRequest) (Excerpt, error) {
+func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
 	if err := m.enter(); err != nil {
-		return Excerpt{}, err
+		return memory.Excerpt{}, err
 	}
 	defer m.leave()
 	if err := checkPath(req.Path); err != nil {
-		return Excerpt{}, err
+		return memory.Excerpt{}, err
 	}
 	text, err := m.readFile(req.Path)
 	if err != nil {
-		return Excerpt{}, err
+		return memory.Excerpt{}, err
 	}
 	return excerpt(req, text), ctx.Err()
 }
@@ -58,7 +57,7 @@ func checkPath(path string) error {
 	default:
 		return nil
 	}
-	return &search.InputError{Field: "path", Problem: problem}
+	return &memory.InputError{Field: "path", Problem: problem}
 }
 
 // isControl reports whether r is a control character.
@@ -69,23 +68,23 @@ func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 func (m *Memory) readFile(path string) (string, error) {
 	dir, rel, ok := m.indexer.Owns(path)
 	if !ok {
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		m.log.Debug("get: open root", "root", dir, "err", err)
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	defer root.Close()
 	f, info, err := safefile.OpenRegular(root, rel)
 	if err != nil {
 		m.log.Debug("get: open", "path", path, "err", err)
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	defer f.Close()
 	limit := m.indexer.Limit(path)
 	if info.Size() > limit {
-		return "", notFound(path)
+		return "", errNotFound
 	}
 	src, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
@@ -97,18 +96,16 @@ func (m *Memory) readFile(path string) (string, error) {
 	return chunker.Normalize(src), nil
 }
 
-// notFound tells what to do, and the same for every reason.
-func notFound(path string) error {
-	return fmt.Errorf("%w: %q; use a path from a search result", memory.ErrNotFound, path)
-}
+// errNotFound says what to do, and the same for every reason.
+var errNotFound = fmt.Errorf("%w; use a path as a search result gives it", memory.ErrNotFound)
 
 // excerpt cuts the lines asked for out of a text.
-func excerpt(req GetRequest, text string) Excerpt {
+func excerpt(req memory.GetRequest, text string) memory.Excerpt {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
-	ex := Excerpt{Path: req.Path, From: max(req.From, 1), TotalLines: len(lines)}
+	ex := memory.Excerpt{Path: req.Path, From: max(req.From, 1), TotalLines: len(lines)}
 	want := req.Lines
 	if want <= 0 {
 		want = defaultGetLines

@@ -11,9 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/indexer"
 	"kioku/memory"
-	"kioku/search"
 )
 
 func TestGetReturnsLines(t *testing.T) {
@@ -25,18 +23,18 @@ func TestGetReturnsLines(t *testing.T) {
 		"memory/one.md":        strings.Repeat("x", 12_001),
 	})})
 	for _, c := range []struct {
-		req  GetRequest
-		want Excerpt
+		req  memory.GetRequest
+		want memory.Excerpt
 	}{
-		{GetRequest{Path: "MEMORY.md"}, Excerpt{Text: "one\ntwo\nthree", From: 1, Lines: 3, TotalLines: 3}},
-		{GetRequest{Path: "MEMORY.md", From: 2, Lines: 1}, Excerpt{Text: "two\n", From: 2, Lines: 1, TotalLines: 3, NextFrom: 3}},
-		{GetRequest{Path: "MEMORY.md", From: 9}, Excerpt{From: 9, TotalLines: 3}},
-		{GetRequest{Path: "MEMORY.md", From: -1, Lines: -5}, Excerpt{Text: "one\ntwo\nthree", From: 1, Lines: 3, TotalLines: 3}},
-		{GetRequest{Path: "memory/2026-01-05.md", From: 299, Lines: 1e9}, Excerpt{Text: "line\nline\n", From: 299, Lines: 2, TotalLines: 300}},
-		{GetRequest{Path: "memory/empty.md"}, Excerpt{From: 1}},
-		{GetRequest{Path: "memory/2026-01-05.md"}, Excerpt{Text: strings.Repeat("line\n", 120), From: 1, Lines: 120, TotalLines: 300, NextFrom: 121}},
-		{GetRequest{Path: "memory/long.md", Lines: 2}, Excerpt{Text: strings.Repeat("あ", 12_000), From: 1, Lines: 1, TotalLines: 2, Truncated: true, NextFrom: 2}},
-		{GetRequest{Path: "memory/one.md"}, Excerpt{Text: strings.Repeat("x", 12_000), From: 1, Lines: 1, TotalLines: 1, Truncated: true}},
+		{memory.GetRequest{Path: "MEMORY.md"}, memory.Excerpt{Text: "one\ntwo\nthree", From: 1, Lines: 3, TotalLines: 3}},
+		{memory.GetRequest{Path: "MEMORY.md", From: 2, Lines: 1}, memory.Excerpt{Text: "two\n", From: 2, Lines: 1, TotalLines: 3, NextFrom: 3}},
+		{memory.GetRequest{Path: "MEMORY.md", From: 9}, memory.Excerpt{From: 9, TotalLines: 3}},
+		{memory.GetRequest{Path: "MEMORY.md", From: -1, Lines: -5}, memory.Excerpt{Text: "one\ntwo\nthree", From: 1, Lines: 3, TotalLines: 3}},
+		{memory.GetRequest{Path: "memory/2026-01-05.md", From: 299, Lines: 1e9}, memory.Excerpt{Text: "line\nline\n", From: 299, Lines: 2, TotalLines: 300}},
+		{memory.GetRequest{Path: "memory/empty.md"}, memory.Excerpt{From: 1}},
+		{memory.GetRequest{Path: "memory/2026-01-05.md"}, memory.Excerpt{Text: strings.Repeat("line\n", 120), From: 1, Lines: 120, TotalLines: 300, NextFrom: 121}},
+		{memory.GetRequest{Path: "memory/long.md", Lines: 2}, memory.Excerpt{Text: strings.Repeat("あ", 12_000), From: 1, Lines: 1, TotalLines: 2, Truncated: true, NextFrom: 2}},
+		{memory.GetRequest{Path: "memory/one.md"}, memory.Excerpt{Text: strings.Repeat("x", 12_000), From: 1, Lines: 1, TotalLines: 1, Truncated: true}},
 	} {
 		got, err := m.Get(t.Context(), c.req)
 		c.want.Path = c.req.Path
@@ -52,7 +50,7 @@ func TestGetPagesThroughALongFile(t *testing.T) {
 	m := openMemory(t, Options{Workspace: workspace(t, map[string]string{"memory/a.md": text})})
 	var all strings.Builder
 	for from, calls := 1, 0; from != 0; calls++ {
-		ex, err := m.Get(t.Context(), GetRequest{Path: "memory/a.md", From: from, Lines: 1e9})
+		ex, err := m.Get(t.Context(), memory.GetRequest{Path: "memory/a.md", From: from, Lines: 1e9})
 		if err != nil || utf8.RuneCountInString(ex.Text) > maxGetChars || calls > 100 {
 			t.Fatalf("call %d: %d characters, %v", calls, len(ex.Text), err)
 		}
@@ -90,14 +88,14 @@ func TestGetRefusesHostilePaths(t *testing.T) {
 	}
 	m := openMemory(t, Options{Workspace: ws})
 	for _, path := range hostile(filepath.Join(parent, "outside.md")) {
-		ex, err := m.Get(t.Context(), GetRequest{Path: path})
-		var input *search.InputError
+		ex, err := m.Get(t.Context(), memory.GetRequest{Path: path})
+		var input *memory.InputError
 		if !errors.As(err, &input) && !errors.Is(err, memory.ErrNotFound) || ex.Text != "" {
 			t.Errorf("%.40q: %q, %v", path, ex.Text, err)
 		}
 	}
-	_, outside := m.Get(t.Context(), GetRequest{Path: "../outside.md"})
-	_, missing := m.Get(t.Context(), GetRequest{Path: "memory/missing.md"})
+	_, outside := m.Get(t.Context(), memory.GetRequest{Path: "../outside.md"})
+	_, missing := m.Get(t.Context(), memory.GetRequest{Path: "memory/missing.md"})
 	if a, b := strings.ReplaceAll(outside.Error(), "../outside.md", "P"), strings.ReplaceAll(missing.Error(), "memory/missing.md", "P"); a != b {
 		t.Errorf("outside and missing differ: %q, %q", a, b)
 	}
@@ -125,7 +123,7 @@ func FuzzGet(f *testing.F) {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		ex, err := m.Get(t.Context(), GetRequest{Path: path})
+		ex, err := m.Get(t.Context(), memory.GetRequest{Path: path})
 		if err == nil && ex.Text != "open" {
 			t.Errorf("%q gives %q", path, ex.Text)
 		}
@@ -148,7 +146,7 @@ func TestGetFollowsNoSymbolicLink(t *testing.T) {
 	}
 	m := synced(t, Options{Workspace: ws})
 	for _, p := range []string{"memory/file.md", "memory/dir/secret.md", "memory/chain.md", "memory/loop.md", "memory/up/outside/secret.md", "memory/inside.md"} {
-		if ex, err := m.Get(t.Context(), GetRequest{Path: p}); !errors.Is(err, memory.ErrNotFound) {
+		if ex, err := m.Get(t.Context(), memory.GetRequest{Path: p}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("%s: %q, %v", p, ex.Text, err)
 		}
 	}
@@ -186,7 +184,7 @@ func TestGetIsNotFooledBySwappedLinks(t *testing.T) {
 		}
 	}()
 	for until := time.Now().Add(time.Second); time.Now().Before(until); {
-		if ex, err := m.Get(t.Context(), GetRequest{Path: "memory/d/a.md"}); err == nil && ex.Text != "open" {
+		if ex, err := m.Get(t.Context(), memory.GetRequest{Path: "memory/d/a.md"}); err == nil && ex.Text != "open" {
 			t.Errorf("got %q", ex.Text)
 			break
 		}
@@ -206,7 +204,7 @@ func TestGetRefusesHardLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := synced(t, Options{Workspace: filepath.Join(parent, "ws")})
-	if ex, err := m.Get(t.Context(), GetRequest{Path: "USER.md"}); !errors.Is(err, memory.ErrNotFound) {
+	if ex, err := m.Get(t.Context(), memory.GetRequest{Path: "USER.md"}); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("%q, %v", ex.Text, err)
 	}
 	if got := find(t, m, "secret"); len(got) != 0 {
@@ -217,15 +215,15 @@ func TestGetRefusesHardLinks(t *testing.T) {
 func TestGetReadsExtraPathsByTheNameOfTheirHits(t *testing.T) {
 	extra := workspace(t, map[string]string{"team/plan.md": "The windmill was painted green.", "team/plan.txt": "secret"})
 	ws := workspace(t, map[string]string{"MEMORY.md": "x"})
-	m := synced(t, Options{Workspace: ws, Index: indexer.Options{ExtraPaths: []string{extra}}})
+	m := synced(t, Options{Workspace: ws, Index: IndexOptions{ExtraPaths: []string{extra}}})
 	paths := find(t, m, "windmill")
 	if len(paths) != 1 {
 		t.Fatalf("found %v", paths)
 	}
-	if ex, err := m.Get(t.Context(), GetRequest{Path: paths[0]}); err != nil || !strings.Contains(ex.Text, "windmill") {
+	if ex, err := m.Get(t.Context(), memory.GetRequest{Path: paths[0]}); err != nil || !strings.Contains(ex.Text, "windmill") {
 		t.Errorf("%s: %q, %v", paths[0], ex.Text, err)
 	}
-	if _, err := m.Get(t.Context(), GetRequest{Path: strings.TrimSuffix(paths[0], "md") + "txt"}); !errors.Is(err, memory.ErrNotFound) {
+	if _, err := m.Get(t.Context(), memory.GetRequest{Path: strings.TrimSuffix(paths[0], "md") + "txt"}); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("a text file is read: %v", err)
 	}
 }

@@ -16,33 +16,35 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/internal/filelock"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store"
 	"kioku/store/vector"
 )
 
-// Options says which memory to open and how.
+// Options says which memory to open and how. Workspace and State are required.
 type Options struct {
 	// Agent is the id of the agent: [a-z0-9][a-z0-9_-]{0,63}. Empty means "main".
 	Agent string
 	// Workspace is the folder with MEMORY.md and memory/.
 	Workspace string
-	// State is the folder that holds memory/<agent>.sqlite. It is made, 0700, where it is missing.
+	// State is the folder that contains memory/<agent>.sqlite. It is made, 0700, if it is missing.
 	State string
-	// ReadOnly opens an index that another process may own: searches and reads work, nothing is brought up to date.
-	ReadOnly bool
-	// Appends lets notes be added although the index is ReadOnly: the process that owns the index finds them.
-	Appends bool
+	// Mode is what the memory may do; the zero value is Own.
+	Mode Mode
 
+	// Chunking is how notes are cut; the zero value means 400 tokens with an overlap of 80.
 	Chunking chunker.Options
-	// Embedder turns text into vectors; nil means keywords alone. It may be shared by several memories.
+	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories.
 	Embedder *embed.Client
-	Index    indexer.Options
-	Search   search.Options
+	// Index is what is indexed and when.
+	Index IndexOptions
+	// Search is the ranking; each field that is not set has its default.
+	Search search.Options
 	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
 	CacheEntries int
-	// Vectors bounds what searches hold of the vectors in memory. It may be shared by several memories; nil means
+	// Vectors bounds the vectors that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
 	// Location decides what "today" is for Append; nil means time.Local.
@@ -54,71 +56,35 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// IndexState is how far the index is.
-type IndexState struct {
-	// Generation is bumped by every committed change.
-	Generation   int64
-	Files        int
-	Chunks       int
-	PendingFiles int
-	// LastSync is the end of the last complete sync, zero where there was none.
-	LastSync time.Time
-}
+// Mode is what a memory may do to its index and its folder.
+type Mode int
 
-// Answer is what Search returns.
-type Answer struct {
-	search.Answer
-	State IndexState
-	Took  time.Duration
-}
-
-// GetRequest asks for lines of a memory file.
-type GetRequest struct {
-	Path string
-	// From is the first line, 0 means 1; Lines how many, 0 means 120.
-	From, Lines int
-}
-
-// Excerpt is a run of lines of a file.
-type Excerpt struct {
-	Path string
-	// Text is whole lines, at most 12,000 characters; empty beyond the end of the file.
-	Text string
-	// From is the first line of Text and Lines how many there are.
-	From, Lines int
-	TotalLines  int
-	// Truncated says that fewer lines came than were asked for although the file has more, or that the only line, of more
-	// than 12,000 characters, is cut.
-	Truncated bool
-	// NextFrom is the line to go on from, 0 at the end of the file.
-	NextFrom int
-}
-
-// Targets of a note.
 const (
-	TargetDaily    = "daily"
-	TargetLongTerm = "long_term"
+	// Own takes the index for this process, which keeps it in step with the folder.
+	Own Mode = iota
+	// ReadIndex reads the index as it stands, which another process may own. Notes can be added, and the owner finds them.
+	ReadIndex
+	// ReadOnly reads the index as it stands and writes nothing.
+	ReadOnly
 )
 
-// Note is text to remember.
-type Note struct {
-	Text string
-	// Target is TargetDaily (also when empty) or TargetLongTerm.
-	Target string
-	// Category heads the section of a daily note; empty means "note".
-	Category string
-	// Key makes the call idempotent: a second note with the same key is not written.
-	Key string
-	// Source is who has written it, one of the constants NoteFrom..., and is recorded beside the text; empty records nothing.
-	Source string
-}
-
-// Appended says where a note is.
-type Appended struct {
-	Path      string
-	StartLine int
-	// Deduplicated says that the same text or key was there before, and nothing was written.
-	Deduplicated bool
+// IndexOptions says what is indexed beside the workspace, and when.
+type IndexOptions struct {
+	// ExtraPaths are further files or folders, absolute or relative to the workspace; folders are walked for .md. The last
+	// element may be a glob.
+	ExtraPaths []string
+	// Sessions are transcripts of conversations; the zero value indexes none.
+	Sessions indexer.Sessions
+	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
+	MaxFileBytes int64
+	// Debounce is how long a file must rest before it is indexed; 0 means 1500 ms.
+	Debounce time.Duration
+	// MaxWait is the longest that a file which never rests waits; 0 means 10 s.
+	MaxWait time.Duration
+	// Interval between full scans while watching; 0 means 5 min.
+	Interval time.Duration
+	// PollInterval between scans if the system has no more watches to give; 0 means 5 s.
+	PollInterval time.Duration
 }
 
 // SyncOptions changes what a sync does.
@@ -135,7 +101,7 @@ type Memory struct {
 	opt       Options
 	workspace string
 	log       *slog.Logger
-	lock      *os.File // nil when read-only
+	lock      *os.File // nil unless the mode is Own
 	store     *store.Store
 	indexer   *indexer.Indexer
 	backfill  *indexer.Backfill
@@ -153,12 +119,12 @@ type Memory struct {
 // agentID is what an agent may be called: safe as a file name and in every protocol.
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// CheckAgent returns a *search.InputError where id cannot be the id of an agent.
+// CheckAgent returns a *memory.InputError where id cannot be the id of an agent.
 func CheckAgent(id string) error {
 	if agentID.MatchString(id) {
 		return nil
 	}
-	return &search.InputError{Field: "agent",
+	return &memory.InputError{Field: "agent",
 		Problem: "must be 1 to 64 of a-z, 0-9, '_' and '-', beginning with a letter or digit"}
 }
 
@@ -166,7 +132,7 @@ func CheckAgent(id string) error {
 //
 // An index that shows damage when it is opened is set aside as *.corrupt-<time> and made anew; one of an older schema or of
 // another workspace is emptied but for its embedding cache. Open returns ErrLocked where another process owns the index,
-// and ErrNewerSchema and ErrForeignFile where the file must not be touched. With Options.ReadOnly it takes nothing and
+// and ErrNewerSchema and ErrForeignFile where the file must not be touched. In the modes ReadIndex and ReadOnly it takes nothing and
 // changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
 	opt = opt.withDefaults()
@@ -174,7 +140,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	if opt.State == "" {
-		return nil, &search.InputError{Field: "state", Problem: "must name a folder for the index"}
+		return nil, &memory.InputError{Field: "state", Problem: "must name a folder for the index"}
 	}
 	if err := indexer.CheckPaths(opt.Index.ExtraPaths); err != nil {
 		return nil, err
@@ -196,10 +162,11 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err := m.openStore(ctx, splitter.Fingerprint()+marksVersion); err != nil {
 		return nil, err
 	}
-	ix := opt.Index
-	ix.Workspace, ix.Notify, ix.Now, ix.Log, ix.Analyze = workspace, m.notify, opt.Now, m.log, m.store.Analyze
-	ix.StripMarkers = hideMarks
-	m.indexer = indexer.New(splitter, m.store, ix)
+	m.indexer = indexer.New(splitter, m.store, indexer.Options{
+		Workspace: workspace, ExtraPaths: opt.Index.ExtraPaths, Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
+		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
+		StripMarkers: hideMarks, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
+	})
 	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
 	m.Configure(opt.Search)
 	return m, nil
@@ -237,16 +204,13 @@ func (o Options) withDefaults() Options {
 	if o.Index.MaxFileBytes == 0 {
 		o.Index.MaxFileBytes = indexer.DefaultMaxFileBytes
 	}
-	if o.Search.MaxResults == 0 {
-		o.Search = search.DefaultOptions()
-	}
 	return o
 }
 
 // resolveWorkspace returns the folder's own name, so that one folder is one workspace under whatever name it is given.
 func resolveWorkspace(dir string) (string, error) {
 	if dir == "" {
-		return "", &search.InputError{Field: "workspace", Problem: "must name the folder with MEMORY.md and memory/"}
+		return "", &memory.InputError{Field: "workspace", Problem: "must name the folder with MEMORY.md and memory/"}
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -261,7 +225,7 @@ func resolveWorkspace(dir string) (string, error) {
 		return "", fmt.Errorf("workspace %s: %w", dir, err)
 	}
 	if !info.IsDir() {
-		return "", &search.InputError{Field: "workspace", Problem: dir + " is a file; name the folder that holds MEMORY.md"}
+		return "", &memory.InputError{Field: "workspace", Problem: dir + " is a file; name the folder that holds MEMORY.md"}
 	}
 	return real, nil
 }
@@ -269,7 +233,7 @@ func resolveWorkspace(dir string) (string, error) {
 // openStore takes the lock and opens the index.
 func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	path := store.Path(m.opt.State, m.opt.Agent)
-	if !m.opt.ReadOnly {
+	if m.opt.Mode == Own {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make state folder: %w", err)
 		}
@@ -277,10 +241,10 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 			return err
 		}
 	}
-	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.ReadOnly,
+	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log})
 	if err != nil && m.lock != nil {
-		err = errors.Join(err, m.lock.Close())
+		err = errors.Join(err, filelock.Unlock(m.lock))
 	}
 	return err
 }
@@ -350,5 +314,5 @@ func (m *Memory) Close() error {
 	if m.lock == nil {
 		return m.store.Close()
 	}
-	return errors.Join(m.store.Close(), m.lock.Close())
+	return errors.Join(m.store.Close(), filelock.Unlock(m.lock))
 }

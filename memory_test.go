@@ -13,7 +13,7 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/internal/testkit"
-	"kioku/search"
+	"kioku/memory"
 	"kioku/store"
 )
 
@@ -46,8 +46,8 @@ func TestSearchFindsNotesInThreeLanguages(t *testing.T) {
 		"灯台の塗装はいつ？":                      "memory/2026-01-06.md",
 		"码头的租约什么时候到期？":                   "memory/2026-01-07.md",
 	} {
-		a, err := m.Search(t.Context(), search.Query{Text: query})
-		if err != nil || len(a.Hits) == 0 || a.Hits[0].Path != want || a.Mode != search.ModeKeyword {
+		a, err := m.Search(t.Context(), memory.Query{Text: query})
+		if err != nil || len(a.Hits) == 0 || a.Hits[0].Path != want || a.Mode != memory.ModeKeyword {
 			t.Errorf("%s: %+v, %v", query, a, err)
 		}
 	}
@@ -60,11 +60,11 @@ func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 		query string
 		want  string
 	}{
-		"no match":    {notes, "quantum chromodynamics lattice", search.NoMatch},
-		"empty index": {nil, "anything", search.IndexEmpty},
+		"no match":    {notes, "quantum chromodynamics lattice", memory.NoMatch},
+		"empty index": {nil, "anything", memory.IndexEmpty},
 	} {
 		m := openMemory(t, Options{Workspace: workspace(t, c.files)})
-		a, err := m.Search(t.Context(), search.Query{Text: c.query})
+		a, err := m.Search(t.Context(), memory.Query{Text: c.query})
 		if err != nil || len(a.Hits) != 0 || !hasCode(a.Degraded, c.want) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
@@ -72,8 +72,8 @@ func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 }
 
 // hasCode reports whether a degradation with the code is among d.
-func hasCode(d []search.Degradation, code string) bool {
-	return slices.ContainsFunc(d, func(d search.Degradation) bool { return d.Code == code && d.Text != "" })
+func hasCode(d []memory.Degradation, code string) bool {
+	return slices.ContainsFunc(d, func(d memory.Degradation) bool { return d.Code == code && d.Text != "" })
 }
 
 func TestTheFirstSearchOfAnEmptyIndexSyncs(t *testing.T) {
@@ -138,8 +138,8 @@ func TestHybridSearchThroughAnOpenAICompatibleServer(t *testing.T) {
 	fake, client := openAI(t)
 	ws := workspace(t, notes)
 	m := synced(t, Options{Workspace: ws, Embedder: client})
-	a, err := m.Search(t.Context(), search.Query{Text: "The ferry to the island was late again."})
-	if err != nil || a.Mode != search.ModeHybrid || len(a.Hits) == 0 || a.Hits[0].Path != "memory/2026-01-05.md" ||
+	a, err := m.Search(t.Context(), memory.Query{Text: "The ferry to the island was late again."})
+	if err != nil || a.Mode != memory.ModeHybrid || len(a.Hits) == 0 || a.Hits[0].Path != "memory/2026-01-05.md" ||
 		a.Hits[0].VectorScore <= 0.5 || a.Hits[0].TextScore <= 0 || len(a.Degraded) != 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -170,11 +170,11 @@ func TestADeadProviderDegradesAndHeals(t *testing.T) {
 	if err != nil || r.EmbedErr == nil || r.Files != len(notes) {
 		t.Errorf("sync without its provider: %+v, %v", r, err)
 	}
-	a, err := m.Search(t.Context(), search.Query{Text: "When does the lighthouse open?"})
-	if err != nil || len(a.Hits) == 0 || a.Mode != search.ModeKeyword || !hasCode(a.Degraded, search.ProviderDown) {
+	a, err := m.Search(t.Context(), memory.Query{Text: "When does the lighthouse open?"})
+	if err != nil || len(a.Hits) == 0 || a.Mode != memory.ModeKeyword || !hasCode(a.Degraded, memory.ProviderDown) {
 		t.Errorf("search without its provider: %+v, %v", a, err)
 	}
-	if st, err := m.Status(t.Context()); err != nil || !hasCode(st.Degraded, search.ProviderDown) || st.Health.Healthy {
+	if st, err := m.Status(t.Context()); err != nil || !hasCode(st.Degraded, memory.ProviderDown) || st.Health.Healthy {
 		t.Errorf("status: %+v, %v", st, err)
 	}
 	if err := m.Close(); err != nil {
@@ -183,8 +183,8 @@ func TestADeadProviderDegradesAndHeals(t *testing.T) {
 	fake.broken.Store(false)
 	_, client = openAI(t)
 	m = synced(t, Options{Workspace: ws, State: state, Embedder: client})
-	a, err = m.Search(t.Context(), search.Query{Text: "When does the lighthouse open?"})
-	if err != nil || a.Mode != search.ModeHybrid || len(a.Degraded) != 0 {
+	a, err = m.Search(t.Context(), memory.Query{Text: "When does the lighthouse open?"})
+	if err != nil || a.Mode != memory.ModeHybrid || len(a.Degraded) != 0 {
 		t.Errorf("after its return: %+v, %v", a, err)
 	}
 }
@@ -226,10 +226,10 @@ func TestExplainSaysWhatKeptAPassageOut(t *testing.T) {
 	}
 	m := synced(t, Options{Workspace: workspace(t, files)})
 	for path, want := range map[string]string{
-		"MEMORY.md": search.Returned, "memory/binary.md": search.Skipped, "memory/none.md": search.NotIndexed,
-		"memory/2026-01-07.md": search.NotACandidate,
+		"MEMORY.md": memory.Returned, "memory/binary.md": memory.Skipped, "memory/none.md": memory.NotIndexed,
+		"memory/2026-01-07.md": memory.NotACandidate,
 	} {
-		ex, err := m.Explain(t.Context(), search.Query{Text: "When does the lighthouse open?"}, path, 3)
+		ex, err := m.Explain(t.Context(), memory.Query{Text: "When does the lighthouse open?"}, path, 3)
 		if err != nil || ex.Outcome != want || ex.Text == "" {
 			t.Errorf("%s: %q %q, %v; want %s", path, ex.Outcome, ex.Text, err, want)
 		}
@@ -240,20 +240,20 @@ func TestExplainTellsABlankLineFromOneBeyondTheEndAndNamesTheFilter(t *testing.T
 	files := map[string]string{"MEMORY.md": notes["MEMORY.md"], "memory/2026-01-05.md": notes["memory/2026-01-05.md"] + "\n\n"}
 	m := synced(t, Options{Workspace: workspace(t, files)})
 	for _, tc := range []struct {
-		filter search.Filter
+		filter memory.Filter
 		path   string
 		line   int
 		want   string
 	}{
-		{search.Filter{}, "memory/2026-01-05.md", 6, "is indexed, but its line 6 is blank."},
-		{search.Filter{}, "memory/2026-01-05.md", 90, "is indexed, but line 90 lies beyond its end at line 7."},
-		{search.Filter{Since: "2026-01-06"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, before since 2026-01-06."},
-		{search.Filter{Until: "2026-01-04"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, after until 2026-01-04."},
-		{search.Filter{Since: "2026-01-06"}, "MEMORY.md", 3, "would be found, but it has no date, and since and until leave such notes out."},
-		{search.Filter{Sources: []string{"extra"}}, "MEMORY.md", 3, "would be found, but its source is memory, and only extra was asked for."},
-		{search.Filter{PathPrefix: "memory/"}, "MEMORY.md", 3, "MEMORY.md lies outside of memory/."},
+		{memory.Filter{}, "memory/2026-01-05.md", 6, "is indexed, but its line 6 is blank."},
+		{memory.Filter{}, "memory/2026-01-05.md", 90, "is indexed, but line 90 lies beyond its end at line 7."},
+		{memory.Filter{Since: "2026-01-06"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, before since 2026-01-06."},
+		{memory.Filter{Until: "2026-01-04"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, after until 2026-01-04."},
+		{memory.Filter{Since: "2026-01-06"}, "MEMORY.md", 3, "would be found, but it has no date, and since and until leave such notes out."},
+		{memory.Filter{Sources: []string{"extra"}}, "MEMORY.md", 3, "would be found, but its source is memory, and only extra was asked for."},
+		{memory.Filter{PathPrefix: "memory/"}, "MEMORY.md", 3, "MEMORY.md lies outside of memory/."},
 	} {
-		ex, err := m.Explain(t.Context(), search.Query{Text: "When does the lighthouse open, and the ferry?", Filter: tc.filter}, tc.path, tc.line)
+		ex, err := m.Explain(t.Context(), memory.Query{Text: "When does the lighthouse open, and the ferry?", Filter: tc.filter}, tc.path, tc.line)
 		if err != nil || !strings.HasSuffix(ex.Text, tc.want) {
 			t.Errorf("%s:%d: %q, %v; want %s", tc.path, tc.line, ex.Text, err, tc.want)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"kioku/indexer"
 	"kioku/internal/testkit"
+	"kioku/memory"
 	"kioku/store"
 )
 
@@ -38,7 +39,7 @@ func TestWatchMergesWhatItsSyncsWrote(t *testing.T) {
 	dir, state := workspace(t, notes), t.TempDir()
 	m := openMemory(t, Options{Workspace: dir, State: state})
 	for i := range 12 { // a segment each
-		skipped := indexer.File{Path: fmt.Sprintf("memory/x%d.md", i), Source: indexer.SourceMemory}
+		skipped := indexer.File{Path: fmt.Sprintf("memory/x%d.md", i), Source: memory.SourceMemory}
 		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: fmt.Sprint("word", i), Count: 1}})
 		if _, err := m.store.ReplaceFile(t.Context(), skipped); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
-	"kioku/search"
 	"kioku/store"
 )
 
@@ -70,7 +69,7 @@ func synced(t *testing.T, opt Options) *Memory {
 // find returns the paths of the hits.
 func find(t *testing.T, m *Memory, query string) []string {
 	t.Helper()
-	a, err := m.Search(t.Context(), search.Query{Text: query})
+	a, err := m.Search(t.Context(), memory.Query{Text: query})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,14 +182,14 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 	if !errors.Is(err, memory.ErrLocked) || !strings.Contains(err.Error(), "pid ") {
 		t.Errorf("got %v", err)
 	}
-	reader := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true})
+	reader := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadOnly})
 	if got := find(t, reader, "lighthouse"); len(got) != 1 {
 		t.Errorf("the reader finds %v", got)
 	}
 	if _, err := reader.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, memory.ErrReadOnly) {
 		t.Errorf("the reader may sync: %v", err)
 	}
-	if _, err := reader.Append(t.Context(), Note{Text: "x"}); !errors.Is(err, memory.ErrReadOnly) {
+	if _, err := reader.Append(t.Context(), memory.Note{Text: "x"}); !errors.Is(err, memory.ErrReadOnly) {
 		t.Errorf("the reader may append: %v", err)
 	}
 }
@@ -208,7 +207,7 @@ func TestAStaleLockFileIsNoLock(t *testing.T) {
 func TestOpenRefusesStrangeAgentIDs(t *testing.T) {
 	state := t.TempDir()
 	for _, id := range []string{"../b", "a/b", ".", "a\x00", strings.Repeat("a", 10_000), "'; DROP TABLE chunks; --", "Ä", "A", "-a"} {
-		var input *search.InputError
+		var input *memory.InputError
 		if _, err := Open(t.Context(), Options{Agent: id, Workspace: t.TempDir(), State: state}); !errors.As(err, &input) || input.Field != "agent" {
 			t.Errorf("%.20q: got %v", id, err)
 		}
@@ -241,9 +240,9 @@ func TestAClosedMemoryAnswersErrClosed(t *testing.T) {
 		t.Error("the subscription is still open")
 	}
 	ctx := context.Background()
-	_, err1 := m.Search(ctx, search.Query{Text: "x"})
-	_, err2 := m.Get(ctx, GetRequest{Path: "MEMORY.md"})
-	_, err3 := m.Append(ctx, Note{Text: "x"})
+	_, err1 := m.Search(ctx, memory.Query{Text: "x"})
+	_, err2 := m.Get(ctx, memory.GetRequest{Path: "MEMORY.md"})
+	_, err3 := m.Append(ctx, memory.Note{Text: "x"})
 	for _, err := range []error{err1, err2, err3, m.Watch(ctx)} {
 		if !errors.Is(err, memory.ErrClosed) {
 			t.Errorf("got %v", err)
@@ -362,7 +361,7 @@ func TestAReadOnlyStateFolderCanBeSearched(t *testing.T) {
 	if _, err := Open(t.Context(), Options{Workspace: ws, State: state}); err == nil {
 		t.Error("it was opened for writing")
 	}
-	reader := openMemory(t, Options{Workspace: ws, State: state, ReadOnly: true})
+	reader := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadOnly})
 	if got := find(t, reader, "lighthouse"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}

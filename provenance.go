@@ -9,29 +9,17 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/search"
+	"kioku/memory"
 )
 
-// Sources of a note: who has written it.
-const (
-	// NoteFromUser is a person's.
-	NoteFromUser = "user"
-	// NoteFromAgent is a model's, in its own words.
-	NoteFromAgent = "agent"
-	// NoteFromTool is a model's, after it has read what a tool returned.
-	NoteFromTool = "tool"
-	// NoteFromFlush is a model's, before old turns of a session are compacted.
-	NoteFromFlush = "flush"
-)
+var noteSources = []string{memory.NoteFromUser, memory.NoteFromAgent, memory.NoteFromTool, memory.NoteFromFlush}
 
-var noteSources = []string{NoteFromUser, NoteFromAgent, NoteFromTool, NoteFromFlush}
-
-// checkSource returns a *search.InputError for a source of a note that there is not; empty is none.
+// checkSource returns a *memory.InputError for a source of a note that there is not; empty is none.
 func checkSource(source string) error {
 	if source == "" || slices.Contains(noteSources, source) {
 		return nil
 	}
-	return &search.InputError{Field: "source",
+	return &memory.InputError{Field: "source",
 		Problem: fmt.Sprintf("is %.80q; must be one of %s, or empty", source, strings.Join(noteSources, ", "))}
 }
 
@@ -46,7 +34,7 @@ const (
 const marksVersion = ", marks v1"
 
 // markOf is the mark of a note, empty for one without key and source.
-func markOf(n Note) string {
+func markOf(n memory.Note) string {
 	if n.Key == "" && n.Source == "" {
 		return ""
 	}
@@ -67,7 +55,7 @@ func keyPart(key string) string {
 }
 
 // marked puts the mark of a note behind its text, of which indent begins each further line.
-func marked(text, indent string, n Note) string {
+func marked(text, indent string, n memory.Note) string {
 	mark := markOf(n)
 	switch {
 	case mark == "":

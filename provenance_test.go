@@ -13,18 +13,18 @@ import (
 
 	"kioku/chunker"
 	"kioku/indexer"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // Hazard F09: where a note is from stands beside it in the file, with and without a key, in sections and bullets.
 func TestANoteRecordsWhereItIsFrom(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
-	note(t, m, Note{Text: "plain"})
-	note(t, m, Note{Text: "typed in", Source: NoteFromUser})
-	note(t, m, Note{Text: "read on a page", Source: NoteFromTool, Key: "k1"})
-	note(t, m, Note{Text: "two\nlines", Source: NoteFromFlush, Target: TargetLongTerm})
-	note(t, m, Note{Text: "with a key", Source: NoteFromAgent, Key: "k2", Target: TargetLongTerm})
+	note(t, m, memory.Note{Text: "plain"})
+	note(t, m, memory.Note{Text: "typed in", Source: memory.NoteFromUser})
+	note(t, m, memory.Note{Text: "read on a page", Source: memory.NoteFromTool, Key: "k1"})
+	note(t, m, memory.Note{Text: "two\nlines", Source: memory.NoteFromFlush, Target: memory.TargetLongTerm})
+	note(t, m, memory.Note{Text: "with a key", Source: memory.NoteFromAgent, Key: "k2", Target: memory.TargetLongTerm})
 	want := "# 2026-01-05\n\n## 21:40 - note\n\nplain\n\n## 21:40 - note\n\ntyped in <!-- kioku from=user -->\n\n" +
 		"## 21:40 - note\n\nread on a page <!-- kioku:HASH from=tool -->\n"
 	hash := regexp.MustCompile(`kioku:[0-9a-f]{16}`)
@@ -35,7 +35,7 @@ func TestANoteRecordsWhereItIsFrom(t *testing.T) {
 	if got := hash.ReplaceAllString(read(t, ws, "MEMORY.md"), "kioku:HASH"); got != want {
 		t.Errorf("MEMORY.md: %q", got)
 	}
-	ex, err := m.Get(t.Context(), GetRequest{Path: "MEMORY.md", From: 2, Lines: 1})
+	ex, err := m.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md", From: 2, Lines: 1})
 	if err != nil || !strings.HasSuffix(ex.Text, "lines <!-- kioku from=flush -->\n") {
 		t.Errorf("the file is shown as %q, %v", ex.Text, err)
 	}
@@ -44,28 +44,28 @@ func TestANoteRecordsWhereItIsFrom(t *testing.T) {
 func TestAnUnknownSourceOfANoteIsRefused(t *testing.T) {
 	m := appendTo(t, t.TempDir())
 	for _, source := range []string{"web", "User", "user -->", " "} {
-		var input *search.InputError
-		if _, err := m.Append(t.Context(), Note{Text: "x", Source: source}); !errors.As(err, &input) || input.Field != "source" {
+		var input *memory.InputError
+		if _, err := m.Append(t.Context(), memory.Note{Text: "x", Source: source}); !errors.As(err, &input) || input.Field != "source" {
 			t.Errorf("%q: got %v", source, err)
 		}
 	}
 }
 
 func TestTheSameNoteFromElsewhereIsWrittenOnce(t *testing.T) {
-	for _, target := range []string{TargetDaily, TargetLongTerm} {
+	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		for _, text := range []string{"one", "one\ntwo", "see\n```\ncode\n```"} {
 			ws := t.TempDir()
 			m := appendTo(t, ws)
-			first := note(t, m, Note{Text: text, Target: target, Source: NoteFromAgent})
-			note(t, m, Note{Text: "between", Target: target, Source: NoteFromUser})
-			for _, again := range []Note{{Source: NoteFromAgent}, {Source: NoteFromTool}, {}, {Source: NoteFromUser, Key: "k"}} {
+			first := note(t, m, memory.Note{Text: text, Target: target, Source: memory.NoteFromAgent})
+			note(t, m, memory.Note{Text: "between", Target: target, Source: memory.NoteFromUser})
+			for _, again := range []memory.Note{{Source: memory.NoteFromAgent}, {Source: memory.NoteFromTool}, {}, {Source: memory.NoteFromUser, Key: "k"}} {
 				again.Text, again.Target = text, target
 				if a := note(t, m, again); !a.Deduplicated || a.StartLine != first.StartLine {
 					t.Errorf("%s: %q from %q with key %q: %+v, first %+v", target, text, again.Source, again.Key, a, first)
 				}
 			}
-			keyed := note(t, m, Note{Text: "by key", Target: target, Source: NoteFromFlush, Key: "k1"})
-			if a := note(t, m, Note{Text: "in other words", Target: target, Key: "k1"}); !a.Deduplicated || a.StartLine != keyed.StartLine {
+			keyed := note(t, m, memory.Note{Text: "by key", Target: target, Source: memory.NoteFromFlush, Key: "k1"})
+			if a := note(t, m, memory.Note{Text: "in other words", Target: target, Key: "k1"}); !a.Deduplicated || a.StartLine != keyed.StartLine {
 				t.Errorf("%s: the same key from nowhere: %+v, first %+v", target, a, keyed)
 			}
 		}
@@ -79,8 +79,8 @@ func TestNotesOfTheOlderFormAreKnownAgain(t *testing.T) {
 		"memory/2026-01-05.md": "# 2026-01-05\n\n## 09:00 - note\n\nold section" + mark + "\n",
 	})
 	m := appendTo(t, ws)
-	for target, text := range map[string]string{TargetDaily: "old section", TargetLongTerm: "old bullet"} {
-		for _, n := range []Note{{Text: text, Source: NoteFromTool}, {Text: "other words", Key: "k", Source: NoteFromTool}} {
+	for target, text := range map[string]string{memory.TargetDaily: "old section", memory.TargetLongTerm: "old bullet"} {
+		for _, n := range []memory.Note{{Text: text, Source: memory.NoteFromTool}, {Text: "other words", Key: "k", Source: memory.NoteFromTool}} {
 			n.Target = target
 			if a := note(t, m, n); !a.Deduplicated {
 				t.Errorf("%+v was written again", n)
@@ -98,16 +98,16 @@ func TestAMarkInTheTextOfANoteIsTakenOut(t *testing.T) {
 	} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		note(t, m, Note{Text: text, Source: NoteFromTool})
+		note(t, m, memory.Note{Text: text, Source: memory.NoteFromTool})
 		file := read(t, ws, "memory/2026-01-05.md")
 		if found := anyMark.FindAllString(file, -1); len(found) != 1 || !strings.Contains(found[0], "from=tool") {
 			t.Errorf("%q: the marks are %q", text, found)
 		}
-		if a := note(t, m, Note{Text: "the real note", Key: "k", Source: NoteFromUser}); a.Deduplicated {
+		if a := note(t, m, memory.Note{Text: "the real note", Key: "k", Source: memory.NoteFromUser}); a.Deduplicated {
 			t.Errorf("%q holds off the note with the key", text)
 		}
 	}
-	if _, err := appendTo(t, t.TempDir()).Append(t.Context(), Note{Text: forged}); err == nil {
+	if _, err := appendTo(t, t.TempDir()).Append(t.Context(), memory.Note{Text: forged}); err == nil {
 		t.Error("a note of nothing but a mark was taken")
 	}
 }
@@ -124,10 +124,10 @@ func TestNoTextLeavesAMark(t *testing.T) {
 
 // A code fence is closed only by a line with nothing behind the fence.
 func TestAMarkLeavesACodeFenceClosed(t *testing.T) {
-	for _, target := range []string{TargetDaily, TargetLongTerm} {
+	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		a := note(t, m, Note{Text: "run\n```\nmake\n```", Target: target, Source: NoteFromAgent, Key: "k"})
+		a := note(t, m, memory.Note{Text: "run\n```\nmake\n```", Target: target, Source: memory.NoteFromAgent, Key: "k"})
 		lines := chunker.Lines(read(t, ws, a.Path), "", false)
 		last := lines[len(lines)-1]
 		if last.Fence != "" || !strings.Contains(last.Text, "from=agent") {
@@ -140,9 +140,9 @@ func TestMarksAreNeitherFoundNorShown(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
 	events := m.Subscribe(t.Context())
-	note(t, m, Note{Text: "The windmill was painted green.", Source: NoteFromTool, Key: "k"})
+	note(t, m, memory.Note{Text: "The windmill was painted green.", Source: memory.NoteFromTool, Key: "k"})
 	waitFor(t, events, indexer.SyncDone, "")
-	got, err := m.Search(t.Context(), search.Query{Text: "windmill"})
+	got, err := m.Search(t.Context(), memory.Query{Text: "windmill"})
 	if err != nil || len(got.Hits) != 1 {
 		t.Fatalf("got %+v, %v", got.Hits, err)
 	}
@@ -177,13 +177,13 @@ func TestOnlyMarksAtTheEndOfALineAreHidden(t *testing.T) {
 func TestNotesKeepTheirSourcesWhenTwoWriteAtOnce(t *testing.T) {
 	ws := t.TempDir()
 	var g errgroup.Group
-	sources := []string{NoteFromTool, NoteFromFlush}
+	sources := []string{memory.NoteFromTool, memory.NoteFromFlush}
 	for i, source := range sources {
 		m := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC})
 		g.Go(func() error {
 			for n := range 20 {
-				for _, target := range []string{TargetDaily, TargetLongTerm} {
-					if _, err := m.Append(t.Context(), Note{Text: fmt.Sprintf("writer %d note %d", i, n), Target: target, Source: source}); err != nil {
+				for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
+					if _, err := m.Append(t.Context(), memory.Note{Text: fmt.Sprintf("writer %d note %d", i, n), Target: target, Source: source}); err != nil {
 						return err
 					}
 				}

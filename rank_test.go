@@ -17,7 +17,7 @@ import (
 	"kioku"
 	"kioku/bench"
 	"kioku/embed"
-	"kioku/search"
+	"kioku/memory"
 )
 
 var update = flag.Bool("update", false, "write the figures of the ranking into testdata/rank_stats.txt")
@@ -31,7 +31,7 @@ func TestRankingIsAsRecorded(t *testing.T) {
 		"Of each question: the rank of its first evidence, and the first three hits with their scores.\n")
 	for _, set := range []bench.Set{exampleSet(t), rankingSet(t)} {
 		for _, provider := range []string{"none", "hash"} {
-			for _, granularity := range []string{search.GranularityChunk, search.GranularityPassage} {
+			for _, granularity := range []string{memory.GranularityChunk, memory.GranularityPassage} {
 				rankSet(t, &b, set, provider, granularity)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"kioku/search"
+	"kioku/memory"
 	"kioku/store"
 )
 
@@ -14,30 +14,32 @@ const emptyWait = 2 * time.Second
 // Search answers a query; search.Searcher.Search tells of the ranking and the errors. Where the index is empty it syncs
 // first, for at most 2 s; where files are known to have changed it has them indexed, and does not wait for it. What the
 // answer had to do without stands in Degraded.
-func (m *Memory) Search(ctx context.Context, q search.Query) (Answer, error) {
+func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	if err := m.enter(); err != nil {
-		return Answer{}, err
+		return memory.Answer{}, err
 	}
 	defer m.leave()
 	start := time.Now()
 	stats, err := m.freshen(ctx)
 	if err != nil {
-		return Answer{}, err
+		return memory.Answer{}, err
 	}
 	found, err := m.searcher.Load().Search(ctx, q)
 	if err != nil {
-		return Answer{}, err
+		return memory.Answer{}, err
 	}
 	state := m.indexer.SyncState()
 	found.Degraded = append(found.Degraded, degradedIndex(state)...)
-	return Answer{Answer: found, State: m.indexState(stats, found.Index, state), Took: time.Since(start)}, nil
+	found.State = lag(found.State, stats, state)
+	found.Took = time.Since(start)
+	return found, nil
 }
 
 // freshen brings an index that is known to lag in step, in the background: where a watch knows the files, these are looked
 // at, and otherwise all. It waits a little where the index is empty. It returns what the index said of itself before.
 func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	stats, err := m.store.Stats(ctx)
-	if err != nil || m.opt.ReadOnly {
+	if err != nil || m.opt.Mode != Own {
 		return stats, err
 	}
 	state := m.indexer.SyncState()

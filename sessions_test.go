@@ -13,7 +13,6 @@ import (
 	"kioku/indexer"
 	"kioku/llm"
 	"kioku/memory"
-	"kioku/search"
 )
 
 // spoken reads transcripts as the program does.
@@ -33,7 +32,7 @@ func talks(t *testing.T, state, agent string, files map[string]string) (*Memory,
 		t.Fatal(err)
 	}
 	m := openMemory(t, Options{Agent: agent, State: state, Workspace: workspace(t, files), Now: clock("2026-01-10T12:00:00Z"), Location: time.UTC,
-		Index: indexer.Options{Sessions: indexer.Sessions{Folder: folder, Spoken: spoken}}})
+		Index: IndexOptions{Sessions: indexer.Sessions{Folder: folder, Spoken: spoken}}})
 	return m, folder
 }
 
@@ -71,21 +70,21 @@ func TestWhatWasSaidIsFoundWithItsPlaceAndDay(t *testing.T) {
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Search(t.Context(), search.Query{Text: "green windmill Kinderdijk", Filter: search.Filter{Sources: []string{indexer.SourceSessions}}})
+	got, err := m.Search(t.Context(), memory.Query{Text: "green windmill Kinderdijk", Filter: memory.Filter{Sources: []string{memory.SourceSessions}}})
 	if err != nil || len(got.Hits) != 1 {
 		t.Fatalf("got %+v, %v", got.Hits, err)
 	}
 	h := got.Hits[0]
 	want := "User: Which windmill did we rent?\n\n\nAssistant: The green windmill in Kinderdijk."
-	if h.Path != "sessions/20260105-120000-abc.jsonl" || h.Source != indexer.SourceSessions || h.Date != "2026-01-05" ||
+	if h.Path != "sessions/20260105-120000-abc.jsonl" || h.Source != memory.SourceSessions || h.Date != "2026-01-05" ||
 		h.Snippet != want || h.StartLine != 1 || h.EndLine != 4 {
 		t.Errorf("got %+v", h)
 	}
 	if hits := find(t, m, "zeppelin passwords"); len(hits) > 0 {
 		t.Errorf("the result of a tool is found: %v", hits)
 	}
-	for source, path := range map[string]string{indexer.SourceSessions: h.Path, indexer.SourceMemory: "MEMORY.md"} {
-		got, err := m.Search(t.Context(), search.Query{Text: "windmill", Filter: search.Filter{Sources: []string{source}}})
+	for source, path := range map[string]string{memory.SourceSessions: h.Path, memory.SourceMemory: "MEMORY.md"} {
+		got, err := m.Search(t.Context(), memory.Query{Text: "windmill", Filter: memory.Filter{Sources: []string{source}}})
 		if err != nil || len(got.Hits) != 1 || got.Hits[0].Path != path {
 			t.Errorf("%s: got %+v, %v", source, got.Hits, err)
 		}
@@ -95,17 +94,17 @@ func TestWhatWasSaidIsFoundWithItsPlaceAndDay(t *testing.T) {
 func TestGetShowsWhatWasSaid(t *testing.T) {
 	m, folder := talks(t, t.TempDir(), "main", nil)
 	transcript(t, folder, "s", conversation()...)
-	ex, err := m.Get(t.Context(), GetRequest{Path: "sessions/s.jsonl"})
+	ex, err := m.Get(t.Context(), memory.GetRequest{Path: "sessions/s.jsonl"})
 	want := "User: Which windmill did we rent?\n\n\nAssistant: The green windmill in Kinderdijk.\n"
 	if err != nil || ex.Text != want || ex.TotalLines != 4 {
 		t.Errorf("got %+v, %v", ex, err)
 	}
-	ex, err = m.Get(t.Context(), GetRequest{Path: "sessions/s.jsonl", From: 4, Lines: 1})
+	ex, err = m.Get(t.Context(), memory.GetRequest{Path: "sessions/s.jsonl", From: 4, Lines: 1})
 	if err != nil || ex.Text != "Assistant: The green windmill in Kinderdijk.\n" {
 		t.Errorf("line 4: %+v, %v", ex, err)
 	}
 	for _, path := range []string{"sessions/t.jsonl", "sessions/../sessions/s.jsonl", "sessions/s.jsonl.torn", filepath.Join(folder, "s.jsonl")} {
-		if ex, err := m.Get(t.Context(), GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
+		if ex, err := m.Get(t.Context(), memory.GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("%s: %+v, %v", path, ex, err)
 		}
 	}
@@ -131,7 +130,7 @@ func TestStrangeLinesOfATranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]int{"albatross": 1, "pelican": 3} {
-		got, err := m.Search(t.Context(), search.Query{Text: word})
+		got, err := m.Search(t.Context(), memory.Query{Text: word})
 		if err != nil || len(got.Hits) == 0 || got.Hits[0].SnippetStart > want || got.Hits[0].SnippetEnd < want || !strings.Contains(got.Hits[0].Snippet, word) {
 			t.Errorf("%s: %+v, %v", word, got.Hits, err)
 		}
@@ -139,7 +138,7 @@ func TestStrangeLinesOfATranscript(t *testing.T) {
 	if hits := find(t, m, "flamingo"); len(hits) > 0 {
 		t.Errorf("a torn line is found: %v", hits)
 	}
-	ex, err := m.Get(t.Context(), GetRequest{Path: "sessions/s.jsonl", From: 2})
+	ex, err := m.Get(t.Context(), memory.GetRequest{Path: "sessions/s.jsonl", From: 2})
 	if err != nil || ex.Text != "\nUser: pelican \ufffd\n" || ex.TotalLines != 3 {
 		t.Errorf("got %+v, %v", ex, err)
 	}
@@ -157,7 +156,7 @@ func TestTranscriptsOfOneAgentAreClosedToAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := bob.Search(t.Context(), search.Query{Text: "windmill"})
+	got, err := bob.Search(t.Context(), memory.Query{Text: "windmill"})
 	if err != nil || len(got.Hits) == 0 {
 		t.Fatalf("got %+v, %v", got.Hits, err)
 	}
@@ -169,14 +168,14 @@ func TestTranscriptsOfOneAgentAreClosedToAnother(t *testing.T) {
 	for _, path := range []string{
 		"sessions/s.jsonl", "sessions/../../ann/sessions/s.jsonl", filepath.Join(annFolder, "s.jsonl"), "sessions/%2e%2e/ann/s.jsonl", "../ann/sessions/s.jsonl",
 	} {
-		if ex, err := bob.Get(t.Context(), GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
+		if ex, err := bob.Get(t.Context(), memory.GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("bob reads %s: %+v, %v", path, ex, err)
 		}
 	}
 	if err := os.Symlink(filepath.Join(annFolder, "s.jsonl"), filepath.Join(bobFolder, "s.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	if ex, err := bob.Get(t.Context(), GetRequest{Path: "sessions/s.jsonl"}); !errors.Is(err, memory.ErrNotFound) {
+	if ex, err := bob.Get(t.Context(), memory.GetRequest{Path: "sessions/s.jsonl"}); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("bob reads through a link: %+v, %v", ex, err)
 	}
 }
@@ -188,7 +187,7 @@ func TestASearchTakesSmallChangesOfATranscriptLater(t *testing.T) {
 		t.Errorf("the first search of an index finds %v", hits)
 	}
 	transcript(t, folder, "s", llm.Message{Role: llm.RoleUser, Text: "Then the kingfisher dived."})
-	note(t, m, Note{Text: "unrelated"})
+	note(t, m, memory.Note{Text: "unrelated"})
 	<-m.syncInBackground(t.Context())
 	if hits := find(t, m, "kingfisher"); len(hits) > 0 {
 		t.Errorf("one message was not waited with: %v", hits)

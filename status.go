@@ -8,7 +8,6 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
-	"kioku/search"
 	"kioku/store"
 )
 
@@ -17,7 +16,7 @@ type Status struct {
 	Agent     string
 	Workspace string
 	Database  string
-	State     IndexState
+	State     memory.IndexState
 	Skipped   []memory.SkippedFile
 	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
 	WatchMode, WatchNote string
@@ -30,29 +29,28 @@ type Status struct {
 	Cached int
 	// HeldBytes of this memory's vectors are in RAM, and AllHeldBytes of all that share its budget of BudgetBytes.
 	HeldBytes, AllHeldBytes, BudgetBytes int64
-	Degraded                             []search.Degradation
+	Degraded                             []memory.Degradation
 	Unavailable                          []string
 	Syncing                              bool
 }
 
 // State returns how far the index is.
-func (m *Memory) State(ctx context.Context) (IndexState, error) {
+func (m *Memory) State(ctx context.Context) (memory.IndexState, error) {
 	if err := m.enter(); err != nil {
-		return IndexState{}, err
+		return memory.IndexState{}, err
 	}
 	defer m.leave()
 	stats, err := m.store.Stats(ctx)
 	if err != nil {
-		return IndexState{}, err
+		return memory.IndexState{}, err
 	}
-	ix := search.Index{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}
-	return m.indexState(stats, ix, m.indexer.SyncState()), nil
+	st := memory.IndexState{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}
+	return lag(st, stats, m.indexer.SyncState()), nil
 }
 
-// indexState joins what the index and the indexer know; ix is the index that was seen.
-func (m *Memory) indexState(stats store.Stats, ix search.Index, state indexer.SyncState) IndexState {
-	st := IndexState{Generation: ix.Generation, Files: ix.Files, Chunks: ix.Chunks,
-		PendingFiles: state.PendingFiles, LastSync: state.LastSync}
+// lag adds to the state of an index how far it lags behind the files.
+func lag(st memory.IndexState, stats store.Stats, state indexer.SyncState) memory.IndexState {
+	st.PendingFiles, st.LastSync = state.PendingFiles, state.LastSync
 	if st.LastSync.Before(stats.LastSync) {
 		st.LastSync = stats.LastSync
 	}
@@ -95,36 +93,36 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 }
 
 // degradedVectors says what is wrong with the vector channel, nothing where no provider is set.
-func (m *Memory) degradedVectors(stats store.Stats) []search.Degradation {
+func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 	e := m.opt.Embedder
 	if !e.Enabled() {
 		return nil
 	}
-	var d []search.Degradation
+	var d []memory.Degradation
 	if h := e.Health(); !h.Healthy {
-		d = append(d, search.Degradation{Code: search.ProviderDown,
+		d = append(d, memory.Degradation{Code: memory.ProviderDown,
 			Text: fmt.Sprintf("embedding provider %s does not answer: %v", e.Space().Provider, h.Err)})
 	}
 	switch {
 	case stats.Embedded > 0 && !stats.Space.Matches(e.Space()):
-		d = append(d, search.Degradation{Code: search.SpaceChanged,
+		d = append(d, memory.Degradation{Code: memory.SpaceChanged,
 			Text: fmt.Sprintf("the index holds vectors of %s; searches use keywords until it is rebuilt", stats.Space.Name())})
 	case stats.Embedded < stats.Chunks:
-		d = append(d, search.Degradation{Code: search.VectorsMissing,
+		d = append(d, memory.Degradation{Code: memory.VectorsMissing,
 			Text: fmt.Sprintf("%d of %d chunks have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)})
 	}
 	return d
 }
 
 // degradedIndex says how far the index lags behind the disk.
-func degradedIndex(st indexer.SyncState) []search.Degradation {
-	var d []search.Degradation
+func degradedIndex(st indexer.SyncState) []memory.Degradation {
+	var d []memory.Degradation
 	if len(st.Unavailable) > 0 {
-		d = append(d, search.Degradation{Code: search.WorkspaceUnavailable,
+		d = append(d, memory.Degradation{Code: memory.WorkspaceUnavailable,
 			Text: "cannot be read now, answers come from what was indexed before: " + strings.Join(st.Unavailable, ", ")})
 	}
 	if st.PendingFiles > 0 {
-		d = append(d, search.Degradation{Code: search.IndexStale,
+		d = append(d, memory.Degradation{Code: memory.IndexStale,
 			Text: fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)})
 	}
 	return d

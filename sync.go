@@ -169,7 +169,7 @@ func (m *Memory) long(ctx context.Context, f func(context.Context) (SyncReport, 
 		return SyncReport{}, err
 	}
 	defer m.leave()
-	if m.opt.ReadOnly {
+	if m.opt.Mode != Own {
 		return SyncReport{}, memory.ErrReadOnly
 	}
 	ctx, cancel := m.untilClose(ctx)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
+
+	"kioku/memory"
 )
 
 // searchInput, getInput and appendInput are what models send.
@@ -67,59 +70,55 @@ type appendOutput struct {
 	Deduplicated bool   `json:"deduplicated"`
 }
 
-// Call runs a tool with the input that a model gave and returns its output as a JSON object. It knows common other
-// names of parameters (limit and top_k for max_results). It returns an *InputError, worded for the model, for an
-// unknown tool or parameter and for an input of the wrong form; otherwise the errors of Search, Get and Append.
-func (c *Client) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return c.CallWith(ctx, name, input, func(n Note) (Note, error) { return n, nil })
-}
+// callTimeout bounds one call of a tool.
+const callTimeout = 10 * time.Second
 
-// CallWith is Call for a program that has a say in what is stored: the note of memory_append goes through edit first, which
-// may change it, name its source for example, or refuse it with an error.
-func (c *Client) CallWith(ctx context.Context, name string, input json.RawMessage, edit func(Note) (Note, error)) (json.RawMessage, error) {
+// Call runs a tool of a memory with the input that a model gave and returns its output as a JSON object. source is recorded
+// with the notes that the call stores, one of the constants memory.NoteFrom...; empty records nothing. Call knows common
+// other names of parameters (limit and top_k for max_results). It returns a *memory.InputError, worded for the model, for
+// an unknown tool or parameter and for an input of the wrong form; otherwise the errors of the memory.
+func Call(ctx context.Context, m Memory, source, name string, input json.RawMessage) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	switch name {
 	case ToolSearch:
-		return run(ctx, name, input, searchAliases, c.searchTool)
+		return runTool(name, input, searchAliases, func(in searchInput) (searchOutput, error) { return searchTool(ctx, m, in) })
 	case ToolGet:
-		return run(ctx, name, input, getAliases, c.getTool)
+		return runTool(name, input, getAliases, func(in getInput) (getOutput, error) { return getTool(ctx, m, in) })
 	case ToolAppend:
-		return run(ctx, name, input, appendAliases, func(ctx context.Context, in appendInput) (appendOutput, error) {
-			note, err := edit(Note{Text: in.Text, Target: in.Target, Category: in.Category})
-			if err != nil {
-				return appendOutput{}, err
-			}
-			a, err := c.Append(ctx, note)
+		return runTool(name, input, appendAliases, func(in appendInput) (appendOutput, error) {
+			a, err := m.Append(ctx, memory.Note{Text: in.Text, Target: in.Target, Category: in.Category, Source: source})
 			return appendOutput(a), err
 		})
 	}
-	return nil, &InputError{Field: "name", Problem: unknown("tool", name, []string{ToolSearch, ToolGet, ToolAppend})}
+	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{ToolSearch, ToolGet, ToolAppend})}
 }
 
-func run[In, Out any](ctx context.Context, name string, input json.RawMessage, aliases map[string]string, tool func(context.Context, In) (Out, error)) (json.RawMessage, error) {
+func runTool[In, Out any](name string, input json.RawMessage, aliases map[string]string, tool func(In) (Out, error)) (json.RawMessage, error) {
 	var in In
 	if err := decode(input, aliases, &in); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	out, err := tool(ctx, in)
+	out, err := tool(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return json.Marshal(out)
 }
 
-func (c *Client) searchTool(ctx context.Context, in searchInput) (searchOutput, error) {
-	answer, err := c.Search(ctx, Query{
+func searchTool(ctx context.Context, m Memory, in searchInput) (searchOutput, error) {
+	answer, err := m.Search(ctx, memory.Query{
 		Text: in.Query, MaxResults: int(in.MaxResults), MinScore: in.MinScore,
-		PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until,
+		Filter: memory.Filter{PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until},
 	})
 	if err != nil {
 		return searchOutput{}, err
 	}
-	out := searchOutput{Results: []resultOutput{}, Mode: answer.Mode, PendingFiles: answer.PendingFiles}
+	out := searchOutput{Results: []resultOutput{}, Mode: answer.Mode, PendingFiles: answer.State.PendingFiles}
 	for _, h := range answer.Hits {
 		out.Results = append(out.Results, resultOutput{
 			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score,
-			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, Citation: h.Citation,
+			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, Citation: h.Citation(),
 		})
 	}
 	for _, d := range answer.Degraded {
@@ -128,8 +127,8 @@ func (c *Client) searchTool(ctx context.Context, in searchInput) (searchOutput, 
 	return out, nil
 }
 
-func (c *Client) getTool(ctx context.Context, in getInput) (getOutput, error) {
-	e, err := c.Get(ctx, GetRequest{Path: in.Path, From: int(in.From), Lines: int(in.Lines)})
+func getTool(ctx context.Context, m Memory, in getInput) (getOutput, error) {
+	e, err := m.Get(ctx, memory.GetRequest{Path: in.Path, From: int(in.From), Lines: int(in.Lines)})
 	if err != nil {
 		return getOutput{}, err
 	}

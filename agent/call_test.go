@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"kioku/agent"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -73,7 +74,7 @@ func TestEveryParameterOfASchemaIsAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Call(t.Context(), tool.Name, data); err != nil {
+		if _, err := agent.Call(t.Context(), c, "", tool.Name, data); err != nil {
 			t.Errorf("%s %s: %v", tool.Name, data, err)
 		}
 	}
@@ -98,7 +99,7 @@ func TestOtherNamesOfParametersAreUnderstood(t *testing.T) {
 	for _, input := range []string{
 		`{"query":"q","max_results":3}`, `{"query":"q","limit":3}`, `{"query":"q","top_k":3.0}`, `{"query":"q","maxResults":3,"minScore":null}`,
 	} {
-		if _, err := c.Call(t.Context(), "memory_search", json.RawMessage(input)); err != nil {
+		if _, err := agent.Call(t.Context(), c, "", "memory_search", json.RawMessage(input)); err != nil {
 			t.Errorf("%s: %v", input, err)
 		}
 		if !proto.Equal(f.searched, &kiokuv1.MemorySearchRequest{Agent: "main", Query: "q", MaxResults: 3}) {
@@ -128,8 +129,8 @@ func TestABadInputIsExplainedToTheModel(t *testing.T) {
 		{"shell", `{}`, "name", "there are: memory_search, memory_get, memory_append"},
 	}
 	for _, k := range cases {
-		_, err := c.Call(t.Context(), k.tool, json.RawMessage(k.input))
-		var input *agent.InputError
+		_, err := agent.Call(t.Context(), c, "", k.tool, json.RawMessage(k.input))
+		var input *memory.InputError
 		if !errors.As(err, &input) || input.Field != k.field || !strings.Contains(input.Problem, k.problem) {
 			t.Errorf("%s %s: %v; want %s: %s", k.tool, k.input, err, k.field, k.problem)
 		}
@@ -148,7 +149,7 @@ func TestOutputsAreWhatAModelCanUse(t *testing.T) {
 		{"memory_get", `{"path":"MEMORY.md"}`, `{"path":"MEMORY.md","text":"a\n","from":1,"lines":1,"total_lines":2,"next_from":2}`},
 		{"memory_append", `{"content":"x"}`, `{"path":"MEMORY.md","start_line":2,"deduplicated":false}`},
 	} {
-		got, err := c.Call(t.Context(), k.tool, json.RawMessage(k.input))
+		got, err := agent.Call(t.Context(), c, "", k.tool, json.RawMessage(k.input))
 		if err != nil || string(got) != k.want {
 			t.Errorf("%s = %s, %v; want %s", k.tool, got, err, k.want)
 		}
@@ -173,32 +174,22 @@ func FuzzCallInput(f *testing.F) {
 	f.Cleanup(func() { c.Close() })
 	known := []string{agent.ToolSearch, agent.ToolGet, agent.ToolAppend}
 	f.Fuzz(func(t *testing.T, name, input string) {
-		out, err := c.Call(t.Context(), name, json.RawMessage(input))
+		out, err := agent.Call(t.Context(), c, "", name, json.RawMessage(input))
 		if err == nil && (!json.Valid(out) || !slices.Contains(known, name)) {
 			t.Errorf("%q %q = %s", name, input, out)
 		}
 	})
 }
 
-func TestANoteOfAToolGoesThroughTheProgramFirst(t *testing.T) {
+func TestCallRecordsWhereANoteIsFrom(t *testing.T) {
 	f := &fakeService{added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md"}}
 	c := connect(t, f, agent.Options{})
 	input := json.RawMessage(`{"content": "tea", "category": "fact"}`)
-	_, err := c.CallWith(t.Context(), "memory_append", input, func(n agent.Note) (agent.Note, error) {
-		n.Text, n.Source = n.Text+" is green", agent.SourceTool
-		return n, nil
-	})
-	if err != nil {
+	if _, err := agent.Call(t.Context(), c, memory.NoteFromTool, "memory_append", input); err != nil {
 		t.Fatal(err)
 	}
-	want := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "tea is green", Category: "fact", Source: "tool"}
+	want := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "tea", Category: "fact", Source: "tool"}
 	if diff := cmp.Diff(want, f.appended, protocmp.Transform()); diff != "" {
 		t.Errorf("append request (-want +got):\n%s", diff)
-	}
-	f.appended = nil
-	refused := errors.New("not this one")
-	_, err = c.CallWith(t.Context(), "memory_append", input, func(agent.Note) (agent.Note, error) { return agent.Note{}, refused })
-	if !errors.Is(err, refused) || f.appended != nil {
-		t.Errorf("%v, stored %v", err, f.appended)
 	}
 }

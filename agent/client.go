@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -51,25 +52,23 @@ func Dial(target string, opt Options) (*Client, error) {
 	if opt.Token != "" && opt.TLS == nil && !local {
 		return nil, fmt.Errorf("dial %s: the token would be readable on the network; set Options.TLS, or use a tunnel to this machine", target)
 	}
-	conn, err := grpc.NewClient(target, dialOptions(opt)...)
+	address, options := target, dialOptions(opt)
+	if path, ok := strings.CutPrefix(target, "unix:"); ok {
+		// The path is no URL: it may contain any character.
+		path = strings.TrimPrefix(path, "//")
+		address = "passthrough:///kioku"
+		options = append(options, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		}))
+	}
+	conn, err := grpc.NewClient(address, options...)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", target, err)
 	}
-	c := New(kiokuv1.NewMemoryServiceClient(conn), opt)
-	c.conn, c.target = conn, target
-	return c, nil
-}
-
-// New returns a client that calls the service through memory, which belongs to the caller: Close does not end it. Token and
-// TLS of opt have no effect.
-func New(memory kiokuv1.MemoryServiceClient, opt Options) *Client {
-	if opt.Agent == "" {
-		opt.Agent = "main"
-	}
-	if opt.Timeout == 0 {
-		opt.Timeout = 10 * time.Second
-	}
-	return &Client{memory: memory, target: "memory service", agent: opt.Agent, timeout: opt.Timeout}
+	return &Client{
+		conn: conn, memory: kiokuv1.NewMemoryServiceClient(conn), target: target,
+		agent: cmp.Or(opt.Agent, "main"), timeout: cmp.Or(opt.Timeout, callTimeout),
+	}, nil
 }
 
 // For returns a client of another agent's memory over the same connection, which stays the first one's to close.
@@ -77,9 +76,9 @@ func (c *Client) For(agent string) *Client {
 	return &Client{memory: c.memory, target: c.target, agent: agent, timeout: c.timeout}
 }
 
-// Reconnecting has a connection that broke tried again after a second at the latest: a memory service is on this machine or
+// reconnecting has a connection that broke tried again after a second at the latest: a memory service is on this machine or
 // near, and whoever waits for it is in the middle of a turn.
-func Reconnecting() grpc.DialOption {
+func reconnecting() grpc.DialOption {
 	pause := backoff.DefaultConfig
 	pause.BaseDelay, pause.MaxDelay = 50*time.Millisecond, time.Second
 	return grpc.WithConnectParams(grpc.ConnectParams{Backoff: pause, MinConnectTimeout: 5 * time.Second})
@@ -91,7 +90,7 @@ func dialOptions(opt Options) []grpc.DialOption {
 		secure = credentials.NewTLS(opt.TLS)
 	}
 	// A proxy meant for the web has no business between an agent and its memory.
-	out := []grpc.DialOption{grpc.WithTransportCredentials(secure), grpc.WithNoProxy(), Reconnecting()}
+	out := []grpc.DialOption{grpc.WithTransportCredentials(secure), grpc.WithNoProxy(), reconnecting()}
 	if opt.Token != "" {
 		out = append(out, grpc.WithPerRPCCredentials(bearer{opt.Token}))
 	}
@@ -113,6 +112,9 @@ func checkTarget(target string) (local bool, err error) {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback(), nil
 }
+
+// Service returns the connection of a client as the generated code has it, for the calls that [Memory] has not.
+func (c *Client) Service() kiokuv1.MemoryServiceClient { return c.memory }
 
 // Close ends the connection; running calls fail.
 func (c *Client) Close() error {

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"kioku/agent"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -30,18 +31,19 @@ func TestASearchCarriesItsQueryAndBringsItsHits(t *testing.T) {
 	}}
 	c := connect(t, f, agent.Options{Agent: "ann", Token: "tok"})
 	score := 0.3
-	got, err := c.Search(t.Context(), agent.Query{
-		Text: "お茶", MaxResults: math.MaxInt, MinScore: &score, Sources: []string{"memory"}, PathPrefix: "mem",
-		Since: "2026-01-01", Until: "2026-02-01", Now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC),
+	got, err := c.Search(t.Context(), memory.Query{
+		Text: "お茶", MaxResults: math.MaxInt, MinScore: &score,
+		Filter: memory.Filter{Sources: []string{"memory"}, PathPrefix: "mem", Since: "2026-01-01", Until: "2026-02-01"},
+		Now:    time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := agent.Answer{
-		Mode: "keyword", Degraded: []agent.Degradation{{Code: "provider_down", Text: "no vectors"}}, PendingFiles: 2,
-		Hits: []agent.Hit{{
+	want := memory.Answer{
+		Mode: "keyword", Degraded: []memory.Degradation{{Code: "provider_down", Text: "no vectors"}}, State: memory.IndexState{PendingFiles: 2},
+		Hits: []memory.Hit{{
 			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStart: 4, SnippetEnd: 4,
-			Source: "memory", Citation: "MEMORY.md#L3-L5", Headings: "# 好み", Date: "2026-01-02",
+			Source: "memory", Headings: "# 好み", Date: "2026-01-02",
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -65,11 +67,11 @@ func TestGetAndAppendCarryEveryField(t *testing.T) {
 		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 7, Deduplicated: true},
 	}
 	c := connect(t, f, agent.Options{})
-	got, err := c.Get(t.Context(), agent.GetRequest{Path: "MEMORY.md", From: 3, Lines: 1})
+	got, err := c.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md", From: 3, Lines: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := agent.Excerpt{Path: "MEMORY.md", Text: "a\n", From: 3, Lines: 1, TotalLines: 9, Truncated: true, NextFrom: 4}
+	want := memory.Excerpt{Path: "MEMORY.md", Text: "a\n", From: 3, Lines: 1, TotalLines: 9, Truncated: true, NextFrom: 4}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("excerpt (-want +got):\n%s", diff)
 	}
@@ -77,8 +79,8 @@ func TestGetAndAppendCarryEveryField(t *testing.T) {
 	if diff := cmp.Diff(wantGet, f.got, protocmp.Transform()); diff != "" {
 		t.Errorf("get request (-want +got):\n%s", diff)
 	}
-	added, err := c.Append(t.Context(), agent.Note{Text: "x", Target: agent.LongTerm, Category: "fact", Key: "k"})
-	if err != nil || added != (agent.Appended{Path: "MEMORY.md", StartLine: 7, Deduplicated: true}) {
+	added, err := c.Append(t.Context(), memory.Note{Text: "x", Target: memory.TargetLongTerm, Category: "fact", Key: "k"})
+	if err != nil || added != (memory.Appended{Path: "MEMORY.md", StartLine: 7, Deduplicated: true}) {
 		t.Errorf("appended = %+v, %v", added, err)
 	}
 	wantAppend := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x", Target: "long_term", Category: "fact", IdempotencyKey: "k"}
@@ -92,25 +94,50 @@ func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
 		code codes.Code
 		want error
 	}{
-		{codes.NotFound, agent.ErrNotFound}, {codes.PermissionDenied, agent.ErrDenied}, {codes.Unauthenticated, agent.ErrDenied},
-		{codes.FailedPrecondition, agent.ErrReadOnly}, {codes.ResourceExhausted, agent.ErrBusy}, {codes.Unavailable, agent.ErrUnavailable},
+		{codes.NotFound, memory.ErrNotFound}, {codes.PermissionDenied, memory.ErrDenied}, {codes.Unauthenticated, memory.ErrDenied},
+		{codes.ResourceExhausted, memory.ErrBusy}, {codes.Unavailable, memory.ErrUnreachable},
 		{codes.DeadlineExceeded, context.DeadlineExceeded}, {codes.Canceled, context.Canceled},
 	}
 	for _, c := range cases {
 		client := connect(t, &fakeService{err: status.Error(c.code, "details")}, agent.Options{})
-		if _, err := client.Search(t.Context(), agent.Query{Text: "x"}); !errors.Is(err, c.want) {
+		if _, err := client.Search(t.Context(), memory.Query{Text: "x"}); !errors.Is(err, c.want) {
 			t.Errorf("search, %v: %v is not %v", c.code, err, c.want)
 		}
-		if _, err := client.Get(t.Context(), agent.GetRequest{Path: "x"}); !errors.Is(err, c.want) {
+		if _, err := client.Get(t.Context(), memory.GetRequest{Path: "x"}); !errors.Is(err, c.want) {
 			t.Errorf("get, %v: %v is not %v", c.code, err, c.want)
 		}
-		if _, err := client.Append(t.Context(), agent.Note{Text: "x"}); !errors.Is(err, c.want) {
+		if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); !errors.Is(err, c.want) {
 			t.Errorf("append, %v: %v is not %v", c.code, err, c.want)
 		}
 	}
 	client := connect(t, &fakeService{err: status.Error(codes.Internal, "internal error (id 1)")}, agent.Options{})
-	if _, err := client.Search(t.Context(), agent.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "id 1") {
+	if _, err := client.Search(t.Context(), memory.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "id 1") {
 		t.Errorf("internal: %v", err)
+	}
+}
+
+// A service names the error, because several have the same code.
+func TestAnErrorThatTheServiceNamesIsThatError(t *testing.T) {
+	for _, c := range []struct {
+		code   codes.Code
+		reason string
+		want   error
+	}{
+		{codes.FailedPrecondition, "READ_ONLY", memory.ErrReadOnly}, {codes.FailedPrecondition, "NOT_WRITABLE", memory.ErrNotWritable},
+		{codes.NotFound, "NO_AGENT", memory.ErrNoAgent}, {codes.Unavailable, "WORKSPACE_UNAVAILABLE", memory.ErrUnavailable},
+	} {
+		st, err := status.New(c.code, "details").WithDetails(&errdetails.ErrorInfo{Domain: "kioku", Reason: c.reason})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := connect(t, &fakeService{err: st.Err()}, agent.Options{})
+		if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), "details") {
+			t.Errorf("%s: %v is not %v", c.reason, err, c.want)
+		}
+	}
+	client := connect(t, &fakeService{err: status.Error(codes.FailedPrecondition, "no model")}, agent.Options{})
+	if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); err == nil || errors.Is(err, memory.ErrReadOnly) {
+		t.Errorf("another precondition: %v", err)
 	}
 }
 
@@ -123,13 +150,13 @@ func TestABadFieldIsAnInputError(t *testing.T) {
 	}
 	for _, c := range []struct {
 		err  error
-		want agent.InputError
+		want memory.InputError
 	}{
-		{st.Err(), agent.InputError{Field: "since", Problem: "is no day"}},
-		{status.Error(codes.InvalidArgument, "no details"), agent.InputError{Field: "request", Problem: "no details"}},
+		{st.Err(), memory.InputError{Field: "since", Problem: "is no day"}},
+		{status.Error(codes.InvalidArgument, "no details"), memory.InputError{Field: "request", Problem: "no details"}},
 	} {
-		_, err := connect(t, &fakeService{err: c.err}, agent.Options{}).Search(t.Context(), agent.Query{Text: "x"})
-		var input *agent.InputError
+		_, err := connect(t, &fakeService{err: c.err}, agent.Options{}).Search(t.Context(), memory.Query{Text: "x"})
+		var input *memory.InputError
 		if !errors.As(err, &input) || *input != c.want {
 			t.Errorf("err = %v, want %+v", err, c.want)
 		}
@@ -138,15 +165,15 @@ func TestABadFieldIsAnInputError(t *testing.T) {
 
 func TestADeadServiceIsUnavailableAndNamed(t *testing.T) {
 	target := "unix://" + filepath.Join(t.TempDir(), "none.sock")
-	_, err := dial(t, target, agent.Options{}).Search(t.Context(), agent.Query{Text: "x"})
-	if !errors.Is(err, agent.ErrUnavailable) || !strings.Contains(err.Error(), target) || !strings.Contains(err.Error(), "kioku serve") {
+	_, err := dial(t, target, agent.Options{}).Search(t.Context(), memory.Query{Text: "x"})
+	if !errors.Is(err, memory.ErrUnreachable) || !strings.Contains(err.Error(), target) || !strings.Contains(err.Error(), "kioku serve") {
 		t.Errorf("err = %v; want ErrUnavailable, the target and what to do", err)
 	}
 }
 
 func TestACallEndsAfterTheTimeout(t *testing.T) {
 	c := connect(t, &fakeService{hang: true}, agent.Options{Timeout: 20 * time.Millisecond})
-	if _, err := c.Search(t.Context(), agent.Query{Text: "x"}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Search(t.Context(), memory.Query{Text: "x"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v, want DeadlineExceeded", err)
 	}
 }
@@ -201,7 +228,7 @@ func TestAProxyIsNotAsked(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	c.Search(t.Context(), agent.Query{Text: "x"})
+	c.Search(t.Context(), memory.Query{Text: "x"})
 	select {
 	case <-asked:
 		t.Error("the proxy was asked")

@@ -2,60 +2,71 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"kioku/memory"
 )
 
-// Errors of this package; test for them with errors.Is.
-var (
-	// ErrNotFound: no such memory file, or no such agent; also where it may not be seen.
-	ErrNotFound = errors.New("not found")
-	// ErrDenied: the token is missing or unknown, or has not the right.
-	ErrDenied = errors.New("not allowed")
-	// ErrReadOnly: the service has the memory open read-only.
-	ErrReadOnly = errors.New("memory is read-only")
-	// ErrBusy: a limit of the service was reached; try again later.
-	ErrBusy = errors.New("limit reached")
-	// ErrUnavailable: the service does not answer, starts or stops.
-	ErrUnavailable = errors.New("memory service is unavailable")
-)
-
-// InputError is a request that cannot be answered as it stands: the field at fault, as the service names it, and what
-// is wrong with it.
-type InputError struct {
-	Field, Problem string
+// serviceError is an error of package memory, or of package context, in the words of a service.
+type serviceError struct {
+	error
+	message string
 }
 
-// Error returns "field: problem".
-func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
+// Error returns what the service says.
+func (e *serviceError) Error() string { return e.message }
 
-// failed turns the error of a call into one of this package's, or of package context.
+// Unwrap returns the error that can be tested for.
+func (e *serviceError) Unwrap() error { return e.error }
+
+// failed turns the error of a call into one of package memory, or of package context. No other function reads a status.
 func (c *Client) failed(step string, err error) error {
 	st := status.Convert(err)
-	switch st.Code() {
-	case codes.InvalidArgument:
+	kind, message := kindOf(st), st.Message()
+	switch {
+	case st.Code() == codes.InvalidArgument:
 		return fmt.Errorf("%s: %w", step, inputError(st))
-	case codes.NotFound:
-		return fmt.Errorf("%s: %w: %s", step, ErrNotFound, st.Message())
-	case codes.PermissionDenied, codes.Unauthenticated:
-		return fmt.Errorf("%s: %w: %s", step, ErrDenied, st.Message())
-	case codes.FailedPrecondition:
-		return fmt.Errorf("%s: %w: %s", step, ErrReadOnly, st.Message())
-	case codes.ResourceExhausted:
-		return fmt.Errorf("%s: %w: %s", step, ErrBusy, st.Message())
-	case codes.Unavailable:
-		return fmt.Errorf("%s at %s: %w (does kioku serve run?): %s", step, c.target, ErrUnavailable, st.Message())
-	case codes.DeadlineExceeded:
-		return fmt.Errorf("%s at %s: %w", step, c.target, context.DeadlineExceeded)
-	case codes.Canceled:
-		return fmt.Errorf("%s: %w", step, context.Canceled)
+	case kind == nil:
+		return fmt.Errorf("%s: %s", step, message)
+	case kind == memory.ErrUnreachable:
+		return fmt.Errorf("%s at %s: %w (does kioku serve run?): %s", step, c.target, kind, message)
+	case kind == context.DeadlineExceeded:
+		return fmt.Errorf("%s at %s: %w", step, c.target, kind)
+	case !strings.Contains(message, kind.Error()):
+		message = kind.Error() + ": " + message
 	}
-	return fmt.Errorf("%s: %s", step, st.Message())
+	return fmt.Errorf("%s: %w", step, &serviceError{kind, message})
+}
+
+// kindOf returns the error that a status stands for: the one that the service names, else the one of its code; nil if it
+// is no known one.
+func kindOf(st *status.Status) error {
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == memory.ErrorDomain {
+			return memory.ErrorOf(info.GetReason())
+		}
+	}
+	switch st.Code() {
+	case codes.NotFound:
+		return memory.ErrNotFound
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return memory.ErrDenied
+	case codes.ResourceExhausted:
+		return memory.ErrBusy
+	case codes.Unavailable:
+		return memory.ErrUnreachable
+	case codes.DeadlineExceeded:
+		return context.DeadlineExceeded
+	case codes.Canceled:
+		return context.Canceled
+	}
+	return nil
 }
 
 // inputError returns the first field violation of a status, or its message where it has none.
@@ -66,9 +77,9 @@ func inputError(st *status.Status) error {
 			continue
 		}
 		v := bad.GetFieldViolations()[0]
-		return &InputError{Field: v.GetField(), Problem: v.GetDescription()}
+		return &memory.InputError{Field: v.GetField(), Problem: v.GetDescription()}
 	}
-	return &InputError{Field: "request", Problem: st.Message()}
+	return &memory.InputError{Field: "request", Problem: st.Message()}
 }
 
 // int32Of returns the nearest number that fits.

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"kioku/agent"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -33,33 +34,33 @@ func startMemory() (target string, stop func()) {
 func ExampleClient_Search() {
 	target, stop := startMemory()
 	defer stop()
-	memory, err := agent.Dial(target, agent.Options{Agent: "main"})
+	client, err := agent.Dial(target, agent.Options{Agent: "main"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer memory.Close()
+	defer client.Close()
 
-	answer, err := memory.Search(context.Background(), agent.Query{Text: "what does she drink?", MaxResults: 3})
+	answer, err := client.Search(context.Background(), memory.Query{Text: "what does she drink?", MaxResults: 3})
 	if err != nil {
 		log.Fatal(err)
 	}
 	for _, hit := range answer.Hits {
-		fmt.Println(hit.Citation, hit.Snippet)
+		fmt.Println(hit.Citation(), hit.Snippet)
 	}
 	// Output: MEMORY.md#L4-L4 - Prefers green tea.
 }
 
 // Run the tool that a model asked for.
-func ExampleClient_Call() {
+func ExampleCall() {
 	target, stop := startMemory()
 	defer stop()
-	memory, err := agent.Dial(target, agent.Options{Agent: "main"})
+	client, err := agent.Dial(target, agent.Options{Agent: "main"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer memory.Close()
+	defer client.Close()
 
-	output, err := memory.Call(context.Background(), "memory_search", json.RawMessage(`{"query": "tea", "limit": 3}`))
+	output, err := agent.Call(context.Background(), client, memory.NoteFromAgent, "memory_search", json.RawMessage(`{"query": "tea", "limit": 3}`))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 // Other names that models use for parameters.
@@ -44,7 +45,7 @@ func decode(input json.RawMessage, aliases map[string]string, in any) error {
 	fields := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(input)) > 0 {
 		if err := json.Unmarshal(input, &fields); err != nil {
-			return &InputError{Field: "input", Problem: "must be a JSON object"}
+			return &memory.InputError{Field: "input", Problem: "must be a JSON object"}
 		}
 	}
 	target := fieldsOf(in)
@@ -56,14 +57,14 @@ func decode(input json.RawMessage, aliases map[string]string, in any) error {
 		}
 		field, ok := target[name]
 		if !ok {
-			return &InputError{Field: key, Problem: unknown("parameter", key, slices.Sorted(maps.Keys(target)))}
+			return &memory.InputError{Field: key, Problem: unknown("parameter", key, slices.Sorted(maps.Keys(target)))}
 		}
 		if first, twice := given[name]; twice {
-			return &InputError{Field: key, Problem: fmt.Sprintf("means the same as %s; give one of them", first)}
+			return &memory.InputError{Field: key, Problem: fmt.Sprintf("means the same as %s; give one of them", first)}
 		}
 		given[name] = key
 		if err := json.Unmarshal(fields[key], field); err != nil {
-			return &InputError{Field: key, Problem: wrongType(err)}
+			return &memory.InputError{Field: key, Problem: wrongType(err)}
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ const (
 	ToolAppend = "memory_append"
 )
 
-// Tools returns the definitions of the tools that [Client.Call] runs, in a form that the APIs of model providers take.
+// Tools returns the definitions of the tools that [Call] runs, in a form that the APIs of model providers take.
 func Tools() []Tool {
 	return []Tool{
 		{

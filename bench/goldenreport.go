@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// GoldenReport is what kioku bench golden --json writes; scripts read it.
+// GoldenReport is the output of kioku bench golden --json, which scripts read.
 type GoldenReport struct {
 	Recall    float64        `json:"recall"`
 	MRR       float64        `json:"mrr"`
@@ -15,25 +15,25 @@ type GoldenReport struct {
 	Questions []GoldenAnswer `json:"questions"`
 }
 
-// GoldenAnswer is what became of one question.
+// GoldenAnswer is the result of one question.
 type GoldenAnswer struct {
 	Question string `json:"question"`
-	// Expected is the place, "path" or "path#L3-L9"; Rank counts from 1, 0 where it was not found.
+	// Expected is the place, "path" or "path#L3-L9". Rank counts from 1; 0 means not found.
 	Expected string `json:"expected"`
 	Lang     string `json:"lang"`
 	Rank     int    `json:"rank"`
 	Passed   bool   `json:"passed"`
-	// First is the place of the first result, empty without any.
+	// First is the citation of the first result, empty if there is none.
 	First string `json:"first"`
 }
 
-// Answer returns what became of the case. Results are best first; first is the place of the best, as results are cited.
+// Answer returns the result of the case. Results are best first; first is the citation of the best.
 func (c Case) Answer(results []Range, first string) GoldenAnswer {
 	rank := c.Rank(results)
 	return GoldenAnswer{Question: c.Question, Expected: c.expected(), Lang: c.Lang, Rank: rank, Passed: rank > 0, First: first}
 }
 
-// NewGoldenReport sums up the answers to questions, of which there is one at least.
+// NewGoldenReport returns the report on at least one answer.
 func NewGoldenReport(answers []GoldenAnswer) GoldenReport {
 	r := GoldenReport{Total: len(answers), Questions: answers}
 	for _, a := range answers {
@@ -46,7 +46,7 @@ func NewGoldenReport(answers []GoldenAnswer) GoldenReport {
 	return r
 }
 
-// expected is the place that a case expects, as results cite it.
+// expected returns the citation that a case expects.
 func (c Case) expected() string {
 	if c.Start == 0 {
 		return c.Path
@@ -54,7 +54,7 @@ func (c Case) expected() string {
 	return fmt.Sprintf("%s#L%d-L%d", c.Path, c.Start, c.End)
 }
 
-// ByLanguage sums up each language, empty where the questions name fewer than two.
+// ByLanguage returns the totals of each language, "" if the questions name fewer than two.
 func (r GoldenReport) ByLanguage() string {
 	passed, total := map[string]int{}, map[string]int{}
 	var langs []string

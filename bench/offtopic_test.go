@@ -46,8 +46,7 @@ func TestOffTopicOfAHigherThreshold(t *testing.T) {
 	t.Parallel()
 	report := func(least float64) OffTopicReport {
 		t.Helper()
-		engine := kioku.Options{Search: search.DefaultOptions()}
-		engine.Search.MinKeywordScore = least
+		engine := kioku.Options{Search: search.Options{MinKeywordScore: &least}}
 		s := open(t, trio(t), Options{Engine: engine})
 		asked, err := s.Ask(t.Context())
 		if err != nil {

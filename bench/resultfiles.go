@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// ResultFiles collects the results of sets: in one file, or in a file a set where they go to a folder.
+// ResultFiles collects the results of sets for one file, or for one file a set in a folder.
 type ResultFiles struct {
 	path   string
 	folder bool
@@ -17,7 +17,7 @@ type ResultFiles struct {
 	texts map[string]*bytes.Buffer
 }
 
-// InputError is a place for results that may not be written.
+// InputError is the error of a path that may not take results.
 type InputError struct{ Problem string }
 
 // Error returns the problem.
@@ -27,9 +27,9 @@ func inputError(format string, args ...any) error {
 	return &InputError{fmt.Sprintf(format, args...)}
 }
 
-// NewResultFiles makes the folder that path names. No file may lie in a set that is read, other included where it is not
-// nil. One file takes several sets only where no two questions share an id,
-// as a scorer finds a question by its id; else the error is an [*InputError].
+// NewResultFiles checks path, which names a file or, if folder is true, a folder that it creates. It returns an
+// [*InputError] if a file is in one of the sets or in other, which may be nil, or if one file would contain two questions
+// with the same id, by which a scorer finds them.
 func NewResultFiles(path string, folder bool, sets []Set, other *Set) (*ResultFiles, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		folder = true
@@ -62,8 +62,8 @@ func NewResultFiles(path string, folder bool, sets []Set, other *Set) (*ResultFi
 	return f, checkWritable(path)
 }
 
-// checkWritable returns an error where a file cannot be written, which is better known before a measurement than after it.
-// A file that is there keeps what it holds.
+// checkWritable returns an error if a file cannot be written, before the measurement takes its time. An existing file is not
+// changed.
 func checkWritable(path string) error {
 	_, missing := os.Lstat(path)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
@@ -76,7 +76,7 @@ func checkWritable(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// of is the file that takes the results of a set.
+// of returns the file for the results of a set.
 func (f *ResultFiles) of(set Set) string {
 	if f.folder {
 		return filepath.Join(f.path, set.Name+".jsonl")
@@ -84,7 +84,7 @@ func (f *ResultFiles) of(set Set) string {
 	return f.path
 }
 
-// checkApart refuses a file in a set, which could be one of its questions or notes, and one that is the same as those.
+// checkApart returns an error if a file is in a set or is, through a link, one of its questions or notes.
 func checkApart(path string, sets []Set) error {
 	parents := ancestors(path)
 	for _, s := range sets {
@@ -102,7 +102,7 @@ func checkApart(path string, sets []Set) error {
 	return nil
 }
 
-// ancestors returns a file and the folders it lies in, as far as they exist, with symbolic links resolved.
+// ancestors returns a file and the folders that contain it, as far as they exist, with symbolic links resolved.
 func ancestors(path string) []os.FileInfo {
 	var found []os.FileInfo
 	for {
@@ -120,7 +120,7 @@ func ancestors(path string) []os.FileInfo {
 	}
 }
 
-// Keep remembers the results of a set.
+// Keep keeps the results of a set until Write.
 func (f *ResultFiles) Keep(set Set, asked []Asked) error {
 	path := f.of(set)
 	if f.texts[path] == nil {
@@ -129,7 +129,7 @@ func (f *ResultFiles) Keep(set Set, asked []Asked) error {
 	return WriteResults(f.texts[path], asked)
 }
 
-// Write writes what was kept; on nil it does nothing.
+// Write writes the results. On nil it does nothing.
 func (f *ResultFiles) Write() error {
 	if f == nil {
 		return nil

@@ -2,12 +2,12 @@ package bench
 
 import "context"
 
-// Runs is what kioku bench retrieval --json writes; scripts read it.
+// Runs is the output of kioku bench retrieval --json, which scripts read.
 type Runs struct {
 	Runs []Run `json:"runs"`
 }
 
-// Run is the figures of one provider and granularity.
+// Run contains the figures of one provider and granularity.
 type Run struct {
 	Provider    string   `json:"provider"`
 	Model       string   `json:"model"`
@@ -15,12 +15,12 @@ type Run struct {
 	Sets        []Report `json:"sets"`
 	// Macro is the mean over the sets, without adversarial questions.
 	Macro Figures `json:"macro"`
-	// MacroTypos and MacroOffTopic are the means over the sets of what was asked besides.
+	// MacroTypos and MacroOffTopic are the means over the sets, nil if they were not measured.
 	MacroTypos    *TypoReport     `json:"macro_typos,omitempty"`
 	MacroOffTopic *OffTopicReport `json:"macro_off_topic,omitempty"`
 }
 
-// MeasureRuns measures all sets with one provider and returns a run for each granularity; head is what they share.
+// MeasureRuns measures all sets with one provider and returns a run for each granularity, based on head.
 func MeasureRuns(ctx context.Context, sets []Set, plan Plan, opt Options, head Run) ([]Run, error) {
 	granularities := plan.Granularities
 	if len(granularities) == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -153,7 +154,7 @@ func (s *Session) askAll(ctx context.Context, phase string, questions []Question
 // askOne asks one question.
 func (s *Session) askOne(ctx context.Context, q Question, minScore *float64) (Asked, error) {
 	start := time.Now()
-	answer, err := s.memories[q.WS].Search(ctx, search.Query{
+	answer, err := s.memories[q.WS].Search(ctx, memory.Query{
 		Text: q.Query, MaxResults: maxResults, MinScore: minScore, Now: q.Asked, Granularity: s.opt.Granularity,
 	})
 	took := time.Since(start)
@@ -186,10 +187,10 @@ func judged(a Asked) Asked {
 }
 
 // incomplete returns an error if a channel that was asked for did not answer.
-func incomplete(answer kioku.Answer) error {
+func incomplete(answer memory.Answer) error {
 	for _, d := range answer.Degraded {
 		switch d.Code {
-		case search.ProviderDown, search.VectorsMissing, search.SpaceChanged, search.DeadlineNear:
+		case memory.ProviderDown, memory.VectorsMissing, memory.SpaceChanged, memory.DeadlineNear:
 			return errors.New(d.Text)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"kioku"
 	"kioku/embed"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // open opens a set for the length of a test.
@@ -34,7 +34,7 @@ func open(t *testing.T, set Set, opt Options) *Session {
 
 func TestSessionAsksEachWorkspaceItsOwnQuestions(t *testing.T) {
 	t.Parallel()
-	for _, granularity := range []string{search.GranularityChunk, search.GranularityPassage} {
+	for _, granularity := range []string{memory.GranularityChunk, memory.GranularityPassage} {
 		asked, err := open(t, trio(t), Options{Granularity: granularity}).Ask(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestOpenRefusesAProviderThatDoesNotAnswer(t *testing.T) {
 	if _, err := Open(t.Context(), trio(t), Options{Engine: kioku.Options{Embedder: embedder}}); err == nil || !strings.Contains(err.Error(), "home of trio") {
 		t.Errorf("got %v", err)
 	}
-	down := kioku.Answer{Answer: search.Answer{Degraded: []search.Degradation{{Code: search.NoMatch}, {Code: search.ProviderDown, Text: "down"}}}}
+	down := memory.Answer{Degraded: []memory.Degradation{{Code: memory.NoMatch}, {Code: memory.ProviderDown, Text: "down"}}}
 	if err := incomplete(down); err == nil || err.Error() != "down" {
 		t.Errorf("got %v", err)
 	}

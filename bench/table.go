@@ -17,7 +17,7 @@ type Table struct {
 // TableRow is one row of a [Table].
 type TableRow struct {
 	Cells []string
-	// Strong rows sum up others.
+	// Strong is true for rows that stand out, such as totals.
 	Strong bool
 }
 
@@ -26,7 +26,7 @@ func (t *Table) Add(strong bool, cells ...string) {
 	t.Rows = append(t.Rows, TableRow{cells, strong})
 }
 
-// Tables returns the tables of a run, with the differences to the first run where that is not nil.
+// Tables returns the tables of a run, with the differences to the first run if first is not nil.
 func (r Run) Tables(first *Run) []Table {
 	name := r.Provider
 	if r.Model != "" {
@@ -54,7 +54,7 @@ func (r Run) Tables(first *Run) []Table {
 	return tables
 }
 
-// groupName is the set for its first row, and what a group is for the rows below it.
+// groupName returns the name of the set for its first row and the name of the group for the rows below.
 func groupName(set string, g Group) string {
 	switch {
 	case g.By != "":
@@ -76,7 +76,7 @@ func figureRow(name string, f Figures) []string {
 	return append(cells, fmt.Sprintf("%.1f", f.P50), fmt.Sprintf("%.1f", f.P95))
 }
 
-// differenceRow is what f has more than another's figures.
+// differenceRow returns the differences of f to other.
 func differenceRow(name string, f, other Figures) []string {
 	cells := []string{name, ""}
 	before := other.Shares()
@@ -86,7 +86,7 @@ func differenceRow(name string, f, other Figures) []string {
 	return append(cells, fmt.Sprintf("%+.1f", f.P50-other.P50), fmt.Sprintf("%+.1f", f.P95-other.P95))
 }
 
-// fraction is a figure in [0,1] to three digits.
+// fraction formats a figure in [0,1] with three digits.
 func fraction(v float64) string { return strings.Replace(fmt.Sprintf("%.3f", v), "0.", ".", 1) }
 
 func (r Run) typoTable() Table {

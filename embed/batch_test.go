@@ -86,7 +86,7 @@ func TestDocumentsReturnEachTextsOwnVector(t *testing.T) {
 	})
 }
 
-// Hazard E04: a server that takes fewer texts at once than configured is found out, and remembered.
+// Hazard E04: the client learns that a server accepts fewer texts in a request than configured.
 func TestDocumentsLearnTheServersBatchSize(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{
@@ -152,7 +152,7 @@ func TestDocumentsGiveARefusedTextItsOwnError(t *testing.T) {
 	}
 }
 
-// Hazard E04: a setting for which everything is refused costs a few requests, not two for each text.
+// Hazard E04: a wrong setting costs a few requests, not two for each text.
 func TestDocumentsOfAProviderThatRefusesEverything(t *testing.T) {
 	t.Parallel()
 	f, c := newFake(t, embed.Config{}, func(request) reply {
@@ -175,7 +175,7 @@ func TestDocumentsOfAProviderThatRefusesEverything(t *testing.T) {
 	}
 }
 
-// Hazard E04: a server that begins to refuse everything is found out in the middle of a list too.
+// Hazard E04: a server may also begin to refuse everything in the middle of a list.
 func TestDocumentsOfAProviderThatBeginsToRefuseEverything(t *testing.T) {
 	t.Parallel()
 	f, c := newFake(t, embed.Config{}, func(r request) reply {

@@ -18,7 +18,7 @@ func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelF
 	return context.WithTimeout(t.Context(), d)
 }
 
-// Hazard E02: what only a person can mend is not tried again and again, and the error says where to look.
+// Hazard E02: an error that only a person can fix is not retried, and says where to look.
 func TestCircuitOpensAtATerminalError(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -66,7 +66,7 @@ func TestCircuitOpensAtATerminalError(t *testing.T) {
 	}
 }
 
-// Hazard E02: a rate limit a minute, which Gemini words like an exhausted quota, is waited for.
+// Hazard E02: the client waits for a rate limit a minute, which Gemini words like an exhausted quota.
 func TestCircuitStaysClosedAtARateLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestCircuitOpensAfterFailuresAndOneCallerProbes(t *testing.T) {
 	})
 }
 
-// Hazard E02: who waits to try again does not, once another caller has learned that the key is refused.
+// Hazard E02: a caller does not retry after another caller has learned that the key is refused.
 func TestCircuitEndsTheTriesOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

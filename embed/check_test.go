@@ -9,7 +9,7 @@ import (
 	"kioku/embed"
 )
 
-// Hazard D05: whatever is not finite, or too small or large to be meant, is refused.
+// Hazard D05: a vector that is not finite, or too small or too large, is refused.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Hazard D05: every vector that comes through the client has unit length and passes Check.
+// Hazard D05: every vector that the client returns has unit length and passes Check.
 func TestQueryReturnsUnitVectors(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -137,7 +137,7 @@ func TestDimensionThatIsNotConfiguredIsRefused(t *testing.T) {
 	}
 }
 
-// Hazard D05: vectors that no search can use are refused when they come in, and nothing of them is kept.
+// Hazard D05: a vector that no search can use is refused.
 func TestDocumentsRefuseAnUnusableVector(t *testing.T) {
 	t.Parallel()
 	for name, vector := range map[string]string{

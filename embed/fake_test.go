@@ -17,8 +17,8 @@ import (
 
 const testKey = "sk-test-0123456789abcdef"
 
-// fake is an OpenAI-compatible service behind an http.RoundTripper, so that a test can script its answers, under
-// a virtual clock too.
+// fake is an OpenAI-compatible service behind an http.RoundTripper, so that a test can script its answers, also in
+// virtual time.
 type fake struct {
 	answer func(request) reply
 
@@ -98,7 +98,7 @@ func newFake(t *testing.T, cfg embed.Config, answer func(request) reply) (*fake,
 // good answers with a vector for each text.
 func good(r request) reply { return reply{body: answerTo(r.Input, vectorOf)} }
 
-// vectorOf is a vector of three numbers that differs from text to text.
+// vectorOf returns three numbers that differ from text to text.
 func vectorOf(text string) []float64 {
 	sum := 1.0
 	for i, b := range []byte(text) {
@@ -123,7 +123,7 @@ func answerTo(texts []string, vector func(string) []float64) string {
 	return string(body)
 }
 
-// unitOf is what a client must make of vectorOf.
+// unitOf returns vectorOf scaled to unit length.
 func unitOf(text string) []float32 {
 	v := vectorOf(text)
 	n := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])

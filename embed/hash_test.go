@@ -41,7 +41,7 @@ func TestHashSpaceIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// The sum is of the bits of the vectors: a change of it makes every stored index worthless.
+// The sum covers every bit of the vectors: a change makes every stored index worthless.
 func TestHashVectorsAreTheSameOnEveryMachine(t *testing.T) {
 	t.Parallel()
 	c := hashClient(t, embed.Config{})

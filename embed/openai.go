@@ -108,7 +108,7 @@ func (p *openAI) post(ctx context.Context, texts []string) ([]byte, error) {
 	}
 	send := func() ([]byte, error) {
 		limit := int64(1+len(texts)) << 19 // 16,384 dimensions at 32 characters each
-		return p.http.PostWhole(ctx, p.url, body, limit, func() []string { return texts })
+		return p.http.PostWhole(ctx, p.url, body, limit, texts)
 	}
 	answer, err := send()
 	if err == nil {

@@ -78,7 +78,7 @@ func TestOpenAIAsksOnceWhereBase64WasAccepted(t *testing.T) {
 	}
 }
 
-// Hazard E06: vectors in another order go to their own texts.
+// Hazard E06: vectors in another order are assigned to their own texts.
 func TestOpenAIVectorsAreOrderedByIndex(t *testing.T) {
 	t.Parallel()
 	_, c := newFake(t, embed.Config{}, func(request) reply {
@@ -161,7 +161,7 @@ func serve(t *testing.T, h http.HandlerFunc) *embed.Client {
 	return c
 }
 
-// Hazard E08: nothing is sent to where an answer redirects, neither key nor text.
+// Hazard E08: neither key nor text is sent to the target of a redirect.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visited atomic.Int32
@@ -181,7 +181,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// Hazard E08: of an endless answer only so much is read as vectors can fill.
+// Hazard E08: of an endless answer only as much is read as vectors can fill.
 func TestAnswerSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Int64
@@ -204,7 +204,7 @@ func TestAnswerSizeIsBounded(t *testing.T) {
 	}
 }
 
-// Hazard E08: an answer that is small on the wire and huge when unpacked is cut off too.
+// Hazard E08: the bound also applies to an answer that is small on the wire and huge when unpacked.
 func TestAnswerSizeIsBoundedAfterUnpacking(t *testing.T) {
 	t.Parallel()
 	var bomb bytes.Buffer
@@ -222,7 +222,7 @@ func TestAnswerSizeIsBoundedAfterUnpacking(t *testing.T) {
 	}
 }
 
-// Hazard E08: an answer that drips in does not outlast the deadline of the try.
+// Hazard E08: a slow answer does not outlast the deadline of the try.
 func TestTryTimeoutOfASlowAnswer(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

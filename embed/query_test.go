@@ -187,7 +187,7 @@ func TestInFlightCallersOutliveTheFirst(t *testing.T) {
 	})
 }
 
-// Hazard E02: callers that share a flight share its failure, and do not each try again.
+// Hazard E02: callers that share a request share its failure, and do not each try again.
 func TestInFlightCallersShareAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

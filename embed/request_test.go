@@ -14,7 +14,7 @@ import (
 	"kioku/embed"
 )
 
-// Hazard E01: a pause that the server asks for is kept, whichever way it asks.
+// Hazard E01: the client keeps a pause that the server asks for in any form.
 func TestRateLimitIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func() reply{
@@ -51,7 +51,7 @@ func TestRateLimitIsWaitedFor(t *testing.T) {
 
 func inGMT(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
 
-// Hazard E01: one cool-down is shared by all callers, who do not come back at the same instant.
+// Hazard E01: all callers share one pause and do not come back at the same instant.
 func TestRateLimitHoldsBackAllCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestRateLimitHoldsBackAllCallers(t *testing.T) {
 	})
 }
 
-// Hazard E01: indexing has patience with a rate limit, a search has not.
+// Hazard E01: indexing waits for a rate limit, a search does not.
 func TestRateLimitOfDocumentsAndOfQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestRetryTriesAreBounded(t *testing.T) {
 	})
 }
 
-// Hazard E08: a server that never answers costs one deadline a try, and a search no more than its own.
+// Hazard E08: a server that never answers costs one deadline a try, and a search its own deadline.
 func TestTimeoutOfAServerThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestTimeoutOfAServerThatHangs(t *testing.T) {
 	})
 }
 
-// Hazard E08: however often the server says later, one request comes to an end.
+// Hazard E08: a request ends although the server asks for pauses again and again.
 func TestTimeoutOfARequestInAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestTimeoutOfTheCallerIsNoOutage(t *testing.T) {
 	})
 }
 
-// Hazard E08: a connection that breaks within the answer is tried again.
+// Hazard E08: a connection that breaks within the answer is retried.
 func TestRetryAfterABrokenBody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,12 +14,12 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/claude"
 	"kioku/agent/flush"
-	"kioku/agent/prompt"
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/indexer"
 	"kioku/llm/echo"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -30,27 +30,27 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	memory, err := agent.Dial(target, agent.Options{Agent: "main"})
+	service, err := agent.Dial(target, agent.Options{Agent: "main"})
 	check(err)
-	defer memory.Close()
+	defer service.Close()
 	side, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(id string) sidecar.Memory { return memory.For(id) },
+		Agent: "main", State: state, Memories: func(id string) agent.Memory { return service.For(id) },
 		Bootstrap: bootstrap.Options{Workspace: workspace},
 		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &echo.Model{},
 	})
 	check(err)
 	notes, err := claude.New(claude.Options{
-		Folder: filepath.Join(workspace, "memory"), Kept: filepath.Join(state, "agents", "main", "kept"), Clean: prompt.StripRecalled,
+		Folder: filepath.Join(workspace, "memory"), Kept: filepath.Join(state, "agents", "main", "kept"), Clean: memory.StripRecalled,
 	})
 	check(err)
 	folder, err := session.Folder(state, "main")
 	check(err)
-	transcript, _, err := session.Open(folder, "demo", session.Options{Strip: prompt.StripRecalled})
+	transcript, _, err := session.Open(folder, "demo", session.Options{Strip: memory.StripRecalled})
 	check(err)
 	defer transcript.Close()
 	talk, err := chat.New(chat.Options{
 		Sidecar: side, Session: transcript, Turn: sidecar.Turn{Channel: "terminal"},
-		Tools: chat.Join(chat.MemoryTools{Client: memory}, notes),
+		Tools: chat.Join(chat.MemoryTools{Memory: service}, notes),
 	})
 	check(err)
 

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"kioku/memory"
 )
 
 // target is something to index: a file, a folder and all below it, or the entries of a folder that match a glob.
@@ -36,7 +38,7 @@ func newLayout(workspace string, extra []string, sessions Sessions) layout {
 	}
 	l := layout{workspace: ws}
 	for _, base := range []string{"MEMORY.md", "USER.md", "memory"} {
-		l.targets = append(l.targets, target{source: SourceMemory, root: ws, base: base, optional: true})
+		l.targets = append(l.targets, target{source: memory.SourceMemory, root: ws, base: base, optional: true})
 	}
 	for _, p := range extra {
 		l.targets = append(l.targets, extraTarget(given, ws, p))
@@ -76,7 +78,7 @@ func extraTarget(given, ws, p string) target {
 	} else if real, err := filepath.EvalSymlinks(dir); err == nil {
 		p = filepath.Join(real, name)
 	}
-	t := target{source: SourceExtra, root: p, base: "."}
+	t := target{source: memory.SourceExtra, root: p, base: "."}
 	if isGlob(name) {
 		t.glob, t.root = name, filepath.Dir(p)
 	} else if strings.HasSuffix(name, ".md") {
@@ -142,10 +144,10 @@ func (t target) selects(rel string) bool {
 
 // hasMemoryName reports whether rel has the name of a memory file.
 func (t target) hasMemoryName(rel string) bool {
-	if t.source == SourceSessions {
+	if t.source == memory.SourceSessions {
 		return isTranscript(rel)
 	}
-	if t.source == SourceMemory && path.Ext(rel) == ".jsonl" {
+	if t.source == memory.SourceMemory && path.Ext(rel) == ".jsonl" {
 		return path.Dir(rel) == "daily"
 	}
 	return strings.HasSuffix(rel, ".md")
@@ -228,7 +230,7 @@ func (x *Indexer) IsSession(p string) bool { return x.layout.sessions != "" && r
 // Limit returns the maximum size in bytes of the file at a path of the index.
 func (x *Indexer) Limit(p string) int64 {
 	if x.IsSession(p) {
-		return limitOf(SourceSessions, x.opt.MaxFileBytes)
+		return limitOf(memory.SourceSessions, x.opt.MaxFileBytes)
 	}
 	return x.opt.MaxFileBytes
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 )
 
 // scripted is a watcher whose changes a test sends.
@@ -127,7 +128,7 @@ func TestWatchIndexesFilesThatKeepChanging(t *testing.T) {
 	inBubble(t, src, nil, func(f *fixture) {
 		saved := map[string]time.Time{}
 		behind := time.Duration(0)
-		saves := rounds(7200, 900)
+		saves := testkit.Rounds(7200, 900)
 		for i := range saves {
 			text := fmt.Sprint("save ", i)
 			f.write("memory/a.md", text)
@@ -225,7 +226,7 @@ func TestWatchPollsWithoutWatches(t *testing.T) {
 				if s := f.x.SyncState(); s.WatchMode != indexer.ModePolling || !strings.Contains(s.WatchNote, "max_user_watches") {
 					f.Errorf("state %+v", s)
 				}
-				pass(time.Duration(rounds(60, 8)) * time.Minute)
+				pass(time.Duration(testkit.Rounds(60, 8)) * time.Minute)
 				if n := strings.Count(log.String(), "level=WARN"); n != 1 {
 					f.Errorf("%d warnings:\n%s", n, log.String())
 				}

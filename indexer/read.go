@@ -14,6 +14,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // errMoved: a file was gone, or another file, when it was about to be read.
@@ -88,7 +89,7 @@ func (t *fileTask) skippedAsBefore() bool {
 func (r *syncRun) split(f *File, data []byte) {
 	var days []string
 	switch {
-	case f.Source == SourceSessions:
+	case f.Source == memory.SourceSessions:
 		data, days = r.opt.Sessions.render(data)
 	case r.opt.StripMarkers != nil:
 		data = r.opt.StripMarkers(data)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // emptyScansToConfirm is how many consecutive scans must find a root emptied before its files are removed from the index: a
@@ -120,7 +121,7 @@ func (x *Indexer) indexHas(name string, stored map[string]Stored) bool {
 		name = ""
 	}
 	for p, st := range stored {
-		if covers(name, p) && (name != "" || st.Source != SourceSessions) {
+		if covers(name, p) && (name != "" || st.Source != memory.SourceSessions) {
 			return true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // maxDepth is how many folders deep a scan goes. Each level needs a file descriptor, and bind mounts can loop.
@@ -265,7 +266,7 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 
 // mayContain reports whether an entry that is no memory file may contain some: a folder, or a link to one.
 func (s *scan) mayContain(t target, dir *os.Root, inner string, info fs.FileInfo) bool {
-	if t.glob != "" && !t.selects(inner) || t.source == SourceSessions {
+	if t.glob != "" && !t.selects(inner) || t.source == memory.SourceSessions {
 		return false
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"kioku/indexer"
+	"kioku/memory"
 )
 
 // Hazard C04: only memory files are taken, whatever else lies beside them.
@@ -132,7 +133,7 @@ func TestScanNamesExtraPathsByPlace(t *testing.T) {
 	f.write("memory/m.md", "x")
 	f.sync()
 	f.holds("notes/n.md", "memory/m.md", out+"/docs/a.md", out+"/docs/deep/b.md", out+"/one.md", out+"/proj-x/d.md", out+"/proj-y/e.md")
-	for path, source := range map[string]string{"notes/n.md": indexer.SourceExtra, "memory/m.md": indexer.SourceMemory, out + "/one.md": indexer.SourceExtra} {
+	for path, source := range map[string]string{"notes/n.md": memory.SourceExtra, "memory/m.md": memory.SourceMemory, out + "/one.md": memory.SourceExtra} {
 		if got := f.index.files[path].Source; got != source {
 			t.Errorf("source of %s: %q", path, got)
 		}

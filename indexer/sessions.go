@@ -8,6 +8,7 @@ import (
 
 	"kioku/internal/safefile"
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 const (
@@ -87,7 +88,7 @@ func dateChunks(chunks []Chunk, days []string) {
 
 // sessionTarget returns the target for a folder of transcripts.
 func sessionTarget(folder string) target {
-	return target{source: SourceSessions, root: absolute(folder), base: ".", optional: true}
+	return target{source: memory.SourceSessions, root: absolute(folder), base: ".", optional: true}
 }
 
 // isTranscript reports whether rel is a transcript in a folder of transcripts.
@@ -103,7 +104,7 @@ func reserved(rel string) bool {
 // deferred reports whether a transcript has grown by so little that this sync skips it. One that has become shorter was
 // replaced, and is never skipped.
 func (r *syncRun) deferred(f *foundFile, st Stored) bool {
-	if !r.req.DeferSessions || !r.caughtUp || f.source != SourceSessions || f.skip != "" || st.Skipped != "" {
+	if !r.req.DeferSessions || !r.caughtUp || f.source != memory.SourceSessions || f.skip != "" || st.Skipped != "" {
 		return false
 	}
 	grown := f.info.Size() - st.Size
@@ -136,7 +137,7 @@ func (r *syncRun) countMessages(f *foundFile, from, n int64) int {
 
 // limitOf returns the maximum size in bytes of a file of a source.
 func limitOf(source string, limit int64) int64 {
-	if source == SourceSessions {
+	if source == memory.SourceSessions {
 		return max(limit, maxSessionBytes)
 	}
 	return limit

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"kioku/indexer"
+	"kioku/memory"
 )
 
 // spoken reads lines "day text" of transcripts made up for these tests; a line without a text says nothing.
@@ -56,7 +57,7 @@ func TestSessionsAreIndexedAsSpoken(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s %s", c.StartLine, c.Date, c.Text))
 	}
 	want := "1 2026-01-05 User: one|3 2026-01-06 User: a b c\ufffd|5 2026-01-06 User: torn"
-	if strings.Join(got, "|") != want || file.Source != indexer.SourceSessions {
+	if strings.Join(got, "|") != want || file.Source != memory.SourceSessions {
 		t.Errorf("source %q: %q", file.Source, got)
 	}
 }

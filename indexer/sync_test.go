@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
+	"kioku/memory"
 )
 
 func TestSyncSkipsUnchangedFiles(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)
-	n := rounds(2000, 200)
+	n := testkit.Rounds(2000, 200)
 	for i := range n {
 		f.write(fmt.Sprintf("memory/%02d/%04d.md", i%50, i), fmt.Sprint("note ", i))
 	}
@@ -320,11 +322,11 @@ func TestSyncIndexesFilesOfAnotherSourceAgain(t *testing.T) {
 	f.sync()
 	f.index.mu.Lock()
 	file := f.index.files["notes/a.md"]
-	file.Source = indexer.SourceMemory
+	file.Source = memory.SourceMemory
 	f.index.files["notes/a.md"] = file
 	f.index.mu.Unlock()
 	f.sync()
-	if got := f.index.files["notes/a.md"].Source; got != indexer.SourceExtra {
+	if got := f.index.files["notes/a.md"].Source; got != memory.SourceExtra {
 		t.Errorf("source %q", got)
 	}
 }

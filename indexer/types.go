@@ -10,13 +10,6 @@ import (
 	"kioku/embed"
 )
 
-// Sources of files.
-const (
-	SourceMemory   = "memory"
-	SourceExtra    = "extra"
-	SourceSessions = "sessions"
-)
-
 // Hash is the SHA-256 of a file's bytes or of a chunk's text.
 type Hash = [sha256.Size]byte
 
@@ -43,7 +36,7 @@ type Terms struct {
 type File struct {
 	// Path is relative to the workspace, with "/"; it is absolute for an extra path outside of the workspace.
 	Path string
-	// Source is SourceMemory, SourceExtra or SourceSessions.
+	// Source is memory.SourceMemory, memory.SourceExtra or memory.SourceSessions.
 	Source string
 	// SHA256 is the hash of the bytes; zero if they were not read.
 	SHA256 Hash

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 )
 
 // watching starts a watch, waits for its first sync, and ends it with the test.
@@ -138,7 +139,7 @@ func TestWatchFindsNewNestedFolders(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)
 	f.watching()
-	n := rounds(2000, 200)
+	n := testkit.Rounds(2000, 200)
 	for i := range n {
 		f.write(fmt.Sprintf("memory/%d/%d/%d/x.md", i%10, i%100, i), fmt.Sprint("note ", i))
 	}

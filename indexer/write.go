@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // A transaction is written once its files have batchChunks chunks, or once the first of them has waited for batchWait.
@@ -161,7 +162,7 @@ func (r *syncRun) committed(t *fileTask) *fileTask {
 	r.fileDone(t)
 	r.remember(t, true)
 	// A conversation goes on; the next sync indexes what was said meanwhile.
-	if t.file.Skipped != "" || t.source == SourceSessions {
+	if t.file.Skipped != "" || t.source == memory.SourceSessions {
 		return nil
 	}
 	info, err := t.root.Lstat(t.rel)

@@ -21,7 +21,7 @@ var (
 // answer collects the parts of an answer and passes them on. It belongs to one goroutine.
 type answer struct {
 	http  *modelhttp.Client
-	texts func() []string // of the request; no error repeats them
+	texts []string // of the request; no error repeats them
 	emit  func(Event)
 
 	text       strings.Builder
@@ -32,7 +32,7 @@ type answer struct {
 }
 
 func newAnswer(http *modelhttp.Client, req Request, emit func(Event)) answer {
-	return answer{http: http, texts: func() []string { return textsOf(req) }, emit: emit}
+	return answer{http: http, texts: textsOf(req), emit: emit}
 }
 
 // addText appends to the text.

@@ -129,9 +129,9 @@ func (m *anthropicAnswer) finish(err error) (Response, error) {
 func (m *anthropicAnswer) failure(err error) error {
 	if e, ok := errors.AsType[*anthropic.Error](err); ok {
 		if e.Response != nil && e.StatusCode != http.StatusOK {
-			return m.http.Refused(e.Response, []byte(e.RawJSON()), m.texts())
+			return m.http.Refused(e.Response, []byte(e.RawJSON()), m.texts)
 		}
-		return m.http.Interrupted(string(e.Type()), []byte(e.RawJSON()), m.texts(), m.progress(len(m.calls)))
+		return m.http.Interrupted(string(e.Type()), []byte(e.RawJSON()), m.texts, m.progress(len(m.calls)))
 	}
 	if m.message.ID == "" {
 		return m.http.Lost(err, "")

@@ -9,7 +9,7 @@ import (
 	"kioku/internal/modelhttp"
 )
 
-// maxPause is the longest pause that a call waits for; a caller that is to wait longer is told at once.
+// maxPause is the longest pause that a call waits for; for a longer pause it returns the error at once.
 const maxPause = 2 * time.Minute
 
 // schemaMode says how an answer is made to conform to a JSON Schema.

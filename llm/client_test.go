@@ -13,7 +13,7 @@ import (
 	"kioku/llm"
 )
 
-// providers are those with a network, and an answer of each that is in order.
+// providers are all providers with a valid answer of each.
 var providers = map[string]reply{
 	"anthropic": {header: eventStream, body: sse(claudes...)},
 	"openai":    {header: eventStream, body: completionSSE(completions...)},

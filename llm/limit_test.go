@@ -157,7 +157,7 @@ func TestLimitCountsACallUnderWay(t *testing.T) {
 	}
 }
 
-// signalling tells when its model is asked.
+// signalling closes entered when its model is asked.
 type signalling struct {
 	llm.Model
 	entered chan struct{}

@@ -73,7 +73,7 @@ func (a *ollamaAnswer) handleLine(data []byte) error {
 		return errNotJSON
 	}
 	if isSet(part.Error) {
-		return a.http.Interrupted(errorCode(part.Error), part.Error, a.texts(), a.progress(len(a.calls)))
+		return a.http.Interrupted(errorCode(part.Error), part.Error, a.texts, a.progress(len(a.calls)))
 	}
 	a.addText(part.Message.Content)
 	for _, c := range part.Message.Calls {

@@ -97,7 +97,7 @@ var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
 // show asks the server for the window of the model: the parameter of its maker, or else the length that it was trained with,
 // up to ollamaWindow. It returns 0 if the server does not say.
 func (o *ollama) show(ctx context.Context) int {
-	body, err := o.http.PostWhole(ctx, o.endpoint("/api/show"), map[string]string{"model": o.model}, maxShown, func() []string { return nil })
+	body, err := o.http.PostWhole(ctx, o.endpoint("/api/show"), map[string]string{"model": o.model}, maxShown, nil)
 	var shown struct {
 		Parameters string         `json:"parameters"`
 		Info       map[string]any `json:"model_info"`

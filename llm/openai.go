@@ -120,7 +120,7 @@ func (c *completion) handleChunk(data []byte) error {
 		return errNotJSON
 	}
 	if isSet(part.Error) {
-		return c.http.Interrupted(errorCode(part.Error), part.Error, c.texts(), c.progress(len(c.parts)))
+		return c.http.Interrupted(errorCode(part.Error), part.Error, c.texts, c.progress(len(c.parts)))
 	}
 	for _, choice := range part.Choices {
 		d := choice.Delta

@@ -84,7 +84,7 @@ func (s *script) requests() []sent {
 	return append([]sent(nil), s.seen...)
 }
 
-// serve runs a scripted server and returns a model that asks it. Unless cfg says otherwise nothing is asked twice.
+// serve runs a scripted server and returns a model that asks it, without retries unless cfg says otherwise.
 func serve(t *testing.T, cfg llm.Config, replies ...reply) (*script, llm.Model) {
 	t.Helper()
 	s := &script{replies: replies}
@@ -147,7 +147,7 @@ func (h *heard) event(e llm.Event) {
 	}
 }
 
-// sse returns server-sent events with these data, and with names where the data have a type.
+// sse returns server-sent events with these data, and with names if the data have a type.
 func sse(data ...string) string {
 	var b strings.Builder
 	for _, d := range data {

@@ -10,6 +10,8 @@ var (
 	ErrNewerSchema = errors.New("index was written by a newer kioku")
 	// ErrForeignFile: the file at the index's place is a database of another program.
 	ErrForeignFile = errors.New("not a kioku index")
+	// ErrNoAgent: no such agent, or none that the caller may reach; which of the two is not told.
+	ErrNoAgent = errors.New("no such agent")
 	// ErrNotFound: no such memory file, or none that may be read; which of the two is not told.
 	ErrNotFound = errors.New("no such memory file")
 	// ErrReadOnly: the memory was opened without the right to write.
@@ -20,4 +22,55 @@ var (
 	ErrUnavailable = errors.New("workspace is unavailable")
 	// ErrClosed: the memory was closed.
 	ErrClosed = errors.New("memory is closed")
+	// ErrDenied: the token is missing or unknown, or lacks the right. Only a memory that a service keeps returns it.
+	ErrDenied = errors.New("not allowed")
+	// ErrBusy: a limit of the service was reached; try again later.
+	ErrBusy = errors.New("limit reached")
+	// ErrUnreachable: the service that keeps the memory does not answer, starts or stops.
+	ErrUnreachable = errors.New("memory service is unavailable")
 )
+
+// ErrorDomain is the domain of the names that [Reason] gives, as google.rpc.ErrorInfo has it.
+const ErrorDomain = "kioku"
+
+// reasons are the names of the errors in protocols.
+var reasons = []struct {
+	name string
+	err  error
+}{
+	{"LOCKED", ErrLocked}, {"NEWER_SCHEMA", ErrNewerSchema}, {"FOREIGN_FILE", ErrForeignFile},
+	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
+	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"CLOSED", ErrClosed},
+	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"UNREACHABLE", ErrUnreachable},
+}
+
+// Reason returns the name that an error of this package has in protocols, where it stays the same; empty for other errors.
+func Reason(err error) string {
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.name
+		}
+	}
+	return ""
+}
+
+// ErrorOf returns the error that [Reason] gives a name; nil for other names.
+func ErrorOf(reason string) error {
+	for _, r := range reasons {
+		if r.name == reason {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// InputError is a request that cannot be answered: the field at fault and what is wrong with it.
+type InputError struct {
+	// Field is the name of the field in a request, such as max_results.
+	Field string
+	// Problem continues the name of the field, such as "is empty: say what to look for".
+	Problem string
+}
+
+// Error returns the field and the problem.
+func (e *InputError) Error() string { return e.Field + ": " + e.Problem }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
 )
 
 // ledger has notes of May 2025 and of February 2026, two about meetings on other days, and one without a day.
@@ -23,7 +25,7 @@ func ledger() []Chunk {
 }
 
 // askLedger returns the answer to a query on 2026-03-27.
-func askLedger(t *testing.T, q Query) Answer {
+func askLedger(t *testing.T, q memory.Query) memory.Answer {
 	t.Helper()
 	q.Now = time.Date(2026, 3, 27, 9, 0, 0, 0, time.UTC)
 	a, err := New(newFakeStore(ledger()...), nil, testOptions()).Search(t.Context(), q)
@@ -44,7 +46,7 @@ func TestSearchLongSpanFindsItsNotesNewestFirst(t *testing.T) {
 		"what did I do last year?": may, "今月": {"memory/2026-03-05.md"}, "last 30 days": {"memory/2026-03-05.md"},
 	} {
 		t.Run(query, func(t *testing.T) {
-			got := paths(askLedger(t, Query{Text: query}))
+			got := paths(askLedger(t, memory.Query{Text: query}))
 			if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
 				t.Errorf("%s: found %v, want %v first", query, got, want)
 			}
@@ -54,7 +56,7 @@ func TestSearchLongSpanFindsItsNotesNewestFirst(t *testing.T) {
 
 func TestSearchMonthWithSubjectRanksSubjectFirst(t *testing.T) {
 	t.Parallel()
-	got := paths(askLedger(t, Query{Text: "Marco's barrels last month"}))
+	got := paths(askLedger(t, memory.Query{Text: "Marco's barrels last month"}))
 	if len(got) < 3 || got[0] != "MEMORY.md" || !slices.Contains(got, "memory/2026-02-03.md") {
 		t.Errorf("found %v", got)
 	}
@@ -62,9 +64,9 @@ func TestSearchMonthWithSubjectRanksSubjectFirst(t *testing.T) {
 
 func TestSearchLongSpanKeepsFilterAndMinScore(t *testing.T) {
 	t.Parallel()
-	for _, q := range []Query{
-		{Text: "last month", Filter: Filter{PathPrefix: "MEM"}},
-		{Text: "last month", Filter: Filter{Until: "2026-01-31"}},
+	for _, q := range []memory.Query{
+		{Text: "last month", Filter: memory.Filter{PathPrefix: "MEM"}},
+		{Text: "last month", Filter: memory.Filter{Until: "2026-01-31"}},
 		{Text: "umbrella last month", MinScore: new(0.5)},
 	} {
 		t.Run(q.Text, func(t *testing.T) {
@@ -87,11 +89,11 @@ func TestDatedHitsFillUpFromSpan(t *testing.T) {
 	}
 	store := newFakeStore(chunks...)
 	d := parseDates("umbrella in May 2025", time.Date(2026, 3, 27, 0, 0, 0, 0, time.UTC))
-	ids, err := d.datedHits(t.Context(), store, Terms{Any: []string{"umbrella"}}, Filter{}, 24)
+	ids, err := d.datedHits(t.Context(), store, Terms{Any: []string{"umbrella"}}, memory.Filter{}, 24)
 	if err != nil || len(ids) != datePool {
 		t.Errorf("%d chunks, want %d; %v", len(ids), datePool, err)
 	}
-	ids, err = d.datedHits(t.Context(), store, Terms{Any: []string{"bean"}}, Filter{}, 24)
+	ids, err = d.datedHits(t.Context(), store, Terms{Any: []string{"bean"}}, memory.Filter{}, 24)
 	if err != nil || len(ids) != textPool {
 		t.Errorf("%d chunks where enough match, want %d; %v", len(ids), textPool, err)
 	}
@@ -105,7 +107,7 @@ func TestSearchDayWithoutNotesHidesNothing(t *testing.T) {
 		"3月19日の会議", "2月30日の会議", "令和8年2月28日の会議", "2026年2月28日开会", "2月30号开会",
 	} {
 		t.Run(query, func(t *testing.T) {
-			got := paths(askLedger(t, Query{Text: query}))
+			got := paths(askLedger(t, memory.Query{Text: query}))
 			slices.Sort(got)
 			if !cmp.Equal(meetings, got) {
 				t.Errorf("%s: found %v", query, got)
@@ -148,7 +150,7 @@ func TestSpellingVariantsSkipWordsOfDates(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{"March 2024", "in March", "March", "the roof in March 2020", "since march 3rd"} {
 		t.Run(query, func(t *testing.T) {
-			e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), Query{Text: query, Now: wednesday}, "", 0)
+			e, err := New(newFakeStore(ledger()[5:]...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: query, Now: wednesday}, "", 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,9 +170,9 @@ func TestSearchEmptyAnswerNamesDaysWithoutNotes(t *testing.T) {
 		"umbrella":               "No chunk holds a word of the query.",
 	} {
 		t.Run(query, func(t *testing.T) {
-			a := askLedger(t, Query{Text: query})
+			a := askLedger(t, memory.Query{Text: query})
 			if want == "" {
-				a = askLedger(t, Query{Text: query, Filter: Filter{PathPrefix: "x"}})
+				a = askLedger(t, memory.Query{Text: query, Filter: memory.Filter{PathPrefix: "x"}})
 				want = "No chunk holds a word of the query within the filter."
 			}
 			if len(a.Hits) != 0 || len(a.Degraded) != 1 || a.Degraded[0].Text != want {

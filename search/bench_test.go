@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/memory"
 	"kioku/search/analysis"
 )
 
@@ -83,9 +84,11 @@ func newHundred(chunks []Chunk) *hundred {
 
 func (h *hundred) View(_ context.Context, _ bool, f func(Reader) error) error { return f(h) }
 
-func (h *hundred) Match(context.Context, Terms, Filter, int) ([]int64, error) { return h.ids, nil }
+func (h *hundred) Match(context.Context, Terms, memory.Filter, int) ([]int64, error) {
+	return h.ids, nil
+}
 
-func (h *hundred) Nearest(_ context.Context, _ []float32, _ Filter, k int) ([]Neighbor, error) {
+func (h *hundred) Nearest(_ context.Context, _ []float32, _ memory.Filter, k int) ([]Neighbor, error) {
 	near := make([]Neighbor, k)
 	for i := range near {
 		near[i] = Neighbor{h.ids[i], 1}
@@ -140,7 +143,7 @@ func BenchmarkRank(b *testing.B) {
 			var ranks, analyses []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				if a, err := s.Search(b.Context(), Query{Text: c.query}); err != nil || len(a.Hits) != 6 {
+				if a, err := s.Search(b.Context(), memory.Query{Text: c.query}); err != nil || len(a.Hits) != 6 {
 					b.Fatal(a, err)
 				}
 				mid := time.Now()
@@ -178,7 +181,7 @@ func BenchmarkSearch(b *testing.B) {
 			}
 			s := New(newFakeStore(notes...), nil, DefaultOptions())
 			for b.Loop() {
-				if _, err := s.Search(b.Context(), Query{Text: "When did Alice restart the staging database?"}); err != nil {
+				if _, err := s.Search(b.Context(), memory.Query{Text: "When did Alice restart the staging database?"}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
+
+	"kioku/memory"
 )
 
 // candidate is a chunk, or a passage of one, while it is ranked. Each step fills in its own fields.
@@ -56,7 +58,7 @@ type proposals struct {
 
 // gather asks both channels at the same time. It fails if the keyword index fails or either channel panics; without
 // vectors a search goes on.
-func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f Filter, matches, neighbors int) (proposals, error) {
+func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.Filter, matches, neighbors int) (proposals, error) {
 	var out proposals
 	group, groupCtx := errgroup.WithContext(ctx)
 	if len(t.Any) > 0 {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"kioku/memory"
 )
 
 // embed fills in the vector of the query. It fails only if ctx is done; otherwise the search goes on with keywords only.
 func (s *Searcher) embed(ctx context.Context, r *searchState) error {
-	if !s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
+	if !*s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
 		return ctx.Err()
 	}
 	embedCtx := ctx
@@ -24,11 +26,11 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && errors.Is(embedCtx.Err(), context.DeadlineExceeded):
-		r.degrade(DeadlineNear, "Ranked by keywords alone: embedding the query took more than half of the time allowed.")
+		r.degrade(memory.DeadlineNear, "Ranked by keywords alone: embedding the query took more than half of the time allowed.")
 	case err != nil:
-		r.degrade(ProviderDown, "Ranked by keywords alone: the query could not be embedded (%v).", err)
+		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the query could not be embedded (%v).", err)
 	case !usable(v):
-		r.degrade(ProviderDown, "Ranked by keywords alone: the provider returned a vector of the query that has no direction.")
+		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the provider returned a vector of the query that has no direction.")
 	default:
 		r.vector, r.weak = v, s.embedder.Weak()
 	}
@@ -43,14 +45,14 @@ func (s *Searcher) checkSpace(r *searchState) {
 	have, want := r.index.Space, s.embedder.Space()
 	switch {
 	case r.index.Embedded == 0 || have.IsZero():
-		r.degrade(VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
+		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
 		r.vector = nil
 	case !have.Matches(want) || have.Dims != 0 && have.Dims != len(r.vector):
-		r.degrade(SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
+		r.degrade(memory.SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
 			spaceName(have.Provider, have.Model, have.Dims), spaceName(want.Provider, want.Model, len(r.vector)))
 		r.vector = nil
 	case r.index.Embedded < r.index.Chunks:
-		r.degrade(VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
+		r.degrade(memory.VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
 			r.index.Chunks-r.index.Embedded, r.index.Chunks)
 	}
 }
@@ -65,9 +67,9 @@ func (r *searchState) channelMode() string {
 	known := slices.ContainsFunc(r.terms.list, func(t queryTerm) bool { return t.df > 0 })
 	switch {
 	case r.vector == nil:
-		return ModeKeyword
+		return memory.ModeKeyword
 	case !known && (!r.weak || len(r.terms.list) == 0):
-		return ModeVector
+		return memory.ModeVector
 	}
-	return ModeHybrid
+	return memory.ModeHybrid
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kioku/memory"
 	"kioku/search/dates"
 )
 
@@ -13,8 +14,8 @@ const shortSpan = 7
 
 func isShort(s dates.Span) bool { return s.Len() <= shortSpan }
 
-// narrow restricts a filter to a span. It returns false if no day is left.
-func (f Filter) narrow(s dates.Span) (Filter, bool) {
+// narrowTo restricts a filter to a span. It returns false if no day is left.
+func narrowTo(f memory.Filter, s dates.Span) (memory.Filter, bool) {
 	f.Since = max(f.Since, s.First)
 	if f.Until == "" || s.Last < f.Until {
 		f.Until = s.Last
@@ -24,9 +25,9 @@ func (f Filter) narrow(s dates.Span) (Filter, bool) {
 
 // datedHits returns chunks of the days that the query names: all chunks of a short span, the best matches within any span,
 // and the newest chunks of a long span if fewer than enough match.
-func (d queryDates) datedHits(ctx context.Context, rd Reader, t Terms, f Filter, enough int) ([]int64, error) {
+func (d queryDates) datedHits(ctx context.Context, rd Reader, t Terms, f memory.Filter, enough int) ([]int64, error) {
 	var ids []int64
-	match := func(t Terms, f Filter, limit int) (int, error) {
+	match := func(t Terms, f memory.Filter, limit int) (int, error) {
 		matched, err := rd.Match(ctx, t, f, limit)
 		if err != nil {
 			return 0, fmt.Errorf("match a date: %w", err)
@@ -35,7 +36,7 @@ func (d queryDates) datedHits(ctx context.Context, rd Reader, t Terms, f Filter,
 		return len(matched), nil
 	}
 	for _, s := range d.spans {
-		narrow, ok := f.narrow(s)
+		narrow, ok := narrowTo(f, s)
 		matched := 0
 		var err error
 		if ok && len(t.Any) > 0 {

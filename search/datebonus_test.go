@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/memory"
 	"kioku/search/dates"
 )
 
@@ -29,9 +30,9 @@ func diary() []Chunk {
 }
 
 // askWednesday returns the answer to a query on the Wednesday, by whole chunks.
-func askWednesday(t *testing.T, s *Searcher, text string) Answer {
+func askWednesday(t *testing.T, s *Searcher, text string) memory.Answer {
 	t.Helper()
-	a, err := s.Search(t.Context(), Query{Text: text, Now: wednesday, Explain: true, Granularity: GranularityChunk})
+	a, err := s.Search(t.Context(), memory.Query{Text: text, Now: wednesday, Explain: true, Granularity: memory.GranularityChunk})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestDateBonusKeepsMinScore(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
 	strict := 0.9
-	a, err := s.Search(t.Context(), Query{Text: "umbrella last Friday", Now: wednesday, MinScore: &strict})
+	a, err := s.Search(t.Context(), memory.Query{Text: "umbrella last Friday", Now: wednesday, MinScore: &strict})
 	if err != nil || len(a.Hits) != 0 {
 		t.Errorf("found %v, %v", paths(a), err)
 	}
@@ -112,11 +113,11 @@ func TestDateBonusKeepsMinScore(t *testing.T) {
 func TestDateBonusKeepsFilter(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(diary()...), nil, testOptions())
-	a, err := s.Search(t.Context(), Query{Text: "umbrella last Friday", Now: wednesday, Filter: Filter{PathPrefix: "log"}})
+	a, err := s.Search(t.Context(), memory.Query{Text: "umbrella last Friday", Now: wednesday, Filter: memory.Filter{PathPrefix: "log"}})
 	if err != nil || len(a.Hits) != 0 {
 		t.Errorf("found %v, %v", paths(a), err)
 	}
-	a, err = s.Search(t.Context(), Query{Text: "kettle last week", Now: wednesday, Filter: Filter{Until: "2024-03-01"}})
+	a, err = s.Search(t.Context(), memory.Query{Text: "kettle last week", Now: wednesday, Filter: memory.Filter{Until: "2024-03-01"}})
 	if err != nil || slices.Contains(paths(a), "memory/2024-03-08.md") {
 		t.Errorf("found %v, %v", paths(a), err)
 	}
@@ -134,7 +135,7 @@ func TestDatedHitsReachBeyondTextPool(t *testing.T) {
 	if a := askWednesday(t, s, "kettle and tea yesterday"); len(a.Hits) == 0 || a.Hits[0].Path != "memory/2024-03-12.md" {
 		t.Errorf("yesterday: %v", paths(a))
 	}
-	r, err := s.newState(Query{Text: "kettle and tea in July", Now: wednesday})
+	r, err := s.newState(memory.Query{Text: "kettle and tea in July", Now: wednesday})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestTextWithoutDatesDropsNamedDays(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.query, func(t *testing.T) {
-			got, err := s.Explain(t.Context(), Query{Text: test.query, Now: wednesday}, "", 0)
+			got, err := s.Explain(t.Context(), memory.Query{Text: test.query, Now: wednesday}, "", 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,12 +207,12 @@ func TestSearchReturnsErrorOfDateLookUp(t *testing.T) {
 	t.Parallel()
 	store := newFakeStore(diary()...)
 	store.matchErr = errBroken
-	if _, err := New(store, nil, testOptions()).Search(t.Context(), Query{Text: "昨日", Now: wednesday}); err == nil {
+	if _, err := New(store, nil, testOptions()).Search(t.Context(), memory.Query{Text: "昨日", Now: wednesday}); err == nil {
 		t.Error("no error")
 	}
 	store = newFakeStore(notes()...)
 	store.datedErr = errBroken
-	if _, err := New(store, nil, testOptions()).Search(t.Context(), Query{Text: "昨日", Now: wednesday}); !errors.Is(err, errBroken) {
+	if _, err := New(store, nil, testOptions()).Search(t.Context(), memory.Query{Text: "昨日", Now: wednesday}); !errors.Is(err, errBroken) {
 		t.Errorf("look-up: %v", err)
 	}
 }

@@ -41,8 +41,8 @@ func (o Options) decay(list []*candidate, now time.Time) {
 			continue
 		}
 		c.age = age
-		if o.Decay && c.dateBonus == 0 && !c.Evergreen && !matchesAny(o.Evergreen, c.Path) {
-			c.decay = decayFactor(age, o.HalfLife, o.DecayFloor)
+		if *o.Decay && c.dateBonus == 0 && !c.Evergreen && !matchesAny(o.Evergreen, c.Path) {
+			c.decay = decayFactor(age, o.HalfLife, *o.DecayFloor)
 		}
 	}
 }

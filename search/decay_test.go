@@ -76,7 +76,7 @@ func TestDecaySkipsEvergreenAndUndated(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := &candidate{Chunk: test.chunk}
 			opt := opt
-			opt.Decay = !test.off
+			opt.Decay = new(!test.off)
 			opt.decay([]*candidate{c}, testNow)
 			if got := c.decay < 1; got != test.want || !(c.decay > 0 && c.decay <= 1) {
 				t.Errorf("decay = %v", c.decay)

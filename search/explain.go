@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"kioku/memory"
 )
 
 // maxProbe is the maximum number of chunks of one file that Explain looks through.
@@ -14,17 +16,17 @@ const maxProbe = 4096
 //
 // A searcher sees only what a query can find. If no word and no vector leads to the line, Outcome is NotACandidate, even if
 // the file is not indexed at all; a caller who knows the files turns this into NotIndexed or Skipped. Errors are those of
-// Search, and an *InputError for a line below 1.
-func (s *Searcher) Explain(ctx context.Context, q Query, path string, line int) (Explanation, error) {
+// Search, and an *memory.InputError for a line below 1.
+func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 	q.Explain = true
 	r, err := s.newState(q)
 	if err != nil {
-		return Explanation{}, err
+		return memory.Explanation{}, err
 	}
 	if path != "" && line < 1 {
-		return Explanation{}, &InputError{"line", "is below 1: lines count from 1"}
+		return memory.Explanation{}, &memory.InputError{Field: "line", Problem: "is below 1: lines count from 1"}
 	}
-	var e Explanation
+	var e memory.Explanation
 	err = s.execute(ctx, r, func(rd Reader) (err error) {
 		if path != "" {
 			e, err = r.explainLine(ctx, rd, path, line)
@@ -32,17 +34,17 @@ func (s *Searcher) Explain(ctx context.Context, q Query, path string, line int) 
 		return err
 	})
 	if err != nil {
-		return Explanation{}, fmt.Errorf("explain: %w", err)
+		return memory.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
 	e.Answer, e.Terms = r.answer(), r.terms.strings()
 	return e, nil
 }
 
 // explainLine says what became of a line of a file.
-func (r *searchState) explainLine(ctx context.Context, rd Reader, path string, line int) (Explanation, error) {
+func (r *searchState) explainLine(ctx context.Context, rd Reader, path string, line int) (memory.Explanation, error) {
 	var at *candidate
 	for _, c := range r.candidates {
-		if c.hasLine(path, line) && (at == nil || c.outcome == Returned && at.outcome != Returned) {
+		if c.hasLine(path, line) && (at == nil || c.outcome == memory.Returned && at.outcome != memory.Returned) {
 			at = c
 		}
 	}
@@ -50,7 +52,7 @@ func (r *searchState) explainLine(ctx context.Context, rd Reader, path string, l
 		return r.explainAbsence(ctx, rd, path, line)
 	}
 	hit := r.hit(at)
-	return Explanation{Outcome: at.outcome, Text: r.describe(at), Passage: &hit}, nil
+	return memory.Explanation{Outcome: at.outcome, Text: r.describe(at), Passage: &hit}, nil
 }
 
 func (c *Chunk) hasLine(path string, line int) bool {
@@ -62,13 +64,13 @@ func (r *searchState) describe(c *candidate) string {
 	place := fmt.Sprintf("%s:%d-%d", c.Path, c.StartLine, c.EndLine)
 	rank := fmt.Sprintf("ranked %d of %d candidates", c.rank, len(r.candidates))
 	switch c.outcome {
-	case Returned:
+	case memory.Returned:
 		return fmt.Sprintf("%s %s and was returned with the score %.2f.", place, rank, c.confidence)
-	case BelowThreshold:
+	case memory.BelowThreshold:
 		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
-	case Covered:
+	case memory.Covered:
 		return fmt.Sprintf("%s %s, but a better result shows at least half of it already.", place, rank)
-	case DroppedByMMR:
+	case memory.DroppedByMMR:
 		return fmt.Sprintf("%s %s, but it is much like a better result (similarity %.2f), and others were preferred.",
 			place, rank, c.similarity)
 	}
@@ -76,22 +78,22 @@ func (r *searchState) describe(c *candidate) string {
 }
 
 // explainAbsence says why no candidate contains a line.
-func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string, line int) (Explanation, error) {
+func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string, line int) (memory.Explanation, error) {
 	if !strings.HasPrefix(path, r.query.Filter.PathPrefix) {
-		return Explanation{Outcome: Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, r.query.Filter.PathPrefix)}, nil
+		return memory.Explanation{Outcome: memory.Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, r.query.Filter.PathPrefix)}, nil
 	}
 	c, err := r.findLine(ctx, rd, path, line)
 	switch {
 	case err != nil:
-		return Explanation{}, err
+		return memory.Explanation{}, err
 	case c == nil:
-		return Explanation{Outcome: NotACandidate,
+		return memory.Explanation{Outcome: memory.NotACandidate,
 			Text: fmt.Sprintf("No indexed chunk at line %d of %s holds a word of the query.", line, path)}, nil
-	case !r.query.Filter.admits(c):
-		return Explanation{Outcome: Filtered,
+	case !admits(r.query.Filter, c):
+		return memory.Explanation{Outcome: memory.Filtered,
 			Text: fmt.Sprintf("%s:%d-%d would be found, but the filter leaves it out.", path, c.StartLine, c.EndLine)}, nil
 	}
-	return Explanation{Outcome: NotACandidate, Text: fmt.Sprintf(
+	return memory.Explanation{Outcome: memory.NotACandidate, Text: fmt.Sprintf(
 		"%s:%d-%d holds words of the query, but %d other chunks matched better and were ranked.",
 		path, c.StartLine, c.EndLine, len(r.candidates))}, nil
 }
@@ -105,7 +107,7 @@ func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line
 			known = append(known, t.term)
 		}
 	}
-	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, Filter{PathPrefix: path}, maxProbe, maxVectorPool)
+	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path}, maxProbe, maxVectorPool)
 	if err != nil {
 		return nil, err
 	}

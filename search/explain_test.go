@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
 )
 
 func TestExplainSaysWhatBecameOfALine(t *testing.T) {
@@ -20,28 +22,28 @@ func TestExplainSaysWhatBecameOfALine(t *testing.T) {
 	tests := []struct {
 		name, query, path string
 		line              int
-		filter            Filter
+		filter            memory.Filter
 		outcome, text     string
 		passage           bool
 	}{
-		{"returned", "green tea", "memory/pot.md", 5, Filter{}, Returned, "ranked 1 of", true},
-		{"dropped", "green tea", "memory/copy.md", 1, Filter{}, DroppedByMMR, "memory/copy.md:1-1", true},
-		{"beyond", "green tea", "MEMORY.md", 1, Filter{}, BeyondMaxResults, "only 1 results", true},
-		{"below", "green teapot saucer spoon", "memory/far.md", 1, Filter{}, BelowThreshold, "below 0.18", true},
-		{"no word", "green tea", "memory/ideas.md", 1, Filter{}, NotACandidate, "line 1 of memory/ideas.md", false},
-		{"another line", "green tea", "memory/pot.md", 2, Filter{}, NotACandidate, "line 2", false},
-		{"unknown file", "green tea", "memory/none.md", 1, Filter{}, NotACandidate, "memory/none.md", false},
-		{"another folder", "green tea", "MEMORY.md", 1, Filter{PathPrefix: "memory/"}, Filtered, "outside of memory/", false},
-		{"another source", "green tea", "MEMORY.md", 1, Filter{Sources: []string{"extra"}}, Filtered, "the filter leaves it out", false},
-		{"another day", "green tea", "MEMORY.md", 1, Filter{Since: "2026-01-01"}, Filtered, "the filter leaves it out", false},
+		{"returned", "green tea", "memory/pot.md", 5, memory.Filter{}, memory.Returned, "ranked 1 of", true},
+		{"dropped", "green tea", "memory/copy.md", 1, memory.Filter{}, memory.DroppedByMMR, "memory/copy.md:1-1", true},
+		{"beyond", "green tea", "MEMORY.md", 1, memory.Filter{}, memory.BeyondMaxResults, "only 1 results", true},
+		{"below", "green teapot saucer spoon", "memory/far.md", 1, memory.Filter{}, memory.BelowThreshold, "below 0.18", true},
+		{"no word", "green tea", "memory/ideas.md", 1, memory.Filter{}, memory.NotACandidate, "line 1 of memory/ideas.md", false},
+		{"another line", "green tea", "memory/pot.md", 2, memory.Filter{}, memory.NotACandidate, "line 2", false},
+		{"unknown file", "green tea", "memory/none.md", 1, memory.Filter{}, memory.NotACandidate, "memory/none.md", false},
+		{"another folder", "green tea", "MEMORY.md", 1, memory.Filter{PathPrefix: "memory/"}, memory.Filtered, "outside of memory/", false},
+		{"another source", "green tea", "MEMORY.md", 1, memory.Filter{Sources: []string{"extra"}}, memory.Filtered, "the filter leaves it out", false},
+		{"another day", "green tea", "MEMORY.md", 1, memory.Filter{Since: "2026-01-01"}, memory.Filtered, "the filter leaves it out", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			k := 1
-			if test.outcome == DroppedByMMR {
+			if test.outcome == memory.DroppedByMMR {
 				k = 6
 			}
-			got, err := s.Explain(t.Context(), Query{Text: test.query, MaxResults: k, Filter: test.filter}, test.path, test.line)
+			got, err := s.Explain(t.Context(), memory.Query{Text: test.query, MaxResults: k, Filter: test.filter}, test.path, test.line)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,15 +67,15 @@ func TestExplainNamesAChunkBeyondThePool(t *testing.T) {
 		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%03d.md", i), Text: fmt.Sprint("green tea ", i)})
 	}
 	chunks = append(chunks, Chunk{Path: "memory/last.md", Text: "tea alone"})
-	got, err := New(newFakeStore(chunks...), nil, testOptions()).Explain(t.Context(), Query{Text: "green tea"}, "memory/last.md", 1)
-	if err != nil || got.Outcome != NotACandidate || !strings.Contains(got.Text, "40 other chunks") {
+	got, err := New(newFakeStore(chunks...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: "green tea"}, "memory/last.md", 1)
+	if err != nil || got.Outcome != memory.NotACandidate || !strings.Contains(got.Text, "40 other chunks") {
 		t.Errorf("%s: %s, %v", got.Outcome, got.Text, err)
 	}
 }
 
 func TestExplainWithoutAPathExplainsTheAnswer(t *testing.T) {
 	t.Parallel()
-	got, err := New(newFakeStore(notes()...), nil, testOptions()).Explain(t.Context(), Query{Text: "Which green tea?"}, "", 0)
+	got, err := New(newFakeStore(notes()...), nil, testOptions()).Explain(t.Context(), memory.Query{Text: "Which green tea?"}, "", 0)
 	if err != nil || got.Outcome != "" || got.Passage != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -91,7 +93,7 @@ func TestExplainWithoutAPathExplainsTheAnswer(t *testing.T) {
 }
 
 // sharesOf returns the sum of all shares of a trace.
-func sharesOf(tr *Trace) float64 {
+func sharesOf(tr *memory.Trace) float64 {
 	sum := tr.PairShare + tr.BestPartShare + tr.ChunkShare
 	for _, s := range tr.Terms {
 		sum += s.Share
@@ -104,9 +106,9 @@ func TestTraceSharesAddUpToOne(t *testing.T) {
 	store := newFakeStore(append(notes(), Chunk{Path: "memory/long.md", StartLine: 1, EndLine: 61,
 		Text: "green tea\n" + strings.Repeat("The kettle is on the stove, and the tea is green.\n", 60)})...)
 	for _, e := range []Embedder{nil, &fakeEmbedder{vector: []float32{1, 0, 0}}} {
-		for _, granularity := range []string{GranularityPassage, GranularityChunk} {
+		for _, granularity := range []string{memory.GranularityPassage, memory.GranularityChunk} {
 			for _, text := range []string{"green tea", "Which green tea does Ana like?", "greeen tea", "東京タワー"} {
-				a, err := New(store, e, testOptions()).Search(t.Context(), Query{Text: text, Granularity: granularity, Explain: true})
+				a, err := New(store, e, testOptions()).Search(t.Context(), memory.Query{Text: text, Granularity: granularity, Explain: true})
 				if err != nil || len(a.Hits) == 0 {
 					t.Fatalf("%s, %s: %v, %v", granularity, text, a.Degraded, err)
 				}
@@ -118,7 +120,7 @@ func TestTraceSharesAddUpToOne(t *testing.T) {
 					if got := sharesOf(h.Trace); math.Abs(got-want) > 1e-9 {
 						t.Errorf("%s, %s: the shares of %s add up to %v, want %v: %+v", granularity, text, h.Path, got, want, h.Trace)
 					}
-					if passage := granularity == GranularityPassage && h.TextScore > 0; (h.Trace.ChunkShare > 0) != passage {
+					if passage := granularity == memory.GranularityPassage && h.TextScore > 0; (h.Trace.ChunkShare > 0) != passage {
 						t.Errorf("%s, %s: the share of the chunk is %v", granularity, text, h.Trace.ChunkShare)
 					}
 				}
@@ -130,19 +132,19 @@ func TestTraceSharesAddUpToOne(t *testing.T) {
 func TestExplainRefusesWhatSearchRefuses(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(notes()...), nil, testOptions())
-	if _, err := s.Explain(t.Context(), Query{Text: " "}, "MEMORY.md", 1); !errors.Is(err, ErrEmptyQuery) {
+	if _, err := s.Explain(t.Context(), memory.Query{Text: " "}, "MEMORY.md", 1); !errors.Is(err, ErrEmptyQuery) {
 		t.Errorf("blank query: %v", err)
 	}
-	var input *InputError
-	if _, err := s.Explain(t.Context(), Query{Text: "tea"}, "MEMORY.md", 0); !errors.As(err, &input) || input.Field != "line" {
+	var input *memory.InputError
+	if _, err := s.Explain(t.Context(), memory.Query{Text: "tea"}, "MEMORY.md", 0); !errors.As(err, &input) || input.Field != "line" {
 		t.Errorf("line 0: %v", err)
 	}
 }
 
 func TestExplainOfAnEmptyIndexFindsNothing(t *testing.T) {
 	t.Parallel()
-	got, err := New(newFakeStore(), nil, testOptions()).Explain(t.Context(), Query{Text: "tea"}, "MEMORY.md", 1)
-	if err != nil || got.Outcome != NotACandidate || got.Answer.Degraded[0].Code != IndexEmpty {
+	got, err := New(newFakeStore(), nil, testOptions()).Explain(t.Context(), memory.Query{Text: "tea"}, "MEMORY.md", 1)
+	if err != nil || got.Outcome != memory.NotACandidate || got.Answer.Degraded[0].Code != memory.IndexEmpty {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

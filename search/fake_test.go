@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"kioku/embed"
+	"kioku/memory"
 	"kioku/search/analysis"
 )
 
@@ -87,17 +88,17 @@ func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {
 	return false, s.datedErr
 }
 
-func (s *fakeStore) Match(_ context.Context, t Terms, f Filter, limit int) ([]int64, error) {
+func (s *fakeStore) Match(_ context.Context, t Terms, f memory.Filter, limit int) ([]int64, error) {
 	s.matched.Store(int64(limit))
 	counts := make(map[int64]int)
 	var ids []int64
 	for i, c := range s.chunks {
 		for _, t := range t.All() {
-			if s.terms[i][t] && f.admits(&c) {
+			if s.terms[i][t] && admits(f, &c) {
 				counts[c.ID]++
 			}
 		}
-		if counts[c.ID] > 0 || len(t.All()) == 0 && f.admits(&c) {
+		if counts[c.ID] > 0 || len(t.All()) == 0 && admits(f, &c) {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -107,11 +108,11 @@ func (s *fakeStore) Match(_ context.Context, t Terms, f Filter, limit int) ([]in
 	return ids[:min(limit, len(ids))], s.matchErr
 }
 
-func (s *fakeStore) Nearest(_ context.Context, v []float32, f Filter, k int) ([]Neighbor, error) {
+func (s *fakeStore) Nearest(_ context.Context, v []float32, f memory.Filter, k int) ([]Neighbor, error) {
 	s.nearest.Store(int64(k))
 	var near []Neighbor
 	for _, c := range s.chunks {
-		if cos, ok := cosine(v, c.Vector); ok && f.admits(&c) {
+		if cos, ok := cosine(v, c.Vector); ok && admits(f, &c) {
 			near = append(near, Neighbor{c.ID, cos})
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/embed"
+	"kioku/memory"
 )
 
 // Hazard D10: whatever is missing, keywords answer and the answer says what was missing.
@@ -36,12 +37,12 @@ func TestSearchDegradedAnswersByKeywords(t *testing.T) {
 		mode     string
 		code     string
 	}{
-		{"the provider is down", newFakeStore(notes()...), down, ModeKeyword, ProviderDown},
-		{"another model", newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}, space: embed.Space{Provider: "openai", Model: "other"}}, ModeKeyword, SpaceChanged},
-		{"other dimensions", newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0}, space: embed.Space{Provider: "openai", Model: "test"}}, ModeKeyword, SpaceChanged},
-		{"no vectors", newFakeStore(bare...), green, ModeKeyword, VectorsMissing},
-		{"some vectors missing", newFakeStore(some...), green, ModeHybrid, VectorsMissing},
-		{"the vector table is broken", broken, green, ModeKeyword, VectorsMissing},
+		{"the provider is down", newFakeStore(notes()...), down, memory.ModeKeyword, memory.ProviderDown},
+		{"another model", newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}, space: embed.Space{Provider: "openai", Model: "other"}}, memory.ModeKeyword, memory.SpaceChanged},
+		{"other dimensions", newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0}, space: embed.Space{Provider: "openai", Model: "test"}}, memory.ModeKeyword, memory.SpaceChanged},
+		{"no vectors", newFakeStore(bare...), green, memory.ModeKeyword, memory.VectorsMissing},
+		{"some vectors missing", newFakeStore(some...), green, memory.ModeHybrid, memory.VectorsMissing},
+		{"the vector table is broken", broken, green, memory.ModeKeyword, memory.VectorsMissing},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,13 +60,13 @@ func TestSearchDegradedAnswersByKeywords(t *testing.T) {
 func TestSearchWithoutVectorsIsNotDegraded(t *testing.T) {
 	t.Parallel()
 	opt := testOptions()
-	opt.Hybrid = false
+	opt.Hybrid = new(false)
 	e := &fakeEmbedder{query: func(context.Context) ([]float32, error) { return nil, errors.New("called") }}
-	if a := ask(t, New(newFakeStore(notes()...), e, opt), "green tea"); a.Mode != ModeKeyword || len(a.Degraded) > 0 {
+	if a := ask(t, New(newFakeStore(notes()...), e, opt), "green tea"); a.Mode != memory.ModeKeyword || len(a.Degraded) > 0 {
 		t.Errorf("not hybrid: mode %s, degraded %v", a.Mode, a.Degraded)
 	}
 	e.off = true
-	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "green tea"); a.Mode != ModeKeyword || len(a.Degraded) > 0 {
+	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "green tea"); a.Mode != memory.ModeKeyword || len(a.Degraded) > 0 {
 		t.Errorf("no provider: mode %s, degraded %v", a.Mode, a.Degraded)
 	}
 }
@@ -77,14 +78,14 @@ func TestSearchEmptyAnswerSaysWhy(t *testing.T) {
 	tests := []struct {
 		name  string
 		store *fakeStore
-		query Query
+		query memory.Query
 		code  string
 		text  string
 	}{
-		{"nothing is indexed", newFakeStore(), Query{Text: "tea"}, IndexEmpty, "Nothing is indexed"},
-		{"no word occurs", full, Query{Text: "submarine"}, NoMatch, "No chunk holds a word of the query."},
-		{"a filter leaves nothing", full, Query{Text: "tea", Filter: Filter{PathPrefix: "x/"}}, NoMatch, "within the filter"},
-		{"the nearest misses", full, Query{Text: "garden gnome submarine periscope torpedo"}, NoMatch, "memory/ideas.md:1-1"},
+		{"nothing is indexed", newFakeStore(), memory.Query{Text: "tea"}, memory.IndexEmpty, "Nothing is indexed"},
+		{"no word occurs", full, memory.Query{Text: "submarine"}, memory.NoMatch, "No chunk holds a word of the query."},
+		{"a filter leaves nothing", full, memory.Query{Text: "tea", Filter: memory.Filter{PathPrefix: "x/"}}, memory.NoMatch, "within the filter"},
+		{"the nearest misses", full, memory.Query{Text: "garden gnome submarine periscope torpedo"}, memory.NoMatch, "memory/ideas.md:1-1"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -107,10 +108,10 @@ func TestSearchAnswersOddQueries(t *testing.T) {
 	hybrid := New(newFakeStore(chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
 	for _, q := range []string{"?!…", "🎉", "❤️"} {
 		t.Run(q, func(t *testing.T) {
-			if a := ask(t, plain, q); len(a.Hits) > 0 || !slices.Equal(codes(a), []string{NoMatch}) {
+			if a := ask(t, plain, q); len(a.Hits) > 0 || !slices.Equal(codes(a), []string{memory.NoMatch}) {
 				t.Errorf("%q by keywords: %v, %v", q, paths(a), a.Degraded)
 			}
-			if a := ask(t, hybrid, q); len(a.Hits) == 0 || a.Mode != ModeVector || a.Hits[0].Path != "MEMORY.md" {
+			if a := ask(t, hybrid, q); len(a.Hits) == 0 || a.Mode != memory.ModeVector || a.Hits[0].Path != "MEMORY.md" {
 				t.Errorf("%q by vectors: mode %s, %v", q, a.Mode, paths(a))
 			}
 		})
@@ -129,27 +130,29 @@ func TestSearchRefusesBadQueries(t *testing.T) {
 	nan, below, above := math.NaN(), -0.1, 1.1
 	tests := []struct {
 		field string
-		query Query
+		query memory.Query
 	}{
-		{"query", Query{Text: ""}},
-		{"query", Query{Text: strings.Repeat("word ", 100000)}},
-		{"query", Query{Text: strings.Repeat("(", 5000)}},
-		{"query", Query{Text: strings.Repeat("a", 1<<20)}},
-		{"max_results", Query{Text: "tea", MaxResults: -1}},
-		{"max_results", Query{Text: "tea", MaxResults: 101}},
-		{"max_results", Query{Text: "tea", MaxResults: 1e9}},
-		{"min_score", Query{Text: "tea", MinScore: &nan}},
-		{"min_score", Query{Text: "tea", MinScore: &below}},
-		{"min_score", Query{Text: "tea", MinScore: &above}},
-		{"since", Query{Text: "tea", Filter: Filter{Since: "2026-02-30"}}},
-		{"until", Query{Text: "tea", Filter: Filter{Until: "today"}}},
-		{"since", Query{Text: "tea", Filter: Filter{Since: "2026-02-02", Until: "2026-02-01"}}},
+		{"query", memory.Query{Text: ""}},
+		{"query", memory.Query{Text: strings.Repeat("word ", 100000)}},
+		{"query", memory.Query{Text: strings.Repeat("(", 5000)}},
+		{"query", memory.Query{Text: strings.Repeat("a", 1<<20)}},
+		{"max_results", memory.Query{Text: "tea", MaxResults: -1}},
+		{"max_results", memory.Query{Text: "tea", MaxResults: 101}},
+		{"max_results", memory.Query{Text: "tea", MaxResults: 1e9}},
+		{"min_score", memory.Query{Text: "tea", MinScore: &nan}},
+		{"min_score", memory.Query{Text: "tea", MinScore: &below}},
+		{"min_score", memory.Query{Text: "tea", MinScore: &above}},
+		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "2026-02-30"}}},
+		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "yesterday"}}},
+		{"until", memory.Query{Text: "tea", Filter: memory.Filter{Until: "today"}}},
+		{"sources", memory.Query{Text: "tea", Filter: memory.Filter{Sources: []string{"memory", "web"}}}},
+		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "2026-02-02", Until: "2026-02-01"}}},
 	}
 	s := New(newFakeStore(notes()...), nil, testOptions())
 	for _, test := range tests {
 		t.Run(test.field, func(t *testing.T) {
 			_, err := s.Search(t.Context(), test.query)
-			var input *InputError
+			var input *memory.InputError
 			if !errors.As(err, &input) || input.Field != test.field {
 				t.Errorf("%.40q: %v, want an InputError of %s", test.query.Text, err, test.field)
 			}
@@ -165,7 +168,7 @@ func TestSearchCapsLongQuery(t *testing.T) {
 		fmt.Fprintf(&b, "w%d ", i)
 	}
 	a := ask(t, New(newFakeStore(notes()...), nil, testOptions()), "tomatoes "+b.String())
-	if !slices.Contains(codes(a), TermsCapped) || !strings.Contains(a.Degraded[len(a.Degraded)-1].Text, "memory/ideas.md") {
+	if !slices.Contains(codes(a), memory.TermsCapped) || !strings.Contains(a.Degraded[len(a.Degraded)-1].Text, "memory/ideas.md") {
 		t.Errorf("degraded %v", a.Degraded)
 	}
 }
@@ -176,7 +179,7 @@ func TestSearchIgnoresInvalidVectors(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, v := range [][]float32{{}, {0, 0, 0}, {nan, 0, 0}, {inf, 1, 0}} {
 		a := ask(t, New(newFakeStore(notes()...), &fakeEmbedder{vector: v}, testOptions()), "green tea")
-		if len(a.Hits) == 0 || !slices.Equal(codes(a), []string{ProviderDown}) {
+		if len(a.Hits) == 0 || !slices.Equal(codes(a), []string{memory.ProviderDown}) {
 			t.Errorf("query vector %v: found %v, degraded %v", v, paths(a), a.Degraded)
 		}
 	}
@@ -186,7 +189,7 @@ func TestSearchIgnoresInvalidVectors(t *testing.T) {
 	}
 	zero := 0.0
 	s := New(newFakeStore(bad...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
-	a, err := s.Search(t.Context(), Query{Text: "green tea tomatoes staging", MinScore: &zero})
+	a, err := s.Search(t.Context(), memory.Query{Text: "green tea tomatoes staging", MinScore: &zero})
 	if err != nil || len(a.Hits) < 3 {
 		t.Fatalf("found %v, %v", paths(a), err)
 	}
@@ -208,8 +211,8 @@ func TestSearchSlowProviderTakesHalfOfDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		start := time.Now()
-		a, err := New(newFakeStore(notes()...), e, testOptions()).Search(ctx, Query{Text: "green tea"})
-		if err != nil || len(a.Hits) == 0 || !slices.Equal(codes(a), []string{DeadlineNear}) {
+		a, err := New(newFakeStore(notes()...), e, testOptions()).Search(ctx, memory.Query{Text: "green tea"})
+		if err != nil || len(a.Hits) == 0 || !slices.Equal(codes(a), []string{memory.DeadlineNear}) {
 			t.Errorf("found %v, degraded %v, %v", paths(a), a.Degraded, err)
 		}
 		if took := time.Since(start); took != time.Second {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"kioku/memory"
 )
 
 // hasTerm reports whether the candidate contains the i-th term of the query.
@@ -46,7 +48,7 @@ func (r *searchState) identifierHits(ctx context.Context, rd Reader) ([]int64, e
 // contains it takes a free place, or the place of the last chosen one without any identifier. list is ordered best first,
 // and at most n candidates are chosen. Keywords by themselves find identifiers first, so without vectors nothing changes.
 func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
-	if r.mode != ModeHybrid {
+	if r.mode != memory.ModeHybrid {
 		return chosen
 	}
 	for i, t := range r.terms.list {

@@ -10,12 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/embed"
+	"kioku/memory"
 )
 
 // identifierCase is an index in which one note holds an identifier, and a question with it that all others are much nearer to.
 type identifierCase struct {
 	chunks []Chunk
-	query  Query
+	query  memory.Query
 	opt    Options
 	weak   bool
 }
@@ -37,13 +38,13 @@ func anyIdentifierCase(t *rapid.T) (c identifierCase, home string) {
 	at := rapid.IntRange(0, len(c.chunks)).Draw(t, "at")
 	c.chunks = slices.Insert(c.chunks, at, Chunk{Path: home, StartLine: 1, EndLine: 3, Vector: []float32{0, 0, 1},
 		Text: "## Elsewhere\n" + fmt.Sprintf(text.note, id) + "\n" + strings.Repeat("gravel ", rapid.IntRange(0, 200).Draw(t, "gravel"))})
-	c.query = Query{
+	c.query = memory.Query{
 		Text:        fmt.Sprintf(text.question, id),
 		MaxResults:  rapid.SampledFrom([]int{1, 3, 6, 40}).Draw(t, "results"),
-		Granularity: rapid.SampledFrom([]string{GranularityPassage, GranularityChunk}).Draw(t, "granularity"),
+		Granularity: rapid.SampledFrom([]string{memory.GranularityPassage, memory.GranularityChunk}).Draw(t, "granularity"),
 	}
 	c.opt = testOptions()
-	c.opt.MMR = rapid.Bool().Draw(t, "mmr")
+	c.opt.MMR = new(rapid.Bool().Draw(t, "mmr"))
 	c.weak = rapid.Bool().Draw(t, "weak")
 	return c, home
 }
@@ -54,7 +55,7 @@ func TestIdentifierHitsAreInHybridAnswers(t *testing.T) {
 		c, home := anyIdentifierCase(t)
 		s := New(newFakeStore(c.chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}, weak: c.weak}, c.opt)
 		a, err := s.Search(t.Context(), c.query)
-		if err != nil || a.Mode != ModeHybrid {
+		if err != nil || a.Mode != memory.ModeHybrid {
 			t.Fatalf("mode %s, %v", a.Mode, err)
 		}
 		if !slices.Contains(paths(a), home) || len(a.Hits) > c.query.MaxResults {
@@ -78,10 +79,10 @@ func TestIdentifierHitsWithHashedVectors(t *testing.T) {
 			store := newFakeStore(hashedChunks(t, client, texts)...)
 			store.index.Space = client.Space()
 			for _, k := range []int{1, 3, 6} {
-				for _, granularity := range []string{GranularityPassage, GranularityChunk} {
-					q := Query{Text: fmt.Sprintf(text.question, id), MaxResults: k, Granularity: granularity}
+				for _, granularity := range []string{memory.GranularityPassage, memory.GranularityChunk} {
+					q := memory.Query{Text: fmt.Sprintf(text.question, id), MaxResults: k, Granularity: granularity}
 					a, err := New(store, client, testOptions()).Search(t.Context(), q)
-					if err != nil || a.Mode != ModeHybrid || !slices.Contains(paths(a), "memory/000.md") {
+					if err != nil || a.Mode != memory.ModeHybrid || !slices.Contains(paths(a), "memory/000.md") {
 						t.Errorf("%q, at most %d: mode %s, found %v, %v", q.Text, k, a.Mode, paths(a), err)
 					}
 				}
@@ -110,10 +111,10 @@ func TestIdentifierHitsTakeLastPlace(t *testing.T) {
 		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/%d.md", i), Text: fmt.Sprintf("The shipment number %d is late again.", i), Vector: []float32{1, float32(i) / 100, 0}})
 	}
 	opt := testOptions()
-	opt.MMR = false
+	opt.MMR = new(false)
 	s := New(newFakeStore(chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}}, opt)
-	find := func(text string, least *float64) Answer {
-		a, err := s.Search(t.Context(), Query{Text: text, MaxResults: 3, MinScore: least, Explain: true})
+	find := func(text string, least *float64) memory.Answer {
+		a, err := s.Search(t.Context(), memory.Query{Text: text, MaxResults: 3, MinScore: least, Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +145,7 @@ func TestKeepIdentifiersKeepsAll(t *testing.T) {
 	}
 	first, second, third, none := at(1, 1, 0, 0), at(2, 0, 1, 0), at(3, 0, 0, 1), at(4, 0, 0, 0)
 	list := []*candidate{none, first, second, third}
-	r := &searchState{mode: ModeHybrid, terms: q}
+	r := &searchState{mode: memory.ModeHybrid, terms: q}
 	for _, c := range []struct {
 		chosen []*candidate
 		n      int
@@ -163,7 +164,7 @@ func TestKeepIdentifiersKeepsAll(t *testing.T) {
 			}
 		})
 	}
-	r.mode = ModeKeyword
+	r.mode = memory.ModeKeyword
 	if got := idsOf(r.keepIdentifiers([]*candidate{none}, list, 1)); !slices.Equal(got, []int64{4}) {
 		t.Errorf("keywords alone: %v", got)
 	}

@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"slices"
+
+	"kioku/memory"
 )
 
 // channelWeights are the weights of the two channels. They add up to 1, and an absent channel has 0.
@@ -31,14 +33,14 @@ func clampWeight(w float64) float64 {
 // weightsFor returns the weights of the channels in a mode.
 func (o Options) weightsFor(mode string, weak bool) channelWeights {
 	switch {
-	case mode == ModeKeyword:
+	case mode == memory.ModeKeyword:
 		return channelWeights{text: 1}
-	case mode == ModeVector:
+	case mode == memory.ModeVector:
 		return channelWeights{vector: 1}
 	case weak:
-		return normalizeWeights(o.WeakVectorWeight, o.WeakTextWeight)
+		return normalizeWeights(*o.WeakVectorWeight, *o.WeakTextWeight)
 	}
-	return normalizeWeights(o.VectorWeight, o.TextWeight)
+	return normalizeWeights(*o.VectorWeight, *o.TextWeight)
 }
 
 // merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.

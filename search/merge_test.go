@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"kioku/memory"
 )
 
 // scored returns a candidate with given scores on the two channels; a negative cosine means no vector.
@@ -66,10 +68,10 @@ func TestWeightsForModes(t *testing.T) {
 		weak bool
 		want channelWeights
 	}{
-		{ModeHybrid, false, channelWeights{0.7, 0.3}},
-		{ModeHybrid, true, channelWeights{0.3, 0.7}},
-		{ModeKeyword, false, channelWeights{0, 1}},
-		{ModeVector, true, channelWeights{1, 0}},
+		{memory.ModeHybrid, false, channelWeights{0.7, 0.3}},
+		{memory.ModeHybrid, true, channelWeights{0.3, 0.7}},
+		{memory.ModeKeyword, false, channelWeights{0, 1}},
+		{memory.ModeVector, true, channelWeights{1, 0}},
 	}
 	for _, test := range tests {
 		t.Run(test.mode, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/memory"
 	"kioku/search/analysis"
 )
 
@@ -43,7 +44,7 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 		rest = slices.Delete(rest, i, i+1)
 		text := strings.TrimSpace(c.Text)
 		if d.texts[text] {
-			c.outcome = DroppedByMMR
+			c.outcome = memory.DroppedByMMR
 			continue
 		}
 		d.texts[text] = true
@@ -54,7 +55,7 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 	}
 	for _, c := range pool[:min(room, len(pool))] {
 		if slices.Contains(rest, c) {
-			c.outcome = DroppedByMMR
+			c.outcome = memory.DroppedByMMR
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"kioku/memory"
 )
 
 // relevant returns a candidate with a text and a merged score.
@@ -95,7 +97,7 @@ func TestMMRMarksDropped(t *testing.T) {
 	pool := []*candidate{relevant(1, 1, "green tea"), relevant(2, 0.99, "tea green"), relevant(3, 0.9, "coffee"), relevant(4, 0.1, "pot")}
 	d := newDiversifier(0.5)
 	d.choose(pool, 2)
-	if pool[1].outcome != DroppedByMMR || pool[3].outcome != "" {
+	if pool[1].outcome != memory.DroppedByMMR || pool[3].outcome != "" {
 		t.Errorf("outcomes %q and %q", pool[1].outcome, pool[3].outcome)
 	}
 	if pool[1].similarity != 1 || pool[2].mmr != 0.45 {

@@ -1,47 +1,48 @@
 package search
 
-import "time"
+import (
+	"cmp"
+	"time"
 
-// Options are the settings of a searcher. [DefaultOptions] returns the defaults. Zero values are not replaced by
-// defaults unless a field says so.
+	"kioku/memory"
+)
+
+// Options are the settings of a searcher. What is not set (zero, or nil where zero has a meaning of its own) has its default,
+// each field by itself; what is set is used as it stands. [DefaultOptions] returns the defaults.
 type Options struct {
-	// MaxResults is the maximum number of hits if the query does not say; it is raised to 1 and cut to 100.
+	// MaxResults of a query that does not say; 0 means 6.
 	MaxResults int
-	// MinScore is the minimum confidence, in [0,1], of a hit if vectors take part; 0 lets every match through.
-	MinScore float64
-	// MinKeywordScore is the minimum confidence, in [0,1], of a hit by keywords only; 0 lets every match through.
-	MinKeywordScore float64
-	// Hybrid lets vectors take part. If false, only keywords rank.
-	Hybrid bool
-	// VectorWeight and TextWeight are the weights of the two channels with a real embedding model. Only their ratio counts;
-	// if both are 0, they are equal.
-	VectorWeight, TextWeight float64
-	// WeakVectorWeight and WeakTextWeight are the weights with vectors that come from no real model (hash).
-	WeakVectorWeight, WeakTextWeight float64
-	// CandidateMultiplier times the number of hits asked for, but at least 24, is the number of candidates from the vectors.
+	// MinScore is the minimum score in [0,1] of answers in which vectors took part; nil means 0.35. MinKeywordScore is that of
+	// answers by keywords only; nil means 0.18.
+	MinScore, MinKeywordScore *float64
+	// Hybrid lets vectors take part; nil means true.
+	Hybrid *bool
+	// VectorWeight and TextWeight of a real embedding model, at least 0; only their ratio counts. Nil means 0.7 and 0.3.
+	VectorWeight, TextWeight *float64
+	// WeakVectorWeight and WeakTextWeight of a channel that is no real model (hash). Nil means 0.3 and 0.7.
+	WeakVectorWeight, WeakTextWeight *float64
+	// CandidateMultiplier times MaxResults, but at least 24, are taken from the vectors; 0 means 4.
 	CandidateMultiplier int
-	// Typos also finds words that differ by one typo from a query word that the index lacks.
-	Typos bool
-	// MMR re-ranks for diversity.
-	MMR bool
-	// MMRLambda is the weight of relevance in [0,1]: 0 looks only at diversity, 1 only at relevance.
-	MMRLambda float64
-	// Decay lowers the rank of older notes.
-	Decay bool
-	// HalfLife is the age after which half of the score above DecayFloor is gone; 0 means no decay.
-	HalfLife time.Duration
-	// DecayFloor is the share of the score, in [0,1], that no age takes away.
-	DecayFloor float64
-	// Evergreen are globs of paths that do not decay.
+	// Typos lets indexed words that differ by one typo stand for a word that the index lacks; nil means true.
+	Typos *bool
+	// MMR re-ranks for diversity; nil means true. MMRLambda is the weight of relevance in [0,1]; nil means 0.7.
+	MMR       *bool
+	MMRLambda *float64
+	// Decay lets older notes weigh less: half of what lies above DecayFloor is gone after HalfLife. Nil means true; HalfLife 0
+	// means 30 days; DecayFloor lies in [0,1], nil means 0.85.
+	Decay      *bool
+	HalfLife   time.Duration
+	DecayFloor *float64
+	// Evergreen are globs of paths that do not decay; nil means none.
 	Evergreen []string
-	// Granularity of the hits: GranularityPassage or GranularityChunk; empty means GranularityPassage.
+	// Granularity of the hits: memory.GranularityPassage (also if empty) or memory.GranularityChunk.
 	Granularity string
-	// SnippetChars is the maximum number of characters in a snippet; 0 means empty snippets.
+	// SnippetChars is the maximum number of characters of a snippet; 0 means 700.
 	SnippetChars int
-	// Now is the clock; nil means time.Now.
+	// Now is the clock, nil means time.Now.
 	Now func() time.Time
-	// Observe is called after the steps StepLists and StepScores of each search with the time that they took, by the
-	// goroutine of the search. It may be nil.
+	// Observe is told how long each of the steps StepLists and StepScores of a search took; nil means nobody is told. It is
+	// called by the goroutine of the search.
 	Observe func(step string, took time.Duration)
 }
 
@@ -53,14 +54,23 @@ const (
 	StepScores = "scores"
 )
 
-// DefaultOptions returns the settings that the measurements recommend.
-func DefaultOptions() Options {
-	return Options{
-		MaxResults: 6, MinScore: 0.35, MinKeywordScore: 0.18,
-		Hybrid: true, VectorWeight: 0.7, TextWeight: 0.3, WeakVectorWeight: 0.3, WeakTextWeight: 0.7,
-		CandidateMultiplier: 4, Typos: true,
-		MMR: true, MMRLambda: 0.7,
-		Decay: true, HalfLife: 30 * 24 * time.Hour, DecayFloor: 0.85,
-		Granularity: GranularityPassage, SnippetChars: 700,
-	}
+// DefaultOptions returns the settings that the measurements recommend, all of them set.
+func DefaultOptions() Options { return Options{}.withDefaults() }
+
+// withDefaults fills in what is not set.
+func (o Options) withDefaults() Options {
+	o.MaxResults = cmp.Or(o.MaxResults, 6)
+	o.MinScore = cmp.Or(o.MinScore, new(0.35))
+	o.MinKeywordScore = cmp.Or(o.MinKeywordScore, new(0.18))
+	o.Hybrid = cmp.Or(o.Hybrid, new(true))
+	o.VectorWeight, o.TextWeight = cmp.Or(o.VectorWeight, new(0.7)), cmp.Or(o.TextWeight, new(0.3))
+	o.WeakVectorWeight, o.WeakTextWeight = cmp.Or(o.WeakVectorWeight, new(0.3)), cmp.Or(o.WeakTextWeight, new(0.7))
+	o.CandidateMultiplier = cmp.Or(o.CandidateMultiplier, 4)
+	o.Typos = cmp.Or(o.Typos, new(true))
+	o.MMR, o.MMRLambda = cmp.Or(o.MMR, new(true)), cmp.Or(o.MMRLambda, new(0.7))
+	o.Decay, o.DecayFloor = cmp.Or(o.Decay, new(true)), cmp.Or(o.DecayFloor, new(0.85))
+	o.HalfLife = cmp.Or(o.HalfLife, 30*24*time.Hour)
+	o.Granularity = cmp.Or(o.Granularity, memory.GranularityPassage)
+	o.SnippetChars = cmp.Or(o.SnippetChars, 700)
+	return o
 }

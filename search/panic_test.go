@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"kioku/memory"
 )
 
 // explosive is a reader whose channels panic.
@@ -12,14 +14,14 @@ type explosive struct {
 	match, nearest bool
 }
 
-func (e explosive) Match(context.Context, Terms, Filter, int) ([]int64, error) {
+func (e explosive) Match(context.Context, Terms, memory.Filter, int) ([]int64, error) {
 	if e.match {
 		panic("index out of everything")
 	}
 	return []int64{1}, nil
 }
 
-func (e explosive) Nearest(context.Context, []float32, Filter, int) ([]Neighbor, error) {
+func (e explosive) Nearest(context.Context, []float32, memory.Filter, int) ([]Neighbor, error) {
 	if e.nearest {
 		panic("index out of everything")
 	}
@@ -35,7 +37,7 @@ func TestSearchReturnsPanicOfChannelAsError(t *testing.T) {
 		"one of the two": explosive{match: true, nearest: true},
 	} {
 		t.Run(want, func(t *testing.T) {
-			_, err := gather(t.Context(), rd, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, Filter{}, 10, 10)
+			_, err := gather(t.Context(), rd, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
 			if err == nil || !strings.Contains(err.Error(), "panic: index out of everything") || !strings.Contains(err.Error(), "explosive") {
 				t.Errorf("%s: error %v", want, err)
 			}
@@ -44,7 +46,7 @@ func TestSearchReturnsPanicOfChannelAsError(t *testing.T) {
 			}
 		})
 	}
-	out, err := gather(t.Context(), explosive{}, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, Filter{}, 10, 10)
+	out, err := gather(t.Context(), explosive{}, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
 	if err != nil || len(out.matched) != 1 {
 		t.Errorf("without a panic: %+v, %v", out, err)
 	}

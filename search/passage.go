@@ -6,14 +6,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
-)
-
-// Granularities of a hit.
-const (
-	// GranularityPassage returns passages of whole lines, with at most as many characters as a snippet.
-	GranularityPassage = "passage"
-	// GranularityChunk returns chunks, with the best window of each as the snippet.
-	GranularityChunk = "chunk"
+	"kioku/memory"
 )
 
 // passages cuts each candidate into passages of at most limit characters and returns these as candidates. A passage is
@@ -224,7 +217,7 @@ func dropOverlapping(list []*candidate) []*candidate {
 	kept := list[:0:0]
 	for _, c := range list {
 		if slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return covers(better, c) }) {
-			c.outcome = Covered
+			c.outcome = memory.Covered
 			continue
 		}
 		shown[c.Path] = append(shown[c.Path], c)

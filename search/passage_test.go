@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/chunker"
+	"kioku/memory"
 )
 
 // places returns "first-last" and the first words of each passage.
@@ -128,7 +129,7 @@ func TestPassagesOfOneSectionGiveWayToOtherNotes(t *testing.T) {
 		{Path: "memory/b.md", StartLine: 1, EndLine: 1, Closed: true, Text: "Dana sold the old copper kettle to a neighbour who collects teapots and trays."},
 	}
 	answer := func() []string {
-		a, err := New(newFakeStore(notes...), nil, testOptions()).Search(t.Context(), Query{Text: "copper kettle", MaxResults: 2, SnippetChars: 100})
+		a, err := New(newFakeStore(notes...), nil, testOptions()).Search(t.Context(), memory.Query{Text: "copper kettle", MaxResults: 2, SnippetChars: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestDropOverlappingDropsCoveredPassages(t *testing.T) {
 	if want := []string{"x", "less", "elsewhere", "part one", "part two"}; !cmp.Equal(kept, want) {
 		t.Error(cmp.Diff(want, kept))
 	}
-	if list[1].outcome != Covered {
+	if list[1].outcome != memory.Covered {
 		t.Errorf("outcome %q", list[1].outcome)
 	}
 }
@@ -172,7 +173,7 @@ func TestPassagesAreReturnedWhole(t *testing.T) {
 	t.Parallel()
 	text := "## Tea\nAna prefers green tea.\n\n## Boats\n" + strings.Repeat("The ferry sails at nine.\n", 30)
 	s := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 11, EndLine: 44, Headings: "# Notes > ## Tea", Text: text}), nil, testOptions())
-	a, err := s.Search(t.Context(), Query{Text: "green tea"})
+	a, err := s.Search(t.Context(), memory.Query{Text: "green tea"})
 	if err != nil || len(a.Hits) != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -180,7 +181,7 @@ func TestPassagesAreReturnedWhole(t *testing.T) {
 	if h.StartLine != 11 || h.EndLine != 12 || h.SnippetStart != 11 || h.SnippetEnd != 12 || h.Snippet != "## Tea\nAna prefers green tea." || h.Headings != "# Notes > ## Tea" {
 		t.Errorf("got %+v", h)
 	}
-	a, err = s.Search(t.Context(), Query{Text: "green tea", Granularity: GranularityChunk})
+	a, err = s.Search(t.Context(), memory.Query{Text: "green tea", Granularity: memory.GranularityChunk})
 	if err != nil || len(a.Hits) != 1 || a.Hits[0].EndLine != 44 {
 		t.Errorf("chunk: %+v, %v", a, err)
 	}
@@ -191,15 +192,15 @@ func TestSearchRefusesBadGranularityAndSnippetLength(t *testing.T) {
 	s := New(newFakeStore(), nil, testOptions())
 	for _, c := range []struct {
 		field string
-		q     Query
+		q     memory.Query
 	}{
-		{"granularity", Query{Text: "x", Granularity: "page"}},
-		{"max_snippet_chars", Query{Text: "x", SnippetChars: MaxSnippetChars + 1}},
-		{"max_snippet_chars", Query{Text: "x", SnippetChars: MinSnippetChars - 1}},
-		{"max_snippet_chars", Query{Text: "x", SnippetChars: -1}},
+		{"granularity", memory.Query{Text: "x", Granularity: "page"}},
+		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: MaxSnippetChars + 1}},
+		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: MinSnippetChars - 1}},
+		{"max_snippet_chars", memory.Query{Text: "x", SnippetChars: -1}},
 	} {
 		t.Run(c.field, func(t *testing.T) {
-			var input *InputError
+			var input *memory.InputError
 			if _, err := s.Search(t.Context(), c.q); !errors.As(err, &input) || input.Field != c.field {
 				t.Errorf("%+v: got %v", c.q, err)
 			}
@@ -210,7 +211,7 @@ func TestSearchRefusesBadGranularityAndSnippetLength(t *testing.T) {
 func TestPassagesIgnoreCommentsInCodeFences(t *testing.T) {
 	t.Parallel()
 	text := "## Setup\n\n```sh\n# install it\nkioku init\n# then start\nkioku serve\n```\n\nThe copper kettle whistles."
-	a, err := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 1, EndLine: 10, Headings: "## Setup", Text: text}), nil, testOptions()).Search(t.Context(), Query{Text: "how to start kioku"})
+	a, err := New(newFakeStore(Chunk{Path: "memory/a.md", StartLine: 1, EndLine: 10, Headings: "## Setup", Text: text}), nil, testOptions()).Search(t.Context(), memory.Query{Text: "how to start kioku"})
 	if err != nil || len(a.Hits) != 1 {
 		t.Fatalf("%+v, %v", a.Hits, err)
 	}

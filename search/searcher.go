@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"kioku/memory"
 )
 
 // Searcher answers queries from a store. Its methods may be called concurrently.
@@ -16,7 +18,7 @@ type Searcher struct {
 
 // New returns a searcher. Without an embedder (nil) it ranks by keywords only.
 func New(s Store, e Embedder, opt Options) *Searcher {
-	return &Searcher{store: s, embedder: e, opt: opt}
+	return &Searcher{store: s, embedder: e, opt: opt.withDefaults()}
 }
 
 // Search returns at most q.MaxResults hits, best first.
@@ -25,15 +27,15 @@ func New(s Store, e Embedder, opt Options) *Searcher {
 // embedded or the index has vectors of another model, Search ranks by keywords and says so. A query without a word (only
 // punctuation, an emoji) is answered by vectors only, so without vectors it has no hits.
 //
-// It returns ErrEmptyQuery for a blank query, an *InputError for a query that is longer than MaxQueryBytes or has an
+// It returns ErrEmptyQuery for a blank query, an *memory.InputError for a query that is longer than MaxQueryBytes or has an
 // invalid limit, minimum or filter, and the error of ctx or of the store if one of them fails.
-func (s *Searcher) Search(ctx context.Context, q Query) (Answer, error) {
+func (s *Searcher) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	r, err := s.newState(q)
 	if err != nil {
-		return Answer{}, err
+		return memory.Answer{}, err
 	}
 	if err := s.execute(ctx, r, nil); err != nil {
-		return Answer{}, fmt.Errorf("search: %w", err)
+		return memory.Answer{}, fmt.Errorf("search: %w", err)
 	}
 	return r.answer(), nil
 }
@@ -57,7 +59,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.Chunks <= 0 {
 		r.vector = nil
-		r.degrade(IndexEmpty, "Nothing is indexed yet.")
+		r.degrade(memory.IndexEmpty, "Nothing is indexed yet.")
 		return nil
 	}
 	s.checkSpace(r)
@@ -93,13 +95,13 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 		return fmt.Errorf("look up terms: %w", err)
 	}
 	r.terms = terms.weigh(df, r.index.Chunks)
-	if s.opt.Typos {
+	if *s.opt.Typos {
 		if err := r.addVariants(ctx, rd); err != nil {
 			return err
 		}
 	}
 	if r.terms.capped {
-		r.degrade(TermsCapped, "Of %d different terms the %d rarest were looked for.", len(terms.list), MaxTerms)
+		r.degrade(memory.TermsCapped, "Of %d different terms the %d rarest were looked for.", len(terms.list), MaxTerms)
 	}
 	return nil
 }
@@ -123,7 +125,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	}
 	found.matched = slices.Concat(found.matched, dated, identified)
 	if found.nearErr != nil {
-		r.degrade(VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", found.nearErr)
+		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil
 	}
 	start = s.observe(StepLists, start)
@@ -139,7 +141,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 		findSections(r.candidates)
 		pool = len(r.candidates)
 	}
-	if r.query.Granularity == GranularityPassage {
+	if r.query.Granularity == memory.GranularityPassage {
 		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
 	}
 	r.dates.addBonus(r.candidates)
@@ -159,15 +161,15 @@ func (s *Searcher) observe(step string, start time.Time) time.Time {
 // hits contain the identifiers of the query, unless the query asks for a score that their candidates lack.
 func (s *Searcher) choose(r *searchState) {
 	list := r.candidates
-	if r.query.Granularity == GranularityPassage {
+	if r.query.Granularity == memory.GranularityPassage {
 		list = dropOverlapping(list)
 	}
 	n := r.query.MaxResults
 	passing, backfill := r.limit.split(list)
-	if s.opt.MMR {
+	if *s.opt.MMR {
 		// The rest is too far down to be chosen for being different.
 		pool := max(vectorPool, 4*n)
-		d := newDiversifier(s.opt.MMRLambda)
+		d := newDiversifier(*s.opt.MMRLambda)
 		d.choose(passing[:min(pool, len(passing))], n)
 		d.choose(backfill[:min(pool, len(backfill))], n)
 		r.hits = d.chosen
@@ -177,12 +179,12 @@ func (s *Searcher) choose(r *searchState) {
 	}
 	r.hits = r.keepIdentifiers(r.hits, r.aboveMinScore(), n)
 	for _, c := range r.hits {
-		c.outcome = Returned
+		c.outcome = memory.Returned
 		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated()
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {
-			c.outcome = BeyondMaxResults
+			c.outcome = memory.BeyondMaxResults
 		}
 	}
 }
@@ -197,20 +199,21 @@ func (r *searchState) explainNothing() {
 	}
 	switch {
 	case best != nil && best.confidence > 0:
-		r.degrade(NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
+		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
 			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, r.dates.phrase())
 	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
-		r.degrade(NoMatch, "The query holds no word to look for.")
+		r.degrade(memory.NoMatch, "The query holds no word to look for.")
 	default:
-		r.degrade(NoMatch, "No chunk holds a word of the query%s%s.", r.query.Filter.phrase(), r.dates.phrase())
+		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), r.dates.phrase())
 	}
 }
 
 // answer returns the hits and what the answer had to do without.
-func (r *searchState) answer() Answer {
-	a := Answer{Mode: r.mode, Degraded: r.degraded, Index: r.index}
-	if r.mode != ModeKeyword {
-		a.Space = r.index.Space
+func (r *searchState) answer() memory.Answer {
+	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
+		State: memory.IndexState{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.Chunks}}
+	if r.mode != memory.ModeKeyword {
+		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
 	}
 	for _, c := range r.hits {
 		a.Hits = append(a.Hits, r.hit(c))

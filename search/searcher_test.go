@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
 )
 
 // notes are a small memory in three languages; the vectors tell drinks, servers and travel apart.
@@ -30,7 +32,7 @@ func testOptions() Options {
 	return opt
 }
 
-func paths(a Answer) []string {
+func paths(a memory.Answer) []string {
 	var p []string
 	for _, h := range a.Hits {
 		p = append(p, h.Path)
@@ -38,7 +40,7 @@ func paths(a Answer) []string {
 	return p
 }
 
-func codes(a Answer) []string {
+func codes(a memory.Answer) []string {
 	var c []string
 	for _, d := range a.Degraded {
 		c = append(c, d.Code)
@@ -46,9 +48,9 @@ func codes(a Answer) []string {
 	return c
 }
 
-func ask(t *testing.T, s *Searcher, text string) Answer {
+func ask(t *testing.T, s *Searcher, text string) memory.Answer {
 	t.Helper()
-	a, err := s.Search(t.Context(), Query{Text: text})
+	a, err := s.Search(t.Context(), memory.Query{Text: text})
 	if err != nil {
 		t.Fatalf("Search(%q): %v", text, err)
 	}
@@ -74,8 +76,8 @@ func TestSearchByKeywordsInAnyLanguage(t *testing.T) {
 				t.Errorf("%q found %v, want %s first", test.query, paths(a), test.want)
 				return
 			}
-			if a.Mode != ModeKeyword || len(a.Degraded) > 0 || !a.Space.IsZero() {
-				t.Errorf("%q: mode %s, degraded %v, space %v", test.query, a.Mode, a.Degraded, a.Space)
+			if a.Mode != memory.ModeKeyword || len(a.Degraded) > 0 || a.Provider != "" {
+				t.Errorf("%q: mode %s, degraded %v, provider %q", test.query, a.Mode, a.Degraded, a.Provider)
 			}
 			if h := a.Hits[0]; h.TextScore != h.Score || h.VectorScore != 0 || h.Snippet == "" || h.Trace != nil {
 				t.Errorf("%q: hit %+v", test.query, h)
@@ -87,12 +89,12 @@ func TestSearchByKeywordsInAnyLanguage(t *testing.T) {
 func TestSearchHybridFindsNoteWithoutCommonWord(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0.1, 0, 1}}, testOptions())
-	a, err := s.Search(t.Context(), Query{Text: "the Tokyo trip, Ana", Explain: true})
+	a, err := s.Search(t.Context(), memory.Query{Text: "the Tokyo trip, Ana", Explain: true})
 	if err != nil || len(a.Hits) == 0 || a.Hits[0].Path != "memory/2026-02-28.md" {
 		t.Fatalf("found %v, %v", paths(a), err)
 	}
-	if a.Mode != ModeHybrid || a.Space != testSpace {
-		t.Errorf("mode %s, space %v", a.Mode, a.Space)
+	if a.Mode != memory.ModeHybrid || a.Provider != testSpace.Provider || a.Model != testSpace.Model {
+		t.Errorf("mode %s, vectors of %s/%s", a.Mode, a.Provider, a.Model)
 	}
 	tr := a.Hits[0].Trace
 	if tr == nil || tr.Rank != 1 || tr.VectorRank != 1 || tr.TextRank != 0 || tr.VectorWeight != 0.7 || tr.AgeDays != 1 || !(tr.Decay < 1) {
@@ -106,7 +108,7 @@ func TestSearchHybridFindsNoteWithoutCommonWord(t *testing.T) {
 func TestSearchBackfillsExactWords(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
-	a, err := s.Search(t.Context(), Query{Text: "a828e60", Explain: true})
+	a, err := s.Search(t.Context(), memory.Query{Text: "a828e60", Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestSearchBackfillsExactWords(t *testing.T) {
 		t.Errorf("found %v", paths(a))
 	}
 	strict := 0.35
-	a, _ = s.Search(t.Context(), Query{Text: "a828e60", MinScore: &strict})
+	a, _ = s.Search(t.Context(), memory.Query{Text: "a828e60", MinScore: &strict})
 	if slices.Contains(paths(a), "memory/errors.md") {
 		t.Error("an explicit minimum is taken as it is")
 	}
@@ -124,7 +126,7 @@ func TestSearchBackfillsExactWords(t *testing.T) {
 func TestSearchWeakVectorsWeighLess(t *testing.T) {
 	t.Parallel()
 	e := &fakeEmbedder{vector: []float32{0.5, 0.5, 0.7}, weak: true}
-	a, err := New(newFakeStore(notes()...), e, testOptions()).Search(t.Context(), Query{Text: "green tea", Explain: true})
+	a, err := New(newFakeStore(notes()...), e, testOptions()).Search(t.Context(), memory.Query{Text: "green tea", Explain: true})
 	if err != nil || len(a.Hits) == 0 || a.Hits[0].Trace.VectorWeight != 0.3 || a.Hits[0].Trace.TextWeight != 0.7 {
 		t.Errorf("hits %+v, %v", a.Hits, err)
 	}
@@ -133,11 +135,11 @@ func TestSearchWeakVectorsWeighLess(t *testing.T) {
 func TestSearchUnknownWordsByVectorsOnly(t *testing.T) {
 	t.Parallel()
 	e := &fakeEmbedder{vector: []float32{0, 0.5, -0.5}}
-	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "wo ist xyzzy"); a.Mode != ModeVector || len(a.Hits) == 0 {
+	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "wo ist xyzzy"); a.Mode != memory.ModeVector || len(a.Hits) == 0 {
 		t.Errorf("mode %s, found %v", a.Mode, paths(a))
 	}
 	e.weak = true
-	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "wo ist xyzzy"); a.Mode != ModeHybrid || len(a.Hits) != 0 {
+	if a := ask(t, New(newFakeStore(notes()...), e, testOptions()), "wo ist xyzzy"); a.Mode != memory.ModeHybrid || len(a.Hits) != 0 {
 		t.Errorf("weak: mode %s, found %v", a.Mode, paths(a))
 	}
 }
@@ -149,7 +151,7 @@ func TestSearchFirstHitIsIndependentOfMaxResults(t *testing.T) {
 	s := New(store, &fakeEmbedder{vector: []float32{0.5, 0.6, 0.3}}, testOptions())
 	var first string
 	for k := 1; k <= MaxResults; k++ {
-		a, err := s.Search(t.Context(), Query{Text: "staging database and green tea in the garden", MaxResults: k})
+		a, err := s.Search(t.Context(), memory.Query{Text: "staging database and green tea in the garden", MaxResults: k})
 		if err != nil || len(a.Hits) == 0 || len(a.Hits) > k {
 			t.Fatalf("k = %d: %v, %v", k, paths(a), err)
 		}
@@ -167,11 +169,11 @@ func TestSearchFirstHitIsIndependentOfMaxResults(t *testing.T) {
 
 func TestNewStateTakesMaxResultsFromOptions(t *testing.T) {
 	t.Parallel()
-	for set, want := range map[int]int{0: 1, 2: 2, 1000: 100} {
+	for set, want := range map[int]int{-1: 1, 0: 6, 2: 2, 1000: 100} {
 		t.Run(fmt.Sprint(set), func(t *testing.T) {
 			opt := testOptions()
 			opt.MaxResults = set
-			r, err := New(nil, nil, opt).newState(Query{Text: "tea"})
+			r, err := New(nil, nil, opt).newState(memory.Query{Text: "tea"})
 			if err != nil || r.query.MaxResults != want {
 				t.Errorf("MaxResults %d: %d results, %v, want %d", set, r.query.MaxResults, err, want)
 			}
@@ -192,7 +194,7 @@ func TestSearchRanksNewerNotesFirst(t *testing.T) {
 	if a.Hits[0].Score != a.Hits[1].Score {
 		t.Errorf("age changed a confidence: %v and %v", a.Hits[0].Score, a.Hits[1].Score)
 	}
-	then, err := s.Search(t.Context(), Query{Text: "standup", Now: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)})
+	then, err := s.Search(t.Context(), memory.Query{Text: "standup", Now: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)})
 	if err != nil || then.Hits[0].Path != "memory/2025-01-01.md" {
 		t.Errorf("asked on 2025-01-01: %v, %v", paths(then), err)
 	}
@@ -211,16 +213,17 @@ func TestSearchPassesFilterToStore(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0, 1, 0}}, testOptions())
 	tests := []struct {
-		filter Filter
+		filter memory.Filter
 		want   []string
 	}{
-		{Filter{Sources: []string{"extra"}}, []string{"memory/2025-06-01.md"}},
-		{Filter{Since: "2026-02-01", Until: "2026-02-27"}, []string{"memory/2026-02-27.md"}},
-		{Filter{PathPrefix: "memory/err"}, []string{"memory/errors.md"}},
+		{memory.Filter{Sources: []string{"extra"}}, []string{"memory/2025-06-01.md"}},
+		{memory.Filter{Since: "2026-02-01", Until: "2026-02-27"}, []string{"memory/2026-02-27.md"}},
+		{memory.Filter{Since: "2026-02-01", Until: "2026-02-27T23:30:00-05:00"}, []string{"memory/2026-02-27.md"}},
+		{memory.Filter{PathPrefix: "memory/err"}, []string{"memory/errors.md"}},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.filter), func(t *testing.T) {
-			a, err := s.Search(t.Context(), Query{Text: "database 数据库 query", Filter: test.filter})
+			a, err := s.Search(t.Context(), memory.Query{Text: "database 数据库 query", Filter: test.filter})
 			if diff := cmp.Diff(test.want, paths(a)); err != nil || diff != "" {
 				t.Errorf("%+v: %v (-want +got):\n%s", test.filter, err, diff)
 			}
@@ -247,7 +250,7 @@ func TestSearchCancelledReturnsReason(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, e := range []*fakeEmbedder{{off: true}, {vector: []float32{1, 0, 0}}} {
-		if _, err := New(newFakeStore(notes()...), e, testOptions()).Search(ctx, Query{Text: "tea"}); !errors.Is(err, context.Canceled) {
+		if _, err := New(newFakeStore(notes()...), e, testOptions()).Search(ctx, memory.Query{Text: "tea"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("err = %v", err)
 		}
 	}
@@ -257,7 +260,7 @@ func TestSearchReturnsErrorOfKeywordIndex(t *testing.T) {
 	t.Parallel()
 	store := newFakeStore(notes()...)
 	store.matchErr = errBroken
-	_, err := New(store, &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions()).Search(t.Context(), Query{Text: "tea"})
+	_, err := New(store, &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions()).Search(t.Context(), memory.Query{Text: "tea"})
 	if !errors.Is(err, errBroken) {
 		t.Errorf("err = %v", err)
 	}
@@ -266,8 +269,8 @@ func TestSearchReturnsErrorOfKeywordIndex(t *testing.T) {
 func TestSearchWithoutMMR(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*Options){
-		func(o *Options) { o.MMR = false },
-		func(o *Options) { *o = Options{MaxResults: 3, Hybrid: true} },
+		func(o *Options) { o.MMR = new(false) },
+		func(o *Options) { *o = Options{MaxResults: 3, MMR: new(false), Typos: new(false), Decay: new(false)} },
 	} {
 		opt := testOptions()
 		change(&opt)
@@ -289,7 +292,7 @@ func TestSearchObservesSteps(t *testing.T) {
 		}
 	}
 	s := New(newFakeStore(Chunk{Path: "memory/a.md", Text: "tea and cake"}), nil, opt)
-	if _, err := s.Search(t.Context(), Query{Text: "tea"}); err != nil {
+	if _, err := s.Search(t.Context(), memory.Query{Text: "tea"}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{StepLists, StepScores}; !slices.Equal(steps, want) {

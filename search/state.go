@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"kioku/memory"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 // searchState is the state of one query while it is answered. Each step fills in its own fields.
 type searchState struct {
 	// query with all defaults filled in; MinScore may be nil.
-	query Query
+	query memory.Query
 	// vector of the query; nil if vectors take no part. weak reports that it comes from no real model.
 	vector []float32
 	weak   bool
@@ -29,20 +31,24 @@ type searchState struct {
 	terms    queryTerms
 	mode     string
 	limit    threshold
-	degraded []Degradation
+	degraded []memory.Degradation
 	// candidates ordered by score, best first, and those of them that are returned.
 	candidates, hits []*candidate
 }
 
 // newState checks a query and fills in what it leaves to the options.
-func (s *Searcher) newState(q Query) (*searchState, error) {
+func (s *Searcher) newState(q memory.Query) (*searchState, error) {
 	q.Text = strings.TrimSpace(q.Text)
 	if err := checkQuery(q); err != nil {
 		return nil, err
 	}
-	q.Granularity = cmp.Or(q.Granularity, s.opt.Granularity, GranularityPassage)
-	if q.Granularity != GranularityPassage && q.Granularity != GranularityChunk {
-		return nil, &InputError{"granularity", fmt.Sprintf("is %q; must be %q or %q", q.Granularity, GranularityPassage, GranularityChunk)}
+	var err error
+	if q.Filter, err = ReadFilter(q.Filter); err != nil {
+		return nil, err
+	}
+	q.Granularity = cmp.Or(q.Granularity, s.opt.Granularity)
+	if q.Granularity != memory.GranularityPassage && q.Granularity != memory.GranularityChunk {
+		return nil, badField("granularity", "is %q; must be %q or %q", q.Granularity, memory.GranularityPassage, memory.GranularityChunk)
 	}
 	q.SnippetChars = cmp.Or(q.SnippetChars, s.opt.SnippetChars)
 	q.MaxResults = cmp.Or(q.MaxResults, min(max(s.opt.MaxResults, 1), MaxResults))
@@ -51,29 +57,29 @@ func (s *Searcher) newState(q Query) (*searchState, error) {
 	} else if q.Now.IsZero() {
 		q.Now = time.Now()
 	}
-	return &searchState{query: q, mode: ModeKeyword, dates: parseDates(q.Text, q.Now)}, nil
+	return &searchState{query: q, mode: memory.ModeKeyword, dates: parseDates(q.Text, q.Now)}, nil
 }
 
-// checkQuery returns an *InputError for a query that cannot be answered. The text has no space around it.
-func checkQuery(q Query) error {
+// checkQuery returns an *memory.InputError for a query that cannot be answered. The text has no space around it.
+func checkQuery(q memory.Query) error {
 	switch n := q.SnippetChars; {
 	case q.Text == "":
 		return ErrEmptyQuery
 	case len(q.Text) > MaxQueryBytes:
-		return &InputError{"query", fmt.Sprintf("has %d bytes, more than %d: ask a shorter question", len(q.Text), MaxQueryBytes)}
+		return badField("query", "has %d bytes, more than %d: ask a shorter question", len(q.Text), MaxQueryBytes)
 	case q.MaxResults < 0 || q.MaxResults > MaxResults:
-		return &InputError{"max_results", fmt.Sprintf("is %d, not within 0 and %d", q.MaxResults, MaxResults)}
+		return badField("max_results", "is %d, not within 0 and %d", q.MaxResults, MaxResults)
 	case n != 0 && (n < MinSnippetChars || n > MaxSnippetChars):
-		return &InputError{"max_snippet_chars", fmt.Sprintf("is %d, not within %d and %d", n, MinSnippetChars, MaxSnippetChars)}
+		return badField("max_snippet_chars", "is %d, not within %d and %d", n, MinSnippetChars, MaxSnippetChars)
 	case q.MinScore != nil && !inUnit(*q.MinScore):
-		return &InputError{"min_score", fmt.Sprintf("is %v, not within 0 and 1", *q.MinScore)}
+		return badField("min_score", "is %v, not within 0 and 1", *q.MinScore)
 	}
-	return q.Filter.check()
+	return nil
 }
 
 // degrade notes one thing that the answer has to do without.
 func (r *searchState) degrade(code, format string, args ...any) {
-	r.degraded = append(r.degraded, Degradation{code, fmt.Sprintf(format, args...)})
+	r.degraded = append(r.degraded, memory.Degradation{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
 // inUnit reports whether x is a number within [0,1].

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/memory"
 	"kioku/search/analysis"
 	"kioku/search/dates"
 )
@@ -17,8 +18,8 @@ const (
 	MaxTerms = 32
 )
 
-// ErrEmptyQuery is the *InputError of a blank query.
-var ErrEmptyQuery error = &InputError{"query", "is empty: say what to look for"}
+// ErrEmptyQuery is the *memory.InputError of a blank query.
+var ErrEmptyQuery error = &memory.InputError{Field: "query", Problem: "is empty: say what to look for"}
 
 // queryTerm is a term to search for.
 type queryTerm struct {

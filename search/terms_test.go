@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
 )
 
 func TestParseTermsDropsStopWords(t *testing.T) {
@@ -136,8 +138,8 @@ func TestWeighKeepsRarestTerms(t *testing.T) {
 
 func TestErrEmptyQueryIsInputError(t *testing.T) {
 	t.Parallel()
-	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), Query{Text: " \t　\n"})
-	var input *InputError
+	_, err := New(newFakeStore(), nil, DefaultOptions()).Search(t.Context(), memory.Query{Text: " \t　\n"})
+	var input *memory.InputError
 	if !errors.Is(err, ErrEmptyQuery) || !errors.As(err, &input) || input.Field != "query" {
 		t.Errorf("err = %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"kioku/memory"
 	"kioku/search/analysis"
 )
 
@@ -34,11 +35,11 @@ type textScore struct {
 }
 
 // shares returns the share of each occurring term in the score.
-func (s textScore) shares(q queryTerms) []TermShare {
-	var shares []TermShare
+func (s textScore) shares(q queryTerms) []memory.TermShare {
+	var shares []memory.TermShare
 	for i, t := range q.list {
 		if s.counts != nil && s.counts[i] > 0 {
-			shares = append(shares, TermShare{Term: t.label(), IDF: t.idf, Count: s.counts[i], Share: s.share(s.bm25[i])})
+			shares = append(shares, memory.TermShare{Term: t.label(), IDF: t.idf, Count: s.counts[i], Share: s.share(s.bm25[i])})
 		}
 	}
 	return shares

@@ -1,5 +1,7 @@
 package search
 
+import "kioku/memory"
+
 // threshold decides which candidates are good enough. It looks at the confidence, which depends neither on age nor on
 // the other candidates.
 type threshold struct {
@@ -19,12 +21,12 @@ func (o Options) thresholdFor(mode string, asked *float64) threshold {
 	switch {
 	case asked != nil:
 		return threshold{*asked, noFill, false}
-	case mode == ModeKeyword:
-		return threshold{o.MinKeywordScore, noFill, true}
-	case mode == ModeVector:
-		return threshold{o.MinScore, noFill, true}
+	case mode == memory.ModeKeyword:
+		return threshold{*o.MinKeywordScore, noFill, true}
+	case mode == memory.ModeVector:
+		return threshold{*o.MinScore, noFill, true}
 	}
-	return threshold{o.MinScore, o.MinKeywordScore, true}
+	return threshold{*o.MinScore, *o.MinKeywordScore, true}
 }
 
 // split returns the candidates that pass and, of the others, those that match well enough by keywords to fill free
@@ -39,7 +41,7 @@ func (t threshold) split(list []*candidate) (passing, backfill []*candidate) {
 			c.backfilled = true
 			backfill = append(backfill, c)
 		default:
-			c.outcome = BelowThreshold
+			c.outcome = memory.BelowThreshold
 		}
 	}
 	return passing, backfill

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"kioku/memory"
 )
 
 func TestThresholdForModes(t *testing.T) {
@@ -15,11 +17,11 @@ func TestThresholdForModes(t *testing.T) {
 		asked *float64
 		want  threshold
 	}{
-		{ModeHybrid, nil, threshold{0.35, 0.18, true}},
-		{ModeVector, nil, threshold{0.35, noFill, true}},
-		{ModeKeyword, nil, threshold{0.18, noFill, true}},
-		{ModeHybrid, &asked, threshold{0.5, noFill, false}},
-		{ModeKeyword, &asked, threshold{0.5, noFill, false}},
+		{memory.ModeHybrid, nil, threshold{0.35, 0.18, true}},
+		{memory.ModeVector, nil, threshold{0.35, noFill, true}},
+		{memory.ModeKeyword, nil, threshold{0.18, noFill, true}},
+		{memory.ModeHybrid, &asked, threshold{0.5, noFill, false}},
+		{memory.ModeKeyword, &asked, threshold{0.5, noFill, false}},
 	}
 	for _, test := range tests {
 		t.Run(test.mode, func(t *testing.T) {
@@ -41,7 +43,7 @@ func TestThresholdSplit(t *testing.T) {
 	if !backed[0].backfilled || passing[0].backfilled {
 		t.Error("only what keywords back is marked so")
 	}
-	if list[3].outcome != BelowThreshold {
+	if list[3].outcome != memory.BelowThreshold {
 		t.Errorf("outcome of the rest = %q", list[3].outcome)
 	}
 }
@@ -66,7 +68,7 @@ func TestThresholdLosesNoCandidate(t *testing.T) {
 		passing, backed := threshold{0.35, 0.18, true}.split(list)
 		dropped := 0
 		for _, c := range list {
-			if c.outcome == BelowThreshold {
+			if c.outcome == memory.BelowThreshold {
 				dropped++
 				if c.confidence >= 0.35 || c.text.confidence >= 0.18 {
 					t.Fatalf("dropped with the confidence %v and %v", c.confidence, c.text.confidence)

@@ -1,8 +1,10 @@
 package search
 
+import "kioku/memory"
+
 // hit turns a candidate into a result.
-func (r *searchState) hit(c *candidate) Hit {
-	h := Hit{
+func (r *searchState) hit(c *candidate) memory.Hit {
+	h := memory.Hit{
 		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
@@ -15,8 +17,8 @@ func (r *searchState) hit(c *candidate) Hit {
 }
 
 // trace takes the score of a candidate apart.
-func (c *candidate) trace(q queryTerms) *Trace {
-	return &Trace{
+func (c *candidate) trace(q queryTerms) *memory.Trace {
+	return &memory.Trace{
 		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 		VectorWeight: c.weight.vector, TextWeight: c.weight.text,

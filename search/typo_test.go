@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kioku/internal/text"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -94,11 +95,11 @@ func harborNotes() *fakeStore {
 	)
 }
 
-func typoAnswer(t *testing.T, query string, typos bool) Answer {
+func typoAnswer(t *testing.T, query string, typos bool) memory.Answer {
 	t.Helper()
 	opt := testOptions()
-	opt.Typos = typos
-	a, err := New(harborNotes(), nil, opt).Search(t.Context(), Query{Text: query, Explain: true})
+	opt.Typos = &typos
+	a, err := New(harborNotes(), nil, opt).Search(t.Context(), memory.Query{Text: query, Explain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestAddVariantsSkipsOtherWords(t *testing.T) {
 func termsOf(t *testing.T, store *fakeStore, query string) (*searchState, int) {
 	t.Helper()
 	s := New(store, nil, testOptions())
-	r, err := s.newState(Query{Text: query})
+	r, err := s.newState(memory.Query{Text: query})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestAddVariantsReturnsErrorOfVocabulary(t *testing.T) {
 	t.Parallel()
 	store := harborNotes()
 	s := New(store, nil, testOptions())
-	r, err := s.newState(Query{Text: "lighthuose"})
+	r, err := s.newState(memory.Query{Text: "lighthuose"})
 	if err != nil {
 		t.Fatal(err)
 	}

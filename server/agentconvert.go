@@ -7,12 +7,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	"kioku/agent/skills"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -85,7 +85,7 @@ func recalledMemory(m prompt.Memory, reason string) *kiokuv1.RecalledMemory {
 	}
 }
 
-func recallDegradations(list []agent.Degradation) []*kiokuv1.Degradation {
+func recallDegradations(list []memory.Degradation) []*kiokuv1.Degradation {
 	var out []*kiokuv1.Degradation
 	for _, d := range list {
 		out = append(out, &kiokuv1.Degradation{Code: d.Code, Text: d.Text})
@@ -98,12 +98,12 @@ func (s *Server) searchProblem(one recall.Search) string {
 	if one.Err == nil {
 		return ""
 	}
-	for _, known := range []error{recall.ErrBusy, agent.ErrNotFound, agent.ErrDenied, agent.ErrBusy, agent.ErrUnavailable} {
-		if errors.Is(one.Err, known) {
-			return known.Error()
-		}
+	if known := memory.ErrorOf(memory.Reason(one.Err)); known != nil {
+		return known.Error()
 	}
 	switch {
+	case errors.Is(one.Err, recall.ErrBusy):
+		return recall.ErrBusy.Error()
 	case errors.Is(one.Err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(one.Err, context.Canceled):

@@ -85,9 +85,5 @@ func retryable(code codes.Code, message string, after time.Duration) error {
 	if after <= 0 {
 		return st.Err()
 	}
-	detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
-	if err != nil {
-		return st.Err()
-	}
-	return detailed.Err()
+	return detailed(st, &errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
 }

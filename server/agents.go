@@ -10,11 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku"
-	"kioku/search"
+	"kioku/memory"
 )
-
-// errNoAgent answers alike for an agent that is not there and for one that the caller may not reach.
-var errNoAgent = status.Error(codes.NotFound, "no such agent; ListAgents of MemoryService lists those that you may reach")
 
 // caller is who calls, and what they may do. The zero caller may do nothing.
 type caller struct {
@@ -56,14 +53,14 @@ func (s *Server) writable(ctx context.Context, agent string) (Memory, error) {
 func reach[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
 	var none T
 	if agent == "" {
-		return none, &search.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
+		return none, &memory.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
 	}
 	if err := kioku.CheckAgent(agent); err != nil {
 		return none, err
 	}
 	one, ok := of[agent]
 	if !ok || !callerOf(ctx).reaches(agent) {
-		return none, errNoAgent
+		return none, memory.ErrNoAgent
 	}
 	return one, nil
 }

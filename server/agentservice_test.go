@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/compact"
 	"kioku/agent/flush"
@@ -28,6 +27,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/agent/skills"
 	"kioku/llm"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -82,7 +82,7 @@ func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
 			Files:  []bootstrap.File{{Name: "SOUL.md", Path: "/w/SOUL.md", Override: true, RawChars: 30, InjectedChars: 20, Cut: true, Reason: "why"}},
 			Skills: skills.Set{Note: "names only", Report: []skills.Entry{{Name: "tea", Path: "/w/skills/tea/SKILL.md", Loaded: true, InPrompt: true, Reason: "r"}}},
 			Recall: recall.Outcome{Query: "tea", Skipped: "not", Took: time.Millisecond, Searches: []recall.Search{
-				{Agent: "main", Hits: 2, Mode: "hybrid", Degraded: []agent.Degradation{{Code: "provider_down", Text: "down"}}, Took: time.Second}}},
+				{Agent: "main", Hits: 2, Mode: "hybrid", Degraded: []memory.Degradation{{Code: "provider_down", Text: "down"}}, Took: time.Second}}},
 			Group: true,
 		}
 	}})
@@ -126,17 +126,17 @@ func TestAPromptOfBadBytesAndAThousandSkillsIsAnswered(t *testing.T) {
 }
 
 func TestARecallTellsWhatWasFoundAndWhatWentWrong(t *testing.T) {
-	memory, want := recalled("")
+	found, want := recalled("")
 	var log buffer
 	failures := map[error]string{
-		fmt.Errorf("search at unix:///private: %w", agent.ErrUnavailable): agent.ErrUnavailable.Error(),
-		fmt.Errorf("search at 10.0.0.1: %w", context.DeadlineExceeded):    "no answer in time",
-		fmt.Errorf("search: %w", recall.ErrBusy):                          recall.ErrBusy.Error(),
-		errBoom:                                                           "the search has failed; the log has the cause",
+		fmt.Errorf("search at unix:///private: %w", memory.ErrUnreachable): memory.ErrUnreachable.Error(),
+		fmt.Errorf("search at 10.0.0.1: %w", context.DeadlineExceeded):     "no answer in time",
+		fmt.Errorf("search: %w", recall.ErrBusy):                           recall.ErrBusy.Error(),
+		errBoom:                                                            "the search has failed; the log has the cause",
 	}
 	for failure, problem := range failures {
 		s := beside(t, server.Options{Log: logTo(&log)}, map[string]server.Sidecar{"main": &fakeSidecar{recall: func(turn sidecar.Turn) (recall.Outcome, string) {
-			return recall.Outcome{Memories: []prompt.Memory{memory}, Query: turn.Message, Searches: []recall.Search{{Agent: "main", Err: failure}}}, "<frame>"
+			return recall.Outcome{Memories: []prompt.Memory{found}, Query: turn.Message, Searches: []recall.Search{{Agent: "main", Err: failure}}}, "<frame>"
 		}}})
 		got, err := localAgents(t, s).Recall(t.Context(), &kiokuv1.RecallRequest{Agent: "main", Message: "会議"})
 		if err != nil {

@@ -19,7 +19,6 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/llm/echo"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 	"kioku/server"
 )
 
@@ -33,15 +32,14 @@ type house struct {
 // open opens what is in two folders, as kioku serve does.
 func openHouse(t *testing.T, workspace, state string) house {
 	t.Helper()
-	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, State: state, Search: search.DefaultOptions(), Location: time.UTC})
+	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, State: state, Location: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := newServer(t, agents(m))
 	memory, stop := mustLocal(t, s)
-	own := agent.New(memory, agent.Options{Agent: "main"})
 	car, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(id string) sidecar.Memory { return own.For(id) },
+		Agent: "main", State: state, Memories: func(string) agent.Memory { return m },
 		Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon},
 		Flush: flush.Defaults(), Model: &echo.Model{},
 	})
@@ -51,7 +49,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	if err := s.Beside(map[string]server.Sidecar{"main": car}); err != nil {
 		t.Fatal(err)
 	}
-	client, stopAgents, err := s.LocalAgents()
+	client, stopAgents, err := s.LoopbackAgents()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku"
 	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // maxAnswer is the most bytes of an answer: half of a message, since bad bytes may double when they are made valid, and
@@ -25,10 +25,13 @@ const maxSkipped = 500
 // truncated is the code of an answer that was cut to fit into a message.
 const truncated = "truncated"
 
-func searchResponse(a search.Answer, state kioku.IndexState) *kiokuv1.MemorySearchResponse {
+func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 	resp := &kiokuv1.MemorySearchResponse{
-		Provider: providerName(a.Space.Provider), Model: a.Space.Model, Mode: a.Mode,
-		Degraded: degradations(a.Degraded), Index: indexState(state),
+		Provider: providerName(a.Provider), Model: a.Model, Mode: a.Mode,
+		Degraded: degradations(a.Degraded), Index: indexState(a.State),
+	}
+	if a.Took > 0 {
+		resp.Took = durationpb.New(a.Took)
 	}
 	for _, h := range a.Hits {
 		resp.Results = append(resp.Results, searchResult(h))
@@ -49,17 +52,17 @@ func fit(resp *kiokuv1.MemorySearchResponse) {
 	}
 }
 
-func searchResult(h search.Hit) *kiokuv1.SearchResult {
+func searchResult(h memory.Hit) *kiokuv1.SearchResult {
 	return &kiokuv1.SearchResult{
 		Path: h.Path, StartLine: int32Of(h.StartLine), EndLine: int32Of(h.EndLine), Score: h.Score,
 		Snippet: h.Snippet, SnippetStartLine: int32Of(h.SnippetStart), SnippetEndLine: int32Of(h.SnippetEnd),
 		Source: h.Source, VectorScore: h.VectorScore, TextScore: h.TextScore,
-		Citation: fmt.Sprintf("%s#L%d-L%d", h.Path, h.StartLine, h.EndLine),
+		Citation: h.Citation(),
 		Heading:  h.Headings, Date: h.Date, Trace: trace(h.Trace),
 	}
 }
 
-func trace(t *search.Trace) *kiokuv1.Trace {
+func trace(t *memory.Trace) *kiokuv1.Trace {
 	if t == nil {
 		return nil
 	}
@@ -79,9 +82,9 @@ func trace(t *search.Trace) *kiokuv1.Trace {
 	return out
 }
 
-func explainResponse(e search.Explanation, state kioku.IndexState) *kiokuv1.ExplainResponse {
+func explainResponse(e memory.Explanation) *kiokuv1.ExplainResponse {
 	resp := &kiokuv1.ExplainResponse{
-		Answer:  searchResponse(e.Answer, state),
+		Answer:  searchResponse(e.Answer),
 		Outcome: e.Outcome, Text: e.Text, Terms: e.Terms,
 	}
 	if e.Passage != nil {
@@ -90,7 +93,7 @@ func explainResponse(e search.Explanation, state kioku.IndexState) *kiokuv1.Expl
 	return resp
 }
 
-func getResponse(e kioku.Excerpt) *kiokuv1.MemoryGetResponse {
+func getResponse(e memory.Excerpt) *kiokuv1.MemoryGetResponse {
 	return &kiokuv1.MemoryGetResponse{
 		Path: e.Path, Text: e.Text, From: int32Of(e.From), Lines: int32Of(e.Lines),
 		TotalLines: int32Of(e.TotalLines), Truncated: e.Truncated, NextFrom: int32Of(e.NextFrom),
@@ -140,7 +143,7 @@ func skippedFiles(files []memory.SkippedFile) []*kiokuv1.SkippedFile {
 	return out
 }
 
-func degradations(list []search.Degradation) []*kiokuv1.Degradation {
+func degradations(list []memory.Degradation) []*kiokuv1.Degradation {
 	var out []*kiokuv1.Degradation
 	for _, d := range list {
 		out = append(out, &kiokuv1.Degradation{Code: d.Code, Text: d.Text})
@@ -148,7 +151,7 @@ func degradations(list []search.Degradation) []*kiokuv1.Degradation {
 	return out
 }
 
-func indexState(st kioku.IndexState) *kiokuv1.IndexState {
+func indexState(st memory.IndexState) *kiokuv1.IndexState {
 	return &kiokuv1.IndexState{
 		Generation: st.Generation, Files: int32Of(st.Files), Chunks: int32Of(st.Chunks),
 		PendingFiles: int32Of(st.PendingFiles), LastSync: timestampOf(st.LastSync),

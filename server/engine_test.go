@@ -15,7 +15,6 @@ import (
 
 	"kioku"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // engine opens a real memory with some files and returns a client of it. Nothing is synced yet.
@@ -32,7 +31,7 @@ func engine(t *testing.T, files map[string]string) (kiokuv1.MemoryServiceClient,
 		}
 	}
 	m, err := kioku.Open(t.Context(), kioku.Options{
-		Agent: "main", Workspace: workspace, State: filepath.Join(t.TempDir(), "state"), Search: search.DefaultOptions(), Location: time.UTC,
+		Agent: "main", Workspace: workspace, State: filepath.Join(t.TempDir(), "state"), Location: time.UTC,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +134,7 @@ func FuzzMemoryGet(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	m, err := kioku.Open(context.Background(), kioku.Options{Workspace: workspace, State: filepath.Join(dir, "state"), Search: search.DefaultOptions()})
+	m, err := kioku.Open(context.Background(), kioku.Options{Workspace: workspace, State: filepath.Join(dir, "state")})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -214,8 +213,20 @@ func TestNumbersOutOfRangeAreBadInput(t *testing.T) {
 		_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", MinScore: &score})
 		wantViolation(t, err, "min_score")
 	}
-	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", Since: "2026-03-02", Until: "2026-03-01"})
-	wantViolation(t, err, "since")
+	for _, bad := range []struct {
+		field string
+		req   *kiokuv1.MemorySearchRequest
+	}{
+		{"since", &kiokuv1.MemorySearchRequest{Since: "2026-03-02", Until: "2026-03-01"}},
+		{"since", &kiokuv1.MemorySearchRequest{Since: "yesterday"}},
+		{"since", &kiokuv1.MemorySearchRequest{Since: "2026-02-30"}},
+		{"until", &kiokuv1.MemorySearchRequest{Until: "2026-1-2"}},
+		{"sources", &kiokuv1.MemorySearchRequest{Sources: []string{"memory", "web"}}},
+	} {
+		bad.req.Agent, bad.req.Query = "main", "tea"
+		_, err := client.MemorySearch(t.Context(), bad.req)
+		wantViolation(t, err, bad.field)
+	}
 	for _, n := range []int32{-1, 0, 1e9, math.MinInt32, math.MaxInt32} {
 		if _, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: n, Lines: n}); err != nil {
 			t.Errorf("from and lines %d: %v", n, err)

@@ -20,7 +20,6 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // buffer is a bytes.Buffer for several goroutines.
@@ -46,8 +45,8 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 		err  error
 		want codes.Code
 	}{
-		{&search.InputError{Field: "query", Problem: "is blank"}, codes.InvalidArgument},
-		{fmt.Errorf("get x: %w", &search.InputError{Field: "path", Problem: "is absolute"}), codes.InvalidArgument},
+		{&memory.InputError{Field: "query", Problem: "is blank"}, codes.InvalidArgument},
+		{fmt.Errorf("get x: %w", &memory.InputError{Field: "path", Problem: "is absolute"}), codes.InvalidArgument},
 		{fmt.Errorf("get x: %w", memory.ErrNotFound), codes.NotFound},
 		{fmt.Errorf("append: %w", memory.ErrReadOnly), codes.FailedPrecondition},
 		{fmt.Errorf("append: %w", memory.ErrNotWritable), codes.FailedPrecondition},
@@ -61,8 +60,8 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 		{fmt.Errorf("ask provider: %w", status.Error(codes.PermissionDenied, "of another service")), codes.Internal},
 	}
 	for _, c := range cases {
-		client := local(t, agents(&fakeMemory{get: func(context.Context, kioku.GetRequest) (kioku.Excerpt, error) {
-			return kioku.Excerpt{}, c.err
+		client := local(t, agents(&fakeMemory{get: func(context.Context, memory.GetRequest) (memory.Excerpt, error) {
+			return memory.Excerpt{}, c.err
 		}}))
 		_, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md"})
 		if got := status.Code(err); got != c.want {
@@ -73,7 +72,7 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 
 func TestAnUnforeseenErrorIsToldByIdAndLoggedWithItsCause(t *testing.T) {
 	var log buffer
-	opt := agents(&fakeMemory{search: func(context.Context, search.Query) (kioku.Answer, error) { return kioku.Answer{}, errBoom }})
+	opt := agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) { return memory.Answer{}, errBoom }})
 	opt.Log = logTo(&log)
 	_, err := local(t, opt).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "private words"})
 	message := status.Convert(err).Message()
@@ -90,8 +89,8 @@ func TestAnUnforeseenErrorIsToldByIdAndLoggedWithItsCause(t *testing.T) {
 }
 
 func TestAnInputErrorIsBoundedAndValid(t *testing.T) {
-	client := local(t, agents(&fakeMemory{get: func(_ context.Context, req kioku.GetRequest) (kioku.Excerpt, error) {
-		return kioku.Excerpt{}, &search.InputError{Field: "path", Problem: "\xff is no path: " + req.Path}
+	client := local(t, agents(&fakeMemory{get: func(_ context.Context, req memory.GetRequest) (memory.Excerpt, error) {
+		return memory.Excerpt{}, &memory.InputError{Field: "path", Problem: "\xff is no path: " + req.Path}
 	}}))
 	_, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: strings.Repeat("記", 500_000)})
 	wantViolation(t, err, "path")
@@ -104,7 +103,7 @@ func TestAnInputErrorIsBoundedAndValid(t *testing.T) {
 func TestAPanicIsInternalAndTheServerLivesOn(t *testing.T) {
 	var log buffer
 	fake := &fakeMemory{
-		search: func(context.Context, search.Query) (kioku.Answer, error) { panic("index out of everything") },
+		search: func(context.Context, memory.Query) (memory.Answer, error) { panic("index out of everything") },
 		events: make(chan kioku.Event),
 	}
 	opt := agents(fake)
@@ -131,9 +130,9 @@ func TestAPanicIsInternalAndTheServerLivesOn(t *testing.T) {
 }
 
 func TestACallWithoutADeadlineGetsOne(t *testing.T) {
-	opt := agents(&fakeMemory{search: func(ctx context.Context, _ search.Query) (kioku.Answer, error) {
+	opt := agents(&fakeMemory{search: func(ctx context.Context, _ memory.Query) (memory.Answer, error) {
 		<-ctx.Done()
-		return kioku.Answer{}, fmt.Errorf("sqlite: interrupted")
+		return memory.Answer{}, fmt.Errorf("sqlite: interrupted")
 	}})
 	opt.SearchTimeout = 30 * time.Millisecond
 	_, err := local(t, opt).MemorySearch(context.Background(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
@@ -142,10 +141,10 @@ func TestACallWithoutADeadlineGetsOne(t *testing.T) {
 
 func TestADeadlineOfTheCallerIsKept(t *testing.T) {
 	got := make(chan time.Duration, 1)
-	opt := agents(&fakeMemory{search: func(ctx context.Context, _ search.Query) (kioku.Answer, error) {
+	opt := agents(&fakeMemory{search: func(ctx context.Context, _ memory.Query) (memory.Answer, error) {
 		deadline, _ := ctx.Deadline()
 		got <- time.Until(deadline)
-		return kioku.Answer{}, nil
+		return memory.Answer{}, nil
 	}})
 	opt.SearchTimeout = time.Millisecond
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

@@ -18,7 +18,6 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 	"kioku/server"
 )
 
@@ -29,11 +28,11 @@ var _ server.Memory = (*kioku.Memory)(nil)
 // fakeMemory answers with what its fields say, and with zero values where they say nothing.
 type fakeMemory struct {
 	workspace string
-	search    func(context.Context, search.Query) (kioku.Answer, error)
-	explain   func(context.Context, search.Query, string, int) (search.Explanation, error)
-	state     func(context.Context) (kioku.IndexState, error)
-	get       func(context.Context, kioku.GetRequest) (kioku.Excerpt, error)
-	append    func(context.Context, kioku.Note) (kioku.Appended, error)
+	search    func(context.Context, memory.Query) (memory.Answer, error)
+	explain   func(context.Context, memory.Query, string, int) (memory.Explanation, error)
+	state     func(context.Context) (memory.IndexState, error)
+	get       func(context.Context, memory.GetRequest) (memory.Excerpt, error)
+	append    func(context.Context, memory.Note) (memory.Appended, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
 	events    chan kioku.Event
@@ -41,37 +40,37 @@ type fakeMemory struct {
 
 func (f *fakeMemory) Workspace() string { return f.workspace }
 
-func (f *fakeMemory) Search(ctx context.Context, q search.Query) (kioku.Answer, error) {
+func (f *fakeMemory) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	if f.search == nil {
-		return kioku.Answer{}, nil
+		return memory.Answer{}, nil
 	}
 	return f.search(ctx, q)
 }
 
-func (f *fakeMemory) Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error) {
+func (f *fakeMemory) Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 	if f.explain == nil {
-		return search.Explanation{}, nil
+		return memory.Explanation{}, nil
 	}
 	return f.explain(ctx, q, path, line)
 }
 
-func (f *fakeMemory) State(ctx context.Context) (kioku.IndexState, error) {
+func (f *fakeMemory) State(ctx context.Context) (memory.IndexState, error) {
 	if f.state == nil {
-		return kioku.IndexState{}, nil
+		return memory.IndexState{}, nil
 	}
 	return f.state(ctx)
 }
 
-func (f *fakeMemory) Get(ctx context.Context, req kioku.GetRequest) (kioku.Excerpt, error) {
+func (f *fakeMemory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
 	if f.get == nil {
-		return kioku.Excerpt{}, memory.ErrNotFound
+		return memory.Excerpt{}, memory.ErrNotFound
 	}
 	return f.get(ctx, req)
 }
 
-func (f *fakeMemory) Append(ctx context.Context, note kioku.Note) (kioku.Appended, error) {
+func (f *fakeMemory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	if f.append == nil {
-		return kioku.Appended{Path: "memory/2026-03-01.md", StartLine: 1}, nil
+		return memory.Appended{Path: "memory/2026-03-01.md", StartLine: 1}, nil
 	}
 	return f.append(ctx, note)
 }
@@ -135,7 +134,7 @@ func mustServe(t testing.TB, m server.Memory) (kiokuv1.MemoryServiceClient, func
 // mustLocal returns a client of a server in this process, and what ends it.
 func mustLocal(t testing.TB, s *server.Server) (kiokuv1.MemoryServiceClient, func() error) {
 	t.Helper()
-	client, stop, err := s.Local()
+	client, stop, err := s.Loopback()
 	if err != nil {
 		t.Fatal(err)
 	}

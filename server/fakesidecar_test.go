@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/recall"
@@ -77,7 +78,7 @@ func (f *fakeSidecar) Compact(ctx context.Context, v session.View, space sidecar
 func withFlushes(t *testing.T, state string, edit func(*sidecar.Options)) *sidecar.Sidecar {
 	t.Helper()
 	opt := sidecar.Options{
-		Agent: "main", State: state, Flush: flush.Defaults(), Memories: func(string) sidecar.Memory { return nil },
+		Agent: "main", State: state, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return nil },
 	}
 	if edit != nil {
 		edit(&opt)
@@ -108,7 +109,7 @@ func beside(t *testing.T, opt server.Options, sidecars map[string]server.Sidecar
 // localAgents returns a client of a server's sidecars in this process.
 func localAgents(t *testing.T, s *server.Server) kiokuv1.AgentServiceClient {
 	t.Helper()
-	client, stop, err := s.LocalAgents()
+	client, stop, err := s.LoopbackAgents()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"kioku/search"
+	"kioku/memory"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // badField is the error of a field that is not as it must be.
 func badField(field, format string, args ...any) error {
-	return &search.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
+	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
 // checkName refuses what is no name for a person's eyes: too long, or with characters that cannot be seen.

@@ -16,11 +16,10 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/dynamicpb"
 
-	"kioku"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 	"kioku/server"
 )
 
@@ -109,8 +108,8 @@ func TestTheConfiguredSharedAgentsAreThoseThatTheCallerReaches(t *testing.T) {
 // annAndBob serves three agents, with sidecars, to the token tok-a for ann and team.
 func annAndBob(t *testing.T) *grpc.ClientConn {
 	t.Helper()
-	secret := &fakeMemory{workspace: "/secret", search: func(context.Context, search.Query) (kioku.Answer, error) {
-		return kioku.Answer{Answer: search.Answer{Hits: []search.Hit{{Snippet: "secret"}}}}, nil
+	secret := &fakeMemory{workspace: "/secret", search: func(context.Context, memory.Query) (memory.Answer, error) {
+		return memory.Answer{Hits: []memory.Hit{{Snippet: "secret"}}}, nil
 	}}
 	sidecars := make(map[string]server.Sidecar)
 	for _, id := range []string{"ann", "bob", "team"} {

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"kioku/agent/prune"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 func exchange() []*kiokuv1.ChatMessage {
@@ -104,7 +104,7 @@ func FuzzConversation(f *testing.F) {
 		discardUnknown(req)
 		c, err := conversationOf(req.GetMessages())
 		if err != nil {
-			var input *search.InputError
+			var input *memory.InputError
 			if !errors.As(err, &input) || !strings.HasPrefix(input.Field, "messages") {
 				t.Fatalf("%v names no field of a message", err)
 			}

@@ -16,18 +16,18 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // Memory is one agent's memory as the server needs it; *kioku.Memory is one.
 type Memory interface {
 	Workspace() string
-	Search(ctx context.Context, q search.Query) (kioku.Answer, error)
-	Explain(ctx context.Context, q search.Query, path string, line int) (search.Explanation, error)
-	State(ctx context.Context) (kioku.IndexState, error)
-	Get(ctx context.Context, req kioku.GetRequest) (kioku.Excerpt, error)
-	Append(ctx context.Context, note kioku.Note) (kioku.Appended, error)
+	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
+	Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error)
+	State(ctx context.Context) (memory.IndexState, error)
+	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
+	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Status(ctx context.Context) (kioku.Status, error)

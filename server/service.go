@@ -3,15 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
-	"kioku"
-	"kioku/agent/prompt"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // service implements kioku.v1.MemoryService.
@@ -34,8 +28,7 @@ func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequ
 	if err != nil {
 		return nil, err
 	}
-	resp := searchResponse(answer.Answer, answer.State)
-	resp.Took = durationpb.New(answer.Took)
+	resp := searchResponse(answer)
 	fit(resp)
 	return resp, nil
 }
@@ -43,7 +36,7 @@ func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequ
 // Explain says what became of a passage.
 func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kiokuv1.ExplainResponse, error) {
 	if req.GetSearch() == nil {
-		return nil, &search.InputError{Field: "search", Problem: "is required"}
+		return nil, &memory.InputError{Field: "search", Problem: "is required"}
 	}
 	m, err := s.memory(ctx, req.Search.GetAgent())
 	if err != nil {
@@ -58,22 +51,18 @@ func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kio
 	if err != nil {
 		return nil, inSearch(err)
 	}
-	state, err := m.State(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the state of the index: %w", err)
-	}
-	resp := explainResponse(explained, state)
+	resp := explainResponse(explained)
 	fit(resp.Answer)
 	return resp, nil
 }
 
 // inSearch says that a field at fault lies in the search to explain.
 func inSearch(err error) error {
-	var input *search.InputError
+	var input *memory.InputError
 	if !errors.As(err, &input) || input.Field == "path" || input.Field == "line" {
 		return err
 	}
-	return &search.InputError{Field: "search." + input.Field, Problem: input.Problem}
+	return &memory.InputError{Field: "search." + input.Field, Problem: input.Problem}
 }
 
 // MemoryGet returns lines of a file.
@@ -82,7 +71,7 @@ func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (
 	if err != nil {
 		return nil, err
 	}
-	got, err := m.Get(ctx, kioku.GetRequest{Path: req.GetPath(), From: int(req.GetFrom()), Lines: int(req.GetLines())})
+	got, err := m.Get(ctx, memory.GetRequest{Path: req.GetPath(), From: int(req.GetFrom()), Lines: int(req.GetLines())})
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +84,8 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	if err != nil {
 		return nil, err
 	}
-	text, err := ownWords(req.GetText())
-	if err != nil {
-		return nil, err
-	}
-	added, err := m.Append(ctx, kioku.Note{
-		Text: text, Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
+	added, err := m.Append(ctx, memory.Note{
+		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
 	})
 	if err != nil {
 		return nil, err
@@ -108,16 +93,6 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	return &kiokuv1.MemoryAppendResponse{
 		Path: added.Path, StartLine: int32Of(added.StartLine), Deduplicated: added.Deduplicated,
 	}, nil
-}
-
-// ownWords returns a text without the memories that were recalled into the conversation it is from. It returns an error,
-// worded for a model, for a text that consists of nothing else: otherwise memory would fill up with itself.
-func ownWords(text string) (string, error) {
-	own := prompt.StripRecalled(text)
-	if strings.TrimSpace(own) == "" && strings.TrimSpace(text) != "" {
-		return "", &search.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
-	}
-	return own, nil
 }
 
 // Status describes the index of an agent.

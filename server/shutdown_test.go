@@ -12,8 +12,8 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 	"kioku/server"
 )
 
@@ -94,10 +94,10 @@ func TestOpenStreamsEndWithTheServer(t *testing.T) {
 // Hazard G01: a running call may end within the grace.
 func TestARunningCallMayEndWithinTheGrace(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
-	r := run(t, agents(&fakeMemory{search: func(context.Context, search.Query) (kioku.Answer, error) {
+	r := run(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		close(began)
 		<-release
-		return kioku.Answer{}, nil
+		return memory.Answer{}, nil
 	}}))
 	answered := make(chan error, 1)
 	go func() {
@@ -128,10 +128,10 @@ func TestARunningCallMayEndWithinTheGrace(t *testing.T) {
 // Hazard G01: a call that outlasts the grace is cut off, so that the server ends in time.
 func TestACallThatOutlastsTheGraceIsCutOff(t *testing.T) {
 	began := make(chan struct{})
-	opt := agents(&fakeMemory{search: func(ctx context.Context, _ search.Query) (kioku.Answer, error) {
+	opt := agents(&fakeMemory{search: func(ctx context.Context, _ memory.Query) (memory.Answer, error) {
 		close(began)
 		<-ctx.Done()
-		return kioku.Answer{}, ctx.Err()
+		return memory.Answer{}, ctx.Err()
 	}})
 	opt.Grace, opt.SearchTimeout = 50*time.Millisecond, time.Hour
 	r := run(t, opt)

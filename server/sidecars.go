@@ -18,8 +18,8 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // Sidecar is what runs beside one agent as the server needs it; *sidecar.Sidecar is one.
@@ -57,8 +57,7 @@ type Shortener interface {
 }
 
 // Beside adds what runs beside the agents, by agent id, to a server that does not serve yet; they are reached through
-// AgentService. Sidecars whose memories are those of the server itself find them through [Server.Local], before. Beside
-// returns an error where there are no sidecars, where the id of one cannot be an agent's, where the server has memories
+// AgentService. It returns an error where there are no sidecars, where the id of one cannot be an agent's, where the server has memories
 // and none of this agent, and where it was called before.
 func (s *Server) Beside(sidecars map[string]Sidecar) error {
 	if len(sidecars) == 0 {
@@ -118,12 +117,12 @@ func (s *Server) shared(ctx context.Context, agent string, asked, configured []s
 	}
 	for i, id := range asked {
 		field := fmt.Sprintf("shared_agents[%d]", i)
-		var input *search.InputError
+		var input *memory.InputError
 		switch err := kioku.CheckAgent(id); {
 		case errors.As(err, &input):
 			return nil, badField(field, "%s", input.Problem)
 		case !may(id):
-			return nil, errNoAgent
+			return nil, memory.ErrNoAgent
 		case id == agent:
 			return nil, badField(field, "is the agent itself, whose memory is searched anyway")
 		case slices.Contains(list, id):

@@ -15,7 +15,6 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // Sync brings the index in step with the folder. Forgetting files takes the right to write.
@@ -94,29 +93,29 @@ func sendSteps(stream grpc.ServerStreamingServer[kiokuv1.Progress]) (step func(i
 }
 
 // done is the last message: what was written, and how the index is now.
-func done(r kioku.SyncReport, state kioku.IndexState, took time.Duration) *kiokuv1.Progress {
+func done(r kioku.SyncReport, state memory.IndexState, took time.Duration) *kiokuv1.Progress {
 	out := &kiokuv1.Progress{
 		Phase: "done", FilesDone: int32Of(r.Files), FilesTotal: int32Of(state.Files), Chunks: int32Of(r.Chunks),
 		Embedded: int32Of(r.Embedded), Skipped: int32Of(r.Skipped), Generation: state.Generation, Took: durationpb.New(took),
 	}
 	if r.EmbedErr != nil {
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: search.ProviderDown, Text: "some texts have no vectors: " + clip(r.EmbedErr.Error(), 500),
+			Code: memory.ProviderDown, Text: "some texts have no vectors: " + clip(r.EmbedErr.Error(), 500),
 		})
 	}
 	if r.Stale != "" {
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: search.IndexStale, Text: "the index was made with other settings: " + clip(r.Stale, 500),
+			Code: memory.IndexStale, Text: "the index was made with other settings: " + clip(r.Stale, 500),
 		})
 	}
 	if r.Unembedded > 0 {
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: search.VectorsMissing, Text: fmt.Sprintf("%d chunks have no vector yet", r.Unembedded),
+			Code: memory.VectorsMissing, Text: fmt.Sprintf("%d chunks have no vector yet", r.Unembedded),
 		})
 	}
 	if len(r.Unavailable) > 0 {
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: search.WorkspaceUnavailable, Text: "cannot be read now, its notes are kept: " + clip(strings.Join(r.Unavailable, ", "), 2000),
+			Code: memory.WorkspaceUnavailable, Text: "cannot be read now, its notes are kept: " + clip(strings.Join(r.Unavailable, ", "), 2000),
 		})
 	}
 	return out

@@ -56,7 +56,9 @@ func TestASyncStreamsItsProgressAndEndsWithTheTotals(t *testing.T) {
 			step(indexer.Progress{Phase: indexer.PhaseIndex, FilesDone: 1, FilesTotal: 2, Chunks: 3, Embedded: 1, Skipped: 1, Path: "MEMORY.md"})
 			return kioku.SyncReport{Report: indexer.Report{Files: 2, Chunks: 6, Skipped: 1, Unavailable: []string{"/gone"}}, Embedded: 4, EmbedErr: errBoom}, nil
 		},
-		state: func(context.Context) (kioku.IndexState, error) { return kioku.IndexState{Generation: 9, Files: 5}, nil },
+		state: func(context.Context) (memory.IndexState, error) {
+			return memory.IndexState{Generation: 9, Files: 5}, nil
+		},
 	}))
 	messages, err := all(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main", Verify: true, Prune: true}))
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
-	"kioku"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // Hazard D16: whatever bytes a note holds, the response can be sent, and what was valid stays as it was.
@@ -17,16 +16,16 @@ func TestAnyBytesBecomeAValidResponse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 20), func(b []byte) string { return string(b) })
 		bad, terms := text.Draw(t, "bad"), rapid.SliceOf(text).Draw(t, "terms")
-		resp := explainResponse(search.Explanation{
-			Answer: search.Answer{
-				Mode: bad, Degraded: []search.Degradation{{Code: bad, Text: bad}},
-				Hits: []search.Hit{
-					{Path: bad, Snippet: bad, Headings: bad, Date: bad, Source: bad, Trace: &search.Trace{Terms: []search.TermShare{{Term: bad}}}},
+		resp := explainResponse(memory.Explanation{
+			Answer: memory.Answer{
+				Mode: bad, Degraded: []memory.Degradation{{Code: bad, Text: bad}},
+				Hits: []memory.Hit{
+					{Path: bad, Snippet: bad, Headings: bad, Date: bad, Source: bad, Trace: &memory.Trace{Terms: []memory.TermShare{{Term: bad}}}},
 					{Path: "memory/良い.md", Snippet: "良い知らせ"},
 				},
 			},
-			Outcome: bad, Text: bad, Terms: terms, Passage: &search.Hit{Path: bad},
-		}, kioku.IndexState{})
+			Outcome: bad, Text: bad, Terms: terms, Passage: &memory.Hit{Path: bad},
+		})
 		makeValid(resp.ProtoReflect())
 		data, err := proto.Marshal(resp)
 		if err != nil {

@@ -7,19 +7,21 @@ import (
 	"fmt"
 )
 
-// Location is what the index knows of a line of a file.
+// Location describes a line of a file in the index. The zero value is the location in a file that the index does not know.
 type Location struct {
-	// Known says that the index has the file, be it skipped.
+	// Known reports that the index contains the file, perhaps as a skipped one.
 	Known bool
-	// Skipped is why the file is not indexed, empty where it is.
+	// Skipped is the reason why the file is not indexed, "" if it is indexed.
 	Skipped string
-	Source  string
-	// Chunk says that a chunk covers the line; Date is then its date, empty where it has none.
+	// Source is the source of the file.
+	Source string
+	// Chunk reports that a chunk contains the line.
 	Chunk bool
-	Date  string
+	// Date is the date of the chunk (YYYY-MM-DD), "" if it has none.
+	Date string
 }
 
-// Locate looks up a line of a file. A file that the index does not know is no error.
+// Locate looks up a line of a file. It returns no error if the index does not know the file.
 func (s *Store) Locate(ctx context.Context, path string, line int) (Location, error) {
 	l := Location{Known: true}
 	var date sql.NullString

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"kioku/internal/safefile"
@@ -42,9 +41,10 @@ const (
 func (m Mode) Valid() bool { return slices.Contains([]Mode{"", Full, Minimal, None}, m) }
 
 const (
-	defaultMax      = 20_000
-	defaultTotal    = 150_000
-	defaultReserved = 10_000
+	defaultMax   = 20_000
+	defaultTotal = 150_000
+	// memoryChars of all are kept for MEMORY.md, as far as it needs them, though never more than half.
+	memoryChars = 10_000
 	// maxBytes bounds what is read of one file.
 	maxBytes = 2 << 20
 )
@@ -77,11 +77,6 @@ type File struct {
 type Loader struct {
 	opt   Options
 	cache *safefile.Cache
-
-	mu sync.Mutex
-	// seen is what was last found on the disk, and loaded what was made of it.
-	seen   []fileOnDisk
-	loaded map[request][]File
 }
 
 // Options of a Loader.
@@ -93,58 +88,41 @@ type Options struct {
 	Override string
 	// MaxChars of one file, 0 means 20,000; TotalMaxChars of all, 0 means 150,000.
 	MaxChars, TotalMaxChars int
-	// MemoryChars of TotalMaxChars are kept for MEMORY.md, as far as it needs them, though never more than half; 0 means
-	// 10,000.
-	MemoryChars int
-}
-
-// request is what Load is asked.
-type request struct {
-	mode  Mode
-	group bool
 }
 
 // fileOnDisk is a file as it is on the disk.
 type fileOnDisk struct {
 	File
-	text    string
-	version uint64
+	text string
 }
 
 // New returns a Loader.
 func New(opt Options) *Loader {
-	for _, o := range []struct {
-		value *int
-		usual int
-	}{{&opt.MaxChars, defaultMax}, {&opt.TotalMaxChars, defaultTotal}, {&opt.MemoryChars, defaultReserved}} {
-		if *o.value <= 0 {
-			*o.value = o.usual
-		}
+	if opt.MaxChars <= 0 {
+		opt.MaxChars = defaultMax
+	}
+	if opt.TotalMaxChars <= 0 {
+		opt.TotalMaxChars = defaultTotal
 	}
 	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
 }
 
 // Load returns a File for each of Names, in that order, with the texts for a prompt. group is a session with more than
-// one person in it, which MEMORY.md stays out of. The slice is the caller's own.
+// one person in it, which MEMORY.md stays out of.
 func (l *Loader) Load(mode Mode, group bool) []File {
 	if mode == "" {
 		mode = Full
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	seen := l.findFiles()
-	if !slices.EqualFunc(seen, l.seen, fileOnDisk.same) {
-		l.seen, l.loaded = seen, map[request][]File{}
+	all := l.findFiles()
+	files := make([]File, len(all))
+	for i, f := range all {
+		files[i] = f.File
+		if why := Excluded(f.Name, mode, group); why != "" && f.Path != "" {
+			files[i].Reason = why
+		}
 	}
-	asked := request{mode, group}
-	if l.loaded[asked] == nil {
-		l.loaded[asked] = l.fit(asked)
-	}
-	return slices.Clone(l.loaded[asked])
-}
-
-func (f fileOnDisk) same(g fileOnDisk) bool {
-	return f.version == g.version && f.Path == g.Path && f.Reason == g.Reason
+	l.fit(files, all)
+	return files
 }
 
 // findFiles finds all files, reading those that have changed.
@@ -174,7 +152,7 @@ func (l *Loader) readFile(dir, name string) fileOnDisk {
 	if f.Reason != "missing" {
 		f.Path = filepath.Join(dir, name)
 	}
-	f.version, f.text = read.Version, strings.TrimSpace(read.Text)
+	f.text = strings.TrimSpace(read.Text)
 	f.RawChars = utf8.RuneCountInString(read.Text)
 	if f.Reason == "" && f.text == "" {
 		f.Reason = ReasonEmpty
@@ -183,15 +161,8 @@ func (l *Loader) readFile(dir, name string) fileOnDisk {
 }
 
 // fit decides how much of each file goes into a prompt. The limit of all is spent in the order of the files.
-func (l *Loader) fit(asked request) []File {
-	files := make([]File, len(l.seen))
-	for i, f := range l.seen {
-		files[i] = f.File
-		if why := without(f.Name, asked); why != "" && f.Path != "" {
-			files[i].Reason = why
-		}
-	}
-	left, reserved := l.opt.TotalMaxChars, l.reserve(files)
+func (l *Loader) fit(files []File, all []fileOnDisk) {
+	left, reserved := l.opt.TotalMaxChars, l.reserve(files, all)
 	for i := range files {
 		f := &files[i]
 		if f.Name == Memory {
@@ -200,32 +171,31 @@ func (l *Loader) fit(asked request) []File {
 		if f.Reason != "" {
 			continue
 		}
-		f.Text = text.CutMiddle(f.Name, l.seen[i].text, min(l.opt.MaxChars, left-reserved))
-		f.Cut = f.Text != l.seen[i].text
+		f.Text = text.CutMiddle(f.Name, all[i].text, min(l.opt.MaxChars, left-reserved))
+		f.Cut = f.Text != all[i].text
 		f.InjectedChars = utf8.RuneCountInString(f.Text)
 		left -= f.InjectedChars
 		if f.Text == "" {
 			f.Cut, f.Reason = false, ReasonTotal
 		}
 	}
-	return files
 }
 
 // reserve is how many characters the files before MEMORY.md have to leave for it.
-func (l *Loader) reserve(files []File) int {
+func (l *Loader) reserve(files []File, all []fileOnDisk) int {
 	at := slices.IndexFunc(files, func(f File) bool { return f.Name == Memory })
 	if files[at].Reason != "" {
 		return 0
 	}
-	return min(l.opt.MemoryChars, l.opt.TotalMaxChars/2, l.opt.MaxChars, utf8.RuneCountInString(l.seen[at].text))
+	return min(memoryChars, l.opt.TotalMaxChars/2, l.opt.MaxChars, utf8.RuneCountInString(all[at].text))
 }
 
-// without returns why a file is not for this session, or nothing.
-func without(name string, asked request) string {
+// Excluded returns why a file is not for a session of this mode, ReasonMode or ReasonGroup; empty if it is.
+func Excluded(name string, mode Mode, group bool) string {
 	switch {
-	case asked.mode == None, asked.mode == Minimal && name != Agents && name != Tools:
+	case mode == None, mode == Minimal && name != Agents && name != Tools:
 		return ReasonMode
-	case asked.group && name == Memory:
+	case group && name == Memory:
 		return ReasonGroup
 	}
 	return ""

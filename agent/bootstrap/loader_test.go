@@ -57,7 +57,7 @@ func file(t *testing.T, files []bootstrap.File, name string) bootstrap.File {
 	return bootstrap.File{}
 }
 
-func TestEachModeHasItsFiles(t *testing.T) {
+func TestLoadReturnsTheFilesOfAMode(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, everything())
 	l := bootstrap.New(bootstrap.Options{Workspace: dir})
@@ -90,7 +90,7 @@ func TestEachModeHasItsFiles(t *testing.T) {
 	}
 }
 
-func TestAChangeOnTheDiskIsSeenAtTheNextCall(t *testing.T) {
+func TestLoadSeesChangesOnTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	l := bootstrap.New(bootstrap.Options{Workspace: filepath.Join(dir, "later")})
 	if got := texts(l.Load(bootstrap.Full, false)); len(got) > 0 {
@@ -110,7 +110,7 @@ func TestAChangeOnTheDiskIsSeenAtTheNextCall(t *testing.T) {
 	}
 }
 
-func TestAnAgentsOwnFileTakesThePlaceOfTheWorkspaces(t *testing.T) {
+func TestLoadPrefersTheAgentsOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, "own")
 	put(t, dir, map[string]string{bootstrap.Soul: "shared", bootstrap.User: "shared", bootstrap.Tools: "shared"})
@@ -131,7 +131,7 @@ func TestAnAgentsOwnFileTakesThePlaceOfTheWorkspaces(t *testing.T) {
 	}
 }
 
-func TestTheReportTellsWhatWasCut(t *testing.T) {
+func TestLoadReportsCuts(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{bootstrap.Agents: lines(3000) + "\n", bootstrap.User: "short\xff"})
 	files := bootstrap.New(bootstrap.Options{Workspace: dir}).Load(bootstrap.Full, false)
@@ -144,7 +144,7 @@ func TestTheReportTellsWhatWasCut(t *testing.T) {
 	}
 }
 
-func TestAllFilesStayWithinTheTotalInTheOrderOfThePrompt(t *testing.T) {
+func TestLoadKeepsToTheTotalInTheOrderOfThePrompt(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{}
 	for _, name := range bootstrap.Names() {
@@ -167,7 +167,7 @@ func TestAllFilesStayWithinTheTotalInTheOrderOfThePrompt(t *testing.T) {
 	}
 }
 
-func TestMemoryKeepsItsShareHoweverLongTheFilesBeforeItAre(t *testing.T) {
+func TestLoadReservesTheShareOfMemory(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{bootstrap.Identity: lines(5000), bootstrap.Soul: lines(5000), bootstrap.Memory: lines(2000)})
 	opt := bootstrap.Options{Workspace: dir, MaxChars: 60_000, TotalMaxChars: 40_000}
@@ -186,7 +186,7 @@ func TestMemoryKeepsItsShareHoweverLongTheFilesBeforeItAre(t *testing.T) {
 	}
 }
 
-func TestALinkOutOfTheWorkspaceIsLeftOutWithTheReason(t *testing.T) {
+func TestLoadRefusesALinkOutOfTheWorkspace(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	put(t, out, map[string]string{"secret": "secret"})
 	if err := os.Symlink(filepath.Join(out, "secret"), filepath.Join(dir, bootstrap.Soul)); err != nil {

@@ -8,19 +8,20 @@ import (
 
 	"kioku/agent"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // sourceKey is where ctx holds the source of notes.
 type sourceKey struct{}
 
-// Source returns where a note is from that a tool stores in this call: agent.SourceTool if the model has read what a tool
-// returned in the same turn, which may be what has it store that, and otherwise agent.SourceAgent. The outputs of
+// Source returns where a note is from that a tool stores in this call: memory.NoteFromTool if the model has read what a tool
+// returned in the same turn, which may be what has it store that, and otherwise memory.NoteFromAgent. The outputs of
 // memory_append tell nothing and do not count.
 func Source(ctx context.Context) string {
 	if source, ok := ctx.Value(sourceKey{}).(string); ok {
 		return source
 	}
-	return agent.SourceAgent
+	return memory.NoteFromAgent
 }
 
 // callTools runs the calls of an answer, one after the other, and appends their results.
@@ -28,7 +29,7 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 	// The model has made all of these calls before it reads the result of any.
 	within := ctx
 	if t.read {
-		within = context.WithValue(ctx, sourceKey{}, agent.SourceTool)
+		within = context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
 	}
 	for _, call := range calls {
 		t.each(Event{Call: &call})
@@ -37,7 +38,7 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 			// Nobody knows what has become of this call.
 			return result.Err
 		}
-		if _, err := t.say(t.message(result, len(calls)), nil); err != nil {
+		if _, err := t.appendMessage(t.resultMessage(result, len(calls)), nil); err != nil {
 			return err
 		}
 		t.each(Event{Result: &result})

@@ -17,8 +17,8 @@ import (
 // ErrBlank: a message has no text of its own.
 var ErrBlank = errors.New("the message is empty")
 
-// defaultRounds of tool calls in one turn.
-const defaultRounds = 25
+// maxRounds is the maximum number of rounds of tool calls in one turn.
+const maxRounds = 25
 
 // Tools are what a model may call.
 type Tools interface {
@@ -34,7 +34,7 @@ type Tools interface {
 // Options of a Conversation. Sidecar, with a model, and Session are required.
 type Options struct {
 	Sidecar *sidecar.Sidecar
-	// Session is to be opened with prompt.StripRecalled as its Options.Strip: what was recalled is never part of what was
+	// Session is to be opened with memory.StripRecalled as its Options.Strip: what was recalled is never part of what was
 	// said, even if a model repeats it.
 	Session *session.Session
 	// Tools are what the model may call; nil for none. Join makes one of several. In a group those named memory_search,
@@ -47,8 +47,6 @@ type Options struct {
 	// no memories: a flush that is due waits for another turn, and before a compaction it is skipped with that reason. Flush
 	// and Compact do what they are asked to.
 	Heartbeat bool
-	// MaxRounds of tool calls in one turn, 0 means 25.
-	MaxRounds int
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 }
@@ -115,7 +113,7 @@ type Conversation struct {
 	// patience is how many tokens the next prompt has to have before a compaction is tried again that has come to nothing.
 	patience int
 	// unfinished are the flushes of this session that were begun and are not done, the earliest first.
-	unfinished []flush.Kept
+	unfinished []flush.Progress
 }
 
 // New returns a conversation that goes on where the session is. Flushes that are unfinished, because of a crash or because
@@ -126,9 +124,6 @@ func New(opt Options) (*Conversation, error) {
 		return nil, errors.New("a conversation needs a sidecar and a session")
 	case opt.Sidecar.Model() == nil:
 		return nil, fmt.Errorf("begin a conversation: %w", sidecar.ErrNoModel)
-	}
-	if opt.MaxRounds <= 0 {
-		opt.MaxRounds = defaultRounds
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -151,5 +146,5 @@ func (c *Conversation) tools() []llm.Tool {
 	return c.opt.Tools.List()
 }
 
-// spend counts what a request has used.
-func (c *Conversation) spend(u llm.Usage) { c.usage = c.usage.Plus(u) }
+// addUsage counts what a request has used.
+func (c *Conversation) addUsage(u llm.Usage) { c.usage = c.usage.Plus(u) }

@@ -43,7 +43,7 @@ func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcom
 	if next.Outcome == session.FlushSkipped && before.Outcome != "" {
 		return before
 	}
-	return together(before, next)
+	return mergeOutcomes(before, next)
 }
 
 // flushNow is Flush for what no flush was begun of.
@@ -54,7 +54,7 @@ func (t *turn) flushNow(ctx context.Context) flush.Outcome {
 	case err != nil:
 		return flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
 	case flushed(v) && t.covered(v) < len(v.Messages):
-		return t.storeAs(ctx, v, t.lateName(v), true)
+		return t.flushAs(ctx, v, t.lateName(v), true)
 	case !d.Flush:
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason}
 	case t.begun(v), t.covered(v) == len(v.Messages):
@@ -71,12 +71,12 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	t := c.beginTurn(c.assemble(ctx, "", true), each)
 	// The summary is written first, because one that comes to nothing must not use up the flush of this cycle.
 	made, used, err := c.opt.Sidecar.Compact(ctx, v, c.space(0))
-	c.spend(used)
+	c.addUsage(used)
 	if err != nil {
 		return session.Compaction{}, err
 	}
 	d, _ := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
-	t.store(ctx, d)
+	t.flushIfDue(ctx, d)
 	if err := t.replace(ctx, made); err != nil {
 		return session.Compaction{}, err
 	}

@@ -13,7 +13,7 @@ import (
 	"kioku/llm/llmtest"
 )
 
-func TestAFlushThatIsAskedForIsOfWhatWasSaidSinceTheLastOne(t *testing.T) {
+func TestFlushStoresWhatWasSaidSinceTheLastOne(t *testing.T) {
 	t.Parallel()
 	model := script(remember("The tea is green."), none, remember("The cups are blue."), none)
 	w := newWorld(t, model)
@@ -39,7 +39,7 @@ func TestAFlushThatIsAskedForIsOfWhatWasSaidSinceTheLastOne(t *testing.T) {
 	}
 }
 
-func TestACompactionThatIsAskedForFlushesFirst(t *testing.T) {
+func TestCompactFlushesFirst(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Say("They spoke of tea."), remember("The tea is green."), none)
 	model.Tokens = 10_000
@@ -67,7 +67,7 @@ func TestACompactionThatIsAskedForFlushesFirst(t *testing.T) {
 }
 
 // What is said after an early flush of the cycle is flushed before it goes, and the model is told what it has seen.
-func TestNothingGoesUnflushedBecauseAFlushCameEarly(t *testing.T) {
+func TestCompactFlushesAgainAfterAnEarlyFlush(t *testing.T) {
 	t.Parallel()
 	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."), remember("The cups are blue."), none)
 	model.Tokens = 10_000
@@ -100,12 +100,12 @@ func TestNothingGoesUnflushedBecauseAFlushCameEarly(t *testing.T) {
 	}
 }
 
-func TestAPromptIsShownWithoutAskingTheModel(t *testing.T) {
+func TestPromptDoesNotAskTheModel(t *testing.T) {
 	t.Parallel()
 	model := script()
 	w := newWorld(t, model)
 	w.write("SOUL.md", "You are calm.")
-	w.notes.MemoryAppend(t.Context(), note("The meeting room is blue."))
+	w.notes.Append(t.Context(), note("The meeting room is blue."))
 	c := w.start("s", func(o *chat.Options) { o.Turn.Channel = "terminal" })
 	p := c.Prompt(t.Context(), "which meeting room?")
 	for _, want := range []string{"You are calm.", "meeting room is blue", "- Model: script", "12:05", "memory_append"} {
@@ -122,7 +122,7 @@ func TestAPromptIsShownWithoutAskingTheModel(t *testing.T) {
 	}
 }
 
-func TestAStatusCountsWhatTheNextPromptHas(t *testing.T) {
+func TestStatusCountsTheNextPrompt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, script(sized(llmtest.Say("hello"), 900)))
 	c := w.start("s")

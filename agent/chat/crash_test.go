@@ -134,7 +134,7 @@ func talk(t *testing.T, dir string, point int) (string, error) {
 
 // Hazard F06: the program is killed at every point of a conversation with flushes and compactions, and started again. No
 // turn is lost, every note is in memory once, and the compactions come to their end.
-func TestACrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
+func TestCrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
 	out, err := talk(t, whole, 0)

@@ -25,8 +25,7 @@ const (
 	charsPerToken = 4
 )
 
-// prepare does what is due before a request: old results are pruned, memories are stored, and old messages summarised. All
-// calls have their results then.
+// prepare does what is due before a request, when all calls have their results: it prunes old results, flushes and compacts.
 func (t *turn) prepare(ctx context.Context) error {
 	projected, err := t.prune()
 	if err != nil {
@@ -35,7 +34,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	v := t.opt.Session.View()
 	// If the ledger cannot be read, the flush is going to say so.
 	d, _ := t.decide(v, flush.State{Projected: projected, Heartbeat: t.heartbeat})
-	t.store(ctx, d)
+	t.flushIfDue(ctx, d)
 	if ctx.Err() != nil || !d.Compact || projected < t.patience {
 		return ctx.Err()
 	}
@@ -48,7 +47,7 @@ func (t *turn) prepare(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// prune records what is sent in place of old results, and returns how many tokens the next request has.
+// prune records the edits of old results, and returns how many tokens the next request has.
 func (t *turn) prune() (projected int, err error) {
 	v := t.opt.Session.View()
 	plan := t.opt.Sidecar.Prune(v.Messages, v.PruneState(t.model.Window()), t.opt.Now())
@@ -63,7 +62,7 @@ func (t *turn) prune() (projected int, err error) {
 	return projected - (plan.Before-plan.After)/charsPerToken, nil
 }
 
-// projected is how many tokens the next request has.
+// projected returns how many tokens the next request has.
 func (c *Conversation) projected(v session.View) int {
 	if u := v.LastUsage; u != nil {
 		return u.Prompt() + u.Output + v.SinceUsage
@@ -84,10 +83,10 @@ func (c *Conversation) decide(v session.View, st flush.State) (flush.Decision, e
 	return d, err
 }
 
-// store continues a flush that is unfinished, and begins one if that is due; once a cycle, and not if nothing was said
-// since the last one. A heartbeat leaves both to the next turn. Why there is none before a compaction is recorded. A compaction
-// does not wait for a flush that was begun: the ledger keeps what that one is of.
-func (t *turn) store(ctx context.Context, d flush.Decision) {
+// flushIfDue resumes an unfinished flush, and begins one if it is due: once a cycle, and only if something was said since the
+// last one. A heartbeat leaves both to the next turn. If there is no flush before a compaction, the reason is recorded. A
+// compaction does not wait for a flush that was begun: the ledger keeps its messages.
+func (t *turn) flushIfDue(ctx context.Context, d flush.Decision) {
 	t.resume(ctx)
 	v := t.opt.Session.View()
 	switch {
@@ -95,11 +94,11 @@ func (t *turn) store(ctx context.Context, d flush.Decision) {
 	case d.Flush:
 		t.flush(ctx, v, false)
 	case d.Compact:
-		t.record(v.Cycle, flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason})
+		t.reportOutcome(v.Cycle, flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason})
 	}
 }
 
-// growth is by how much the next prompt has to grow before a compaction is tried again.
+// growth returns how many tokens the next prompt has to grow by before a compaction is tried again.
 func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth) }
 
 // compact has old messages summarised and records the summary. keep is how many tokens of the latest stay, 0 for as many as
@@ -107,7 +106,7 @@ func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth
 func (t *turn) compact(ctx context.Context, keep int) error {
 	v := t.opt.Session.View()
 	made, used, err := t.opt.Sidecar.Compact(ctx, v, t.space(keep))
-	t.spend(used)
+	t.addUsage(used)
 	if err != nil {
 		return err
 	}
@@ -119,7 +118,7 @@ func (c *Conversation) space(keep int) sidecar.Space {
 	return sidecar.Space{Keep: keep, Fixed: c.fixed}
 }
 
-// replace puts a summary in place of the messages that it is of, after a flush was begun of all of them.
+// replace appends a compaction to the transcript, after it has begun a flush of all messages that the summary replaces.
 func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 	v := t.opt.Session.View()
 	for before := -1; t.begun(v) && slices.Index(v.IDs, made.FirstKept) > t.covered(v) && t.covered(v) > before; {
@@ -143,7 +142,7 @@ func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 func (t *turn) shrink(ctx context.Context, try int) error {
 	v := t.opt.Session.View()
 	d, _ := t.decide(v, flush.State{Projected: t.projected(v), Overflow: true, Heartbeat: t.heartbeat})
-	t.store(ctx, d)
+	t.flushIfDue(ctx, d)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

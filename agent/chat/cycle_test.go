@@ -4,13 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kioku/agent/chat"
 	"kioku/agent/compact"
@@ -18,6 +17,7 @@ import (
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 )
 
 // long is a text of about so many tokens.
@@ -62,7 +62,7 @@ func remember(text string) llmtest.Step {
 }
 
 // Hazard F06: memories are stored and history is summarised before the request that would be too long, in this order.
-func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
+func TestTurnFlushesAndCompactsAFullWindow(t *testing.T) {
 	t.Parallel()
 	model := script(remember("The tea is green."), none, sized(llmtest.Say("They spoke of tea."), 200), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
 	model.Tokens = 10_000
@@ -91,7 +91,7 @@ func TestAFullWindowIsFlushedAndCompacted(t *testing.T) {
 	w.say(c, "and then?", nil) // the new cycle is far from its threshold
 }
 
-func TestAnOverflowIsFlushedCompactedAndTriedAgain(t *testing.T) {
+func TestTurnRetriesAfterAnOverflow(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Fail(llm.KindOverflow), none, llmtest.Say("They spoke of tea."), llmtest.Say("fine"))
 	model.Tokens = 0 // nobody knows the window: only the provider can tell
@@ -105,7 +105,7 @@ func TestAnOverflowIsFlushedCompactedAndTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMadeToFitIsAnErrorWithAdvice(t *testing.T) {
+func TestTurnReturnsAdviceIfNothingFits(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Fail(llm.KindOverflow), none, llmtest.Say("fine"))
 	w := newWorld(t, model)
@@ -131,7 +131,7 @@ func TestWhatCannotBeMadeToFitIsAnErrorWithAdvice(t *testing.T) {
 	}
 }
 
-func TestACompactionThatFailsHoldsUpNoReplyAndWaits(t *testing.T) {
+func TestTurnRepliesAfterAFailedCompaction(t *testing.T) {
 	t.Parallel()
 	model := script(
 		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
@@ -157,7 +157,7 @@ func TestACompactionThatFailsHoldsUpNoReplyAndWaits(t *testing.T) {
 }
 
 // Hazard F06: memory that cannot be written is told, and the reply comes.
-func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
+func TestTurnRepliesAfterAFailedFlush(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(*world)
@@ -167,8 +167,8 @@ func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
 	}{
 		"read-only": {func(w *world) { w.sidecar.ReadOnly = true }, session.FlushSkipped, "read-only", 0},
 		"disabled":  {func(w *world) { w.sidecar.Flush.Enabled = false }, session.FlushSkipped, "disabled", 0},
-		"denied":    {func(w *world) { w.notes.err = status.Error(codes.PermissionDenied, "no right to write") }, session.FlushSkipped, "no right to write", 1},
-		"no disk":   {func(w *world) { w.notes.err = status.Error(codes.Internal, "no space left on device") }, session.FlushFailed, "no space left", 1},
+		"denied":    {func(w *world) { w.notes.err = fmt.Errorf("%w: no right to write", memory.ErrDenied) }, session.FlushSkipped, "no right to write", 1},
+		"no disk":   {func(w *world) { w.notes.err = errors.New("no space left on device") }, session.FlushFailed, "no space left", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := []llmtest.Step{llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000)}
@@ -198,7 +198,7 @@ func TestAFlushThatFailsOrIsSkippedHoldsUpNoReply(t *testing.T) {
 	}
 }
 
-func TestACompactionKeepsWhatTheSettingsSayAndTheWindowHasRoomFor(t *testing.T) {
+func TestCompactionKeepsWhatSettingsAndWindowAllow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ window, keep, least, most int }{
 		"the default":                {200_000, 0, 16_000, 20_000},
@@ -266,7 +266,7 @@ func (f *flusher) Generate(ctx context.Context, req llm.Request, stream func(llm
 }
 
 // However often it is interrupted, which is no failure.
-func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
+func TestInterruptedFlushIsResumedByTheNextTurn(t *testing.T) {
 	t.Parallel()
 	model := script()
 	model.Tokens = 10_000
@@ -290,7 +290,7 @@ func TestAFlushThatIsInterruptedIsResumedByTheNextTurn(t *testing.T) {
 
 // Hazard F06: a flush that a crash has cut short is resumed even if the threshold is not reached any more, as with a larger
 // window: its notes are half stored.
-func TestAFlushThatWasBegunIsResumedBelowItsThreshold(t *testing.T) {
+func TestUnfinishedFlushIsResumedBelowItsThreshold(t *testing.T) {
 	t.Parallel()
 	model := script()
 	model.Tokens = 10_000
@@ -313,7 +313,7 @@ func TestAFlushThatWasBegunIsResumedBelowItsThreshold(t *testing.T) {
 
 // Hazard F07: results are shortened in what is sent and nowhere else, and the next request repeats the bytes of the one
 // before.
-func TestOldResultsAreShortenedInWhatIsSentAlone(t *testing.T) {
+func TestTurnPrunesOnlyWhatIsSent(t *testing.T) {
 	t.Parallel()
 	read := sized(llmtest.Call("1", "read", map[string]any{}), 100)
 	model := script(read, sized(llmtest.Say("read"), 100), llmtest.Say("second"), llmtest.Say("third"))

@@ -12,7 +12,7 @@ import (
 	"kioku/llm"
 )
 
-// seen stands behind the messages of a flush that an earlier one has seen, which are there for what comes after them.
+// seen follows the messages of a flush that an earlier flush has stored. They give context to the messages after them.
 const seen = "[What was said up to here is in memory already. Save only what follows.]"
 
 // leastParts: a flush leaves 1/leastParts of the window for its answers.
@@ -21,24 +21,24 @@ const leastParts = 16
 // appendTokens is room for the one tool of a flush.
 const appendTokens = 300
 
-// flush stores memories and records what came of it. One that does not come to its end is resumed by the next turns.
+// flush stores memories and records the outcome. The next turns resume a flush that was interrupted.
 func (t *turn) flush(ctx context.Context, v session.View, forced bool) flush.Outcome {
-	return t.storeAs(ctx, v, t.opt.Session.ID(), forced)
+	return t.flushAs(ctx, v, t.opt.Session.ID(), forced)
 }
 
-// flushLate stores memories once more in a cycle, those of messages that came after its flush and are about to go. There are
-// such if the user has asked for a flush early, if compactions have failed since, and in small windows. The flush has
-// a name of its own in the ledger, which stays the same over a crash.
+// flushLate flushes once more in a cycle: the messages after the cycle's flush that are about to be compacted. There are
+// such messages if the user asked for an early flush, if compactions failed since, and in small windows. The flush has
+// its own name in the ledger, which is the same after a crash.
 func (t *turn) flushLate(ctx context.Context, v session.View) flush.Outcome {
 	if t.heartbeat {
 		out := flush.Outcome{Outcome: session.FlushSkipped, Reason: "it is a heartbeat turn"}
-		t.record(v.Cycle, out)
+		t.reportOutcome(v.Cycle, out)
 		return out
 	}
-	return t.storeAs(ctx, v, t.lateName(v), false)
+	return t.flushAs(ctx, v, t.lateName(v), false)
 }
 
-// lateName is the name of such a flush.
+// lateName returns the name of a late flush in the ledger.
 func (t *turn) lateName(v session.View) string {
 	return fmt.Sprint(t.opt.Session.ID(), lateMark, t.covered(v))
 }
@@ -48,10 +48,10 @@ func flushed(v session.View) bool {
 	return v.Flush != nil && v.Flush.Outcome == session.FlushDone
 }
 
-// storeAs begins the flush of a conversation that has a name in the ledger, and keeps its messages there.
-func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced bool) flush.Outcome {
-	job := t.frame(name, v.Cycle)
-	from, to, bare := t.part(v)
+// flushAs flushes under a name in the ledger, which keeps the messages until the flush has succeeded.
+func (t *turn) flushAs(ctx context.Context, v session.View, name string, forced bool) flush.Outcome {
+	job := t.newJob(name, v.Cycle)
+	from, to, bare := t.messagesToFlush(v)
 	if bare {
 		job.System, job.CachedBytes = "", 0
 	}
@@ -64,19 +64,19 @@ func (t *turn) storeAs(ctx context.Context, v session.View, name string, forced 
 	var err error
 	if job.Spool, err = flush.Spool(job.Messages); err != nil {
 		out := flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
-		t.record(v.Cycle, out)
+		t.reportOutcome(v.Cycle, out)
 		return out
 	}
-	out := t.attempt(ctx, job)
+	out := t.runFlush(ctx, job)
 	t.recordOutcome(ctx, job.Cycle, out)
-	t.follow(job, out)
+	t.trackUnfinished(job, out)
 	return out
 }
 
-// part returns which messages a flush is of: all if the model takes as many. If it does not beside the system prompt of
-// the conversation, bare says to leave that out. Of a still longer conversation, such as one that a model which was away
-// could not summarise, it is what comes after the last flush, as much as the model takes.
-func (t *turn) part(v session.View) (from, to int, bare bool) {
+// messagesToFlush returns which messages a flush reads: all if they fit into the window. bare leaves out the system prompt of
+// the conversation if they fit only without it. Of a longer conversation, such as one that could not be compacted because the
+// model was away, it is as many as fit of those after the last flush.
+func (t *turn) messagesToFlush(v session.View) (from, to int, bare bool) {
 	window := t.model.Window()
 	room := window - window/leastParts - appendTokens - text.EstimateTokens(flush.SystemPrompt()+flush.UserPrompt(t.opt.Now()))
 	if window == 0 || v.Tokens <= room-t.fixed {
@@ -95,30 +95,30 @@ func (t *turn) part(v session.View) (from, to int, bare bool) {
 	return from, to, true
 }
 
-// frame is a job without messages.
-func (t *turn) frame(name string, cycle int) flush.Job {
+// newJob returns a job without messages.
+func (t *turn) newJob(name string, cycle int) flush.Job {
 	return flush.Job{
 		Session: name, Cycle: cycle, Holder: t.opt.Session.ID(), System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes,
 	}
 }
 
-// attempt runs a flush.
-func (t *turn) attempt(ctx context.Context, job flush.Job) flush.Outcome {
+// runFlush runs a flush and counts its usage.
+func (t *turn) runFlush(ctx context.Context, job flush.Job) flush.Outcome {
 	out := t.opt.Sidecar.Flush(ctx, job)
-	t.spend(out.Usage)
+	t.addUsage(out.Usage)
 	return out
 }
 
-// recordOutcome records the outcome of a flush, unless the turn was given up.
+// recordOutcome reports the outcome of a flush, unless the turn was canceled before it succeeded.
 func (t *turn) recordOutcome(ctx context.Context, cycle int, out flush.Outcome) {
 	if ctx.Err() == nil || out.Outcome == session.FlushDone {
-		t.record(cycle, out)
+		t.reportOutcome(cycle, out)
 	}
 }
 
-// record appends the outcome of a flush to the transcript and tells it.
-func (t *turn) record(cycle int, out flush.Outcome) {
-	if err := t.keepOutcome(cycle, out); err != nil {
+// reportOutcome appends the outcome of a flush to the transcript and reports it as an event.
+func (t *turn) reportOutcome(cycle int, out flush.Outcome) {
+	if err := t.appendOutcome(cycle, out); err != nil {
 		t.notice("What came of storing memories could not be recorded: %v", err)
 	}
 	t.each(Event{Flushed: &out})

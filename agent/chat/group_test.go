@@ -18,7 +18,7 @@ func vault(t *testing.T, model llm.Model) *world {
 	w := newWorld(t, model)
 	w.write("MEMORY.md", "The vault code is 7731.")
 	w.write("AGENTS.md", "Be kind.")
-	w.notes.MemoryAppend(t.Context(), note("The private vault is behind the painting."))
+	w.notes.Append(t.Context(), note("The private vault is behind the painting."))
 	return w
 }
 
@@ -49,7 +49,7 @@ func offered(req llm.Request) []string {
 }
 
 // Hazard C05: MEMORY.md, what was recalled and what tools would find reach no group, in turns, flushes and summaries alike.
-func TestAGroupIsNeverShownPrivateMemory(t *testing.T) {
+func TestGroupIsNeverShownPrivateMemory(t *testing.T) {
 	t.Parallel()
 	steps := []llmtest.Step{
 		remember("They meet on Monday."), none, llmtest.Say("They spoke of tea."), // a flush and a summary
@@ -87,7 +87,7 @@ func TestAGroupIsNeverShownPrivateMemory(t *testing.T) {
 }
 
 // Hazard C05: in a group a model can remember and not look up, whoever says that it is one, and whatever tools there are.
-func TestAGroupHasNoToolsThatReadPrivateMemory(t *testing.T) {
+func TestGroupHasNoToolsThatReadPrivateMemory(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
 	for name, tt := range map[string]struct {

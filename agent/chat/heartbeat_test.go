@@ -8,7 +8,7 @@ import (
 )
 
 // Hazard F06: a turn that nobody waits for stores nothing, even if its messages are summarised, and says so.
-func TestAHeartbeatStoresNoMemories(t *testing.T) {
+func TestHeartbeatStoresNoMemories(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000), sized(llmtest.Say("and well"), 3000))
 	model.Tokens = 10_000
@@ -34,7 +34,7 @@ func TestAHeartbeatStoresNoMemories(t *testing.T) {
 
 // Hazard F06: what a heartbeat finds half done waits for a turn of the user, and what was said after a flush is not stored by
 // a heartbeat either.
-func TestAHeartbeatGoesOnWithNoFlush(t *testing.T) {
+func TestHeartbeatResumesNoFlush(t *testing.T) {
 	t.Parallel()
 	model := script()
 	model.Tokens = 10_000

@@ -13,8 +13,8 @@ import (
 
 // MemoryTools are the tools of a memory: memory_search, memory_get and memory_append.
 //
-// A note is recorded with its Source. The service takes out of it what was recalled into the conversation.
-type MemoryTools struct{ Client *agent.Client }
+// A note is recorded with its Source. The memory takes out of it what was recalled into the conversation.
+type MemoryTools struct{ Memory agent.Memory }
 
 // List implements Tools.
 func (m MemoryTools) List() []llm.Tool {
@@ -27,10 +27,7 @@ func (m MemoryTools) List() []llm.Tool {
 
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return m.Client.CallWith(ctx, name, input, func(note agent.Note) (agent.Note, error) {
-		note.Source = Source(ctx)
-		return note, nil
-	})
+	return agent.Call(ctx, m.Memory, Source(ctx), name, input)
 }
 
 // Join makes one of several tools. Of two with the same name the first is called.

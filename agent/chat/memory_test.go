@@ -17,10 +17,10 @@ import (
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
-func note(text string) *kiokuv1.MemoryAppendRequest { return &kiokuv1.MemoryAppendRequest{Text: text} }
+func note(text string) memory.Note { return memory.Note{Text: text} }
 
 // sources are the notes with where they are from.
 func (n *notebook) sources() []string {
@@ -35,7 +35,7 @@ func (n *notebook) sources() []string {
 
 // Hazard F09: a note that a model writes after it has read what a tool returned is recorded as such, because that may be
 // what has it write. The calls of one answer are all made before any is read, and the next turn begins anew.
-func TestANoteTellsWhetherAToolWasReadBeforeIt(t *testing.T) {
+func TestSourceTellsWhetherAToolWasReadBefore(t *testing.T) {
 	t.Parallel()
 	both := llmtest.Call("1", "read", map[string]any{})
 	both.Response.Message.ToolCalls = append(both.Response.Message.ToolCalls, remember("beside").Response.Message.ToolCalls...)
@@ -62,7 +62,7 @@ func TestANoteTellsWhetherAToolWasReadBeforeIt(t *testing.T) {
 	}
 }
 
-func TestToolsThatAreJoinedAreOneList(t *testing.T) {
+func TestJoinMakesOneListOfTools(t *testing.T) {
 	t.Parallel()
 	one := toolFunc(func(context.Context, string) (json.RawMessage, error) { return json.RawMessage("1"), nil })
 	two := toolFunc(func(context.Context, string) (json.RawMessage, error) { return json.RawMessage("2"), nil })
@@ -110,7 +110,7 @@ func (p *parrot) Generate(_ context.Context, req llm.Request, stream func(llm.Ev
 func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &parrot{})
-	w.notes.MemoryAppend(t.Context(), note("The meeting room is blue."))
+	w.notes.Append(t.Context(), note("The meeting room is blue."))
 	size := func() int64 {
 		info, err := os.Stat(w.notes.path)
 		if err != nil {
@@ -149,7 +149,7 @@ func TestRecalledTextIsNeverStoredAgain(t *testing.T) {
 }
 
 // A fact outlives the conversation, its flushes and its compactions: it is a note, and a later session recalls it.
-func TestAFactOfTheThirdTurnIsRecalledAfterTwoHundredTurns(t *testing.T) {
+func TestFactIsRecalledAfterTwoHundredTurns(t *testing.T) {
 	t.Parallel()
 	model := &echo.Model{Tokens: 8000}
 	w := newWorld(t, model)

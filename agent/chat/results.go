@@ -22,9 +22,9 @@ const (
 	mostCharsPerToken = 8
 )
 
-// message tells the model what came of one of several calls. An output that is one JSON string is shown as its text, and
+// resultMessage tells the model what came of one of several calls. An output that is one JSON string is shown as its text, and
 // one that is too long as its beginning and its end.
-func (t *turn) message(r Result, calls int) llm.Message {
+func (t *turn) resultMessage(r Result, calls int) llm.Message {
 	m := llm.Message{Role: llm.RoleTool, ToolCallID: r.Call.ID, ToolName: r.Call.Name, Text: string(r.Output)}
 	var text string
 	switch {

@@ -62,7 +62,7 @@ func lines(n int, text string) string {
 	return b.String()
 }
 
-func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
+func TestResultKeepsItsBeginningAndItsEnd(t *testing.T) {
 	t.Parallel()
 	for window, most := range map[int]int{8000: 2000, 32_000: 8000} {
 		for _, phrase := range []string{"over the hills and far away", "山の向こうの遠い海まで歩く"} {
@@ -94,7 +94,7 @@ func TestALongResultKeepsItsBeginningAndItsEnd(t *testing.T) {
 }
 
 // Many results of one answer have half of the window together.
-func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
+func TestResultsOfManyCallsFitIntoTheWindow(t *testing.T) {
 	t.Parallel()
 	long := lines(2000, "over the hills and far away")
 	got := result(t, 16_000, long, long, long, "short", long, long, long, long)
@@ -107,7 +107,7 @@ func TestManyLongResultsFitIntoTheWindow(t *testing.T) {
 	}
 }
 
-func TestALongResultTellsHowToReadTheRest(t *testing.T) {
+func TestResultTellsHowToReadTheRest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, script(llmtest.Call("1", "memory_get", map[string]any{}), llmtest.Call("2", "memory_search", map[string]any{}), llmtest.Say("done")))
 	w.sidecar.Model.(*llmtest.Script).Tokens = 4000
@@ -123,7 +123,7 @@ func TestALongResultTellsHowToReadTheRest(t *testing.T) {
 	}
 }
 
-func TestALongErrorIsBoundedToo(t *testing.T) {
+func TestResultBoundsAnErrorToo(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000
@@ -138,7 +138,7 @@ func TestALongErrorIsBoundedToo(t *testing.T) {
 }
 
 // Whatever a tool returns, what is kept of it is text, is no longer than its share, and is all of it if that is enough.
-func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
+func TestResultNeverHasMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	piece := rapid.OneOf(rapid.SampledFrom([]string{"\n", "word ", "{\"a\":1}", "言葉", "👪", "é"}), rapid.String())
 	rapid.Check(t, func(r *rapid.T) {
@@ -161,7 +161,7 @@ func TestAResultNeverHasMoreThanItsShare(t *testing.T) {
 }
 
 // A counter of one's own decides how long a result is.
-func TestAResultIsCountedAsTheSidecarCounts(t *testing.T) {
+func TestResultIsCountedAsTheSidecarCounts(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Call("1", "read", map[string]any{}), llmtest.Say("done"))
 	model.Tokens = 8000

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"kioku/agent/flush"
-	"kioku/agent/prompt"
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // What stands behind an answer that did not come to its end, so that the model knows later.
@@ -44,10 +44,10 @@ type turn struct {
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
 // takes the conversation no longer Turn returns an error that says what to do.
 func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
-	if strings.TrimSpace(prompt.StripRecalled(message)) == "" {
+	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
 		return Reply{}, ErrBlank
 	}
-	if _, err := c.say(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
+	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
 		return Reply{}, err
 	}
 	t := c.beginTurn(c.Prompt(ctx, message), each)
@@ -71,8 +71,8 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 	return t
 }
 
-// say appends a message to the transcript, with what its request has used, and returns it as it was kept.
-func (c *Conversation) say(m llm.Message, used *llm.Usage) (llm.Message, error) {
+// appendMessage appends a message to the transcript, with what its request has used, and returns it as it was kept.
+func (c *Conversation) appendMessage(m llm.Message, used *llm.Usage) (llm.Message, error) {
 	e, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &m, Usage: used})
 	if err != nil {
 		return m, err
@@ -84,7 +84,7 @@ func (c *Conversation) say(m llm.Message, used *llm.Usage) (llm.Message, error) 
 func (t *turn) converse(ctx context.Context) error {
 	t.each(Event{Prompt: &t.prompt})
 	for {
-		last := t.reply.Rounds >= t.opt.MaxRounds
+		last := t.reply.Rounds >= maxRounds
 		if last {
 			t.notice("There were %d rounds of tool calls, which is the limit: the model has to answer now.", t.reply.Rounds)
 		}
@@ -108,8 +108,8 @@ func (t *turn) converse(ctx context.Context) error {
 	}
 }
 
-// nextAnswer gets an answer of the model into the transcript. Before it, all is done that is due. An answer that is the last one
-// calls no tools.
+// nextAnswer does what is due, asks the model and appends its answer to the transcript. The last answer of a turn calls no
+// tools.
 func (t *turn) nextAnswer(ctx context.Context, last bool) (llm.Response, error) {
 	if err := t.prepare(ctx); err != nil {
 		return llm.Response{}, err
@@ -129,7 +129,7 @@ func (t *turn) nextAnswer(ctx context.Context, last bool) (llm.Response, error) 
 	}
 }
 
-// tooLong says what to do about a conversation that does not fit.
+// tooLong returns an error that says what to do about a conversation that does not fit.
 func (t *turn) tooLong(cause error) error {
 	size := ""
 	if window := t.model.Window(); window > 0 {
@@ -154,7 +154,7 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 			t.each(Event{Text: e.Text})
 		}
 	})
-	t.spend(resp.Usage)
+	t.addUsage(resp.Usage)
 	if err != nil {
 		return resp, err
 	}
@@ -162,20 +162,20 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		resp.Message.ToolCalls = nil
 	}
 	t.heard.Reset()
-	resp.Message, err = t.say(resp.Message, known(resp.Usage))
+	resp.Message, err = t.appendMessage(resp.Message, usageOf(resp.Usage))
 	return resp, err
 }
 
-// known returns what a provider has counted, nil if it has told nothing.
-func known(u llm.Usage) *llm.Usage {
+// usageOf returns what a provider has counted, nil if it has told nothing.
+func usageOf(u llm.Usage) *llm.Usage {
 	if u == (llm.Usage{}) {
 		return nil
 	}
 	return &u
 }
 
-// keepInterrupted keeps what the model has said of an answer that did not come to its end, and that a turn was given up, so that the
-// model does not take the message for one that waits for its answer.
+// keepInterrupted appends the part of an answer that the model had given before it was interrupted, or a note that there is
+// none, so that the model does not take the message for one that still waits for an answer.
 func (t *turn) keepInterrupted(ctx context.Context, err error) error {
 	said := strings.TrimRight(t.heard.String(), " \t\n")
 	t.reply.Text = said
@@ -187,7 +187,7 @@ func (t *turn) keepInterrupted(ctx context.Context, err error) error {
 	default:
 		return err
 	}
-	if _, lost := t.say(llm.Message{Role: llm.RoleAssistant, Text: said}, nil); lost != nil {
+	if _, lost := t.appendMessage(llm.Message{Role: llm.RoleAssistant, Text: said}, nil); lost != nil {
 		err = errors.Join(err, lost)
 	}
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {

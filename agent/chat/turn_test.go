@@ -4,25 +4,25 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kioku/agent/chat"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 )
 
 func script(steps ...llmtest.Step) *llmtest.Script {
 	return &llmtest.Script{Tokens: 100_000, Steps: steps}
 }
 
-func TestAMessageIsOnTheDiskBeforeTheModelIsAsked(t *testing.T) {
+func TestTurnWritesTheMessageBeforeItAsksTheModel(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Say("hello"))
 	w := newWorld(t, model)
@@ -51,7 +51,7 @@ func TestAMessageIsOnTheDiskBeforeTheModelIsAsked(t *testing.T) {
 	}
 }
 
-func TestToolsAreCalledUntilTheModelAnswers(t *testing.T) {
+func TestTurnCallsToolsUntilTheModelAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, script(
 		llmtest.Call("1", "memory_append", map[string]any{"text": "She drinks green tea."}),
@@ -81,20 +81,21 @@ func TestToolsAreCalledUntilTheModelAnswers(t *testing.T) {
 	}
 }
 
-func TestAfterTheLastRoundTheModelAnswersWithoutTools(t *testing.T) {
+func TestTurnOffersNoToolsAfterTheLastRound(t *testing.T) {
 	t.Parallel()
 	call := llmtest.Call("1", "memory_search", map[string]any{"query": "green tea"})
 	stubborn := llmtest.Say("It is green.")
 	stubborn.Response.Message.ToolCalls = call.Response.Message.ToolCalls
-	model := script(call, call, stubborn)
+	const rounds = 25
+	model := script(append(slices.Repeat([]llmtest.Step{call}, rounds), stubborn)...)
 	w := newWorld(t, model)
-	c := w.start("s", func(o *chat.Options) { o.MaxRounds = 2 })
+	c := w.start("s")
 	var l log
 	reply := w.say(c, "which tea?", l.each)
-	if reply.Text != "It is green." || reply.Rounds != 2 || !l.has("limit") {
+	if reply.Text != "It is green." || reply.Rounds != rounds || !l.has("limit") {
 		t.Errorf("reply %+v, events %q", reply, l.lines)
 	}
-	last := model.Requests()[2]
+	last := model.Requests()[rounds]
 	if len(last.Tools) > 0 {
 		t.Errorf("tools %v", last.Tools)
 	}
@@ -112,7 +113,7 @@ func TestAfterTheLastRoundTheModelAnswersWithoutTools(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsInterruptedIsKeptAndMarked(t *testing.T) {
+func TestTurnKeepsAnInterruptedAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
@@ -141,7 +142,7 @@ func TestAnAnswerThatIsInterruptedIsKeptAndMarked(t *testing.T) {
 	}
 }
 
-func TestACallWhoseTurnIsGivenUpHasAResult(t *testing.T) {
+func TestTurnThatIsGivenUpLeavesNoCallWithoutAResult(t *testing.T) {
 	t.Parallel()
 	call := llmtest.Call("1", "wait", map[string]any{})
 	call.Response.Message.ToolCalls = append(call.Response.Message.ToolCalls, llm.ToolCall{ID: "2", Name: "never", Input: json.RawMessage("{}")})
@@ -181,7 +182,7 @@ func (f toolFunc) Call(ctx context.Context, name string, _ json.RawMessage) (jso
 	return f(ctx, name)
 }
 
-func TestAnErrorOfTheProviderLosesNothing(t *testing.T) {
+func TestTurnLosesNothingOnAnErrorOfTheProvider(t *testing.T) {
 	t.Parallel()
 	broken := llmtest.Say("The answer is")
 	broken.Err = &llm.Error{Kind: llm.KindUnavailable, Message: "the server has gone"}
@@ -204,7 +205,7 @@ func TestAnErrorOfTheProviderLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAMessageWithoutTextIsNotKept(t *testing.T) {
+func TestTurnRefusesAMessageWithoutText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, script())
 	c := w.start("s")
@@ -218,7 +219,7 @@ func TestAMessageWithoutTextIsNotKept(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsCutOffOrSilentIsTold(t *testing.T) {
+func TestTurnReportsACutOffOrSilentAnswer(t *testing.T) {
 	t.Parallel()
 	long := llmtest.Say("It was a dark and")
 	long.Response.Stop = llm.StopLength
@@ -236,10 +237,10 @@ func TestAnAnswerThatIsCutOffOrSilentIsTold(t *testing.T) {
 	}
 }
 
-func TestADeadMemoryDoesNotHoldUpAReply(t *testing.T) {
+func TestTurnRepliesWithoutAMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, script(llmtest.Say("hello")))
-	w.notes.err = status.Error(codes.Unavailable, "down")
+	w.notes.err = memory.ErrUnreachable
 	c := w.start("s")
 	var p *sidecar.Prompt
 	reply := w.say(c, "anything about the weather?", func(e chat.Event) {
@@ -252,7 +253,7 @@ func TestADeadMemoryDoesNotHoldUpAReply(t *testing.T) {
 	}
 }
 
-func TestAConversationNeedsAModel(t *testing.T) {
+func TestNewNeedsAModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	if _, err := w.open("s"); !errors.Is(err, sidecar.ErrNoModel) {

@@ -9,14 +9,14 @@ import (
 	"kioku/agent/session"
 )
 
-// lateMark stands in the ledger between the name of a session and where a late flush of it begins.
+// lateMark separates, in the ledger, the name of a session from the index at which a late flush begins.
 const lateMark = "+"
 
 // findFlushes looks for flushes of this session that are unfinished, and records those that have succeeded when a crash
 // came between that and the transcript.
 func (c *Conversation) findFlushes() error {
 	id := c.opt.Session.ID()
-	kept, err := c.opt.Sidecar.Kept(func(name string) bool {
+	kept, err := c.opt.Sidecar.Flushes(func(name string) bool {
 		name, _, _ = strings.Cut(name, lateMark)
 		return name == id
 	})
@@ -30,7 +30,7 @@ func (c *Conversation) findFlushes() error {
 		case !k.Done:
 			c.unfinished = append(c.unfinished, k)
 		case c.unrecorded(k):
-			if err := c.keepOutcome(k.Cycle, flush.Outcome{Outcome: session.FlushDone, Through: k.Through}); err != nil {
+			if err := c.appendOutcome(k.Cycle, flush.Outcome{Outcome: session.FlushDone, Through: k.Through}); err != nil {
 				return err
 			}
 		}
@@ -38,23 +38,23 @@ func (c *Conversation) findFlushes() error {
 	return nil
 }
 
-// unrecorded reports whether the transcript does not know of a flush that has succeeded.
-func (c *Conversation) unrecorded(k flush.Kept) bool {
+// unrecorded reports whether the transcript lacks a flush that has succeeded.
+func (c *Conversation) unrecorded(k flush.Progress) bool {
 	v := c.opt.Session.View()
 	never := k.Cycle == v.Cycle && v.Flush == nil
 	return len(v.Messages) > 0 && (never || slices.Index(v.IDs, k.Through) >= v.Flushed)
 }
 
-// keepOutcome appends the outcome of a flush to the transcript.
-func (c *Conversation) keepOutcome(cycle int, out flush.Outcome) error {
+// appendOutcome appends the outcome of a flush to the transcript.
+func (c *Conversation) appendOutcome(cycle int, out flush.Outcome) error {
 	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{
 		Cycle: cycle, Outcome: out.Outcome, Reason: out.Reason, Through: out.Through,
 	}})
 	return err
 }
 
-// covered is how many of the messages, from the first on, have a flush that is done or goes on later. Those of a flush that
-// was given up have none when its cycle is over.
+// covered returns how many messages, from the first on, have a flush that is done or will be resumed. Messages of a flush that
+// was given up do not count after its cycle.
 func (c *Conversation) covered(v session.View) int {
 	n := v.Flushed
 	for _, k := range c.unfinished {
@@ -65,20 +65,19 @@ func (c *Conversation) covered(v session.View) int {
 	return n
 }
 
-// begun reports whether the flush of this cycle was begun, and is done or goes on later.
+// begun reports whether the flush of this cycle is done or will be resumed.
 func (c *Conversation) begun(v session.View) bool {
-	return flushed(v) || slices.ContainsFunc(c.unfinished, func(k flush.Kept) bool { return k.Cycle == v.Cycle })
+	return flushed(v) || slices.ContainsFunc(c.unfinished, func(k flush.Progress) bool { return k.Cycle == v.Cycle })
 }
 
-// resume continues the earliest flush that is unfinished and was not given up. There is one try a turn, and none in
-// a heartbeat.
+// resume continues the earliest unfinished flush that was not given up, once a turn and never in a heartbeat.
 func (t *turn) resume(ctx context.Context) {
-	at := slices.IndexFunc(t.unfinished, func(k flush.Kept) bool { return k.Left > 0 })
+	at := slices.IndexFunc(t.unfinished, func(k flush.Progress) bool { return k.Left > 0 })
 	if t.resumed || t.heartbeat || at < 0 {
 		return
 	}
 	t.resumed = true
-	t.again(ctx, t.unfinished[at], false)
+	t.resumeFlush(ctx, t.unfinished[at], false)
 }
 
 // resumeAll continues all flushes that are unfinished, also with those that were given up, until one has to wait. It
@@ -86,8 +85,8 @@ func (t *turn) resume(ctx context.Context) {
 func (t *turn) resumeAll(ctx context.Context) (all flush.Outcome) {
 	t.resumed = true
 	for _, k := range slices.Clone(t.unfinished) {
-		out := t.again(ctx, k, true)
-		all = together(all, out)
+		out := t.resumeFlush(ctx, k, true)
+		all = mergeOutcomes(all, out)
 		if out.Later {
 			break
 		}
@@ -95,8 +94,8 @@ func (t *turn) resumeAll(ctx context.Context) (all flush.Outcome) {
 	return all
 }
 
-// together is what came of two flushes: notes of both, and why one is not done.
-func together(a, b flush.Outcome) flush.Outcome {
+// mergeOutcomes returns the notes and the usage of two flushes, and the outcome of the first that is not done.
+func mergeOutcomes(a, b flush.Outcome) flush.Outcome {
 	b.Notes, b.Usage = slices.Concat(a.Notes, b.Notes), a.Usage.Plus(b.Usage)
 	if a.Outcome != "" && a.Outcome != session.FlushDone {
 		b.Outcome, b.Reason = a.Outcome, a.Reason
@@ -104,28 +103,28 @@ func together(a, b flush.Outcome) flush.Outcome {
 	return b
 }
 
-// again continues a flush, with the messages of its spool. That it has to wait once more is told to who has asked for it.
-func (t *turn) again(ctx context.Context, k flush.Kept, forced bool) flush.Outcome {
-	job := t.frame(k.Session, k.Cycle)
+// resumeFlush continues a flush with the messages of its spool. That it has to wait again is reported only if it is forced.
+func (t *turn) resumeFlush(ctx context.Context, k flush.Progress, forced bool) flush.Outcome {
+	job := t.newJob(k.Session, k.Cycle)
 	job.Through, job.Forced = k.Through, forced
-	out := t.attempt(ctx, job)
+	out := t.runFlush(ctx, job)
 	if forced || !out.Later {
 		t.recordOutcome(ctx, k.Cycle, out)
 	}
-	t.follow(job, out)
+	t.trackUnfinished(job, out)
 	return out
 }
 
-// follow keeps in mind whether a flush that was run is unfinished, and tells where the messages of one are that was given up.
-func (t *turn) follow(job flush.Job, out flush.Outcome) {
-	same := func(k flush.Kept) bool { return k.Session == job.Session && k.Cycle == job.Cycle }
+// trackUnfinished updates the unfinished flushes after a run, and reports where the messages are of a flush that is given up.
+func (t *turn) trackUnfinished(job flush.Job, out flush.Outcome) {
+	same := func(k flush.Progress) bool { return k.Session == job.Session && k.Cycle == job.Cycle }
 	at := slices.IndexFunc(t.unfinished, same)
 	if out.Outcome == session.FlushDone {
 		t.unfinished = slices.DeleteFunc(t.unfinished, same)
 		return
 	}
-	now, there, err := t.opt.Sidecar.Unfinished(job.Session, job.Cycle)
-	known := err == nil && there
+	now, err := t.opt.Sidecar.FlushProgress(job.Session, job.Cycle)
+	known := err == nil && now.Unfinished()
 	switch {
 	case at < 0 && !known:
 		return

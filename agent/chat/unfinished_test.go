@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,17 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/agent/chat"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 )
 
-var away = status.Error(codes.Unavailable, "connection refused")
+var away = fmt.Errorf("%w: connection refused", memory.ErrUnreachable)
 
 // flaky is an echo.Model that is away as long as err is set.
 type flaky struct {
@@ -43,7 +42,7 @@ func chatter(i int) string {
 }
 
 // A memory that is away for a second loses nothing, however long ago that was.
-func TestAFactOutlivesAMemoryThatWasAway(t *testing.T) {
+func TestUnfinishedFlushSurvivesAMemoryThatWasAway(t *testing.T) {
 	t.Parallel()
 	model := &flaky{Model: echo.Model{Tokens: 4000}}
 	w := newWorld(t, model)
@@ -83,7 +82,7 @@ func TestAFactOutlivesAMemoryThatWasAway(t *testing.T) {
 
 // Whatever is away in any span of turns, and however often the program is started anew, in the end each fact that was stated
 // is in memory once.
-func TestEveryFactIsInMemoryInTheEnd(t *testing.T) {
+func TestUnfinishedFlushesStoreEveryFactInTheEnd(t *testing.T) {
 	t.Parallel()
 	seeds := 3
 	if soak() {
@@ -140,7 +139,7 @@ func TestEveryFactIsInMemoryInTheEnd(t *testing.T) {
 }
 
 // A flush that is asked for while memory is away uses up nothing.
-func TestAFlushThatIsAskedForCanBeAskedForAgain(t *testing.T) {
+func TestFlushCanBeAskedForAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
@@ -162,12 +161,12 @@ func TestAFlushThatIsAskedForCanBeAskedForAgain(t *testing.T) {
 
 // What fails by its own fault is tried once a turn, as often as the settings say; the user is told where the messages are, and
 // can have it tried again.
-func TestAFlushThatIsGivenUpIsToldAndCanBeAskedFor(t *testing.T) {
+func TestFlushThatIsGivenUpIsReportedAndCanBeAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
-	w.notes.err = status.Error(codes.Internal, "no space left on device")
+	w.notes.err = errors.New("no space left on device")
 	c.Flush(t.Context(), nil)
 	var told []int
 	var place string
@@ -204,7 +203,7 @@ func TestAFlushThatIsGivenUpIsToldAndCanBeAskedFor(t *testing.T) {
 }
 
 // A model that is away for flushes, as when its rate is limited, is asked again with the messages of then, once a turn.
-func TestAModelThatWasAwayIsAskedAgainForWhatHasGone(t *testing.T) {
+func TestUnfinishedFlushIsOfTheMessagesOfThen(t *testing.T) {
 	t.Parallel()
 	model := script(llmtest.Fail(llm.KindRateLimit), llmtest.Say("They spoke of tea."), sized(llmtest.Say("one"), 100),
 		llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("two"), 100),

@@ -9,28 +9,23 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
-	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/memory"
 )
 
 // noon is the moment of all turns.
 var noon = time.Date(2026, 3, 2, 12, 5, 0, 0, time.UTC)
 
-// notebook is a memory service over one file: a note is a line with its key and its source.
+// notebook is a memory over one file: a note is a line with its key and its source.
 type notebook struct {
-	kiokuv1.MemoryServiceClient
-	path string
-	err  error
+	agent.Memory // which has no Get
+	path         string
+	err          error
 	// at is told of each step of a write.
 	at func(step string)
 }
@@ -51,49 +46,48 @@ func (n *notebook) text() string {
 	return strings.Join(out, "\n")
 }
 
-// MemorySearch finds the notes that share a word of at least six letters with the query, the newest first.
-func (n *notebook) MemorySearch(_ context.Context, req *kiokuv1.MemorySearchRequest, _ ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
-	resp := &kiokuv1.MemorySearchResponse{Mode: "keyword"}
+// Search finds the notes that share a word of at least six letters with the query, the newest first.
+func (n *notebook) Search(_ context.Context, q memory.Query) (memory.Answer, error) {
+	answer := memory.Answer{Mode: memory.ModeKeyword}
 	lines := n.lines()
-	for i := len(lines) - 1; i >= 0 && len(resp.Results) < int(req.GetMaxResults()); i-- {
-		for word := range strings.FieldsSeq(strings.ToLower(req.GetQuery())) {
+	for i := len(lines) - 1; i >= 0 && len(answer.Hits) < q.MaxResults; i-- {
+		for word := range strings.FieldsSeq(strings.ToLower(q.Text)) {
 			if word = strings.Trim(word, ".,?!"); len(word) >= 6 && strings.Contains(strings.ToLower(lines[i]), word) {
 				text, _, _ := strings.Cut(lines[i], "\t")
-				at := int32(i + 1)
-				resp.Results = append(resp.Results, &kiokuv1.SearchResult{Path: "memory/notes.md", StartLine: at, EndLine: at, Score: 0.9, Snippet: text})
+				answer.Hits = append(answer.Hits, memory.Hit{Path: "memory/notes.md", StartLine: i + 1, EndLine: i + 1, Score: 0.9, Snippet: text})
 				break
 			}
 		}
 	}
-	return resp, n.err
+	return answer, n.err
 }
 
-// MemoryAppend writes a line, unless there is one with the same text or key. As the service does it takes out what was
+// Append writes a line, unless there is one with the same text or key. As every memory does it takes out what was
 // recalled, and refuses a text of nothing else.
-func (n *notebook) MemoryAppend(_ context.Context, req *kiokuv1.MemoryAppendRequest, _ ...grpc.CallOption) (*kiokuv1.MemoryAppendResponse, error) {
+func (n *notebook) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
 	if n.err != nil {
-		return nil, n.err
+		return memory.Appended{}, n.err
 	}
 	n.step("append begins")
 	defer n.step("append ends")
-	note := strings.TrimSpace(prompt.StripRecalled(req.GetText()))
-	if note == "" {
-		return nil, status.Error(codes.InvalidArgument, "text: was recalled from memory and is stored there already")
+	own := strings.TrimSpace(memory.StripRecalled(note.Text))
+	if own == "" {
+		return memory.Appended{}, &memory.InputError{Field: "text", Problem: "was recalled from memory and is stored there already"}
 	}
 	for i, line := range n.lines() {
 		text, rest, _ := strings.Cut(line, "\t")
 		key, _, _ := strings.Cut(rest, "\t")
-		if text == note || key != "" && key == req.GetIdempotencyKey() {
-			return &kiokuv1.MemoryAppendResponse{Path: "memory/notes.md", StartLine: int32(i + 1), Deduplicated: true}, nil
+		if text == own || key != "" && key == note.Key {
+			return memory.Appended{Path: "memory/notes.md", StartLine: i + 1, Deduplicated: true}, nil
 		}
 	}
 	f, err := os.OpenFile(n.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
+		return memory.Appended{}, err
 	}
 	defer f.Close()
-	fmt.Fprintf(f, "%s\t%s\t%s\n", note, req.GetIdempotencyKey(), req.GetSource())
-	return &kiokuv1.MemoryAppendResponse{Path: "memory/notes.md", StartLine: int32(len(n.lines()))}, nil
+	fmt.Fprintf(f, "%s\t%s\t%s\n", own, note.Key, note.Source)
+	return memory.Appended{Path: "memory/notes.md", StartLine: len(n.lines())}, nil
 }
 
 func (n *notebook) step(name string) {
@@ -127,14 +121,12 @@ func worldIn(dir string, model llm.Model) *world {
 	w.now = func() time.Time { return noon }
 	w.sidecar = sidecar.Options{
 		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Flush: flush.Defaults(),
-		Memories: func(string) sidecar.Memory { return w.client() },
+		Memories: func(string) agent.Memory { return w.notes },
 		Now:      func() time.Time { return w.now() },
 	}
 	w.sidecar.Bootstrap.Workspace, w.sidecar.Skills.Workspace = dir, dir
 	return w
 }
-
-func (w *world) client() *agent.Client { return agent.New(w.notes, agent.Options{}) }
 
 func (w *world) write(name, text string) {
 	w.t.Helper()
@@ -156,10 +148,10 @@ func (w *world) open(id string, change ...func(*chat.Options)) (*chat.Conversati
 	if err != nil {
 		return nil, err
 	}
-	if w.session, _, err = session.Open(folder, id, session.Options{Strip: prompt.StripRecalled, Now: func() time.Time { return w.now() }}); err != nil {
+	if w.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled, Now: func() time.Time { return w.now() }}); err != nil {
 		return nil, err
 	}
-	opt := chat.Options{Sidecar: s, Session: w.session, Tools: chat.MemoryTools{Client: w.client()}, Now: func() time.Time { return w.now() }}
+	opt := chat.Options{Sidecar: s, Session: w.session, Tools: chat.MemoryTools{Memory: w.notes}, Now: func() time.Time { return w.now() }}
 	for _, f := range change {
 		f(&opt)
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku"
+	"kioku/memory"
 )
 
 // Hazard F06: notes that MemoryAppend adds to the file of a day while a model edits it are all there in the end, and so is
@@ -21,18 +22,18 @@ func TestInsertLosesNoNoteThatIsAppendedMeanwhile(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	n := openIn(t, filepath.Join(base, "memory"), filepath.Join(base, "kept"), map[string]string{"2026-01-20.md": "# 2026-01-20\n\nround 0\n"})
-	memory, err := kioku.Open(t.Context(), kioku.Options{
+	m, err := kioku.Open(t.Context(), kioku.Options{
 		Workspace: base, State: filepath.Join(base, "state"), Now: func() time.Time { return noon }, Location: time.UTC,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer memory.Close()
+	defer m.Close()
 	const rounds = 40
 	var both errgroup.Group
 	both.Go(func() error {
 		for i := range rounds {
-			if _, err := memory.Append(t.Context(), kioku.Note{Text: fmt.Sprintf("appended %d.", i)}); err != nil {
+			if _, err := m.Append(t.Context(), memory.Note{Text: fmt.Sprintf("appended %d.", i)}); err != nil {
 				return err
 			}
 		}
@@ -188,7 +189,7 @@ func TestCreateSucceedsForOneOfMany(t *testing.T) {
 	}
 }
 
-func TestAFolderThatMayNotBeWrittenIsAnErrorAndNoLoss(t *testing.T) {
+func TestCallFailsWithoutLossInAReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() == 0 {
 		t.Skip("the superuser may write everywhere")

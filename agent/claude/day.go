@@ -2,13 +2,13 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"syscall"
 	"time"
 
+	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 	"kioku/internal/safefile"
 )
@@ -42,12 +42,8 @@ func (f *folder) appendDay(ctx context.Context, rel string, after int, added str
 	if err := checkSize(rel, text); err != nil {
 		return "", err
 	}
-	_, err = file.WriteString(text[len(old):])
-	if err == nil {
-		err = file.Sync()
-	}
-	if err != nil {
-		return "", fmt.Errorf("memory tool: write %s: %w", shown(rel), errors.Join(err, file.Truncate(before.Size())))
+	if err := atomicfile.Append(file, before.Size(), []byte(text[len(old):])); err != nil {
+		return "", fmt.Errorf("memory tool: write %s: %w", shown(rel), err)
 	}
 	return edited(rel, text, last+1), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"kioku/agent/claude"
 	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 func create(path, text string) map[string]any {
@@ -42,7 +43,7 @@ func TestCreateWritesANewFileAndItsFolders(t *testing.T) {
 	}
 }
 
-func TestCreateFailsWhereThereIsSomething(t *testing.T) {
+func TestCreateRefusesToOverwrite(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "old\n", "sub/b.md": "b\n", "2026-01-20.md": "note\n"})
 	n.refuses(create("/memories/a.md", "new"), "exists already; edit it")
@@ -133,7 +134,7 @@ func TestInsertPutsWholeLinesBehindALine(t *testing.T) {
 	n.refuses(insert("/memories/a.md", -1, "x"), "it must be 0 to 2")
 }
 
-func TestAnEditShowsWhatItHasMade(t *testing.T) {
+func TestEditShowsTheLinesAroundIt(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "1\n2\n3\n4\n5\n"})
 	want := "Edited /memories/a.md. It now reads:\n     1\t1\n     2\t2\n     3\t3\n     4\tx\n     5\t4\n     6\t5"
@@ -142,7 +143,7 @@ func TestAnEditShowsWhatItHasMade(t *testing.T) {
 	}
 }
 
-func TestAnEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
+func TestEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "one\n"})
 	name := filepath.Join(n.folder, "a.md")
@@ -164,10 +165,10 @@ func TestAnEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
 }
 
 // Hazard F08: what was recalled is not stored again by the memory tool either.
-func TestRecalledMemoriesAreTakenOutOfWhatIsWritten(t *testing.T) {
+func TestEditStripsRecalledMemories(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: prompt.StripRecalled})
+	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: memory.StripRecalled})
 	if err != nil {
 		t.Fatal(err)
 	}

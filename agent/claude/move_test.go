@@ -75,7 +75,7 @@ func TestDeleteKeepsACopyOfEveryFile(t *testing.T) {
 	}
 }
 
-func TestTheSameFileIsKeptEveryTime(t *testing.T) {
+func TestDeleteKeepsACopyEveryTime(t *testing.T) {
 	t.Parallel()
 	n := open(t, nil)
 	for _, text := range []string{"1", "2", "3"} {
@@ -89,7 +89,7 @@ func TestTheSameFileIsKeptEveryTime(t *testing.T) {
 	}
 }
 
-func TestDeleteLeavesWhatIsNoNote(t *testing.T) {
+func TestDeleteRefusesWhatIsNotANote(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"repo/.git/config": "c", "repo/a.md": "a", "links/a.md": "a", "2026-01-20.md": "today", "2026-01-21.md": "tomorrow, in the east"})
 	if err := os.Symlink("/etc", filepath.Join(n.folder, "links", "etc")); err != nil {
@@ -106,7 +106,7 @@ func TestDeleteLeavesWhatIsNoNote(t *testing.T) {
 	n.refuses(remove("/memories/2026-01-21.md"), "text is only added")
 }
 
-func TestNothingIsDeletedOrEditedWhereNoCopyCanBeKept(t *testing.T) {
+func TestCallChangesNothingWithoutACopy(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	if err := os.WriteFile(filepath.Join(base, "kept"), []byte("in the way"), 0o644); err != nil {
@@ -126,7 +126,7 @@ func TestNothingIsDeletedOrEditedWhereNoCopyCanBeKept(t *testing.T) {
 	}
 }
 
-func TestPathsThatCouldMeanAnotherPlaceAreRefused(t *testing.T) {
+func TestCallRefusesPathsThatCouldMeanAnotherPlace(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "a", ".hidden.md": "h"})
 	for path, want := range map[string]string{
@@ -169,9 +169,9 @@ func TestPathsThatCouldMeanAnotherPlaceAreRefused(t *testing.T) {
 
 func long(n int) string { return strings.Repeat("n", n) }
 
-// FuzzNoPathLeavesTheFolder calls every command with foreign paths: whatever they are, nothing beside the folder changes and
+// FuzzCallStaysInTheFolder calls every command with foreign paths: whatever they are, nothing beside the folder changes and
 // nothing of it is shown.
-func FuzzNoPathLeavesTheFolder(f *testing.F) {
+func FuzzCallStaysInTheFolder(f *testing.F) {
 	for _, path := range []string{"/memories/a.md", "/memories/../secret.md", "/memories/%2e%2e/secret.md", "/memories/link/secret.md", "/memories/\x00", "//", "/memories/sub/..", "../secret.md", "/memories/２０２６.md"} {
 		f.Add(path)
 	}

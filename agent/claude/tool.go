@@ -26,7 +26,7 @@ type Options struct {
 	// Kept is where copies of what is deleted or replaced go, such as <state>/agents/<agent>/kept. It is made, 0700, and must
 	// not be inside of Folder, nor Folder inside of it. Nothing in it is ever removed.
 	Kept string
-	// Clean takes out of a text what must not be stored, such as prompt.StripRecalled; nil leaves texts as they are.
+	// Clean takes out of a text what must not be stored, such as memory.StripRecalled; nil leaves texts as they are.
 	Clean func(text string) string
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time

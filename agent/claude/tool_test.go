@@ -138,7 +138,7 @@ func (n *notes) keptTexts(name string) []string {
 	return texts
 }
 
-func TestTheToolIsDescribedByItsNameAndASchema(t *testing.T) {
+func TestListDescribesTheTool(t *testing.T) {
 	t.Parallel()
 	tools := open(t, nil).tool.List()
 	if len(tools) != 1 || tools[0].Name != "memory" {
@@ -158,7 +158,7 @@ func TestTheToolIsDescribedByItsNameAndASchema(t *testing.T) {
 	}
 }
 
-func TestFoldersInsideOfEachOtherAreRefused(t *testing.T) {
+func TestNewRefusesFoldersInsideOfEachOther(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ folder, kept string }{
 		{"", "/x"}, {"/x", ""}, {"/x", "/x"}, {"/x", "/x/kept"}, {"/x/memory", "/x"}, {"/x/memory", "/x/memory/../memory/a"},
@@ -172,7 +172,7 @@ func TestFoldersInsideOfEachOtherAreRefused(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsMalformedIsRefusedInWordsForTheModel(t *testing.T) {
+func TestCallRefusesMalformedCommands(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "one\n"})
 	for _, c := range []struct{ input, want string }{
@@ -201,7 +201,7 @@ func TestACommandThatIsMalformedIsRefusedInWordsForTheModel(t *testing.T) {
 	}
 }
 
-func TestNullAndFloatsThatAreWholeAreTaken(t *testing.T) {
+func TestCallTakesNullAndWholeFloats(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "one\ntwo\n"})
 	for _, input := range []string{

@@ -17,7 +17,7 @@ func view(path string, lines ...int) map[string]any {
 	return fields
 }
 
-func TestAFolderIsListedTwoLevelsDeepWithSizes(t *testing.T) {
+func TestViewListsAFolderTwoLevelsDeep(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{
 		"2026-01-20.md":         "x\n",
@@ -45,7 +45,7 @@ func TestAFolderIsListedTwoLevelsDeepWithSizes(t *testing.T) {
 	n.refuses(view("/memories", 1, 2), "is a folder")
 }
 
-func TestAFolderThatIsNotThereYetIsEmpty(t *testing.T) {
+func TestViewOfAMissingFolderIsEmpty(t *testing.T) {
 	t.Parallel()
 	n := open(t, nil)
 	if got := n.does(view("/memories")); !strings.Contains(got, "0\t/memories\nIt is empty.") {
@@ -57,7 +57,7 @@ func TestAFolderThatIsNotThereYetIsEmpty(t *testing.T) {
 	n.refuses(view("/memories/a.md"), "there is nothing at /memories/a.md")
 }
 
-func TestALongListingSaysHowMuchIsLeftOut(t *testing.T) {
+func TestViewSaysHowMuchOfAListingIsLeftOut(t *testing.T) {
 	t.Parallel()
 	n := open(t, nil)
 	for i := range 1005 {
@@ -68,7 +68,7 @@ func TestALongListingSaysHowMuchIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestAFileIsShownWithItsLines(t *testing.T) {
+func TestViewNumbersLines(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"a.md": "# Tea\n\n- green\r\n- 緑茶", "empty.md": ""})
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestAFileIsShownWithItsLines(t *testing.T) {
 	}
 }
 
-func TestAViewOfALongFileSaysWhereToGoOn(t *testing.T) {
+func TestViewOfALongFileSaysWhereToGoOn(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{"long.md": strings.Repeat(strings.Repeat("w", 99)+"\n", 1000)})
 	seen := 0
@@ -112,7 +112,7 @@ func TestAViewOfALongFileSaysWhereToGoOn(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoPlainTextIsNotShown(t *testing.T) {
+func TestViewRefusesWhatIsNotPlainText(t *testing.T) {
 	t.Parallel()
 	n := open(t, map[string]string{
 		"latin.md": "caf\xe9", "nul.md": "a\x00b", "late.md": strings.Repeat("x", 9000) + "\x00", "big.md": strings.Repeat("x", 1<<20+1), "plain.md": "x", "sub/x.md": "x",
@@ -135,7 +135,7 @@ func TestWhatIsNoPlainTextIsNotShown(t *testing.T) {
 	}
 }
 
-func TestAMemoryFolderThatIsALinkIsNotFollowed(t *testing.T) {
+func TestCallRefusesAMemoryFolderThatIsALink(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	other := filepath.Join(base, "other")

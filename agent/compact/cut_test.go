@@ -23,7 +23,7 @@ func conversation(letters string) session.View {
 	return v
 }
 
-func TestTheCutIsNeverBetweenACallAndItsResult(t *testing.T) {
+func TestCutKeepsACallWithItsResult(t *testing.T) {
 	for _, tt := range []struct {
 		messages string
 		keep     int
@@ -49,7 +49,7 @@ func TestTheCutIsNeverBetweenACallAndItsResult(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptIsWholeAndFitsWhereItCan(t *testing.T) {
+func TestCutKeepsWholeMessagesThatFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := ""
 		for range rapid.IntRange(0, 30).Draw(t, "turns") {
@@ -70,7 +70,7 @@ func TestWhatIsKeptIsWholeAndFitsWhereItCan(t *testing.T) {
 	})
 }
 
-func TestSplittingLosesNothing(t *testing.T) {
+func TestSplitLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("ab\n記憶🙂"))).Draw(t, "text")
 		most := rapid.IntRange(1, 20).Draw(t, "most")

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestIdentifiersAreFoundInAnyLanguage(t *testing.T) {
+func TestIdentifiersInAnyLanguage(t *testing.T) {
 	for text, want := range map[string][]string{
 		"see https://example.com/a?b=1#c. Then (http://x.io/y), ok":     {"http://x.io/y", "https://example.com/a?b=1#c"},
 		"詳しくはhttps://example.com/a/bを見てください。":                           {"https://example.com/a/b"},
@@ -37,7 +37,7 @@ func TestIdentifiersAreFoundInAnyLanguage(t *testing.T) {
 	}
 }
 
-func TestAtMostTwelveIdentifiersThatCountMostAreChosen(t *testing.T) {
+func TestIdentifiersAreTheTwelveThatCountMost(t *testing.T) {
 	var blocks []block
 	for i := range 100 {
 		blocks = append(blocks, block{text: fmt.Sprintf("result of /var/log/app-%d.log took %d ms", i, i+10), weight: 1})
@@ -55,7 +55,7 @@ func TestAtMostTwelveIdentifiersThatCountMostAreChosen(t *testing.T) {
 	}
 }
 
-func TestAnIdentifierThatNobodyCouldCopyIsLeftOut(t *testing.T) {
+func TestIdentifiersLeaveOutWhatNobodyCouldCopy(t *testing.T) {
 	if got := identifiers([]block{{text: "https://example.com/" + strings.Repeat("x1/", 100), weight: 4}}); len(got) > 0 {
 		t.Errorf("chosen %q", got)
 	}

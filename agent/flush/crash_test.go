@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -86,27 +86,27 @@ type dyingNotes struct {
 	fuse *fuse
 }
 
-func (n dyingNotes) Append(_ context.Context, note agent.Note) (agent.Appended, error) {
+func (n dyingNotes) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
 	n.fuse.point()
 	defer n.fuse.point()
 	have, _ := os.ReadFile(n.path)
 	if strings.Contains(string(have), note.Key+" ") {
-		return agent.Appended{Path: n.path, Deduplicated: true}, nil
+		return memory.Appended{Path: n.path, Deduplicated: true}, nil
 	}
 	f, err := os.OpenFile(n.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return agent.Appended{}, err
+		return memory.Appended{}, err
 	}
 	defer f.Close()
 	_, err = fmt.Fprintf(f, "%s %s\n", note.Key, note.Text)
-	return agent.Appended{Path: n.path}, err
+	return memory.Appended{Path: n.path}, err
 }
 
 // crashRunner flushes into the files of a folder.
 func crashRunner(dir string, dying *fuse, name string) *flush.Runner {
 	return &flush.Runner{
 		Model: dyingModel{name: name, fuse: dying}, Notes: dyingNotes{filepath.Join(dir, "notes"), dying},
-		Ledger: flush.NewLedger(filepath.Join(dir, "flush"), flush.LedgerOptions{}), Settings: flush.Defaults(),
+		Ledger: flush.NewLedger(filepath.Join(dir, "flush"), flush.Settings{}, nil),
 	}
 }
 
@@ -123,7 +123,7 @@ func child(t *testing.T, dir string, env ...string) *exec.Cmd {
 
 // Hazard F06: a process is killed before and after everything that it asks of the model and of the memory. Who continues
 // the flush finds the same spool, and every note that the first model asked for is stored once, under the key that it had.
-func TestAKilledFlushIsGoneOnWithAndStoresNothingTwice(t *testing.T) {
+func TestRunAfterAKillStoresNothingTwice(t *testing.T) {
 	t.Parallel()
 	killed := 0
 	for point := 0; ; point++ {
@@ -189,7 +189,7 @@ func checkSpool(t *testing.T, folder, text string) {
 
 // flushUntilKilled goes through cycles for ever, and tells on stdout what was acknowledged.
 func flushUntilKilled(dir string) {
-	l := flush.NewLedger(dir, flush.LedgerOptions{})
+	l := flush.NewLedger(dir, flush.Settings{}, nil)
 	for cycle := 0; ; cycle++ {
 		lease, err := l.Begin(context.Background(), "s", cycle, "a", messages(fmt.Sprint("cycle ", cycle), strings.Repeat("x", 50_000)))
 		if err == nil && !lease.Done {
@@ -206,7 +206,7 @@ func flushUntilKilled(dir string) {
 
 // Hazard F06: a process is killed at any moment of what it does on the disk. What it was told to be on the disk is there, and
 // nothing is damaged.
-func TestAKilledLedgerKeepsWhatItHasAcknowledged(t *testing.T) {
+func TestLedgerAfterAKillHasWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
 	kills := 6
 	if os.Getenv("KIOKU_SOAK") == "1" {
@@ -218,7 +218,7 @@ func TestAKilledLedgerKeepsWhatItHasAcknowledged(t *testing.T) {
 		if begun < 0 {
 			t.Fatal("it acknowledged nothing: the test does not test")
 		}
-		l := flush.NewLedger(dir, flush.LedgerOptions{})
+		l := flush.NewLedger(dir, flush.Settings{}, nil)
 		if got, err := l.Progress("s", done); err != nil || done >= 0 && !got.Done {
 			t.Errorf("cycle %d was done: %+v, %v", done, got, err)
 		}

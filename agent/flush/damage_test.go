@@ -31,7 +31,7 @@ func one(t *testing.T, folder, suffix string) string {
 	return found[0]
 }
 
-func TestADamagedFileIsNamedAndKept(t *testing.T) {
+func TestBeginNamesADamagedFile(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{"-0.json", ".spool.jsonl"} {
 		for name, damage := range map[string]func([]byte) []byte{
@@ -43,7 +43,7 @@ func TestADamagedFileIsNamedAndKept(t *testing.T) {
 		} {
 			t.Run(name+suffix, func(t *testing.T) {
 				folder := t.TempDir()
-				l := flush.NewLedger(folder, flush.LedgerOptions{})
+				l := flush.NewLedger(folder, flush.Settings{}, nil)
 				begin(t, l, "s", 0, "a", messages("one", "two"))
 				path := one(t, folder, suffix)
 				whole, _ := os.ReadFile(path)
@@ -65,10 +65,10 @@ func TestADamagedFileIsNamedAndKept(t *testing.T) {
 	}
 }
 
-func TestASpoolWhoseRecordIsGoneIsSetAside(t *testing.T) {
+func TestBeginSetsASpoolWithoutARecordAside(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	l := flush.NewLedger(folder, flush.LedgerOptions{})
+	l := flush.NewLedger(folder, flush.Settings{}, nil)
 	begin(t, l, "s", 0, "a", messages("old"))
 	old, _ := os.ReadFile(one(t, folder, ".spool.jsonl"))
 	if err := os.Remove(one(t, folder, "-0.json")); err != nil {
@@ -84,14 +84,14 @@ func TestASpoolWhoseRecordIsGoneIsSetAside(t *testing.T) {
 }
 
 // Hazard F06: a folder that cannot be written, or a link in place of a file, is an error that names it.
-func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
+func TestBeginReportsAFolderThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{file, filepath.Join(file, "flush")} {
-		if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := flush.NewLedger(folder, flush.Settings{}, nil).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}
@@ -100,19 +100,19 @@ func TestAFolderThatCannotBeWrittenIsAVisibleError(t *testing.T) {
 	if err := os.Symlink(file, filepath.Join(folder, "lock")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := flush.NewLedger(folder, flush.LedgerOptions{}).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), folder) {
+	if _, err := flush.NewLedger(folder, flush.Settings{}, nil).Begin(t.Context(), "s", 0, "a", nil); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("a link was followed: %v", err)
 	}
 }
 
 // Hazard F06: a folder of flushes that is a link to another place is used like any other.
-func TestAFolderMayBeALink(t *testing.T) {
+func TestLedgerFolderMayBeALink(t *testing.T) {
 	t.Parallel()
 	link := filepath.Join(t.TempDir(), "flush")
 	if err := os.Symlink(t.TempDir(), link); err != nil {
 		t.Fatal(err)
 	}
-	l := flush.NewLedger(link, flush.LedgerOptions{})
+	l := flush.NewLedger(link, flush.Settings{}, nil)
 	lease := begin(t, l, "s", 0, "a", messages("x"))
 	if err := l.Commit(t.Context(), lease.ID, "a"); err != nil {
 		t.Error(err)

@@ -11,9 +11,9 @@ import (
 	"os"
 	"syscall"
 
-	"kioku/agent"
 	"kioku/internal/atomicfile"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // errOvertaken: somebody else continues this flush.
@@ -25,9 +25,9 @@ var errOvertaken = errors.New("somebody else goes on with this flush")
 type step struct {
 	Answer *llm.Message `json:"answer,omitempty"`
 	// NoteKey is that of the attempt in which the answer came.
-	NoteKey string          `json:"noteKey,omitempty"`
-	Result  *llm.Message    `json:"result,omitempty"`
-	Note    *agent.Appended `json:"note,omitempty"`
+	NoteKey string           `json:"noteKey,omitempty"`
+	Result  *llm.Message     `json:"result,omitempty"`
+	Note    *memory.Appended `json:"note,omitempty"`
 }
 
 // steps reads the journal of a flush. A last line that was cut off is left out: nobody was told that it is written.
@@ -81,7 +81,7 @@ func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error 
 	if err := f.appendLine(lease.ID+journalSuffix, n, append(line, '\n')); err != nil {
 		return err
 	}
-	r.Expires = l.opt.Now().Add(l.opt.Lease)
+	r.Expires = l.now().Add(l.settings.Lease)
 	return f.writeRecord(lease.ID, r)
 }
 
@@ -105,10 +105,7 @@ func (f *folder) appendLine(name string, n int, line []byte) error {
 			return err
 		}
 	}
-	if _, err := file.Write(line); err != nil {
-		return errors.Join(err, file.Truncate(int64(len(whole))))
-	}
-	if err := file.Sync(); err != nil {
+	if err := atomicfile.Append(file, int64(len(whole)), line); err != nil {
 		return err
 	}
 	if n == 0 {

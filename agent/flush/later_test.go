@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/llm"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -19,10 +19,10 @@ import (
 // errBroken is a failure that costs an attempt.
 var errBroken = errors.New("no space left")
 
-func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
+func TestRunContinuesAFailedFlush(t *testing.T) {
 	t.Parallel()
 	down := 1
-	notes := &store{fail: func(n agent.Note) error {
+	notes := &store{fail: func(n memory.Note) error {
 		if n.Text == "two" && down > 0 {
 			down--
 			return errBroken
@@ -47,7 +47,7 @@ func TestAFlushThatFailsGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
+func TestRunGivesUpAfterItsAttemptsUnlessForced(t *testing.T) {
 	t.Parallel()
 	r, model := runner(t, &store{}, save("one"), llmtest.Fail(llm.KindInput), llmtest.Fail(llm.KindAnswer), llmtest.Fail(llm.KindInput),
 		llmtest.Fail(llm.KindInput), llmtest.Say(""))
@@ -60,8 +60,8 @@ func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
 	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, flush.ErrExhausted.Error()) || out.Later || len(model.Requests()) != 4 {
 		t.Errorf("%+v", out)
 	}
-	if k, unfinished, err := r.Ledger.Unfinished("s", 0); err != nil || !unfinished || k.Left != 0 {
-		t.Errorf("%+v, %v, %v", k, unfinished, err)
+	if k, err := r.Ledger.Progress("s", 0); err != nil || !k.Unfinished() || k.Left != 0 {
+		t.Errorf("%+v, %v", k, err)
 	}
 	forced := job()
 	forced.Forced = true
@@ -73,10 +73,10 @@ func TestAFlushIsGivenUpAfterItsAttemptsUnlessItIsForced(t *testing.T) {
 }
 
 // Hazard F06: what the flush has no part in costs no attempt, and anybody can continue it at once.
-func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
+func TestRunCountsNoAttemptForWhatIsAway(t *testing.T) {
 	t.Parallel()
 	var cause error
-	notes := &store{fail: func(agent.Note) error { return cause }}
+	notes := &store{fail: func(memory.Note) error { return cause }}
 	r, model := runner(t, notes)
 	for _, kind := range []string{llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget} {
 		model.Steps = append(model.Steps, llmtest.Fail(kind))
@@ -85,7 +85,7 @@ func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 		}
 	}
 	model.Steps = append(model.Steps, save("one"))
-	for _, cause = range []error{agent.ErrUnavailable, agent.ErrBusy, context.DeadlineExceeded, agent.ErrReadOnly, agent.ErrDenied} {
+	for _, cause = range []error{memory.ErrUnreachable, memory.ErrBusy, context.DeadlineExceeded, memory.ErrReadOnly, memory.ErrDenied} {
 		if out := r.Run(t.Context(), job()); out.Outcome == session.FlushDone || !out.Later || !strings.Contains(out.Reason, cause.Error()) {
 			t.Errorf("%v: %+v", cause, out)
 		}
@@ -102,7 +102,7 @@ func TestWhatIsAwayCostsNoAttempt(t *testing.T) {
 }
 
 // Who continues a flush later asks the model about the messages of then.
-func TestAFlushGoesOnWithTheMessagesOfItsSpool(t *testing.T) {
+func TestRunContinuesWithTheMessagesOfTheSpool(t *testing.T) {
 	t.Parallel()
 	r, model := runner(t, &store{}, llmtest.Fail(llm.KindUnavailable), llmtest.Say("NO_REPLY"))
 	first := job()
@@ -112,7 +112,7 @@ func TestAFlushGoesOnWithTheMessagesOfItsSpool(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Run(t.Context(), first)
-	kept, err := r.Ledger.Kept(func(session string) bool { return session == "s" })
+	kept, err := r.Ledger.List(func(session string) bool { return session == "s" })
 	if err != nil || len(kept) != 1 || kept[0].Through != "m2" || kept[0].Left != 3 || kept[0].Done {
 		t.Fatalf("%+v, %v", kept, err)
 	}
@@ -130,11 +130,11 @@ func TestAFlushGoesOnWithTheMessagesOfItsSpool(t *testing.T) {
 	if _, err := os.Stat(kept[0].Spool); !os.IsNotExist(err) {
 		t.Errorf("the spool of a flush that is done: %v", err)
 	}
-	kept, err = r.Ledger.Kept(func(string) bool { return true })
+	kept, err = r.Ledger.List(func(string) bool { return true })
 	if err != nil || len(kept) != 1 || !kept[0].Done || kept[0].Spool != "" {
 		t.Errorf("%+v, %v", kept, err)
 	}
-	if none, err := r.Ledger.Kept(func(string) bool { return false }); err != nil || len(none) != 0 {
+	if none, err := r.Ledger.List(func(string) bool { return false }); err != nil || len(none) != 0 {
 		t.Errorf("of others: %+v, %v", none, err)
 	}
 }

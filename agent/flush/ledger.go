@@ -30,15 +30,6 @@ func (e *HeldError) Error() string {
 // Is reports whether target is ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
-// LedgerOptions of a Ledger.
-type LedgerOptions struct {
-	// Lease and Attempts as in Settings; 0 means those of Defaults.
-	Lease    time.Duration
-	Attempts int
-	// Now is the clock, nil means time.Now.
-	Now func() time.Time
-}
-
 // Ledger keeps the flushes of one agent in a folder. Several processes may use one folder. Its methods may be called
 // concurrently.
 //
@@ -49,8 +40,9 @@ type LedgerOptions struct {
 //
 // A method that takes a context waits for other processes at most until that ends.
 type Ledger struct {
-	folder string
-	opt    LedgerOptions
+	folder   string
+	settings Settings
+	now      func() time.Time
 
 	// mu guards swept, when old flushes were looked for last.
 	mu    sync.Mutex
@@ -79,34 +71,30 @@ type Lease struct {
 	Through string
 }
 
-// Progress is how far the flush of a cycle is.
-type Progress struct {
-	Begun, Done bool
-	// Aborted says that it was given back as failed, and that nobody has begun it again.
-	Aborted bool
-	// Attempts that have failed.
-	Attempts int
-}
-
-// NewLedger returns a ledger in a folder, which is made when it is first written to.
-func NewLedger(folder string, opt LedgerOptions) *Ledger {
-	if opt.Lease <= 0 {
-		opt.Lease = Defaults().Lease
+// NewLedger returns a ledger in a folder, which is made when it is first written to. Of the settings, Lease, Attempts and
+// MaxNotes count, and 0 means those of Defaults. now is the clock, nil means time.Now.
+func NewLedger(folder string, s Settings, now func() time.Time) *Ledger {
+	usual := Defaults()
+	if s.Lease <= 0 {
+		s.Lease = usual.Lease
 	}
-	if opt.Attempts <= 0 {
-		opt.Attempts = Defaults().Attempts
+	if s.Attempts <= 0 {
+		s.Attempts = usual.Attempts
 	}
-	if opt.Now == nil {
-		opt.Now = time.Now
+	if s.MaxNotes <= 0 {
+		s.MaxNotes = usual.MaxNotes
 	}
-	return &Ledger{folder: folder, opt: opt}
+	if now == nil {
+		now = time.Now
+	}
+	return &Ledger{folder: folder, settings: s, now: now}
 }
 
 // Begin takes the lease of a cycle's flush. The spool is on disk when it returns. A flush that was begun before, by the
 // same holder or by one whose lease has ended or was given back, continues the spool of then.
 //
 // Begin returns a *HeldError while the lease of somebody else lasts, ErrExhausted if no attempt is left, and an
-// *agent.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
+// *memory.InputError for a session or a holder that is empty, no valid text or longer than 256 bytes, for a negative cycle,
 // and for a message that is not JSON. If a file is damaged, the error names it.
 func (l *Ledger) Begin(ctx context.Context, session string, cycle int, holder string, spool []json.RawMessage) (Lease, error) {
 	return l.acquire(ctx, record{Session: session, Cycle: cycle, Holder: holder}, spool, false)
@@ -135,7 +123,7 @@ func (l *Ledger) acquire(ctx context.Context, want record, spool []json.RawMessa
 
 // acquireLocked is acquire with the folder locked.
 func (l *Ledger) acquireLocked(f *folder, want record, lines []byte, forced bool) (Lease, error) {
-	id, now := flushID(want.Session, want.Cycle), l.opt.Now()
+	id, now := flushID(want.Session, want.Cycle), l.now()
 	r, begun, err := f.record(id)
 	if err != nil {
 		return Lease{}, err
@@ -146,7 +134,7 @@ func (l *Ledger) acquireLocked(f *folder, want record, lines []byte, forced bool
 	if r.Holder != "" && r.Holder != want.Holder && now.Before(r.Expires) {
 		return Lease{}, &HeldError{Until: r.Expires}
 	}
-	if r.Failed >= l.opt.Attempts && !forced {
+	if r.Failed >= l.settings.Attempts && !forced {
 		return Lease{}, fmt.Errorf("%w (%d times), the last time: %s", ErrExhausted, r.Failed, r.Reason)
 	}
 	if !begun {
@@ -163,7 +151,7 @@ func (l *Ledger) acquireLocked(f *folder, want record, lines []byte, forced bool
 	if err != nil {
 		return Lease{}, err
 	}
-	r.Holder, r.Expires, r.Aborted = want.Holder, now.Add(l.opt.Lease), false
+	r.Holder, r.Expires, r.Aborted = want.Holder, now.Add(l.settings.Lease), false
 	if err := f.writeRecord(id, r); err != nil {
 		return Lease{}, err
 	}
@@ -189,7 +177,7 @@ func (l *Ledger) Abort(ctx context.Context, id, holder, reason string) (left int
 		r.Holder, r.Expires, r.Reason = "", time.Time{}, clip(reason)
 		r.Aborted = true
 		r.Failed++
-		left = max(0, l.opt.Attempts-r.Failed)
+		left = max(0, l.settings.Attempts-r.Failed)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("abort flush: %w", err)
@@ -228,21 +216,4 @@ func (l *Ledger) change(ctx context.Context, id, holder string, edit func(*recor
 		f.root.Remove(id + spoolSuffix) // or later, by Maintain
 	}
 	return nil
-}
-
-// Progress returns how far the flush of a cycle is. One that was never begun has none, and is not an error.
-func (l *Ledger) Progress(session string, cycle int) (Progress, error) {
-	f, err := l.peek()
-	if errors.Is(err, ErrUnknown) {
-		return Progress{}, nil
-	}
-	if err != nil {
-		return Progress{}, fmt.Errorf("read flush: %w", err)
-	}
-	defer f.close()
-	r, begun, err := f.record(flushID(session, cycle))
-	if err != nil {
-		return Progress{}, fmt.Errorf("read flush: %w", err)
-	}
-	return Progress{Begun: begun, Done: r.Done, Aborted: r.Aborted, Attempts: r.Failed}, nil
 }

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -43,11 +44,11 @@ func begin(t *testing.T, l *flush.Ledger, session string, cycle int, holder stri
 	return lease
 }
 
-func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
+func TestBeginTwiceResumes(t *testing.T) {
 	t.Parallel()
 	clock, folder := newClock(), filepath.Join(t.TempDir(), "agents", "main", "flush")
 	spool := messages("one\ntwo", "三")
-	first := begin(t, flush.NewLedger(folder, flush.LedgerOptions{Now: clock.Now}), "s", 0, "a", spool)
+	first := begin(t, flush.NewLedger(folder, flush.Settings{}, clock.Now), "s", 0, "a", spool)
 	want := flush.Lease{ID: first.ID, NoteKey: first.NoteKey, Session: "s", Holder: "a", Expires: clock.now.Add(5 * time.Minute), Attempt: 1, Spool: spool}
 	if diff := cmp.Diff(want, first); diff != "" || first.ID == "" || first.NoteKey == "" {
 		t.Errorf("%+v\n%s", first, diff)
@@ -55,16 +56,16 @@ func TestAFlushIsBegunOnceAndThenGoneOnWith(t *testing.T) {
 
 	// Another process, long after.
 	clock.now = clock.now.Add(time.Hour)
-	again := begin(t, flush.NewLedger(folder, flush.LedgerOptions{Now: clock.Now}), "s", 0, "a", messages("other"))
+	again := begin(t, flush.NewLedger(folder, flush.Settings{}, clock.Now), "s", 0, "a", messages("other"))
 	want.Resumed, want.Expires = true, clock.now.Add(5*time.Minute)
 	if diff := cmp.Diff(want, again); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
+func TestReleaseKeepsTheAttempt(t *testing.T) {
 	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: newClock().Now})
+	l := flush.NewLedger(t.TempDir(), flush.Settings{}, newClock().Now)
 	a := begin(t, l, "s", 0, "a", messages("x"))
 	if err := l.Release(t.Context(), a.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
 		t.Errorf("released by somebody else: %v", err)
@@ -87,10 +88,10 @@ func TestAReleasedFlushGoesOnAsTheSameAttempt(t *testing.T) {
 	}
 }
 
-func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
+func TestBeginIsRefusedWhileALeaseLasts(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Lease: time.Minute, Now: clock.Now})
+	l := flush.NewLedger(t.TempDir(), flush.Settings{Lease: time.Minute}, clock.Now)
 	a := begin(t, l, "s", 3, "a", messages("x"))
 	clock.now = clock.now.Add(59 * time.Second)
 	var held *flush.HeldError
@@ -113,9 +114,9 @@ func TestALeaseKeepsOthersOutUntilItEnds(t *testing.T) {
 	}
 }
 
-func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
+func TestCommitMakesAFlushDone(t *testing.T) {
 	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
+	l := flush.NewLedger(t.TempDir(), flush.Settings{}, nil)
 	lease := begin(t, l, "s", 0, "a", messages("x"))
 	for range 2 {
 		if err := l.Commit(t.Context(), lease.ID, "a"); err != nil {
@@ -131,14 +132,14 @@ func TestAFlushThatHasEndedWellIsDone(t *testing.T) {
 		}
 	}
 	got, err := l.Progress("s", 0)
-	if diff := cmp.Diff(flush.Progress{Begun: true, Done: true}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(flush.Progress{Session: "s", Begun: true, Done: true}, got, cmpopts.IgnoreUnexported(flush.Progress{})); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }
 
-func TestAttemptsAreUsedUp(t *testing.T) {
+func TestAbortUsesUpAttempts(t *testing.T) {
 	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{Attempts: 2})
+	l := flush.NewLedger(t.TempDir(), flush.Settings{Attempts: 2}, nil)
 	first := begin(t, l, "s", 0, "a", messages("x"))
 	if left, err := l.Abort(t.Context(), first.ID, "a", "no network"); err != nil || left != 1 {
 		t.Errorf("%d, %v", left, err)
@@ -165,10 +166,10 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsUnknown(t *testing.T) {
+func TestLedgerReturnsErrUnknown(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "none")
-	l := flush.NewLedger(folder, flush.LedgerOptions{})
+	l := flush.NewLedger(folder, flush.Settings{}, nil)
 	if got, err := l.Progress("s", 0); err != nil || got != (flush.Progress{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -197,9 +198,9 @@ func TestWhatIsUnknown(t *testing.T) {
 	}
 }
 
-func TestNamesAreTextUpToALength(t *testing.T) {
+func TestBeginRefusesBadNames(t *testing.T) {
 	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.LedgerOptions{})
+	l := flush.NewLedger(t.TempDir(), flush.Settings{}, nil)
 	for field, c := range map[string]struct {
 		session string
 		cycle   int
@@ -211,7 +212,7 @@ func TestNamesAreTextUpToALength(t *testing.T) {
 		"cycle":    {session: "s", cycle: -1, holder: "a"},
 		"messages": {session: "s", holder: "a", spool: []json.RawMessage{[]byte(`{}`), []byte(`{"a":`)}},
 	} {
-		var wrong *agent.InputError
+		var wrong *memory.InputError
 		if _, err := l.Begin(t.Context(), c.session, c.cycle, c.holder, c.spool); !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}
@@ -226,7 +227,7 @@ func TestNamesAreTextUpToALength(t *testing.T) {
 	}
 }
 
-func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
+func TestBeginTakesAnySessionName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		parent, err := os.MkdirTemp("", "flush")
@@ -235,7 +236,7 @@ func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
 		}
 		defer os.RemoveAll(parent)
 		folder := filepath.Join(parent, "flush")
-		l := flush.NewLedger(folder, flush.LedgerOptions{})
+		l := flush.NewLedger(folder, flush.Settings{}, nil)
 		name := rapid.OneOf(rapid.StringN(1, 60, 256), rapid.SampledFrom([]string{"../x", "/", ".", "a\x00b", "x.json", "会話/一"}))
 		names := rapid.SliceOfNDistinct(name, 1, 4, rapid.ID).Draw(r, "sessions")
 		for i, session := range names {
@@ -255,10 +256,10 @@ func TestAnySessionHasItsOwnFlushInTheFolder(t *testing.T) {
 	})
 }
 
-func TestWhatIsKeptIsForTheOwnerAlone(t *testing.T) {
+func TestLedgerFilesAreForTheOwnerOnly(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "flush")
-	begin(t, flush.NewLedger(folder, flush.LedgerOptions{}), "s", 0, "a", messages("x"))
+	begin(t, flush.NewLedger(folder, flush.Settings{}, nil), "s", 0, "a", messages("x"))
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
@@ -273,7 +274,7 @@ func TestWhatIsKeptIsForTheOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestManyHoldersAtOnceMakeOneFlush(t *testing.T) {
+func TestBeginOfManyHoldersAtOnce(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	var mu sync.Mutex
@@ -281,7 +282,7 @@ func TestManyHoldersAtOnceMakeOneFlush(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
-			l := flush.NewLedger(folder, flush.LedgerOptions{})
+			l := flush.NewLedger(folder, flush.Settings{}, nil)
 			lease, err := l.Begin(t.Context(), "s", 0, fmt.Sprint("holder ", i), messages(fmt.Sprint(i)))
 			if err != nil && !errors.Is(err, flush.ErrHeld) {
 				t.Error(err)

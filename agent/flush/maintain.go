@@ -34,7 +34,7 @@ func (l *Ledger) NextCycle(session string) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if r.Done || r.Failed >= l.opt.Attempts {
+		if r.Done || r.Failed >= l.settings.Attempts {
 			return cycle + 1, nil
 		}
 	}
@@ -55,7 +55,7 @@ func (l *Ledger) Maintain(session string, cycle int) {
 
 // sweep removes all that is left of old flushes that have succeeded, at most once in a while.
 func (l *Ledger) sweep(f *folder) {
-	now := l.opt.Now()
+	now := l.now()
 	l.mu.Lock()
 	due := l.swept.IsZero() || now.Sub(l.swept) >= sweepEvery
 	if due {

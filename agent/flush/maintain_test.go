@@ -22,7 +22,7 @@ type kept struct {
 
 func newKept(t *testing.T) kept {
 	k := kept{clock: newClock(), folder: t.TempDir()}
-	k.Ledger = flush.NewLedger(k.folder, flush.LedgerOptions{Now: k.clock.Now})
+	k.Ledger = flush.NewLedger(k.folder, flush.Settings{}, k.clock.Now)
 	return k
 }
 
@@ -41,7 +41,7 @@ func (k kept) count(t *testing.T, records, spools int) {
 	}
 }
 
-func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
+func TestBeginRemovesSpoolsOfEarlierFlushes(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "s", 0)
@@ -64,7 +64,7 @@ func TestSpoolsOfEndedFlushesAreRemovedByALaterOne(t *testing.T) {
 	}
 }
 
-func TestWhoIsInALaterCycleNeedsTheSpoolNoMore(t *testing.T) {
+func TestMaintainRemovesSpoolsOfEarlierCycles(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "s", 0)
@@ -81,7 +81,7 @@ func TestWhoIsInALaterCycleNeedsTheSpoolNoMore(t *testing.T) {
 	}
 }
 
-func TestOldFlushesAreLookedForOnceAnHour(t *testing.T) {
+func TestMaintainSweepsOnceAnHour(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
 	k.commit(t, "old", 0)
@@ -95,7 +95,7 @@ func TestOldFlushesAreLookedForOnceAnHour(t *testing.T) {
 	k.count(t, 0, 0)
 }
 
-func TestWhoHasLostCountGoesOnBehindAllThatHasEnded(t *testing.T) {
+func TestNextCycleFollowsAllThatHaveEnded(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
 	want := func(cycle int) {
@@ -123,14 +123,14 @@ func TestWhoHasLostCountGoesOnBehindAllThatHasEnded(t *testing.T) {
 	k.commit(t, "s", 10) // those between were never begun
 	begin(t, k.Ledger, "s", 12, "a", nil)
 	want(11)
-	none := flush.NewLedger(filepath.Join(k.folder, "none"), flush.LedgerOptions{})
+	none := flush.NewLedger(filepath.Join(k.folder, "none"), flush.Settings{}, nil)
 	if got, err := none.NextCycle("s"); err != nil || got != 0 {
 		t.Errorf("without a folder: %d, %v", got, err)
 	}
 }
 
 // Hazard F06: who waits for a ledger that another process holds gives up at the deadline.
-func TestAHeldLedgerIsWaitedForUntilTheDeadline(t *testing.T) {
+func TestLedgerWaitsForItsLockUntilTheDeadline(t *testing.T) {
 	t.Parallel()
 	k := newKept(t)
 	lease := begin(t, k.Ledger, "s", 0, "a", nil)

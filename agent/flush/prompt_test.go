@@ -13,7 +13,7 @@ import (
 	"kioku/llm/echo"
 )
 
-func TestThePromptsSayWhatToDo(t *testing.T) {
+func TestPromptsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	user := flush.UserPrompt(time.Date(2026, 3, 4, 23, 59, 0, 0, time.UTC))
 	for _, want := range []string{"2026-03-04", agent.ToolAppend, flush.NoReply, "compacted"} {
@@ -32,7 +32,7 @@ func TestThePromptsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTheModelWithoutANetworkKnowsAFlush(t *testing.T) {
+func TestPromptsAreKnownToEcho(t *testing.T) {
 	t.Parallel()
 	resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: "We decided to ship on Friday."}, {Role: llm.RoleUser, Text: flush.UserPrompt(time.Now())}},

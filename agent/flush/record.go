@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"kioku/agent"
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 const (
@@ -63,7 +63,7 @@ func sessionHash(session string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// checkFlush returns an *agent.InputError for what cannot name a flush.
+// checkFlush returns an *memory.InputError for what cannot name a flush.
 func checkFlush(session string, cycle int, holder string) error {
 	for _, name := range []struct{ field, value string }{{"session", session}, {"holder", holder}} {
 		problem := ""
@@ -76,11 +76,11 @@ func checkFlush(session string, cycle int, holder string) error {
 			problem = "must be valid UTF-8"
 		}
 		if problem != "" {
-			return &agent.InputError{Field: name.field, Problem: problem}
+			return &memory.InputError{Field: name.field, Problem: problem}
 		}
 	}
 	if cycle < 0 {
-		return &agent.InputError{Field: "cycle", Problem: fmt.Sprintf("is %d; it counts compactions, from 0", cycle)}
+		return &memory.InputError{Field: "cycle", Problem: fmt.Sprintf("is %d; it counts compactions, from 0", cycle)}
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func spoolLines(spool []json.RawMessage) ([]byte, error) {
 	var lines bytes.Buffer
 	for i, message := range spool {
 		if err := json.Compact(&lines, message); err != nil {
-			return nil, &agent.InputError{Field: "messages", Problem: fmt.Sprintf("number %d is no JSON: %v", i+1, err)}
+			return nil, &memory.InputError{Field: "messages", Problem: fmt.Sprintf("number %d is no JSON: %v", i+1, err)}
 		}
 		lines.WriteByte('\n')
 	}

@@ -35,7 +35,7 @@ func TestThresholdsFitTheWindow(t *testing.T) {
 	}
 }
 
-func TestWhatStaysInACompactionIsBelowTheThresholds(t *testing.T) {
+func TestKeepIsBelowTheThresholds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s, window := anySettings(r), rapid.IntRange(16, 2_000_000).Draw(r, "window")
@@ -78,7 +78,7 @@ func TestThresholdsAreOrderedAndGrowWithTheWindow(t *testing.T) {
 	})
 }
 
-func TestWhatIsDue(t *testing.T) {
+func TestDecideSaysWhatIsDue(t *testing.T) {
 	t.Parallel()
 	full := func(projected int) flush.State { return flush.State{Window: 200_000, Projected: projected} }
 	for name, c := range map[string]struct {
@@ -120,7 +120,7 @@ func TestWhatIsDue(t *testing.T) {
 	}
 }
 
-func TestAFlushThatIsSkippedSaysWhyAndHoldsUpNoCompaction(t *testing.T) {
+func TestDecideSaysWhyNothingIsFlushed(t *testing.T) {
 	t.Parallel()
 	for reason, edit := range map[string]func(*flush.Settings, *flush.State){
 		"disabled (compaction.memoryFlush.enabled)": func(s *flush.Settings, _ *flush.State) { s.Enabled = false },
@@ -143,7 +143,7 @@ func TestAFlushThatIsSkippedSaysWhyAndHoldsUpNoCompaction(t *testing.T) {
 	}
 }
 
-func TestWheneverCompactionIsDueTheCycleIsFlushedFirst(t *testing.T) {
+func TestDecideFlushesBeforeEveryCompaction(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := anySettings(r)
@@ -158,7 +158,7 @@ func TestWheneverCompactionIsDueTheCycleIsFlushedFirst(t *testing.T) {
 	})
 }
 
-func TestTheZeroValueNeverFlushes(t *testing.T) {
+func TestDecideOfTheZeroValueNeverFlushes(t *testing.T) {
 	t.Parallel()
 	var s flush.Settings
 	if err := s.Check(); err != nil {
@@ -169,7 +169,7 @@ func TestTheZeroValueNeverFlushes(t *testing.T) {
 	}
 }
 
-func TestSettingsAreNamedAsInTheConfiguration(t *testing.T) {
+func TestCheckNamesSettingsAsInTheConfiguration(t *testing.T) {
 	t.Parallel()
 	if err := flush.Defaults().Check(); err != nil {
 		t.Errorf("the defaults: %v", err)
@@ -193,7 +193,7 @@ func TestSettingsAreNamedAsInTheConfiguration(t *testing.T) {
 }
 
 // AgentService tells agents that in wide windows what is said between the flush and the compaction of a cycle stays.
-func TestWhatComesBetweenFlushAndCompactionStaysInWideWindows(t *testing.T) {
+func TestKeepHasRoomForWhatFollowsAFlush(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		window := rapid.IntRange(64_000, 2_000_000).Draw(t, "window")

@@ -8,29 +8,26 @@ import (
 	"strings"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // errNoModel: nobody can say what is worth storing.
 var errNoModel = errors.New("there is no model")
 
-// Notes is where a flush stores; *agent.Client is one. What an *agent.InputError says is shown to the model, which may try
+// Notes is where a flush stores; every agent.Memory is one. What an *memory.InputError says is shown to the model, which may try
 // again with another note; every other error ends the Run. A note with a key that was stored before is not stored again.
 type Notes interface {
-	Append(ctx context.Context, note agent.Note) (agent.Appended, error)
+	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 }
 
-// Runner has a model store memories. Its fields are required, but Now. Its methods may be called concurrently.
+// Runner has a model store memories. All fields are required, but a Runner without a Model skips every flush. Its methods may
+// be called concurrently.
 type Runner struct {
 	Model  llm.Model
 	Notes  Notes
 	Ledger *Ledger
-	// Settings bound the notes; 0 means as many as Defaults. The ledger bounds the attempts.
-	Settings Settings
-	// Now is the clock, nil means time.Now.
-	Now func() time.Time
 }
 
 // Job is one flush.
@@ -60,7 +57,7 @@ type Outcome struct {
 	// Through names the last of the messages that the flush is of, as the Job did that was begun first.
 	Through string
 	// Notes that are stored, those of an earlier attempt included.
-	Notes []agent.Appended
+	Notes []memory.Appended
 	// Reply for the user, empty if there is none.
 	Reply string
 	// Usage of all requests.
@@ -134,7 +131,7 @@ func (r *Runner) giveBack(ctx context.Context, lease Lease, err error, out *Outc
 		out.Later = true
 		out.fail(session.FlushSkipped, errOvertaken)
 		return
-	case errors.Is(err, agent.ErrReadOnly) || errors.Is(err, agent.ErrDenied):
+	case isAny(err, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrDenied):
 		outcome = session.FlushSkipped
 	}
 	// What is given back is so although ctx has ended; but for whoever else is at the ledger nobody waits long.
@@ -156,20 +153,23 @@ func outside(err error) bool {
 	case llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget:
 		return true
 	}
-	causes := []error{
-		agent.ErrUnavailable, agent.ErrBusy, agent.ErrReadOnly, agent.ErrDenied, context.DeadlineExceeded, context.Canceled,
-	}
-	return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
+	return isAny(err, memory.ErrUnreachable, memory.ErrUnavailable, memory.ErrClosed, memory.ErrBusy, memory.ErrReadOnly,
+		memory.ErrNotWritable, memory.ErrDenied, context.DeadlineExceeded, context.Canceled)
+}
+
+// isAny reports whether an error is one of some others.
+func isAny(err error, others ...error) bool {
+	return slices.ContainsFunc(others, func(other error) bool { return errors.Is(err, other) })
 }
 
 // storedBefore returns the notes of a flush that has succeeded. They are no more than a comfort: if they cannot be
 // read, the flush has succeeded all the same.
-func (r *Runner) storedBefore(lease Lease) []agent.Appended {
+func (r *Runner) storedBefore(lease Lease) []memory.Appended {
 	steps, err := r.Ledger.steps(lease.ID)
 	if err != nil {
 		return nil
 	}
-	var notes []agent.Appended
+	var notes []memory.Appended
 	for _, s := range steps {
 		if s.Note != nil {
 			notes = append(notes, *s.Note)
@@ -178,25 +178,11 @@ func (r *Runner) storedBefore(lease Lease) []agent.Appended {
 	return notes
 }
 
-func (r *Runner) now() time.Time {
-	if r.Now == nil {
-		return time.Now()
-	}
-	return r.Now()
-}
-
-func (r *Runner) maxNotes() int {
-	if r.Settings.MaxNotes <= 0 {
-		return Defaults().MaxNotes
-	}
-	return r.Settings.MaxNotes
-}
-
 func (o *Outcome) fail(outcome string, err error) {
 	o.Outcome, o.Reason = outcome, err.Error()
 }
 
-func (o *Outcome) succeed(reply string, notes []agent.Appended) {
+func (o *Outcome) succeed(reply string, notes []memory.Appended) {
 	o.Outcome, o.Reason, o.Notes = session.FlushDone, "", notes
 	if !Silent(reply) {
 		o.Reply = strings.TrimSpace(reply)

@@ -19,6 +19,7 @@ import (
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,24 +27,24 @@ import (
 // store is a memory of notes. It may be used concurrently.
 type store struct {
 	mu    sync.Mutex
-	notes []agent.Note
+	notes []memory.Note
 	// fail is asked before each note is stored.
-	fail func(agent.Note) error
+	fail func(memory.Note) error
 }
 
-func (s *store) Append(_ context.Context, note agent.Note) (agent.Appended, error) {
+func (s *store) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
 		if err := s.fail(note); err != nil {
-			return agent.Appended{}, fmt.Errorf("append: %w", err)
+			return memory.Appended{}, fmt.Errorf("append: %w", err)
 		}
 	}
-	if i := slices.IndexFunc(s.notes, func(n agent.Note) bool { return n.Key == note.Key }); i >= 0 {
-		return agent.Appended{Path: "memory/day.md", StartLine: i + 1, Deduplicated: true}, nil
+	if i := slices.IndexFunc(s.notes, func(n memory.Note) bool { return n.Key == note.Key }); i >= 0 {
+		return memory.Appended{Path: "memory/day.md", StartLine: i + 1, Deduplicated: true}, nil
 	}
 	s.notes = append(s.notes, note)
-	return agent.Appended{Path: "memory/day.md", StartLine: len(s.notes)}, nil
+	return memory.Appended{Path: "memory/day.md", StartLine: len(s.notes)}, nil
 }
 
 func (s *store) texts() (texts []string) {
@@ -68,8 +69,7 @@ func save(texts ...string) llmtest.Step {
 func runner(t *testing.T, notes flush.Notes, steps ...llmtest.Step) (*flush.Runner, *llmtest.Script) {
 	model := &llmtest.Script{Tokens: 200_000, Steps: steps}
 	return &flush.Runner{
-		Model: model, Notes: notes, Ledger: flush.NewLedger(filepath.Join(t.TempDir(), "flush"), flush.LedgerOptions{}),
-		Settings: flush.Defaults(), Now: newClock().Now,
+		Model: model, Notes: notes, Ledger: flush.NewLedger(filepath.Join(t.TempDir(), "flush"), flush.Settings{}, newClock().Now),
 	}, model
 }
 
@@ -80,20 +80,20 @@ func job() flush.Job {
 	}
 }
 
-func TestAModelStoresWhatIsWorthKeeping(t *testing.T) {
+func TestRunStoresWhatTheModelSays(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes, save("The launch is in May.", "発売は五月。"), llmtest.Say("NO_REPLY"))
 	out := r.Run(t.Context(), job())
 	want := flush.Outcome{
 		Outcome: session.FlushDone, Usage: llm.Usage{Input: 100, Output: 10, CacheRead: 1, CacheWrite: 2},
-		Notes: []agent.Appended{{Path: "memory/day.md", StartLine: 1}, {Path: "memory/day.md", StartLine: 2}},
+		Notes: []memory.Appended{{Path: "memory/day.md", StartLine: 1}, {Path: "memory/day.md", StartLine: 2}},
 	}
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Error(diff)
 	}
 	for i, n := range notes.notes {
-		if n.Target != agent.Daily || n.Source != agent.SourceFlush || !strings.HasSuffix(n.Key, fmt.Sprint("-", i+1)) {
+		if n.Target != memory.TargetDaily || n.Source != memory.NoteFromFlush || !strings.HasSuffix(n.Key, fmt.Sprint("-", i+1)) {
 			t.Errorf("%+v", n)
 		}
 	}
@@ -114,7 +114,7 @@ func TestAModelStoresWhatIsWorthKeeping(t *testing.T) {
 	}
 }
 
-func TestAFlushThatIsDoneIsNotDoneAgain(t *testing.T) {
+func TestRunDoesNothingTwice(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes, save("x"), llmtest.Say("NO_REPLY"))
@@ -125,7 +125,7 @@ func TestAFlushThatIsDoneIsNotDoneAgain(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelSaysToTheUserIsKept(t *testing.T) {
+func TestRunReturnsTheReplyForTheUser(t *testing.T) {
 	t.Parallel()
 	r, _ := runner(t, &store{}, llmtest.Say(" Your backup has failed. \n"))
 	if out := r.Run(t.Context(), job()); out.Reply != "Your backup has failed." || out.Outcome != session.FlushDone {
@@ -133,7 +133,7 @@ func TestWhatTheModelSaysToTheUserIsKept(t *testing.T) {
 	}
 }
 
-func TestCallsThatAreOutOfPlaceAreAnsweredWithAnError(t *testing.T) {
+func TestRunRefusesOtherCalls(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	bad := func(name, input string) llmtest.Step {
@@ -165,17 +165,17 @@ func TestCallsThatAreOutOfPlaceAreAnsweredWithAnError(t *testing.T) {
 	}
 }
 
-func TestALongTermTargetAndOtherNamesOfTheTextMakeADailyNote(t *testing.T) {
+func TestRunMakesDailyNotesOfAnyInput(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, _ := runner(t, notes, llmtest.Call("x", agent.ToolAppend, map[string]string{"content": "x", "target": "long_term", "category": "fact"}), llmtest.Say(""))
 	r.Run(t.Context(), job())
-	if len(notes.notes) != 1 || notes.notes[0].Target != agent.Daily || notes.notes[0].Category != "fact" {
+	if len(notes.notes) != 1 || notes.notes[0].Target != memory.TargetDaily || notes.notes[0].Category != "fact" {
 		t.Errorf("%+v", notes.notes)
 	}
 }
 
-func TestNotesAndRoundsAreBounded(t *testing.T) {
+func TestRunBoundsNotesAndRounds(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	var steps []llmtest.Step
@@ -183,7 +183,7 @@ func TestNotesAndRoundsAreBounded(t *testing.T) {
 		steps = append(steps, save(fmt.Sprint(i, "a"), fmt.Sprint(i, "b")))
 	}
 	r, model := runner(t, notes, steps...)
-	r.Settings.MaxNotes = 3
+	r.Ledger = flush.NewLedger(t.TempDir(), flush.Settings{MaxNotes: 3}, newClock().Now)
 	out := r.Run(t.Context(), job())
 	if diff := cmp.Diff([]string{"0a", "0b", "1a"}, notes.texts()); diff != "" || out.Outcome != session.FlushDone || out.Reply != "" {
 		t.Errorf("%s\n%+v", diff, out)
@@ -194,10 +194,10 @@ func TestNotesAndRoundsAreBounded(t *testing.T) {
 }
 
 // Hazard F06: memory that must not be written ends a flush at once, with the reason.
-func TestReadOnlyMemoryIsAReasonToSkip(t *testing.T) {
+func TestRunSkipsAReadOnlyMemory(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{agent.ErrReadOnly, agent.ErrDenied} {
-		r, model := runner(t, &store{fail: func(agent.Note) error { return cause }}, save("one"), save("one"))
+	for _, cause := range []error{memory.ErrReadOnly, memory.ErrDenied} {
+		r, model := runner(t, &store{fail: func(memory.Note) error { return cause }}, save("one"), save("one"))
 		out := r.Run(t.Context(), job())
 		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, cause.Error()) || len(model.Requests()) != 1 {
 			t.Errorf("%+v", out)
@@ -205,11 +205,11 @@ func TestReadOnlyMemoryIsAReasonToSkip(t *testing.T) {
 	}
 }
 
-func TestAFlushEndsWithItsContext(t *testing.T) {
+func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the user has gone")
-	notes := &store{fail: func(agent.Note) error { cancel(gone); return nil }}
+	notes := &store{fail: func(memory.Note) error { cancel(gone); return nil }}
 	r, _ := runner(t, notes, save("one", "two"), llmtest.Say("NO_REPLY"))
 	out := r.Run(ctx, job())
 	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, gone.Error()) || len(out.Notes) != 1 {
@@ -225,7 +225,7 @@ func TestAFlushEndsWithItsContext(t *testing.T) {
 }
 
 // Who cancels again and again uses up no attempts.
-func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
+func TestRunCountsNoAttemptIfItIsCanceled(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, model := runner(t, notes)
@@ -251,7 +251,7 @@ func TestAFlushThatTheUserCancelsIsNoAttempt(t *testing.T) {
 	}
 }
 
-func TestAFlushThatSomebodyElseHoldsIsSkipped(t *testing.T) {
+func TestRunSkipsAFlushThatSomebodyElseHolds(t *testing.T) {
 	t.Parallel()
 	r, model := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 	begin(t, r.Ledger, "s", 0, "b", nil)
@@ -260,11 +260,11 @@ func TestAFlushThatSomebodyElseHoldsIsSkipped(t *testing.T) {
 	}
 }
 
-func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
+func TestRunStopsIfItLosesTheLease(t *testing.T) {
 	t.Parallel()
 	notes, clock := &store{}, newClock()
 	r, model := runner(t, notes, save("one"))
-	r.Ledger = flush.NewLedger(t.TempDir(), flush.LedgerOptions{Now: clock.Now})
+	r.Ledger = flush.NewLedger(t.TempDir(), flush.Settings{}, clock.Now)
 	model.Steps[0].Check = func(llm.Request) error {
 		clock.now = clock.now.Add(time.Hour)
 		_, err := r.Ledger.Begin(t.Context(), "s", 0, "b", nil)
@@ -281,13 +281,13 @@ func TestALeaseThatIsLostMeanwhileStopsAFlush(t *testing.T) {
 
 // Hazard F06: of many who flush the same cycle at once, also under one name, one is listened to, and each of its notes is
 // stored once.
-func TestManyRunnersAtOnceStoreOneAnswer(t *testing.T) {
+func TestRunOfManyAtOnceStoresOneAnswer(t *testing.T) {
 	t.Parallel()
 	notes, folder := &store{}, t.TempDir()
 	var group sync.WaitGroup
 	for i := range 6 {
 		group.Go(func() {
-			r := &flush.Runner{Model: dyingModel{name: fmt.Sprint(i)}, Notes: notes, Ledger: flush.NewLedger(folder, flush.LedgerOptions{})}
+			r := &flush.Runner{Model: dyingModel{name: fmt.Sprint(i)}, Notes: notes, Ledger: flush.NewLedger(folder, flush.Settings{}, nil)}
 			j := job()
 			j.Messages, j.Holder = nil, fmt.Sprint("holder ", i%2)
 			if out := r.Run(t.Context(), j); out.Outcome == session.FlushFailed {
@@ -300,12 +300,12 @@ func TestManyRunnersAtOnceStoreOneAnswer(t *testing.T) {
 	if len(texts) != 3 || texts[0][:1] != texts[1][:1] || texts[0][2:]+texts[1][2:]+texts[2][2:] != "onetwothree" {
 		t.Errorf("%v", texts)
 	}
-	if got, err := flush.NewLedger(folder, flush.LedgerOptions{}).Progress("s", 0); err != nil || !got.Done {
+	if got, err := flush.NewLedger(folder, flush.Settings{}, nil).Progress("s", 0); err != nil || !got.Done {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-func TestAPromptThatIsTooLongIsAskedWithoutItsOldestMessages(t *testing.T) {
+func TestRunLeavesOutTheOldestMessages(t *testing.T) {
 	t.Parallel()
 	notes := &store{}
 	r, _ := runner(t, notes)
@@ -332,7 +332,7 @@ func TestAPromptThatIsTooLongIsAskedWithoutItsOldestMessages(t *testing.T) {
 	}
 }
 
-func TestWithoutAModelOrAFolderAFlushComesToNothing(t *testing.T) {
+func TestRunWithoutAModelOrAFolder(t *testing.T) {
 	t.Parallel()
 	r, _ := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 	r.Model = nil
@@ -344,20 +344,20 @@ func TestWithoutAModelOrAFolderAFlushComesToNothing(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.Ledger = flush.NewLedger(file, flush.LedgerOptions{})
+	r.Ledger = flush.NewLedger(file, flush.Settings{}, nil)
 	if out := r.Run(t.Context(), job()); out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, file) || len(model.Requests()) != 0 {
 		t.Errorf("%+v", out)
 	}
 }
 
-func TestADamagedJournalIsNamed(t *testing.T) {
+func TestRunNamesADamagedJournal(t *testing.T) {
 	t.Parallel()
 	for name, journal := range map[string]string{
 		"no JSON": "x\n", "neither": "{}\n", "a result first": `{"result":{"role":"tool"}}` + "\n",
 	} {
 		r, _ := runner(t, &store{}, llmtest.Say("NO_REPLY"))
 		folder := t.TempDir()
-		r.Ledger = flush.NewLedger(folder, flush.LedgerOptions{})
+		r.Ledger = flush.NewLedger(folder, flush.Settings{}, nil)
 		lease := begin(t, r.Ledger, "s", 0, "a", nil)
 		if err := os.WriteFile(filepath.Join(folder, lease.ID+".journal.jsonl"), []byte(journal), 0o600); err != nil {
 			t.Fatal(err)
@@ -369,12 +369,12 @@ func TestADamagedJournalIsNamed(t *testing.T) {
 }
 
 // Hazard F06: of two processes that flush as the same holder, the one that is behind in the journal stops, and stores nothing.
-func TestOfTwoProcessesUnderOneNameOneGoesOn(t *testing.T) {
+func TestRunOfTwoProcessesUnderOneName(t *testing.T) {
 	t.Parallel()
 	notes, folder := &store{}, t.TempDir()
 	fast, _ := runner(t, notes)
 	slow, _ := runner(t, notes)
-	fast.Ledger, slow.Ledger = flush.NewLedger(folder, flush.LedgerOptions{}), flush.NewLedger(folder, flush.LedgerOptions{})
+	fast.Ledger, slow.Ledger = flush.NewLedger(folder, flush.Settings{}, nil), flush.NewLedger(folder, flush.Settings{}, nil)
 	ahead, stopped, done := make(chan struct{}), make(chan struct{}), make(chan flush.Outcome, 1)
 	last := llmtest.Say("NO_REPLY")
 	last.Check = func(llm.Request) error { close(ahead); <-stopped; return nil }

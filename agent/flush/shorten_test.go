@@ -62,7 +62,7 @@ func tokensOf(messages []llm.Message) (n int) {
 	return n
 }
 
-func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
+func TestShortenLeavesNoOrphans(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		messages := anyConversation(r)
@@ -90,7 +90,7 @@ func TestAConversationIsShortenedAtItsBeginWithoutOrphans(t *testing.T) {
 	})
 }
 
-func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
+func TestShortenLeavesOutAboutAQuarter(t *testing.T) {
 	t.Parallel()
 	var messages []llm.Message
 	for i := range 20 {
@@ -106,7 +106,7 @@ func TestAboutAQuarterIsLeftOutBeforeAMessageOfTheUser(t *testing.T) {
 	}
 }
 
-func TestATurnOfManyCallsIsShortenedInItsMiddle(t *testing.T) {
+func TestShortenCutsWithinALongTurn(t *testing.T) {
 	t.Parallel()
 	messages := []llm.Message{{Role: llm.RoleUser, Text: "go on"}}
 	for i := range 8 {

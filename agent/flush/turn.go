@@ -11,6 +11,7 @@ import (
 
 	"kioku/agent"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // maxRounds bounds how often the model answers in one flush.
@@ -27,7 +28,7 @@ type turn struct {
 	steps, answers, calls int
 	// said is what stands behind the conversation and the prompt: answers and results.
 	said  []llm.Message
-	notes []agent.Appended
+	notes []memory.Appended
 }
 
 // complete continues a flush to its end, and returns what the model has said at the end.
@@ -117,7 +118,7 @@ func (t *turn) request() llm.Request {
 	if t.job.System != "" {
 		system = t.job.System + "\n\n" + system
 	}
-	last := llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.now())}
+	last := llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.Ledger.now())}
 	req := llm.Request{
 		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)),
 		Messages: slices.Concat(t.job.Messages, []llm.Message{last}, t.said),
@@ -176,12 +177,12 @@ func (t *turn) storeNote(ctx context.Context, call llm.ToolCall, key string) (st
 	}
 	result := llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, ToolName: call.Name}
 	note, err := t.note(call)
-	var appended agent.Appended
+	var appended memory.Appended
 	if err == nil {
 		note.Key = key
 		appended, err = t.runner.Notes.Append(ctx, note)
 	}
-	if refusal := (*agent.InputError)(nil); errors.As(err, &refusal) {
+	if refusal := (*memory.InputError)(nil); errors.As(err, &refusal) {
 		result.Text, result.Failed = err.Error(), true
 		return step{Result: &result}, nil
 	}
@@ -195,15 +196,15 @@ func (t *turn) storeNote(ctx context.Context, call llm.ToolCall, key string) (st
 	return step{Result: &result, Note: &appended}, err
 }
 
-// note returns the note that a call asks to store, or an *agent.InputError, worded for the model.
-func (t *turn) note(call llm.ToolCall) (agent.Note, error) {
-	refuse := func(field, problem string) (agent.Note, error) {
-		return agent.Note{}, &agent.InputError{Field: field, Problem: problem}
+// note returns the note that a call asks to store, or an *memory.InputError, worded for the model.
+func (t *turn) note(call llm.ToolCall) (memory.Note, error) {
+	refuse := func(field, problem string) (memory.Note, error) {
+		return memory.Note{}, &memory.InputError{Field: field, Problem: problem}
 	}
 	if call.Name != agent.ToolAppend {
 		return refuse("name", "only "+agent.ToolAppend+" can be called in this turn")
 	}
-	if most := t.runner.maxNotes(); len(t.notes) >= most {
+	if most := t.runner.Ledger.settings.MaxNotes; len(t.notes) >= most {
 		return refuse("text", fmt.Sprintf("all %d notes of this turn are used up; nothing more can be saved", most))
 	}
 	var input struct{ Text, Content, Category string }
@@ -216,5 +217,5 @@ func (t *turn) note(call llm.ToolCall) (agent.Note, error) {
 	if strings.TrimSpace(input.Text) == "" {
 		return refuse("text", "must not be blank")
 	}
-	return agent.Note{Text: input.Text, Target: agent.Daily, Category: input.Category, Source: agent.SourceFlush}, nil
+	return memory.Note{Text: input.Text, Target: memory.TargetDaily, Category: input.Category, Source: memory.NoteFromFlush}, nil
 }

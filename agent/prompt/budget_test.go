@@ -29,7 +29,7 @@ func heavy() prompt.Input {
 
 // Hazard F05: if all layers together are far over the budget, they are cut in the documented order, each only when
 // nothing before it is left to be cut; the soul is the last, and the bytes are the same every time.
-func TestLayersAreCutInTheDocumentedOrderAndTheSoulLast(t *testing.T) {
+func TestBudgetCutsLayersInTheDocumentedOrder(t *testing.T) {
 	order := []string{
 		"HEARTBEAT.md", "BOOTSTRAP.md", "skills", "USER.md", "last", "first", "recalled memories",
 		"MEMORY.md", "memory tools", "AGENTS.md", "TOOLS.md", "IDENTITY.md", "SOUL.md",
@@ -64,7 +64,7 @@ func TestLayersAreCutInTheDocumentedOrderAndTheSoulLast(t *testing.T) {
 	}
 }
 
-func TestWhatIsSmallStaysUnderTheSmallestBudget(t *testing.T) {
+func TestBudgetNeverCutsWhatIsSmall(t *testing.T) {
 	in := heavy()
 	in.Budget = 1
 	r := prompt.Assemble(in)
@@ -74,7 +74,7 @@ func TestWhatIsSmallStaysUnderTheSmallestBudget(t *testing.T) {
 	inOrder(t, r.Prompt, "You are a helpful assistant.", "- Agent: main", "- Time: ", "## Channel")
 }
 
-func TestACutPartSaysSoAndSkillsFallBackToTheirNames(t *testing.T) {
+func TestBudgetMarksCutPartsAndListsSkills(t *testing.T) {
 	in := heavy()
 	whole := prompt.Assemble(in).Tokens
 	in.Budget = whole - 500
@@ -91,7 +91,7 @@ func TestACutPartSaysSoAndSkillsFallBackToTheirNames(t *testing.T) {
 	}
 }
 
-func TestHowToUseMemoryIsLeftOutAsAWholeBeforeAnyOfTheAgentsRules(t *testing.T) {
+func TestBudgetLeavesOutHowToUseMemoryAsAWhole(t *testing.T) {
 	for _, friendly := range []bool{false, true} {
 		in := heavy()
 		in.CacheFriendly = friendly
@@ -118,7 +118,7 @@ func TestHowToUseMemoryIsLeftOutAsAWholeBeforeAnyOfTheAgentsRules(t *testing.T) 
 	}
 }
 
-func TestOnlyWhereMemoriesAreShownTheyAreSaidToBeNotAll(t *testing.T) {
+func TestFrameSaysThatThereMayBeMore(t *testing.T) {
 	const said = "there may be more"
 	for _, friendly := range []bool{false, true} {
 		in := heavy()

@@ -2,7 +2,7 @@
 // files of the workspace, runtime and channel. The earlier a layer stands, the stronger it is.
 //
 // [Assemble] is a pure function: the same input makes the same bytes. What was recalled from memory is shown as data,
-// inside a frame that its text cannot leave; [StripRecalled] takes such frames out of what is about to be stored.
+// inside a frame that its text cannot leave; [memory.StripRecalled] takes such frames out of what is about to be stored.
 //
 // If the prompt has more tokens than its budget, parts are shortened or left out one after the other, each as far as it
 // takes, in this order: HEARTBEAT.md, BOOTSTRAP.md, the skills (first to their names), USER.md, the caller's blocks from

@@ -71,7 +71,7 @@ func inOrder(t *testing.T, text string, want ...string) {
 	}
 }
 
-func TestTheEightLayersStandInTheirOrder(t *testing.T) {
+func TestAssembleOrdersTheLayers(t *testing.T) {
 	r := prompt.Assemble(everything())
 	if got := names(r); got != "identity soul tools skills memory bootstrap runtime channel" {
 		t.Errorf("%s", got)
@@ -85,7 +85,7 @@ func TestTheEightLayersStandInTheirOrder(t *testing.T) {
 			"## Runtime Context\n\n- Agent: main\n- Model: echo\n- Channel: terminal\n- Mode: full\n- Time: Monday, 2026-03-02 12:05 (JST, UTC+09:00)\n\n## Channel\n\nYou are responding in a terminal.")
 }
 
-func TestEmptyLayersAreLeftOut(t *testing.T) {
+func TestAssembleLeavesOutEmptyLayers(t *testing.T) {
 	r := prompt.Assemble(prompt.Input{})
 	if r.Prompt != "You are a helpful assistant.\n\n## Runtime Context\n\n- Mode: full" || names(r) != "identity runtime" {
 		t.Errorf("%s\n%s", names(r), r.Prompt)
@@ -94,7 +94,7 @@ func TestEmptyLayersAreLeftOut(t *testing.T) {
 	inOrder(t, r.Prompt, "You are a helpful assistant.\n\n## USER.md\n\ntext of USER.md\n\n## Runtime")
 }
 
-func TestEachModeHasItsLayers(t *testing.T) {
+func TestAssembleTakesTheLayersOfTheMode(t *testing.T) {
 	in := everything()
 	in.Mode = bootstrap.Minimal
 	r := prompt.Assemble(in)
@@ -113,7 +113,7 @@ func TestEachModeHasItsLayers(t *testing.T) {
 	}
 }
 
-func TestAGroupNeverSeesPrivateMemory(t *testing.T) {
+func TestAssembleShowsAGroupNoPrivateMemory(t *testing.T) {
 	in := everything()
 	in.Group = true
 	in.Recalled[1].Shared, in.Recalled[1].Agent = true, "team"
@@ -135,7 +135,7 @@ func TestAGroupNeverSeesPrivateMemory(t *testing.T) {
 	}
 }
 
-func TestTheSameInputMakesTheSameBytes(t *testing.T) {
+func TestAssembleIsDeterministic(t *testing.T) {
 	in := everything()
 	in.Budget = 600
 	if diff := cmp.Diff(prompt.Assemble(in), prompt.Assemble(in)); diff != "" {
@@ -143,7 +143,7 @@ func TestTheSameInputMakesTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestTheCachedBytesStayTheSameWhateverIsRecalledAndWhateverTheTimeIs(t *testing.T) {
+func TestCachedBytesStayTheSame(t *testing.T) {
 	for _, friendly := range []bool{false, true} {
 		for _, known := range []bool{true, false} {
 			in := everything()
@@ -174,7 +174,7 @@ func TestTheCachedBytesStayTheSameWhateverIsRecalledAndWhateverTheTimeIs(t *test
 	}
 }
 
-func TestInTheCacheFriendlyOrderWhatChangesStandsLast(t *testing.T) {
+func TestCacheFriendlyOrderEndsWithWhatChanges(t *testing.T) {
 	in := everything()
 	in.CacheFriendly = true
 	r := prompt.Assemble(in)
@@ -184,7 +184,7 @@ func TestInTheCacheFriendlyOrderWhatChangesStandsLast(t *testing.T) {
 	inOrder(t, r.Prompt, "### Evergreen Memory", "### Using Memory", "## Channel", "\n\n## This Turn\n\n- Time: Monday, 2026-03-02", "### Recalled Memories (auto-searched)", "</recalled-memories")
 }
 
-func TestBlocksOfTheCallerStandAfterTheFilesEachUnderItsName(t *testing.T) {
+func TestAssemblePutsBlocksAfterTheFiles(t *testing.T) {
 	in := everything()
 	in.Blocks = []prompt.Block{{Name: "House\n## Fake", Text: "rules"}, {Name: "empty", Text: " "}, {Text: "bare"}}
 	r := prompt.Assemble(in)
@@ -194,7 +194,7 @@ func TestBlocksOfTheCallerStandAfterTheFilesEachUnderItsName(t *testing.T) {
 	}
 }
 
-func TestEachChannelHasItsHint(t *testing.T) {
+func TestChannelHints(t *testing.T) {
 	for channel, want := range map[string]string{
 		"terminal": "in a terminal", "Telegram": "via Telegram. Keep", "discord": "2,000 characters", "slack": "*bold*", "fax\nmachine": "You are responding via fax machine.",
 	} {
@@ -205,7 +205,7 @@ func TestEachChannelHasItsHint(t *testing.T) {
 	}
 }
 
-func TestTheLayersAreTheWholePromptAndTheirTokensItsTokens(t *testing.T) {
+func TestLayersAreTheWholePrompt(t *testing.T) {
 	for _, friendly := range []bool{false, true} {
 		in := everything()
 		in.CacheFriendly = friendly
@@ -240,7 +240,7 @@ func TestRememberCountsATextOnce(t *testing.T) {
 	}
 }
 
-func TestEchoQuotesTheFirstMemoryOfTheFrame(t *testing.T) {
+func TestFrameIsReadByEcho(t *testing.T) {
 	in := everything()
 	in.Recalled[0].Path, in.Recalled[0].Text = "my notes/鍵.md", "The <key>\n\nis in \"vault\" 1."
 	for _, friendly := range []bool{false, true} {

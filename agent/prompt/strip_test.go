@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 // section returns the part of a prompt with what was recalled: heading, introduction and frame.
@@ -17,7 +18,7 @@ func section(in prompt.Input) string {
 	return "### Recalled" + body + "</recalled-memories" + tail + ">"
 }
 
-func TestRecalledTextIsTakenOutOfWhatIsStored(t *testing.T) {
+func TestStripRecalledRemovesFrames(t *testing.T) {
 	whole := section(everything())
 	_, frame, _ := strings.Cut(whole, "end them.\n\n")
 	if frame == "" {
@@ -36,18 +37,18 @@ func TestRecalledTextIsTakenOutOfWhatIsStored(t *testing.T) {
 		"only an end": {"a\n" + lines[len(lines)-1] + "\nb", "a\n\nb"},
 		"cut, again":  {lines[0] + "\nmine\n" + frame, "mine"},
 	} {
-		if got := prompt.StripRecalled(c.text); got != c.want {
+		if got := memory.StripRecalled(c.text); got != c.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
 
-func TestATextWithoutRecalledMemoriesStaysAsItIs(t *testing.T) {
+func TestStripRecalledKeepsOtherText(t *testing.T) {
 	for _, text := range []string{
 		"", "  a\n\n\n\nb  ", "### Recalled Memories (auto-searched)\n\nis a heading", `{"source":"a.md#L1"}`, "<recalled-memories>", `{"source":"x","agent":"y","text":"z"}`,
 		`see <recalled-memories id="12">`,
 	} {
-		if got := prompt.StripRecalled(text); got != text {
+		if got := memory.StripRecalled(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 	}
@@ -55,7 +56,7 @@ func TestATextWithoutRecalledMemoriesStaysAsItIs(t *testing.T) {
 
 // Hazard F08: over fifty rounds in which a model repeats all that was recalled and the whole turn is stored, what is
 // stored does not grow.
-func TestFiftyRoundsStoreNothingThatWasRecalled(t *testing.T) {
+func TestStripRecalledOverFiftyRounds(t *testing.T) {
 	stored := "The key is in vault 7."
 	for round := range 50 {
 		in := everything()
@@ -63,14 +64,14 @@ func TestFiftyRoundsStoreNothingThatWasRecalled(t *testing.T) {
 		in.Recalled[0].Text = stored
 		in.Now = noon.AddDate(0, 0, round)
 		turn := section(in) + "\n\n" + stored + "\n\n" + "> " + strings.ReplaceAll(section(in), "\n", "\n> ")
-		stored = prompt.StripRecalled(turn)
+		stored = memory.StripRecalled(turn)
 		if stored != "The key is in vault 7." {
 			t.Fatalf("after round %d: %q", round+1, stored)
 		}
 	}
 }
 
-func TestStrippingTwiceIsStrippingOnce(t *testing.T) {
+func TestStripRecalledIsIdempotent(t *testing.T) {
 	lines := strings.Split(section(everything()), "\n")
 	lines = append(lines, "user text", "", "  ", `<recalled-memories id="0000000000000000">`, `</recalled-memories id="0000000000000000">`, "<recalled-memo", `ries id="0000000000000000">`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -78,8 +79,8 @@ func TestStrippingTwiceIsStrippingOnce(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "n") {
 			b.WriteString(rapid.SampledFrom(lines).Draw(t, "line") + rapid.SampledFrom([]string{"\n", "", " ", "\n> "}).Draw(t, "end"))
 		}
-		once := prompt.StripRecalled(b.String())
-		if twice := prompt.StripRecalled(once); twice != once {
+		once := memory.StripRecalled(b.String())
+		if twice := memory.StripRecalled(once); twice != once {
 			t.Fatalf("%q became %q", once, twice)
 		}
 		if len(once) > b.Len() {
@@ -88,24 +89,24 @@ func TestStrippingTwiceIsStrippingOnce(t *testing.T) {
 	})
 }
 
-func FuzzStrippingNeverGrowsAText(f *testing.F) {
+func FuzzStripRecalledNeverGrowsAText(f *testing.F) {
 	f.Add(section(everything()))
 	f.Add("a\r\n> " + section(everything())[:400])
 	f.Add(`<recalled-memories id="0000000000000000"></recalled-memories id="0000000000000000">` + "\n\n\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		once := prompt.StripRecalled(s)
-		if len(once) > len(s) || prompt.StripRecalled(once) != once {
+		once := memory.StripRecalled(s)
+		if len(once) > len(s) || memory.StripRecalled(once) != once {
 			t.Errorf("%q became %q", s, once)
 		}
 	})
 }
 
-func TestALineOfALogIsNoMemory(t *testing.T) {
+func TestStripRecalledKeepsLinesOfLogs(t *testing.T) {
 	for _, line := range []string{
 		`{"source":"app.go#L12","agent":"curl","text":"boom"}`,
 		`{"source":"app.go","agent":"curl","score":0.5,"text":"boom"}`,
 	} {
-		if got := prompt.StripRecalled("It said:\n" + line); got != "It said:\n"+line {
+		if got := memory.StripRecalled("It said:\n" + line); got != "It said:\n"+line {
 			t.Errorf("%s: left is %q", line, got)
 		}
 	}

@@ -70,7 +70,7 @@ func withoutResults(messages []llm.Message) []llm.Message {
 
 // Hazard F07: whatever is pruned, every message keeps its place, every call its result, users and assistants their words,
 // and the originals are as they were.
-func TestPruningChangesNothingButTheTextOfResults(t *testing.T) {
+func TestPruneChangesOnlyTheTextOfResults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages, s := anyConversation(t), anySettings(t)
 		original := encode(messages)
@@ -93,7 +93,7 @@ func TestPruningChangesNothingButTheTextOfResults(t *testing.T) {
 	})
 }
 
-func TestReplayIsByteIdenticalAndChangesNothingWithinTheTTL(t *testing.T) {
+func TestApplyIsByteIdenticalWithinTheTTL(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages, s := anyConversation(t), anySettings(t)
 		st := stateOf(rapid.IntRange(1, 20_000).Draw(t, "window"))
@@ -114,7 +114,7 @@ func TestReplayIsByteIdenticalAndChangesNothingWithinTheTTL(t *testing.T) {
 	})
 }
 
-func TestTheListOfRecordedEditsGivesThePlanOnceMore(t *testing.T) {
+func TestPruneOfRecordedEditsGivesTheSamePlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages, s := anyConversation(t), anySettings(t)
 		st := stateOf(rapid.IntRange(1, 20_000).Draw(t, "window"))
@@ -131,7 +131,7 @@ func TestTheListOfRecordedEditsGivesThePlanOnceMore(t *testing.T) {
 	})
 }
 
-func TestATrimmedResultIsClearedLaterAndATrimIsNotTakenBack(t *testing.T) {
+func TestPruneClearsATrimmedResultLater(t *testing.T) {
 	s, messages := prune.Defaults(), conversation(text(6000))
 	st := stateOf(5000)
 	st.Edits = prune.Prune(messages, s, st, later).New
@@ -154,7 +154,7 @@ func TestATrimmedResultIsClearedLaterAndATrimIsNotTakenBack(t *testing.T) {
 	}
 }
 
-func TestModeOffTakesRecordedEditsOutOfForce(t *testing.T) {
+func TestPruneOffIgnoresRecordedEdits(t *testing.T) {
 	s, messages := prune.Defaults(), conversation(text(6000))
 	st := stateOf(5000)
 	st.Edits = prune.Prune(messages, s, st, later).New
@@ -164,7 +164,7 @@ func TestModeOffTakesRecordedEditsOutOfForce(t *testing.T) {
 	}
 }
 
-func TestCharactersAreCodePoints(t *testing.T) {
+func TestPruneCountsCodePoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		message := user(rapid.String().Draw(t, "text"))
 		plan := prune.Prune([]llm.Message{message}, prune.Defaults(), stateOf(1), later)
@@ -174,7 +174,7 @@ func TestCharactersAreCodePoints(t *testing.T) {
 	})
 }
 
-func TestEditsThatDoNotFitHaveNoEffect(t *testing.T) {
+func TestApplyIgnoresEditsThatDoNotFit(t *testing.T) {
 	messages := conversation("result")
 	edits := []prune.Edit{
 		{Index: 0, Text: "not the user"}, {Index: 1, Text: "not the assistant"}, {Index: 2, CallID: "other", Text: "not another call"},

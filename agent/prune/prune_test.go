@@ -90,7 +90,7 @@ func (c step) plan(full []llm.Message) (plan prune.Plan, touched, now time.Time)
 	return prune.Prune(messages, s, st, now), st.LastTouch, now
 }
 
-func TestEachStepEndsThePlanForItsOwnReason(t *testing.T) {
+func TestPruneTellsTheReason(t *testing.T) {
 	full := conversation(text(60_000), text(60_000))
 	off := func(s *prune.Settings, _ *prune.State) { s.Mode = prune.ModeOff }
 	tests := []step{
@@ -134,7 +134,7 @@ func TestEachStepEndsThePlanForItsOwnReason(t *testing.T) {
 	}
 }
 
-func TestTheLastAssistantsAreOutOfReach(t *testing.T) {
+func TestPruneLeavesTheLastAssistants(t *testing.T) {
 	// The third assistant message from the end is the second call, so only the first result is in reach.
 	messages := []llm.Message{user("?"), call("a"), result("a", text(5000)), call("b"), result("b", text(5000)), say(""), result("c", text(5000)), say("")}
 	s := prune.Defaults()
@@ -147,7 +147,7 @@ func TestTheLastAssistantsAreOutOfReach(t *testing.T) {
 	}
 }
 
-func TestResultsBeforeTheFirstUserMessageAreLeftAlone(t *testing.T) {
+func TestPruneLeavesResultsBeforeTheFirstUserMessage(t *testing.T) {
 	before := []llm.Message{call("boot"), result("boot", text(5000))}
 	plan := prune.Prune(append(before, conversation(text(5000))...), prune.Defaults(), stateOf(4000), later)
 	if diff := cmp.Diff([]int{4}, trimmed(plan.New)); diff != "" {
@@ -159,7 +159,7 @@ func TestResultsBeforeTheFirstUserMessageAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestTheRatioOfTrimmingIsExact(t *testing.T) {
+func TestSoftTrimRatioIsExact(t *testing.T) {
 	// 12,000 characters of 10,000 tokens of 4 characters are 0.3.
 	for chars, want := range map[int]string{11_999: prune.ReasonRoom, 12_000: prune.ReasonTrimmed} {
 		plan := prune.Prune(conversation(text(chars-1)), prune.Defaults(), stateOf(10_000), later)
@@ -169,7 +169,7 @@ func TestTheRatioOfTrimmingIsExact(t *testing.T) {
 	}
 }
 
-func TestTheRatioOfClearingIsExact(t *testing.T) {
+func TestHardClearRatioIsExact(t *testing.T) {
 	s := prune.Defaults()
 	s.MinPrunableToolChars = 0
 	for chars, want := range map[int]string{3999: prune.ReasonTrimmed, 4000: prune.ReasonCleared} {
@@ -180,7 +180,7 @@ func TestTheRatioOfClearingIsExact(t *testing.T) {
 	}
 }
 
-func TestAResultOfExactlyMaxCharsIsNotTrimmed(t *testing.T) {
+func TestSoftTrimLeavesMaxChars(t *testing.T) {
 	for _, letter := range []string{"x", "記", "\xff"} {
 		messages := conversation(strings.Repeat(letter, 4000), strings.Repeat(letter, 4001))
 		plan := prune.Prune(messages, prune.Defaults(), stateOf(5000), later)
@@ -190,7 +190,7 @@ func TestAResultOfExactlyMaxCharsIsNotTrimmed(t *testing.T) {
 	}
 }
 
-func TestATrimmedResultKeepsItsEndsAndTellsItsSizes(t *testing.T) {
+func TestSoftTrimKeepsBothEnds(t *testing.T) {
 	long := strings.Repeat("頭", 1500) + strings.Repeat("中", 2000) + strings.Repeat("尾", 1500)
 	plan := prune.Prune(conversation(long), prune.Defaults(), stateOf(4000), later)
 	if len(plan.New) != 1 {
@@ -206,7 +206,7 @@ func TestATrimmedResultKeepsItsEndsAndTellsItsSizes(t *testing.T) {
 	}
 }
 
-func TestTooLittleToClearIsExact(t *testing.T) {
+func TestMinPrunableToolCharsIsExact(t *testing.T) {
 	// Ten results of 4,000 characters, and one more that makes 50,000 or not.
 	for last, want := range map[int]string{1999: prune.ReasonLittleToClear, 2000: prune.ReasonCleared} {
 		results := []string{text(last)}
@@ -219,7 +219,7 @@ func TestTooLittleToClearIsExact(t *testing.T) {
 	}
 }
 
-func TestClearingStartsWithTheOldestAndEndsBelowTheRatio(t *testing.T) {
+func TestHardClearStartsWithTheOldest(t *testing.T) {
 	var results []string
 	for range 20 {
 		results = append(results, text(4000))
@@ -239,7 +239,7 @@ func TestClearingStartsWithTheOldestAndEndsBelowTheRatio(t *testing.T) {
 	}
 }
 
-func TestClearingNeverMakesAResultLonger(t *testing.T) {
+func TestHardClearNeverMakesAResultLonger(t *testing.T) {
 	s := prune.Defaults()
 	s.MinPrunableToolChars = 0
 	plan := prune.Prune(conversation("ok", s.HardClear.Placeholder, text(4000)), s, stateOf(10), later)
@@ -253,7 +253,7 @@ func TestClearingNeverMakesAResultLonger(t *testing.T) {
 	}
 }
 
-func TestImagesAndInputsCountAndResultsWithImagesStay(t *testing.T) {
+func TestPruneCountsImagesAndInputs(t *testing.T) {
 	messages := conversation(text(5000), text(5000))
 	messages[0].Images = make([]llm.Image, 2)
 	messages[2].Images = make([]llm.Image, 1)
@@ -267,7 +267,7 @@ func TestImagesAndInputsCountAndResultsWithImagesStay(t *testing.T) {
 	}
 }
 
-func TestSettingsOutsideTheirRangeAreRefusedByName(t *testing.T) {
+func TestCheckNamesSettingsOutOfRange(t *testing.T) {
 	if err := prune.Defaults().Check(); err != nil {
 		t.Error(err)
 	}

@@ -3,8 +3,8 @@ package recall
 import (
 	"strings"
 
-	"kioku/agent/prompt"
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 // maxQuery is how many bytes a query may have.
@@ -13,7 +13,7 @@ const maxQuery = 4 << 10
 // Query returns what is searched for a user's message: its text without what was recalled into it. Of more than 4 KiB the
 // beginning and the end are left, because what is asked stands in one of the two; cuts fall between words.
 func Query(message string) string {
-	query := strings.TrimSpace(strings.ToValidUTF8(prompt.StripRecalled(message), " "))
+	query := strings.TrimSpace(strings.ToValidUTF8(memory.StripRecalled(message), " "))
 	if len(query) <= maxQuery {
 		return query
 	}

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"kioku/agent"
 	"kioku/agent/prompt"
+	"kioku/internal/text"
+	"kioku/memory"
 )
 
 const (
@@ -28,12 +29,6 @@ const (
 
 // ErrBusy: an earlier search of the same memory was given up and has not come back yet.
 var ErrBusy = errors.New("an earlier search has not ended yet")
-
-// Memory is what is searched; *agent.Client is one.
-type Memory interface {
-	// Search returns the passages that answer q best.
-	Search(ctx context.Context, q agent.Query) (agent.Answer, error)
-}
 
 // Options of a Recaller.
 type Options struct {
@@ -62,7 +57,7 @@ type Request struct {
 // Recaller searches memories. It may be used concurrently.
 type Recaller struct {
 	opt  Options
-	open func(agent string) Memory
+	open func(id string) agent.Memory
 
 	mu sync.Mutex
 	// hanging counts, for each agent, the searches that nobody waits for any more.
@@ -86,14 +81,14 @@ type Search struct {
 	Hits  int
 	// Mode says which channels ran and Degraded what the search had to do without.
 	Mode     string
-	Degraded []agent.Degradation
+	Degraded []memory.Degradation
 	// Err is why there is no answer: context.DeadlineExceeded, ErrBusy, or the memory's own.
 	Err  error
 	Took time.Duration
 }
 
 // New returns a Recaller of the memories that open returns for the ids of agents.
-func New(opt Options, open func(agent string) Memory) *Recaller {
+func New(opt Options, open func(id string) agent.Memory) *Recaller {
 	if opt.TopK <= 0 {
 		opt.TopK = defaultTopK
 	}
@@ -116,7 +111,7 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	case out.Query == "":
 		out.Skipped = SkippedBlank
 	default:
-		query := agent.Query{Text: out.Query, MaxResults: r.opt.TopK, MinScore: r.opt.MinScore, Now: req.Now}
+		query := memory.Query{Text: out.Query, MaxResults: r.opt.TopK, MinScore: r.opt.MinScore, Now: req.Now}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()
 		out.Searches, out.Memories = r.search(ctx, asked, query)
@@ -147,12 +142,12 @@ func (req Request) sources() []source {
 }
 
 // memories makes memories of the hits of a source.
-func (s source) memories(hits []agent.Hit) []prompt.Memory {
+func (s source) memories(hits []memory.Hit) []prompt.Memory {
 	all := make([]prompt.Memory, len(hits))
 	for i, h := range hits {
 		all[i] = prompt.Memory{
 			Agent: s.agent, Shared: s.shared, Path: h.Path, StartLine: h.SnippetStart, EndLine: h.SnippetEnd,
-			Score: h.Score, Date: h.Date, Text: prompt.StripRecalled(h.Snippet),
+			Score: h.Score, Date: h.Date, Text: memory.StripRecalled(h.Snippet),
 		}
 		if h.SnippetStart == 0 {
 			all[i].StartLine, all[i].EndLine = h.StartLine, h.EndLine
@@ -168,8 +163,8 @@ func best(all []prompt.Memory, n int) []prompt.Memory {
 	seen := map[string]bool{"": true}
 	var kept []prompt.Memory
 	for _, m := range all {
-		if text := strings.Join(strings.Fields(m.Text), " "); !seen[text] && len(kept) < n {
-			seen[text] = true
+		if line := text.OneLine(m.Text); !seen[line] && len(kept) < n {
+			seen[line] = true
 			kept = append(kept, m)
 		}
 	}

@@ -16,20 +16,22 @@ import (
 	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
+	"kioku/memory"
 )
 
 // fake is a memory that answers after some time.
 type fake struct {
-	answer agent.Answer
+	agent.Memory
+	answer memory.Answer
 	err    error
 	after  time.Duration
 	deaf   bool // to its context
 
 	mu    sync.Mutex
-	asked []agent.Query
+	asked []memory.Query
 }
 
-func (f *fake) Search(ctx context.Context, q agent.Query) (agent.Answer, error) {
+func (f *fake) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, q)
 	f.mu.Unlock()
@@ -41,21 +43,21 @@ func (f *fake) Search(ctx context.Context, q agent.Query) (agent.Answer, error) 
 	case <-time.After(f.after):
 		return f.answer, f.err
 	case <-ctx.Done():
-		return agent.Answer{}, ctx.Err()
+		return memory.Answer{}, ctx.Err()
 	}
 }
 
 // among opens memories by the ids of agents.
-func among(memories map[string]*fake) func(string) recall.Memory {
-	return func(agent string) recall.Memory { return memories[agent] }
+func among(memories map[string]*fake) func(string) agent.Memory {
+	return func(id string) agent.Memory { return memories[id] }
 }
 
 // hit is a passage with that text.
-func hit(text string, score float64) agent.Hit {
-	return agent.Hit{Path: "memory/2026-01-02.md", StartLine: 1, EndLine: 9, SnippetStart: 3, SnippetEnd: 4, Score: score, Snippet: text, Date: "2026-01-02"}
+func hit(text string, score float64) memory.Hit {
+	return memory.Hit{Path: "memory/2026-01-02.md", StartLine: 1, EndLine: 9, SnippetStart: 3, SnippetEnd: 4, Score: score, Snippet: text, Date: "2026-01-02"}
 }
 
-func answer(hits ...agent.Hit) agent.Answer { return agent.Answer{Hits: hits, Mode: "hybrid"} }
+func answer(hits ...memory.Hit) memory.Answer { return memory.Answer{Hits: hits, Mode: "hybrid"} }
 
 // x is a request for the own memory.
 var x = recall.Request{Message: "x", Agent: "main"}
@@ -69,7 +71,7 @@ func texts(o recall.Outcome) string {
 	return strings.Join(all, "; ")
 }
 
-func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
+func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own := &fake{answer: answer(hit("a", 0.9), hit("b", 0.5), hit("c", 0.4))}
 		team := &fake{answer: answer(hit("b ", 0.7), hit("d", 0.6)), after: time.Second}
@@ -80,7 +82,7 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 		if got := texts(o); got != "main: a; team: b ; team: d" || o.Took != time.Second {
 			t.Errorf("%s after %v", got, o.Took)
 		}
-		want := []agent.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
+		want := []memory.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
 		if diff := cmp.Diff(want, own.asked); diff != "" {
 			t.Error(diff)
 		}
@@ -95,9 +97,9 @@ func TestTheMessageIsSearchedAndTheBestOfAllMemoriesComeBack(t *testing.T) {
 	})
 }
 
-func TestNothingIsRecalledWhereNothingIsGoodEnough(t *testing.T) {
-	degraded := []agent.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
-	own := &fake{answer: agent.Answer{Mode: "keyword", Degraded: degraded}}
+func TestRecallOfNothingGoodEnough(t *testing.T) {
+	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
+	own := &fake{answer: memory.Answer{Mode: "keyword", Degraded: degraded}}
 	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
 	if len(o.Memories) > 0 || own.asked[0].MaxResults != 5 || own.asked[0].MinScore != nil {
 		t.Errorf("%+v asked %+v", o, own.asked)
@@ -107,7 +109,7 @@ func TestNothingIsRecalledWhereNothingIsGoodEnough(t *testing.T) {
 	}
 }
 
-func TestASlowOrFailingMemoryNeverHoldsUpTheTurn(t *testing.T) {
+func TestRecallReturnsAtItsDeadline(t *testing.T) {
 	down := errors.New("down")
 	for name, c := range map[string]struct {
 		slow *fake
@@ -136,7 +138,7 @@ func TestASlowOrFailingMemoryNeverHoldsUpTheTurn(t *testing.T) {
 	}
 }
 
-func TestAMemoryThatHangsIsNotSearchedASecondTimeMeanwhile(t *testing.T) {
+func TestRecallSkipsAMemoryThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := &fake{after: time.Minute, deaf: true, answer: answer(hit("a", 1))}
 		r := recall.New(recall.Options{Deadline: time.Second}, among(map[string]*fake{"main": deaf}))
@@ -154,7 +156,7 @@ func TestAMemoryThatHangsIsNotSearchedASecondTimeMeanwhile(t *testing.T) {
 	})
 }
 
-func TestTwoSessionsOfAnAgentSearchItsMemoryAtTheSameTime(t *testing.T) {
+func TestRecallOfTwoSessionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := recall.New(recall.Options{}, among(map[string]*fake{"main": {after: time.Second, answer: answer(hit("a", 1))}}))
 		var both sync.WaitGroup
@@ -169,7 +171,7 @@ func TestTwoSessionsOfAnAgentSearchItsMemoryAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestTheEndOfTheTurnEndsTheSearch(t *testing.T) {
+func TestRecallEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -180,7 +182,7 @@ func TestTheEndOfTheTurnEndsTheSearch(t *testing.T) {
 	})
 }
 
-func TestAGroupSearchesOnlyWhatIsShared(t *testing.T) {
+func TestRecallForAGroupSearchesOnlyWhatIsShared(t *testing.T) {
 	own, team := &fake{answer: answer(hit("private", 1))}, &fake{answer: answer(hit("common", 0.5))}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	// Whoever names the own memory among the shared ones does not make it one.
@@ -195,7 +197,7 @@ func TestAGroupSearchesOnlyWhatIsShared(t *testing.T) {
 
 // Hazard F08: neither is a message searched for what was recalled into it, nor is a recalled block that has got into a
 // memory recalled once more.
-func TestWhatWasRecalledIsNeitherSearchedNorRecalledAgain(t *testing.T) {
+func TestRecallIgnoresWhatWasRecalled(t *testing.T) {
 	full := prompt.Assemble(prompt.Input{Recalled: []prompt.Memory{{Path: "a.md", StartLine: 1, Text: "old"}}}).Prompt
 	block := full[strings.Index(full, "<recalled"):]
 	block = block[:strings.LastIndex(block, `">`)+2]
@@ -209,7 +211,7 @@ func TestWhatWasRecalledIsNeitherSearchedNorRecalledAgain(t *testing.T) {
 	}
 }
 
-func TestALongMessageIsSearchedByItsBeginningAndItsEnd(t *testing.T) {
+func TestQueryOfALongMessage(t *testing.T) {
 	for _, filler := range []string{"filling words ", "長い文章。", "x"} {
 		q := recall.Query("First things. " + strings.Repeat(filler, 5000) + " What is the key?")
 		if !strings.HasPrefix(q, "First things.") || !strings.HasSuffix(q, "What is the key?") || len(q) > 4096 || len(q) < 2048 {
@@ -226,14 +228,23 @@ func TestALongMessageIsSearchedByItsBeginningAndItsEnd(t *testing.T) {
 }
 
 // Hazard C05: the transcripts of an agent whose notes are shared stay its own.
-func TestTranscriptsOfSharedAgentsAreNotSearched(t *testing.T) {
+func TestRecallSearchesNoTranscriptsOfSharedAgents(t *testing.T) {
 	own, team := &fake{}, &fake{}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"team"}})
-	if diff := cmp.Diff([]string(nil), own.asked[0].Sources); diff != "" {
+	if diff := cmp.Diff([]string(nil), own.asked[0].Filter.Sources); diff != "" {
 		t.Errorf("sources of the own memory (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"memory", "extra"}, team.asked[0].Sources); diff != "" {
+	if diff := cmp.Diff([]string{"memory", "extra"}, team.asked[0].Filter.Sources); diff != "" {
 		t.Errorf("sources of the shared memory (-want +got):\n%s", diff)
+	}
+}
+
+// Hazard D14: a search runs in the process of all agents, on a goroutine of its own.
+func TestASearchThatPanicsIsAnError(t *testing.T) {
+	r := recall.New(recall.Options{}, func(string) agent.Memory { return nil })
+	o := r.Recall(t.Context(), x)
+	if len(o.Searches) != 1 || o.Searches[0].Err == nil || !strings.Contains(o.Searches[0].Err.Error(), "panic") {
+		t.Errorf("searches %+v", o.Searches)
 	}
 }

@@ -3,10 +3,12 @@ package recall
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"kioku/agent"
 	"kioku/agent/prompt"
+	"kioku/memory"
 )
 
 // memorySearch is the search of one memory.
@@ -15,13 +17,13 @@ type memorySearch struct {
 	// done is closed, under the Recaller's lock, when outcome and hits are there.
 	done    chan struct{}
 	outcome Search
-	hits    []agent.Hit
+	hits    []memory.Hit
 	// left says that nobody waits for it any more; the Recaller's lock guards it.
 	left bool
 }
 
 // search asks all memories at once and takes what comes before ctx ends. Both answers are in the order of asked.
-func (r *Recaller) search(ctx context.Context, asked []source, q agent.Query) ([]Search, []prompt.Memory) {
+func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) ([]Search, []prompt.Memory) {
 	begin := time.Now()
 	calls := make([]*memorySearch, len(asked))
 	for i, s := range asked {
@@ -51,13 +53,13 @@ func (r *Recaller) search(ctx context.Context, asked []source, q agent.Query) ([
 }
 
 // searchOne searches one memory.
-func (r *Recaller) searchOne(ctx context.Context, c *memorySearch, q agent.Query) {
+func (r *Recaller) searchOne(ctx context.Context, c *memorySearch, q memory.Query) {
 	begin := time.Now()
 	if c.shared {
 		// What was said to another agent is not what that agent shares.
-		q.Sources = []string{"memory", "extra"}
+		q.Filter.Sources = []string{memory.SourceMemory, memory.SourceExtra}
 	}
-	found, err := r.open(c.agent).Search(ctx, q)
+	found, err := searchSafely(ctx, r.open(c.agent), q)
 	if err != nil {
 		found.Hits = nil
 		err = fmt.Errorf("recall from %s: %w", c.agent, err)
@@ -73,6 +75,16 @@ func (r *Recaller) searchOne(ctx context.Context, c *memorySearch, q agent.Query
 	if r.hanging[c.agent]--; r.hanging[c.agent] == 0 {
 		delete(r.hanging, c.agent)
 	}
+}
+
+// searchSafely searches a memory. A panic becomes an error: on this goroutine it would end the process of all agents.
+func searchSafely(ctx context.Context, m agent.Memory, q memory.Query) (a memory.Answer, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return m.Search(ctx, q)
 }
 
 // leave stops waiting for a search, and reports whether it has not ended.

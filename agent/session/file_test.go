@@ -44,7 +44,7 @@ func texts(v session.View) (out []string) {
 	return out
 }
 
-func TestATranscriptCutAnywhereKeepsItsWholeLinesAndTheRestBesideIt(t *testing.T) {
+func TestOpenMendsATranscriptCutAnywhere(t *testing.T) {
 	t.Parallel()
 	whole := line("000001", "one") + "\n" + line("000002", "二つ目") + "\n"
 	first := strings.Index(whole, "\n") + 1
@@ -82,7 +82,7 @@ func TestATranscriptCutAnywhereKeepsItsWholeLinesAndTheRestBesideIt(t *testing.T
 	}
 }
 
-func TestABadLineIsKeptSkippedAndReported(t *testing.T) {
+func TestOpenReportsBadLines(t *testing.T) {
 	t.Parallel()
 	src := strings.Join([]string{
 		line("000001", "one"), "not JSON", `{"id":"000003","kind":"later"}`, "", line("000001", "a second 000001"), `{"kind":"meta"}`,
@@ -112,7 +112,7 @@ func TestABadLineIsKeptSkippedAndReported(t *testing.T) {
 	}
 }
 
-func TestASessionHasOneOwner(t *testing.T) {
+func TestOpenLocksTheTranscript(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
@@ -160,7 +160,7 @@ func TestHelperProcess(t *testing.T) {
 	}
 }
 
-func TestNoAcknowledgedEntryIsLostWhenTheProcessIsKilled(t *testing.T) {
+func TestAppendSurvivesAKill(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for round := range 5 {
@@ -192,7 +192,7 @@ func TestNoAcknowledgedEntryIsLostWhenTheProcessIsKilled(t *testing.T) {
 	}
 }
 
-func TestAnEntryThatDoesNotFitOnTheDiskIsTakenBack(t *testing.T) {
+func TestAppendTakesBackWhatDoesNotFitOnTheDisk(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	cmd := other(t, folder)
@@ -210,7 +210,7 @@ func TestAnEntryThatDoesNotFitOnTheDiskIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestOnlyTheOwnerMayReadTranscripts(t *testing.T) {
+func TestOpenMakesPrivateFiles(t *testing.T) {
 	t.Parallel()
 	folder, err := session.Folder(t.TempDir(), "main")
 	if err != nil {
@@ -225,7 +225,7 @@ func TestOnlyTheOwnerMayReadTranscripts(t *testing.T) {
 	}
 }
 
-func TestIdsCannotLeaveTheFolder(t *testing.T) {
+func TestOpenRefusesBadIDs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for _, id := range []string{"", ".", "..", "../a", "a/b", `a\b`, "/etc/passwd", ".hidden", "-a", "a\x00", "a b", "日本", "a\n", strings.Repeat("a", 129)} {
@@ -247,7 +247,7 @@ func TestIdsCannotLeaveTheFolder(t *testing.T) {
 	}
 }
 
-func TestLinksAndOtherFilesAreNoTranscripts(t *testing.T) {
+func TestOpenRefusesLinksAndOtherFiles(t *testing.T) {
 	t.Parallel()
 	folder, outside := t.TempDir(), filepath.Join(t.TempDir(), "target")
 	if err := errors.Join(os.WriteFile(outside, nil, 0o600), os.Symlink(outside, filepath.Join(folder, "link.jsonl")),
@@ -264,7 +264,7 @@ func TestLinksAndOtherFilesAreNoTranscripts(t *testing.T) {
 	}
 }
 
-func TestSessionsAreListedTheLatestFirst(t *testing.T) {
+func TestListHasTheLatestFirst(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	for i, name := range []string{"old.jsonl", "new.jsonl", "old.jsonl.torn", "notes.txt", ".jsonl"} {
@@ -309,7 +309,7 @@ func FuzzReadTakesAnyBytes(f *testing.F) {
 	})
 }
 
-func FuzzAnyFileOpensAndGoesOn(f *testing.F) {
+func FuzzOpenTakesAnyFile(f *testing.F) {
 	f.Add([]byte(line("000001", "one") + "\n" + line("000002", "two")))
 	f.Add([]byte("{\"id\":\"1\",\"kind\":\"prune\",\"prune\":[{\"message\":\"0\"}]}\n\n\x00"))
 	f.Add([]byte(`{"id":"1","kind":"message","message":{"role":"assistant","toolCalls":[{"id":"a"},{"id":"a"}]}}` + "\n{"))

@@ -10,13 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"kioku/internal/atomicfile"
 	"kioku/internal/text"
 	"kioku/llm"
 )
 
 // Options of a session. The zero value is useful.
 type Options struct {
-	// Count counts the tokens of a text. nil means an estimate: one for four characters of ASCII, one for any other.
+	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
 	// Strip takes out of the text of a user or an assistant what was not said but put beside it, such as recalled memories.
 	// nil leaves texts as they are.
@@ -185,16 +186,11 @@ func (s *Session) fill(e *Entry) {
 // write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; if
 // that is not possible either the session is closed, so that nothing follows half a line.
 func (s *Session) write(line []byte) error {
-	_, err := s.file.Write(line)
-	if err == nil {
-		err = s.file.Sync()
-	}
+	err := atomicfile.Append(s.file, s.size, line)
 	if err == nil {
 		s.size += int64(len(line))
-		return nil
-	}
-	if undo := s.file.Truncate(s.size); undo != nil {
-		err = errors.Join(err, undo, s.file.Close())
+	} else if errors.Is(err, atomicfile.ErrTorn) {
+		err = errors.Join(err, s.file.Close())
 		s.file = nil
 	}
 	return err

@@ -68,7 +68,7 @@ func result(id, text string) llm.Message {
 	return llm.Message{Role: llm.RoleTool, ToolCallID: id, ToolName: "exec", Text: text}
 }
 
-func TestAReopenedSessionSendsTheSame(t *testing.T) {
+func TestOpenAgainSendsTheSame(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "sessions")
 	s := open(t, folder, "a")
@@ -102,7 +102,7 @@ func TestAReopenedSessionSendsTheSame(t *testing.T) {
 	}
 }
 
-func TestTokensAreCountedOnceAMessage(t *testing.T) {
+func TestAppendCountsTokensOnce(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	counted := 0
@@ -131,7 +131,7 @@ func TestTokensAreCountedOnceAMessage(t *testing.T) {
 	}
 }
 
-func TestWhatAFlushHasSeenIsKnownAfterACompaction(t *testing.T) {
+func TestViewFlushedAfterACompaction(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		outcome     string
@@ -170,7 +170,7 @@ func TestWhatAFlushHasSeenIsKnownAfterACompaction(t *testing.T) {
 }
 
 // A flush that ends late has seen what it was begun with, and no more.
-func TestAFlushThatEndsLateTellsWhatItHasSeen(t *testing.T) {
+func TestViewFlushedByALateFlush(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	var ids []string
@@ -211,7 +211,7 @@ func flushed(t *testing.T, s *session.Session, outcome string) {
 	}
 }
 
-func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
+func TestViewAfterACompaction(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
@@ -266,7 +266,7 @@ func TestAfterACompactionTheSummaryAndTheKeptMessagesAreSent(t *testing.T) {
 }
 
 // Hazard F07: a call that got no result, because the program ended or the turn was given up, is sent with one.
-func TestEveryCallIsSentWithItsResult(t *testing.T) {
+func TestViewHasAResultForEveryCall(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
@@ -295,7 +295,7 @@ func TestEveryCallIsSentWithItsResult(t *testing.T) {
 	}
 }
 
-func TestEntriesThatDoNotFitAreRefusedAndNotWritten(t *testing.T) {
+func TestAppendRefusesEntriesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	first := say(t, s, calls("1"))
@@ -328,7 +328,7 @@ func TestEntriesThatDoNotFitAreRefusedAndNotWritten(t *testing.T) {
 	}
 }
 
-func TestTheLastTouchIsThatOfAnswersAndEdits(t *testing.T) {
+func TestViewLastTouch(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	say(t, s, user("?"))
@@ -348,7 +348,7 @@ func TestTheLastTouchIsThatOfAnswersAndEdits(t *testing.T) {
 	}
 }
 
-func TestTheUsageOfTheLastAnswerIsKnownUntilACompaction(t *testing.T) {
+func TestViewLastUsage(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), "a")
 	say(t, s, user("12345"))
@@ -371,7 +371,7 @@ func TestTheUsageOfTheLastAnswerIsKnownUntilACompaction(t *testing.T) {
 	}
 }
 
-func TestManyGoroutinesMayAppendAtOnce(t *testing.T) {
+func TestAppendFromManyGoroutines(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	s := open(t, folder, "a")
@@ -401,7 +401,7 @@ func TestManyGoroutinesMayAppendAtOnce(t *testing.T) {
 }
 
 // Hazard F08: what is recalled for a turn is not stored with it, so fifty rounds store what fifty users said.
-func TestRecalledBlocksAreNotStored(t *testing.T) {
+func TestAppendStripsRecalledBlocks(t *testing.T) {
 	t.Parallel()
 	strip := func(text string) string {
 		before, rest, found := strings.Cut(text, "<recalled>")
@@ -435,7 +435,7 @@ func TestRecalledBlocksAreNotStored(t *testing.T) {
 	}
 }
 
-func TestWithoutACounterTokensAreEstimated(t *testing.T) {
+func TestOpenWithoutACounterEstimatesTokens(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 4, "abcd": 5, "abcde": 6, "記憶": 6} {
 		if got := llm.MessageTokens(nil, user(text)); got != want {

@@ -9,7 +9,7 @@ import (
 	"kioku/llm"
 )
 
-func TestOnlyTheTextOfUsersAndAssistantsIsSpoken(t *testing.T) {
+func TestSpokenIsTheTextOfUsersAndAssistants(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 	message := func(m llm.Message) session.Entry {

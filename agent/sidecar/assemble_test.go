@@ -16,7 +16,7 @@ import (
 // question is a turn of one person.
 var question = sidecar.Turn{Message: "Where is the key?", Channel: "terminal", Model: "echo"}
 
-func TestAPromptIsMadeOfFilesSkillsAndWhatIsRecalled(t *testing.T) {
+func TestAssembleJoinsFilesSkillsAndMemories(t *testing.T) {
 	own := remembering("The key is in vault 7.")
 	opt := options(t, own)
 	write(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
@@ -37,7 +37,7 @@ func TestAPromptIsMadeOfFilesSkillsAndWhatIsRecalled(t *testing.T) {
 	}
 }
 
-func TestMemoryIsSearchedForFullPromptsAlone(t *testing.T) {
+func TestAssembleSearchesOnlyForFullPrompts(t *testing.T) {
 	own := remembering("The key is in vault 7.")
 	opt := options(t, own)
 	write(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
@@ -66,10 +66,10 @@ func TestMemoryIsSearchedForFullPromptsAlone(t *testing.T) {
 	}
 }
 
-func TestATurnSaysWhatTheSettingsLeaveOpen(t *testing.T) {
+func TestAssemblePrefersTheTurnToTheSettings(t *testing.T) {
 	opt := options(t, remembering("mine"))
-	own := opt.Memories("main").(*memory)
-	opt.Memories = among(map[string]*memory{"main": own, "team": remembering("ours"), "others": remembering("theirs")})
+	own := opt.Memories("main").(*notes)
+	opt.Memories = among(map[string]*notes{"main": own, "team": remembering("ours"), "others": remembering("theirs")})
 	opt.Shared, opt.CacheFriendly = []string{"team"}, true
 	s := start(t, opt)
 	yes, no := true, false
@@ -107,7 +107,7 @@ func TestATurnSaysWhatTheSettingsLeaveOpen(t *testing.T) {
 	}
 }
 
-func TestTheSameTurnHasTheSameBytes(t *testing.T) {
+func TestAssembleIsDeterministic(t *testing.T) {
 	opt := options(t, remembering("The key is in vault 7."))
 	first := start(t, opt).Assemble(t.Context(), question)
 	if diff := cmp.Diff(first.Result, start(t, opt).Assemble(t.Context(), question).Result); diff != "" {
@@ -124,7 +124,7 @@ func TestTheSameTurnHasTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestAChangedFileIsInTheNextPrompt(t *testing.T) {
+func TestAssembleSeesAChangedFile(t *testing.T) {
 	opt := options(t, remembering())
 	s := start(t, opt)
 	if p := s.Assemble(t.Context(), question); !strings.Contains(p.Prompt, "text of SOUL.md") {
@@ -137,7 +137,7 @@ func TestAChangedFileIsInTheNextPrompt(t *testing.T) {
 	}
 }
 
-func TestManyTurnsAtOnceAreEachWhole(t *testing.T) {
+func TestAssembleManyTurnsAtOnce(t *testing.T) {
 	opt := options(t, remembering("The key is in vault 7."))
 	s := start(t, opt)
 	var all sync.WaitGroup

@@ -13,16 +13,16 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/bootstrap"
-	"kioku/agent/sidecar"
+	"kioku/memory"
 )
 
 // timed is a memory that tells how long its last search took.
 type timed struct {
-	sidecar.Memory
+	agent.Memory
 	last atomic.Int64
 }
 
-func (m *timed) Search(ctx context.Context, q agent.Query) (agent.Answer, error) {
+func (m *timed) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	begin := time.Now()
 	defer func() { m.last.Store(int64(time.Since(begin))) }()
 	return m.Memory.Search(ctx, q)
@@ -62,7 +62,7 @@ func BenchmarkAssemble(b *testing.B) {
 	own := &timed{Memory: notes}
 	opt := options(b, notes)
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = dir, dir
-	opt.Memories = func(string) sidecar.Memory { return own }
+	opt.Memories = func(string) agent.Memory { return own }
 	s := start(b, opt)
 	turn := question
 	turn.Now = noon

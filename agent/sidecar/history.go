@@ -49,10 +49,18 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	if why != "" {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why, Later: true}
 	}
-	r := flush.Runner{
-		Model: s.opt.Model, Notes: s.opt.Memories(s.opt.Agent), Ledger: s.ledger, Settings: s.opt.Flush, Now: s.opt.Now,
-	}
+	r := flush.Runner{Model: s.opt.Model, Notes: s.opt.Memories(s.opt.Agent), Ledger: s.ledger}
 	return r.Run(ctx, job)
+}
+
+// Flushes returns the flushes of some sessions; see [flush.Ledger.List].
+func (s *Sidecar) Flushes(ours func(session string) bool) ([]flush.Progress, error) {
+	return s.ledger.List(ours)
+}
+
+// FlushProgress returns how far the flush of a cycle is; see [flush.Ledger.Progress].
+func (s *Sidecar) FlushProgress(session string, cycle int) (flush.Progress, error) {
+	return s.ledger.Progress(session, cycle)
 }
 
 // flushless says why there are no flushes, and is empty if there are.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"kioku/agent"
 	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
@@ -16,6 +15,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
+	"kioku/memory"
 )
 
 // conversation returns so many messages of a user and an assistant, of about a hundred tokens each.
@@ -32,7 +32,7 @@ func conversation(n int) session.View {
 	return v
 }
 
-func TestPruningTakesTheWindowOfTheModel(t *testing.T) {
+func TestPruneTakesTheWindowOfTheModel(t *testing.T) {
 	opt := options(t, remembering())
 	opt.Prune = prune.Defaults()
 	var messages []llm.Message
@@ -59,7 +59,7 @@ func TestPruningTakesTheWindowOfTheModel(t *testing.T) {
 	}
 }
 
-func TestWhatIsDueFollowsFromTheModelAndTheLedger(t *testing.T) {
+func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s := start(t, opt)
@@ -101,7 +101,7 @@ func TestWhatIsDueFollowsFromTheModelAndTheLedger(t *testing.T) {
 }
 
 // Hazard F06: a ledger that cannot be read is an error that somebody sees, and the decision is there all the same.
-func TestABrokenLedgerIsAnErrorBesideTheDecision(t *testing.T) {
+func TestDecideWithABrokenLedger(t *testing.T) {
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	write(t, opt.State, "agents/main/flush", "no folder")
@@ -111,7 +111,7 @@ func TestABrokenLedgerIsAnErrorBesideTheDecision(t *testing.T) {
 	}
 }
 
-func TestAFlushThatCannotBeIsSkippedWithTheReason(t *testing.T) {
+func TestFlushIsSkippedWithTheReason(t *testing.T) {
 	for want, change := range map[string]func(*sidecar.Options){
 		"memoryFlush.enabled": func(o *sidecar.Options) { o.Flush = flush.Settings{} },
 		"read-only":           func(o *sidecar.Options) { o.ReadOnly = true },
@@ -132,14 +132,14 @@ func TestAFlushThatCannotBeIsSkippedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
+func TestFlushStoresOnceACycle(t *testing.T) {
 	own := remembering()
 	opt := options(t, own)
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
 	s := start(t, opt)
 	job := flush.Job{Session: "talk", Holder: "me", System: "You are helpful.", Messages: conversation(1).Messages}
 	out := s.Flush(t.Context(), job)
-	if out.Outcome != session.FlushDone || len(own.notes) == 0 || len(out.Notes) != len(own.notes) || !strings.Contains(own.notes[0].Text, "1000") || own.notes[0].Source != agent.SourceFlush {
+	if out.Outcome != session.FlushDone || len(own.notes) == 0 || len(out.Notes) != len(own.notes) || !strings.Contains(own.notes[0].Text, "1000") || own.notes[0].Source != memory.NoteFromFlush {
 		t.Fatalf("%+v, stored %+v", out, own.notes)
 	}
 	if _, err := os.Stat(filepath.Join(opt.State, "agents", "main", "flush")); err != nil {
@@ -151,7 +151,7 @@ func TestAFlushStoresInTheMemoryOfTheAgentOnceACycle(t *testing.T) {
 	}
 }
 
-func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
+func TestCompactForASmallWindow(t *testing.T) {
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s, v := start(t, opt), conversation(64)
@@ -170,7 +170,7 @@ func TestACompactionForASmallWindowLeavesLessThanItsThresholds(t *testing.T) {
 	}
 }
 
-func TestCompactingTakesTheModelAndWhatIsToStay(t *testing.T) {
+func TestCompactTakesTheModelAndWhatIsToStay(t *testing.T) {
 	opt := options(t, remembering())
 	v := conversation(40)
 	if _, _, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {

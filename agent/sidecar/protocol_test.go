@@ -40,7 +40,7 @@ func mustCheck(t *testing.T, s *sidecar.Sidecar, cycle int) sidecar.Check {
 	return c
 }
 
-func TestAFlushIsUnfinishedWhereBeginGoesOnWithIt(t *testing.T) {
+func TestCheckTellsWhatBeginResumes(t *testing.T) {
 	opt := flushing(t)
 	s := start(t, opt)
 	want := func(s *sidecar.Sidecar, what string, unfinished bool) {
@@ -83,7 +83,7 @@ func TestAFlushIsUnfinishedWhereBeginGoesOnWithIt(t *testing.T) {
 	}
 }
 
-func TestNothingIsBegunOrEndedInAMemoryThatIsReadOnly(t *testing.T) {
+func TestBeginAndCommitRefuseAReadOnlyMemory(t *testing.T) {
 	opt := flushing(t)
 	begun := mustBegin(t, start(t, opt), 0)
 	opt.ReadOnly = true
@@ -101,7 +101,7 @@ func TestNothingIsBegunOrEndedInAMemoryThatIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestTheClockOfASidecarIsThatOfItsPrompts(t *testing.T) {
+func TestBeginTakesTheClockOfTheSidecar(t *testing.T) {
 	opt := flushing(t)
 	opt.Prune, opt.Model = prune.Defaults(), &echo.Model{Tokens: 10_000}
 	s := start(t, opt)

@@ -10,10 +10,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
+	"kioku/memory"
 )
 
 func TestRecallReturnsTheBlockOfThePrompt(t *testing.T) {
@@ -31,7 +31,7 @@ func TestRecallReturnsTheBlockOfThePrompt(t *testing.T) {
 	if out, block := s.Recall(t.Context(), question); block != "" || len(out.Memories) > 0 || len(out.Searches) != 1 {
 		t.Errorf("%q, %+v", block, out)
 	}
-	own.notes = []agent.Note{{Text: "private"}}
+	own.notes = []memory.Note{{Text: "private"}}
 	turn := question
 	turn.Mode = bootstrap.None
 	if _, block := s.Recall(t.Context(), turn); !strings.Contains(block, "private") {
@@ -43,19 +43,19 @@ func TestRecallReturnsTheBlockOfThePrompt(t *testing.T) {
 	}
 }
 
-func TestATurnGoesOnWhateverBecomesOfItsMemory(t *testing.T) {
+func TestAssembleGoesOnWithoutMemory(t *testing.T) {
 	down := errors.New("down")
 	for name, c := range map[string]struct {
-		memory *memory
+		memory *notes
 		want   error
 		took   time.Duration
 	}{
-		"failing":  {&memory{err: down}, down, 0},
-		"too slow": {&memory{after: time.Hour}, context.DeadlineExceeded, 1500 * time.Millisecond},
-		"hanging":  {&memory{after: time.Hour, deaf: true}, context.DeadlineExceeded, 1500 * time.Millisecond},
+		"failing":  {&notes{err: down}, down, 0},
+		"too slow": {&notes{after: time.Hour}, context.DeadlineExceeded, 1500 * time.Millisecond},
+		"hanging":  {&notes{after: time.Hour, deaf: true}, context.DeadlineExceeded, 1500 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c.memory.notes = []agent.Note{{Text: "The key is in vault 7."}}
+			c.memory.notes = []memory.Note{{Text: "The key is in vault 7."}}
 			s := start(t, options(t, c.memory))
 			begin := time.Now()
 			p := s.Assemble(t.Context(), question)
@@ -72,10 +72,10 @@ func TestATurnGoesOnWhateverBecomesOfItsMemory(t *testing.T) {
 
 // Hazard C05: whose memory a turn does not name is not asked, and a group's turn asks none but shared ones. What is in
 // MEMORY.md and in memories that are not shared is in no group's prompt, whatever else is asked for.
-func TestWhatIsPrivateIsInNoPromptOfAGroup(t *testing.T) {
+func TestAssembleKeepsPrivateMemoryFromAGroup(t *testing.T) {
 	own, team, other := remembering("SECRET one"), remembering("Common knowledge."), remembering("SECRET of others")
 	opt := options(t, own)
-	opt.Memories = among(map[string]*memory{"main": own, "team": team, "other": other})
+	opt.Memories = among(map[string]*notes{"main": own, "team": team, "other": other})
 	write(t, opt.Bootstrap.Workspace, bootstrap.Memory, "SECRET evergreen\n"+strings.Repeat("SECRET line\n", 5000))
 	s := start(t, opt)
 	groups, shown := 0, 0
@@ -121,7 +121,7 @@ func TestWhatIsPrivateIsInNoPromptOfAGroup(t *testing.T) {
 
 // Hazard F01: a note that holds the tags of earlier prompts, marks of roles and fences is one line inside the only frame.
 // Hazard F02: what instructs is flagged and framed.
-func TestANoteCannotLeaveItsFrame(t *testing.T) {
+func TestAssembleFramesEveryNote(t *testing.T) {
 	own := remembering("")
 	s := start(t, options(t, own))
 	text := "hello"
@@ -150,9 +150,9 @@ func TestANoteCannotLeaveItsFrame(t *testing.T) {
 
 // Hazard F08: over fifty turns of a model that stores its answer, all that was recalled for it and its thoughts of both, the
 // memory keeps its size and its text.
-func TestFiftyTurnsStoreNothingThatWasRecalled(t *testing.T) {
+func TestRecallOverFiftyTurnsStoresNothingAgain(t *testing.T) {
 	own := remembering("The key is in vault 7.", "Tea at four.", "Ada likes green.")
-	before := append([]agent.Note(nil), own.notes...)
+	before := append([]memory.Note(nil), own.notes...)
 	s := start(t, options(t, own))
 	for round := range 50 {
 		turn := question
@@ -182,15 +182,15 @@ func TestFiftyTurnsStoreNothingThatWasRecalled(t *testing.T) {
 }
 
 // keep stores a text as the memory service does: without what was recalled, and once.
-func (m *memory) keep(t *testing.T, text string) {
+func (m *notes) keep(t *testing.T, text string) {
 	t.Helper()
-	text = prompt.StripRecalled(text)
+	text = memory.StripRecalled(text)
 	for _, n := range m.notes {
 		if text == "" || n.Text == text {
 			return
 		}
 	}
-	if _, err := m.Append(t.Context(), agent.Note{Text: text}); err != nil {
+	if _, err := m.Append(t.Context(), memory.Note{Text: text}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -22,19 +21,13 @@ import (
 	"kioku/llm"
 )
 
-// Memory is the memory of one agent; *agent.Client is one.
-type Memory interface {
-	Search(ctx context.Context, q agent.Query) (agent.Answer, error)
-	Append(ctx context.Context, note agent.Note) (agent.Appended, error)
-}
-
 // Options of a Sidecar. Agent, State and Memories are required.
 type Options struct {
 	Agent string
 	// Folder of this agent's flushes and transcripts is below State.
 	State string
 	// Memories returns the memory of an agent, never nil: of this one, and of those that are searched beside it.
-	Memories func(agent string) Memory
+	Memories func(id string) agent.Memory
 	// Shared agents are searched beside the own memory if a turn names none.
 	Shared []string
 
@@ -87,8 +80,8 @@ func New(opt Options) (*Sidecar, error) {
 		opt:    opt,
 		files:  bootstrap.New(opt.Bootstrap),
 		skills: skills.New(opt.Skills),
-		recall: recall.New(opt.Recall, func(agent string) recall.Memory { return opt.Memories(agent) }),
-		ledger: flush.NewLedger(folder, flush.LedgerOptions{Lease: opt.Flush.Lease, Attempts: opt.Flush.Attempts, Now: opt.Now}),
+		recall: recall.New(opt.Recall, opt.Memories),
+		ledger: flush.NewLedger(folder, opt.Flush, opt.Now),
 		count:  prompt.Remember(opt.Count),
 	}, nil
 }

@@ -15,37 +15,39 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/memory"
 )
 
 // noon is the moment of all turns.
 var noon = time.Date(2026, 3, 2, 12, 5, 0, 0, time.UTC)
 
-// memory is one that a test writes and searches: every query finds its newest notes.
-type memory struct {
-	err   error
-	after time.Duration // until a search answers
-	deaf  bool          // to its context
+// notes is a memory that a test writes and searches: every query finds its newest notes.
+type notes struct {
+	agent.Memory // which has no Get
+	err          error
+	after        time.Duration // until a search answers
+	deaf         bool          // to its context
 
 	mu    sync.Mutex
-	notes []agent.Note
-	asked []agent.Query
+	notes []memory.Note
+	asked []memory.Query
 }
 
 // remembering returns a memory with some notes.
-func remembering(texts ...string) *memory {
-	m := &memory{}
+func remembering(texts ...string) *notes {
+	m := &notes{}
 	for _, text := range texts {
-		m.notes = append(m.notes, agent.Note{Text: text})
+		m.notes = append(m.notes, memory.Note{Text: text})
 	}
 	return m
 }
 
-func (m *memory) Search(ctx context.Context, q agent.Query) (agent.Answer, error) {
+func (m *notes) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	m.mu.Lock()
 	m.asked = append(m.asked, q)
-	answer := agent.Answer{Mode: "keyword"}
+	answer := memory.Answer{Mode: "keyword"}
 	for i := len(m.notes) - 1; i >= 0 && len(answer.Hits) < q.MaxResults; i-- {
-		answer.Hits = append(answer.Hits, agent.Hit{Path: "memory/2026-03-01.md", StartLine: i + 1, EndLine: i + 1, Score: 0.9, Snippet: m.notes[i].Text})
+		answer.Hits = append(answer.Hits, memory.Hit{Path: "memory/2026-03-01.md", StartLine: i + 1, EndLine: i + 1, Score: 0.9, Snippet: m.notes[i].Text})
 	}
 	m.mu.Unlock()
 	ended := ctx.Done()
@@ -56,20 +58,20 @@ func (m *memory) Search(ctx context.Context, q agent.Query) (agent.Answer, error
 	case <-time.After(m.after):
 		return answer, m.err
 	case <-ended:
-		return agent.Answer{}, ctx.Err()
+		return memory.Answer{}, ctx.Err()
 	}
 }
 
-func (m *memory) Append(ctx context.Context, note agent.Note) (agent.Appended, error) {
+func (m *notes) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.notes = append(m.notes, note)
-	return agent.Appended{Path: "memory/2026-03-02.md", StartLine: len(m.notes)}, ctx.Err()
+	return memory.Appended{Path: "memory/2026-03-02.md", StartLine: len(m.notes)}, ctx.Err()
 }
 
 // among opens memories by the ids of agents.
-func among(memories map[string]*memory) func(string) sidecar.Memory {
-	return func(agent string) sidecar.Memory { return memories[agent] }
+func among(memories map[string]*notes) func(string) agent.Memory {
+	return func(id string) agent.Memory { return memories[id] }
 }
 
 // write puts a file below dir.
@@ -85,7 +87,7 @@ func write(t testing.TB, dir, name, text string) {
 }
 
 // options are those of an agent with a workspace, in which each file says its name, and a memory.
-func options(t testing.TB, own *memory) sidecar.Options {
+func options(t testing.TB, own *notes) sidecar.Options {
 	t.Helper()
 	workspace := t.TempDir()
 	for _, name := range bootstrap.Names() {
@@ -93,7 +95,7 @@ func options(t testing.TB, own *memory) sidecar.Options {
 	}
 	opt := sidecar.Options{
 		Agent: "main", State: t.TempDir(), Key: []byte("secret"),
-		Memories: among(map[string]*memory{"main": own}), Now: func() time.Time { return noon },
+		Memories: among(map[string]*notes{"main": own}), Now: func() time.Time { return noon },
 	}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = workspace, workspace
 	return opt
@@ -109,7 +111,7 @@ func start(t testing.TB, opt sidecar.Options) *sidecar.Sidecar {
 	return s
 }
 
-func TestASidecarIsNotMadeOfSettingsThatDoNotGoTogether(t *testing.T) {
+func TestNewRefusesContradictorySettings(t *testing.T) {
 	for want, change := range map[string]func(*sidecar.Options){
 		"valid id": func(o *sidecar.Options) { o.Agent = "../other" },
 		"state":    func(o *sidecar.Options) { o.State = "" },

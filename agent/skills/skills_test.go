@@ -44,7 +44,7 @@ func reasons(set skills.Set) map[string]string {
 	return out
 }
 
-func TestASkillIsShownWithAllThatAModelNeeds(t *testing.T) {
+func TestLoadShowsASkillWithAllThatAModelNeeds(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "skills"), "tea", "---\nname: tea\ndescription: >\n  Makes tea\n  in a pot.\ninvocation: /tea\nlicence: none\n---\n\nBoil water.\n")
 	put(t, filepath.Join(dir, "skills"), ".hidden", text("secret", "disable-model-invocation: true\nuser-invocable: false\n", "x"))
@@ -125,7 +125,7 @@ func TestLoadRefusesSkillsThatCannotWorkHere(t *testing.T) {
 	}
 }
 
-func TestBadFrontMatterIsSkippedWithAReason(t *testing.T) {
+func TestLoadSkipsBadFrontMatter(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
 		"none":     {"# Tea\n", "first line is not ---"},
@@ -156,7 +156,7 @@ func TestBadFrontMatterIsSkippedWithAReason(t *testing.T) {
 	}
 }
 
-func TestALinkedSkillIsSkippedWithTheReason(t *testing.T) {
+func TestLoadSkipsALinkedSkill(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	put(t, out, "real", text("real", "", ""))
 	os.MkdirAll(filepath.Join(dir, "skills"), 0o755)
@@ -177,7 +177,7 @@ func TestALinkedSkillIsSkippedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestOnlySoManySkillsAreUsedTheStrongestFirst(t *testing.T) {
+func TestLoadBoundsTheSkillsTheStrongestFirst(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {
 		put(t, filepath.Join(dir, "skills"), fmt.Sprint("a", i), text(fmt.Sprint("weak", i), "", ""))
@@ -192,7 +192,7 @@ func TestOnlySoManySkillsAreUsedTheStrongestFirst(t *testing.T) {
 	}
 }
 
-func TestTheBlockIsShortenedInStepsThatAreToldInIt(t *testing.T) {
+func TestBlockIsShortenedInSteps(t *testing.T) {
 	var all [3]string
 	for i := range all {
 		all[i] = text(fmt.Sprint("skill-", i), "", strings.Repeat("words ", 40*(i+1)))
@@ -233,7 +233,7 @@ func TestTheBlockIsShortenedInStepsThatAreToldInIt(t *testing.T) {
 	}
 }
 
-func TestTheBlockNeverExceedsItsLimitAndNamesWhatItCan(t *testing.T) {
+func TestBlockNeverExceedsItsLimit(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 150 {
 		name := fmt.Sprintf("%s-%03d", strings.Repeat("n", 60), i)
@@ -283,7 +283,7 @@ func TestLoadSeesChangesOfFilesAndOfTheMachine(t *testing.T) {
 	sees("b:new")
 }
 
-func FuzzASkillFileNeverBreaksTheLoader(f *testing.F) {
+func FuzzLoadTakesAnyFile(f *testing.F) {
 	for _, s := range []string{text("a", "", "b"), "---\n---\n", "---\nname: [\n---", "", "---\nname: \"a\\nb\"\ndescription: |\n ## x\n---\n", "---\n? {}\n---\n", "---\nos:\n- []\n---"} {
 		f.Add(s)
 	}

@@ -3,7 +3,7 @@ package speed
 import (
 	"testing"
 
-	"kioku/search"
+	"kioku/memory"
 )
 
 // newEnv returns the environment of a measurement in a test.
@@ -28,8 +28,11 @@ func TestFixturesIndexBuildsOnceAndAnswersWithBothChannels(t *testing.T) {
 	if again, err := f.index(t.Context(), 300, 16); err != nil || again != m {
 		t.Errorf("the second time it is another memory, %v", err)
 	}
-	a, err := m.Search(t.Context(), search.Query{Text: questions(1)[0]})
-	if err != nil || a.Mode != search.ModeHybrid || a.Index.Embedded != 300 {
-		t.Errorf("mode %s, %d of 300 chunks embedded, %v, %v", a.Mode, a.Index.Embedded, a.Degraded, err)
+	a, err := m.Search(t.Context(), memory.Query{Text: questions(1)[0]})
+	if err != nil || a.Mode != memory.ModeHybrid {
+		t.Errorf("mode %s, %v, %v", a.Mode, a.Degraded, err)
+	}
+	if st, err := m.Status(t.Context()); err != nil || st.Embedded != 300 {
+		t.Errorf("%d of 300 chunks embedded, %v", st.Embedded, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/memory"
 	"kioku/search"
 )
 
@@ -32,8 +33,7 @@ func (s searchSteps) rest() time.Duration { return s.whole - s.lists - s.scores 
 // searchObserved asks m a question, by keywords only unless hybrid is set, and returns the durations. Afterwards m has its
 // default settings.
 func searchObserved(ctx context.Context, m *kioku.Memory, hybrid bool, question string) (s searchSteps, err error) {
-	opt := search.DefaultOptions()
-	opt.Hybrid = hybrid
+	opt := search.Options{Hybrid: &hybrid}
 	opt.Observe = func(step string, took time.Duration) {
 		switch step {
 		case search.StepLists:
@@ -43,11 +43,11 @@ func searchObserved(ctx context.Context, m *kioku.Memory, hybrid bool, question 
 		}
 	}
 	m.Configure(opt)
-	defer m.Configure(search.DefaultOptions())
+	defer m.Configure(search.Options{})
 	start := time.Now()
-	a, err := m.Search(ctx, search.Query{Text: question})
+	a, err := m.Search(ctx, memory.Query{Text: question})
 	s.whole = time.Since(start)
-	if err == nil && hybrid && a.Mode != search.ModeHybrid {
+	if err == nil && hybrid && a.Mode != memory.ModeHybrid {
 		err = fmt.Errorf("a search was answered by mode %s: %v", a.Mode, a.Degraded)
 	}
 	return s, err
@@ -182,7 +182,7 @@ func searchWhileIndexing(ctx context.Context, e *Env) (ours, yardstick float64, 
 func searchUntil(ctx context.Context, m *kioku.Memory, t *times, stop func(asked int) bool) error {
 	list := questions(keywordQuestions)
 	for i := 0; !stop(i); i++ {
-		err := t.measure(func() error { _, err := m.Search(ctx, search.Query{Text: list[i%len(list)]}); return err })
+		err := t.measure(func() error { _, err := m.Search(ctx, memory.Query{Text: list[i%len(list)]}); return err })
 		if err != nil {
 			return err
 		}

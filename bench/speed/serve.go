@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"kioku"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 	"kioku/server"
 )
 
@@ -50,7 +50,7 @@ func grpcOverhead(ctx context.Context, e *Env) (ours, yardstick float64, err err
 			return err
 		},
 		func(ctx context.Context, q string) error {
-			_, err := m.Search(ctx, search.Query{Text: q})
+			_, err := m.Search(ctx, memory.Query{Text: q})
 			return err
 		},
 	}

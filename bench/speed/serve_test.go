@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 func TestServeMemoryAnswersAsInTheProcess(t *testing.T) {
@@ -29,7 +29,7 @@ func TestServeMemoryAnswersAsInTheProcess(t *testing.T) {
 		for _, r := range resp.GetResults() {
 			over = append(over, r.GetPath())
 		}
-		a, err := m.Search(t.Context(), search.Query{Text: q})
+		a, err := m.Search(t.Context(), memory.Query{Text: q})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
-	"kioku/search"
+	"kioku/memory"
 )
 
 const (
@@ -41,7 +41,7 @@ func indexNotesIn(ctx context.Context, dir string, n, size int) (*kioku.Memory, 
 		return nil, nil, fmt.Errorf("write notes: %w", err)
 	}
 	m, _, err := openIndexed(ctx, kioku.Options{
-		Workspace: workspace, State: filepath.Join(dir, "state"), Index: indexer.Options{Debounce: editRest},
+		Workspace: workspace, State: filepath.Join(dir, "state"), Index: kioku.IndexOptions{Debounce: editRest},
 	})
 	return m, notes, err
 }
@@ -134,7 +134,7 @@ func (w *watchedNotes) edit(ctx context.Context, round int) (time.Duration, erro
 		return 0, err
 	}
 	took := time.Since(start) - editRest
-	a, err := w.m.Search(ctx, search.Query{Text: word})
+	a, err := w.m.Search(ctx, memory.Query{Text: word})
 	if err == nil && (len(a.Hits) == 0 || a.Hits[0].Path != name) {
 		err = fmt.Errorf("%s is not found by %q", name, word)
 	}

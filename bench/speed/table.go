@@ -12,7 +12,7 @@ import (
 // speedHead names the columns of the speed table.
 var speedHead = []string{"name", "ours", "yardstick", "ratio", "goal", "held"}
 
-// speedCells are the columns of one row.
+// speedCells returns the columns of one row.
 func speedCells(r Row) []string {
 	held := "no"
 	if r.Held {
@@ -22,10 +22,10 @@ func speedCells(r Row) []string {
 		strconv.FormatFloat(r.Goal, 'f', -1, 64), held}
 }
 
-// measured is a figure with its unit.
+// measured formats a figure with its unit.
 func measured(v float64, unit string) string { return strings.TrimSpace(Figure(v) + " " + unit) }
 
-// growthHead names the columns of the table of growth.
+// growthHead returns the head of the table of growth.
 func growthHead(all []Growth) []string {
 	head := []string{"growth of cost with size"}
 	for _, size := range growthSizes(all) {
@@ -34,7 +34,7 @@ func growthHead(all []Growth) []string {
 	return append(head, "slope")
 }
 
-// growthSizes are the sizes of the bench that was measured at most of them.
+// growthSizes returns the sizes of the bench that was measured with the most sizes.
 func growthSizes(all []Growth) []int {
 	var sizes []int
 	for _, g := range all {
@@ -49,7 +49,7 @@ func growthSizes(all []Growth) []int {
 	return sizes
 }
 
-// growthCells are the columns of one bench: what it cost at each size, nothing where it was not measured, and the slope.
+// growthCells returns the columns of one bench: its cost at each size, empty if it was not measured, and the slope.
 func growthCells(g Growth, sizes []int) []string {
 	cells := []string{g.Bench}
 	for _, size := range sizes {
@@ -67,7 +67,7 @@ func growthCells(g Growth, sizes []int) []string {
 	return append(cells, fmt.Sprintf("%.2f", g.Slope))
 }
 
-// grown are the benches whose growth can be told: those measured at two sizes or more.
+// grown returns the growth of the benches that were measured at two sizes or more.
 func grown(results []Result) []Growth {
 	var all []Growth
 	for _, g := range GrowthOf(results) {
@@ -78,7 +78,7 @@ func grown(results []Result) []Growth {
 	return all
 }
 
-// Tables returns the speed table and, where a bench was measured at two sizes or more, how costs grow.
+// Tables returns the speed table and, if a bench was measured at two sizes or more, the table of growth.
 func Tables(results []Result) []bench.Table {
 	t := bench.Table{Head: speedHead}
 	for _, r := range results {

@@ -16,13 +16,11 @@ import (
 	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
-	"kioku/search"
-	"kioku/server"
+	"kioku/memory"
 )
 
 // talker is an agent over a real memory, in this process.
@@ -42,28 +40,19 @@ type talker struct {
 func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.Options)) *talker {
 	s.t.Helper()
 	ctx := s.t.Context()
-	memory, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, State: s.state, Search: search.DefaultOptions(), Location: time.UTC})
+	m, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, State: s.state, Location: time.UTC})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	srv, err := server.New(server.Options{Agents: map[string]server.Memory{"main": memory}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	local, end, err := srv.Local()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	client := agent.New(local, agent.Options{})
-	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) sidecar.Memory { return client }}
+	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return m }}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = s.workspace, s.workspace
 	for _, f := range change {
 		f(&opt)
 	}
 	t := &talker{t: s.t}
-	t.open(opt, id, chat.MemoryTools{Client: client})
+	t.open(opt, id, chat.MemoryTools{Memory: m})
 	t.close = func() {
-		if err := errors.Join(t.session.Close(), end(), memory.Close()); err != nil {
+		if err := errors.Join(t.session.Close(), m.Close()); err != nil {
 			s.t.Error(err)
 		}
 	}
@@ -81,7 +70,7 @@ func (t *talker) open(opt sidecar.Options, id string, tools chat.Tools) {
 	if err != nil {
 		t.t.Fatal(err)
 	}
-	if t.session, _, err = session.Open(folder, id, session.Options{Strip: prompt.StripRecalled}); err != nil {
+	if t.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled}); err != nil {
 		t.t.Fatal(err)
 	}
 	if t.Conversation, err = chat.New(chat.Options{Sidecar: beside, Session: t.session, Tools: tools, Turn: sidecar.Turn{Channel: "terminal"}}); err != nil {

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/agent"
-	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -100,7 +100,7 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 	if err != nil {
 		return nil, nil, err
 	}
-	beside, err := a.sidecars(conf, places, func(id string) sidecar.Memory { return memory.For(id) })
+	beside, err := a.sidecars(conf, places, func(id string) agent.Memory { return memory.For(id) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,18 +121,18 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 
 // tellMemory reports whether the memories of the agents answer. If one does not, that is no error: prompts are assembled
 // without recall until it does.
-func (a *app) tellMemory(ctx context.Context, places []config.Place, memory *agent.Client, target string) {
+func (a *app) tellMemory(ctx context.Context, places []config.Place, service *agent.Client, target string) {
 	var ids []string
 	for _, p := range places {
 		ids = append(ids, p.Agent)
 	}
 	for _, id := range ids {
-		err := probe(ctx, memory.For(id))
+		err := probe(ctx, service.For(id))
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
 		a.Notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
-		if errors.Is(err, agent.ErrUnavailable) {
+		if errors.Is(err, memory.ErrUnreachable) {
 			break
 		}
 	}
@@ -144,11 +144,11 @@ func (a *app) tellMemory(ctx context.Context, places []config.Place, memory *age
 // missing returns why a memory is not available, and what to do about it.
 func missing(err error, id, target string) string {
 	switch {
-	case errors.Is(err, agent.ErrUnavailable):
+	case errors.Is(err, memory.ErrUnreachable):
 		return fmt.Sprintf("no memory service answers at %s; start one with kioku serve, or name another with --memory", target)
-	case errors.Is(err, agent.ErrNotFound):
+	case errors.Is(err, memory.ErrNoAgent):
 		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or give a token that reaches it", target, id)
-	case errors.Is(err, agent.ErrDenied):
+	case errors.Is(err, memory.ErrDenied):
 		return fmt.Sprintf("the memory service at %s lets nobody in with this token; check sidecar.token", target)
 	}
 	return fmt.Sprintf("the memory of agent %s at %s: %v", id, target, err)
@@ -156,11 +156,11 @@ func missing(err error, id, target string) string {
 
 // probe reports whether a service has the memory of an agent. It asks for an invalid path: only a service that has the
 // memory answers that the path is invalid, and the answer is cheap.
-func probe(ctx context.Context, memory *agent.Client) error {
+func probe(ctx context.Context, service *agent.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)
 	defer cancel()
-	_, err := memory.Get(ctx, agent.GetRequest{Path: "/"})
-	var refused *agent.InputError
+	_, err := service.Get(ctx, memory.GetRequest{Path: "/"})
+	var refused *memory.InputError
 	if errors.As(err, &refused) {
 		return nil
 	}

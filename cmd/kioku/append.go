@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kioku"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -31,7 +31,7 @@ func (a *app) appendCmd() *cobra.Command {
 			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
 		},
 	}
-	cmd.Flags().StringVar(&req.Target, "target", kioku.TargetDaily, "`where` it goes: daily or long_term")
+	cmd.Flags().StringVar(&req.Target, "target", memory.TargetDaily, "`where` it goes: daily or long_term")
 	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note")
 	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` under which the note is written once only")
 	return cmd
@@ -53,7 +53,7 @@ func (a *app) argumentText(args []string) (string, error) {
 }
 
 func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.MemoryAppendRequest) error {
-	req.Agent, req.Source = c.Agent, kioku.NoteFromUser
+	req.Agent, req.Source = c.Agent, memory.NoteFromUser
 	resp, err := c.MemoryAppend(ctx, req)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
-	"kioku/search"
+	"kioku/memory"
 )
 
 func (a *app) benchCmd() *cobra.Command {
@@ -69,7 +69,7 @@ func (r retrieval) check() error {
 	}
 	for i, g := range r.granularities {
 		switch {
-		case g != search.GranularityChunk && g != search.GranularityPassage:
+		case g != memory.GranularityChunk && g != memory.GranularityPassage:
 			return render.Misuse("--granularity %s is none; choose chunk or passage", g)
 		case slices.Contains(r.granularities[:i], g):
 			return render.Misuse("--granularity names %s twice", g)

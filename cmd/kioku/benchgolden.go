@@ -6,8 +6,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kioku/bench"
 	"kioku/cmd/kioku/internal/connect"
@@ -33,7 +31,7 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 			return a.benchGolden(cmd.Context(), args[0], least, results)
 		},
 	}
-	cmd.Flags().Float64Var(&least, "min-recall", least, "least `share` of the questions that must be answered")
+	cmd.Flags().Float64Var(&least, "min-recall", least, "minimum `share` of the questions that must be answered")
 	cmd.Flags().Int32VarP(&results, "max-results", "n", 0, "look at this `many` results (default: query.maxResults)")
 	return cmd
 }
@@ -78,7 +76,7 @@ func checkPlaces(ctx context.Context, c *connect.Client, file string, cases []be
 	for _, q := range cases {
 		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: q.Path, From: 1, Lines: 1})
 		switch {
-		case status.Code(err) == codes.NotFound:
+		case render.NotFound(err):
 			return fmt.Errorf("%s:%d: %s is no file of this memory", file, q.Line, q.Path)
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", file, q.Line, err)
@@ -101,7 +99,7 @@ func (a *app) askGolden(ctx context.Context, c *connect.Client, cases []bench.Ca
 			Agent: c.Agent, Query: q.Question, MaxResults: results, Now: q.Now,
 		})
 		if err != nil {
-			return bench.GoldenReport{}, fmt.Errorf("question %d: %w", i+1, c.Cause(err))
+			return bench.GoldenReport{}, fmt.Errorf("question %d: %w", i+1, err)
 		}
 		var found []bench.Range
 		first := ""

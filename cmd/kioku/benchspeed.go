@@ -39,7 +39,7 @@ func (a *app) benchSpeedCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&r.sizes, "sizes", defaultSizes, "`chunks` that sized rows are measured with")
-	f.StringArrayVar(&r.only, "only", nil, "measure the rows whose name contains this `text` alone (repeatable)")
+	f.StringArrayVar(&r.only, "only", nil, "measure only the rows whose name contains this `text` (repeatable)")
 	f.StringVar(&r.plot, "plot", "", "draw cost against size into this SVG `file`")
 	f.BoolVar(&r.markdown, "markdown", false, "write the tables as Markdown")
 	return cmd

@@ -11,7 +11,6 @@ import (
 
 	"kioku/agent/chat"
 	"kioku/agent/claude"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
@@ -19,6 +18,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/cmd/kioku/internal/repl"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // chatFlags are the flags of kioku chat.
@@ -37,7 +37,7 @@ func (a *app) chatCmd() *cobra.Command {
 		Long: "Talk to an agent that has this memory: what it knows about a message is recalled, and it can search and store.\n" +
 			"Lines are read from standard input, one a turn, until it ends; one that begins with / is a command, see /help.\n" +
 			"Answers are written to standard output, and everything else to standard error. Ctrl-C cancels an answer.\n" +
-			"Without a terminal it exits with 1 where a line was not answered.",
+			"Without a terminal it exits with 1 if a line was not answered.",
 		Example: "  kioku chat --echo --workspace ~/notes\n  kioku chat --continue\n  echo \"When is the switch-off?\" | kioku chat --echo",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,7 +60,7 @@ func (a *app) chatCmd() *cobra.Command {
 	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out, and the model can remember but not search (default: what the channel tells)")
 	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.shared)")
 	fl.StringSliceVar(&f.tools, "tools", []string{"memory"}, "`tools` of the model: memory (memory_search, memory_get, memory_append), claude (the memory tool of Claude's API), or both")
-	fl.IntVar(&f.window, "window", 0, "`tokens` that the model takes, such as 3000 to see --echo flush and compact (default: llm.window)")
+	fl.IntVar(&f.window, "window", 0, "`tokens` of the model's window, such as 3000 to see --echo flush and compact (default: llm.window)")
 	return cmd
 }
 
@@ -167,11 +167,11 @@ func chatTools(m *connect.Memories, state string, names []string, now func() tim
 	var all []chat.Tools
 	for _, name := range names {
 		if name == "memory" {
-			all = append(all, chat.MemoryTools{Client: m.Own.Remember()})
+			all = append(all, chat.MemoryTools{Memory: m.Own.Remember()})
 			continue
 		}
 		tool, err := claude.New(claude.Options{
-			Folder: filepath.Join(m.Place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: prompt.StripRecalled, Now: now,
+			Folder: filepath.Join(m.Place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: memory.StripRecalled, Now: now,
 		})
 		if err != nil {
 			return nil, err

@@ -53,7 +53,7 @@ func (a *app) configGetCmd() *cobra.Command {
 func (a *app) configSetCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "set KEY VALUE", Short: "Write a setting into the config file",
-		Long:    "Write a setting into the config file, whose comments and order stay. A list is separated by commas.",
+		Long:    "Write a setting into the config file, and keep its comments and order. A list is separated by commas.",
 		Example: "  kioku config set query.maxResults 10\n  kioku config set remote.apiKey env:MY_KEY",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: completeKey,
 		RunE: func(_ *cobra.Command, args []string) error {

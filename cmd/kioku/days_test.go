@@ -14,9 +14,11 @@ func TestDaysOfMonthsAndNearDays(t *testing.T) {
 		"today": {"2024-03-01", "2024-03-01"}, " Yesterday": {"2024-02-29", "2024-02-29"},
 		"2024-01-20": {"2024-01-20", "2024-01-20"}, "2024-13": {"2024-13", "2024-13"}, "soon": {"soon", "soon"}, "": {"", ""},
 	} {
-		if first, last := daysOf(text, today); first != want[0] || last != want[1] {
-			t.Errorf("%q: %s to %s, want %v", text, first, last, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if first, last := daysOf(text, today); first != want[0] || last != want[1] {
+				t.Errorf("%q: %s to %s, want %v", text, first, last, want)
+			}
+		})
 	}
 }
 
@@ -26,9 +28,11 @@ func TestAskedOnIsNowOrTheClock(t *testing.T) {
 	for now, want := range map[string]string{
 		"": "2026-05-06", "2026-01-20": "2026-01-20", "2026-01-20T23:30:00-08:00": "2026-01-20", "soon": "2026-05-06",
 	} {
-		if got := askedOn(now, clock).Format(time.DateOnly); got != want {
-			t.Errorf("%q: %s, want %s", now, got, want)
-		}
+		t.Run(now, func(t *testing.T) {
+			if got := askedOn(now, clock).Format(time.DateOnly); got != want {
+				t.Errorf("%q: %s, want %s", now, got, want)
+			}
+		})
 	}
 }
 

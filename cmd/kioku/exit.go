@@ -9,6 +9,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 )
 
 // Exit codes.
@@ -54,12 +55,13 @@ func isCanceled(err error) bool {
 func exitCode(err error) int {
 	var usage render.UsageError
 	var setting *config.Error
+	var input *memory.InputError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, render.ErrDegraded):
 		return exitDegraded
-	case errors.As(err, &usage), errors.As(err, &setting), status.Code(err) == codes.InvalidArgument,
+	case errors.As(err, &usage), errors.As(err, &setting), errors.As(err, &input), status.Code(err) == codes.InvalidArgument,
 		errors.Is(err, config.ErrNoWorkspace), errors.Is(err, config.ErrNoState):
 		return exitUsage
 	}

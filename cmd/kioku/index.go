@@ -29,14 +29,14 @@ type indexReport struct {
 func (a *app) indexCmd() *cobra.Command {
 	var force, strict bool
 	cmd := &cobra.Command{
-		Use: "index", Short: "Bring the index in step with the folder",
+		Use: "index", Short: "Sync the index with the folder",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), connect.ToTakeOver, func(c *connect.Client) error { return a.index(cmd.Context(), c, force, strict) })
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "make the whole index anew; embeddings that are known are kept")
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 where texts could not be embedded or folders and files not be read")
+	cmd.Flags().BoolVar(&force, "force", false, "rebuild the whole index; known embeddings are kept")
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 if texts could not be embedded, or folders or files not read")
 	return cmd
 }
 

@@ -21,8 +21,8 @@ type made struct {
 
 func (a *app) initCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "init [FOLDER]", Short: "Make a workspace: MEMORY.md, USER.md and memory/",
-		Long: "Make a workspace in a folder, by default the one of --workspace or the current one. What is there stays as it is.",
+		Use: "init [FOLDER]", Short: "Create a workspace: MEMORY.md, USER.md and memory/",
+		Long: "Create a workspace in a folder, by default the one of --workspace or the current one. Existing files are not changed.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := a.initFolder(args)

@@ -66,8 +66,8 @@ func (a *app) addGlobals(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "config file `path`")
 	flags.BoolVar(&a.JSON, "json", false, "write JSON to stdout")
-	flags.BoolVar(&a.noDaemon, "no-daemon", false, "do not ask a daemon, open the index")
-	flags.BoolVar(&a.readOnly, "read-only", false, "open the index as it stands, without bringing it up to date")
+	flags.BoolVar(&a.noDaemon, "no-daemon", false, "do not use a daemon, open the index")
+	flags.BoolVar(&a.readOnly, "read-only", false, "open the index as it is, without bringing it up to date")
 	for _, s := range []struct{ name, key, usage string }{
 		{"workspace", "workspace", "`folder` with MEMORY.md and memory/"},
 		{"state", "state", "`folder` of the index"},

@@ -26,17 +26,17 @@ type question struct {
 
 func (q *question) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Int32VarP(&q.maxResults, "max-results", "n", 0, "at most this `many` results (default: query.maxResults)")
+	f.Int32VarP(&q.maxResults, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
 	f.Int32VarP(&q.maxResults, "top", "k", 0, "the same as --max-results")
-	f.Float64Var(&q.minScore, "min-score", 0, "least `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
+	f.Float64Var(&q.minScore, "min-score", 0, "minimum `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
 	f.StringVar(&q.since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
-	f.StringVar(&q.until, "until", "", "only notes dated on or before this `day`; of a month, its last one")
+	f.StringVar(&q.until, "until", "", "only notes dated on or before this `day`; a month means its last day")
 	f.StringVar(&q.now, "now", "", "the `time` that the question is asked at (default: the clock)")
 	f.StringSliceVar(&q.sources, "source", nil, "only these `sources`: memory, extra, sessions")
 	f.StringVar(&q.pathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
 	f.StringVar(&q.granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
-	f.Int32Var(&q.snippetChars, "max-snippet-chars", 0, "most characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
-	f.BoolVar(&q.strict, "strict", false, "exit with 3 where the answer is degraded")
+	f.Int32Var(&q.snippetChars, "max-snippet-chars", 0, "maximum `number` of characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
+	f.BoolVar(&q.strict, "strict", false, "exit with 3 if the answer is degraded")
 }
 
 // prepare checks the number of results and turns months, today and yesterday into days.

@@ -18,7 +18,6 @@ import (
 
 	"kioku"
 	"kioku/agent"
-	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
@@ -33,7 +32,7 @@ const closeWait = 10 * time.Second
 func (a *app) serveCmd() *cobra.Command {
 	var f *serveFlags
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in step",
+		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in sync",
 		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
 			"and keep the indexes in step with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again\n" +
 			"and takes over those of searches (query.*) and logLevel.",
@@ -59,8 +58,8 @@ func (a *app) addServeFlags(cmd *cobra.Command) *serveFlags {
 	f, fl := &serveFlags{}, cmd.Flags()
 	fl.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
 	fl.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may go on at the end")
-	fl.BoolVar(&f.untilEOF, "until-eof", false, "end when standard input ends: for programs that start one of their own")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may go on after a signal")
+	fl.BoolVar(&f.untilEOF, "until-eof", false, "end when standard input ends, for a program that starts this one")
 	return f
 }
 
@@ -140,11 +139,10 @@ func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	srv, end, err := d.server(tokens, grace)
+	srv, err := d.server(tokens, grace)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
 	socket, err := connect.SocketPath(d.conf)
 	if err != nil {
 		return err
@@ -214,29 +212,31 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	return nil
 }
 
-// server returns the server of the memories and of the sidecars. The function closes the connection between the two.
-func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, func() error, error) {
+// server returns the server of the memories and of the sidecars.
+func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, error) {
 	agents := map[string]server.Memory{}
 	for _, m := range d.memories {
 		agents[m.Agent()] = m
 	}
 	srv, err := server.New(server.Options{Agents: agents, Tokens: tokens, Version: buildVersion(), Grace: grace, Log: d.log})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	local, end, err := srv.Local()
+	beside, err := d.app.sidecars(d.conf, d.places, d.memoryOf)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	memory := agent.New(local, agent.Options{})
-	beside, err := d.app.sidecars(d.conf, d.places, func(id string) sidecar.Memory { return memory.For(id) })
-	if err == nil {
-		err = srv.Beside(beside)
+	return srv, srv.Beside(beside)
+}
+
+// memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.
+func (d *daemon) memoryOf(id string) agent.Memory {
+	for _, m := range d.memories {
+		if m.Agent() == id {
+			return m
+		}
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, end())
-	}
-	return srv, end, nil
+	return connect.MissingMemory(id)
 }
 
 // keepInStep syncs every index, reports when all are done, and then watches the folders.

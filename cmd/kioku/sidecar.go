@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
@@ -39,7 +40,7 @@ func newModel(conf *config.Config) (llm.Model, error) {
 }
 
 // newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil.
-func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(agent string) sidecar.Memory, model llm.Model) (*sidecar.Sidecar, error) {
+func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(id string) agent.Memory, model llm.Model) (*sidecar.Sidecar, error) {
 	opt, err := a.sidecarOptions(conf, memories, model)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(
 }
 
 // sidecars returns the sidecars of agents, which share one language model.
-func (a *app) sidecars(conf *config.Config, places []config.Place, memories func(agent string) sidecar.Memory) (map[string]server.Sidecar, error) {
+func (a *app) sidecars(conf *config.Config, places []config.Place, memories func(id string) agent.Memory) (map[string]server.Sidecar, error) {
 	model, err := newModel(conf)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (a *app) sidecars(conf *config.Config, places []config.Place, memories func
 }
 
 // sidecarOptions returns the options that all agents share. It reports a frame key that cannot be used.
-func (a *app) sidecarOptions(conf *config.Config, memories func(agent string) sidecar.Memory, model llm.Model) (sidecar.Options, error) {
+func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent.Memory, model llm.Model) (sidecar.Options, error) {
 	state, err := conf.StateDir()
 	if err != nil {
 		return sidecar.Options{}, err

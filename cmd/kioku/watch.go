@@ -19,7 +19,7 @@ import (
 func (a *app) watchCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "watch", Short: "Follow what happens to the index",
-		Long: "Follow what happens to the index, a line for each event, until it is interrupted. Where no daemon runs, this command\n" +
+		Long: "Follow what happens to the index, a line for each event, until it is interrupted. If no daemon runs, this command\n" +
 			"keeps the index in step itself.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

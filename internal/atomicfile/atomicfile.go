@@ -1,6 +1,6 @@
-// Package atomicfile writes files whole or not at all.
+// Package atomicfile writes files whole or not at all, and appends to files.
 //
-// The bytes go into a temporary file in the same folder, which is flushed to the disk (fsync) before it gets the file's
+// The bytes of a new file go into a temporary file in the same folder, which is flushed to the disk (fsync) before it gets the file's
 // name; then the folder is flushed. So a reader sees the old content or the new one, after a crash or a power cut too,
 // and when a function returns without an error, the new one survives both. A crash may leave the temporary file behind
 // (see [IsTemp]); an error does not. No locks are taken.
@@ -78,6 +78,26 @@ func writeTemp(root *os.Root, rel string, data []byte, perm fs.FileMode) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// ErrTorn reports that a part of what was to be appended may be left at the end of the file.
+var ErrTorn = errors.New("a part may be left at the end of the file")
+
+// Append adds data at the end of f, which is open for appending and has size bytes, and flushes it to the disk. After an
+// error the file is as it was, unless the error wraps ErrTorn. A crash may leave a part of data. f is to be locked by the
+// caller if others append to it too.
+func Append(f *os.File, size int64, data []byte) error {
+	_, err := f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		return nil
+	}
+	if undo := f.Truncate(size); undo != nil {
+		return errors.Join(err, undo, ErrTorn)
+	}
+	return err
 }
 
 // SyncFolder flushes the names of the files in the folder rel of root to the disk; "." is root itself. After it returns,

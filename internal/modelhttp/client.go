@@ -91,9 +91,9 @@ func (c *Client) HTTPClient() *http.Client {
 	return &http.Client{Transport: c, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Post sends body as JSON and returns a successful response, whose body the caller closes. texts returns the texts in the
-// request, which no error message may repeat.
-func (c *Client) Post(ctx context.Context, address string, body any, texts func() []string) (*http.Response, error) {
+// Post sends body as JSON and returns a successful response, whose body the caller closes. No error message repeats texts,
+// the texts in the request.
+func (c *Client) Post(ctx context.Context, address string, body any, texts []string) (*http.Response, error) {
 	payload, err := json.Marshal(body)
 	if err != nil {
 		return nil, c.errorf(Rejected, "encode request: %w", err)
@@ -110,13 +110,13 @@ func (c *Client) Post(ctx context.Context, address string, body any, texts func(
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		said, _ := io.ReadAll(resp.Body) // a part of it is better than nothing
-		return nil, c.Refused(resp, said, texts())
+		return nil, c.Refused(resp, said, texts)
 	}
 	return resp, nil
 }
 
 // PostWhole is Post for an answer of at most limit bytes, which it reads whole.
-func (c *Client) PostWhole(ctx context.Context, address string, body any, limit int64, texts func() []string) ([]byte, error) {
+func (c *Client) PostWhole(ctx context.Context, address string, body any, limit int64, texts []string) ([]byte, error) {
 	resp, err := c.Post(ctx, address, body, texts)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func newClient(t *testing.T, status int, body io.Reader, header http.Header) *Cl
 	})
 }
 
-func texts() []string { return []string{diary} }
+var texts = []string{diary}
 
 func TestPostClassifiesRefusals(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
@@ -183,10 +183,4 @@ func describeResults(results []llm.Message) string {
 const maxQuote = 300
 
 // quote returns s on one line of at most maxQuote characters.
-func quote(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) > maxQuote {
-		s = string([]rune(s)[:maxQuote-1]) + "…"
-	}
-	return s
-}
+func quote(s string) string { return text.Shorten(text.OneLine(s), maxQuote) }

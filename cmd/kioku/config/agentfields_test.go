@@ -157,9 +157,11 @@ func TestPlaceHasTheAgentDirOfItsAgent(t *testing.T) {
 	c := load(t, src)
 	base := filepath.Dir(src.File)
 	for id, want := range map[string]string{"nova": filepath.Join(base, "nova"), "ryo": filepath.Join(base, "all")} {
-		if p, err := c.Place(id); err != nil || p.AgentDir != want {
-			t.Errorf("%s: got %+v, %v, want %s", id, p, err, want)
-		}
+		t.Run(id, func(t *testing.T) {
+			if p, err := c.Place(id); err != nil || p.AgentDir != want {
+				t.Errorf("%s: got %+v, %v, want %s", id, p, err, want)
+			}
+		})
 	}
 	if _, origin := value(t, c, "agents.nova.agentDir"); origin != src.File+":3:32" {
 		t.Errorf("it comes from %s", origin)

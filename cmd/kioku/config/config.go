@@ -9,21 +9,29 @@ import (
 	"strings"
 	"time"
 
+	"kioku"
+	"kioku/agent/bootstrap"
+	"kioku/agent/flush"
+	"kioku/agent/prune"
+	"kioku/agent/recall"
+	"kioku/agent/skills"
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/llm"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
 )
 
-// Config is the settings of one run, checked.
+// Config contains the checked settings of one run.
 type Config struct {
-	// File is the config file that was read, empty where there was none.
+	// File is the config file that was read, empty if there was none.
 	File string
 	// Notices are sentences for people about settings that have no effect.
 	Notices []string
 
-	// Agent that a command asks about, and that Workspace belongs to.
+	// Agent that a command uses and that Workspace belongs to.
 	Agent     string
 	Workspace string
 	// Agents that have a folder of their own, by id.
@@ -35,24 +43,45 @@ type Config struct {
 	Location  *time.Location
 	LogLevel  slog.Level
 
-	// Sources to index beside the extra paths; see HasSessions.
+	// Sources to index in addition to the extra paths; see HasSessions.
 	Sources      []string
 	Chunking     chunker.Options
 	Embed        embed.Config
-	Index        indexer.Options
+	Index        kioku.IndexOptions
 	Search       search.Options
 	CacheEntries int
-	// MemoryBudget is the most bytes of vectors that are held in memory, for all agents.
+	// MemoryBudget is the maximum number of bytes of vectors in memory, for all agents.
 	MemoryBudget int64
 
-	AgentSide
+	// The settings of what runs beside an agent.
 
-	// apiKey, llmKey, sidecarToken and headers as they were written, perhaps references to secrets; Embed, LLM and Sidecar
-	// hold what they stand for.
+	// LLM is the language model. Its Provider is "none" if there is none.
+	LLM llm.Config
+
+	// Bootstrap and Skills contain the limits and the common folders. What belongs to one agent is in its Place.
+	Bootstrap bootstrap.Options
+	Skills    skills.Options
+	// AgentDir is a folder whose files replace those of the workspace, for agents that do not set one.
+	AgentDir      string
+	CacheFriendly bool
+
+	// RecallEnabled is true if memories are recalled before a turn. SharedAgents are agents whose memory is searched too.
+	RecallEnabled bool
+	Recall        recall.Options
+	SharedAgents  []string
+
+	Flush            flush.Settings
+	KeepRecentTokens int
+	Prune            prune.Settings
+
+	Sidecar Sidecar
+
+	// apiKey, llmKey, sidecarToken and headers are as written and may be references to secrets. Embed, LLM and Sidecar
+	// contain the secrets.
 	apiKey, llmKey, sidecarToken string
 	headers                      map[string]string
 	registry                     *registry
-	// origins says where each setting that is no default came from.
+	// origins contains where each setting came from that is not a default.
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
 	fileAgent string
@@ -60,16 +89,23 @@ type Config struct {
 	dir string
 }
 
+// Sidecar contains the addresses of kioku agent and of the memory service that it uses.
+type Sidecar struct {
+	Listen, Socket string
+	// Memory is the target of the memory service, empty for the daemon of the state folder. Token is sent to it.
+	Memory, Token string
+}
+
 // Agent is the folder of one agent.
 type Agent struct {
 	Workspace string
-	// ExtraPaths replace the common ones where they are not nil.
+	// ExtraPaths replace the common ones if they are not nil.
 	ExtraPaths []string
-	// AgentDir replaces the common one where it is not empty.
+	// AgentDir replaces the common one if it is not empty.
 	AgentDir string
 }
 
-// layer is one of the places that settings come from; a later one wins.
+// layer is a source of settings; a later one wins.
 type layer int
 
 const (
@@ -90,16 +126,24 @@ type origin struct {
 func Default() *Config {
 	c := &Config{
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
-		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{indexer.SourceMemory},
+		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Embed:    embed.Config{Provider: "none"},
-		Index: indexer.Options{
+		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
 		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
-		AgentSide: defaultAgentSide(),
-		headers:   map[string]string{}, origins: map[string]origin{},
+		LLM:       llm.Config{Provider: "none", Timeout: 2 * time.Minute},
+		Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
+		Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
+
+		RecallEnabled: true,
+		Recall:        recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
+
+		Flush: flush.Defaults(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
+		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
+		headers: map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
 	return c
@@ -109,7 +153,7 @@ func Default() *Config {
 type Error struct {
 	// Where it stands: "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Where string
-	// Key of the setting; empty where the fault is not in one.
+	// Key of the setting; empty if the fault is not in a setting.
 	Key     string
 	Problem string
 }
@@ -146,8 +190,7 @@ type Flag struct {
 	Key, Value string
 }
 
-// Load reads and checks all settings. Its error joins one *[Error] for each fault; a file that cannot be read is
-// one too.
+// Load reads and checks all settings. Its error joins an *[Error] for each fault, also for a file that cannot be read.
 func Load(src Sources) (*Config, error) {
 	l := newLoader(src)
 	l.readFile(src)
@@ -163,14 +206,14 @@ func Load(src Sources) (*Config, error) {
 	return l.conf, nil
 }
 
-// Explicit reports whether somebody chose the value of a setting.
+// Explicit reports whether a setting was set anywhere.
 func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDefault }
 
-// ByFlagOrEnv reports whether the value of a setting was chosen for this run or shell rather than in the file.
+// ByFlagOrEnv reports whether a setting was set by a flag or an environment variable.
 func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
 
 // HasSessions reports whether transcripts are to be indexed.
-func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, indexer.SourceSessions) }
+func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, memory.SourceSessions) }
 
 // Value is a setting as people read it.
 type Value struct {
@@ -236,7 +279,7 @@ func Changed(old, new *Config) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// secretTexts returns all values by key with secrets in the clear: for comparing, never for showing.
+// secretTexts returns all values by key, with secrets in the clear. They may be compared but never shown.
 func (c *Config) secretTexts() map[string]string {
 	texts := map[string]string{}
 	for _, v := range c.Values() {

@@ -98,9 +98,9 @@ cache: {maxEntries: 10}
 	got := []any{
 		c.Workspace, c.Listen, c.Location.String(), c.LogLevel, c.Agents["nova"], c.Embed.Provider, c.Embed.Model, c.Embed.Dims,
 		c.Embed.BaseURL, c.Embed.Headers["X-Team"], c.Index.ExtraPaths, c.Index.MaxFileBytes, c.Chunking.Tokens, c.Chunking.Overlap,
-		c.Chunking.Encoding, c.Index.Debounce, c.Index.MaxWait, c.Index.Interval, c.Search.MaxResults, c.Search.MinScore,
-		c.Search.Hybrid, c.Search.VectorWeight, c.Search.WeakVectorWeight, c.Search.WeakTextWeight, c.Search.CandidateMultiplier,
-		c.Search.HalfLife, c.Search.DecayFloor, c.Search.Evergreen, c.CacheEntries,
+		c.Chunking.Encoding, c.Index.Debounce, c.Index.MaxWait, c.Index.Interval, c.Search.MaxResults, *c.Search.MinScore,
+		*c.Search.Hybrid, *c.Search.VectorWeight, *c.Search.WeakVectorWeight, *c.Search.WeakTextWeight, c.Search.CandidateMultiplier,
+		c.Search.HalfLife, *c.Search.DecayFloor, c.Search.Evergreen, c.CacheEntries,
 	}
 	want := []any{
 		filepath.Join(base, "notes"), "none", "Asia/Tokyo", slog.LevelDebug,
@@ -235,9 +235,11 @@ func TestFieldEnvIsUnique(t *testing.T) {
 		"KIOKU_QUERY_MAX_RESULTS": "query.maxResults", "KIOKU_CHUNKING_TOKENS": "chunking.tokens", "KIOKU_PROVIDER": "provider",
 		"KIOKU_REMOTE_BASE_URL": "remote.baseUrl", "KIOKU_QUERY_HYBRID_MMR_LAMBDA": "query.hybrid.mmr.lambda",
 	} {
-		if seen[env] != key {
-			t.Errorf("%s is %q, want %s", env, seen[env], key)
-		}
+		t.Run(env, func(t *testing.T) {
+			if seen[env] != key {
+				t.Errorf("%s is %q, want %s", env, seen[env], key)
+			}
+		})
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"kioku/internal/atomicfile"
 )
 
-// Edit sets one key in a config file, which it makes (0600, its folder 0700) where it is missing. Comments and the
-// order of the file stay. The new file is checked before it takes the place of the old one, at once; a value or
-// file that would not load is an *[Error], and nothing is written.
+// Edit sets one key in a config file and creates the file (0600, its folder 0700) if it is missing. Comments and order are
+// kept. The new file is checked before it atomically replaces the old one. If it would not load, Edit returns an *[Error]
+// and writes nothing.
 func Edit(src Sources, key, value string) (path string, err error) {
 	path, _ = FilePath(src)
 	if path == "" {
@@ -90,7 +90,7 @@ func edited(path string, data []byte, f Field, value string) ([]byte, error) {
 	return out.Bytes(), enc.Close()
 }
 
-// child returns the value of a key of a block, nil where it has none.
+// child returns the value of a key of a block, nil if it has none.
 func child(block *yaml.Node, name string) *yaml.Node {
 	for i := 0; block.Kind == yaml.MappingNode && i+1 < len(block.Content); i += 2 {
 		if block.Content[i].Value == name {
@@ -100,7 +100,7 @@ func child(block *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// find reports whether a block gives a setting.
+// find reports whether a block contains a setting.
 func find(block *yaml.Node, key string) bool {
 	for name := range strings.SplitSeq(key, ".") {
 		if block = child(block, name); block == nil {
@@ -110,7 +110,7 @@ func find(block *yaml.Node, key string) bool {
 	return true
 }
 
-// assign puts a value under a path of keys, and makes the blocks that it needs.
+// assign sets a value at a path of keys and creates the blocks that it needs.
 func assign(block *yaml.Node, path []string, value *yaml.Node) {
 	at := child(block, path[0])
 	if at == nil {
@@ -128,7 +128,7 @@ func assign(block *yaml.Node, path []string, value *yaml.Node) {
 	*at = *value
 }
 
-// valueNode is a value of one line as YAML writes it; of agents, a block with the workspace of each.
+// valueNode returns the YAML of a value that is written in one line. For agents it is a block with the workspace of each.
 func valueNode(f Field, value string) (*yaml.Node, error) {
 	var v any = value
 	switch f.value.kind {
@@ -151,7 +151,7 @@ func valueNode(f Field, value string) (*yaml.Node, error) {
 	return n, n.Encode(v)
 }
 
-// replaceFile puts data in the place of a file, whole or not at all.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the config file: %w", err)

@@ -72,9 +72,11 @@ func TestEditMakesAPrivateFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
-		if info, err := os.Stat(name); err != nil || info.Mode() != want {
-			t.Errorf("%s has mode %v, %v; want %v", name, info.Mode(), err, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if info, err := os.Stat(name); err != nil || info.Mode() != want {
+				t.Errorf("%s has mode %v, %v; want %v", name, info.Mode(), err, want)
+			}
+		})
 	}
 	if c := load(t, src); c.Embed.APIKey != "k" {
 		t.Errorf("the key comes back as %q", c.Embed.APIKey)

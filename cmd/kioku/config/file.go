@@ -14,13 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFileBytes bounds a config file.
+// maxFileBytes is the maximum size of a config file.
 const maxFileBytes = 1 << 20
 
 // openClaw is the block under which OpenClaw keeps its memory settings.
 const openClaw = "memorySearch"
 
-// readFile reads the config file into the settings, where there is one.
+// readFile reads the config file if there is one.
 func (l *loader) readFile(src Sources) {
 	path, named := FilePath(src)
 	if path == "" {
@@ -67,7 +67,7 @@ func (l *loader) parse(path string, data []byte) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
-// parseYAML returns the top block of a file, nil for a file without any.
+// parseYAML returns the top block of a file, nil if the file is empty.
 func parseYAML(path string, data []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
 	var doc yaml.Node
@@ -108,11 +108,11 @@ func resolve(n *yaml.Node) *yaml.Node {
 type fileParser struct {
 	*loader
 	path string
-	// seen tells where each setting was given.
+	// seen contains the position of each setting.
 	seen map[string]string
 }
 
-// block reads the settings of a mapping whose keys continue prefix; pasted says that it is OpenClaw's.
+// block reads the settings of a mapping whose keys continue prefix. pasted is true inside the block of OpenClaw.
 func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], resolve(n.Content[i+1])
@@ -143,7 +143,7 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 	}
 }
 
-// nested reads a block; one that is empty says nothing.
+// nested reads a block, which may be empty.
 func (p *fileParser) nested(value *yaml.Node, where, key, prefix string, pasted bool) {
 	if isNull(value) {
 		return
@@ -157,7 +157,7 @@ func (p *fileParser) nested(value *yaml.Node, where, key, prefix string, pasted 
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// header reads one header: its name is not ours to know, so that it is no setting of the table.
+// header reads one header. Header names are not known in advance, so a header is not a registered setting.
 func (p *fileParser) header(key, where string, value *yaml.Node) {
 	f, _ := p.conf.lookup("remote.headers")
 	if value.Kind != yaml.ScalarNode || isNull(value) {
@@ -171,7 +171,7 @@ func (p *fileParser) header(key, where string, value *yaml.Node) {
 	p.put(byFile, where, filepath.Dir(p.path), f, name+"="+value.Value)
 }
 
-// again reports, as an error, a setting that was given before.
+// again reports an error if a setting was given before, and returns whether it was.
 func (p *fileParser) again(key, where string) bool {
 	before, ok := p.seen[key]
 	if ok {
@@ -181,7 +181,7 @@ func (p *fileParser) again(key, where string) bool {
 	return ok
 }
 
-// setting reads a value. One that is left empty says nothing.
+// setting reads a value. An empty value sets nothing.
 func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 	if p.again(f.Key, where) || isNull(value) {
 		return
@@ -198,7 +198,7 @@ func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 	}
 }
 
-// itemsOf returns the items of a value, or what is wrong with its type.
+// itemsOf returns the items of a value, or an error if its type is wrong.
 func itemsOf(f Field, value *yaml.Node) ([]string, error) {
 	if f.value.kind == aList {
 		return listOf(value)

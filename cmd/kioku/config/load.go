@@ -14,7 +14,7 @@ import (
 	"kioku/internal/text" // text is a kind of setting
 )
 
-// loader fills in a Config, place by place, and collects what is wrong.
+// loader fills in a Config from one source after the other and collects the faults.
 type loader struct {
 	conf *Config
 	env  map[string]string
@@ -43,7 +43,7 @@ func (l *loader) fail(where, key string, err error) {
 	l.errs = append(l.errs, &Error{Where: where, Key: key, Problem: err.Error()})
 }
 
-// put sets one value, in which paths start from base, and remembers where it came from.
+// put sets one value, in which paths are relative to base, and remembers where it came from.
 func (l *loader) put(by layer, where, base string, f Field, items ...string) {
 	l.conf.registry.base = base
 	if err := f.value.set(items); err != nil {
@@ -63,7 +63,7 @@ func (l *loader) setText(by layer, where, key, value string) {
 	l.put(by, where, l.conf.dir, f, split(f.value.kind, value)...)
 }
 
-// unknown reports a key that is no setting. One that was a setting once is a notice only.
+// unknown reports a key that is no setting: as an error, or as a notice if the setting once existed.
 func (l *loader) unknown(where, key string) {
 	err := l.conf.registry.unknown(where, key)
 	if removed()[key] != "" {
@@ -73,7 +73,7 @@ func (l *loader) unknown(where, key string) {
 	l.errs = append(l.errs, err)
 }
 
-// configVariable names the config file; it is no setting, since a file cannot name itself.
+// configVariable names the config file. It is not a setting, because a file cannot name itself.
 const configVariable = "KIOKU_CONFIG"
 
 // readEnv reads the variables KIOKU_...; an empty one counts as unset, an unknown one is a notice.
@@ -101,7 +101,7 @@ func (l *loader) readEnv() {
 	}
 }
 
-// finish checks what no setting can know alone, and fills in what depends on the environment.
+// finish checks the settings together and fills in what depends on the environment.
 func (l *loader) finish() {
 	l.agree()
 	if l.conf.State == "" {
@@ -116,7 +116,7 @@ func (l *loader) agree() {
 	if c.Chunking.Overlap >= c.Chunking.Tokens {
 		l.cross("chunking.overlap", "chunking.tokens", fmt.Errorf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
 	}
-	if c.Search.VectorWeight+c.Search.TextWeight == 0 {
+	if *c.Search.VectorWeight+*c.Search.TextWeight == 0 {
 		l.cross("query.hybrid.vectorWeight", "query.hybrid.textWeight", fmt.Errorf("vectorWeight and textWeight are both 0"))
 	}
 	if c.Index.MaxWait < c.Index.Debounce {
@@ -139,7 +139,7 @@ func (l *loader) agreeAgentSide() {
 	}
 }
 
-// wrong reports a fault in a setting, or in a block of settings, where somebody has set it.
+// wrong reports a fault in a setting or a block of settings, at the place where it was set.
 func (l *loader) wrong(key, problem string) {
 	where := l.conf.origins[key].where
 	for _, f := range l.conf.registry.fields {
@@ -150,12 +150,12 @@ func (l *loader) wrong(key, problem string) {
 	l.fail(where, key, errors.New(problem))
 }
 
-// cross reports a fault between two settings at the one that somebody set.
+// cross reports a fault between two settings at the one that was set.
 func (l *loader) cross(key, other string, err error) {
 	l.fail(cmp.Or(l.conf.origins[key].where, l.conf.origins[other].where), key, err)
 }
 
-// reveal looks up the secrets that the settings refer to.
+// reveal reads the secrets that the settings refer to.
 func (l *loader) reveal() {
 	c := l.conf
 	c.Embed.APIKey = l.secret("remote.apiKey", c.apiKey)
@@ -181,7 +181,7 @@ func (l *loader) reveal() {
 	}
 }
 
-// secret looks up one secret.
+// secret reads one secret.
 func (l *loader) secret(key, written string) string {
 	text, err := reveal(written, l.env)
 	if err != nil {
@@ -190,7 +190,7 @@ func (l *loader) secret(key, written string) string {
 	return text
 }
 
-// defaultState is the state folder of a user, empty where the environment names no home.
+// defaultState returns the state folder of the user, "" if the environment names no home.
 func (l *loader) defaultState() string {
 	if dir := l.env["XDG_STATE_HOME"]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "kioku")
@@ -201,8 +201,8 @@ func (l *loader) defaultState() string {
 	return filepath.Join(l.home, ".local", "state", "kioku")
 }
 
-// FilePath returns the config file that a run with these sources reads, empty where the environment names no home.
-// Whether it must exist is told by the second result: it was named, rather than looked for.
+// FilePath returns the config file that a run with these sources reads, "" if the environment names no home. named is true
+// if the file was named; then it must exist.
 func FilePath(src Sources) (path string, named bool) {
 	env := environment(src.Env)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Errors of places that nobody named; test for them with errors.Is.
+// Errors of places that are not set; test for them with errors.Is.
 var (
 	// ErrNoWorkspace: nothing says which folder is the memory.
 	ErrNoWorkspace = errors.New("no workspace: name one with --workspace, or make one with kioku init")
@@ -23,7 +23,7 @@ type Place struct {
 	ExtraPaths       []string
 	// AgentDir is a folder whose bootstrap files replace those of the workspace, empty for none.
 	AgentDir string
-	// Assumed says that the workspace is the working directory, which looks like one, and that nobody named it.
+	// Assumed is true if no workspace is set and the working directory, which looks like one, is used.
 	Assumed bool
 }
 
@@ -35,9 +35,9 @@ func (c *Config) StateDir() (string, error) {
 	return c.State, nil
 }
 
-// Place returns the folder of an agent: the workspace of a flag or the environment, the agent's own in the file,
-// the file's common one where it belongs to this agent, else the working directory where it holds MEMORY.md or
-// memory/. Where there is none it returns ErrNoWorkspace, and the place without a folder.
+// Place returns the folder of an agent: the workspace of a flag or variable, the agent's own in the file, the file's common
+// one if it belongs to this agent, else the working directory if it contains MEMORY.md or memory/. If there is none,
+// it returns ErrNoWorkspace and the place without a folder.
 func (c *Config) Place(agent string) (Place, error) {
 	if err := CheckAgent(agent); err != nil {
 		return Place{}, &Error{Key: "agent", Problem: err.Error()}
@@ -62,13 +62,13 @@ func (c *Config) Place(agent string) (Place, error) {
 	return p, nil
 }
 
-// looksLikeWorkspace reports whether a folder holds MEMORY.md or memory/.
+// looksLikeWorkspace reports whether a folder contains MEMORY.md or memory/.
 func looksLikeWorkspace(dir string) bool {
 	return exists(filepath.Join(dir, "MEMORY.md")) || isFolder(filepath.Join(dir, "memory"))
 }
 
-// Places returns the folders that a daemon serves, by id: those of Agents, and that of Agent where a workspace is
-// named or no other agent is.
+// Places returns the folders that a daemon serves, sorted by agent: those of Agents, and that of Agent if a workspace is set
+// or there are no other agents.
 func (c *Config) Places() ([]Place, error) {
 	ids := slices.Sorted(maps.Keys(c.Agents))
 	if len(ids) == 0 || c.Workspace != "" {

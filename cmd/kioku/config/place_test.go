@@ -92,10 +92,12 @@ func TestStateDirNeedsAHomeOrAName(t *testing.T) {
 	for env, want := range map[string]string{
 		"HOME=/h": "/h/.local/state/kioku", "XDG_STATE_HOME=/s": "/s/kioku", "KIOKU_STATE=/data": "/data",
 	} {
-		c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{env}})
-		if dir, err := c.StateDir(); dir != want || err != nil {
-			t.Errorf("%s: got %q, %v, want %s", env, dir, err, want)
-		}
+		t.Run(env, func(t *testing.T) {
+			c := load(t, config.Sources{Dir: t.TempDir(), Env: []string{env}})
+			if dir, err := c.StateDir(); dir != want || err != nil {
+				t.Errorf("%s: got %q, %v, want %s", env, dir, err, want)
+			}
+		})
 	}
 }
 

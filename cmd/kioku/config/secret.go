@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// hidden stands for a secret that was written where people can read it.
+// hidden is shown instead of a secret.
 const hidden = "(hidden)"
 
-// maxSecretBytes bounds a file with a secret.
+// maxSecretBytes is how much is read of a file with a secret.
 const maxSecretBytes = 64 << 10
 
 // reference makes the path of a file:PATH absolute.
@@ -21,7 +21,7 @@ func (r *registry) reference(value string) string {
 	return value
 }
 
-// shown is a secret as people may see it: the reference, but never the value.
+// shown returns what may be shown of a secret: a reference, but never the value.
 func shown(value string) string {
 	if value == "" || strings.HasPrefix(value, "env:") || strings.HasPrefix(value, "file:") {
 		return value
@@ -29,7 +29,7 @@ func shown(value string) string {
 	return hidden
 }
 
-// reveal returns what a reference stands for: env:NAME, file:PATH without white space at its end, else the value.
+// reveal returns the secret: the variable of env:NAME, the trimmed content of file:PATH, else the value itself.
 func reveal(value string, env map[string]string) (string, error) {
 	if name, ok := strings.CutPrefix(value, "env:"); ok {
 		if env[name] == "" {

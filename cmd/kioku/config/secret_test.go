@@ -33,10 +33,12 @@ func TestSecretThatIsMissingIsNamed(t *testing.T) {
 		"file:/no/such/key": "/no/such/key",
 		"file:" + empty:     empty + " is empty",
 	} {
-		_, err := config.Load(write(t, "remote: {apiKey: \""+secret+"\"}\n"))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.yaml:1:10: ") {
-			t.Errorf("%s: got %v, want %s", secret, err, want)
-		}
+		t.Run(secret, func(t *testing.T) {
+			_, err := config.Load(write(t, "remote: {apiKey: \""+secret+"\"}\n"))
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.yaml:1:10: ") {
+				t.Errorf("%s: got %v, want %s", secret, err, want)
+			}
+		})
 	}
 }
 

@@ -40,8 +40,10 @@ func TestSourcesRefusesUnknownOnes(t *testing.T) {
 		"sync: {sessions: {deltaMessages: 0}}\n": "0 is not between",
 		"sync: {sessions: {deltaMesages: 4}}\n":  "deltaMessages",
 	} {
-		if _, err := config.Load(write(t, text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := config.Load(write(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v", text, err)
+			}
+		})
 	}
 }

@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"kioku/search"
+	"kioku/memory"
 )
 
 // service registers the settings of the command and the daemon.
@@ -53,21 +53,21 @@ func (r *registry) query(c *Config) {
 	s := &c.Search
 	r.group = "Search"
 	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
-	r.decimal(&s.MinScore, 1, "query.minScore", "Minimum score if vectors took part.")
-	r.decimal(&s.MinKeywordScore, 1, "query.minKeywordScore", "Minimum score if only keywords took part.")
-	r.choice(&s.Granularity, []string{search.GranularityPassage, search.GranularityChunk}, "query.granularity",
+	r.optional(&s.MinScore, "query.minScore", "Minimum score if vectors took part.")
+	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Minimum score if only keywords took part.")
+	r.choice(&s.Granularity, []string{memory.GranularityPassage, memory.GranularityChunk}, "query.granularity",
 		"What a result is: a passage returned whole, or a chunk of 400 tokens with its best window.")
 	number(r, &s.SnippetChars, 40, 2000, "query.maxSnippetChars", "Maximum number of characters of a passage or snippet.")
-	r.toggle(&s.Typos, "query.typos", "Let a word that the index lacks match words that differ from it by one typo.")
-	r.toggle(&s.Hybrid, "query.hybrid.enabled", "Let vectors take part.")
+	r.optionalToggle(&s.Typos, "query.typos", "Let a word that the index lacks match words that differ from it by one typo.")
+	r.optionalToggle(&s.Hybrid, "query.hybrid.enabled", "Let vectors take part.")
 	r.weight(&s.VectorWeight, &s.WeakVectorWeight, "query.hybrid.vectorWeight", "Weight of vectors; only the ratio counts. If unset, the provider hash gets 0.3.")
 	r.weight(&s.TextWeight, &s.WeakTextWeight, "query.hybrid.textWeight", "Weight of keywords. If unset, it is 0.7 beside the provider hash.")
 	number(r, &s.CandidateMultiplier, 1, 100, "query.hybrid.candidateMultiplier", "Candidates taken from the vectors, as a multiple of maxResults; at least 24 are taken.")
-	r.toggle(&s.MMR, "query.hybrid.mmr.enabled", "Re-rank for diversity.")
-	r.decimal(&s.MMRLambda, 1, "query.hybrid.mmr.lambda", "Weight of relevance against diversity.")
-	r.toggle(&s.Decay, "query.hybrid.temporalDecay.enabled", "Let older notes weigh less.")
+	r.optionalToggle(&s.MMR, "query.hybrid.mmr.enabled", "Re-rank for diversity.")
+	r.optional(&s.MMRLambda, "query.hybrid.mmr.lambda", "Weight of relevance against diversity.")
+	r.optionalToggle(&s.Decay, "query.hybrid.temporalDecay.enabled", "Let older notes weigh less.")
 	r.duration(&s.HalfLife, 24*time.Hour, 0.01, 100_000, "query.hybrid.temporalDecay.halfLifeDays", "Age in days at which half of the weight above the floor is gone.")
-	r.decimal(&s.DecayFloor, 1, "query.hybrid.temporalDecay.floor", "Weight that the oldest notes keep.")
+	r.optional(&s.DecayFloor, "query.hybrid.temporalDecay.floor", "Weight that the oldest notes keep.")
 	r.list(&s.Evergreen, "query.hybrid.temporalDecay.evergreen", "Globs of paths that do not decay.")
 }
 

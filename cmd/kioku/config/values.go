@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"kioku"
-	"kioku/indexer"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // kind is the shape of a value in the config file.
@@ -122,7 +121,7 @@ func (r *registry) choice(at *string, choices []string, key, doc string) {
 
 // CheckAgent returns an error unless id may name an agent.
 func CheckAgent(id string) error {
-	var input *search.InputError
+	var input *memory.InputError
 	if errors.As(kioku.CheckAgent(id), &input) {
 		return fmt.Errorf("%q names no agent: it %s", shorten(id), input.Problem)
 	}
@@ -176,14 +175,14 @@ func (r *registry) optional(at **float64, key, doc string) {
 }
 
 // weight adds the weight of a channel. Once set, it counts for large and for weak models.
-func (r *registry) weight(large, weak *float64, key, doc string) {
-	scalar(r, large, aNumber, "number", key, doc, func(s string) (float64, error) {
+func (r *registry) weight(large, weak **float64, key, doc string) {
+	scalar(r, large, aNumber, "number", key, doc, func(s string) (*float64, error) {
 		x, err := parseDecimal(0, 1)(s)
 		if err == nil {
-			*weak = x
+			*weak = &x
 		}
-		return x, err
-	}, formatDecimal)
+		return &x, err
+	}, func(x *float64) string { return formatDecimal(*x) })
 }
 
 // duration adds a duration as a number of units.
@@ -195,13 +194,23 @@ func (r *registry) duration(at *time.Duration, unit time.Duration, lo, hi float6
 }
 
 func (r *registry) toggle(at *bool, key, doc string) {
-	scalar(r, at, aToggle, "true or false", key, doc, func(s string) (bool, error) {
-		b, err := strconv.ParseBool(s)
-		if err != nil {
-			err = fmt.Errorf("%q is neither true nor false", shorten(s))
-		}
-		return b, err
-	}, strconv.FormatBool)
+	scalar(r, at, aToggle, "true or false", key, doc, parseToggle, strconv.FormatBool)
+}
+
+// optionalToggle adds a toggle that a package may leave at its default; here it is always set.
+func (r *registry) optionalToggle(at **bool, key, doc string) {
+	scalar(r, at, aToggle, "true or false", key, doc, func(s string) (*bool, error) {
+		b, err := parseToggle(s)
+		return &b, err
+	}, func(b *bool) string { return strconv.FormatBool(*b) })
+}
+
+func parseToggle(s string) (bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		err = fmt.Errorf("%q is neither true nor false", shorten(s))
+	}
+	return b, err
 }
 
 func (r *registry) timezone(at **time.Location, key, doc string) {
@@ -277,11 +286,11 @@ func (r *registry) sources(at *[]string, key, doc string) {
 	set := v.set
 	v.set = func(items []string) error {
 		for _, item := range items {
-			if item != indexer.SourceMemory && item != indexer.SourceSessions {
+			if item != memory.SourceMemory && item != memory.SourceSessions {
 				return fmt.Errorf("%q is no source; there are memory and sessions", shorten(item))
 			}
 		}
-		if !slices.Contains(items, indexer.SourceMemory) {
+		if !slices.Contains(items, memory.SourceMemory) {
 			return errors.New("memory is always indexed; write memory,sessions")
 		}
 		return set(items)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
@@ -39,15 +40,14 @@ type Client struct {
 	kiokuv1.MemoryServiceClient
 	from  *Connector
 	Agent string
-	// Memory is nil if a daemon answers.
+	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory
+	remote *agent.Client
 	// Workspace is the folder of the memory.
 	Workspace string
 	// ReadOnly is true if the index is read as it is. If another process owns it, notes can still be added.
 	ReadOnly bool
-	// Cause returns the cause of an error of a call as far as this process knows it.
-	Cause func(error) error
-	close func() error
+	close    func() error
 }
 
 // Need says what a command does with an index.
@@ -169,12 +169,16 @@ func (k *Connector) open(ctx context.Context, place config.Place, readOnly bool)
 	if err != nil {
 		return nil, err
 	}
-	causes := &causes{Handler: &render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}}
-	opt, err := Engine(k.Conf, place, embedder, slog.New(causes))
+	opt, err := Engine(k.Conf, place, embedder, slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}))
 	if err != nil {
 		return nil, err
 	}
-	opt.ReadOnly, opt.Appends = readOnly, !k.ReadOnly
+	switch {
+	case k.ReadOnly:
+		opt.Mode = kioku.ReadOnly
+	case readOnly:
+		opt.Mode = kioku.ReadIndex
+	}
 	memory, err := kioku.Open(ctx, opt)
 	if err != nil {
 		return nil, err
@@ -185,14 +189,9 @@ func (k *Connector) open(ctx context.Context, place config.Place, readOnly bool)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
-	local, end, err := srv.Local()
-	if err != nil {
-		return nil, errors.Join(err, memory.Close())
-	}
 	return &Client{
-		MemoryServiceClient: local, from: k, Agent: place.Agent, Memory: memory, Workspace: place.Workspace, ReadOnly: readOnly,
-		Cause: causes.cause,
-		close: func() error { return errors.Join(end(), memory.Close()) },
+		MemoryServiceClient: srv.Local(), from: k, Agent: place.Agent, Memory: memory, Workspace: place.Workspace, ReadOnly: readOnly,
+		close: memory.Close,
 	}, nil
 }
 
@@ -227,7 +226,7 @@ func (c *Client) Freshen(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		out.Notice("the index may lag behind the folder: %s", render.Message(c.Cause(err)))
+		out.Notice("the index may lag behind the folder: %s", render.Message(err))
 		return nil
 	}
 	out.TellUndone(done.GetDegraded())
@@ -257,7 +256,7 @@ func (k *Connector) With(ctx context.Context, n Need, f func(*Client) error) err
 		return err
 	}
 	if err := f(c); err != nil {
-		return errors.Join(c.Cause(err), c.close())
+		return errors.Join(err, c.close())
 	}
 	if err := c.close(); err != nil {
 		return fmt.Errorf("close the index: %w", err)

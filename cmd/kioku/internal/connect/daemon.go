@@ -10,9 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
@@ -38,7 +35,7 @@ func SocketPath(conf *config.Config) (string, error) {
 
 // daemon returns a client of the daemon, or nil if none answers or it does not serve the agent. It returns an error if the
 // daemon serves the agent from another folder than the one that was named.
-func (k *Connector) daemon(ctx context.Context, agent string) (*Client, error) {
+func (k *Connector) daemon(ctx context.Context, id string) (*Client, error) {
 	if k.NoDaemon || k.ReadOnly {
 		return nil, nil
 	}
@@ -54,34 +51,19 @@ func (k *Connector) daemon(ctx context.Context, agent string) (*Client, error) {
 		return nil, nil
 	}
 	probe.Close()
-	conn, err := dialUnix(socket)
+	conn, err := agent.Dial("unix:"+socket, agent.Options{Agent: id})
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{
-		MemoryServiceClient: kiokuv1.NewMemoryServiceClient(conn), from: k, Agent: agent,
-		Cause: func(err error) error { return err }, close: conn.Close,
-	}
+	c := &Client{MemoryServiceClient: conn.Service(), remote: conn, from: k, Agent: id, close: conn.Close}
 	ok, err := k.serves(ctx, c, socket)
 	if err != nil || !ok {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if agent == k.Conf.Agent {
+	if id == k.Conf.Agent {
 		k.tellIgnored()
 	}
 	return c, nil
-}
-
-func dialUnix(socket string) (*grpc.ClientConn, error) {
-	dial := func(ctx context.Context, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}
-	conn, err := grpc.NewClient("passthrough:///kioku",
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial), agent.Reconnecting())
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", socket, err)
-	}
-	return conn, nil
 }
 
 // serves reports whether the daemon serves the agent, from the named folder if one was named.

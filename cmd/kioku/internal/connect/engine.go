@@ -20,8 +20,7 @@ func Engine(conf *config.Config, place config.Place, embedder *embed.Client, log
 	}
 	now := ClockOf(conf)
 	index := conf.Index
-	index.Workspace, index.ExtraPaths = place.Workspace, place.ExtraPaths
-	index.Now, index.Log = now, log
+	index.ExtraPaths = place.ExtraPaths
 	if conf.HasSessions() {
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err

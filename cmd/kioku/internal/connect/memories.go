@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"kioku/agent"
-	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 )
 
 // Memories are the memories that a command uses: that of its agent and the shared ones of other agents.
@@ -17,36 +17,51 @@ type Memories struct {
 	Own *Client
 	// Place of the agent as far as it is known here. Its workspace is the folder of the memory.
 	Place  config.Place
-	beside map[string]sidecar.Memory
+	beside map[string]agent.Memory
 	// others are the clients of beside, to be closed.
 	others []*Client
 }
 
 // Of returns the memory of an agent. The memory of an agent to which the command has not connected returns errors.
-func (m *Memories) Of(id string) sidecar.Memory {
+func (m *Memories) Of(id string) agent.Memory {
 	if m.Own != nil && id == m.Own.Agent {
 		return m.Own.Remember()
 	}
-	if memory := m.beside[id]; memory != nil {
-		return memory
+	if beside := m.beside[id]; beside != nil {
+		return beside
 	}
-	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, agent.ErrNotFound)}
+	return MissingMemory(id)
 }
 
-// Remember returns the client for tools and sidecars.
-func (c *Client) Remember() *agent.Client { return agent.New(c, agent.Options{Agent: c.Agent}) }
+// Remember returns the memory for tools and sidecars.
+func (c *Client) Remember() agent.Memory {
+	if c.Memory != nil {
+		return c.Memory
+	}
+	return c.remote
+}
+
+// MissingMemory returns the memory of an agent that has none here: it answers with an error.
+func MissingMemory(id string) agent.Memory {
+	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNoAgent)}
+}
 
 // noMemory replaces a memory that cannot be reached.
 type noMemory struct{ err error }
 
 // Search returns the error.
-func (n noMemory) Search(context.Context, agent.Query) (agent.Answer, error) {
-	return agent.Answer{}, n.err
+func (n noMemory) Search(context.Context, memory.Query) (memory.Answer, error) {
+	return memory.Answer{}, n.err
+}
+
+// Get returns the error.
+func (n noMemory) Get(context.Context, memory.GetRequest) (memory.Excerpt, error) {
+	return memory.Excerpt{}, n.err
 }
 
 // Append returns the error.
-func (n noMemory) Append(context.Context, agent.Note) (agent.Appended, error) {
-	return agent.Appended{}, n.err
+func (n noMemory) Append(context.Context, memory.Note) (memory.Appended, error) {
+	return memory.Appended{}, n.err
 }
 
 // WithMemories connects to the memory of the command's agent and to those of the shared agents, syncs their indexes, runs
@@ -60,7 +75,7 @@ func (k *Connector) WithMemories(ctx context.Context, n Need, shared []string, f
 		if err := own.Freshen(ctx); err != nil {
 			return err
 		}
-		m := &Memories{Own: own, Place: place, beside: map[string]sidecar.Memory{}}
+		m := &Memories{Own: own, Place: place, beside: map[string]agent.Memory{}}
 		if err = k.addShared(ctx, m, shared); err == nil {
 			err = f(m)
 		}
@@ -97,7 +112,7 @@ func (m *Memories) closeOthers() error {
 }
 
 // shared connects to the memory of another agent. If that fails, the client is nil and the memory returns why.
-func (k *Connector) shared(ctx context.Context, id string) (*Client, sidecar.Memory, error) {
+func (k *Connector) shared(ctx context.Context, id string) (*Client, agent.Memory, error) {
 	if err := config.CheckAgent(id); err != nil {
 		return nil, nil, render.Misuse("%w", err)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 // Search sends a query and shows the answer. If strict is true and the answer is degraded, it returns [ErrDegraded].
@@ -30,7 +30,7 @@ func (o *Output) Search(ctx context.Context, c kiokuv1.MemoryServiceClient, req 
 
 // Degraded reports whether an answer lacks something. An answer without a match is not degraded.
 func Degraded(resp *kiokuv1.MemorySearchResponse) bool {
-	return slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() != search.NoMatch })
+	return slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() != memory.NoMatch })
 }
 
 func (o *Output) showAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
@@ -40,7 +40,7 @@ func (o *Output) showAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, 
 		return err
 	}
 	for _, d := range resp.GetDegraded() {
-		if d.GetCode() != search.NoMatch {
+		if d.GetCode() != memory.NoMatch {
 			o.TellDegraded([]*kiokuv1.Degradation{d})
 		}
 	}
@@ -73,7 +73,7 @@ func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceCli
 // reason returns why an answer is empty, as a part of a sentence.
 func reason(resp *kiokuv1.MemorySearchResponse) string {
 	for _, d := range resp.GetDegraded() {
-		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == search.NoMatch && text != "" {
+		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == memory.NoMatch && text != "" {
 			return strings.ToLower(text[:1]) + text[1:]
 		}
 	}
@@ -85,7 +85,7 @@ func floor2(score float64) float64 { return float64(int(score*100)) / 100 }
 
 // Channels names the channels that answered.
 func Channels(resp *kiokuv1.MemorySearchResponse) string {
-	if resp.GetMode() == search.ModeKeyword {
+	if resp.GetMode() == memory.ModeKeyword {
 		return "keywords"
 	}
 	name := resp.GetProvider()

@@ -20,9 +20,11 @@ func TestCleanRemovesWhatControlsATerminal(t *testing.T) {
 		"家族 👨‍👩‍👧 ok":                       "家族 👨‍👩‍👧 ok",
 		"bad \xff byte":                     "bad \uFFFD byte",
 	} {
-		if got := Clean(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := Clean(in); got != want {
+				t.Errorf("%q becomes %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 

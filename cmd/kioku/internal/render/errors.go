@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/embed"
+	"kioku/memory"
 )
 
 // ErrDegraded is the error of a strict command whose answer is degraded. The answer has been written.
@@ -30,6 +31,11 @@ func Faults(err error) []error {
 		return joined.Unwrap()
 	}
 	return []error{err}
+}
+
+// NotFound reports whether a memory has no such file, whether it is in this process or with a daemon.
+func NotFound(err error) bool {
+	return errors.Is(err, memory.ErrNotFound) || status.Code(err) == codes.NotFound
 }
 
 // Message returns the text of an error for people. Of a gRPC status anywhere in err it shows the message without the code.

@@ -12,8 +12,8 @@ import (
 
 	"kioku/bench"
 	"kioku/bench/speed"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/search"
 )
 
 const (
@@ -201,7 +201,7 @@ func (o *Output) Follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err
 func (o *Output) TellUndone(list []*kiokuv1.Degradation) {
 	for _, d := range list {
 		switch d.GetCode() {
-		case search.IndexStale, search.VectorsMissing:
+		case memory.IndexStale, memory.VectorsMissing:
 			o.Notice("%s; run kioku index", d.GetText())
 		default:
 			o.TellDegraded([]*kiokuv1.Degradation{d})

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"kioku/agent/sidecar"
-	"kioku/search"
+	"kioku/memory"
 )
 
 // Layers adds the table of a prompt's layers.
@@ -72,7 +72,7 @@ func recallNotes(made sidecar.Prompt) []string {
 		}
 		add("the memory of %s has %s, by %s, in %s", s.Agent, Count(s.Hits, "passage"), searchedBy(s.Mode), ThreeDigits(s.Took))
 		for _, d := range s.Degraded {
-			if d.Code == search.NoMatch {
+			if d.Code == memory.NoMatch {
 				continue
 			}
 			add("degraded (%s): %s", d.Code, d.Text)
@@ -89,7 +89,7 @@ func recallNotes(made sidecar.Prompt) []string {
 
 // searchedBy names the channels of a search.
 func searchedBy(mode string) string {
-	if mode == search.ModeKeyword {
+	if mode == memory.ModeKeyword {
 		return "keywords"
 	}
 	return mode

@@ -54,11 +54,13 @@ func TestConsoleReadsAPastedTextAsOneKey(t *testing.T) {
 		"a\x1b":                                         {"a"},
 		"a\x1b[200~without an end":                      {"a"},
 	} {
-		for name, reader := range map[string]io.Reader{"at once": strings.NewReader(in), "byte by byte": iotest.OneByteReader(strings.NewReader(in))} {
-			if got := pressed(t, reader); !cmp.Equal(got, want) {
-				t.Errorf("%q %s gives %q, want %q", in, name, got, want)
+		t.Run(in, func(t *testing.T) {
+			for name, reader := range map[string]io.Reader{"at once": strings.NewReader(in), "byte by byte": iotest.OneByteReader(strings.NewReader(in))} {
+				if got := pressed(t, reader); !cmp.Equal(got, want) {
+					t.Errorf("%q %s gives %q, want %q", in, name, got, want)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/modelhttp"
+	"kioku/internal/text"
 )
 
 // event shows something that happens in a turn.
@@ -84,7 +84,7 @@ func recalledPlaces(list []prompt.Memory) string {
 func toolLine(r chat.Result) string {
 	outcome := summary(r.Output)
 	if r.Err != nil {
-		outcome = "failed: " + modelhttp.Shorten(render.OneLine(render.Message(r.Err)), 200)
+		outcome = "failed: " + text.Shorten(render.OneLine(render.Message(r.Err)), 200)
 	}
 	return strings.Join([]string{r.Call.Name, arguments(r.Call.Input), "→", outcome, "(" + render.Brief(r.Took) + ")"}, " ")
 }
@@ -93,7 +93,7 @@ func toolLine(r chat.Result) string {
 func arguments(input json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
-		return modelhttp.Shorten(render.OneLine(string(input)), 80)
+		return text.Shorten(render.OneLine(string(input)), 80)
 	}
 	var names, parts []string
 	for name := range fields {
@@ -101,9 +101,9 @@ func arguments(input json.RawMessage) string {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		parts = append(parts, name+"="+modelhttp.Shorten(render.OneLine(string(fields[name])), 60))
+		parts = append(parts, name+"="+text.Shorten(render.OneLine(string(fields[name])), 60))
 	}
-	return modelhttp.Shorten(strings.Join(parts, " "), 160)
+	return text.Shorten(strings.Join(parts, " "), 160)
 }
 
 // summary returns the output of a tool, shortened.
@@ -116,11 +116,11 @@ func summary(output json.RawMessage) string {
 		From, Lines  int
 	}
 	if json.Unmarshal(output, &out) != nil {
-		var text string
-		if json.Unmarshal(output, &text) != nil {
-			text = string(output)
+		var said string
+		if json.Unmarshal(output, &said) != nil {
+			said = string(output)
 		}
-		return modelhttp.Shorten(render.OneLine(text), 80)
+		return text.Shorten(render.OneLine(said), 80)
 	}
 	switch {
 	case out.Results != nil:
@@ -128,7 +128,7 @@ func summary(output json.RawMessage) string {
 		for _, r := range *out.Results {
 			places = append(places, r.Citation)
 		}
-		return strings.TrimSuffix(render.Count(len(places), "result")+": "+modelhttp.Shorten(strings.Join(places, ", "), 120), ": ")
+		return strings.TrimSuffix(render.Count(len(places), "result")+": "+text.Shorten(strings.Join(places, ", "), 120), ": ")
 	case out.Path != "" && out.Lines > 0:
 		return fmt.Sprintf("%s from line %d of %s", render.Count(out.Lines, "line"), out.From, out.Path)
 	case out.Path != "" && out.Deduplicated:
@@ -136,7 +136,7 @@ func summary(output json.RawMessage) string {
 	case out.Path != "" && out.StartLine > 0:
 		return fmt.Sprintf("%s:%d", out.Path, out.StartLine)
 	}
-	return modelhttp.Shorten(render.OneLine(string(output)), 80)
+	return text.Shorten(render.OneLine(string(output)), 80)
 }
 
 func prunedLine(p *prune.Plan) string {

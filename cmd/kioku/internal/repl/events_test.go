@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
 	"kioku/agent/prompt"
@@ -17,6 +16,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 func called(name, input, output string, err error) *chat.Result {
@@ -42,13 +42,13 @@ func TestEventIsOneLine(t *testing.T) {
 		`· memory_get path="MEMORY.md" → 3 lines from line 1 of MEMORY.md (12ms)`:                 {Result: called("memory_get", `{"path":"MEMORY.md"}`, `{"path":"MEMORY.md","text":"...","from":1,"lines":3}`, nil)},
 		`· other [1] → {"a":1} (12ms)`:                                                            {Result: called("other", `[1]`, `{"a":1}`, nil)},
 		`· other → said (12ms)`:                                                                   {Result: called("other", `{}`, `"said"`, nil)},
-		`· memory_get path="x" → failed: not found (12ms)`:                                        {Result: called("memory_get", `{"path":"x"}`, ``, agent.ErrNotFound)},
+		`· memory_get path="x" → failed: no such memory file (12ms)`:                              {Result: called("memory_get", `{"path":"x"}`, ``, memory.ErrNotFound)},
 		"· pruned 1 old tool result: 40,000 characters are sent instead of 1,234,567":             {Pruned: &prune.Plan{New: make([]prune.Edit, 1), Before: 1234567, After: 40000}},
-		"· flush done: stored 1 note in memory/2026-01-20.md:9":                                   {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []agent.Appended{{Path: "memory/2026-01-20.md", StartLine: 9}}}},
-		"· flush done: nothing new, 1 note known already":                                         {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []agent.Appended{{Path: "x.md", Deduplicated: true}}}},
+		"· flush done: stored 1 note in memory/2026-01-20.md:9":                                   {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []memory.Appended{{Path: "memory/2026-01-20.md", StartLine: 9}}}},
+		"· flush done: nothing new, 1 note known already":                                         {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []memory.Appended{{Path: "x.md", Deduplicated: true}}}},
 		"· flush done: nothing to store":                                                          {Flushed: &flush.Outcome{Outcome: session.FlushDone}},
 		"· compacted: a summary takes the place of the old messages, 800 tokens instead of 2,100": {Compacted: &session.Compaction{TokensBefore: 2100, TokensAfter: 800}},
-		"· something happened":                                                                    {Notice: "something happened"},
+		"· something happened": {Notice: "something happened"},
 	} {
 		v, screen := seen()
 		v.event(e)

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"kioku/agent/bootstrap"
 	"kioku/agent/chat"
 	"kioku/cmd/kioku/internal/render"
@@ -57,7 +54,7 @@ func (r *repl) skills(ctx context.Context, _ string) error {
 // memory shows MEMORY.md and the size of the memory.
 func (r *repl) memory(ctx context.Context, _ string) error {
 	req := &kiokuv1.MemoryGetRequest{Agent: r.client.Agent, Path: bootstrap.Memory}
-	if err := r.out.Get(ctx, r.client, req); status.Code(err) == codes.NotFound {
+	if err := r.out.Get(ctx, r.client, req); render.NotFound(err) {
 		r.view.note("there is no MEMORY.md yet")
 	} else if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -43,9 +44,11 @@ func TestReadTextContinuesAfterABackslash(t *testing.T) {
 		"":                      nil,
 		"日本語\\\nの行\n/help\\\nx": {"日本語\nの行", "/help\nx"},
 	} {
-		if got := texts(t, in); !cmp.Equal(got, want) {
-			t.Errorf("%q is read as %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := texts(t, in); !cmp.Equal(got, want) {
+				t.Errorf("%q is read as %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 
@@ -60,16 +63,18 @@ func TestReadTextRefusesALineAndReadsTheNext(t *testing.T) {
 		"first\\\nbad \xff\\\nmore\nnext\n": {"line 2 of standard input is not valid UTF-8", "next"},
 		"bad \xff\\\n" + long + "\nnext\n":  {"line 1 of standard input is not valid UTF-8", "next"},
 	} {
-		lines := &plainLines{in: strings.NewReader(in)}
-		if _, err := readText(t.Context(), lines); err == nil || !strings.HasPrefix(err.Error(), want.refusal) {
-			t.Errorf("%.20q of %d bytes: %v", in, len(in), err)
-		}
-		if text, err := readText(t.Context(), lines); text != want.next || err != nil {
-			t.Errorf("%.20q of %d bytes: then %.20q, %v", in, len(in), text, err)
-		}
-		if _, err := readText(t.Context(), lines); !errors.Is(err, io.EOF) {
-			t.Errorf("%.20q of %d bytes: at the end %v", in, len(in), err)
-		}
+		t.Run(fmt.Sprintf("%.20q of %d bytes", in, len(in)), func(t *testing.T) {
+			lines := &plainLines{in: strings.NewReader(in)}
+			if _, err := readText(t.Context(), lines); err == nil || !strings.HasPrefix(err.Error(), want.refusal) {
+				t.Errorf("%.20q of %d bytes: %v", in, len(in), err)
+			}
+			if text, err := readText(t.Context(), lines); text != want.next || err != nil {
+				t.Errorf("%.20q of %d bytes: then %.20q, %v", in, len(in), text, err)
+			}
+			if _, err := readText(t.Context(), lines); !errors.Is(err, io.EOF) {
+				t.Errorf("%.20q of %d bytes: at the end %v", in, len(in), err)
+			}
+		})
 	}
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/ergochat/readline"
 
 	"kioku/agent/chat"
-	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -124,7 +124,7 @@ func newRepl(opt Options) (*repl, error) {
 	r := &repl{
 		out: opt.Out, conf: opt.Conf, client: opt.Client, sidecar: opt.Sidecar, tools: opt.Tools, turn: opt.Turn,
 		readOnly: opt.ReadOnly, takeInterrupts: opt.TakeInterrupts, view: newView(opt.Out), folder: folder,
-		options: session.Options{Count: counter.Count, Strip: prompt.StripRecalled, Now: connect.ClockOf(opt.Conf)},
+		options: session.Options{Count: counter.Count, Strip: memory.StripRecalled, Now: connect.ClockOf(opt.Conf)},
 	}
 	r.in, r.terminal = input(opt.Stdin, opt.Out, filepath.Join(filepath.Dir(folder), "chat_history"))
 	return r, nil
@@ -210,7 +210,7 @@ func (r *repl) fail(err error) {
 		return
 	}
 	for _, fault := range render.Faults(err) {
-		r.out.Notice("%s", render.Message(r.client.Cause(fault)))
+		r.out.Notice("%s", render.Message(fault))
 	}
 }
 

@@ -83,18 +83,20 @@ func TestViewHidesASilentAnswer(t *testing.T) {
 		"one\n\n":                       "one\n\n",
 		"It ends with a space and N \n": "It ends with a space and N \n",
 	} {
-		for size := 1; size <= max(len(said), 1); size++ {
-			v, screen := seen()
-			for rest := said; rest != ""; {
-				n := min(size, len(rest))
-				v.say(rest[:n])
-				rest = rest[n:]
+		t.Run(said, func(t *testing.T) {
+			for size := 1; size <= max(len(said), 1); size++ {
+				v, screen := seen()
+				for rest := said; rest != ""; {
+					n := min(size, len(rest))
+					v.say(rest[:n])
+					rest = rest[n:]
+				}
+				v.done()
+				if got := screen.String(); got != want {
+					t.Errorf("%q in pieces of %d is shown as %q, want %q", said, size, got, want)
+				}
 			}
-			v.done()
-			if got := screen.String(); got != want {
-				t.Errorf("%q in pieces of %d is shown as %q, want %q", said, size, got, want)
-			}
-		}
+		})
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 )
 
-// match returns the paths of the chunks that hold any of the terms.
-func match(t *testing.T, s *Store, f search.Filter, terms ...string) []string {
+// match returns the sorted places of the chunks that contain any of the terms.
+func match(t *testing.T, s *Store, f memory.Filter, terms ...string) []string {
 	t.Helper()
 	var paths []string
 	err := s.View(t.Context(), false, func(r search.Reader) error {
@@ -38,8 +38,8 @@ func match(t *testing.T, s *Store, f search.Filter, terms ...string) []string {
 	return paths
 }
 
-// nearest returns the sorted paths of the chunks near a vector.
-func nearest(t *testing.T, s *Store, f search.Filter, v []float32, k int) []string {
+// nearest returns the sorted places of the k chunks nearest to a vector.
+func nearest(t *testing.T, s *Store, f memory.Filter, v []float32, k int) []string {
 	t.Helper()
 	var paths []string
 	err := s.View(t.Context(), true, func(r search.Reader) error {
@@ -63,46 +63,51 @@ func nearest(t *testing.T, s *Store, f search.Filter, v []float32, k int) []stri
 	return paths
 }
 
-func TestFiltersNarrowMatchAndNearest(t *testing.T) {
+func TestMatchAndNearestApplyFilters(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	extra := testFile("/elsewhere/x.md", r, "harbor")
-	extra.Source = indexer.SourceExtra
+	extra.Source = memory.SourceExtra
 	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor"), testFile("memory/2026-01-09.md", r, "harbor"),
 		testFile("MEMORY.md", r, "harbor"), extra)
 	for _, c := range []struct {
 		name string
-		f    search.Filter
+		f    memory.Filter
 		want []string
 	}{
-		{"source", search.Filter{Sources: []string{"extra"}}, []string{"/elsewhere/x.md:1"}},
-		{"prefix", search.Filter{PathPrefix: "memory/"}, []string{"memory/2026-01-02.md:1", "memory/2026-01-09.md:1"}},
-		{"since", search.Filter{Since: "2026-01-03"}, []string{"memory/2026-01-09.md:1"}},
-		{"until leaves undated out", search.Filter{Until: "2026-01-03"}, []string{"memory/2026-01-02.md:1"}},
+		{"source", memory.Filter{Sources: []string{"extra"}}, []string{"/elsewhere/x.md:1"}},
+		{"prefix", memory.Filter{PathPrefix: "memory/"}, []string{"memory/2026-01-02.md:1", "memory/2026-01-09.md:1"}},
+		{"since", memory.Filter{Since: "2026-01-03"}, []string{"memory/2026-01-09.md:1"}},
+		{"until excludes undated chunks", memory.Filter{Until: "2026-01-03"}, []string{"memory/2026-01-02.md:1"}},
 	} {
-		if got := match(t, s, c.f, "harbor"); !cmp.Equal(got, c.want) {
-			t.Errorf("%s: match: %s", c.name, cmp.Diff(c.want, got))
-		}
-		if got := nearest(t, s, c.f, unit(r, 4), 10); !cmp.Equal(got, c.want) {
-			t.Errorf("%s: nearest: %s", c.name, cmp.Diff(c.want, got))
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := match(t, s, c.f, "harbor"); !cmp.Equal(got, c.want) {
+				t.Errorf("match: %s", cmp.Diff(c.want, got))
+			}
+			if got := nearest(t, s, c.f, unit(r, 4), 10); !cmp.Equal(got, c.want) {
+				t.Errorf("nearest: %s", cmp.Diff(c.want, got))
+			}
+		})
 	}
 }
 
-// Hazard D06: filters may not make the vector channel return fewer than there are.
+// Hazard D06: a filter must not hide neighbours that it allows.
 func TestNearestFindsAllOfARareSource(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := rand.New(rand.NewPCG(3, 4))
 	replace(t, s, testFile("memory/many.md", r, numbered("common", 990)...))
 	rare := testFile("/elsewhere/rare.md", r, numbered("rare", 10)...)
-	rare.Source = indexer.SourceExtra
+	rare.Source = memory.SourceExtra
 	replace(t, s, rare)
-	if got := nearest(t, s, search.Filter{Sources: []string{"extra"}}, unit(r, 4), 10); len(got) != 10 {
+	if got := nearest(t, s, memory.Filter{Sources: []string{"extra"}}, unit(r, 4), 10); len(got) != 10 {
 		t.Errorf("got %d of 10 neighbours: %v", len(got), got)
 	}
 }
 
 func TestDocFreqCountsChunks(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", nil, "harbor harbor", "harbor lantern", "港町の朝"))
 	err := s.View(t.Context(), false, func(r search.Reader) error {
@@ -120,6 +125,7 @@ func TestDocFreqCountsChunks(t *testing.T) {
 }
 
 func TestDocFreqTakesAnyTermAsItStands(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", nil, `c++ /users/x <b> größe`))
 	terms := append(analysis.Terms(`c++ /users/x <b> größe`), `"`, `'`, `\`, "*", "", "<none>", "größ")
@@ -139,17 +145,18 @@ func TestDocFreqTakesAnyTermAsItStands(t *testing.T) {
 	}
 }
 
-func TestAViewIsOneSnapshot(t *testing.T) {
+func TestViewIsOneSnapshot(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, "harbor"))
 	err := s.View(t.Context(), true, func(rd search.Reader) error {
 		replace(t, s, gone("memory/a.md"))
-		ids, err := rd.Match(context.Background(), search.Terms{Any: []string{"harbor"}}, search.Filter{}, 5)
+		ids, err := rd.Match(context.Background(), search.Terms{Any: []string{"harbor"}}, memory.Filter{}, 5)
 		if len(ids) != 1 {
 			t.Errorf("match sees the later commit: %v", ids)
 		}
-		near, err2 := rd.Nearest(context.Background(), unit(r, 4), search.Filter{}, 5)
+		near, err2 := rd.Nearest(context.Background(), unit(r, 4), memory.Filter{}, 5)
 		if len(near) != 1 || rd.Index().Chunks != 1 {
 			t.Errorf("nearest or index sees the later commit: %v %+v", near, rd.Index())
 		}
@@ -161,6 +168,7 @@ func TestAViewIsOneSnapshot(t *testing.T) {
 }
 
 func TestDatedKnowsTheDaysOfChunksAndOfTheirHeadings(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	log := testFile("memory/log.md", r, "harbor")
@@ -173,58 +181,64 @@ func TestDatedKnowsTheDaysOfChunksAndOfTheirHeadings(t *testing.T) {
 		{"2026-01-02", "2026-01-02", true}, {"2026-01-03", "2026-02-04", false}, {"2026-02-01", "2026-02-28", true},
 		{"2025-01-01", "2025-12-31", false},
 	} {
-		err := s.View(t.Context(), false, func(rd search.Reader) error {
-			got, err := rd.Dated(t.Context(), c.first, c.last)
-			if got != c.want {
-				t.Errorf("%s to %s: %v", c.first, c.last, got)
+		t.Run(c.first+" to "+c.last, func(t *testing.T) {
+			err := s.View(t.Context(), false, func(rd search.Reader) error {
+				got, err := rd.Dated(t.Context(), c.first, c.last)
+				if got != c.want {
+					t.Errorf("got %v", got)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
 func TestMatchWithoutTermsListsTheNewestWithinTheFilter(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	rnd := newRand()
 	for _, name := range []string{"memory/2025-05-02.md", "memory/2026-02-03.md", "memory/2025-05-20.md", "MEMORY.md"} {
 		replace(t, s, testFile(name, rnd, "text of "+name))
 	}
 	for _, c := range []struct {
-		filter search.Filter
+		filter memory.Filter
 		limit  int
 		want   []string
 	}{
-		{search.Filter{Since: "2025-05-01", Until: "2025-05-31"}, 9, []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}},
-		{search.Filter{Until: "2025-12-31"}, 1, []string{"memory/2025-05-20.md"}},
-		{search.Filter{Since: "2025-05-20"}, 9, []string{"memory/2026-02-03.md", "memory/2025-05-20.md"}},
-		{search.Filter{PathPrefix: "MEM"}, 9, []string{"MEMORY.md"}},
-		{search.Filter{Sources: []string{"extra"}}, 9, nil},
-		{search.Filter{}, 0, nil},
+		{memory.Filter{Since: "2025-05-01", Until: "2025-05-31"}, 9, []string{"memory/2025-05-20.md", "memory/2025-05-02.md"}},
+		{memory.Filter{Until: "2025-12-31"}, 1, []string{"memory/2025-05-20.md"}},
+		{memory.Filter{Since: "2025-05-20"}, 9, []string{"memory/2026-02-03.md", "memory/2025-05-20.md"}},
+		{memory.Filter{PathPrefix: "MEM"}, 9, []string{"MEMORY.md"}},
+		{memory.Filter{Sources: []string{"extra"}}, 9, nil},
+		{memory.Filter{}, 0, nil},
 	} {
-		var got []string
-		err := s.View(t.Context(), false, func(r search.Reader) error {
-			ids, err := r.Match(t.Context(), search.Terms{}, c.filter, c.limit)
-			for _, id := range ids {
-				chunks, err := r.Chunks(t.Context(), []int64{id}, false)
-				if err != nil {
-					return err
+		t.Run(fmt.Sprintf("%+v", c.filter), func(t *testing.T) {
+			var got []string
+			err := s.View(t.Context(), false, func(r search.Reader) error {
+				ids, err := r.Match(t.Context(), search.Terms{}, c.filter, c.limit)
+				for _, id := range ids {
+					chunks, err := r.Chunks(t.Context(), []int64{id}, false)
+					if err != nil {
+						return err
+					}
+					got = append(got, chunks[0].Path)
 				}
-				got = append(got, chunks[0].Path)
+				return err
+			})
+			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
-			return err
 		})
-		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
-			t.Errorf("%+v: %v (-want +got):\n%s", c.filter, err, diff)
-		}
 	}
 }
 
-func TestTheNewestAreReadFromTheIndexOfDates(t *testing.T) {
+func TestSelectNewestUsesTheIndexOfDates(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
-	args := append(newestArgs(search.Filter{Since: "2025-05-01", Until: "2025-05-31"}), 9)
+	args := append(newestArgs(memory.Filter{Since: "2025-05-01", Until: "2025-05-31"}), 9)
 	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN "+selectNewest, args...)
 	if err != nil {
 		t.Fatal(err)

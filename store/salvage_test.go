@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"kioku/internal/testkit"
-	"kioku/search"
+	"kioku/memory"
 )
 
-// vectorDamages break chunks_vec in ways that vec0 answers with errors, or dies of.
+// vectorDamages damage chunks_vec so that vec0 returns errors or crashes.
 var vectorDamages = []string{
 	"DELETE FROM chunks_vec_vector_chunks00",
 	"UPDATE chunks_vec_vector_chunks00 SET vectors = zeroblob(8)",
@@ -20,10 +20,12 @@ var vectorDamages = []string{
 	"DROP TABLE chunks_vec",
 }
 
-func TestADamagedVectorTableDoesNotKeepTheIndexFromOpening(t *testing.T) {
+func TestOpenSurvivesDamagedVectorTables(t *testing.T) {
+	t.Parallel()
 	for _, damage := range vectorDamages {
 		for _, version := range []int{4, schemaVersion} {
 			t.Run(fmt.Sprint(damage, " ", version), func(t *testing.T) {
+				t.Parallel()
 				dir := t.TempDir()
 				s := openTestStore(t, dir)
 				f := testFile("memory/a.md", newRand(), "one", "two")
@@ -33,11 +35,11 @@ func TestADamagedVectorTableDoesNotKeepTheIndexFromOpening(t *testing.T) {
 				}
 				testkit.Exec(t, s.db.path, damage, fmt.Sprintf("PRAGMA user_version = %d", version))
 				s = openTestStore(t, dir)
-				if m := checkSound(t, s); m.chunks != 0 {
-					t.Errorf("it is taken for sound: %+v", m)
+				if m := checkConsistent(t, s); m.chunks != 0 {
+					t.Errorf("the damage is not noticed: %+v", m)
 				}
 				replace(t, s, f)
-				if m := checkSound(t, s); m.embedded != 2 {
+				if m := checkConsistent(t, s); m.embedded != 2 {
 					t.Errorf("%+v", m)
 				}
 			})
@@ -45,8 +47,9 @@ func TestADamagedVectorTableDoesNotKeepTheIndexFromOpening(t *testing.T) {
 	}
 }
 
-// Hazard A04: where chunks_vec breaks while the memory is open, an edit gets through and the words stay.
-func TestAnEditGetsThroughADamagedVectorTable(t *testing.T) {
+// Hazard A04: if chunks_vec is damaged while the index is open, an edit succeeds and the words stay.
+func TestReplaceFileResetsDamagedVectorTables(t *testing.T) {
+	t.Parallel()
 	for _, damage := range vectorDamages[:3] {
 		t.Run(damage, func(t *testing.T) {
 			s := openTestStore(t, t.TempDir())
@@ -59,17 +62,18 @@ func TestAnEditGetsThroughADamagedVectorTable(t *testing.T) {
 			f.SHA256[0]++
 			replace(t, s, f)
 			replace(t, s, testFile("memory/b.md", r, "three"), gone("memory/none.md"))
-			if got := match(t, s, search.Filter{}, "three", "four", "two"); len(got) != 2 {
+			if got := match(t, s, memory.Filter{}, "three", "four", "two"); len(got) != 2 {
 				t.Errorf("found %v", got)
 			}
-			if m := checkSound(t, s); m.chunks != 3 || m.files != 2 || m.embedded == 0 {
+			if m := checkConsistent(t, s); m.chunks != 3 || m.files != 2 || m.embedded == 0 {
 				t.Errorf("%+v", m)
 			}
 		})
 	}
 }
 
-func TestTheGenerationGoesOnWhenAnOlderSchemaIsEmptied(t *testing.T) {
+func TestOpenContinuesTheGenerationOfAnOlderSchema(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openTestStore(t, dir)
 	replace(t, s, testFile("memory/a.md", newRand(), "one"))
@@ -81,28 +85,30 @@ func TestTheGenerationGoesOnWhenAnOlderSchemaIsEmptied(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Exec(t, s.db.path, "PRAGMA user_version = 4")
-	if after := checkSound(t, openTestStore(t, dir)); after.generation <= before.generation {
+	if after := checkConsistent(t, openTestStore(t, dir)); after.generation <= before.generation {
 		t.Errorf("generation %d follows %d", after.generation, before.generation)
 	}
 }
 
-func TestTheCacheIsBoundedAgainAfterACompleteSync(t *testing.T) {
+func TestRecordSyncEvictsCachedVectors(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, numbered("old", 100)...))
 	replace(t, s, testFile("memory/a.md", r, "new"))
-	if n, err := s.cached(t.Context()); err != nil || n != 100 {
+	if n, err := s.countCached(t.Context()); err != nil || n != 100 {
 		t.Errorf("before the first sync %d vectors are cached, %v", n, err)
 	}
 	if err := s.RecordSync(t.Context(), s.now()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.cached(t.Context()); err != nil || n > s.cacheEntries {
+	if n, err := s.countCached(t.Context()); err != nil || n > s.cacheEntries {
 		t.Errorf("after it %d are, %v", n, err)
 	}
 }
 
-func TestAnOlderSchemaIsMadeAnewAndKeepsTheCache(t *testing.T) {
+func TestOpenEmptiesAnOlderSchemaAndKeepsTheCache(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openTestStore(t, dir)
 	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
@@ -111,10 +117,10 @@ func TestAnOlderSchemaIsMadeAnewAndKeepsTheCache(t *testing.T) {
 	}
 	testkit.Exec(t, s.db.path, "PRAGMA user_version = 0")
 	s = openTestStore(t, dir)
-	if n, err := s.cached(t.Context()); err != nil || n != 2 {
+	if n, err := s.countCached(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d cached vectors, %v", n, err)
 	}
-	if m := checkSound(t, s); m.chunks != 0 {
+	if m := checkConsistent(t, s); m.chunks != 0 {
 		t.Errorf("rows of the old schema are left: %+v", m)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"kioku/indexer"
 )
 
-func TestTheCacheSurvivesRemovalAndRebuild(t *testing.T) {
+func TestEmbeddingCacheSurvivesRemovalAndRebuild(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/a.md", newRand(), "one", "two")
 	replace(t, s, f)
@@ -27,7 +28,7 @@ func TestTheCacheSurvivesRemovalAndRebuild(t *testing.T) {
 	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 2 {
 		t.Errorf("%d vectors are known, %v", known, err)
 	}
-	if err := s.adopt(t.Context(), "/other"); err != nil {
+	if err := s.bindWorkspace(t.Context(), "/other"); err != nil {
 		t.Fatal(err)
 	}
 	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 0 {
@@ -41,13 +42,14 @@ func TestTheCacheSurvivesRemovalAndRebuild(t *testing.T) {
 	if n, err := s.AttachKnown(t.Context(), unknownDims); err != nil || n != 2 {
 		t.Errorf("a space of unknown dimension does not stand for the cache's own: %d, %v", n, err)
 	}
-	if m := checkSound(t, s); m.embedded != 2 || m.space != testSpace {
+	if m := checkConsistent(t, s); m.embedded != 2 || m.space != testSpace {
 		t.Errorf("%+v", m)
 	}
 }
 
-// Hazard A20: a flipped bit in the cache or in the index is noticed, and the vector counts as unknown.
-func TestADamagedVectorCountsAsUnknown(t *testing.T) {
+// Hazard A20: a vector with a flipped bit in the cache or in the index counts as unknown.
+func TestKnownVectorsLeaveOutDamagedOnes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		where, damage string
 		cached        bool
@@ -73,12 +75,12 @@ func TestADamagedVectorCountsAsUnknown(t *testing.T) {
 			if err != nil || len(texts) != 1 || texts[0].Text != "one" {
 				t.Errorf("to be embedded again: %v, %v", texts, err)
 			}
-			checkSound(t, s)
+			checkConsistent(t, s)
 		})
 	}
 }
 
-// pool is texts with their vectors; a change draws from it, so that texts go, come back, and stand in several files.
+// pool contains texts with their vectors. Files draw from it, so that texts are deleted, come back, and are in several files.
 type pool struct {
 	texts   []string
 	vectors map[indexer.Hash][]float32
@@ -93,7 +95,7 @@ func newPool(n int) pool {
 	return p
 }
 
-// draw makes a file of texts of the pool, some without a vector. It notes the texts that have one.
+// draw returns a file of texts from the pool, some without a vector. It adds the vectors to known.
 func (p pool) draw(rt *rapid.T, path string, known map[indexer.Hash][]float32) note {
 	f := testFile(path, nil, rapid.SliceOfN(rapid.SampledFrom(p.texts), 0, 6).Draw(rt, path)...)
 	for i := range f.Chunks {
@@ -106,7 +108,8 @@ func (p pool) draw(rt *rapid.T, path string, known map[indexer.Hash][]float32) n
 	return f
 }
 
-func TestNoVectorIsLostAndNoneIsKeptTwice(t *testing.T) {
+func TestEmbeddingCacheLosesAndDuplicatesNoVector(t *testing.T) {
+	t.Parallel()
 	p := newPool(12)
 	var all []indexer.Hash
 	for h := range p.vectors {
@@ -130,7 +133,7 @@ func TestNoVectorIsLostAndNoneIsKeptTwice(t *testing.T) {
 				}
 			},
 			"empty": func(rt *rapid.T) {
-				if err := s.adopt(t.Context(), rapid.SampledFrom([]string{"/x", "/y"}).Draw(rt, "folder")); err != nil {
+				if err := s.bindWorkspace(t.Context(), rapid.SampledFrom([]string{"/x", "/y"}).Draw(rt, "folder")); err != nil {
 					rt.Fatal(err)
 				}
 			},
@@ -141,7 +144,7 @@ func TestNoVectorIsLostAndNoneIsKeptTwice(t *testing.T) {
 				var twice int
 				err := s.db.writer.QueryRow(`SELECT count(*) FROM embedding_cache e JOIN chunks c ON c.sha256 = e.sha256
 					WHERE c.checksum IS NOT NULL`).Scan(&twice)
-				if m := checkSound(t, s); err != nil || twice > 0 || t.Failed() {
+				if m := checkConsistent(t, s); err != nil || twice > 0 || t.Failed() {
 					rt.Fatalf("%d vectors are kept twice, %v, %+v", twice, err, m)
 				}
 			},
@@ -149,7 +152,8 @@ func TestNoVectorIsLostAndNoneIsKeptTwice(t *testing.T) {
 	})
 }
 
-func TestTheCacheIsBoundedAndKeepsWhatIsIndexed(t *testing.T) {
+func TestEmbeddingCacheIsBounded(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	live := testFile("memory/live.md", r, numbered("live", 40)...)
@@ -160,7 +164,7 @@ func TestTheCacheIsBoundedAndKeepsWhatIsIndexed(t *testing.T) {
 	for i := range 20 {
 		replace(t, s, testFile("memory/b.md", r, numbered(fmt.Sprint("round", i), 20)...))
 	}
-	n, err := s.cached(t.Context())
+	n, err := s.countCached(t.Context())
 	if err != nil || n > 40+20+s.cacheEntries {
 		t.Errorf("the cache holds %d rows, %v", n, err)
 	}

@@ -68,11 +68,11 @@ func (s *Slab) candidates(q *query, k int, allow *IDs) []candidate {
 			}
 		}
 	}
-	return s.above(q, floor, *all, allow)
+	return s.rowsAbove(q, floor, *all, allow)
 }
 
-// above returns the rows whose largest possible cosine is not below a floor.
-func (s *Slab) above(q *query, floor float32, all []float32, allow *IDs) []candidate {
+// rowsAbove returns the rows whose largest possible cosine is not below a floor.
+func (s *Slab) rowsAbove(q *query, floor float32, all []float32, allow *IDs) []candidate {
 	var cands []candidate
 	for n, b := range s.blocks {
 		maxError := q.maxError(b.slack)

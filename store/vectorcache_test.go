@@ -3,47 +3,41 @@ package store
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
 	"kioku/embed"
-	"kioku/indexer"
+	"kioku/internal/testkit"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
 )
 
-// budgetStore opens a store whose vectors in memory count for a budget.
-func budgetStore(t testing.TB, dir string, memory *vector.Budget, readOnly bool) *Store {
+// openWithBudget opens a store whose cached vectors count against a budget.
+func openWithBudget(t testing.TB, dir string, budget *vector.Budget, readOnly bool) *Store {
 	t.Helper()
-	db, err := openDatabase(t.Context(), filepath.Join(dir, "memory", "main.sqlite"), readOnly, slog.New(slog.DiscardHandler))
+	opt := testOptions()
+	opt.Vectors, opt.ReadOnly = budget, readOnly
+	s, err := Open(t.Context(), Path(dir, "main"), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.close() })
-	s := newStore(db, "test", 50, memory, time.Now, slog.New(slog.DiscardHandler))
-	if !readOnly {
-		if err := s.adopt(t.Context(), "/notes"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	t.Cleanup(func() { s.db.close() })
 	return s
 }
 
-// asHeld runs f in a view and returns whether the view has the vectors in memory.
-func asHeld(t testing.TB, s *Store, f func(v *view) error) (held bool) {
+// viewCached calls f with a view and reports whether the vectors of the view are cached.
+func viewCached(t testing.TB, s *Store, f func(v *view) error) (cached bool) {
 	t.Helper()
 	err := s.View(t.Context(), true, func(rd search.Reader) error {
 		v := rd.(*view)
-		held = v.slab != nil
+		cached = v.slab != nil
 		if f == nil {
 			return nil
 		}
@@ -52,14 +46,14 @@ func asHeld(t testing.TB, s *Store, f func(v *view) error) (held bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return held
+	return cached
 }
 
-// sameAnswer returns what differs between the vectors in memory and chunks_vec, seen by one view: the cosines, what is
-// no tie of the ids, and the vectors of the chunks.
-func sameAnswer(t testing.TB, v *view, q []float32, f search.Filter, k int) error {
+// sameAnswer compares the cached vectors with chunks_vec in one view: the cosines, the ids except those of ties, and the vectors
+// of the chunks.
+func sameAnswer(t testing.TB, v *view, q []float32, f memory.Filter, k int) error {
 	disk := *v
-	disk.slab, disk.vec = nil, v.text
+	disk.slab, disk.vectorsTx = nil, v.wordsTx
 	got, err := v.Nearest(t.Context(), q, f, k)
 	if err != nil {
 		return err
@@ -84,7 +78,7 @@ func sameAnswer(t testing.TB, v *view, q []float32, f search.Filter, k int) erro
 	return sameVectors(t, v, &disk, got)
 }
 
-// sameVectors compares the vectors of some chunks as two views read them.
+// sameVectors compares the vectors of chunks in two views.
 func sameVectors(t testing.TB, a, b *view, near []search.Neighbor) error {
 	ids := []int64{-1}
 	for _, n := range near {
@@ -98,22 +92,22 @@ func sameVectors(t testing.TB, a, b *view, near []search.Neighbor) error {
 	if err != nil {
 		return err
 	}
-	return errIf(!slices.EqualFunc(got, want, func(a, b search.Chunk) bool {
+	return errorIf(!slices.EqualFunc(got, want, func(a, b search.Chunk) bool {
 		return a.ID == b.ID && slices.Equal(a.Vector, b.Vector)
 	}), "the chunks have other vectors in memory")
 }
 
-// errIf returns an error where something is wrong.
-func errIf(wrong bool, text string) error {
+// errorIf returns an error if something is wrong.
+func errorIf(wrong bool, text string) error {
 	if wrong {
 		return fmt.Errorf("%s", text)
 	}
 	return nil
 }
 
-// drawFile is a file of chunks with vectors of a pool, some without one.
+// drawFile returns a file of chunks with vectors from a pool, some without one.
 func drawFile(r *rand.Rand, n int, pool [][]float32) note {
-	sources := []string{indexer.SourceMemory, indexer.SourceExtra}
+	sources := []string{memory.SourceMemory, memory.SourceExtra}
 	f := testFile(fmt.Sprintf("memory/2026-01-%02d.md", n+1), nil, numbered(fmt.Sprint("n", r.Uint32()), r.IntN(12))...)
 	f.Source = sources[n%2]
 	for i := range f.Chunks {
@@ -124,13 +118,13 @@ func drawFile(r *rand.Rand, n int, pool [][]float32) note {
 	return f
 }
 
-// drawFilter is one of some filters, or none.
-func drawFilter(r *rand.Rand) search.Filter {
-	return []search.Filter{{}, {Sources: []string{indexer.SourceMemory}}, {PathPrefix: "memory/2026-01-0"},
+// drawFilter returns one of several filters, or the empty one.
+func drawFilter(r *rand.Rand) memory.Filter {
+	return []memory.Filter{{}, {Sources: []string{memory.SourceMemory}}, {PathPrefix: "memory/2026-01-0"},
 		{Since: "2026-01-03"}, {Since: "2026-01-02", Until: "2026-01-05"}, {Until: "2025-01-01"}}[r.IntN(6)]
 }
 
-// compact writes the vectors of an index anew, if it has any.
+// compact compacts the vectors of an index if it has any.
 func compact(ctx context.Context, s *Store) error {
 	m, err := readMeta(ctx, s.db.readers)
 	if err != nil || m.space.IsZero() {
@@ -139,7 +133,7 @@ func compact(ctx context.Context, s *Store) error {
 	return s.compactVectors(ctx, m.space)
 }
 
-// vectorPool returns n unit vectors; a quarter of them is close to another.
+// vectorPool returns n unit vectors. A quarter of them is close to another.
 func vectorPool(r *rand.Rand, n, dims int) [][]float32 {
 	var p [][]float32
 	for i := range n {
@@ -153,16 +147,17 @@ func vectorPool(r *rand.Rand, n, dims int) [][]float32 {
 	return p
 }
 
-// Vectors in memory and on disk give one answer, after whatever was written, for any k, filter and dimension.
-func TestVectorsInMemoryAnswerAsThoseOnDisk(t *testing.T) {
+// The cache and the disk give the same answer after any writes, for any k, filter and dimension.
+func TestVectorCacheAnswersLikeTheDisk(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		space := testSpace
 		space.Dims = rapid.SampledFrom([]int{1, 2, 5, 64, 1024}).Draw(rt, "dims")
-		s := budgetStore(t, t.TempDir(), vector.NewBudget(vector.DefaultBudget), false)
+		s := openWithBudget(t, t.TempDir(), vector.NewBudget(vector.DefaultBudget), false)
 		defer s.db.close()
 		p := vectorPool(r, 40, space.Dims)
-		held := 0
+		cached := 0
 		for step := range rapid.IntRange(4, 10).Draw(rt, "steps") {
 			var err error
 			switch f := drawFile(r, r.IntN(8), p); {
@@ -178,23 +173,24 @@ func TestVectorsInMemoryAnswerAsThoseOnDisk(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if asHeld(t, s, func(v *view) error {
+			if viewCached(t, s, func(v *view) error {
 				if v.slab == nil {
 					return nil
 				}
 				return sameAnswer(t, v, p[r.IntN(len(p))], drawFilter(r), 1+r.IntN(60))
 			}) {
-				held++
+				cached++
 			}
 		}
-		if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.embedded > 0 && held == 0 {
-			rt.Fatalf("no view had the vectors in memory: %v", err)
+		if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.embedded > 0 && cached == 0 {
+			rt.Fatalf("no view had cached vectors: %v", err)
 		}
 	})
 }
 
-// Readers compare both ways in one snapshot each while files are written, the whole is rebuilt and vec0 is compacted.
-func TestVectorsInMemoryAreNeverStale(t *testing.T) {
+// Readers compare the cache with the disk in one snapshot while files are written, the index is rebuilt and vec0 is compacted.
+func TestVectorCacheIsNeverStale(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	p := vectorPool(r, 60, testSpace.Dims)
@@ -202,19 +198,19 @@ func TestVectorsInMemoryAreNeverStale(t *testing.T) {
 		replace(t, s, drawFile(r, n, p))
 	}
 	var done atomic.Bool
-	var held, disk atomic.Int64
+	var cached, disk atomic.Int64
 	var readers, writers errgroup.Group
 	for i := range 3 {
 		readers.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(i), 5))
-			for !done.Load() || held.Load() == 0 {
+			for !done.Load() || cached.Load() == 0 {
 				err := s.View(t.Context(), true, func(rd search.Reader) error {
 					v := rd.(*view)
 					if v.slab == nil {
 						disk.Add(1)
 						return nil
 					}
-					held.Add(1)
+					cached.Add(1)
 					return sameAnswer(t, v, p[r.IntN(len(p))], drawFilter(r), 1+r.IntN(30))
 				})
 				if err != nil {
@@ -227,18 +223,8 @@ func TestVectorsInMemoryAreNeverStale(t *testing.T) {
 	for i := range 2 {
 		writers.Go(func() error {
 			r := rand.New(rand.NewPCG(uint64(i), 6))
-			for step := range 60 {
-				f := drawFile(r, r.IntN(8), p)
-				var err error
-				switch {
-				case step%20 == 19:
-					err = writeAll(t.Context(), s, testSpace, f, drawFile(r, 9, p))
-				case step%15 == 14:
-					err = compact(t.Context(), s)
-				default:
-					err = write(t.Context(), s, testSpace, f)
-				}
-				if err != nil {
+			for step := range testkit.Rounds(60, 30) {
+				if err := writeStep(t.Context(), s, r, p, step); err != nil {
 					return err
 				}
 			}
@@ -253,61 +239,80 @@ func TestVectorsInMemoryAreNeverStale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d views in memory, %d on disk", held.Load(), disk.Load())
+	t.Logf("%d views in memory, %d on disk", cached.Load(), disk.Load())
 }
 
-func TestVectorsAreHeldFromTheSecondQueryOn(t *testing.T) {
+// writeStep writes a file, or now and then rebuilds the index or compacts its vectors.
+func writeStep(ctx context.Context, s *Store, r *rand.Rand, pool [][]float32, step int) error {
+	f := drawFile(r, r.IntN(8), pool)
+	switch {
+	case step%20 == 19:
+		return writeAll(ctx, s, testSpace, f, drawFile(r, 9, pool))
+	case step%15 == 14:
+		return compact(ctx, s)
+	}
+	return write(ctx, s, testSpace, f)
+}
+
+func TestVectorCacheLoadsAtTheSecondQuery(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), numbered("n", 20)...))
 	for i, want := range []bool{false, true, true} {
-		if got := asHeld(t, s, nil); got != want {
+		if got := viewCached(t, s, nil); got != want {
 			t.Errorf("view %d: in memory %v", i, got)
 		}
 	}
 	replace(t, s, testFile("memory/b.md", newRand(), numbered("m", 20)...))
-	if !asHeld(t, s, nil) {
+	if !viewCached(t, s, nil) {
 		t.Error("a commit made the vectors unusable")
+	}
+	replace(t, s, gone("memory/b.md"))
+	if !viewCached(t, s, nil) {
+		t.Error("a deletion made the vectors unusable")
 	}
 	if err := writeAll(t.Context(), s, testSpace, testFile("memory/c.md", newRand(), "n")); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.held.share.Bytes(); n != 0 {
-		t.Errorf("%d bytes are held after a rebuild", n)
+	if n := s.vectors.share.Bytes(); n != 0 {
+		t.Errorf("%d bytes are cached after a rebuild", n)
 	}
-	if !asHeld(t, s, nil) {
+	if !viewCached(t, s, nil) {
 		t.Error("a rebuild ended the use of memory")
 	}
 }
 
-// A view that began before a commit keeps to the vectors of its snapshot.
-func TestAViewKeepsItsVectorsThroughACommit(t *testing.T) {
+// A view that began before a commit uses the vectors of its snapshot.
+func TestVectorCacheKeepsTheVectorsOfAView(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, numbered("n", 50)...))
-	asHeld(t, s, nil)
+	viewCached(t, s, nil)
 	q := unit(r, testSpace.Dims)
-	if !asHeld(t, s, func(v *view) error {
+	if !viewCached(t, s, func(v *view) error {
 		replace(t, s, gone("memory/a.md"))
-		return sameAnswer(t, v, q, search.Filter{}, 10)
+		return sameAnswer(t, v, q, memory.Filter{}, 10)
 	}) {
 		t.Error("the vectors are not in memory")
 	}
-	if near := nearest(t, s, search.Filter{}, q, 10); len(near) != 0 {
+	if near := nearest(t, s, memory.Filter{}, q, 10); len(near) != 0 {
 		t.Errorf("removed vectors are found: %v", near)
 	}
 }
 
-// What another process writes is read again once it rests; until then the disk answers.
-func TestVectorsThatAnotherProcessWritesAreReadAgain(t *testing.T) {
+// While another process writes, the disk answers. The vectors are loaded again after its last commit.
+func TestVectorCacheReloadsAfterAnotherProcess(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	owner := budgetStore(t, dir, vector.NewBudget(vector.DefaultBudget), false)
+	owner := openWithBudget(t, dir, vector.NewBudget(vector.DefaultBudget), false)
 	r := newRand()
 	replace(t, owner, testFile("memory/a.md", r, numbered("n", 30)...))
-	reader := budgetStore(t, dir, vector.NewBudget(vector.DefaultBudget), true)
+	reader := openWithBudget(t, dir, vector.NewBudget(vector.DefaultBudget), true)
 	check := func(want bool) {
 		t.Helper()
 		q := unit(r, testSpace.Dims)
-		if got := asHeld(t, reader, func(v *view) error { return sameAnswer(t, v, q, search.Filter{}, 7) }); got != want {
+		if got := viewCached(t, reader, func(v *view) error { return sameAnswer(t, v, q, memory.Filter{}, 7) }); got != want {
 			t.Errorf("in memory: %v", got)
 		}
 	}
@@ -321,89 +326,93 @@ func TestVectorsThatAnotherProcessWritesAreReadAgain(t *testing.T) {
 	check(true)
 }
 
-func TestIdleMemoriesGiveTheirVectorsUp(t *testing.T) {
+func TestVectorCacheOfAnIdleStoreIsEvicted(t *testing.T) {
+	t.Parallel()
 	one := vector.Footprint(100, testSpace.Dims)
 	memory := vector.NewBudget(one + one/2)
 	var stores []*Store
 	for range 2 {
-		s := budgetStore(t, t.TempDir(), memory, false)
+		s := openWithBudget(t, t.TempDir(), memory, false)
 		replace(t, s, testFile("memory/a.md", newRand(), numbered("n", 100)...))
 		stores = append(stores, s)
 	}
 	a, b := stores[0], stores[1]
-	asHeld(t, a, nil)
-	if !asHeld(t, a, nil) {
+	viewCached(t, a, nil)
+	if !viewCached(t, a, nil) {
 		t.Fatal("the first does not fit")
 	}
-	for range 3 { // in turn: the first keeps its place
-		if asHeld(t, b, nil) || !asHeld(t, a, nil) {
-			t.Error("two memories in use drive each other out")
+	for range 3 { // in turn: the first keeps its vectors
+		if viewCached(t, b, nil) || !viewCached(t, a, nil) {
+			t.Error("two stores in use evict each other")
 		}
 	}
-	asHeld(t, b, nil)
-	if !asHeld(t, b, nil) || a.held.share.Bytes() != 0 || a.held.states.Load() != nil {
-		t.Error("an idle memory keeps its vectors")
+	viewCached(t, b, nil)
+	if !viewCached(t, b, nil) || a.vectors.share.Bytes() != 0 || a.vectors.generations.Load() != nil {
+		t.Error("an idle store keeps its vectors")
 	}
 	if memory.Held() > memory.Limit() {
-		t.Errorf("%d bytes of %d are held", memory.Held(), memory.Limit())
+		t.Errorf("%d bytes of %d are cached", memory.Held(), memory.Limit())
 	}
 }
 
-func TestVectorsThatGrowBeyondTheBudgetAreSearchedOnDisk(t *testing.T) {
-	memory := vector.NewBudget(vector.Footprint(50, testSpace.Dims))
-	s := budgetStore(t, t.TempDir(), memory, false)
+func TestVectorCacheReleasesVectorsBeyondTheBudget(t *testing.T) {
+	t.Parallel()
+	budget := vector.NewBudget(vector.Footprint(50, testSpace.Dims))
+	s := openWithBudget(t, t.TempDir(), budget, false)
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, numbered("n", 40)...))
-	asHeld(t, s, nil)
-	if !asHeld(t, s, nil) {
+	viewCached(t, s, nil)
+	if !viewCached(t, s, nil) {
 		t.Fatal("40 of 50 rows do not fit")
 	}
 	replace(t, s, testFile("memory/b.md", r, numbered("m", 20)...))
-	if memory.Held() != 0 || asHeld(t, s, nil) {
-		t.Errorf("60 of 50 rows are held: %d bytes", memory.Held())
+	if budget.Held() != 0 || viewCached(t, s, nil) {
+		t.Errorf("60 of 50 rows are cached: %d bytes", budget.Held())
 	}
-	if near := nearest(t, s, search.Filter{}, unit(r, testSpace.Dims), 100); len(near) != 60 {
+	if near := nearest(t, s, memory.Filter{}, unit(r, testSpace.Dims), 100); len(near) != 60 {
 		t.Errorf("%d neighbours, want 60", len(near))
 	}
 	replace(t, s, gone("memory/b.md"))
-	if !asHeld(t, s, nil) {
-		t.Error("what fits again is not held again")
+	if !viewCached(t, s, nil) {
+		t.Error("vectors that fit again are not cached again")
 	}
 }
 
-func TestQueriesWithoutADirectionAreRefusedInMemoryAndOnDisk(t *testing.T) {
+func TestNearestRefusesQueriesWithoutADirection(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
 	nan := float32(math.NaN())
-	for _, held := range []bool{false, true} {
-		if got := asHeld(t, s, func(v *view) error {
+	for _, cached := range []bool{false, true} {
+		if got := viewCached(t, s, func(v *view) error {
 			for _, q := range [][]float32{{0, 0, 0, 0}, {nan, 0, 0, 1}, {1e-30, 0, 0, 0}} {
-				if near, err := v.Nearest(t.Context(), q, search.Filter{}, 2); err == nil {
+				if near, err := v.Nearest(t.Context(), q, memory.Filter{}, 2); err == nil {
 					t.Errorf("%v has the neighbours %v", q, near)
 				}
 			}
-			near, err := v.Nearest(t.Context(), []float32{1, 0, 0}, search.Filter{}, 2)
-			return errIf(err != nil || near != nil, "a query of another dimension has neighbours")
-		}); got != held {
+			near, err := v.Nearest(t.Context(), []float32{1, 0, 0}, memory.Filter{}, 2)
+			return errorIf(err != nil || near != nil, "a query of another dimension has neighbours")
+		}); got != cached {
 			t.Errorf("in memory: %v", got)
 		}
 	}
 }
 
-// A memory of another dimension takes the place of an empty one without a rebuild.
-func TestTheDimensionMayChangeWhileNothingIsEmbedded(t *testing.T) {
+// After all vectors are deleted, those of another dimension need no rebuild.
+func TestVectorCacheFollowsAChangeOfDimension(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, "one", "two"))
-	asHeld(t, s, nil)
-	asHeld(t, s, nil)
+	viewCached(t, s, nil)
+	viewCached(t, s, nil)
 	replace(t, s, gone("memory/a.md"))
 	f := testFile("memory/a.md", nil, "one", "two")
 	f.vectors[f.Chunks[0].Hash], f.vectors[f.Chunks[1].Hash] = unit(r, 9), unit(r, 9)
 	if err := write(t.Context(), s, embed.Space{Provider: "test", Model: "n", Dims: 9}, f); err != nil {
 		t.Fatal(err)
 	}
-	if !asHeld(t, s, func(v *view) error { return sameAnswer(t, v, unit(r, 9), search.Filter{}, 5) }) {
+	if !viewCached(t, s, func(v *view) error { return sameAnswer(t, v, unit(r, 9), memory.Filter{}, 5) }) {
 		t.Error("the vectors are not in memory")
 	}
 }

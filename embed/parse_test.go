@@ -27,7 +27,7 @@ func FuzzParseOpenAIIsWholeOrRefused(f *testing.F) {
 	})
 }
 
-// Hazard E10: another way to write the same address is the same space, another server is not.
+// Hazard E10: all ways to write one address are one space, another server is another space.
 func TestFingerprintOfEqualServersIsEqual(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][]string{

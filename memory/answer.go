@@ -1,0 +1,103 @@
+package memory
+
+import (
+	"fmt"
+	"time"
+)
+
+// Answer is the outcome of a search.
+type Answer struct {
+	// Hits, best first; none if nothing is good enough.
+	Hits []Hit
+	// Mode names the channels that ran, one of the constants Mode....
+	Mode string
+	// Degraded lists what the answer had to do without; none if it is complete.
+	Degraded []Degradation
+	// Provider and Model of the vectors that took part; empty for keywords only.
+	Provider, Model string
+	// State of the index that answered.
+	State IndexState
+	// Took is how long the search took.
+	Took time.Duration
+}
+
+// Modes of an answer: the channels that ran.
+const (
+	// ModeHybrid ranks by keywords and vectors.
+	ModeHybrid = "hybrid"
+	// ModeVector ranks by vectors only: the index knows no word of the query.
+	ModeVector = "vector"
+	// ModeKeyword ranks by keywords only.
+	ModeKeyword = "keyword"
+)
+
+// Degradation is one thing that an answer had to do without.
+type Degradation struct {
+	// Code is one of the constants and stable.
+	Code string
+	// Text is a sentence for people.
+	Text string
+}
+
+// Codes of a Degradation.
+const (
+	// ProviderDown means that the query could not be embedded.
+	ProviderDown = "provider_down"
+	// IndexEmpty means that nothing is indexed yet.
+	IndexEmpty = "index_empty"
+	// IndexStale means that files have changed since the last sync.
+	IndexStale = "index_stale"
+	// VectorsMissing means that chunks have no vector, or that the vectors could not be searched.
+	VectorsMissing = "vectors_missing"
+	// SpaceChanged means that the index has vectors of another model.
+	SpaceChanged = "space_changed"
+	// WorkspaceUnavailable means that the folder of notes cannot be read.
+	WorkspaceUnavailable = "workspace_unavailable"
+	// TermsCapped means that the query has too many terms.
+	TermsCapped = "terms_capped"
+	// NoMatch means that there is no hit.
+	NoMatch = "no_match"
+	// DeadlineNear means that embedding the query took too long.
+	DeadlineNear = "deadline"
+)
+
+// IndexState tells how far the index has followed the files.
+type IndexState struct {
+	// Generation increases with every committed change.
+	Generation int64
+	// Files and Chunks in the index.
+	Files, Chunks int
+	// PendingFiles is the number of files that have changed and are not indexed yet.
+	PendingFiles int
+	// LastSync is the end of the last complete sync, zero if there was none.
+	LastSync time.Time
+}
+
+// Hit is one result. Lines are 1-based and inclusive.
+type Hit struct {
+	// Path of the file, relative to the workspace, with slashes.
+	Path string
+	// StartLine and EndLine are the first and the last line of the passage or chunk, from 1.
+	StartLine, EndLine int
+	// Score is the confidence in [0,1], comparable between queries.
+	Score float64
+	// Snippet is the part of the text that answers best, at most Query.SnippetChars characters.
+	Snippet string
+	// SnippetStart and SnippetEnd are the first and the last line of the snippet, from 1.
+	SnippetStart, SnippetEnd int
+	// Source of the file, one of the constants Source....
+	Source string
+	// Headings is the path of the headings above the hit, empty if there is none.
+	Headings string
+	// Date (YYYY-MM-DD) of the file or entry, empty if it has none.
+	Date string
+	// VectorScore is the exact cosine clamped to [0,1]; 0 without vectors.
+	VectorScore float64
+	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
+	TextScore float64
+	// Trace is nil unless the query asked for it.
+	Trace *Trace
+}
+
+// Citation returns "path#L3-L9".
+func (h Hit) Citation() string { return fmt.Sprintf("%s#L%d-L%d", h.Path, h.StartLine, h.EndLine) }

@@ -1,0 +1,84 @@
+package memory
+
+// Trace takes a score apart.
+type Trace struct {
+	// Rank among the candidates before decay and MMR, from 1.
+	Rank int
+	// VectorRank and TextRank are the ranks in the list of each channel, from 1; 0 if the channel did not find the chunk.
+	VectorRank, TextRank int
+	// VectorScore and TextScore are those of the hit.
+	VectorScore, TextScore float64
+	// VectorWeight and TextWeight are the weights of the channels; they add up to 1.
+	VectorWeight, TextWeight float64
+	// Merged is the weighted sum, in [0,1], that orders candidates before decay.
+	Merged float64
+	// DateBonus is added to Merged for a date that the query names; such hits do not decay. 0 for all others.
+	DateBonus float64
+	// DateConfidence is the part of the score, in [0,1], that this date gives; the channels fill up the rest.
+	DateConfidence float64
+	// Decay is the factor for the age, in (0,1].
+	Decay float64
+	// AgeDays is the age in days; 0 without a date.
+	AgeDays float64
+	// MMRSimilarity, in [0,1], is the similarity to the most similar better hit; 0 if there is none.
+	MMRSimilarity float64
+	// MMRScore is the score by which MMR chose the hit; 0 without MMR.
+	MMRScore float64
+	// Terms are the parts of the text score by query term.
+	Terms []TermShare
+	// PairShare, BestPartShare and ChunkShare are the parts of the text score from adjacent terms, from the best part of the
+	// text, and from the chunk around a passage. With those of Terms they add up to 1 if any term occurs.
+	PairShare, BestPartShare, ChunkShare float64
+	// Missing are the terms of the query that do not occur, nor any spelling variant of them.
+	Missing []string
+	// KeywordBacked hits are below the threshold and fill free slots.
+	KeywordBacked bool
+}
+
+// TermShare is the part of a text score that comes from one term.
+type TermShare struct {
+	// Term after analysis; "lighthuose ~ lighthous" is a spelling variant of a misspelt word.
+	Term string
+	// IDF is the weight of one occurrence.
+	IDF float64
+	// Count is the number of occurrences.
+	Count int
+	// Share of the text score, in [0,1].
+	Share float64
+}
+
+// Outcomes of an explanation.
+const (
+	// Returned means that the passage is a hit.
+	Returned = "returned"
+	// NotIndexed means that the index has no chunk at this line.
+	NotIndexed = "not_indexed"
+	// Skipped means that the file is not indexed, for a reason that the text gives.
+	Skipped = "skipped"
+	// Filtered means that the filter leaves the passage out.
+	Filtered = "filtered"
+	// NotACandidate means that nothing in the query leads to the passage, or that others match better.
+	NotACandidate = "not_a_candidate"
+	// BelowThreshold means that the score is too low.
+	BelowThreshold = "below_threshold"
+	// DroppedByMMR means that the passage is too similar to a better hit.
+	DroppedByMMR = "dropped_by_mmr"
+	// Covered means that a better hit shows at least half of the passage.
+	Covered = "covered"
+	// BeyondMaxResults means that there are enough better hits.
+	BeyondMaxResults = "beyond_max_results"
+)
+
+// Explanation says what became of a passage.
+type Explanation struct {
+	// Answer to the query, with traces.
+	Answer Answer
+	// Outcome is one of the constants; empty if no passage was asked about.
+	Outcome string
+	// Text is a sentence for people, with the figures.
+	Text string
+	// Passage is what was asked about, with its trace; nil if it was no candidate.
+	Passage *Hit
+	// Terms of the query after analysis.
+	Terms []string
+}

@@ -1,0 +1,45 @@
+package memory
+
+// Note is text to remember.
+type Note struct {
+	// Text in Markdown, at most 32 KiB. A blank text is an *InputError.
+	Text string
+	// Target is TargetDaily (also if empty) or TargetLongTerm.
+	Target string
+	// Category heads the section of a daily note; empty means "note".
+	Category string
+	// Key makes the call idempotent: a second note with the same key is not written. Empty means no key.
+	Key string
+	// Source is who has written the note, one of the constants NoteFrom..., and is recorded beside the text; empty records
+	// nothing.
+	Source string
+}
+
+// Targets of a note.
+const (
+	// TargetDaily is the file of the day, memory/YYYY-MM-DD.md.
+	TargetDaily = "daily"
+	// TargetLongTerm is MEMORY.md.
+	TargetLongTerm = "long_term"
+)
+
+// Sources of a note: who has written it.
+const (
+	// NoteFromUser is a person's.
+	NoteFromUser = "user"
+	// NoteFromAgent is a model's, in its own words.
+	NoteFromAgent = "agent"
+	// NoteFromTool is a model's, after it has read what a tool returned.
+	NoteFromTool = "tool"
+	// NoteFromFlush is a model's, before old turns of a session are compacted.
+	NoteFromFlush = "flush"
+)
+
+// Appended says where a note is.
+type Appended struct {
+	// Path relative to the workspace, and the 1-based line at which the note begins.
+	Path      string
+	StartLine int
+	// Deduplicated says that the same text or key was there before, and nothing was written.
+	Deduplicated bool
+}

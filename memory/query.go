@@ -1,0 +1,52 @@
+package memory
+
+import "time"
+
+// Query is a question to a memory.
+type Query struct {
+	// Text in any language, at most 4 KiB. A blank text is an *InputError.
+	Text string
+	// MaxResults is the maximum number of hits, at most 100; 0 means the default of the memory (6 unless configured).
+	MaxResults int
+	// MinScore replaces the thresholds of the memory if it is set; it lies in [0,1].
+	MinScore *float64
+	// Filter restricts the search; the zero value does not.
+	Filter Filter
+	// Granularity is GranularityPassage or GranularityChunk; empty means the default of the memory.
+	Granularity string
+	// SnippetChars is the maximum number of characters of a snippet, 40 to 2,000; 0 means the default of the memory.
+	SnippetChars int
+	// Explain fills in the trace of each hit.
+	Explain bool
+	// Now is the time of the question; zero means the clock of the memory.
+	Now time.Time
+}
+
+// Filter restricts a search. The zero value lets everything through.
+type Filter struct {
+	// Sources to search, constants Source...; none means all.
+	Sources []string
+	// PathPrefix is how the paths of files begin; empty means all.
+	PathPrefix string
+	// Since and Until are days (YYYY-MM-DD), inclusive, empty for no bound. Of an RFC 3339 time the day counts. If either is
+	// set, undated files are left out.
+	Since, Until string
+}
+
+// Sources of files.
+const (
+	// SourceMemory is MEMORY.md, USER.md and the folder memory/ of the workspace.
+	SourceMemory = "memory"
+	// SourceExtra is a folder or file outside of those.
+	SourceExtra = "extra"
+	// SourceSessions is the transcripts of conversations.
+	SourceSessions = "sessions"
+)
+
+// Granularities of hits.
+const (
+	// GranularityPassage returns the best passage of each chunk.
+	GranularityPassage = "passage"
+	// GranularityChunk returns whole chunks.
+	GranularityChunk = "chunk"
+)

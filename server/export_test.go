@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Loopback returns a client that reaches the memories by gRPC, with every right and without a network. The function ends
+// running calls and gives everything back; after an error, nothing is left to give back.
+func (s *Server) Loopback() (kiokuv1.MemoryServiceClient, func() error, error) {
+	conn, end, err := s.inside()
+	if err != nil {
+		return nil, nil, err
+	}
+	return kiokuv1.NewMemoryServiceClient(conn), end, nil
+}
+
+// LoopbackAgents is Loopback for the sidecars that are there when it is called.
+func (s *Server) LoopbackAgents() (kiokuv1.AgentServiceClient, func() error, error) {
+	conn, end, err := s.inside()
+	if err != nil {
+		return nil, nil, err
+	}
+	return kiokuv1.NewAgentServiceClient(conn), end, nil
+}
+
+// inside returns a connection that stays in this process.
+func (s *Server) inside() (*grpc.ClientConn, func() error, error) {
+	lis := bufconn.Listen(256 << 10)
+	g := s.newGRPC(Listener{lis: lis, trusted: true}, grpc.WaitForHandlers(true))
+	served := make(chan error, 1)
+	go func() {
+		err := g.Serve(lis)
+		if errors.Is(err, grpc.ErrServerStopped) {
+			err = nil
+		}
+		served <- err
+	}()
+	conn, err := grpc.NewClient("passthrough:///kioku",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	if err != nil {
+		g.Stop()
+		return nil, nil, errors.Join(fmt.Errorf("connect within the process: %w", err), <-served)
+	}
+	return conn, sync.OnceValue(func() error {
+		err := conn.Close()
+		g.Stop()
+		return errors.Join(err, <-served)
+	}), nil
+}

@@ -1,0 +1,101 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"kioku"
+	"kioku/agent"
+	"kioku/indexer"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// A client that is in another process can test for the same errors as one in this process.
+func TestErrorsOfAMemoryAreTheSameOverTheNetwork(t *testing.T) {
+	for _, want := range []error{
+		memory.ErrNotFound, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrUnavailable, memory.ErrClosed,
+		memory.ErrDenied, memory.ErrBusy, memory.ErrUnreachable,
+	} {
+		t.Run(memory.Reason(want), func(t *testing.T) {
+			client, err := agent.Dial(onTCP(t, agents(&fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
+				return memory.Appended{}, fmt.Errorf("append: %w", want)
+			}})), agent.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if _, err := client.Append(t.Context(), memory.Note{Text: "tea"}); !errors.Is(err, want) {
+				t.Errorf("%v is not %v", err, want)
+			}
+			if _, err := client.For("nobody").Append(t.Context(), memory.Note{Text: "tea"}); !errors.Is(err, memory.ErrNoAgent) {
+				t.Errorf("an agent that is not there: %v", err)
+			}
+		})
+	}
+}
+
+func TestLocalReturnsTheErrorsOfTheMemory(t *testing.T) {
+	client := newServer(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
+		return memory.Answer{}, fmt.Errorf("search: %w", errBoom)
+	}})).Local()
+	if _, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"}); !errors.Is(err, errBoom) {
+		t.Errorf("got %v, want the cause", err)
+	}
+	if _, err := client.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "nobody"}); !errors.Is(err, memory.ErrNoAgent) {
+		t.Errorf("an agent that is not there: %v", err)
+	}
+}
+
+func TestLocalStreamsProgressAndItsEnd(t *testing.T) {
+	var failure error
+	client := newServer(t, agents(&fakeMemory{sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
+		step(indexer.Progress{Phase: indexer.PhaseScan})
+		return kioku.SyncReport{}, failure
+	}})).Local()
+	for _, failure = range []error{nil, errBoom} {
+		stream, err := client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var phases []string
+		for {
+			p, err := stream.Recv()
+			if err != nil {
+				if failure == nil && err != io.EOF || failure != nil && !errors.Is(err, failure) {
+					t.Errorf("ends with %v, want %v", err, failure)
+				}
+				break
+			}
+			phases = append(phases, p.GetPhase())
+		}
+		if want := 2; failure == nil && len(phases) != want || phases[0] != "scan" {
+			t.Errorf("phases %v", phases)
+		}
+	}
+}
+
+func TestLocalWatchEndsWithItsContext(t *testing.T) {
+	events := make(chan kioku.Event, 1)
+	client := newServer(t, agents(&fakeMemory{events: events})).Local()
+	ctx, cancel := context.WithCancel(t.Context())
+	stream, err := client.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Header(); err != nil {
+		t.Fatal(err)
+	}
+	events <- kioku.Event{Event: indexer.Event{Kind: indexer.SyncDone}}
+	if e, err := stream.Recv(); err != nil || e.GetKind() != indexer.SyncDone {
+		t.Errorf("%v, %v", e, err)
+	}
+	cancel()
+	close(events)
+	if _, err := stream.Recv(); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+}

@@ -127,3 +127,32 @@ func TestManyHybridSearchesAtATimeAreAnswered(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A watch embeds what its syncs write, also if more events come at once than a subscriber's channel takes.
+func TestWatchEmbedsWhatItsSyncsWrite(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 2 * eventBuffer {
+		files[fmt.Sprintf("memory/%d.md", i)] = fmt.Sprintf("The ferry number %d was late.", i)
+	}
+	_, client := openAI(t)
+	m := openMemory(t, Options{Workspace: workspace(t, files), Embedder: client})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	watched := make(chan error, 1)
+	go func() { watched <- m.Watch(ctx) }()
+	for {
+		stats, err := m.store.Stats(t.Context())
+		if err != nil || ctx.Err() != nil {
+			t.Fatalf("%d of %d chunks are embedded, %v", stats.Embedded, stats.Chunks, err)
+		}
+		if stats.Files == len(files) && stats.Embedded == stats.Chunks {
+			break
+		}
+		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
+	}
+	cancel()
+	if err := <-watched; err != nil {
+		t.Error(err)
+	}
+}

@@ -292,6 +292,9 @@ func (m *Memory) untilClose(ctx context.Context) (context.Context, context.Cance
 
 // notify passes on an event of the indexer.
 func (m *Memory) notify(ev indexer.Event) {
+	if ev.Kind == indexer.SyncDone {
+		m.backfill.Wake() // not by Subscribe, which may drop events
+	}
 	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
 }
 

@@ -79,7 +79,6 @@ func (m *Memory) Watch(ctx context.Context) error {
 		g.Go(func() error {
 			for ev := range events {
 				if ev.Kind == indexer.SyncDone {
-					m.backfill.Wake()
 					m.mergeSegments(ctx)
 				}
 			}

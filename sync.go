@@ -38,19 +38,15 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 			return SyncReport{}, err
 		}
 		r, err := m.syncWords(ctx, opt, step)
-		if err != nil || !embeds {
+		switch {
+		case err != nil:
 			return r, err
+		case embeds && opt.NoRebuild:
+			r, err = m.embedForQuery(ctx, r, step)
+		case embeds:
+			r, err = m.embed(ctx, r, step)
 		}
-		if !opt.NoRebuild {
-			return m.embed(ctx, r, step)
-		}
-		patience, cancel := context.WithTimeoutCause(ctx, queryPatience, errNotWaited)
-		defer cancel()
-		r, err = m.embed(patience, r, step)
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			r.EmbedErr, err = errNotWaited, nil
-		}
-		return r, err
+		return m.reportVectors(ctx, r, err)
 	})
 }
 
@@ -61,7 +57,8 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 		if err != nil {
 			return r, err
 		}
-		return m.embed(ctx, r, step)
+		r, err = m.embed(ctx, r, step)
+		return m.reportVectors(ctx, r, err)
 	})
 }
 
@@ -147,6 +144,17 @@ func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Prog
 	return r, err
 }
 
+// embedForQuery is embed for a sync that somebody waits for.
+func (m *Memory) embedForQuery(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
+	patience, cancel := context.WithTimeoutCause(ctx, queryPatience, errNotWaited)
+	defer cancel()
+	r, err := m.embed(patience, r, step)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		r.EmbedErr, err = errNotWaited, nil
+	}
+	return r, err
+}
+
 // syncWords syncs within a call.
 func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.record(ctx)(m.indexer.Sync(ctx, opt, step))
@@ -178,15 +186,14 @@ func (m *Memory) long(ctx context.Context, f func(context.Context) (SyncReport, 
 		return r, err
 	}
 	m.mergeSegments(ctx)
-	err = m.reportVectors(ctx, &r)
 	return r, err
 }
 
-// reportVectors says what an index lacks after a sync.
-func (m *Memory) reportVectors(ctx context.Context, r *SyncReport) error {
+// reportVectors adds to the report of a sync that ended well what the index lacks.
+func (m *Memory) reportVectors(ctx context.Context, r SyncReport, err error) (SyncReport, error) {
 	e := m.opt.Embedder
-	if !e.Enabled() {
-		return nil
+	if err != nil || !e.Enabled() {
+		return r, err
 	}
 	stats, err := m.store.Stats(ctx)
 	if stats.Embedded > 0 && !stats.Space.Matches(e.Space()) {
@@ -194,10 +201,10 @@ func (m *Memory) reportVectors(ctx context.Context, r *SyncReport) error {
 		if r.Stale == "" {
 			r.Stale = fmt.Sprintf("embedding model changed from %s to %s", stats.Space.Name(), e.Space().Name())
 		}
-		return err
+		return r, err
 	}
 	r.Unembedded = stats.Chunks - stats.Embedded
-	return err
+	return r, err
 }
 
 // mergeSegments makes look-ups of words fast again after a sync. The sync is whole without it, so an error is logged.

@@ -146,10 +146,10 @@ func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Prog
 
 // embedForQuery is embed for a sync that somebody waits for.
 func (m *Memory) embedForQuery(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	patience, cancel := context.WithTimeoutCause(ctx, queryPatience, errNotWaited)
+	patience, cancel := context.WithTimeout(ctx, queryPatience)
 	defer cancel()
 	r, err := m.embed(patience, r, step)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+	if err != nil && patience.Err() != nil && ctx.Err() == nil {
 		r.EmbedErr, err = errNotWaited, nil
 	}
 	return r, err

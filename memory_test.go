@@ -12,9 +12,9 @@ import (
 
 	"kioku/chunker"
 	"kioku/embed"
-	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/store/storetest"
 )
 
 // notes is a small memory in three languages.
@@ -33,7 +33,7 @@ func checkIndex(t *testing.T, m *Memory) store.Stats {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.CheckIndex(t, store.Path(m.opt.State, m.opt.Agent))
+	storetest.CheckIndex(t, store.Path(m.opt.State, m.opt.Agent))
 	return stats
 }
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"kioku/indexer"
-	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/store/storetest"
 )
 
 // fewSegments is how many segments of words a sync leaves at most, unless a large one would have to be written again.
@@ -18,7 +18,7 @@ const fewSegments = 4
 // segmentCount returns in how many segments FTS5 keeps the words of an index.
 func segmentCount(t *testing.T, state string) int {
 	t.Helper()
-	return testkit.Count(t, store.Path(state, "main"), "SELECT count(DISTINCT segid) FROM chunks_fts_idx")
+	return storetest.Count(t, store.Path(state, "main"), "SELECT count(DISTINCT segid) FROM chunks_fts_idx")
 }
 
 func TestManySyncsLeaveFewSegments(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"kioku/indexer"
-	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/store/storetest"
 )
 
 // workspace makes a folder with files.
@@ -141,7 +141,7 @@ func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Exec(t, path, c.pragma)
+		storetest.Exec(t, path, c.pragma)
 		before, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -257,7 +257,7 @@ func TestOpenDoesNotTouchAForeignDatabase(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Exec(t, path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+	storetest.Exec(t, path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -449,7 +449,7 @@ func TestAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
 			if err := m.Close(); err != nil {
 				t.Fatal(err)
 			}
-			testkit.Exec(t, store.Path(opt.State, "main"), damage)
+			storetest.Exec(t, store.Path(opt.State, "main"), damage)
 			paid := fake.texts.Load()
 			m = openMemory(t, opt)
 			if n, err := m.store.Sizes(t.Context()); err != nil || n.Cached != 40 {

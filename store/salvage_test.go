@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"kioku/internal/testkit"
 	"kioku/memory"
+	"kioku/store/storetest"
 )
 
 // vectorDamages damage chunks_vec so that vec0 returns errors or crashes.
@@ -33,7 +33,7 @@ func TestOpenSurvivesDamagedVectorTables(t *testing.T) {
 				if err := s.db.close(); err != nil {
 					t.Fatal(err)
 				}
-				testkit.Exec(t, s.db.path, damage, fmt.Sprintf("PRAGMA user_version = %d", version))
+				storetest.Exec(t, s.db.path, damage, fmt.Sprintf("PRAGMA user_version = %d", version))
 				s = openTestStore(t, dir)
 				if m := checkConsistent(t, s); m.chunks != 0 {
 					t.Errorf("the damage is not noticed: %+v", m)
@@ -84,7 +84,7 @@ func TestOpenContinuesTheGenerationOfAnOlderSchema(t *testing.T) {
 	if err := s.db.close(); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Exec(t, s.db.path, "PRAGMA user_version = 4")
+	storetest.Exec(t, s.db.path, "PRAGMA user_version = 4")
 	if after := checkConsistent(t, openTestStore(t, dir)); after.generation <= before.generation {
 		t.Errorf("generation %d follows %d", after.generation, before.generation)
 	}
@@ -115,7 +115,7 @@ func TestOpenEmptiesAnOlderSchemaAndKeepsTheCache(t *testing.T) {
 	if err := s.db.close(); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Exec(t, s.db.path, "PRAGMA user_version = 0")
+	storetest.Exec(t, s.db.path, "PRAGMA user_version = 0")
 	s = openTestStore(t, dir)
 	if n, err := s.countCached(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d cached vectors, %v", n, err)

@@ -1,4 +1,5 @@
-package testkit
+// Package storetest looks into index files, and damages them, for the tests of several packages.
+package storetest
 
 import (
 	"database/sql"

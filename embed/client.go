@@ -115,7 +115,7 @@ func New(cfg Config) (*Client, error) {
 		cfg:      cfg,
 		provider: p,
 		circuit:  newBreaker(cfg.Now, max(minFailures, cfg.MaxTries+1)),
-		requests: newInFlight(cachedQueries),
+		requests: &inFlight{pending: map[textKey]*pendingText{}},
 		space:    space,
 		items:    cfg.BatchItems,
 	}, nil

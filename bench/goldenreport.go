@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -27,10 +29,15 @@ type GoldenAnswer struct {
 	First string `json:"first"`
 }
 
-// Answer returns the result of the case. Results are best first; first is the citation of the best.
-func (c Case) Answer(results []Range, first string) GoldenAnswer {
-	rank := c.Rank(results)
-	return GoldenAnswer{Question: c.Question, Expected: c.expected(), Lang: c.Lang, Rank: rank, Passed: rank > 0, First: first}
+// Answer returns the result of a golden question. Results are best first; first is the citation of the best.
+func (q Question) Answer(results []Result, first string) GoldenAnswer {
+	place := q.Relevant[0]
+	a := GoldenAnswer{Question: q.Query, Expected: place.Path, Lang: q.Lang, Rank: ranks(q.Relevant, results, returned)[0], First: first}
+	a.Passed = a.Rank > 0
+	if place.Start > 0 {
+		a.Expected += fmt.Sprintf("#L%d-L%d", place.Start, place.End)
+	}
+	return a
 }
 
 // NewGoldenReport returns the report on at least one answer.
@@ -46,38 +53,21 @@ func NewGoldenReport(answers []GoldenAnswer) GoldenReport {
 	return r
 }
 
-// expected returns the citation that a case expects.
-func (c Case) expected() string {
-	if c.Start == 0 {
-		return c.Path
-	}
-	return fmt.Sprintf("%s#L%d-L%d", c.Path, c.Start, c.End)
-}
-
 // ByLanguage returns the totals of each language, "" if the questions name fewer than two.
 func (r GoldenReport) ByLanguage() string {
 	passed, total := map[string]int{}, map[string]int{}
-	var langs []string
 	for _, q := range r.Questions {
-		if total[q.Lang] == 0 {
-			langs = append(langs, q.Lang)
-		}
 		total[q.Lang]++
 		if q.Passed {
 			passed[q.Lang]++
 		}
 	}
-	if len(langs) < 2 {
+	if len(total) < 2 {
 		return ""
 	}
-	slices.Sort(langs)
 	var b strings.Builder
-	for _, l := range langs {
-		name := l
-		if name == "" {
-			name = "other"
-		}
-		fmt.Fprintf(&b, "; %s %d of %d", name, passed[l], total[l])
+	for _, lang := range slices.Sorted(maps.Keys(total)) {
+		fmt.Fprintf(&b, "; %s %d of %d", cmp.Or(lang, "other"), passed[lang], total[lang])
 	}
 	return b.String()
 }

@@ -9,7 +9,7 @@ import (
 type Plan struct {
 	// By lists groupings of the questions; see Groupings.
 	By []string
-	// Granularities of the results, each of which is measured. If it is empty, that of the Options is.
+	// Granularities of the results, each of which is measured. MeasureRuns replaces an empty list by that of the Options.
 	Granularities []string
 	// Typos asks every question again with a typo.
 	Typos bool
@@ -46,11 +46,7 @@ func Measure(ctx context.Context, set Set, plan Plan, opt Options) (reports []Re
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	granularities := plan.Granularities
-	if len(granularities) == 0 {
-		granularities = []string{opt.Granularity}
-	}
-	for _, s.opt.Granularity = range granularities {
+	for _, s.opt.Granularity = range plan.Granularities {
 		r, err := s.report(ctx, plan)
 		if err != nil {
 			return nil, err

@@ -22,12 +22,11 @@ type Run struct {
 
 // MeasureRuns measures all sets with one provider and returns a run for each granularity, based on head.
 func MeasureRuns(ctx context.Context, sets []Set, plan Plan, opt Options, head Run) ([]Run, error) {
-	granularities := plan.Granularities
-	if len(granularities) == 0 {
-		granularities = []string{opt.Granularity}
+	if len(plan.Granularities) == 0 {
+		plan.Granularities = []string{opt.Granularity}
 	}
-	runs := make([]Run, len(granularities))
-	for i, g := range granularities {
+	runs := make([]Run, len(plan.Granularities))
+	for i, g := range plan.Granularities {
 		runs[i] = head
 		runs[i].Granularity = g
 	}

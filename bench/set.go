@@ -16,7 +16,7 @@ const questionsFile = "queries.jsonl"
 // Adversarial is the category of questions that are made to mislead. They are reported separately.
 const Adversarial = "adversarial"
 
-// Range is a run of lines of a file.
+// Range is a run of lines of a file. As evidence it is the whole file if Start is 0.
 type Range struct {
 	// Path is relative to the workspace, with "/".
 	Path string `json:"path"`
@@ -43,6 +43,8 @@ type Question struct {
 	// Relevant lists the evidence, at least one place.
 	Relevant []Range `json:"relevant"`
 
+	// Line of the golden file on which the question begins, from 1; 0 for a question of a set.
+	Line int `json:"-"`
 	// Asked is the time of the question: Now, else the newest day in the names of the workspace's files, else zero.
 	Asked time.Time `json:"-"`
 }

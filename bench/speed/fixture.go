@@ -53,8 +53,10 @@ func (f *fixtures) index(ctx context.Context, chunks, dims int) (*kioku.Memory, 
 
 // indexLogs writes daily logs with so many entries into a workspace, and returns a memory in which each entry is a chunk.
 func indexLogs(ctx context.Context, workspace, state string, chunks, dims int) (*kioku.Memory, error) {
-	if err := writeLogs(ctx, workspace, chunks); err != nil {
-		return nil, err
+	if _, err := os.Stat(workspace); err != nil { // another fixture may have written it
+		if err := writeLogs(ctx, workspace, chunks, logSeed); err != nil {
+			return nil, err
+		}
 	}
 	// Made-up words have many tokens; no entry is to be more than a chunk.
 	opt := kioku.Options{Workspace: workspace, State: state, Chunking: chunker.Options{Tokens: 2000, Overlap: 80}}

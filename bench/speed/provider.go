@@ -13,6 +13,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"strings"
 
 	"kioku/embed"
@@ -91,15 +92,7 @@ func (p provider) serve() (baseURL string, stop func() error, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("serve embeddings: %w", err)
 	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		resp, err := p.RoundTrip(r)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.Copy(w, resp.Body) // a client that does not read is gone
-	})}
+	srv := &http.Server{Handler: &httputil.ReverseProxy{Transport: p, Rewrite: func(*httputil.ProxyRequest) {}}}
 	return "http://" + lis.Addr().String(), background(func() error { return srv.Serve(lis) }, srv.Close), nil
 }
 

@@ -1,7 +1,12 @@
+// Package embed turns text into unit vectors.
+//
+// A [Client] embeds with one provider. It batches, retries, checks every answer, normalises vectors, caches query vectors and
+// stops calling a provider that is down, so that indexing and searching go on without it.
 package embed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -188,3 +193,18 @@ func (c *Client) setDims(dims int) error {
 	c.mu.Unlock()
 	return c.checkDims(dims)
 }
+
+var (
+	// ErrDisabled is returned by a client of the provider "none".
+	ErrDisabled = errors.New("no embedding provider is configured")
+	// ErrUnavailable is wrapped by the error of a provider that gave no usable answer after all tries, or that is not
+	// asked for now because it failed before. The error beside it names the cause.
+	ErrUnavailable = errors.New("embedding provider unavailable")
+	// ErrBlank is the outcome for a text of white space only, which no provider can embed.
+	ErrBlank = errors.New("a blank text has no embedding")
+
+	// errDeadline is the cause of a context that ended by a deadline of this package, not of the caller.
+	errDeadline = errors.New("no answer in the time there was")
+)
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }

@@ -11,8 +11,8 @@ import (
 	"kioku/chunker"
 )
 
-// fixtures are the indexes that the benches of one run share. Each is built when it is used for the first time. One
-// goroutine uses them.
+// fixtures are the indexes in a folder that the benches of one run share. Each is built when it is used for the first time.
+// One goroutine uses them.
 type fixtures struct {
 	dir      string
 	memories map[fixtureKey]*kioku.Memory
@@ -22,17 +22,16 @@ type fixtures struct {
 type fixtureKey struct{ chunks, dims int }
 
 func newFixtures(dir string) *fixtures {
-	return &fixtures{dir: filepath.Join(dir, "fixtures"), memories: make(map[fixtureKey]*kioku.Memory)}
+	return &fixtures{dir: dir, memories: make(map[fixtureKey]*kioku.Memory)}
 }
 
-// close closes the indexes and removes their files.
+// close closes the indexes.
 func (f *fixtures) close() error {
 	var errs []error
 	for _, m := range f.memories {
 		errs = append(errs, m.Close())
 	}
-	clear(f.memories)
-	return errors.Join(append(errs, os.RemoveAll(f.dir))...)
+	return errors.Join(errs...)
 }
 
 // index returns the memory of a workspace with exactly so many chunks, with vectors of dims numbers, or without vectors if

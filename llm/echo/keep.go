@@ -108,18 +108,14 @@ func summarize(req llm.Request) string {
 	}
 	facts = facts[max(0, len(facts)-maxSummarized):]
 	names := section.FindAllString(req.System, -1)
-	for i, name := range names {
-		lines := []string{name}
-		if i == 0 {
-			lines = append(lines, facts...)
+	bullets := make([][]string, len(names))
+	bullets[0] = facts
+	bullets[len(names)-1] = append(bullets[len(names)-1], identifiers...)
+	for i, list := range bullets {
+		if len(list) == 0 {
+			list = []string{"(none)"}
 		}
-		if i == len(names)-1 {
-			lines = append(lines, identifiers...)
-		}
-		if len(lines) == 1 {
-			lines = append(lines, "(none)")
-		}
-		names[i] = strings.Join(lines, "\n- ")
+		names[i] += "\n- " + strings.Join(list, "\n- ")
 	}
 	return strings.Join(names, "\n\n")
 }

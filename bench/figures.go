@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -108,16 +109,11 @@ func Groups(asked []Asked, by []string) []Group {
 	}
 	for _, b := range by {
 		values := map[string][]Asked{}
-		var names []string
 		for _, a := range asked {
 			v := a.Question.groupName(b)
-			if values[v] == nil {
-				names = append(names, v)
-			}
 			values[v] = append(values[v], a)
 		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
 			groups = append(groups, Group{By: b, Name: name, Figures: Summarize(values[name])})
 		}
 	}
@@ -137,11 +133,5 @@ func (q Question) groupName(by string) string {
 
 // Fair returns the questions that are not adversarial.
 func Fair(asked []Asked) []Asked {
-	var fair []Asked
-	for _, a := range asked {
-		if a.Question.Category != Adversarial {
-			fair = append(fair, a)
-		}
-	}
-	return fair
+	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool { return a.Question.Category == Adversarial })
 }

@@ -29,8 +29,8 @@ type Client struct {
 
 // provider is one embedding service or model.
 type provider interface {
-	// embed makes one request, without retrying, and returns one vector a text in the order of texts. The client checks
-	// number, dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
+	// embed makes one request, without retrying, and returns one vector a text in the order of texts, of which there is at
+	// least one. The client checks dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
 	// network trouble.
 	embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error)
 }
@@ -142,21 +142,14 @@ func (c *Client) Space() Space {
 // Health reports whether the provider answers. A provider that was not asked yet is healthy.
 func (c *Client) Health() Health { return c.circuit.health() }
 
-// accept checks the vectors of one answer to n texts and scales them to unit length. It accepts all or none, and the first
-// accepted answer sets the dimension.
-func (c *Client) accept(vecs [][]float32, n int) error {
-	name := c.cfg.Provider
-	if len(vecs) != n {
-		return modelhttp.Errorf(modelhttp.Malformed, "%s: answered with %d vectors to %d texts", name, len(vecs), n)
-	}
-	dims := len(vecs[0])
+// accept checks the vectors of one answer and scales them to unit length. It accepts all or none, and the first accepted
+// answer sets the dimension. There is at least one vector.
+func (c *Client) accept(vecs [][]float32) error {
+	name, dims := c.cfg.Provider, len(vecs[0])
 	for _, v := range vecs {
 		if len(v) != dims || dims == 0 {
 			return modelhttp.Errorf(modelhttp.Malformed, "%s: one answer holds vectors of %d and of %d dimensions", name, dims, len(v))
 		}
-	}
-	if err := c.checkDims(dims); err != nil {
-		return err
 	}
 	for _, v := range vecs {
 		if err := Check(v, dims); err != nil {
@@ -169,29 +162,24 @@ func (c *Client) accept(vecs [][]float32, n int) error {
 	return c.setDims(dims)
 }
 
-// checkDims returns an error if dims is not the known dimension.
-func (c *Client) checkDims(dims int) error {
-	known := c.Space().Dims
-	switch {
-	case known == 0 || known == dims:
-		return nil
-	case known == c.cfg.Dims:
-		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the model answers with %d dimensions where %d are configured: "+
-			"configure %d, or a model that can shorten its vectors", c.cfg.Provider, dims, known, dims)
-	}
-	return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the vectors have %d dimensions, earlier ones had %d: the server has another model now; "+
-		"restart to index with it", c.cfg.Provider, dims, known)
-}
-
-// setDims sets the dimension if it is not known yet. Of two concurrent first answers with different dimensions, the second
-// gets an error.
+// setDims sets the dimension if it is not known yet, and returns an error if another one is. Of two concurrent first answers
+// with different dimensions, the second gets an error.
 func (c *Client) setDims(dims int) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.space.Dims == 0 {
 		c.space.Dims = dims
 	}
-	c.mu.Unlock()
-	return c.checkDims(dims)
+	switch known := c.space.Dims; known {
+	case dims:
+		return nil
+	case c.cfg.Dims:
+		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the model answers with %d dimensions where %d are configured: "+
+			"configure %d, or a model that can shorten its vectors", c.cfg.Provider, dims, known, dims)
+	default:
+		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the vectors have %d dimensions, earlier ones had %d: the server has another model now; "+
+			"restart to index with it", c.cfg.Provider, dims, known)
+	}
 }
 
 var (

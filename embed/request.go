@@ -58,7 +58,7 @@ func (c *Client) try(ctx context.Context, kind textKind, texts []string) (vecs [
 	defer cancel()
 	vecs, err = c.provider.embed(tryCtx, kind, texts)
 	if err == nil {
-		err = c.accept(vecs, len(texts))
+		err = c.accept(vecs)
 	}
 	if err != nil && callerGone(ctx) {
 		return nil, false, err // no failure of the provider

@@ -85,15 +85,6 @@ func (f *Figures) divideMeans(n float64) {
 // means returns pointers to all figures except N, in the order of the columns.
 func (f *Figures) means() []*float64 { return append(f.Scores.all(), &f.P50, &f.P95) }
 
-// Shares returns the figures in [0,1], in the order of the columns.
-func (f Figures) Shares() []float64 {
-	var shares []float64
-	for _, p := range f.Scores.all() {
-		shares = append(shares, *p)
-	}
-	return shares
-}
-
 // milliseconds returns the time that a share of sorted times does not exceed, by the nearest rank.
 func milliseconds(sorted []time.Duration, share float64) float64 {
 	rank := int(math.Ceil(share * float64(len(sorted))))

@@ -70,8 +70,8 @@ const macroMean = "macro mean"
 
 func figureRow(name string, f Figures) []string {
 	cells := []string{name, fmt.Sprint(f.N)}
-	for _, v := range f.Shares() {
-		cells = append(cells, fraction(v))
+	for _, v := range f.Scores.all() {
+		cells = append(cells, fraction(*v))
 	}
 	return append(cells, fmt.Sprintf("%.1f", f.P50), fmt.Sprintf("%.1f", f.P95))
 }
@@ -79,9 +79,9 @@ func figureRow(name string, f Figures) []string {
 // differenceRow returns the differences of f to other.
 func differenceRow(name string, f, other Figures) []string {
 	cells := []string{name, ""}
-	before := other.Shares()
-	for i, v := range f.Shares() {
-		cells = append(cells, strings.Replace(fmt.Sprintf("%+.3f", v-before[i]), "0.", ".", 1))
+	before := other.Scores.all()
+	for i, v := range f.Scores.all() {
+		cells = append(cells, strings.Replace(fmt.Sprintf("%+.3f", *v-*before[i]), "0.", ".", 1))
 	}
 	return append(cells, fmt.Sprintf("%+.1f", f.P50-other.P50), fmt.Sprintf("%+.1f", f.P95-other.P95))
 }

@@ -123,7 +123,8 @@ func (t task) measure(ctx context.Context, dir string, e Env) (row Row, err erro
 	case !(ours >= 0) || !(yardstick > 0) || math.IsInf(ours, 0) || math.IsInf(yardstick, 0):
 		return Row{}, fmt.Errorf("the figures %v and %v have no ratio", ours, yardstick)
 	}
-	return t.bench.row(t.name, ours, yardstick), nil
+	ratio := ours / yardstick
+	return Row{t.name, ours, yardstick, t.bench.Unit, ratio, t.bench.Goal, ratio <= t.bench.Goal}, nil
 }
 
 // Select returns the benches whose name contains one of texts, in the order of benches; all benches if there is no text. If

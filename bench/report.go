@@ -21,7 +21,7 @@ type Plan struct {
 
 // Report contains the figures of one set.
 type Report struct {
-	// Set is the name of the set, empty for the means over sets.
+	// Set is the name of the set.
 	Set string `json:"set,omitempty"`
 	// Groups of questions; the first contains all.
 	Groups []Group `json:"groups"`
@@ -85,31 +85,6 @@ func (s *Session) report(ctx context.Context, plan Plan) (Report, error) {
 	return r, nil
 }
 
-// MacroReport returns the means over sets, each of which weighs the same. Its only group contains no adversarial questions.
-// Typos and OffTopic are nil if a set has none.
-func MacroReport(sets []Report) Report {
-	var headlines []Figures
-	var typos []TypoReport
-	var offTopic []OffTopicReport
-	for _, r := range sets {
-		headlines = append(headlines, r.Headline())
-		if r.Typos != nil {
-			typos = append(typos, *r.Typos)
-		}
-		if r.OffTopic != nil {
-			offTopic = append(offTopic, *r.OffTopic)
-		}
-	}
-	macro := Report{Groups: []Group{{Name: WithoutAdversarial, Figures: Macro(headlines)}}}
-	if len(sets) > 0 && len(typos) == len(sets) {
-		macro.Typos = macroTypos(typos)
-	}
-	if len(sets) > 0 && len(offTopic) == len(sets) {
-		macro.OffTopic = macroOffTopic(offTopic)
-	}
-	return macro
-}
-
 // Runs is the output of kioku bench retrieval --json, which scripts read.
 type Runs struct {
 	Runs []Run `json:"runs"`
@@ -123,7 +98,7 @@ type Run struct {
 	Sets        []Report `json:"sets"`
 	// Macro is the mean over the sets, without adversarial questions.
 	Macro Figures `json:"macro"`
-	// MacroTypos and MacroOffTopic are the means over the sets, nil if they were not measured.
+	// MacroTypos and MacroOffTopic are the means over the sets, nil if a set has none.
 	MacroTypos    *TypoReport     `json:"macro_typos,omitempty"`
 	MacroOffTopic *OffTopicReport `json:"macro_off_topic,omitempty"`
 }
@@ -148,8 +123,30 @@ func MeasureRuns(ctx context.Context, sets []Set, plan Plan, opt Options, head R
 		}
 	}
 	for i := range runs {
-		macro := MacroReport(runs[i].Sets)
-		runs[i].Macro, runs[i].MacroTypos, runs[i].MacroOffTopic = macro.Headline(), macro.Typos, macro.OffTopic
+		runs[i].setMeans()
 	}
 	return runs, nil
+}
+
+// setMeans sets the means over the sets, each of which weighs the same.
+func (r *Run) setMeans() {
+	var headlines []Figures
+	var typos []TypoReport
+	var offTopic []OffTopicReport
+	for _, s := range r.Sets {
+		headlines = append(headlines, s.Headline())
+		if s.Typos != nil {
+			typos = append(typos, *s.Typos)
+		}
+		if s.OffTopic != nil {
+			offTopic = append(offTopic, *s.OffTopic)
+		}
+	}
+	r.Macro = Macro(headlines)
+	if n := len(r.Sets); n > 0 && len(typos) == n {
+		r.MacroTypos = macroTypos(typos)
+	}
+	if n := len(r.Sets); n > 0 && len(offTopic) == n {
+		r.MacroOffTopic = macroOffTopic(offTopic)
+	}
 }

@@ -32,10 +32,11 @@ type provider interface {
 	// embed makes one request, without retrying, and returns one vector a text in the order of texts, of which there is at
 	// least one. The client checks dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
 	// network trouble.
-	embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error)
+	embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// textKind tells questions from the texts that answer them: many models embed the two differently.
+// textKind tells questions from the texts that answer them. The two never share a vector: many models embed them
+// differently.
 type textKind int
 
 const (

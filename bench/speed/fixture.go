@@ -59,12 +59,9 @@ func indexLogs(ctx context.Context, workspace, state string, chunks, dims int) (
 	}
 	// Made-up words have many tokens; no entry is to be more than a chunk.
 	opt := kioku.Options{Workspace: workspace, State: state, Chunking: chunker.Options{Tokens: 2000, Overlap: 80}}
-	if dims > 0 {
-		client, err := provider{dims}.client("http://localhost")
-		if err != nil {
-			return nil, err
-		}
-		opt.Embedder = client
+	var err error
+	if opt.Embedder, err = (provider{dims}).client("http://localhost"); err != nil {
+		return nil, err
 	}
 	m, report, err := openIndexed(ctx, opt)
 	if err != nil {

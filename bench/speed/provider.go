@@ -30,8 +30,12 @@ type provider struct {
 // model is the name of the model that clients of a provider ask for.
 const model = "speed"
 
-// client returns a client that calls p in this process. Its embedding space is that of a server at baseURL.
+// client returns a client that calls p in this process, nil if p has no dimensions. Its embedding space is that of a server
+// at baseURL.
 func (p provider) client(baseURL string) (*embed.Client, error) {
+	if p.dims == 0 {
+		return nil, nil
+	}
 	c, err := embed.New(embed.Config{Provider: "openai", Model: model, BaseURL: baseURL, Dims: p.dims, Transport: p})
 	if err != nil {
 		return nil, fmt.Errorf("open provider: %w", err)

@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"internal/atomicfile": "",
 	"internal/safefile":   "",
 	"internal/text":       "",
-	"internal/modelhttp":  "",
+	"internal/modelhttp":  "internal/text",
 	"internal/testkit":    "",
 	"proto/kioku/v1":      "",
 	"examples":            "",

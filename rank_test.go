@@ -134,7 +134,7 @@ func exampleSet(t *testing.T) bench.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := bench.ParseGolden(text)
+	questions, err := bench.ParseGolden(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,16 +142,8 @@ func exampleSet(t *testing.T) bench.Set {
 	if err := os.CopyFS(filepath.Join(dir, "ws", "nagi"), os.DirFS("examples/workspace")); err != nil {
 		t.Fatal(err)
 	}
-	set := bench.Set{Name: "examples", Folder: dir}
-	for i, c := range cases {
-		now, err := bench.ParseNow(c.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set.Questions = append(set.Questions, bench.Question{
-			ID: fmt.Sprint(i + 1), WS: "nagi", Query: c.Question, Category: "all kinds", Lang: c.Lang, Asked: now,
-			Relevant: []bench.Range{{Path: c.Path, Start: c.Start, End: c.End}},
-		})
+	for i := range questions {
+		questions[i].ID, questions[i].WS, questions[i].Category = fmt.Sprint(i+1), "nagi", "all kinds"
 	}
-	return set
+	return bench.Set{Name: "examples", Folder: dir, Questions: questions}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"strings"
 	"time"
 )
 
@@ -45,6 +47,22 @@ type Message struct {
 	ToolName   string `json:"toolName,omitempty"`
 	// Failed is set if the tool failed.
 	Failed bool `json:"failed,omitempty"`
+}
+
+// Events returns the parts in which a scripted model streams m: word by word, then the tool calls.
+func (m Message) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for word := range strings.SplitAfterSeq(m.Text, " ") {
+			if word != "" && !yield(Event{Text: word}) {
+				return
+			}
+		}
+		for _, call := range m.ToolCalls {
+			if !yield(Event{ToolCall: &call}) {
+				return
+			}
+		}
+	}
 }
 
 // Image is a picture.

@@ -16,12 +16,11 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
-		headings := headingLines(lines, c.StartLine)
 		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, passageOverlap) {
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[span.from-c.StartLine:span.to+1-c.StartLine])
-			p.heading = wholeSection(headings, span.to, c.Closed)
+			p.heading = c.wholeSection(lines, span.to)
 			p.text = p.scoreText(sc, span, c.StartLine)
 			if p.text.raw > 0 {
 				p.text.chunk = passageChunkShare * c.text.raw
@@ -163,25 +162,20 @@ func isBlank(p piece) bool { return strings.TrimSpace(p.text) == "" }
 // fence.
 func (c *Chunk) markdown() []chunker.Line { return chunker.Lines(c.Text, c.Fence, c.Closed) }
 
-// headingLines returns the numbers of the lines that are headings, ascending. first is the number of the first line.
-func headingLines(lines []chunker.Line, first int) []int {
-	var numbers []int
-	for i, line := range lines {
-		if line.Level > 0 {
-			numbers = append(numbers, first+i)
-		}
-	}
-	return numbers
-}
-
-// wholeSection returns the last heading of a chunk down to a line, 0 if the chunk does not contain all lines of its
-// section.
-func wholeSection(headings []int, line int, closed bool) int {
-	i, _ := slices.BinarySearch(headings, line+1)
-	if i == 0 || i == len(headings) && !closed {
+// wholeSection returns the line of the last heading of a chunk down to a line, 0 if the chunk does not contain all lines of
+// its section. lines are those of the chunk.
+func (c *Chunk) wholeSection(lines []chunker.Line, line int) int {
+	at := line + 1 - c.StartLine
+	isHeading := func(l chunker.Line) bool { return l.Level > 0 }
+	if !c.Closed && !slices.ContainsFunc(lines[at:], isHeading) {
 		return 0
 	}
-	return headings[i-1]
+	for at--; at >= 0; at-- {
+		if isHeading(lines[at]) {
+			return c.StartLine + at
+		}
+	}
+	return 0
 }
 
 // overlapFrom returns the start of the run after [from,to): at most overlap characters before to, and after from.

@@ -135,8 +135,8 @@ func (s *scorer) termIndex(term string) int {
 
 // score scores a chunk by its headings, its date and its text.
 func (s *scorer) score(c *Chunk) textScore {
-	s.a.Reset()
-	s.a.AddChunk(c.Headings, c.Date, c.Text)
+	s.addHeadings(c)
+	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
 	return s.sum(len(s.a.Tokens))
 }

@@ -36,7 +36,9 @@ func Terms(text string) []string {
 func ChunkTerms(headings, date, text string) []string {
 	a := NewAnalyzer()
 	defer a.Release()
-	a.AddChunk(headings, date, text)
+	a.Add(headings)
+	a.Add(date)
+	a.Add(text)
 	return a.terms()
 }
 
@@ -128,13 +130,6 @@ func (a *Analyzer) terms() []string {
 		terms[i] = t.Term
 	}
 	return terms
-}
-
-// AddChunk appends the tokens of a chunk: those of its heading path, its date and its text.
-func (a *Analyzer) AddChunk(headings, date, text string) {
-	a.Add(headings)
-	a.Add(date)
-	a.Add(text)
 }
 
 // Add appends the tokens of text. The end of a text ends its last line.

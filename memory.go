@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,26 +183,13 @@ func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) 
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
-	if o.Agent == "" {
-		o.Agent = "main"
-	}
+	o.Agent = cmp.Or(o.Agent, "main")
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Location = cmp.Or(o.Location, time.Local)
+	o.CacheEntries = cmp.Or(o.CacheEntries, 50_000)
+	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Location == nil {
-		o.Location = time.Local
-	}
-	if o.CacheEntries == 0 {
-		o.CacheEntries = 50_000
-	}
-	if o.Vectors == nil {
-		o.Vectors = vector.NewBudget(vector.DefaultBudget)
-	}
-	if o.Index.MaxFileBytes == 0 {
-		o.Index.MaxFileBytes = indexer.DefaultMaxFileBytes
 	}
 	return o
 }

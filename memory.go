@@ -159,13 +159,13 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		}
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
-	if err := m.openStore(ctx, splitter.Fingerprint()+marksVersion); err != nil {
+	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
 	}
 	m.indexer = indexer.New(splitter, m.store, indexer.Options{
 		Workspace: workspace, ExtraPaths: opt.Index.ExtraPaths, Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		Hide: hideMarks, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
+		Hide: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
 	m.Configure(opt.Search)

@@ -131,7 +131,8 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 	}
-	h.Snippet, h.SnippetStart, h.SnippetEnd = snippet(c.Text, c.StartLine, r.terms, r.query.SnippetChars)
+	window := snippet(c.Text, c.StartLine, r.terms, r.query.SnippetChars)
+	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
 		h.Trace = c.trace(r.terms)
 	}

@@ -21,24 +21,20 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[span.from-c.StartLine:span.to+1-c.StartLine])
 			p.heading = c.wholeSection(lines, span.to)
-			p.text = p.scoreText(sc, span, c.StartLine)
+			if c.lines == nil || span.part {
+				p.text = sc.score(&p.Chunk)
+			} else {
+				p.text = sc.scoreLines(&p.Chunk, c.lines, span.from-c.StartLine, span.to+1-c.StartLine)
+			}
 			if p.text.raw > 0 {
 				p.text.chunk = passageChunkShare * c.text.raw
 				p.text.raw += p.text.chunk
-				p.text.confidence = passageConfidence(p.text.confidence, c.text.confidence)
+				p.text.confidence = clamp01((1-passageConfidenceShare)*p.text.confidence + passageConfidenceShare*c.text.confidence)
 			}
 			out = append(out, &p)
 		}
 	}
 	return out
-}
-
-// scoreText scores a passage of a chunk. first is the number of the first line of the chunk.
-func (p *candidate) scoreText(sc *scorer, at span, first int) textScore {
-	if p.lines == nil || at.part {
-		return sc.score(&p.Chunk)
-	}
-	return sc.scoreLines(&p.Chunk, p.lines, at.from-first, at.to+1-first)
 }
 
 // topN returns the n candidates that are best on both channels together, in no particular order. Passages of the others
@@ -48,10 +44,7 @@ func (r *searchState) topN(n int) []*candidate {
 	if len(list) <= n {
 		return list
 	}
-	var best float64
-	for _, c := range list {
-		best = max(best, c.text.raw)
-	}
+	best := bestText(list)
 	both := func(c *candidate) float64 {
 		if best == 0 {
 			return c.cosine
@@ -61,11 +54,6 @@ func (r *searchState) topN(n int) []*candidate {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
 	return r.keepIdentifiers(list[:n], list, n)
-}
-
-// passageConfidence combines the confidence of a passage with the confidence of its chunk.
-func passageConfidence(passage, chunk float64) float64 {
-	return clamp01((1-passageConfidenceShare)*passage + passageConfidenceShare*chunk)
 }
 
 // span is a passage and its first and last line.

@@ -12,7 +12,7 @@ import (
 )
 
 // A search that finds changed paths waiting has these indexed, not the whole folder looked at.
-func TestASearchHurriesTheWatch(t *testing.T) {
+func TestSearchIndexesPendingFiles(t *testing.T) {
 	ws := workspace(t, notes)
 	m := openMemory(t, Options{Workspace: ws, Index: IndexOptions{Debounce: time.Hour, MaxWait: time.Hour}})
 	events := m.Subscribe(t.Context())

@@ -21,7 +21,7 @@ func segmentCount(t *testing.T, state string) int {
 	return storetest.Count(t, store.Path(state, "main"), "SELECT count(DISTINCT segid) FROM chunks_fts_idx")
 }
 
-func TestManySyncsLeaveFewSegments(t *testing.T) {
+func TestSyncMergesSegments(t *testing.T) {
 	dir, state := workspace(t, nil), t.TempDir()
 	m := openMemory(t, Options{Workspace: dir, State: state})
 	for i := range 12 {
@@ -35,7 +35,7 @@ func TestManySyncsLeaveFewSegments(t *testing.T) {
 	}
 }
 
-func TestWatchMergesWhatItsSyncsWrote(t *testing.T) {
+func TestWatchMergesSegments(t *testing.T) {
 	dir, state := workspace(t, notes), t.TempDir()
 	m := openMemory(t, Options{Workspace: dir, State: state})
 	for i := range 12 { // a segment each

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the figures of the ranking into t
 // The ranking of two small memories stands in testdata/rank_stats.txt, so that every change of it shows in a diff:
 // examples/workspace, and testdata/ranking with near-duplicate daily notes, facts that later notes supersede, and questions
 // that its notes cannot answer. Each question has a line with its first hits.
-func TestRankingIsAsRecorded(t *testing.T) {
+func TestRankMatchesRecord(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("Ranking of the example workspace and of testdata/ranking; go test . -run Ranking -update records it.\n" +
 		"Of each question: the rank of its first evidence, and the first three hits with their scores.\n")

@@ -33,11 +33,7 @@ type SyncReport struct {
 // told of the progress. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		embeds, err := m.embedsAfter(ctx, opt)
-		if err != nil {
-			return SyncReport{}, err
-		}
-		r, err := m.syncWords(ctx, opt, step)
+		r, embeds, err := m.syncWords(ctx, opt, step)
 		switch {
 		case err != nil:
 			return r, err
@@ -53,7 +49,7 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 // Rebuild cuts all files again while the old index answers, and has embedded what has no vector then.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		r, err := m.record(ctx)(m.indexer.Rebuild(ctx, step))
+		r, err := m.recordSync(ctx)(m.indexer.Rebuild(ctx, step))
 		if err != nil {
 			return r, err
 		}
@@ -111,12 +107,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 
 // syncForQuery is what runs in the background. Once the words are indexed, another one may begin.
 func (m *Memory) syncForQuery(ctx context.Context) error {
-	opt := SyncOptions{NoRebuild: true, DeferSessions: true}
-	embeds, err := m.embedsAfter(ctx, opt)
-	var r SyncReport
-	if err == nil {
-		r, err = m.syncWords(ctx, opt, nil)
-	}
+	r, embeds, err := m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: true}, nil)
 	m.mu.Lock()
 	m.background = nil
 	m.mu.Unlock()
@@ -125,16 +116,6 @@ func (m *Memory) syncForQuery(ctx context.Context) error {
 	}
 	m.mergeSegments(ctx)
 	return err
-}
-
-// embedsAfter reports whether texts are to be embedded after a sync with these options. A query does not have a whole index
-// embedded that never had vectors, or those of another model.
-func (m *Memory) embedsAfter(ctx context.Context, opt SyncOptions) (bool, error) {
-	if !m.opt.Embedder.Enabled() || !opt.NoRebuild {
-		return m.opt.Embedder.Enabled(), nil
-	}
-	before, err := m.store.Stats(ctx)
-	return before.Chunks == 0 || before.Embedded > 0 && before.Space.Matches(m.opt.Embedder.Space()), err
 }
 
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
@@ -155,13 +136,23 @@ func (m *Memory) embedForQuery(ctx context.Context, r SyncReport, step func(inde
 	return r, err
 }
 
-// syncWords syncs within a call.
-func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
-	return m.record(ctx)(m.indexer.Sync(ctx, opt, step))
+// syncWords syncs within a call. It reports whether texts are to be embedded afterwards: a query does not have a whole index
+// embedded that never had vectors, or has vectors of another model.
+func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, bool, error) {
+	embeds := m.opt.Embedder.Enabled()
+	if embeds && opt.NoRebuild {
+		before, err := m.store.Stats(ctx)
+		if err != nil {
+			return SyncReport{}, false, err
+		}
+		embeds = before.Chunks == 0 || before.Embedded > 0 && before.Space.Matches(m.opt.Embedder.Space())
+	}
+	r, err := m.recordSync(ctx)(m.indexer.Sync(ctx, opt, step))
+	return r, embeds, err
 }
 
-// record remembers the end of a complete sync in the index.
-func (m *Memory) record(ctx context.Context) func(indexer.Report, error) (SyncReport, error) {
+// recordSync stores the end of a complete sync in the index.
+func (m *Memory) recordSync(ctx context.Context) func(indexer.Report, error) (SyncReport, error) {
 	return func(r indexer.Report, err error) (SyncReport, error) {
 		if err == nil {
 			err = m.store.RecordSync(ctx, m.opt.Now())

@@ -13,27 +13,21 @@ type Location struct {
 	Known bool
 	// Skipped is the reason why the file is not indexed, "" if it is indexed.
 	Skipped string
-	// Source is the source of the file.
-	Source string
 	// Chunk reports that a chunk contains the line.
 	Chunk bool
-	// Date is the date of the chunk (YYYY-MM-DD), "" if it has none.
-	Date string
 }
 
 // Locate looks up a line of a file. It returns no error if the index does not know the file.
 func (s *Store) Locate(ctx context.Context, path string, line int) (Location, error) {
 	l := Location{Known: true}
-	var date sql.NullString
-	err := s.db.readers.QueryRowContext(ctx, `SELECT f.source, f.error, c.date FROM files f
+	err := s.db.readers.QueryRowContext(ctx, `SELECT f.error, c.id IS NOT NULL FROM files f
 			LEFT JOIN chunks c ON c.file = f.id AND c.start_line <= ?2 AND c.end_line >= ?2
-			WHERE f.path = ?1 ORDER BY c.start_line LIMIT 1`, path, line).Scan(&l.Source, &l.Skipped, &date)
+			WHERE f.path = ?1 ORDER BY c.start_line LIMIT 1`, path, line).Scan(&l.Skipped, &l.Chunk)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Location{}, nil
 	}
 	if err != nil {
 		return Location{}, fmt.Errorf("look up %s: %w", path, err)
 	}
-	l.Chunk, l.Date = date.Valid, date.String
 	return l, nil
 }

@@ -34,8 +34,6 @@ type Tools interface {
 // Options of a Conversation. Sidecar, with a model, and Session are required.
 type Options struct {
 	Sidecar *sidecar.Sidecar
-	// Session is to be opened with memory.StripRecalled as its Options.Strip: what was recalled is never part of what was
-	// said, even if a model repeats it.
 	Session *session.Session
 	// Tools are what the model may call; nil for none. Join makes one of several. In a group those named memory_search,
 	// memory_get and memory, the last being that of Claude's API, are not offered, and fail if they are called.
@@ -145,6 +143,3 @@ func (c *Conversation) tools() []llm.Tool {
 	}
 	return c.opt.Tools.List()
 }
-
-// addUsage counts what a request has used.
-func (c *Conversation) addUsage(u llm.Usage) { c.usage = c.usage.Plus(u) }

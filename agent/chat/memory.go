@@ -18,11 +18,7 @@ type MemoryTools struct{ Memory agent.Memory }
 
 // List implements Tools.
 func (m MemoryTools) List() []llm.Tool {
-	var out []llm.Tool
-	for _, t := range agent.Tools() {
-		out = append(out, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
-	}
-	return out
+	return agent.Tools()
 }
 
 // Call implements Tools.

@@ -148,7 +148,7 @@ func (w *world) open(id string, change ...func(*chat.Options)) (*chat.Conversati
 	if err != nil {
 		return nil, err
 	}
-	if w.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled, Now: func() time.Time { return w.now() }}); err != nil {
+	if w.session, _, err = session.Open(folder, id, session.Options{Now: func() time.Time { return w.now() }}); err != nil {
 		return nil, err
 	}
 	opt := chat.Options{Sidecar: s, Session: w.session, Tools: chat.MemoryTools{Memory: w.notes}, Now: func() time.Time { return w.now() }}

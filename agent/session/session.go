@@ -13,15 +13,13 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // Options of a session. The zero value is useful.
 type Options struct {
 	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
-	// Strip takes out of the text of a user or an assistant what was not said but put beside it, such as recalled memories.
-	// nil leaves texts as they are.
-	Strip func(text string) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -50,9 +48,6 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
-	}
-	if opt.Strip == nil {
-		opt.Strip = func(text string) string { return text }
 	}
 	s := &Session{id: id, opt: opt, thread: newThread(opt.Count)}
 	report, err := s.load(folder)
@@ -177,7 +172,7 @@ func (s *Session) fill(e *Entry) {
 	}
 	m := *e.Message
 	if m.Role != llm.RoleTool {
-		m.Text = s.opt.Strip(m.Text)
+		m.Text = memory.StripRecalled(m.Text)
 	}
 	e.Message = &m
 	e.Tokens = llm.MessageTokens(s.opt.Count, m)

@@ -35,7 +35,7 @@ func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Dec
 		st.Window = s.window()
 	}
 	progress, err := s.ledger.Progress(sessionID, cycle)
-	st.Flushed, st.Attempts, st.ReadOnly = progress.Done, progress.Attempts, s.opt.ReadOnly
+	st.Flushed, st.Attempts, st.ReadOnly = progress.Done, progress.Failed, s.opt.ReadOnly
 	return s.opt.Flush.Decide(st), progress, err
 }
 
@@ -53,15 +53,8 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	return r.Run(ctx, job)
 }
 
-// Flushes returns the flushes of some sessions; see [flush.Ledger.List].
-func (s *Sidecar) Flushes(ours func(session string) bool) ([]flush.Progress, error) {
-	return s.ledger.List(ours)
-}
-
-// FlushProgress returns how far the flush of a cycle is; see [flush.Ledger.Progress].
-func (s *Sidecar) FlushProgress(session string, cycle int) (flush.Progress, error) {
-	return s.ledger.Progress(session, cycle)
-}
+// Flushes returns the ledger of the agent's flushes.
+func (s *Sidecar) Flushes() *flush.Ledger { return s.ledger }
 
 // flushless says why there are no flushes, and is empty if there are.
 func (s *Sidecar) flushless() string {

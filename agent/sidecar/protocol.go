@@ -37,7 +37,7 @@ func (s *Sidecar) Check(sessionID string, cycle int, st flush.State) (Check, err
 		return Check{}, err
 	}
 	next, err := s.ledger.NextCycle(sessionID)
-	unfinished := p.Unfinished() && !p.Aborted && p.Attempts < s.opt.Flush.Attempts && s.flushless() == ""
+	unfinished := p.Unfinished() && !p.Aborted && p.Failed < s.opt.Flush.Attempts && s.flushless() == ""
 	return Check{Decision: d, Unfinished: unfinished, NextCycle: next}, err
 }
 

@@ -20,7 +20,6 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
-	"kioku/memory"
 )
 
 // talker is an agent over a real memory, in this process.
@@ -70,7 +69,7 @@ func (t *talker) open(opt sidecar.Options, id string, tools chat.Tools) {
 	if err != nil {
 		t.t.Fatal(err)
 	}
-	if t.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled}); err != nil {
+	if t.session, _, err = session.Open(folder, id, session.Options{}); err != nil {
 		t.t.Fatal(err)
 	}
 	if t.Conversation, err = chat.New(chat.Options{Sidecar: beside, Session: t.session, Tools: tools, Turn: sidecar.Turn{Channel: "terminal"}}); err != nil {

@@ -116,7 +116,7 @@ func (t *Tool) Call(ctx context.Context, name string, input json.RawMessage) (js
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := t.openFolder(ctx, c.writes())
+	f, err := t.openFolder(ctx, c.Verb != "view")
 	if err != nil {
 		return nil, err
 	}

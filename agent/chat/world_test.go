@@ -120,7 +120,7 @@ func worldIn(dir string, model llm.Model) *world {
 	w := &world{state: filepath.Join(dir, "state"), workspace: dir, notes: &notebook{path: filepath.Join(dir, "notes.md")}}
 	w.now = func() time.Time { return noon }
 	w.sidecar = sidecar.Options{
-		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Flush: flush.Defaults(),
+		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()},
 		Memories: func(string) agent.Memory { return w.notes },
 		Now:      func() time.Time { return w.now() },
 	}

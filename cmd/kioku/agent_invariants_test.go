@@ -43,7 +43,7 @@ func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.O
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return m }}
+	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) agent.Memory { return m }}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = s.workspace, s.workspace
 	for _, f := range change {
 		f(&opt)

@@ -114,7 +114,7 @@ func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 	if f.window > 0 {
 		conf.LLM.Window = f.window
 	}
-	s := chatSetup{chatFlags: f, conf: conf, turn: sidecar.Turn{Channel: f.channel, Shared: conf.SharedAgents}}
+	s := chatSetup{chatFlags: f, conf: conf, turn: sidecar.Turn{Channel: f.channel, Shared: conf.Shared}}
 	if s.model, err = newModel(conf); err == nil && s.model == nil {
 		err = errNoModel
 	}

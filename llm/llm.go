@@ -86,11 +86,11 @@ type ToolCall struct {
 // Tool describes a tool to a model.
 type Tool struct {
 	// Name of the tool.
-	Name string
+	Name string `json:"name"`
 	// Description may be empty.
-	Description string
+	Description string `json:"description"`
 	// Schema is the JSON Schema of its input, an object.
-	Schema json.RawMessage
+	Schema json.RawMessage `json:"input_schema"`
 }
 
 // Request is what a model is asked.

@@ -58,13 +58,10 @@ func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.Memory
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.WriteProto(resp)
-	}
-	p := a.Page()
-	p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
-	if resp.GetDeduplicated() {
-		a.Notice("it was there already; nothing was written")
-	}
-	return a.Show(p)
+	return a.Write(resp, func(p *render.Page) {
+		p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
+		if resp.GetDeduplicated() {
+			a.Notice("it was there already; nothing was written")
+		}
+	})
 }

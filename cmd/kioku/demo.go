@@ -119,26 +119,26 @@ func (d *demo) ask(ctx context.Context, service kiokuv1.MemoryServiceClient, add
 		return err
 	}
 	trip := time.Since(start)
-	p := d.app.Page()
-	p.Linef("")
-	p.Linef("%s  %s", render.Bold(q.text), render.Dim("("+q.kind+")"))
-	for i, hit := range resp.GetResults() {
-		if i == 0 {
-			p.Result(1, hit)
-		} else {
-			p.Linef("%2d. %.2f  %s  %s", i+1, hit.GetScore(), render.Bold(render.OneLine(hit.GetCitation())), render.Dim(render.OneLine(hit.GetHeading())))
-		}
-	}
-	if len(resp.GetResults()) == 0 {
-		p.Linef("    nothing: no note reaches the threshold")
-	}
-	p.Linef("    %s, %s in the service, %s with the round trip", render.Channels(resp), render.Took(resp), trip.Round(10*time.Microsecond))
 	command, err := grpcurl(address, req)
 	if err != nil {
 		return err
 	}
-	p.Linef("    %s", render.Dim(command))
-	return d.app.Show(p)
+	return d.app.Show(func(p *render.Page) {
+		p.Linef("")
+		p.Linef("%s  %s", render.Bold(q.text), render.Dim("("+q.kind+")"))
+		for i, hit := range resp.GetResults() {
+			if i > 0 {
+				// Only the first hit is shown with its text.
+				hit.Snippet = ""
+			}
+			p.Result(i+1, hit)
+		}
+		if len(resp.GetResults()) == 0 {
+			p.Linef("    nothing: no note reaches the threshold")
+		}
+		p.Linef("    %s, %s in the service, %s with the round trip", render.Channels(resp), render.Took(resp), trip.Round(10*time.Microsecond))
+		p.Linef("    %s", render.Dim(command))
+	})
 }
 
 // grpcurl returns the command line that sends the same request.

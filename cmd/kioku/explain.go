@@ -52,16 +52,11 @@ func (a *app) explain(ctx context.Context, c *connect.Client, req *kiokuv1.Expla
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		err = a.WriteProto(resp)
-	} else {
-		p := a.Page()
-		p.Explanation(req, resp)
-		err = a.Show(p)
+	if err := a.Write(resp, func(p *render.Page) { p.Explanation(req, resp) }); err != nil {
+		return err
+	}
+	if !a.JSON {
 		a.TellDegraded(resp.GetAnswer().GetDegraded())
 	}
-	if err == nil && strict && render.Degraded(resp.GetAnswer()) {
-		return render.ErrDegraded
-	}
-	return err
+	return render.Strict(strict, resp.GetAnswer())
 }

@@ -137,7 +137,7 @@ func (a *app) showPrompt(made sidecar.Prompt) error {
 	var err error
 	switch {
 	case a.JSON:
-		err = a.WriteProto(promptAnswer(made))
+		err = a.WriteJSON(promptAnswer(made), "  ")
 	case render.IsTerminal(a.Stdout):
 		_, err = fmt.Fprintln(a.Stdout, render.Clean(made.Prompt))
 	default:

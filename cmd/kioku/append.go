@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -35,21 +31,6 @@ func (a *app) appendCmd() *cobra.Command {
 	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note")
 	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` under which the note is written once only")
 	return cmd
-}
-
-// argumentText returns the arguments as one text, or the text of standard input.
-func (a *app) argumentText(args []string) (string, error) {
-	if len(args) != 1 || args[0] != "-" {
-		return strings.Join(args, " "), nil
-	}
-	text, err := io.ReadAll(io.LimitReader(a.stdin, render.MaxTextBytes))
-	if err != nil {
-		return "", fmt.Errorf("read standard input: %w", err)
-	}
-	if !utf8.Valid(text) {
-		return "", render.Misuse("standard input is not valid UTF-8")
-	}
-	return string(text), nil
 }
 
 func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.MemoryAppendRequest) error {

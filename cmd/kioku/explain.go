@@ -38,7 +38,8 @@ func (a *app) explainCmd() *cobra.Command {
 				if req.Path != "" {
 					req.Path = c.MemoryPath(ctx, req.GetPath())
 				}
-				req.Search = q.request(cmd, c.Agent, args[0])
+				q.Agent, q.Query = c.Agent, args[0]
+				req.Search = &q.MemorySearchRequest
 				return a.explain(ctx, c, req, q.strict)
 			})
 		},

@@ -36,7 +36,7 @@ func (a *app) explainCmd() *cobra.Command {
 					return err
 				}
 				if req.Path != "" {
-					req.Path = c.MemoryPath(ctx, req.GetPath())
+					req.Path = c.MemoryPath(req.GetPath())
 				}
 				q.Agent, q.Query = c.Agent, args[0]
 				req.Search = &q.MemorySearchRequest

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
@@ -60,19 +60,14 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	srv, listeners, err := a.agentServer(conf, places, memory, grace)
+	door, err := a.agentDoor(conf, places, memory, grace)
 	if err != nil {
 		return err
 	}
-	a.tellListeners(listeners)
-	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return srv.Serve(running, listeners...) })
-	group.Go(func() error { a.tellMemory(running, places, memory, target); return nil })
-	err = group.Wait()
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	return a.serveDoor(ctx, door, func(ctx context.Context) error {
+		a.tellMemory(ctx, places, memory, target)
 		return nil
-	}
-	return err
+	})
 }
 
 // memoryTarget returns the configured memory service; if none is configured, the daemon of the state folder.
@@ -84,56 +79,34 @@ func memoryTarget(conf *config.Config) (string, error) {
 	return "unix://" + socket, err
 }
 
-// agentServer returns the server of the sidecars and its listeners.
-func (a *app) agentServer(conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*server.Server, []server.Listener, error) {
+// agentDoor opens the door to the sidecars.
+func (a *app) agentDoor(conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*door, error) {
 	for _, p := range places {
 		if info, err := os.Stat(p.Workspace); err != nil || !info.IsDir() {
-			return nil, nil, fmt.Errorf("agent %s: there is no folder %s; name it with --workspace, or --agent id=folder", p.Agent, p.Workspace)
+			return nil, fmt.Errorf("agent %s: there is no folder %s; name it with --workspace, or --agent id=folder", p.Agent, p.Workspace)
 		}
-	}
-	log := a.log(conf.LogLevel)
-	tokens, err := openTokens(conf, log)
-	if err != nil {
-		return nil, nil, err
-	}
-	srv, err := server.New(server.Options{Tokens: tokens, Version: buildVersion(), Grace: grace, Log: log})
-	if err != nil {
-		return nil, nil, err
-	}
-	beside, err := a.sidecars(conf, places, func(id string) agent.Memory { return memory.For(id) })
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := srv.Beside(beside); err != nil {
-		return nil, nil, err
 	}
 	state, err := conf.StateDir()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	socket := conf.Sidecar.Socket
-	if socket == "" {
-		socket = server.AgentSocketPath(state)
-	}
-	listeners, err := listenOn(socket, conf.Sidecar.Listen, tokens)
-	return srv, listeners, err
+	return a.openDoor(conf, server.Options{Grace: grace, Log: a.log(conf.LogLevel)}, places, func(id string) agent.Memory { return memory.For(id) },
+		cmp.Or(conf.Sidecar.Socket, server.AgentSocketPath(state)), conf.Sidecar.Listen)
 }
 
 // tellMemory reports whether the memories of the agents answer. If one does not, that is no error: prompts are assembled
 // without recall until it does.
 func (a *app) tellMemory(ctx context.Context, places []config.Place, service *agent.Client, target string) {
 	var ids []string
+	unreachable := false
 	for _, p := range places {
 		ids = append(ids, p.Agent)
-	}
-	for _, id := range ids {
-		err := probe(ctx, service.For(id))
-		if err == nil || ctx.Err() != nil {
+		if unreachable {
 			continue
 		}
-		a.Notice("%s; as long as it is so, prompts are made without recall", missing(err, id, target))
-		if errors.Is(err, memory.ErrUnreachable) {
-			break
+		if err := probe(ctx, service.For(p.Agent)); err != nil && ctx.Err() == nil {
+			a.Notice("%s; until then prompts are assembled without recall", missing(err, p.Agent, target))
+			unreachable = errors.Is(err, memory.ErrUnreachable)
 		}
 	}
 	if ctx.Err() == nil {

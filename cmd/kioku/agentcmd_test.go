@@ -161,7 +161,7 @@ func TestAgentCommandNamesTheMemoryItLacks(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.serve()
 	p := s.start("agent", "--listen", "none", "--agent", "nova="+t.TempDir())
-	p.waits(p.err, "does not serve agent nova; add it there, or give a token that reaches it; as long as it is so")
+	p.waits(p.err, "does not serve agent nova; add it there, or give a token that reaches it; until then")
 	p.waits(p.err, "kioku: ready: main, nova beside")
 	p.terminates()
 }

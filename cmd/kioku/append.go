@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -37,34 +33,16 @@ func (a *app) appendCmd() *cobra.Command {
 	return cmd
 }
 
-// argumentText returns the arguments as one text, or the text of standard input.
-func (a *app) argumentText(args []string) (string, error) {
-	if len(args) != 1 || args[0] != "-" {
-		return strings.Join(args, " "), nil
-	}
-	text, err := io.ReadAll(io.LimitReader(a.stdin, render.MaxTextBytes))
-	if err != nil {
-		return "", fmt.Errorf("read standard input: %w", err)
-	}
-	if !utf8.Valid(text) {
-		return "", render.Misuse("standard input is not valid UTF-8")
-	}
-	return string(text), nil
-}
-
 func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.MemoryAppendRequest) error {
 	req.Agent, req.Source = c.Agent, memory.NoteFromUser
 	resp, err := c.MemoryAppend(ctx, req)
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.WriteProto(resp)
-	}
-	p := a.Page()
-	p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
-	if resp.GetDeduplicated() {
-		a.Notice("it was there already; nothing was written")
-	}
-	return a.Show(p)
+	return a.Write(resp, func(p *render.Page) {
+		p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
+		if resp.GetDeduplicated() {
+			a.Notice("it was there already; nothing was written")
+		}
+	})
 }

@@ -133,17 +133,13 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.WriteJSON(bench.Runs{Runs: runs})
-	}
-	p := a.Page()
-	for i, run := range runs {
-		if i > 0 {
-			p.Linef("")
+	return a.Write(bench.Runs{Runs: runs}, func(p *render.Page) {
+		var tables []bench.Table
+		for i, run := range runs {
+			tables = append(tables, run.Tables(firstOf(runs[:i], run.Granularity))...)
 		}
-		p.Tables(run.Tables(firstOf(runs[:i], run.Granularity)))
-	}
-	return a.Show(p)
+		p.Tables(tables)
+	})
 }
 
 // offTopicSet loads the set of --off-topic, nil for none. It refuses a set that is itself measured, because the notes of a

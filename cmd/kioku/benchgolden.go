@@ -58,14 +58,7 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		err = a.WriteJSON(r)
-	} else {
-		p := a.Page()
-		p.Golden(r)
-		err = a.Show(p)
-	}
-	if err == nil && r.Recall < least {
+	if err = a.Write(r, func(p *render.Page) { p.Golden(r) }); err == nil && r.Recall < least {
 		err = fmt.Errorf("recall %.3f is below --min-recall %.3f", r.Recall, least)
 	}
 	return err

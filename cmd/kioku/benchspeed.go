@@ -98,19 +98,19 @@ func (a *app) showSpeed(r speedRun, results []speed.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
-	p := a.Page()
-	switch {
-	case a.JSON:
-	case r.markdown:
-		p.Linef("Kioku %s on %s/%s, %s.", buildVersion(), runtime.GOOS, runtime.GOARCH, render.Count(runtime.NumCPU(), "core"))
-		for _, t := range speed.Tables(results) {
-			p.Linef("")
-			p.Markdown(t)
+	err := a.Show(func(p *render.Page) {
+		switch {
+		case a.JSON:
+		case r.markdown:
+			p.Linef("Kioku %s on %s/%s, %s.", buildVersion(), runtime.GOOS, runtime.GOARCH, render.Count(runtime.NumCPU(), "core"))
+			for _, t := range speed.Tables(results) {
+				p.Linef("")
+				p.Markdown(t)
+			}
+		default:
+			p.Tables(speed.Tables(results))
 		}
-	default:
-		p.Tables(speed.Tables(results))
-	}
-	err := a.Show(p)
+	})
 	if r.plot != "" {
 		err = errors.Join(err, a.plotSpeed(r.plot, results))
 	}

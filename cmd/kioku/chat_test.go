@@ -291,7 +291,7 @@ func TestChatUsesTheMemoryOfADaemon(t *testing.T) {
 	bare.shows(t, exitOK, "the heron sleeps in the reeds")
 	// Beside the daemon the index can only be read; notes are files, which the daemon finds.
 	alone := s.chat([]string{"What is the task runner called?", "Remember that it rains."}, "--no-daemon")
-	alone.shows(t, exitOK, "tanuki", "reading it as it stands", "I have remembered it")
+	alone.shows(t, exitOK, "tanuki", "reading it as it is", "I have remembered it")
 	if n := strings.Count(s.day(), "it rains"); n != 1 {
 		t.Errorf("it was stored %d times: %s", n, s.day())
 	}

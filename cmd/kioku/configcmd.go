@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,11 +40,7 @@ func (a *app) configGetCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.WriteJSON(shown(v))
-			}
-			_, err = fmt.Fprintln(a.Stdout, render.Clean(v.Text))
-			return err
+			return a.Write(shown(v), func(p *render.Page) { p.Linef("%s", v.Text) })
 		},
 	}
 }
@@ -100,22 +95,17 @@ type shownSetting struct {
 func shown(v config.Value) shownSetting { return shownSetting{v.Key, v.Text, v.Origin, v.Env(), v.Doc} }
 
 func (a *app) listSettings(conf *config.Config) error {
-	values := conf.Values()
-	if a.JSON {
-		var all []shownSetting
-		for _, v := range values {
-			all = append(all, shown(v))
+	var all []shownSetting
+	for _, v := range conf.Values() {
+		all = append(all, shown(v))
+	}
+	return a.Write(all, func(p *render.Page) {
+		width := 0
+		for _, v := range all {
+			width = min(max(width, len(v.Key)+1+len(v.Value)), 60)
 		}
-		return a.WriteJSON(all)
-	}
-	width := 0
-	for _, v := range values {
-		width = max(width, len(v.Key)+1+len(v.Text))
-	}
-	p := a.Page()
-	for _, v := range values {
-		setting := v.Key + "=" + v.Text
-		p.Linef("%s%s  %s", setting, strings.Repeat(" ", min(width, 60)-min(len(setting), width, 60)), render.Dim(v.Origin))
-	}
-	return a.Show(p)
+		for _, v := range all {
+			p.Linef("%-*s  %s", width, v.Key+"="+v.Value, render.Dim(v.Origin))
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -80,35 +81,49 @@ func (a *app) demo(ctx context.Context, questions, now string) error {
 	return (&demo{app: a, now: now}).serve(ctx, conf.Agent, list)
 }
 
-// serve starts the daemon, asks it everything and stops it.
+// serve serves the index as kioku serve does, asks it everything and stops it.
 func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (err error) {
-	child, err := d.app.startDaemon(ctx)
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	daemon, err := d.daemon(serving)
 	if err != nil {
-		return err
+		return fmt.Errorf("the daemon did not get ready: %w", err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- daemon.run(serving, nil) }()
 	defer func() {
 		start := time.Now()
-		if stopped := child.stop(); err == nil {
+		stop()
+		if stopped := <-ended; err == nil {
 			err = stopped
 		}
 		if err == nil {
 			fmt.Fprintf(d.app.Stdout, "\nThe daemon ended gracefully in %s.\n", time.Since(start).Round(time.Millisecond))
 		}
 	}()
-	fmt.Fprintf(d.app.Stdout, "Serving gRPC on %s\n", child.address)
-	conn, err := grpc.NewClient(child.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	address := daemon.door.listeners[1].Addr().String()
+	fmt.Fprintf(d.app.Stdout, "Serving gRPC on %s\n", address)
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", child.address, err)
+		return fmt.Errorf("connect to %s: %w", address, err)
 	}
 	defer conn.Close()
 	service := kiokuv1.NewMemoryServiceClient(conn)
 	for _, q := range list {
 		req := &kiokuv1.MemorySearchRequest{Agent: agent, Query: q.text, MaxResults: 3, Now: d.now}
-		if err := d.ask(ctx, service, child.address, q, req); err != nil {
+		if err := d.ask(ctx, service, address, q, req); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// daemon opens a daemon that listens on a free port and writes nothing.
+func (d *demo) daemon(ctx context.Context) (*daemon, error) {
+	quiet := *d.app
+	quiet.Stderr = io.Discard
+	quiet.conf.Listen = "127.0.0.1:0"
+	return quiet.newDaemon(ctx, 10*time.Second)
 }
 
 // ask asks one question and shows it, its answers, and how to ask it without this program.
@@ -119,26 +134,26 @@ func (d *demo) ask(ctx context.Context, service kiokuv1.MemoryServiceClient, add
 		return err
 	}
 	trip := time.Since(start)
-	p := d.app.Page()
-	p.Linef("")
-	p.Linef("%s  %s", render.Bold(q.text), render.Dim("("+q.kind+")"))
-	for i, hit := range resp.GetResults() {
-		if i == 0 {
-			p.Result(1, hit)
-		} else {
-			p.Linef("%2d. %.2f  %s  %s", i+1, hit.GetScore(), render.Bold(render.OneLine(hit.GetCitation())), render.Dim(render.OneLine(hit.GetHeading())))
-		}
-	}
-	if len(resp.GetResults()) == 0 {
-		p.Linef("    nothing: no note reaches the threshold")
-	}
-	p.Linef("    %s, %s in the service, %s with the round trip", render.Channels(resp), render.Took(resp), trip.Round(10*time.Microsecond))
 	command, err := grpcurl(address, req)
 	if err != nil {
 		return err
 	}
-	p.Linef("    %s", render.Dim(command))
-	return d.app.Show(p)
+	return d.app.Show(func(p *render.Page) {
+		p.Linef("")
+		p.Linef("%s  %s", render.Bold(q.text), render.Dim("("+q.kind+")"))
+		for i, hit := range resp.GetResults() {
+			if i > 0 {
+				// Only the first hit is shown with its text.
+				hit.Snippet = ""
+			}
+			p.Result(i+1, hit)
+		}
+		if len(resp.GetResults()) == 0 {
+			p.Linef("    nothing: no note reaches the threshold")
+		}
+		p.Linef("    %s, %s in the service, %s with the round trip", render.Channels(resp), render.Took(resp), trip.Round(10*time.Microsecond))
+		p.Linef("    %s", render.Dim(command))
+	})
 }
 
 // grpcurl returns the command line that sends the same request.

@@ -36,9 +36,10 @@ func (a *app) explainCmd() *cobra.Command {
 					return err
 				}
 				if req.Path != "" {
-					req.Path = c.MemoryPath(ctx, req.GetPath())
+					req.Path = c.MemoryPath(req.GetPath())
 				}
-				req.Search = q.request(cmd, c.Agent, args[0])
+				q.Agent, q.Query = c.Agent, args[0]
+				req.Search = &q.MemorySearchRequest
 				return a.explain(ctx, c, req, q.strict)
 			})
 		},
@@ -52,16 +53,11 @@ func (a *app) explain(ctx context.Context, c *connect.Client, req *kiokuv1.Expla
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		err = a.WriteProto(resp)
-	} else {
-		p := a.Page()
-		p.Explanation(req, resp)
-		err = a.Show(p)
+	if err := a.Write(resp, func(p *render.Page) { p.Explanation(req, resp) }); err != nil {
+		return err
+	}
+	if !a.JSON {
 		a.TellDegraded(resp.GetAnswer().GetDegraded())
 	}
-	if err == nil && strict && render.Degraded(resp.GetAnswer()) {
-		return render.ErrDegraded
-	}
-	return err
+	return render.Strict(strict, resp.GetAnswer())
 }

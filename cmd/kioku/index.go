@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -54,7 +53,7 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 		Files: st.GetIndex().GetFiles(), Chunks: st.GetIndex().GetChunks(), Embedded: done.GetEmbedded(),
 		Skipped: done.GetSkipped(), Generation: st.GetIndex().GetGeneration(), TookMS: time.Since(start).Milliseconds(),
 	}
-	if err := a.writeIndexReport(r); err != nil {
+	if err := a.Write(r, r.tell); err != nil {
 		return err
 	}
 	a.TellDegraded(done.GetDegraded())
@@ -89,12 +88,8 @@ func (a *app) bringInStep(ctx context.Context, c *connect.Client, force bool) (*
 	return a.Follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.Agent}))
 }
 
-func (a *app) writeIndexReport(r indexReport) error {
-	if a.JSON {
-		return a.WriteJSON(r)
-	}
-	_, err := fmt.Fprintf(a.Stdout, "%s, %s, %d embedded now, %d skipped, generation %d, %s\n",
-		render.Count(r.Files, "file"), render.Count(r.Chunks, "chunk"), r.Embedded, r.Skipped, r.Generation,
-		time.Duration(r.TookMS)*time.Millisecond)
-	return err
+// tell adds the report as a line.
+func (r indexReport) tell(p *render.Page) {
+	p.Linef("%s, %s, %d embedded now, %d skipped, generation %d, %s", render.Count(r.Files, "file"), render.Count(r.Chunks, "chunk"),
+		r.Embedded, r.Skipped, r.Generation, time.Duration(r.TookMS)*time.Millisecond)
 }

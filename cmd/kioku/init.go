@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
 )
 
 // made is the output of kioku init --json.
@@ -33,7 +34,8 @@ func (a *app) initCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.tellMade(made{dir, created})
+			m := made{dir, created}
+			return a.Write(m, m.tell)
 		},
 	}
 }
@@ -91,11 +93,8 @@ func writeNew(path, text string) (bool, error) {
 	return true, errors.Join(err, f.Close())
 }
 
-func (a *app) tellMade(m made) error {
-	if a.JSON {
-		return a.WriteJSON(m)
-	}
-	p := a.Page()
+// tell adds what was created and what to do next.
+func (m made) tell(p *render.Page) {
 	if len(m.Created) == 0 {
 		p.Linef("%s is a workspace already; nothing was changed.", m.Workspace)
 	} else {
@@ -110,7 +109,6 @@ func (a *app) tellMade(m made) error {
 	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
 	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
 	p.Linef("  kioku config set workspace %s       # to leave --workspace out", dir)
-	return a.Show(p)
 }
 
 // shellQuote quotes a text as one word of a shell command.

@@ -1,21 +1,46 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"syscall"
 
+	"golang.org/x/sync/errgroup"
+
+	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/server"
 )
 
-// openTokens reads the token file of the settings, nil if there is none.
-func openTokens(conf *config.Config, log *slog.Logger) (*server.Tokens, error) {
-	if conf.TokenFile == "" {
-		return nil, nil
+// door is a gRPC server with the listeners that it answers on.
+type door struct {
+	*server.Server
+	listeners []server.Listener
+}
+
+// openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents.
+func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
+	var err error
+	if conf.TokenFile != "" {
+		if opt.Tokens, err = server.OpenTokens(conf.TokenFile, opt.Log); err != nil {
+			return nil, err
+		}
 	}
-	return server.OpenTokens(conf.TokenFile, log)
+	opt.Version = buildVersion()
+	srv, err := server.New(opt)
+	if err != nil {
+		return nil, err
+	}
+	sidecars, err := a.sidecars(conf, places, memories)
+	if err != nil {
+		return nil, err
+	}
+	if err := srv.Beside(sidecars); err != nil {
+		return nil, err
+	}
+	listeners, err := listenOn(socket, address, opt.Tokens)
+	return &door{srv, listeners}, err
 }
 
 // listenOn listens on a unix socket and, unless address is "none", on TCP.
@@ -37,9 +62,19 @@ func listenOn(socket, address string, tokens *server.Tokens) ([]server.Listener,
 	return []server.Listener{local, remote}, nil
 }
 
-// tellListeners reports where a server listens.
-func (a *app) tellListeners(listeners []server.Listener) {
-	for _, l := range listeners {
+// serveDoor reports where the door listens, answers calls, and runs the tasks beside it until ctx ends.
+func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Context) error) error {
+	for _, l := range d.listeners {
 		a.Notice("listening on %s:%s", l.Addr().Network(), l.Addr())
 	}
+	group, running := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.Serve(running, d.listeners...) })
+	for _, task := range tasks {
+		group.Go(func() error { return task(running) })
+	}
+	err := group.Wait()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
@@ -12,34 +11,29 @@ import (
 	"kioku/search"
 )
 
-// question contains the flags of search and explain.
+// question contains the flags of search and explain. For flags that are not set the service uses its defaults.
 type question struct {
-	maxResults        int32
-	minScore          float64
-	since, until, now string
-	sources           []string
-	pathPrefix        string
-	granularity       string
-	snippetChars      int32
-	explain, strict   bool
+	kiokuv1.MemorySearchRequest
+	minScore float64
+	strict   bool
 }
 
 func (q *question) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Int32VarP(&q.maxResults, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
-	f.Int32VarP(&q.maxResults, "top", "k", 0, "the same as --max-results")
+	f.Int32VarP(&q.MaxResults, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
+	f.Int32VarP(&q.MaxResults, "top", "k", 0, "the same as --max-results")
 	f.Float64Var(&q.minScore, "min-score", 0, "minimum `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
-	f.StringVar(&q.since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
-	f.StringVar(&q.until, "until", "", "only notes dated on or before this `day`; a month means its last day")
-	f.StringVar(&q.now, "now", "", "the `time` that the question is asked at (default: the clock)")
-	f.StringSliceVar(&q.sources, "source", nil, "only these `sources`: memory, extra, sessions")
-	f.StringVar(&q.pathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
-	f.StringVar(&q.granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
-	f.Int32Var(&q.snippetChars, "max-snippet-chars", 0, "maximum `number` of characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
+	f.StringVar(&q.Since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
+	f.StringVar(&q.Until, "until", "", "only notes dated on or before this `day`; a month means its last day")
+	f.StringVar(&q.Now, "now", "", "the `time` at which the question is asked (default: the clock)")
+	f.StringSliceVar(&q.Sources, "source", nil, "only these `sources`: memory, extra, sessions")
+	f.StringVar(&q.PathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
+	f.StringVar(&q.Granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
+	f.Int32Var(&q.MaxSnippetChars, "max-snippet-chars", 0, "maximum `number` of characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 if the answer is degraded")
 }
 
-// prepare checks the number of results and turns months, today and yesterday into days.
+// prepare checks the flags and turns months, today and yesterday into days.
 func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err := checkResults(cmd); err != nil {
 		return err
@@ -48,9 +42,12 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	today := askedOn(q.now, connect.ClockOf(conf))
-	q.since, _ = daysOf(q.since, today)
-	_, q.until = daysOf(q.until, today)
+	today := askedOn(q.Now, connect.ClockOf(conf))
+	q.Since, _ = daysOf(q.Since, today)
+	_, q.Until = daysOf(q.Until, today)
+	if cmd.Flags().Changed("min-score") {
+		q.MinScore = &q.minScore
+	}
 	return nil
 }
 
@@ -71,19 +68,6 @@ func checkResults(cmd *cobra.Command) error {
 	return nil
 }
 
-// request returns the request for a query. For flags that are not set the service uses its defaults.
-func (q *question) request(cmd *cobra.Command, agent, text string) *kiokuv1.MemorySearchRequest {
-	r := &kiokuv1.MemorySearchRequest{
-		Agent: agent, Query: text, MaxResults: q.maxResults, Sources: q.sources, PathPrefix: q.pathPrefix,
-		Since: q.since, Until: q.until, Now: q.now, Explain: q.explain,
-		Granularity: q.granularity, MaxSnippetChars: q.snippetChars,
-	}
-	if cmd.Flags().Changed("min-score") {
-		r.MinScore = proto.Float64(q.minScore)
-	}
-	return r
-}
-
 func (a *app) searchCmd() *cobra.Command {
 	var q question
 	cmd := &cobra.Command{
@@ -99,11 +83,12 @@ func (a *app) searchCmd() *cobra.Command {
 				if err := c.Freshen(ctx); err != nil {
 					return err
 				}
-				return a.Search(ctx, c, q.request(cmd, c.Agent, strings.Join(args, " ")), q.strict)
+				q.Agent, q.Query = c.Agent, strings.Join(args, " ")
+				return a.Search(ctx, c, &q.MemorySearchRequest, q.strict)
 			})
 		},
 	}
 	q.addFlags(cmd)
-	cmd.Flags().BoolVar(&q.explain, "explain", false, "take each score apart")
+	cmd.Flags().BoolVar(&q.Explain, "explain", false, "take each score apart")
 	return cmd
 }

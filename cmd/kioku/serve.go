@@ -117,56 +117,35 @@ func (a *app) checkAgents(conf *config.Config) error {
 
 // daemon is the state of a running kioku serve.
 type daemon struct {
-	app   *app
-	conf  *config.Config
-	level *slog.LevelVar
-	log   *slog.Logger
-	// places of the agents, and their memories in the same order.
-	places   []config.Place
+	app      *app
+	conf     *config.Config
+	level    *slog.LevelVar
+	log      *slog.Logger
 	memories []*kioku.Memory
+	door     *door
 }
 
-func (a *app) serve(ctx context.Context, grace time.Duration) (err error) {
+func (a *app) serve(ctx context.Context, grace time.Duration) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	d, err := a.newDaemon(ctx)
+	d, err := a.newDaemon(ctx, grace)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.closeMemories()) }()
-	tokens, err := openTokens(d.conf, d.log)
-	if err != nil {
-		return err
-	}
-	srv, err := d.server(tokens, grace)
-	if err != nil {
-		return err
-	}
-	socket, err := connect.SocketPath(d.conf)
-	if err != nil {
-		return err
-	}
-	listeners, err := listenOn(socket, d.conf.Listen, tokens)
-	if err != nil {
-		return err
-	}
-	a.tellListeners(listeners)
-	group, running := errgroup.WithContext(ctx)
-	group.Go(func() error { return srv.Serve(running, listeners...) })
-	group.Go(func() error { return d.reloadOn(running, hangups) })
-	d.keepInStep(running, group)
-	err = group.Wait()
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return d.run(ctx, hangups)
 }
 
-// newDaemon reads the settings and opens the memories.
-func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
+// run serves until ctx ends, and closes the memories.
+func (d *daemon) run(ctx context.Context, hangups <-chan os.Signal) error {
+	err := d.app.serveDoor(ctx, d.door, d.keepInSync, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) })
+	return errors.Join(err, d.closeMemories())
+}
+
+// newDaemon reads the settings, opens the memories and listens.
+func (a *app) newDaemon(ctx context.Context, grace time.Duration) (*daemon, error) {
 	if a.readOnly {
-		return nil, render.Misuse("kioku serve keeps the indexes in step, so it has to write; leave --read-only out")
+		return nil, render.Misuse("kioku serve keeps the indexes in sync, so it has to write; leave --read-only out")
 	}
 	conf, err := a.config()
 	if err != nil {
@@ -178,23 +157,40 @@ func (a *app) newDaemon(ctx context.Context) (*daemon, error) {
 	level := &slog.LevelVar{}
 	level.Set(conf.LogLevel)
 	d := &daemon{app: a, conf: conf, level: level, log: a.log(level)}
-	if err := d.openMemories(ctx); err != nil {
+	if err := d.open(ctx, grace); err != nil {
 		return nil, errors.Join(err, d.closeMemories())
 	}
 	return d, nil
 }
 
-func (d *daemon) openMemories(ctx context.Context) error {
-	var err error
-	if d.places, err = d.conf.Places(); err != nil {
+// open opens the memories, and a door to them and to the sidecars.
+func (d *daemon) open(ctx context.Context, grace time.Duration) error {
+	places, err := d.conf.Places()
+	if err != nil {
 		return err
 	}
+	if err := d.openMemories(ctx, places); err != nil {
+		return err
+	}
+	agents := map[string]server.Memory{}
+	for _, m := range d.memories {
+		agents[m.Agent()] = m
+	}
+	socket, err := connect.SocketPath(d.conf)
+	if err != nil {
+		return err
+	}
+	d.door, err = d.app.openDoor(d.conf, server.Options{Agents: agents, Grace: grace, Log: d.log}, places, d.memoryOf, socket, d.conf.Listen)
+	return err
+}
+
+func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
 	embedder, err := embed.New(d.conf.Embed)
 	if err != nil {
 		return err
 	}
 	memory := vector.NewBudget(d.conf.MemoryBudget)
-	for _, p := range d.places {
+	for _, p := range places {
 		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
 			return err
 		}
@@ -212,23 +208,6 @@ func (d *daemon) openMemories(ctx context.Context) error {
 	return nil
 }
 
-// server returns the server of the memories and of the sidecars.
-func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Server, error) {
-	agents := map[string]server.Memory{}
-	for _, m := range d.memories {
-		agents[m.Agent()] = m
-	}
-	srv, err := server.New(server.Options{Agents: agents, Tokens: tokens, Version: buildVersion(), Grace: grace, Log: d.log})
-	if err != nil {
-		return nil, err
-	}
-	beside, err := d.app.sidecars(d.conf, d.places, d.memoryOf)
-	if err != nil {
-		return nil, err
-	}
-	return srv, srv.Beside(beside)
-}
-
 // memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.
 func (d *daemon) memoryOf(id string) agent.Memory {
 	for _, m := range d.memories {
@@ -239,8 +218,9 @@ func (d *daemon) memoryOf(id string) agent.Memory {
 	return connect.MissingMemory(id)
 }
 
-// keepInStep syncs every index, reports when all are done, and then watches the folders.
-func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
+// keepInSync syncs every index, reports when all are done, and then watches the folders.
+func (d *daemon) keepInSync(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
 	var first sync.WaitGroup
 	summaries := make([]string, len(d.memories))
 	for i, m := range d.memories {
@@ -258,6 +238,7 @@ func (d *daemon) keepInStep(ctx context.Context, group *errgroup.Group) {
 		}
 		return nil
 	})
+	return group.Wait()
 }
 
 // firstSync syncs one index and returns a summary of what it contains.
@@ -268,7 +249,7 @@ func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 	}
 	if err != nil {
 		d.log.Error("first sync", "agent", m.Agent(), "err", err)
-		return m.Agent() + " not in step"
+		return m.Agent() + " not in sync"
 	}
 	if report.EmbedErr != nil {
 		d.log.Warn("texts are without vectors", "agent", m.Agent(), "err", report.EmbedErr)

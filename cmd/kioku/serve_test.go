@@ -59,13 +59,13 @@ func TestServeRefusesASecondOwner(t *testing.T) {
 	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", owner)
 	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", owner, "wait for it, or end it and run kioku serve")
 	got := s.run("search", "--no-daemon", "boiler pressure")
-	got.wants(t, exitOK, owner, "reading it as it stands")
+	got.wants(t, exitOK, owner, "reading it as it is")
 	if !strings.Contains(got.stdout, "memory/2026-01-10.md") {
 		t.Errorf("got %s", got.stdout)
 	}
-	s.run("status", "--no-daemon").wants(t, exitOK, "reading it as it stands")
-	s.run("explain", "--no-daemon", "boiler").wants(t, exitOK, "reading it as it stands")
-	s.run("get", "--no-daemon", "MEMORY.md").wants(t, exitOK, "reading it as it stands")
+	s.run("status", "--no-daemon").wants(t, exitOK, "reading it as it is")
+	s.run("explain", "--no-daemon", "boiler").wants(t, exitOK, "reading it as it is")
+	s.run("get", "--no-daemon", "MEMORY.md").wants(t, exitOK, "reading it as it is")
 	p.terminates()
 	s.run("index").wants(t, exitOK)
 }

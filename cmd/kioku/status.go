@@ -34,15 +34,12 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.WriteProto(st)
-	}
-	p := a.Page()
-	p.Status(st, time.Now())
-	if checked != nil {
-		p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFilesDone(), "file"))
-	}
-	return a.Show(p)
+	return a.Write(st, func(p *render.Page) {
+		p.Status(st, time.Now())
+		if checked != nil {
+			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFilesDone(), "file"))
+		}
+	})
 }
 
 // check syncs the index. If deep is true, it reads every file and returns the result.

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/internal/render"
 )
 
 // buildInfo is the output of kioku version --json.
@@ -48,11 +49,7 @@ func (a *app) versionCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
 			b := currentBuild()
-			if a.JSON {
-				return a.WriteJSON(b)
-			}
-			_, err := fmt.Fprintf(a.Stdout, "kioku %s (%s, %s)\n", b.Version, b.Go, b.Platform)
-			return err
+			return a.Write(b, func(p *render.Page) { p.Linef("kioku %s (%s, %s)", b.Version, b.Go, b.Platform) })
 		},
 	}
 }

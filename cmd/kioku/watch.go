@@ -65,9 +65,8 @@ func (a *app) writeEvents(events grpc.ServerStreamingClient[kiokuv1.Event]) erro
 
 func (a *app) writeEvent(e *kiokuv1.Event) error {
 	if a.JSON {
-		return a.WriteProtoLine(e)
+		return a.WriteJSON(e, "")
 	}
-	p := a.Page()
 	line := fmt.Sprintf("%-16s", e.GetKind())
 	if e.GetPath() != "" {
 		line += " " + e.GetPath()
@@ -78,6 +77,7 @@ func (a *app) writeEvent(e *kiokuv1.Event) error {
 	if e.GetText() != "" {
 		line += ": " + e.GetText()
 	}
-	p.Linef("%s %s", render.Dim(e.GetTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
-	return a.Show(p)
+	return a.Show(func(p *render.Page) {
+		p.Linef("%s %s", render.Dim(e.GetTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
+	})
 }

@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Distance returns the number of edits between a and b: a character inserted, deleted or replaced, or two neighbours
 // swapped. No character is edited twice (optimal string alignment).
@@ -35,17 +38,21 @@ const maxName = 200
 // Nearest returns the candidate that name was probably meant to be, "" if none is near. Case, hyphens and underscores do
 // not count. A candidate is near if at most a third of the characters of name, but at least one, differ. The last element
 // of a dotted name also counts by itself: somebody may know it but not what it belongs to. Of equally near candidates the
-// first is returned.
+// first is returned. If none is near, Nearest returns the first candidate that begins with name.
 func Nearest(name string, candidates []string) string {
-	if len(name) > maxName {
+	if name = fold(name); name == "" || len(name) > maxName {
 		return ""
 	}
-	name = fold(name)
 	nearest, least := "", 1+max(1, len(name)/3)
 	for _, c := range candidates {
 		folded := fold(c)
 		if d := min(Distance(name, folded), 1+Distance(lastElement(name), lastElement(folded))); d < least {
 			nearest, least = c, d
+		}
+	}
+	if nearest == "" {
+		if i := slices.IndexFunc(candidates, func(c string) bool { return strings.HasPrefix(fold(c), name) }); i >= 0 {
+			return candidates[i]
 		}
 	}
 	return nearest

@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,11 +63,14 @@ func TestNearest(t *testing.T) {
 		"MEMORY-GET":              "memory_get",
 		"txt":                     "text",
 		"line":                    "lines",
+		"mem":                     "memory_search",
+		"Chunk":                   "chunking.tokens",
+		"texts of others":         "",
 		"kettle":                  "",
 		"":                        "",
 		strings.Repeat("x", 5000): "",
 	} {
-		t.Run(want, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%.40q", name), func(t *testing.T) {
 			t.Parallel()
 			if got := text.Nearest(name, known); got != want {
 				t.Errorf("Nearest(%.40q) = %q, want %q", name, got, want)

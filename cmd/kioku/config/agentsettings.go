@@ -17,7 +17,7 @@ func (r *registry) agentSide(c *Config) {
 	r.text(&c.Sidecar.Listen, "sidecar.listen", "TCP address of kioku agent; none disables TCP. An address beyond loopback needs tokenFile.")
 	r.path(&c.Sidecar.Socket, "sidecar.socket", "Unix socket of kioku agent; unset means one in the state folder.")
 	r.text(&c.Sidecar.Memory, "sidecar.memory", "Memory service that kioku agent uses, unix:///path or host:port; unset means the daemon's socket.")
-	r.secret(&c.sidecarToken, "sidecar.token", "Token that kioku agent sends to the memory service, env:NAME or file:PATH.")
+	r.secret(&c.Sidecar.Token, "sidecar.token", "Token that kioku agent sends to the memory service, env:NAME or file:PATH.")
 }
 
 func (r *registry) prompt(c *Config) {
@@ -89,7 +89,7 @@ func (r *registry) languageModel(c *Config) {
 		"Language model of kioku chat, flush and compaction: openai is any compatible server, echo a scripted model that needs none.")
 	r.text(&m.Model, "llm.model", "Name of the model at the provider.")
 	r.text(&m.BaseURL, "llm.baseUrl", "Base URL of the server; unset means the provider's own, for ollama this computer.")
-	r.secret(&c.llmKey, "llm.apiKey", "Key of the provider, env:NAME or file:PATH; unset means ANTHROPIC_API_KEY or OPENAI_API_KEY for these providers' own servers.")
+	r.secret(&m.APIKey, "llm.apiKey", "Key of the provider, env:NAME or file:PATH; unset means ANTHROPIC_API_KEY or OPENAI_API_KEY for these providers' own servers.")
 	r.toggle(&m.AllowHTTP, "llm.allowHttp", "Let conversations go unencrypted to a server that is not on this computer.")
 	number(r, &m.Window, 0, 1_000_000_000, "llm.window", "Tokens of the model's window; 0 means what is known of the model.")
 	number(r, &m.MaxTokens, 0, 100_000_000, "llm.maxTokens", "Maximum number of tokens of an answer; 0 means the provider's default.")

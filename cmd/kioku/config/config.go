@@ -68,11 +68,9 @@ type Config struct {
 
 	Sidecar Sidecar
 
-	// apiKey, llmKey, sidecarToken and headers are as written and may be references to secrets. Embed, LLM and Sidecar
-	// contain the secrets.
-	apiKey, llmKey, sidecarToken string
-	headers                      map[string]string
-	registry                     *registry
+	// headers are as written; their values may be references to secrets. Embed contains the secrets.
+	headers  map[string]string
+	registry *registry
 	// origins contains where each setting came from that is not a default.
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
@@ -257,15 +255,12 @@ func (c *Config) value(f Field) Value {
 
 // Changed returns the keys whose values differ between two configurations, sorted.
 func Changed(old, new *Config) []string {
-	before, after := old.secretTexts(), new.secretTexts()
-	changed := map[string]bool{}
-	for _, texts := range []map[string]string{before, after} {
-		for key := range texts {
-			old, had := before[key]
-			new, has := after[key]
-			if had != has || old != new {
-				changed[key] = true
-			}
+	changed, after := old.secretTexts(), new.secretTexts()
+	for key, text := range after {
+		if before, ok := changed[key]; ok && before == text {
+			delete(changed, key)
+		} else {
+			changed[key] = text
 		}
 	}
 	return slices.Sorted(maps.Keys(changed))
@@ -278,8 +273,9 @@ func (c *Config) secretTexts() map[string]string {
 		texts[v.Key] = v.Text
 	}
 	delete(texts, "agents")
-	texts["remote.apiKey"] = c.Embed.APIKey
-	texts["llm.apiKey"], texts["sidecar.token"] = c.LLM.APIKey, c.Sidecar.Token
+	for _, s := range c.registry.secrets {
+		texts[s.key] = *s.at
+	}
 	texts["remote.headers"] = fmt.Sprint(c.Embed.Headers)
 	return texts
 }

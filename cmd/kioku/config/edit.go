@@ -18,11 +18,11 @@ import (
 // kept. The new file is checked before it atomically replaces the old one. If it would not load, Edit returns an *[Error]
 // and writes nothing.
 func Edit(src Sources, key, value string) (path string, err error) {
-	path, _ = FilePath(src)
+	check := newLoader(src)
+	path, _ = check.filePath(src)
 	if path == "" {
 		return "", errors.New("no place for the config file: HOME is not set; name one with --config")
 	}
-	check := newLoader(src)
 	f, ok := check.conf.lookup(key)
 	if !ok {
 		return "", check.conf.registry.unknown("", key)
@@ -62,18 +62,15 @@ func anchored(f Field, value, dir string) string {
 
 // edited returns the text of a file with one key set.
 func edited(path string, data []byte, f Field, value string) ([]byte, error) {
-	var doc yaml.Node
-	root, err := parseYAML(path, data)
+	doc, err := parseYAML(path, data)
 	if err != nil {
 		return nil, err
 	}
-	if root == nil {
-		doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}, HeadComment: strings.TrimSpace(string(data))}
-	} else if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, err
+	if doc == nil {
+		doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}, HeadComment: strings.TrimSpace(string(data))}
 	}
 	top := resolve(doc.Content[0])
-	if block := child(top, openClaw); f.memory && block != nil && find(block, f.Key) {
+	if block := child(top, openClaw); f.memory && child(block, strings.Split(f.Key, ".")...) != nil {
 		top = block
 	}
 	node, err := valueNode(f, value)
@@ -84,30 +81,23 @@ func edited(path string, data []byte, f Field, value string) ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
-	if err := enc.Encode(&doc); err != nil {
+	if err := enc.Encode(doc); err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	return out.Bytes(), enc.Close()
 }
 
-// child returns the value of a key of a block, nil if it has none.
-func child(block *yaml.Node, name string) *yaml.Node {
+// child returns the value at a path of keys in a block, nil if there is none.
+func child(block *yaml.Node, path ...string) *yaml.Node {
+	if len(path) == 0 || block == nil {
+		return block
+	}
 	for i := 0; block.Kind == yaml.MappingNode && i+1 < len(block.Content); i += 2 {
-		if block.Content[i].Value == name {
-			return resolve(block.Content[i+1])
+		if block.Content[i].Value == path[0] {
+			return child(resolve(block.Content[i+1]), path[1:]...)
 		}
 	}
 	return nil
-}
-
-// find reports whether a block contains a setting.
-func find(block *yaml.Node, key string) bool {
-	for name := range strings.SplitSeq(key, ".") {
-		if block = child(block, name); block == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // assign sets a value at a path of keys and creates the blocks that it needs.
@@ -165,9 +155,4 @@ func replaceFile(path string, data []byte) error {
 		return fmt.Errorf("write the config file: %w", err)
 	}
 	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

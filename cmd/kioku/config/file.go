@@ -22,7 +22,7 @@ const openClaw = "memorySearch"
 
 // readFile reads the config file if there is one.
 func (l *loader) readFile(src Sources) {
-	path, named := FilePath(src)
+	path, named := l.filePath(src)
 	if path == "" {
 		return
 	}
@@ -53,21 +53,19 @@ func readBounded(path string) ([]byte, error) {
 
 // parse reads the text of a config file.
 func (l *loader) parse(path string, data []byte) {
-	root, err := parseYAML(path, data)
-	if err != nil {
+	doc, err := parseYAML(path, data)
+	switch {
+	case err != nil:
 		l.errs = append(l.errs, err)
-		return
+	case doc != nil:
+		p := fileParser{loader: l, path: path, seen: map[string]string{}}
+		p.block(resolve(doc.Content[0]), "", false)
 	}
-	if root == nil {
-		return
-	}
-	p := fileParser{loader: l, path: path, seen: map[string]string{}}
-	p.block(root, "", false)
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
-// parseYAML returns the top block of a file, nil if the file is empty.
+// parseYAML returns the document of a file, whose content is a block; nil if the file is empty.
 func parseYAML(path string, data []byte) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
 	var doc yaml.Node
@@ -90,7 +88,7 @@ func parseYAML(path string, data []byte) (*yaml.Node, error) {
 	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return nil, &Error{Where: path, Problem: "more than one document; keep one"}
 	}
-	return root, nil
+	return &doc, nil
 }
 
 func position(path string, n *yaml.Node) string {

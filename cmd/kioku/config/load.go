@@ -2,16 +2,15 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"kioku/internal/text" // text is a kind of setting
+	"kioku/memory"
 )
 
 // loader fills in a Config from one source after the other and collects the faults.
@@ -23,20 +22,14 @@ type loader struct {
 }
 
 func newLoader(src Sources) *loader {
-	l := &loader{conf: Default(), env: environment(src.Env)}
+	l := &loader{conf: Default(), env: map[string]string{}}
+	for _, entry := range src.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		l.env[name] = value
+	}
 	l.conf.dir, l.home = src.Dir, l.env["HOME"]
 	l.conf.registry.home = l.home
 	return l
-}
-
-// environment returns the variables by their names.
-func environment(list []string) map[string]string {
-	env := map[string]string{}
-	for _, entry := range list {
-		name, value, _ := strings.Cut(entry, "=")
-		env[name] = value
-	}
-	return env
 }
 
 func (l *loader) fail(where, key string, err error) {
@@ -105,7 +98,7 @@ func (l *loader) readEnv() {
 func (l *loader) finish() {
 	l.agree()
 	if l.conf.State == "" {
-		l.conf.State = l.defaultState()
+		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
 	}
 	l.reveal()
 }
@@ -113,61 +106,60 @@ func (l *loader) finish() {
 // agree checks the settings that depend on each other.
 func (l *loader) agree() {
 	c := l.conf
+	if !slices.Contains(c.Sources, memory.SourceMemory) {
+		l.disagree("sources", "", "memory is always indexed; write memory,sessions")
+	}
 	if c.Chunking.Overlap >= c.Chunking.Tokens {
-		l.cross("chunking.overlap", "chunking.tokens", fmt.Errorf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
+		l.disagree("chunking.overlap", "chunking.tokens", fmt.Sprintf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
 	}
 	if *c.Search.VectorWeight+*c.Search.TextWeight == 0 {
-		l.cross("query.hybrid.vectorWeight", "query.hybrid.textWeight", fmt.Errorf("vectorWeight and textWeight are both 0"))
+		l.disagree("query.hybrid.vectorWeight", "query.hybrid.textWeight", "vectorWeight and textWeight are both 0")
 	}
 	if c.Index.MaxWait < c.Index.Debounce {
-		l.cross("sync.maxWaitMs", "sync.watchDebounceMs", fmt.Errorf("%d is less than sync.watchDebounceMs, %d", c.Index.MaxWait.Milliseconds(), c.Index.Debounce.Milliseconds()))
+		l.disagree("sync.maxWaitMs", "sync.watchDebounceMs",
+			fmt.Sprintf("%d is less than sync.watchDebounceMs, %d", c.Index.MaxWait.Milliseconds(), c.Index.Debounce.Milliseconds()))
 	}
-	l.agreeAgentSide()
-}
-
-// agreeAgentSide checks the settings of the agent side that depend on each other.
-func (l *loader) agreeAgentSide() {
-	if err := l.conf.Prune.Check(); err != nil {
+	if err := c.Prune.Check(); err != nil {
 		name, problem, _ := strings.Cut(err.Error(), ": ")
-		l.wrong("contextPruning."+name, problem)
+		l.disagree("contextPruning."+name, "", problem)
 	}
-	if faults, ok := l.conf.Flush.Check().(interface{ Unwrap() []error }); ok {
+	if faults, ok := c.Flush.Check().(interface{ Unwrap() []error }); ok {
 		for _, fault := range faults.Unwrap() {
 			key, problem, _ := strings.Cut(fault.Error(), " ")
-			l.wrong(key, problem)
+			l.disagree(key, "", problem)
 		}
 	}
 }
 
-// wrong reports a fault in a setting or a block of settings, at the place where it was set.
-func (l *loader) wrong(key, problem string) {
-	where := l.conf.origins[key].where
+// disagree reports a fault in a setting or a block of settings at the place where it was set, else at the place where the
+// other setting was.
+func (l *loader) disagree(key, other, problem string) {
+	where := cmp.Or(l.conf.origins[key].where, l.conf.origins[other].where)
 	for _, f := range l.conf.registry.fields {
 		if where == "" && strings.HasPrefix(f.Key, key+".") {
 			where = l.conf.origins[f.Key].where
 		}
 	}
-	l.fail(where, key, errors.New(problem))
-}
-
-// cross reports a fault between two settings at the one that was set.
-func (l *loader) cross(key, other string, err error) {
-	l.fail(cmp.Or(l.conf.origins[key].where, l.conf.origins[other].where), key, err)
+	l.errs = append(l.errs, &Error{Where: where, Key: key, Problem: problem})
 }
 
 // reveal reads the secrets that the settings refer to.
 func (l *loader) reveal() {
 	c := l.conf
-	c.Embed.APIKey = l.secret("remote.apiKey", c.apiKey)
-	if c.apiKey == "" && c.Embed.Provider == "openai" && c.Embed.BaseURL == "" {
+	for _, s := range c.registry.secrets {
+		text, err := reveal(s.written, l.env)
+		if err != nil {
+			l.fail(c.origins[s.key].where, s.key, err)
+		}
+		*s.at = text
+	}
+	if c.Embed.APIKey == "" && c.Embed.Provider == "openai" && c.Embed.BaseURL == "" {
 		c.Embed.APIKey = l.env["OPENAI_API_KEY"]
 	}
-	c.LLM.APIKey = l.secret("llm.apiKey", c.llmKey)
 	if own := (map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"})[c.LLM.Provider]; own != "" &&
-		c.llmKey == "" && c.LLM.BaseURL == "" {
+		c.LLM.APIKey == "" && c.LLM.BaseURL == "" {
 		c.LLM.APIKey = l.env[own]
 	}
-	c.Sidecar.Token = l.secret("sidecar.token", c.sidecarToken)
 	for name, value := range c.headers {
 		text, err := reveal(value, l.env)
 		if err != nil {
@@ -181,44 +173,27 @@ func (l *loader) reveal() {
 	}
 }
 
-// secret reads one secret.
-func (l *loader) secret(key, written string) string {
-	text, err := reveal(written, l.env)
-	if err != nil {
-		l.fail(l.conf.origins[key].where, key, err)
-	}
-	return text
-}
-
-// defaultState returns the state folder of the user, "" if the environment names no home.
-func (l *loader) defaultState() string {
-	if dir := l.env["XDG_STATE_HOME"]; filepath.IsAbs(dir) {
+// folder returns Kioku's folder in the one that a variable names, else in one of the user's home, "" if there is no home.
+func (l *loader) folder(variable, inHome string) string {
+	if dir := l.env[variable]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "kioku")
 	}
 	if l.home == "" {
 		return ""
 	}
-	return filepath.Join(l.home, ".local", "state", "kioku")
+	return filepath.Join(l.home, inHome, "kioku")
 }
 
-// FilePath returns the config file that a run with these sources reads, "" if the environment names no home. named is true
-// if the file was named; then it must exist.
-func FilePath(src Sources) (path string, named bool) {
-	env := environment(src.Env)
-	switch {
-	case src.File != "", env[configVariable] != "":
-		r := registry{base: src.Dir, home: env["HOME"]}
-		return r.abs(cmp.Or(src.File, env[configVariable])), true
-	case filepath.IsAbs(env["XDG_CONFIG_HOME"]):
-		return filepath.Join(env["XDG_CONFIG_HOME"], "kioku", "config.yaml"), false
-	case env["HOME"] != "":
-		return filepath.Join(env["HOME"], ".config", "kioku", "config.yaml"), false
+// filePath returns the config file, "" if the environment names no home. named is true if the file was named; then it must
+// exist.
+func (l *loader) filePath(src Sources) (path string, named bool) {
+	if file := cmp.Or(src.File, l.env[configVariable]); file != "" {
+		r := registry{base: src.Dir, home: l.home}
+		return r.abs(file), true
 	}
-	return "", false
-}
-
-// isFolder reports whether a path is a folder.
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	dir := l.folder("XDG_CONFIG_HOME", ".config")
+	if dir == "" {
+		return "", false
+	}
+	return filepath.Join(dir, "config.yaml"), false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -64,7 +65,9 @@ func (c *Config) Place(agent string) (Place, error) {
 
 // looksLikeWorkspace reports whether a folder contains MEMORY.md or memory/.
 func looksLikeWorkspace(dir string) bool {
-	return exists(filepath.Join(dir, "MEMORY.md")) || isFolder(filepath.Join(dir, "memory"))
+	_, err := os.Stat(filepath.Join(dir, "MEMORY.md"))
+	folder, none := os.Stat(filepath.Join(dir, "memory"))
+	return err == nil || none == nil && folder.IsDir()
 }
 
 // Places returns the folders that a daemon serves, sorted by agent: those of Agents, and that of Agent if a workspace is set

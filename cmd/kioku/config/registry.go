@@ -58,6 +58,7 @@ type registry struct {
 	memory bool
 	// base is the folder that relative paths start from, home replaces "~" in the value that is set next.
 	base, home string
+	secrets    []*secretSetting
 }
 
 // newRegistry returns the registry of a config that holds the defaults.

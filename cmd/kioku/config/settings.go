@@ -28,8 +28,8 @@ func (r *registry) provider(c *Config) {
 	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
-	r.secret(&c.apiKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
-	r.secrets(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
+	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
+	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
 }
 
 // index registers the settings of indexing.

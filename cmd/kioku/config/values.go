@@ -161,28 +161,33 @@ func (r *registry) decimal(at *float64, hi float64, key, doc string) {
 	scalar(r, at, aNumber, "number", key, doc, parseDecimal(0, hi), formatDecimal)
 }
 
-// optional adds a number between 0 and 1 that may be unset, nil.
-func (r *registry) optional(at **float64, key, doc string) {
-	scalar(r, at, aNumber, "number", key, doc, func(s string) (*float64, error) {
-		x, err := parseDecimal(0, 1)(s)
-		return &x, err
-	}, func(x *float64) string {
-		if x == nil {
+// pointer is scalar for a value that may be unset, nil.
+func pointer[T any](r *registry, at **T, kind kind, typ, key, doc string, parse func(text string) (T, error), format func(T) string) {
+	scalar(r, at, kind, typ, key, doc, func(s string) (*T, error) {
+		v, err := parse(s)
+		return &v, err
+	}, func(v *T) string {
+		if v == nil {
 			return ""
 		}
-		return formatDecimal(*x)
+		return format(*v)
 	})
+}
+
+// optional adds a number between 0 and 1 that may be unset.
+func (r *registry) optional(at **float64, key, doc string) {
+	pointer(r, at, aNumber, "number", key, doc, parseDecimal(0, 1), formatDecimal)
 }
 
 // weight adds the weight of a channel. Once set, it counts for large and for weak models.
 func (r *registry) weight(large, weak **float64, key, doc string) {
-	scalar(r, large, aNumber, "number", key, doc, func(s string) (*float64, error) {
+	pointer(r, large, aNumber, "number", key, doc, func(s string) (float64, error) {
 		x, err := parseDecimal(0, 1)(s)
 		if err == nil {
 			*weak = &x
 		}
-		return &x, err
-	}, func(x *float64) string { return formatDecimal(*x) })
+		return x, err
+	}, formatDecimal)
 }
 
 // duration adds a duration as a number of units.
@@ -197,12 +202,9 @@ func (r *registry) toggle(at *bool, key, doc string) {
 	scalar(r, at, aToggle, "true or false", key, doc, parseToggle, strconv.FormatBool)
 }
 
-// optionalToggle adds a toggle that a package may leave at its default; here it is always set.
+// optionalToggle adds a toggle that may be unset.
 func (r *registry) optionalToggle(at **bool, key, doc string) {
-	scalar(r, at, aToggle, "true or false", key, doc, func(s string) (*bool, error) {
-		b, err := parseToggle(s)
-		return &b, err
-	}, func(b *bool) string { return strconv.FormatBool(*b) })
+	pointer(r, at, aToggle, "true or false", key, doc, parseToggle, strconv.FormatBool)
 }
 
 func parseToggle(s string) (bool, error) {
@@ -281,28 +283,29 @@ func (r *registry) paths(at *[]string, key, doc string) {
 
 // sources adds the list of what is indexed, which always contains memory.
 func (r *registry) sources(at *[]string, key, doc string) {
-	r.list(at, key, doc)
-	v := r.fields[len(r.fields)-1].value
-	set := v.set
-	v.set = func(items []string) error {
-		for _, item := range items {
-			if item != memory.SourceMemory && item != memory.SourceSessions {
-				return fmt.Errorf("%q is no source; there are memory and sessions", shorten(item))
-			}
+	r.items(at, "list", key, doc, func(item string) (string, error) {
+		if item != memory.SourceMemory && item != memory.SourceSessions {
+			return "", fmt.Errorf("%q is no source; there are memory and sessions", shorten(item))
 		}
-		if !slices.Contains(items, memory.SourceMemory) {
-			return errors.New("memory is always indexed; write memory,sessions")
-		}
-		return set(items)
-	}
+		return item, nil
+	})
+}
+
+// secretSetting is a setting that may be a reference to a secret.
+type secretSetting struct {
+	// written is the value before the reference is resolved, and at the secret.
+	key, written string
+	at           *string
 }
 
 func (r *registry) secret(at *string, key, doc string) {
-	scalar(r, at, aText, "secret", key, doc, func(s string) (string, error) { return r.reference(s), nil }, shown)
+	s := &secretSetting{key: key, at: at}
+	r.secrets = append(r.secrets, s)
+	scalar(r, &s.written, aText, "secret", key, doc, func(s string) (string, error) { return r.reference(s), nil }, shown)
 }
 
-// secrets adds a map whose values may be secrets; of two entries with one name the later wins.
-func (r *registry) secrets(at map[string]string, key, doc string) {
+// secretMap adds a map whose values may be secrets; of two entries with one name the later wins.
+func (r *registry) secretMap(at map[string]string, key, doc string) {
 	r.add(key, doc, &value{
 		kind: aMap, typ: "pairs",
 		set: func(items []string) error {

@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -69,12 +67,7 @@ const lockWait = 5 * time.Second
 
 // connect returns a client of the daemon that serves the agent, else a client over an index that this process opens. If
 // another process owns the index, the client can only read it and add notes.
-func (k *Connector) connect(ctx context.Context, n Need) (*Client, error) {
-	return k.connectTo(ctx, k.Conf.Agent, n)
-}
-
-// connectTo is connect for any agent.
-func (k *Connector) connectTo(ctx context.Context, agent string, n Need) (*Client, error) {
+func (k *Connector) connect(ctx context.Context, agent string, n Need) (*Client, error) {
 	c, err := k.daemon(ctx, agent)
 	if c != nil || err != nil {
 		return c, err
@@ -89,18 +82,7 @@ func (k *Connector) connectTo(ctx context.Context, agent string, n Need) (*Clien
 	if err := CheckFolder(ctx, k.Conf, place, n); err != nil {
 		return nil, err
 	}
-	c, err = k.own(ctx, place, n)
-	if err == nil || n > ToAppend || !readable(err) {
-		return c, err
-	}
-	c, reading := k.open(ctx, place, true)
-	if reading != nil {
-		return nil, err
-	}
-	if n == ToRead {
-		k.Out.Notice("%v; reading it as it stands", err)
-	}
-	return c, nil
+	return k.own(ctx, place, n)
 }
 
 // Improve reconnects a client that reads the index of another process: to the index once it is free, or to a daemon.
@@ -108,7 +90,7 @@ func (c *Client) Improve(ctx context.Context) error {
 	if !c.ReadOnly || c.from.ReadOnly {
 		return nil
 	}
-	better, err := c.from.connectTo(ctx, c.Agent, ToWriteNow)
+	better, err := c.from.connect(ctx, c.Agent, ToWriteNow)
 	if errors.Is(err, memory.ErrLocked) {
 		return nil
 	}
@@ -120,30 +102,34 @@ func (c *Client) Improve(ctx context.Context) error {
 	return old()
 }
 
-// own opens the index for writing, or returns a client of a daemon that has opened it meanwhile. While another process owns
-// the index, own waits for at most lockWait; a need that can do with reading only waits until the index can be read.
+// own opens the index for writing, or returns a client of a daemon that has opened it meanwhile. If this user may not write
+// or another process owns the index, a need that can do with reading opens it to read. Any other need waits for the owner,
+// for at most lockWait.
 func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Client, error) {
 	end := time.Now().Add(lockWait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
 		c, err := k.open(ctx, place, false)
-		if !errors.Is(err, memory.ErrLocked) {
+		if err == nil || !readable(err) {
 			return c, err
 		}
-		// The owner may be a daemon that has only just begun to listen.
-		if c, again := k.daemon(ctx, place.Agent); c != nil || again != nil {
-			return c, again
-		}
-		if n == ToWriteNow {
-			return nil, err
+		locked := errors.Is(err, memory.ErrLocked)
+		if locked {
+			// The owner may be a daemon that has only just begun to listen.
+			if c, again := k.daemon(ctx, place.Agent); c != nil || again != nil {
+				return c, again
+			}
 		}
 		if n <= ToAppend {
-			// This fails only while the owner creates the index.
+			// Of a locked index this fails only while its owner creates it.
 			if c, reading := k.open(ctx, place, true); reading == nil {
 				if n == ToRead {
-					k.Out.Notice("%v; reading it as it stands", err)
+					k.Out.Notice("%v; reading it as it is", err)
 				}
 				return c, nil
 			}
+		}
+		if !locked || n == ToWriteNow {
+			return nil, err
 		}
 		if time.Now().After(end) {
 			return nil, fmt.Errorf("%w; wait for it, or end it and run kioku serve, which many commands may ask at once", err)
@@ -203,16 +189,6 @@ func QuietLevel(conf *config.Config) slog.Level {
 	return slog.LevelWarn
 }
 
-// SameFolder reports whether two paths name the same folder.
-func SameFolder(one, other string) bool {
-	a, errA := os.Stat(one)
-	b, errB := os.Stat(other)
-	if errA != nil || errB != nil {
-		return filepath.Clean(one) == filepath.Clean(other)
-	}
-	return os.SameFile(a, b)
-}
-
 // Freshen syncs the index before a query, unless a daemon keeps it in sync or the index is read as it is. It never rebuilds
 // the index, which may take long and cost embeddings, but reports that kioku index would. If the sync fails, Freshen
 // reports it, and the index still answers.
@@ -251,7 +227,7 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 
 // With runs f with a client and closes the client.
 func (k *Connector) With(ctx context.Context, n Need, f func(*Client) error) error {
-	c, err := k.connect(ctx, n)
+	c, err := k.connect(ctx, k.Conf.Agent, n)
 	if err != nil {
 		return err
 	}

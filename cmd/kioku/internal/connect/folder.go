@@ -4,39 +4,72 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
+	"strings"
 
 	"kioku"
 	"kioku/cmd/kioku/config"
 )
 
-// otherFolder returns the folder from which an agent's index was made if that is not the agent's folder and still exists,
-// else "". If the index cannot be read, it returns "" too, and Open reports why.
-func otherFolder(ctx context.Context, conf *config.Config, place config.Place) string {
+// CheckFolder returns an error if the index belongs to another folder that still exists: a sync would empty it. Only kioku
+// index may do that. If the index cannot be read, there is no error; Open reports why.
+func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n Need) error {
 	state, err := conf.StateDir()
-	if err != nil {
-		return ""
+	if err != nil || n == ToTakeOver {
+		return nil
 	}
-	held, err := kioku.IndexedWorkspace(ctx, state, place.Agent)
-	if err != nil || held == "" || SameFolder(held, place.Workspace) {
-		return ""
+	indexed, err := kioku.IndexedWorkspace(ctx, state, place.Agent)
+	if err != nil || indexed == "" || SameFolder(indexed, place.Workspace) {
+		return nil
 	}
-	for _, dir := range []string{held, place.Workspace} {
+	for _, dir := range []string{indexed, place.Workspace} {
 		if _, err := os.Stat(dir); err != nil {
-			return ""
+			return nil
 		}
 	}
-	return held
+	return fmt.Errorf("the index of agent %s belongs to %s, not to %s; choose another place for it with --state, another --agent, "+
+		"or run kioku index to give it to this folder", place.Agent, indexed, place.Workspace)
 }
 
-// CheckFolder returns an error if the index belongs to another folder, which a sync would empty. Only kioku index may.
-func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n Need) error {
-	if n == ToTakeOver {
-		return nil
+// SameFolder reports whether two paths name the same folder.
+func SameFolder(one, other string) bool {
+	a, errA := os.Stat(one)
+	b, errB := os.Stat(other)
+	if errA != nil || errB != nil {
+		return filepath.Clean(one) == filepath.Clean(other)
 	}
-	held := otherFolder(ctx, conf, place)
-	if held == "" {
-		return nil
+	return os.SameFile(a, b)
+}
+
+// MemoryPath returns a path as the memory names it: without "./", and relative if it is in the workspace. A path that names
+// no file is returned unchanged; the service refuses it.
+func (c *Client) MemoryPath(name string) string {
+	if name == "" || strings.HasSuffix(name, "/") {
+		return name
 	}
-	return fmt.Errorf("the index of agent %s belongs to %s, not to %s; choose another place for it with --state, another --agent, "+
-		"or run kioku index to give it to this folder", place.Agent, held, place.Workspace)
+	if name = path.Clean(name); !filepath.IsAbs(name) {
+		return name
+	}
+	if rel, ok := inFolder(c.Workspace, name); ok {
+		return filepath.ToSlash(rel)
+	}
+	return name
+}
+
+// inFolder returns the path of a file relative to a folder that contains it, also through symbolic links.
+func inFolder(folder, file string) (rel string, ok bool) {
+	if rel, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(rel) {
+		return rel, true
+	}
+	realFolder, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return "", false
+	}
+	realParent, err := filepath.EvalSymlinks(filepath.Dir(file))
+	if err != nil {
+		return "", false
+	}
+	rel, err = filepath.Rel(realFolder, filepath.Join(realParent, filepath.Base(file)))
+	return rel, err == nil && filepath.IsLocal(rel)
 }

@@ -116,7 +116,7 @@ func (k *Connector) shared(ctx context.Context, id string) (*Client, agent.Memor
 	if err := config.CheckAgent(id); err != nil {
 		return nil, nil, render.Misuse("%w", err)
 	}
-	c, err := k.connectTo(ctx, id, ToRead)
+	c, err := k.connect(ctx, id, ToRead)
 	if errors.Is(err, config.ErrNoWorkspace) {
 		err = fmt.Errorf("the memory of agent %s: no workspace is known of it; set agents.%s.workspace", id, id)
 	}

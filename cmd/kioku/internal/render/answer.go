@@ -17,33 +17,33 @@ func (o *Output) Search(ctx context.Context, c kiokuv1.MemoryServiceClient, req 
 	if err != nil {
 		return err
 	}
-	if o.JSON {
-		err = o.WriteProto(resp)
-	} else {
-		err = o.showAnswer(ctx, c, req, resp)
-	}
-	if err == nil && strict && Degraded(resp) {
-		return ErrDegraded
-	}
-	return err
-}
-
-// Degraded reports whether an answer lacks something. An answer without a match is not degraded.
-func Degraded(resp *kiokuv1.MemorySearchResponse) bool {
-	return slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() != memory.NoMatch })
-}
-
-func (o *Output) showAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
-	p := o.Page()
-	p.Results(resp.GetResults())
-	if err := o.Show(p); err != nil {
+	if err := o.Write(resp, func(p *Page) { p.Results(resp.GetResults()) }); err != nil {
 		return err
 	}
-	for _, d := range resp.GetDegraded() {
-		if d.GetCode() != memory.NoMatch {
-			o.TellDegraded([]*kiokuv1.Degradation{d})
+	if !o.JSON {
+		if err := o.tellAnswer(ctx, c, req, resp); err != nil {
+			return err
 		}
 	}
+	return Strict(strict, resp)
+}
+
+// Strict returns [ErrDegraded] if strict is true and the answer is degraded.
+func Strict(strict bool, resp *kiokuv1.MemorySearchResponse) error {
+	if strict && len(lacks(resp)) > 0 {
+		return ErrDegraded
+	}
+	return nil
+}
+
+// lacks returns what an answer lacks. An answer without a match is not degraded.
+func lacks(resp *kiokuv1.MemorySearchResponse) []*kiokuv1.Degradation {
+	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), func(d *kiokuv1.Degradation) bool { return d.GetCode() == memory.NoMatch })
+}
+
+// tellAnswer reports what an answer lacks and how it was found.
+func (o *Output) tellAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
+	o.TellDegraded(lacks(resp))
 	if len(resp.GetResults()) == 0 {
 		return o.tellNearestMiss(ctx, c, req)
 	}
@@ -93,4 +93,32 @@ func Channels(resp *kiokuv1.MemorySearchResponse) string {
 		name += " " + resp.GetModel()
 	}
 	return resp.GetMode() + " with " + name
+}
+
+// Get shows lines of a file and how to read on.
+func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemoryGetRequest) error {
+	resp, err := c.MemoryGet(ctx, req)
+	if err != nil {
+		return err
+	}
+	err = o.Write(resp, func(p *Page) {
+		if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLines() > 0 {
+			p.Linef("%s", text)
+		}
+	})
+	o.tellRest(req, resp)
+	return err
+}
+
+// tellRest reports how to read on if lines are left.
+func (o *Output) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGetResponse) {
+	switch {
+	case resp.GetLines() == 0 && resp.GetTotalLines() > 0:
+		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLines(), "line"))
+	case resp.GetNextFrom() > 0 && (resp.GetTruncated() || req.GetLines() == 0):
+		o.Notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFrom(), resp.GetFrom()+resp.GetLines()-1,
+			resp.GetTotalLines(), resp.GetPath(), resp.GetNextFrom())
+	case resp.GetTruncated():
+		o.Notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFrom()+resp.GetLines()-1, resp.GetPath())
+	}
 }

@@ -2,7 +2,6 @@
 package render
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,49 +34,28 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ProtoJSON returns a message as proto3 JSON on one line, including fields with their default value. Equal messages give
-// equal bytes, unlike protojson, which varies its white space on purpose.
-func ProtoJSON(m proto.Message) (*bytes.Buffer, error) {
-	text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
+// Write writes a value as JSON if JSON is wanted, else the page that fill fills in.
+func (o *Output) Write(v any, fill func(*Page)) error {
+	if o.JSON {
+		return o.WriteJSON(v, "  ")
 	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, text); err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
-	}
-	return &out, nil
+	return o.Show(fill)
 }
 
-// WriteProtoLine writes a message as JSON on a line.
-func (o *Output) WriteProtoLine(m proto.Message) error {
-	text, err := ProtoJSON(m)
-	if err != nil {
-		return err
+// WriteJSON writes a value as JSON with this indent; without one it is on one line. A message is written as proto3 JSON,
+// including fields with their default value.
+func (o *Output) WriteJSON(v any, indent string) error {
+	if m, ok := v.(proto.Message); ok {
+		text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("write JSON: %w", err)
+		}
+		// The encoder replaces the white space, which protojson varies on purpose.
+		v = json.RawMessage(text)
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%s\n", text)
-	return err
-}
-
-// WriteProto writes a message as indented JSON.
-func (o *Output) WriteProto(m proto.Message) error {
-	text, err := ProtoJSON(m)
-	if err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, text.Bytes(), "", "  "); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	_, err = fmt.Fprintf(o.Stdout, "%s\n", &out)
-	return err
-}
-
-// WriteJSON writes a value as indented JSON.
-func (o *Output) WriteJSON(v any) error {
 	enc := json.NewEncoder(o.Stdout)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	return enc.Encode(v)
 }
 
@@ -87,11 +65,6 @@ type Page struct {
 	color bool
 }
 
-// Page returns an empty page, in colour if Stdout may have colours.
-func (o *Output) Page() *Page {
-	return &Page{color: o.Colors(o.Stdout)}
-}
-
 // Colors reports whether text on w may have colours: w is a terminal, NO_COLOR is unset and TERM is not dumb.
 func (o *Output) Colors(w io.Writer) bool {
 	return IsTerminal(w) && !slices.ContainsFunc(o.Env, func(e string) bool {
@@ -99,8 +72,10 @@ func (o *Output) Colors(w io.Writer) bool {
 	})
 }
 
-// Show writes the page.
-func (o *Output) Show(p *Page) error {
+// Show writes the page that fill fills in, in colour if Stdout may have colours.
+func (o *Output) Show(fill func(*Page)) error {
+	p := &Page{color: o.Colors(o.Stdout)}
+	fill(p)
 	_, err := fmt.Fprint(o.Stdout, p.String())
 	return err
 }
@@ -140,9 +115,9 @@ func Cyan(s string) Paint { return Paint{"36", s} }
 
 // On returns the text, with its style if color is true.
 func (p Paint) On(color bool) string {
-	if text := Clean(p.text); !color || text == "" {
+	text := Clean(p.text)
+	if !color || text == "" {
 		return text
-	} else {
-		return "\x1b[" + p.style + "m" + text + "\x1b[0m"
 	}
+	return "\x1b[" + p.style + "m" + text + "\x1b[0m"
 }

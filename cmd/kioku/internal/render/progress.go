@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,10 +36,18 @@ type Meter struct {
 	// mu guards the fields below.
 	mu   sync.Mutex
 	next time.Time
-	last *kiokuv1.Progress
-	// counted is when the current phase began to count files.
+	last step
+	// counted is when the current phase began to count.
 	counted time.Time
 	bar     *progressbar.ProgressBar
+}
+
+// step is how far a piece of work is. A step without a phase waits for the index.
+type step struct {
+	phase string
+	// unit is the text after the numbers.
+	unit        string
+	done, total int
 }
 
 // NewMeter returns a meter that writes to w.
@@ -48,8 +57,7 @@ func NewMeter(w io.Writer, terminal bool, now func() time.Time) *Meter {
 		wait = quietTime
 	}
 	start := now()
-	return &Meter{w: w, terminal: terminal, now: now, start: start, counted: start, next: start.Add(wait),
-		last: &kiokuv1.Progress{Phase: "wait"}}
+	return &Meter{w: w, terminal: terminal, now: now, start: start, counted: start, next: start.Add(wait)}
 }
 
 // Meter returns a meter on standard error.
@@ -74,13 +82,20 @@ func (m *Meter) Run() (stop func()) {
 	return func() { close(end); <-ended; m.End() }
 }
 
-// Step reports a step and shows it if it is time to.
+// Step shows a step of a sync if it is time to.
 func (m *Meter) Step(p *kiokuv1.Progress) {
+	m.step(step{
+		phase: p.GetPhase(), done: int(p.GetFilesDone()), total: int(p.GetFilesTotal()),
+		unit: fmt.Sprintf(" files, %d chunks, %d embedded", p.GetChunks(), p.GetEmbedded()),
+	})
+}
+
+func (m *Meter) step(s step) {
 	m.mu.Lock()
-	if p.GetFilesDone() < m.last.GetFilesDone() {
+	if s.done < m.last.done {
 		m.counted = m.now()
 	}
-	m.last = p
+	m.last = s
 	m.mu.Unlock()
 	m.Tell()
 }
@@ -89,44 +104,42 @@ func (m *Meter) Step(p *kiokuv1.Progress) {
 func (m *Meter) Tell() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := m.last
+	s := m.last
 	switch {
 	case m.now().Before(m.next):
 	case m.terminal:
 		m.next = m.now().Add(drawTime)
-		m.draw(p)
-	case p.GetPhase() == "wait":
+		m.draw(s)
+	case s.phase == "":
 		m.next = m.now().Add(lineTime)
 		fmt.Fprintf(m.w, "kioku: waiting for the index, %s\n", m.now().Sub(m.start).Round(time.Second))
 	default:
 		m.next = m.now().Add(lineTime)
-		fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks, %d embedded\n",
-			OneLine(p.GetPhase()), p.GetFilesDone(), p.GetFilesTotal(), p.GetChunks(), p.GetEmbedded())
+		fmt.Fprintf(m.w, "kioku: %s: %d of %d%s\n", OneLine(s.phase), s.done, s.total, s.unit)
 	}
 }
 
 // draw draws the bar. The caller holds mu.
-func (m *Meter) draw(p *kiokuv1.Progress) {
-	total := int(p.GetFilesTotal())
+func (m *Meter) draw(s step) {
 	if m.bar == nil {
-		m.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
-			progressbar.OptionSetDescription(m.description(p)), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
+		m.bar = progressbar.NewOptions(max(s.total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
+			progressbar.OptionSetDescription(m.description(s)), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
 	}
-	if total > 0 && total != m.bar.GetMax() {
-		m.bar.ChangeMax(total)
+	if s.total > 0 && s.total != m.bar.GetMax() {
+		m.bar.ChangeMax(s.total)
 	}
 	// A full bar counts as finished and is never drawn again.
-	_ = m.bar.Set(min(int(p.GetFilesDone()), max(total-1, 0)))
-	m.bar.Describe(m.description(p))
+	_ = m.bar.Set(min(s.done, max(s.total-1, 0)))
+	m.bar.Describe(m.description(s))
 }
 
 // description returns the phase, the time that has passed and, once it is known, the time that is left.
-func (m *Meter) description(p *kiokuv1.Progress) string {
+func (m *Meter) description(s step) string {
 	passed := m.now().Sub(m.start)
-	text := fmt.Sprintf("%-6s %s", OneLine(p.GetPhase()), passed.Round(time.Second))
+	text := fmt.Sprintf("%-6s %s", OneLine(cmp.Or(s.phase, "wait")), passed.Round(time.Second))
 	spent := m.now().Sub(m.counted)
-	if done, total := p.GetFilesDone(), p.GetFilesTotal(); done > 0 && done < total && spent >= 2*time.Second {
-		left := spent * time.Duration(total-done) / time.Duration(done)
+	if s.done > 0 && s.done < s.total && spent >= 2*time.Second {
+		left := spent * time.Duration(s.total-s.done) / time.Duration(s.done)
 		text += fmt.Sprintf(", %s left", max(left.Round(time.Second), time.Second))
 	}
 	return text
@@ -152,17 +165,7 @@ func (m *Meter) End() {
 
 // Bench shows a step of a measurement if it is time to.
 func (m *Meter) Bench(p bench.Progress) {
-	phase := p.Set + ": " + p.Phase
-	if m.terminal {
-		m.Step(&kiokuv1.Progress{Phase: phase, FilesDone: int32(p.Done), FilesTotal: int32(p.Total)})
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now := m.now(); !now.Before(m.next) {
-		m.next = now.Add(lineTime)
-		fmt.Fprintf(m.w, "kioku: %s: %d of %d\n", OneLine(phase), p.Done, p.Total)
-	}
+	m.step(step{phase: p.Set + ": " + p.Phase, done: p.Done, total: p.Total})
 }
 
 // Speed shows a step of a speed run if it is time to.
@@ -171,7 +174,7 @@ func (m *Meter) Speed(p speed.Progress) {
 	if p.Parts > 0 {
 		phase = fmt.Sprintf("%s, step %d of %d", p.Row, p.Part, p.Parts)
 	}
-	m.Bench(bench.Progress{Set: "speed", Phase: phase, Done: p.Done, Total: p.Total})
+	m.step(step{phase: "speed: " + phase, done: p.Done, total: p.Total})
 }
 
 // Follow shows the progress of a stream and returns its last message.

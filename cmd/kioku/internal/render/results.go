@@ -4,24 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // Took returns the time that the service took, with three digits.
 func Took(resp *kiokuv1.MemorySearchResponse) string { return ThreeDigits(resp.GetTook().AsDuration()) }
-
-// ThreeDigits formats a duration with about three digits.
-func ThreeDigits(d time.Duration) string {
-	switch {
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(100 * time.Microsecond).String()
-	}
-	return d.Round(time.Microsecond).String()
-}
 
 // Results adds hits, best first, with a blank line between them.
 func (p *Page) Results(hits []*kiokuv1.SearchResult) {
@@ -37,8 +25,9 @@ func (p *Page) Results(hits []*kiokuv1.SearchResult) {
 func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
 	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), Bold(OneLine(hit.GetCitation())), Dim(OneLine(hit.GetHeading())))
 	line := int(hit.GetSnippetStartLine())
-	for i, text := range strings.Split(strings.TrimRight(hit.GetSnippet(), "\n"), "\n") {
-		p.Linef("%s %s", Dim(fmt.Sprintf("%8d │", line+i)), text)
+	for text := range strings.Lines(strings.TrimRight(hit.GetSnippet(), "\n")) {
+		p.Linef("%s %s", Dim(fmt.Sprintf("%8d │", line)), strings.TrimSuffix(text, "\n"))
+		line++
 	}
 	if hit.GetTrace() != nil {
 		p.trace(hit)
@@ -117,4 +106,25 @@ func rank(n int32) string {
 		return "not found"
 	}
 	return fmt.Sprintf("rank %d", n)
+}
+
+// Explanation adds the outcome for a passage, the query terms, and the results that it competed with.
+func (p *Page) Explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainResponse) {
+	if req.GetPath() != "" {
+		p.Linef("%s:%d  %s", Bold(req.GetPath()), req.GetLine(), Cyan(strings.ReplaceAll(resp.GetOutcome(), "_", " ")))
+		p.Linef("%s", resp.GetText())
+		if hit := resp.GetPassage(); hit != nil {
+			p.Linef("")
+			p.Result(int(hit.GetTrace().GetRank()), hit)
+		}
+		p.Linef("")
+	}
+	p.Linef("terms: %s", strings.Join(resp.GetTerms(), " "))
+	if hits := resp.GetAnswer().GetResults(); len(hits) == 0 {
+		p.Linef("no results (%s)", Channels(resp.GetAnswer()))
+	} else {
+		p.Linef("%s (%s):", Count(len(hits), "result"), Channels(resp.GetAnswer()))
+		p.Linef("")
+		p.Results(hits)
+	}
 }

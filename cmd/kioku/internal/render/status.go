@@ -58,19 +58,6 @@ func providerText(p *kiokuv1.Provider) string {
 	return text
 }
 
-// Size formats a number of bytes with three digits.
-func Size(n int64) string {
-	const units = "kMGT"
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	x, i := float64(n)/1000, 0
-	for x >= 999.5 && i < len(units)-1 {
-		x, i = x/1000, i+1
-	}
-	return fmt.Sprintf("%.3g %cB", x, units[i])
-}
-
 // Holdings returns the numbers of files and chunks of an index.
 func Holdings(st *kiokuv1.StatusResponse) string {
 	ix := st.GetIndex()

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// wholeSequence matches a terminalSequence at the beginning of a text.
-var wholeSequence = regexp.MustCompile("^(?:" + terminalSequence.String() + ")")
+// anySequence matches a terminalSequence, or as its group the beginning of one at the end of a text.
+var anySequence = regexp.MustCompile(terminalSequence.String() +
+	`|((?:(?:\x1b\[|\x{9b})[0-?]*[ -/]*|(?:\x1b[\]PX^_]|\x{9d}|\x{90})[^\n\x07\x1b\x{9c}]*\x1b?|\x1b)\z)`)
 
 // Stream cleans a text that arrives in pieces. Its results, joined, are what Clean returns for the whole text: an escape
 // sequence that is split between pieces is held back until its end arrives.
@@ -49,42 +50,10 @@ func validEnd(s string) int {
 
 // unfinished returns where an escape sequence begins that continues after the end of s, or len(s) if there is none.
 func unfinished(s string) int {
-	for i := 0; i < len(s); {
-		if !strings.HasPrefix(s[i:], "\x1b") && !strings.HasPrefix(s[i:], "\u0090") &&
-			!strings.HasPrefix(s[i:], "\u009b") && !strings.HasPrefix(s[i:], "\u009d") {
-			_, size := utf8.DecodeRuneInString(s[i:])
-			i += size
-			continue
+	for _, at := range anySequence.FindAllStringSubmatchIndex(s, -1) {
+		if begin := at[2]; begin >= 0 {
+			return begin
 		}
-		if whole := wholeSequence.FindString(s[i:]); whole != "" {
-			i += len(whole)
-			continue
-		}
-		if sequenceStart(s[i:]) {
-			return i
-		}
-		_, size := utf8.DecodeRuneInString(s[i:])
-		i += size
 	}
 	return len(s)
-}
-
-// sequenceStart reports whether s can be the beginning of a longer escape sequence.
-func sequenceStart(s string) bool {
-	if s == "\x1b" {
-		return true
-	}
-	for _, start := range []string{"\x1b[", "\u009b"} {
-		if rest, ok := strings.CutPrefix(s, start); ok {
-			rest = strings.TrimLeftFunc(rest, func(r rune) bool { return r >= '0' && r <= '?' })
-			return strings.TrimLeftFunc(rest, func(r rune) bool { return r >= ' ' && r <= '/' }) == ""
-		}
-	}
-	for _, start := range []string{"\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_", "\u009d", "\u0090"} {
-		if rest, ok := strings.CutPrefix(s, start); ok {
-			i := strings.IndexAny(rest, "\n\a\x1b\u009c")
-			return i < 0 || rest[i:] == "\x1b"
-		}
-	}
-	return false
 }

@@ -5,15 +5,28 @@ import (
 	"time"
 )
 
-// Brief formats a duration with two or three digits.
-func Brief(d time.Duration) string {
+// ThreeDigits formats a duration with about three digits.
+func ThreeDigits(d time.Duration) string {
 	switch {
 	case d >= time.Second:
-		return d.Round(100 * time.Millisecond).String()
+		return d.Round(10 * time.Millisecond).String()
 	case d >= time.Millisecond:
-		return d.Round(time.Millisecond).String()
+		return d.Round(100 * time.Microsecond).String()
 	}
-	return "<1ms"
+	return d.Round(time.Microsecond).String()
+}
+
+// Size formats a number of bytes with three digits.
+func Size(n int64) string {
+	const units = "kMGT"
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x, i := float64(n)/1000, 0
+	for x >= 999.5 && i < len(units)-1 {
+		x, i = x/1000, i+1
+	}
+	return fmt.Sprintf("%.3g %cB", x, units[i])
 }
 
 // Tokens formats a number of tokens: "12,345 tokens".

@@ -78,21 +78,21 @@ func unknownCommand(name string) error {
 }
 
 func (r *repl) help(context.Context, string) error {
-	p := r.out.Page()
-	for _, c := range chatCommands() {
-		p.Linef("%-20s %s", "/"+strings.TrimSpace(c.name+" "+c.argument), c.help)
-	}
-	p.Linef("")
-	p.Linef("Everything else is said to the model. %s: //etc/hosts", strings.ToUpper(sayingSlash[:1])+sayingSlash[1:])
-	p.Linef("A line that ends with \\ goes on in the next. Ctrl-C cancels an answer.")
-	return r.out.Show(p)
+	return r.Out.Show(func(p *render.Page) {
+		for _, c := range chatCommands() {
+			p.Linef("%-20s %s", "/"+strings.TrimSpace(c.name+" "+c.argument), c.help)
+		}
+		p.Linef("")
+		p.Linef("Everything else is sent to the model. %s: //etc/hosts", strings.ToUpper(sayingSlash[:1])+sayingSlash[1:])
+		p.Linef("A line that ends with \\ continues in the next. Ctrl-C cancels an answer.")
+	})
 }
 
 func (r *repl) exit(context.Context, string) error { return errEnd }
 
 func (r *repl) search(ctx context.Context, query string) error {
 	r.freshen(ctx)
-	return r.out.Search(ctx, r.client, &kiokuv1.MemorySearchRequest{Agent: r.client.Agent, Query: query}, false)
+	return r.Out.Search(ctx, r.Client, &kiokuv1.MemorySearchRequest{Agent: r.Client.Agent, Query: query}, false)
 }
 
 func (r *repl) flush(ctx context.Context, _ string) error {
@@ -122,31 +122,23 @@ func (r *repl) compact(ctx context.Context, _ string) error {
 // switchTo lists the sessions, latest first, or continues one.
 func (r *repl) switchTo(_ context.Context, id string) error {
 	if id != "" {
-		if err := r.begin(id); err != nil {
-			return err
-		}
-		r.tellSession()
-		return nil
+		return r.change(id)
 	}
 	sessions, err := session.List(r.folder)
 	if err != nil {
 		return err
 	}
-	p := r.out.Page()
-	for _, s := range sessions {
-		mark := " "
-		if s.ID == r.session.ID() {
-			mark = "*"
+	return r.Out.Show(func(p *render.Page) {
+		for _, s := range sessions {
+			mark := " "
+			if s.ID == r.session.ID() {
+				mark = "*"
+			}
+			p.Linef("%s %s  %s, %s", mark, s.ID, s.Modified.In(r.Conf.Location).Format(time.DateTime), render.Size(s.Bytes))
 		}
-		p.Linef("%s %s  %s, %s", mark, s.ID, s.Modified.In(r.conf.Location).Format(time.DateTime), render.Size(s.Bytes))
-	}
-	return r.out.Show(p)
+	})
 }
 
 func (r *repl) renew(context.Context, string) error {
-	if err := r.begin(session.NewID(r.options.Now())); err != nil {
-		return err
-	}
-	r.tellSession()
-	return nil
+	return r.change(session.NewID(r.options.Now()))
 }

@@ -86,7 +86,7 @@ func toolLine(r chat.Result) string {
 	if r.Err != nil {
 		outcome = "failed: " + text.Shorten(render.OneLine(render.Message(r.Err)), 200)
 	}
-	return strings.Join([]string{r.Call.Name, arguments(r.Call.Input), "→", outcome, "(" + render.Brief(r.Took) + ")"}, " ")
+	return strings.Join([]string{r.Call.Name, arguments(r.Call.Input), "→", outcome, "(" + render.ThreeDigits(r.Took) + ")"}, " ")
 }
 
 // arguments returns the input of a call, shortened: name="text" for each argument, sorted by name.

@@ -18,48 +18,47 @@ import (
 func (r *repl) soul(ctx context.Context, _ string) error {
 	files := r.talk.Prompt(ctx, "").Files
 	i := slices.IndexFunc(files, func(f bootstrap.File) bool { return f.Name == bootstrap.Soul })
-	p := r.out.Page()
 	switch {
 	case i < 0 || files[i].Path == "":
 		r.view.note("there is no SOUL.md; the agent has the personality of its model")
+		return nil
 	case files[i].Text == "":
 		r.view.note("%s is not in the prompt: %s", files[i].Path, files[i].Reason)
-	default:
-		p.Linef("%s", files[i].Text)
+		return nil
 	}
-	return r.out.Show(p)
+	return r.Out.Show(func(p *render.Page) { p.Linef("%s", files[i].Text) })
 }
 
 // skills lists the skills, and those that are left out with the reason.
 func (r *repl) skills(ctx context.Context, _ string) error {
 	set := r.talk.Prompt(ctx, "").Skills
-	p := r.out.Page()
-	for _, s := range set.Skills {
-		p.Linef("%s  %s", render.Bold(render.OneLine(s.Name)), render.OneLine(s.Description))
-	}
-	for _, e := range set.Report {
-		if e.Reason != "" {
-			p.Linef("%s", render.Dim(fmt.Sprintf("left out: %s (%s): %s", render.OneLine(e.Name), render.OneLine(e.Path), render.OneLine(e.Reason))))
-		}
-	}
 	if len(set.Report) == 0 {
 		r.view.note("there are no skills; a skill is a folder in skills/ with a SKILL.md")
 	}
 	if set.Note != "" {
 		r.view.note("%s", set.Note)
 	}
-	return r.out.Show(p)
+	return r.Out.Show(func(p *render.Page) {
+		for _, s := range set.Skills {
+			p.Linef("%s  %s", render.Bold(render.OneLine(s.Name)), render.OneLine(s.Description))
+		}
+		for _, e := range set.Report {
+			if e.Reason != "" {
+				p.Linef("%s", render.Dim(render.OneLine(fmt.Sprintf("left out: %s (%s): %s", e.Name, e.Path, e.Reason))))
+			}
+		}
+	})
 }
 
 // memory shows MEMORY.md and the size of the memory.
 func (r *repl) memory(ctx context.Context, _ string) error {
-	req := &kiokuv1.MemoryGetRequest{Agent: r.client.Agent, Path: bootstrap.Memory}
-	if err := r.out.Get(ctx, r.client, req); render.NotFound(err) {
+	req := &kiokuv1.MemoryGetRequest{Agent: r.Client.Agent, Path: bootstrap.Memory}
+	if err := r.Out.Get(ctx, r.Client, req); render.NotFound(err) {
 		r.view.note("there is no MEMORY.md yet")
 	} else if err != nil {
 		return err
 	}
-	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
+	st, err := r.Client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.Client.Agent})
 	if err != nil {
 		return err
 	}
@@ -69,22 +68,23 @@ func (r *repl) memory(ctx context.Context, _ string) error {
 
 // bootstrap shows how much of each bootstrap file is in the prompt.
 func (r *repl) bootstrap(ctx context.Context, _ string) error {
-	p := r.out.Page()
-	p.Linef("%-13s %9s %9s  %s", "file", "chars", "in prompt", "")
-	for _, f := range r.talk.Prompt(ctx, "").Files {
-		var notes []string
-		if f.Override {
-			notes = append(notes, "the agent's own")
+	files := r.talk.Prompt(ctx, "").Files
+	return r.Out.Show(func(p *render.Page) {
+		p.Linef("%-13s %9s %9s  %s", "file", "chars", "in prompt", "")
+		for _, f := range files {
+			var notes []string
+			if f.Override {
+				notes = append(notes, "the agent's own")
+			}
+			if f.Cut {
+				notes = append(notes, "cut")
+			}
+			if f.Reason != "" {
+				notes = append(notes, f.Reason)
+			}
+			p.Linef("%-13s %9s %9s  %s", f.Name, render.Number(f.RawChars), render.Number(f.InjectedChars), render.OneLine(strings.Join(notes, ", ")))
 		}
-		if f.Cut {
-			notes = append(notes, "cut")
-		}
-		if f.Reason != "" {
-			notes = append(notes, f.Reason)
-		}
-		p.Linef("%-13s %9s %9s  %s", f.Name, render.Number(f.RawChars), render.Number(f.InjectedChars), render.OneLine(strings.Join(notes, ", ")))
-	}
-	return r.out.Show(p)
+	})
 }
 
 // prompt shows the system prompt of a message or, without an argument, of the last message.
@@ -94,25 +94,26 @@ func (r *repl) prompt(ctx context.Context, message string) error {
 	}
 	r.freshen(ctx)
 	made := r.talk.Prompt(ctx, message)
-	p := r.out.Page()
-	p.Linef("%s", made.Prompt)
-	p.Linef("")
-	p.Layers(made)
 	for _, line := range render.PromptNotes(made) {
 		r.view.note("%s", line)
 	}
-	return r.out.Show(p)
+	return r.Out.Show(func(p *render.Page) {
+		p.Linef("%s", made.Prompt)
+		p.Linef("")
+		p.Layers(made)
+	})
 }
 
 // status shows how full the window is and what the conversation has used.
 func (r *repl) status(ctx context.Context, _ string) error {
-	p := r.out.Page()
-	conversation(p, r.talk.Status(), r.conf.LLM.Limits.Prices)
-	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
-	if err == nil {
-		p.Row("memory", "%s, %s", render.Holdings(st), render.LastSync(st.GetIndex(), r.options.Now()))
-	}
-	return errors.Join(r.out.Show(p), err)
+	st, err := r.Client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.Client.Agent})
+	shown := r.Out.Show(func(p *render.Page) {
+		conversation(p, r.talk.Status(), r.Conf.LLM.Limits.Prices)
+		if err == nil {
+			p.Row("memory", "%s, %s", render.Holdings(st), render.LastSync(st.GetIndex(), r.options.Now()))
+		}
+	})
+	return errors.Join(shown, err)
 }
 
 // conversation adds the state of a conversation, one line for each matter.
@@ -125,10 +126,9 @@ func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
 	} else {
 		p.Row("window", "%s for the next prompt; how many the model takes is not known, llm.window sets it", render.Tokens(s.Projected))
 	}
-	switch {
-	case s.Flush == nil:
+	if s.Flush == nil {
 		p.Row("flush", "not yet since the last summary")
-	default:
+	} else {
 		p.Row("flush", "%s", strings.TrimSuffix(s.Flush.Outcome+": "+s.Flush.Reason, ": "))
 	}
 	p.Row("used", "%s", usageText(s.Usage, prices))

@@ -39,17 +39,8 @@ var (
 
 // repl is a chat at a terminal or over a stream.
 type repl struct {
-	out     *render.Output
-	conf    *config.Config
-	client  *connect.Client
-	sidecar *sidecar.Sidecar
-	tools   chat.Tools
-	// readOnly and takeInterrupts are those of Options.
-	readOnly       bool
-	takeInterrupts func() (interrupts <-chan os.Signal, release func())
-	// turn is the template of every turn.
-	turn sidecar.Turn
-	in   lineReader
+	Options
+	in lineReader
 	// terminal is true if a person enters the lines.
 	terminal bool
 	view     *view
@@ -121,8 +112,7 @@ func newRepl(opt Options) (*repl, error) {
 		return nil, err
 	}
 	r := &repl{
-		out: opt.Out, conf: opt.Conf, client: opt.Client, sidecar: opt.Sidecar, tools: opt.Tools, turn: opt.Turn,
-		readOnly: opt.ReadOnly, takeInterrupts: opt.TakeInterrupts, view: newView(opt.Out), folder: folder,
+		Options: opt, view: newView(opt.Out), folder: folder,
 		options: session.Options{Count: counter.Count, Now: connect.ClockOf(opt.Conf)},
 	}
 	r.in, r.terminal = input(opt.Stdin, opt.Out, filepath.Join(filepath.Dir(folder), "chat_history"))
@@ -131,22 +121,22 @@ func newRepl(opt Options) (*repl, error) {
 
 // banner shows the agent, the model and the memory.
 func (r *repl) banner(ctx context.Context) error {
-	st, err := r.client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.client.Agent})
+	st, err := r.Client.Status(ctx, &kiokuv1.StatusRequest{Agent: r.Client.Agent})
 	if err != nil {
 		return err
 	}
-	model := r.sidecar.Model()
+	model := r.Sidecar.Model()
 	window := ""
 	if n := model.Window(); n > 0 {
 		window = " with a window of " + render.Tokens(n)
 	}
-	r.view.note("agent %s, model %s%s", r.client.Agent, model.Name(), window)
+	r.view.note("agent %s, model %s%s", r.Client.Agent, model.Name(), window)
 	r.view.note("memory %s: %s", st.GetWorkspace(), render.Holdings(st))
 	r.tellSession()
-	if r.client.ReadOnly && r.readOnly {
+	if r.Client.ReadOnly && r.ReadOnly {
 		r.view.note("the memory is open read-only: nothing can be stored")
 	}
-	if r.turn.InGroup() {
+	if r.Turn.InGroup() {
 		r.view.note("others are taken to read this conversation: private memory is neither recalled nor searched")
 	}
 	help := "/help shows the commands"
@@ -209,13 +199,13 @@ func (r *repl) fail(err error) {
 		return
 	}
 	for _, fault := range render.Faults(err) {
-		r.out.Notice("%s", render.Message(fault))
+		r.Out.Notice("%s", render.Message(fault))
 	}
 }
 
 // attend runs f, which Ctrl-C cancels. If f ignores that, a second Ctrl-C ends the program.
 func (r *repl) attend(ctx context.Context, f func(context.Context) error) error {
-	interrupts, release := r.takeInterrupts()
+	interrupts, release := r.TakeInterrupts()
 	defer release()
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -269,13 +259,13 @@ func (r *repl) say(ctx context.Context, text string) error {
 // longer than freshWait; the watch indexes the rest.
 func (r *repl) freshen(ctx context.Context) {
 	// If this fails, the next call reports why.
-	_ = r.client.Improve(ctx)
-	if r.client.ReadOnly {
+	_ = r.Client.Improve(ctx)
+	if r.Client.ReadOnly {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, freshWait)
 	defer cancel()
-	stream, err := r.client.Sync(ctx, &kiokuv1.SyncRequest{Agent: r.client.Agent, NoRebuild: true})
+	stream, err := r.Client.Sync(ctx, &kiokuv1.SyncRequest{Agent: r.Client.Agent, NoRebuild: true})
 	for err == nil {
 		_, err = stream.Recv()
 	}

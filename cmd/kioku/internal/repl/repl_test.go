@@ -55,7 +55,7 @@ func beStubborn(t *testing.T, folder string) {
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt)
 	r := &repl{view: &view{out: io.Discard, notes: os.Stderr}, session: s}
-	r.takeInterrupts = func() (<-chan os.Signal, func()) { return interrupts, func() {} }
+	r.TakeInterrupts = func() (<-chan os.Signal, func()) { return interrupts, func() {} }
 	t.Error(r.attend(t.Context(), func(context.Context) error {
 		fmt.Fprintln(os.Stderr, "busy")
 		select {}

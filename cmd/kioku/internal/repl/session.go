@@ -18,7 +18,7 @@ func (r *repl) begin(id string) error {
 	if err != nil {
 		return err
 	}
-	talk, err := chat.New(chat.Options{Sidecar: r.sidecar, Session: s, Tools: r.tools, Turn: r.turn, Now: r.options.Now})
+	talk, err := chat.New(chat.Options{Sidecar: r.Sidecar, Session: s, Tools: r.Tools, Turn: r.Turn, Now: r.options.Now})
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -28,6 +28,15 @@ func (r *repl) begin(id string) error {
 	r.session, r.talk, r.last = s, talk, ""
 	r.tellReport(report)
 	return nil
+}
+
+// change begins another session and shows which.
+func (r *repl) change(id string) error {
+	err := r.begin(id)
+	if err == nil {
+		r.tellSession()
+	}
+	return err
 }
 
 // leave closes the session. It removes the file of a session without messages.
@@ -51,10 +60,10 @@ func (r *repl) leave() error {
 // tellReport reports what was damaged in a transcript.
 func (r *repl) tellReport(report session.Report) {
 	if report.Torn > 0 {
-		r.out.Notice("the last line of the transcript was cut off (%s) and is moved to %s", render.Count(report.Torn, "byte"), report.TornFile)
+		r.Out.Notice("the last line of the transcript was cut off (%s) and is moved to %s", render.Count(report.Torn, "byte"), report.TornFile)
 	}
 	for _, bad := range report.Bad {
-		r.out.Notice("the transcript goes on without its %s", bad)
+		r.Out.Notice("the transcript goes on without its %s", bad)
 	}
 }
 

@@ -39,7 +39,7 @@ func fileReports(files []bootstrap.File) []*kiokuv1.FileReport {
 	var out []*kiokuv1.FileReport
 	for _, f := range files {
 		out = append(out, &kiokuv1.FileReport{
-			Name: f.Name, Path: f.Path, Override: f.Override, RawChars: int32Of(f.RawChars), InjectedChars: int32Of(f.InjectedChars),
+			Name: f.Name, Path: f.Path, Overriding: f.Override, RawChars: int32Of(f.RawChars), InjectedChars: int32Of(f.InjectedChars),
 			Cut: f.Cut, Reason: clip(f.Reason, 500),
 		})
 	}
@@ -71,7 +71,7 @@ func recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut, pr
 	}
 	for _, one := range o.Searches {
 		r.Searches = append(r.Searches, &kiokuv1.RecallSearch{
-			Agent: one.Agent, Hits: int32Of(one.Hits), Mode: one.Mode, Degraded: recallDegradations(one.Degraded),
+			Agent: one.Agent, HitCount: int32Of(one.Hits), Mode: one.Mode, Degraded: recallDegradations(one.Degraded),
 			Error: problem(one), Took: durationpb.New(one.Took),
 		})
 	}

@@ -22,7 +22,7 @@ func TestAFieldOutOfBoundsIsNamed(t *testing.T) {
 	block := &kiokuv1.PromptBlock{Name: "b", Text: strings.Repeat("x", 16<<10)}
 	for field, req := range map[string]*kiokuv1.AssemblePromptRequest{
 		"message": {Message: huge}, "mode": {Mode: "Full"}, "channel": {Channel: long}, "model": {Model: "a\nb"}, "budget_tokens": {BudgetTokens: -1},
-		"now": {Now: "tomorrow"}, "blocks[1].name": {Blocks: []*kiokuv1.PromptBlock{block, {Name: " "}}},
+		"ask_time": {AskTime: &timestamppb.Timestamp{Nanos: -1}}, "blocks[1].name": {Blocks: []*kiokuv1.PromptBlock{block, {Name: " "}}},
 		"blocks": {Blocks: slicesOf(block, 40)}, "shared_agents[1]": {SharedAgents: []string{"team", "../etc"}}, "shared_agents[0]": {SharedAgents: []string{"main"}},
 		"shared_agents": {SharedAgents: slicesOf("team", 17)},
 	} {
@@ -30,7 +30,7 @@ func TestAFieldOutOfBoundsIsNamed(t *testing.T) {
 	}
 	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{Blocks: slicesOf(&kiokuv1.PromptBlock{Name: "b"}, 65)}), "blocks")
 	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{SharedAgents: []string{"team", "team"}}), "shared_agents[1]")
-	if err := assemble(&kiokuv1.AssemblePromptRequest{Message: huge[1:], Channel: long[1:], Mode: "none", Now: "2026-03-01"}); err != nil {
+	if err := assemble(&kiokuv1.AssemblePromptRequest{Message: huge[1:], Channel: long[1:], Mode: "none", AskTime: timestamppb.Now()}); err != nil {
 		t.Errorf("at the bounds: %v", err)
 	}
 }
@@ -74,8 +74,8 @@ func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
 	wantViolation(t, err, "window_tokens")
 	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", WindowTokens: -1})
 	wantViolation(t, err, "window_tokens")
-	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", LastTouch: &timestamppb.Timestamp{Seconds: -1 << 60}})
-	wantViolation(t, err, "last_touch")
+	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", LastTouchTime: &timestamppb.Timestamp{Seconds: -1 << 60}})
+	wantViolation(t, err, "last_touch_time")
 	if err := check(&kiokuv1.CheckFlushRequest{Session: "discord:家族#" + strings.Repeat("s", 230)}); err != nil {
 		t.Errorf("a session of another system: %v", err)
 	}
@@ -101,8 +101,8 @@ func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
 		{[]*kiokuv1.ChatMessage{{Role: "user", Id: "a"}, {Role: "user", Id: "a"}}, "messages[1].id"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", Id: "1"}, user}, "messages[1].id"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", Id: strings.Repeat("i", 257)}}, "messages[0].id"},
-		{[]*kiokuv1.ChatMessage{{Role: "user", Images: -1}}, "messages[0].images"},
-		{[]*kiokuv1.ChatMessage{{Role: "user", Images: 1 << 30}}, "messages[0].images"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", ImageCount: -1}}, "messages[0].image_count"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", ImageCount: 1 << 30}}, "messages[0].image_count"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", ToolCallId: "c"}}, "messages[0].tool_call_id"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", ToolCalls: call("c").ToolCalls}}, "messages[0].tool_calls"},
 		{[]*kiokuv1.ChatMessage{{Role: "tool"}}, "messages[0].tool_call_id"},

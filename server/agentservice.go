@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"kioku/agent/bootstrap"
 	"kioku/agent/compact"
 	"kioku/agent/prompt"
@@ -38,7 +36,7 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 	if err != nil {
 		return nil, err
 	}
-	turn, err := turnOf(req)
+	turn, err := s.turnOf(req)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +47,12 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 }
 
 // turnOf reads what a prompt is to be made for, all but the shared agents.
-func turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error) {
-	now, err := readTime("now", req.GetNow())
+func (s *Server) turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error) {
+	now, err := readTimestamp("ask_time", req.GetAskTime())
 	t := sidecar.Turn{
 		Message: req.GetMessage(), Mode: bootstrap.Mode(req.GetMode()), Channel: req.GetChannel(), Group: req.Group, Model: req.GetModel(),
 		Budget: int(req.GetBudgetTokens()), CacheFriendly: req.CacheFriendly,
-		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: now,
+		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: s.inZone(now),
 	}
 	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
 	if err != nil {
@@ -96,11 +94,11 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	now, err := readTime("now", req.GetNow())
+	now, err := readTimestamp("ask_time", req.GetAskTime())
 	if err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel())); err != nil {
 		return nil, err
 	}
-	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: now}
+	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now)}
 	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
 		return nil, err
 	}
@@ -114,7 +112,7 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 	if err != nil {
 		return nil, err
 	}
-	touched, err := readTimestamp("last_touch", req.GetLastTouch())
+	touched, err := readTimestamp("last_touch_time", req.GetLastTouchTime())
 	if err = cmp.Or(err, checkCount("window_tokens", req.GetWindowTokens())); err != nil {
 		return nil, err
 	}
@@ -125,20 +123,9 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 	st := prune.State{LastTouch: touched, Window: int(req.GetWindowTokens()), Edits: c.edits(req.GetEdits())}
 	plan := car.Prune(c.messages, st, time.Time{})
 	return &kiokuv1.PruneResponse{
-		Edits: c.pruneEdits(plan.Edits, plan.New), LastTouch: timestampOf(plan.LastTouch),
+		Edits: c.pruneEdits(plan.Edits, plan.New), LastTouchTime: kiokuv1.TimeOf(plan.LastTouch),
 		CharsBefore: int32Of(plan.Before), CharsAfter: int32Of(plan.After), Reason: plan.Reason,
 	}, nil
-}
-
-// readTimestamp returns the zero time where there is none.
-func readTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
-	if t == nil {
-		return time.Time{}, nil
-	}
-	if err := t.CheckValid(); err != nil {
-		return time.Time{}, badField(field, "is no time between the years 1 and 9999")
-	}
-	return t.AsTime(), nil
 }
 
 // Compact has old messages summarised.
@@ -161,14 +148,14 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	done, _, err := car.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
-		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil
+		return &kiokuv1.CompactResponse{Outcome: kiokuv1.OutcomeNothing, TokensBefore: tokens, TokensAfter: tokens}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &kiokuv1.CompactResponse{
 		Summary: done.Summary, FirstKeptId: done.FirstKept, Message: chatMessage(session.SummaryMessage(done.Summary)),
-		TokensBefore: int32Of(done.TokensBefore), TokensAfter: int32Of(done.TokensAfter),
+		TokensBefore: int32Of(done.TokensBefore), TokensAfter: int32Of(done.TokensAfter), Outcome: kiokuv1.OutcomeCompacted,
 	}, nil
 }
 

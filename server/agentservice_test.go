@@ -42,7 +42,7 @@ func TestAPromptRequestReachesTheSidecarWhole(t *testing.T) {
 	_, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{
 		Agent: "main", Message: "茶はどこ?", Mode: "minimal", Channel: "slack", Group: &yes, Model: "small", SharedAgents: []string{"team"},
 		Blocks: []*kiokuv1.PromptBlock{{Name: "Tasks", Text: "water the plants", Changing: true}}, BudgetTokens: 900, CacheFriendly: &yes,
-		NoMemoryTools: true, NoRecall: true, Now: "2026-03-01T10:00:00+09:00",
+		NoMemoryTools: true, NoRecall: true, AskTime: timestamppb.New(time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,12 +92,12 @@ func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
 	}
 	want := &kiokuv1.AssemblePromptResponse{
 		Prompt: "You are Mike.", CachedBytes: 7, Layers: []*kiokuv1.PromptLayer{{Name: "identity", Chars: 13, Tokens: 4}}, Tokens: 4, OverBudget: true,
-		Files:  []*kiokuv1.FileReport{{Name: "SOUL.md", Path: "/w/SOUL.md", Override: true, RawChars: 30, InjectedChars: 20, Cut: true, Reason: "why"}},
+		Files:  []*kiokuv1.FileReport{{Name: "SOUL.md", Path: "/w/SOUL.md", Overriding: true, RawChars: 30, InjectedChars: 20, Cut: true, Reason: "why"}},
 		Skills: []*kiokuv1.SkillReport{{Name: "tea", Path: "/w/skills/tea/SKILL.md", Loaded: true, InPrompt: true, Reason: "r"}}, SkillsNote: "names only",
 		Cuts: []*kiokuv1.PromptCut{{Part: "USER.md", FromTokens: 9, ToTokens: 2}}, Group: true,
 		Recall: &kiokuv1.RecallReport{
 			Recalled: []*kiokuv1.RecalledMemory{wantIn}, LeftOut: []*kiokuv1.RecalledMemory{wantOut}, Query: "tea", Skipped: "not",
-			Took: durationpb.New(time.Millisecond), Searches: []*kiokuv1.RecallSearch{{Agent: "main", Hits: 2, Mode: "hybrid",
+			Took: durationpb.New(time.Millisecond), Searches: []*kiokuv1.RecallSearch{{Agent: "main", HitCount: 2, Mode: "hybrid",
 				Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "down"}}, Took: durationpb.New(time.Second)}},
 		},
 	}
@@ -168,8 +168,8 @@ func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
 		return prune.Plan{Edits: []prune.Edit{old, edit}, New: []prune.Edit{edit}, LastTouch: touched.Add(time.Hour), Before: 90, After: 9, Reason: prune.ReasonCleared}
 	}})
 	got, err := client.Prune(t.Context(), &kiokuv1.PruneRequest{
-		Agent: "main", WindowTokens: 1000, LastTouch: timestamppb.New(touched),
-		Messages: []*kiokuv1.ChatMessage{{Role: "user", Images: 2}, {Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c1", Name: "read"}}},
+		Agent: "main", WindowTokens: 1000, LastTouchTime: timestamppb.New(touched),
+		Messages: []*kiokuv1.ChatMessage{{Role: "user", ImageCount: 2}, {Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c1", Name: "read"}}},
 			{Id: "m7", Role: "tool", ToolCallId: "c1", Failed: true}},
 		Edits: []*kiokuv1.PruneEdit{{MessageId: "m7", ToolCallId: "c1", Text: "short"}, {MessageId: "compacted long ago", Text: "x"}},
 	})
@@ -177,8 +177,8 @@ func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.PruneResponse{
-		Edits:     []*kiokuv1.PruneEdit{{MessageId: "1", Text: "long ago"}, {MessageId: "m7", ToolCallId: "c1", Text: "(cleared)", Cleared: true, New: true}},
-		LastTouch: timestamppb.New(touched.Add(time.Hour)), CharsBefore: 90, CharsAfter: 9, Reason: "cleared",
+		Edits:         []*kiokuv1.PruneEdit{{MessageId: "1", Text: "long ago"}, {MessageId: "m7", ToolCallId: "c1", Text: "(cleared)", Cleared: true, Added: true}},
+		LastTouchTime: timestamppb.New(touched.Add(time.Hour)), CharsBefore: 90, CharsAfter: 9, Reason: "cleared",
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
@@ -217,7 +217,7 @@ func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.CompactResponse{
-		Summary: "The key is under the mat.", FirstKeptId: "d", TokensBefore: 40, TokensAfter: 12,
+		Summary: "The key is under the mat.", FirstKeptId: "d", TokensBefore: 40, TokensAfter: 12, Outcome: "compacted",
 		Message: &kiokuv1.ChatMessage{Role: "user", Text: session.SummaryMessage("The key is under the mat.").Text},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -283,7 +283,7 @@ func TestNothingToCompactIsNoError(t *testing.T) {
 		return session.Compaction{}, compact.ErrNothing
 	}})
 	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: talk()[:1]})
-	if err != nil || !got.GetNothing() || got.GetTokensBefore() != 21 || got.GetTokensAfter() != 21 || got.GetMessage() != nil {
+	if err != nil || got.GetOutcome() != "nothing" || got.GetTokensBefore() != 21 || got.GetTokensAfter() != 21 || got.GetMessage() != nil {
 		t.Errorf("answer = %v, %v", got, err)
 	}
 }

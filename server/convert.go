@@ -3,11 +3,9 @@ package server
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku"
 	"kioku/indexer"
@@ -95,8 +93,8 @@ func explainResponse(e memory.Explanation) *kiokuv1.ExplainResponse {
 
 func getResponse(e memory.Excerpt) *kiokuv1.MemoryGetResponse {
 	return &kiokuv1.MemoryGetResponse{
-		Path: e.Path, Text: e.Text, From: int32Of(e.From), Lines: int32Of(e.Lines),
-		TotalLines: int32Of(e.TotalLines), Truncated: e.Truncated, NextFrom: int32Of(e.NextFrom),
+		Path: e.Path, Text: e.Text, FromLine: int32Of(e.From), LineCount: int32Of(e.Lines),
+		TotalLineCount: int32Of(e.TotalLines), Truncated: e.Truncated, NextLine: int32Of(e.NextFrom),
 	}
 }
 
@@ -105,7 +103,7 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		Agent: st.Agent, Workspace: st.Workspace, Database: st.Database, Index: indexState(st.State),
 		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
 		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
-		EmbeddedChunks: int32Of(st.Embedded), CachedEmbeddings: int32Of(st.Cached),
+		EmbeddedChunkCount: int32Of(st.Embedded), CachedEmbeddingCount: int32Of(st.Cached),
 		HeldBytes: st.HeldBytes, MemoryHeldBytes: st.AllHeldBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: degradations(st.Degraded), Unavailable: st.Unavailable, Syncing: st.Syncing,
 	}
@@ -114,7 +112,7 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 func provider(st kioku.Status) *kiokuv1.Provider {
 	p := &kiokuv1.Provider{
 		Provider: providerName(st.Space.Provider), Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
-		Healthy: st.Health.Healthy, RetryAt: timestampOf(st.Health.RetryAt),
+		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt),
 	}
 	if st.Health.Err != nil {
 		p.Error = clip(st.Health.Err.Error(), 500)
@@ -153,30 +151,22 @@ func degradations(list []memory.Degradation) []*kiokuv1.Degradation {
 
 func indexState(st memory.IndexState) *kiokuv1.IndexState {
 	return &kiokuv1.IndexState{
-		Generation: st.Generation, Files: int32Of(st.Files), Chunks: int32Of(st.Chunks),
-		PendingFiles: int32Of(st.PendingFiles), LastSync: timestampOf(st.LastSync),
+		Generation: st.Generation, FileCount: int32Of(st.Files), ChunkCount: int32Of(st.Chunks),
+		PendingFileCount: int32Of(st.PendingFiles), LastSyncTime: kiokuv1.TimeOf(st.LastSync),
 	}
 }
 
 func progress(p indexer.Progress) *kiokuv1.Progress {
 	return &kiokuv1.Progress{
-		Phase: p.Phase, FilesDone: int32Of(p.FilesDone), FilesTotal: int32Of(p.FilesTotal), Chunks: int32Of(p.Chunks),
-		Embedded: int32Of(p.Embedded), Skipped: int32Of(p.Skipped), Path: p.Path,
+		Phase: p.Phase, DoneFileCount: int32Of(p.FilesDone), TotalFileCount: int32Of(p.FilesTotal), ChunkCount: int32Of(p.Chunks),
+		EmbeddedCount: int32Of(p.Embedded), EmbedTotalCount: int32Of(p.EmbedTotal), SkippedCount: int32Of(p.Skipped), Path: p.Path,
 	}
 }
 
 func event(e kioku.Event) *kiokuv1.Event {
 	return &kiokuv1.Event{
-		Kind: e.Kind, Path: e.Path, Text: e.Text, Chunks: int32Of(e.Chunks), Generation: e.Generation, Time: timestampOf(e.Time),
+		Kind: e.Kind, Path: e.Path, Text: e.Text, ChunkCount: int32Of(e.Chunks), Generation: e.Generation, EventTime: kiokuv1.TimeOf(e.Time),
 	}
-}
-
-// timestampOf returns nil for the zero time.
-func timestampOf(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
 }
 
 // int32Of returns the nearest number that fits.

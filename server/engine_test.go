@@ -48,7 +48,7 @@ var notes = map[string]string{
 func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
 	client, workspace := engine(t, notes)
 	done, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
-	if err != nil || done.GetPhase() != "done" || done.GetFilesTotal() != 2 || done.GetGeneration() == 0 {
+	if err != nil || done.GetReport().GetIndex().GetFileCount() != 2 || done.GetReport().GetGeneration() == 0 {
 		t.Fatalf("sync ends with %v, %v", done, err)
 	}
 	for query, want := range map[string]string{"who repaired the boiler?": "memory/2026-03-01.md", "猫の名前": "MEMORY.md"} {
@@ -59,11 +59,11 @@ func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
 		if len(resp.GetResults()) == 0 || resp.GetResults()[0].GetPath() != want || resp.GetResults()[0].GetTrace() == nil {
 			t.Errorf("%s: %v, want %s with its trace", query, resp, want)
 		}
-		if resp.GetMode() != "keyword" || resp.GetProvider() != "none" || resp.GetIndex().GetFiles() != 2 {
+		if resp.GetMode() != "keyword" || resp.GetProvider() != "none" || resp.GetIndex().GetFileCount() != 2 {
 			t.Errorf("%s: mode %s, provider %s, index %v", query, resp.GetMode(), resp.GetProvider(), resp.GetIndex())
 		}
 	}
-	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: 3, Lines: 1})
+	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: 3, LineCount: 1})
 	if err != nil || got.GetText() != "- Prefers green tea over coffee.\n" {
 		t.Errorf("get = %v, %v", got, err)
 	}
@@ -82,11 +82,11 @@ func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
 		t.Errorf("explain = %v, %v", explained, err)
 	}
 	st, err := client.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
-	if err != nil || st.GetIndex().GetFiles() < 2 || st.GetWorkspace() == "" || st.GetDatabaseBytes() == 0 {
+	if err != nil || st.GetIndex().GetFileCount() < 2 || st.GetWorkspace() == "" || st.GetDatabaseBytes() == 0 {
 		t.Errorf("status = %v, %v", st, err)
 	}
-	if done, err = last(client.Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"})); err != nil || done.GetPhase() != "done" {
-		t.Errorf("rebuild ends with %v, %v", done, err)
+	if rebuilt, err := last(client.Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"})); err != nil || rebuilt.GetReport() == nil {
+		t.Errorf("rebuild ends with %v, %v", rebuilt, err)
 	}
 }
 
@@ -149,7 +149,7 @@ func FuzzMemoryGet(f *testing.F) {
 		if !utf8.ValidString(path) {
 			return // the client library refuses to send it
 		}
-		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: path, From: from, Lines: lines})
+		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: path, FromLine: from, LineCount: lines})
 		switch status.Code(err) {
 		case codes.OK:
 			if text := resp.GetText(); text != "" && text != "tea\n" {
@@ -228,7 +228,7 @@ func TestNumbersOutOfRangeAreBadInput(t *testing.T) {
 		wantViolation(t, err, bad.field)
 	}
 	for _, n := range []int32{-1, 0, 1e9, math.MinInt32, math.MaxInt32} {
-		if _, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: n, Lines: n}); err != nil {
+		if _, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: n, LineCount: n}); err != nil {
 			t.Errorf("from and lines %d: %v", n, err)
 		}
 	}
@@ -252,15 +252,15 @@ func TestALongFileComesInPieces(t *testing.T) {
 	client, _ := engine(t, map[string]string{"MEMORY.md": b.String()})
 	var got strings.Builder
 	for from := int32(1); from != 0; {
-		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: from, Lines: 100_000})
+		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: from, LineCount: 100_000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp.GetTruncated() != (resp.GetNextFrom() != 0) || resp.GetNextFrom() != 0 && resp.GetNextFrom() <= from {
-			t.Fatalf("from %d: truncated %v, next from %d", from, resp.GetTruncated(), resp.GetNextFrom())
+		if resp.GetTruncated() != (resp.GetNextLine() != 0) || resp.GetNextLine() != 0 && resp.GetNextLine() <= from {
+			t.Fatalf("from %d: truncated %v, next from %d", from, resp.GetTruncated(), resp.GetNextLine())
 		}
 		got.WriteString(resp.GetText())
-		from = resp.GetNextFrom()
+		from = resp.GetNextLine()
 	}
 	if got.String() != b.String() {
 		t.Errorf("%d bytes joined, want %d", got.Len(), b.Len())

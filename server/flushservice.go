@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"kioku/agent/flush"
 	"kioku/agent/sidecar"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -66,15 +64,17 @@ func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushReq
 
 // beginResponse is the answer to the holder of a flush. There is nothing to ask the model where the flush has ended.
 func beginResponse(begun sidecar.Begun) (*kiokuv1.BeginFlushResponse, error) {
-	resp := &kiokuv1.BeginFlushResponse{FlushId: begun.ID, Resumed: begun.Resumed, Done: begun.Done}
+	resp := &kiokuv1.BeginFlushResponse{FlushId: begun.ID, Outcome: kiokuv1.OutcomeBegun}
 	if begun.Done {
+		resp.Outcome = kiokuv1.OutcomeDone
 		return resp, nil
 	}
-	resp.Expires, resp.NoteKeyPrefix = timestamppb.New(begun.Expires), begun.NoteKey
+	resp.ExpireTime, resp.NoteKeyPrefix = kiokuv1.TimeOf(begun.Expires), begun.NoteKey
 	resp.SystemPrompt, resp.UserPrompt = begun.System, begun.User
 	if !begun.Resumed {
 		return resp, nil
 	}
+	resp.Outcome = kiokuv1.OutcomeResumed
 	var err error
 	resp.Messages, err = spooled(begun.Spool)
 	return resp, err
@@ -108,7 +108,7 @@ func (s agentService) AbortFlush(ctx context.Context, req *kiokuv1.AbortFlushReq
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.AbortFlushResponse{AttemptsLeft: int32Of(left)}, nil
+	return &kiokuv1.AbortFlushResponse{RemainingAttemptCount: int32Of(left)}, nil
 }
 
 func checkLease(id, holder string) error {

@@ -135,10 +135,10 @@ func TestAHeldLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
 func TestAFlushIsBegunOnceAndCommitted(t *testing.T) {
 	client := flushing(t, t.TempDir(), anHour)
 	first := begin(t, client, "h", talk()...)
-	if first.GetFlushId() == "" || first.GetResumed() || first.GetDone() || len(first.GetMessages()) != 0 || first.GetNoteKeyPrefix() == "" {
+	if first.GetFlushId() == "" || first.GetOutcome() != "begun" || len(first.GetMessages()) != 0 || first.GetNoteKeyPrefix() == "" {
 		t.Fatalf("first = %v", first)
 	}
-	if left := time.Until(first.GetExpires().AsTime()); left > time.Hour || left < 59*time.Minute {
+	if left := time.Until(first.GetExpireTime().AsTime()); left > time.Hour || left < 59*time.Minute {
 		t.Errorf("the lease ends in %v, want an hour", left)
 	}
 	if !strings.Contains(first.GetUserPrompt(), flush.NoReply) || !strings.Contains(first.GetSystemPrompt(), "memory_append") {
@@ -151,7 +151,7 @@ func TestAFlushIsBegunOnceAndCommitted(t *testing.T) {
 		}
 	}
 	again := begin(t, client, "h", talk()...)
-	if !again.GetDone() || again.GetUserPrompt() != "" || len(again.GetMessages()) != 0 || again.GetExpires() != nil {
+	if again.GetOutcome() != "done" || again.GetUserPrompt() != "" || len(again.GetMessages()) != 0 || again.GetExpireTime() != nil {
 		t.Errorf("after the commit: %v, want done and nothing else", again)
 	}
 }
@@ -168,7 +168,7 @@ func TestAFlushGoesOnAfterACrash(t *testing.T) {
 		t.Errorf("to be tried again after %v, want an hour", retry)
 	}
 	resumed := begin(t, client, "h")
-	if !resumed.GetResumed() || resumed.GetFlushId() != first.GetFlushId() || resumed.GetNoteKeyPrefix() != first.GetNoteKeyPrefix() || resumed.GetUserPrompt() == "" {
+	if resumed.GetOutcome() != "resumed" || resumed.GetFlushId() != first.GetFlushId() || resumed.GetNoteKeyPrefix() != first.GetNoteKeyPrefix() || resumed.GetUserPrompt() == "" {
 		t.Errorf("resumed = %v, begun as %v", resumed, first)
 	}
 	want := append(talk(), &kiokuv1.ChatMessage{Id: "4", Role: "user", Text: "next\u2028line"})
@@ -186,7 +186,7 @@ func TestAFlushIsGivenBackAsOftenAsTheSettingsAllow(t *testing.T) {
 	for want := int32(1); want >= 0; want-- {
 		id := begin(t, client, "h", talk()...).GetFlushId()
 		got, err := client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: id, Holder: "h", Reason: strings.Repeat("no model ", 1000)})
-		if err != nil || got.GetAttemptsLeft() != want {
+		if err != nil || got.GetRemainingAttemptCount() != want {
 			t.Fatalf("abort = %v, %v; want %d attempts left", got, err, want)
 		}
 	}
@@ -234,7 +234,7 @@ func TestTheFlushOfAnotherAgentIsUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Agent = "bob"
-	if got, err := client.BeginFlush(t.Context(), req); err != nil || got.GetDone() || !got.GetResumed() {
+	if got, err := client.BeginFlush(t.Context(), req); err != nil || got.GetOutcome() != "resumed" {
 		t.Errorf("bob's flush after ann's has ended: %v, %v", got, err)
 	}
 	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "bob", FlushId: bobs.GetFlushId(), Holder: "h"}); err != nil {

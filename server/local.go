@@ -59,16 +59,18 @@ func (l local) ListAgents(ctx context.Context, req *kiokuv1.ListAgentsRequest, _
 	return callLocally(ctx, l.service.Server, req, l.service.ListAgents)
 }
 
-func (l local) Sync(ctx context.Context, req *kiokuv1.SyncRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.Progress], error) {
-	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.Progress]) error { return l.service.Sync(req, to) })
+func (l local) Sync(ctx context.Context, req *kiokuv1.SyncRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.SyncResponse], error) {
+	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.SyncResponse]) error { return l.service.Sync(req, to) })
 }
 
-func (l local) Rebuild(ctx context.Context, req *kiokuv1.RebuildRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.Progress], error) {
-	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.Progress]) error { return l.service.Rebuild(req, to) })
+func (l local) Rebuild(ctx context.Context, req *kiokuv1.RebuildRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.RebuildResponse], error) {
+	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.RebuildResponse]) error { return l.service.Rebuild(req, to) })
 }
 
-func (l local) WatchEvents(ctx context.Context, req *kiokuv1.WatchEventsRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.Event], error) {
-	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.Event]) error { return l.service.WatchEvents(req, to) })
+func (l local) WatchEvents(ctx context.Context, req *kiokuv1.WatchEventsRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.WatchEventsResponse], error) {
+	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
+		return l.service.WatchEvents(req, to)
+	})
 }
 
 // pipe joins the two ends of a stream within the process.

@@ -70,7 +70,7 @@ func TestLocalStreamsProgressAndItsEnd(t *testing.T) {
 				}
 				break
 			}
-			phases = append(phases, p.GetPhase())
+			phases = append(phases, p.GetProgress().GetPhase())
 		}
 		if want := 2; failure == nil && len(phases) != want || phases[0] != "scan" {
 			t.Errorf("phases %v", phases)
@@ -90,7 +90,7 @@ func TestLocalWatchEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	events <- kioku.Event{Event: indexer.Event{Kind: indexer.SyncDone}}
-	if e, err := stream.Recv(); err != nil || e.GetKind() != indexer.SyncDone {
+	if e, err := stream.Recv(); err != nil || e.GetEvent().GetKind() != indexer.SyncDone {
 		t.Errorf("%v, %v", e, err)
 	}
 	cancel()

@@ -112,10 +112,10 @@ func messageOf(field string, m *kiokuv1.ChatMessage, images []llm.Image) (llm.Me
 		return out, badField(field+".tool_call_id", "is for messages whose role is tool")
 	case out.Role != llm.RoleAssistant && len(m.GetToolCalls()) > 0:
 		return out, badField(field+".tool_calls", "are for messages whose role is assistant")
-	case m.GetImages() < 0 || int(m.GetImages()) > len(images):
-		return out, badField(field+".images", "must be 0 to %d", len(images))
+	case m.GetImageCount() < 0 || int(m.GetImageCount()) > len(images):
+		return out, badField(field+".image_count", "must be 0 to %d", len(images))
 	}
-	if n := m.GetImages(); n > 0 {
+	if n := m.GetImageCount(); n > 0 {
 		out.Images = images[:n:n]
 	}
 	for i, call := range m.GetToolCalls() {
@@ -148,7 +148,7 @@ func callOf(field string, call *kiokuv1.ToolCall) (llm.ToolCall, error) {
 // chatMessage is a message as an agent sends it to its model.
 func chatMessage(m llm.Message) *kiokuv1.ChatMessage {
 	out := &kiokuv1.ChatMessage{
-		Role: string(m.Role), Text: m.Text, ToolCallId: m.ToolCallID, ToolName: m.ToolName, Failed: m.Failed, Images: int32Of(len(m.Images)),
+		Role: string(m.Role), Text: m.Text, ToolCallId: m.ToolCallID, ToolName: m.ToolName, Failed: m.Failed, ImageCount: int32Of(len(m.Images)),
 	}
 	for _, c := range m.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, &kiokuv1.ToolCall{Id: c.ID, Name: c.Name, Input: string(c.Input)})
@@ -175,7 +175,7 @@ func (c *conversation) pruneEdits(list, added []prune.Edit) []*kiokuv1.PruneEdit
 	}
 	var out []*kiokuv1.PruneEdit
 	for _, e := range list {
-		out = append(out, &kiokuv1.PruneEdit{MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, New: isNew[e]})
+		out = append(out, &kiokuv1.PruneEdit{MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, Added: isNew[e]})
 	}
 	return out
 }

@@ -1,38 +1,41 @@
 package server
 
 import (
-	"fmt"
 	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // queryOf reads a query, whose fields the engine checks.
-func queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error) {
-	now, err := readTime("now", req.GetNow())
+func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error) {
+	asked, err := readTimestamp("ask_time", req.GetAskTime())
 	return memory.Query{
 		Text: req.GetQuery(), MaxResults: int(req.GetMaxResults()), MinScore: req.MinScore, Explain: req.GetExplain(),
-		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), Now: now,
+		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), Now: s.inZone(asked),
 		Filter: memory.Filter{
 			Sources: req.GetSources(), PathPrefix: req.GetPathPrefix(), Since: req.GetSince(), Until: req.GetUntil(),
 		},
 	}, err
 }
 
-// readTime reads an RFC 3339 time, or a day as its noon in the local zone, so that it stays the same day in the zones
-// around. An empty text is the zero time.
-func readTime(field, text string) (time.Time, error) {
-	if text == "" {
+// readTimestamp returns the time of a field, zero if the field is unset.
+func readTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
 		return time.Time{}, nil
 	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
-		return t.Add(12 * time.Hour), nil
+	if err := t.CheckValid(); err != nil {
+		return time.Time{}, badField(field, "is no time between the years 1 and 9999")
 	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, &memory.InputError{Field: field,
-			Problem: fmt.Sprintf("must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", text)}
+	return t.AsTime(), nil
+}
+
+// inZone returns a time in the zone that decides its day; the zero time stays zero.
+func (s *Server) inZone(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
 	}
-	return t, nil
+	return t.In(s.opt.Location)
 }

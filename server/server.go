@@ -41,8 +41,10 @@ type Options struct {
 	// Tokens that calls over TCP must carry; nil lets every process of this machine in, and ListenTCP keeps
 	// the others out.
 	Tokens *Tokens
-	// Version of the program, as Status tells it.
+	// Version of the program, as Status reports it.
 	Version string
+	// Location decides on which day the ask_time of a request falls; nil means time.Local.
+	Location *time.Location
 
 	// SearchTimeout is the deadline of a unary call whose caller sets none; 0 means 10 s.
 	SearchTimeout time.Duration
@@ -86,6 +88,9 @@ func New(opt Options) (*Server, error) {
 	}
 	if opt.MaxStreams == 0 {
 		opt.MaxStreams = 128
+	}
+	if opt.Location == nil {
+		opt.Location = time.Local
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)

@@ -20,7 +20,7 @@ func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequ
 	if err != nil {
 		return nil, err
 	}
-	q, err := queryOf(req)
+	q, err := s.queryOf(req)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kio
 	if err != nil {
 		return nil, inSearch(err)
 	}
-	q, err := queryOf(req.Search)
+	q, err := s.queryOf(req.Search)
 	if err != nil {
 		return nil, inSearch(err)
 	}
@@ -71,7 +71,7 @@ func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (
 	if err != nil {
 		return nil, err
 	}
-	got, err := m.Get(ctx, memory.GetRequest{Path: req.GetPath(), From: int(req.GetFrom()), Lines: int(req.GetLines())})
+	got, err := m.Get(ctx, memory.GetRequest{Path: req.GetPath(), From: int(req.GetFromLine()), Lines: int(req.GetLineCount())})
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,11 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.MemoryAppendResponse{
-		Path: added.Path, StartLine: int32Of(added.StartLine), Deduplicated: added.Deduplicated,
-	}, nil
+	resp := &kiokuv1.MemoryAppendResponse{Path: added.Path, StartLine: int32Of(added.StartLine), Outcome: kiokuv1.OutcomeWritten}
+	if added.Deduplicated {
+		resp.Outcome = kiokuv1.OutcomeDeduplicated
+	}
+	return resp, nil
 }
 
 // Status describes the index of an agent.

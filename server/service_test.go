@@ -48,7 +48,7 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 	want := &kiokuv1.MemorySearchResponse{
 		Provider: "openai", Model: "small", Mode: "hybrid", Took: durationpb.New(3 * time.Millisecond),
 		Degraded: []*kiokuv1.Degradation{{Code: "index_stale", Text: "2 files wait"}},
-		Index:    &kiokuv1.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: timestamppb.New(synced)},
+		Index:    &kiokuv1.IndexState{Generation: 7, FileCount: 2, ChunkCount: 5, PendingFileCount: 1, LastSyncTime: timestamppb.New(synced)},
 		Results: []*kiokuv1.SearchResult{{
 			Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStartLine: 4, SnippetEndLine: 5,
 			Source: "memory", Heading: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6,
@@ -69,8 +69,8 @@ func TestAnIndexWithoutVectorsNamesTheProviderNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.GetProvider() != "none" || resp.GetIndex().GetLastSync() != nil {
-		t.Errorf("provider = %q, last sync = %v; want none and nil", resp.GetProvider(), resp.GetIndex().GetLastSync())
+	if resp.GetProvider() != "none" || resp.GetIndex().GetLastSyncTime() != nil {
+		t.Errorf("provider = %q, last sync = %v; want none and nil", resp.GetProvider(), resp.GetIndex().GetLastSyncTime())
 	}
 }
 
@@ -83,7 +83,7 @@ func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
 	score := 0.5
 	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{
 		Agent: "main", Query: "茶", MaxResults: 9, MinScore: &score, Sources: []string{"memory", "extra"}, PathPrefix: "memory/2026",
-		Since: "2026-01-02", Until: "2026-02-03T23:30:00-05:00", Explain: true, Now: "2026-03-01T10:00:00+09:00", Granularity: "chunk", MaxSnippetChars: 300,
+		Since: "2026-01-02", Until: "2026-02-03T23:30:00-05:00", Explain: true, AskTime: timestamppb.New(time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)), Granularity: "chunk", MaxSnippetChars: 300,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -98,26 +98,26 @@ func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
 	}
 }
 
-func TestADayAsNowStaysTheSameDay(t *testing.T) {
+func TestMemorySearchPutsAskTimeIntoTheZoneOfTheService(t *testing.T) {
 	var got time.Time
-	client := local(t, agents(&fakeMemory{search: func(_ context.Context, q memory.Query) (memory.Answer, error) {
+	opt := agents(&fakeMemory{search: func(_ context.Context, q memory.Query) (memory.Answer, error) {
 		got = q.Now
 		return memory.Answer{}, nil
-	}}))
-	if _, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "x", Now: "2026-01-20"}); err != nil {
+	}})
+	opt.Location = time.FixedZone("Tokyo", 9*3600)
+	late := timestamppb.New(time.Date(2026, 1, 19, 20, 0, 0, 0, time.UTC))
+	if _, err := local(t, opt).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "x", AskTime: late}); err != nil {
 		t.Fatal(err)
 	}
-	for _, zone := range []*time.Location{time.Local, time.UTC} {
-		if day := got.In(zone).Format(time.DateOnly); day != "2026-01-20" {
-			t.Errorf("in %v the day is %s, want 2026-01-20", zone, day)
-		}
+	if day := got.Format(time.DateOnly); day != "2026-01-20" {
+		t.Errorf("the day is %s, want 2026-01-20", day)
 	}
 }
 
 func TestABadFieldIsNamedInTheStatus(t *testing.T) {
 	client := local(t, agents(&fakeMemory{}))
-	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", Now: "12:00"})
-	wantViolation(t, err, "now")
+	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", AskTime: &timestamppb.Timestamp{Seconds: -1 << 60}})
+	wantViolation(t, err, "ask_time")
 }
 
 func wantViolation(t *testing.T, err error, field string) {
@@ -170,7 +170,7 @@ func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.ExplainResponse{
-		Answer:  &kiokuv1.MemorySearchResponse{Provider: "none", Mode: "keyword", Index: &kiokuv1.IndexState{Generation: 3, PendingFiles: 1}},
+		Answer:  &kiokuv1.MemorySearchResponse{Provider: "none", Mode: "keyword", Index: &kiokuv1.IndexState{Generation: 3, PendingFileCount: 1}},
 		Outcome: "below_threshold", Text: "0.12 < 0.18", Terms: []string{"tea"},
 		Passage: &kiokuv1.SearchResult{Path: "MEMORY.md", StartLine: 4, EndLine: 4, Score: 0.12, Citation: "MEMORY.md#L4-L4"},
 	}
@@ -192,11 +192,11 @@ func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
 			return memory.Appended{Path: "MEMORY.md", StartLine: 12, Deduplicated: true}, nil
 		},
 	}))
-	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: 5, Lines: 2})
+	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: 5, LineCount: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\nb", From: 5, Lines: 2, TotalLines: math.MaxInt32, Truncated: true, NextFrom: 7}
+	want := &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\nb", FromLine: 5, LineCount: 2, TotalLineCount: math.MaxInt32, Truncated: true, NextLine: 7}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("excerpt (-want +got):\n%s", diff)
 	}
@@ -206,7 +206,7 @@ func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantAdded := &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 12, Deduplicated: true}
+	wantAdded := &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 12, Outcome: "deduplicated"}
 	if diff := cmp.Diff(wantAdded, added, protocmp.Transform()); diff != "" {
 		t.Errorf("appended (-want +got):\n%s", diff)
 	}
@@ -231,8 +231,8 @@ func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
 	}
 	want := &kiokuv1.StatusResponse{
 		Agent: "main", Workspace: "/w", Database: "/s/main.sqlite", Index: &kiokuv1.IndexState{}, WatchMode: "polling", WatchNote: "no watches left",
-		Provider:      &kiokuv1.Provider{Provider: "openai", Model: "small", Dims: 3, Error: errBoom.Error(), RetryAt: timestamppb.New(retry)},
-		DatabaseBytes: 10, WalBytes: 20, EmbeddedChunks: 4, CachedEmbeddings: 5, HeldBytes: 30, MemoryHeldBytes: 40, MemoryBudgetBytes: 50, Unavailable: []string{"/gone"}, Syncing: true, Version: "v1.2.3",
+		Provider:      &kiokuv1.Provider{Provider: "openai", Model: "small", Dims: 3, Error: errBoom.Error(), RetryTime: timestamppb.New(retry)},
+		DatabaseBytes: 10, WalBytes: 20, EmbeddedChunkCount: 4, CachedEmbeddingCount: 5, HeldBytes: 30, MemoryHeldBytes: 40, MemoryBudgetBytes: 50, Unavailable: []string{"/gone"}, Syncing: true, Version: "v1.2.3",
 		Skipped:  []*kiokuv1.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
 		Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "down"}},
 	}
@@ -250,7 +250,7 @@ func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.ListAgentsResponse{Agents: []*kiokuv1.Agent{
-		{Id: "bob", Workspace: "/b"}, {Id: "zoe", Workspace: "/a", Index: &kiokuv1.IndexState{Files: 3}},
+		{Id: "bob", Workspace: "/b"}, {Id: "zoe", Workspace: "/a", Index: &kiokuv1.IndexState{FileCount: 3}},
 	}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)

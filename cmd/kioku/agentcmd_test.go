@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -42,7 +43,7 @@ func agentsOn(t testing.TB, address string) kiokuv1.AgentServiceClient {
 // recalls fails unless the prompt for a message recalls the text want.
 func recalls(t *testing.T, service kiokuv1.AgentServiceClient, message, want string) *kiokuv1.AssemblePromptResponse {
 	t.Helper()
-	resp, err := service.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: message, Channel: "terminal", Now: "2026-01-20"})
+	resp, err := service.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: message, Channel: "terminal", AskTime: timestamppb.New(time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +116,10 @@ func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string)
 			t.Fatal(err)
 		}
 		path = note.GetPath()
-		if len(lease.GetMessages()) != 1 && lease.GetResumed() {
+		if len(lease.GetMessages()) != 1 && lease.GetOutcome() == "resumed" {
 			t.Errorf("what was kept is gone: %v", lease)
 		}
-		if !lease.GetResumed() {
+		if lease.GetOutcome() != "resumed" {
 			continue
 		}
 		done, err := service.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: lease.GetFlushId(), Holder: "h", Reply: "NO_REPLY"})
@@ -126,7 +127,7 @@ func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string)
 			t.Fatalf("commit: %v, %v", done, err)
 		}
 	}
-	if lease, err := service.BeginFlush(t.Context(), begin); err != nil || !lease.GetDone() {
+	if lease, err := service.BeginFlush(t.Context(), begin); err != nil || lease.GetOutcome() != "done" {
 		t.Errorf("begun once more after its end: %v, %v", lease, err)
 	}
 	return path

@@ -63,7 +63,7 @@ func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.Memory
 	}
 	p := a.Page()
 	p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
-	if resp.GetDeduplicated() {
+	if resp.GetOutcome() == kiokuv1.OutcomeDeduplicated {
 		a.Notice("it was there already; nothing was written")
 	}
 	return a.Show(p)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -91,21 +90,6 @@ func (f *promptFlags) turn(cmd *cobra.Command, conf *config.Config) (sidecar.Tur
 	var err error
 	t.Now, err = momentOf(f.now, conf.Location)
 	return t, err
-}
-
-// momentOf parses a time of RFC 3339 or a day, which means its noon. An empty text is the zero time.
-func momentOf(text string, zone *time.Location) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		return day.Add(12 * time.Hour), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, render.Misuse("--now must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", text)
-	}
-	return t.In(zone), nil
 }
 
 // prompt assembles the prompt of a turn and shows it.

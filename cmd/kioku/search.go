@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -22,6 +23,8 @@ type question struct {
 	granularity       string
 	snippetChars      int32
 	explain, strict   bool
+	// asked is the time of now, zero for the clock.
+	asked time.Time
 }
 
 func (q *question) addFlags(cmd *cobra.Command) {
@@ -39,7 +42,7 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 if the answer is degraded")
 }
 
-// prepare checks the number of results and turns months, today and yesterday into days.
+// prepare checks the number of results and parses now, and turns months, today and yesterday into days.
 func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err := checkResults(cmd); err != nil {
 		return err
@@ -48,7 +51,13 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	today := askedOn(q.now, connect.ClockOf(conf))
+	if q.asked, err = momentOf(q.now, conf.Location); err != nil {
+		return err
+	}
+	today := q.asked
+	if today.IsZero() {
+		today = connect.ClockOf(conf)()
+	}
 	q.since, _ = daysOf(q.since, today)
 	_, q.until = daysOf(q.until, today)
 	return nil
@@ -75,7 +84,7 @@ func checkResults(cmd *cobra.Command) error {
 func (q *question) request(cmd *cobra.Command, agent, text string) *kiokuv1.MemorySearchRequest {
 	r := &kiokuv1.MemorySearchRequest{
 		Agent: agent, Query: text, MaxResults: q.maxResults, Sources: q.sources, PathPrefix: q.pathPrefix,
-		Since: q.since, Until: q.until, Now: q.now, Explain: q.explain,
+		Since: q.since, Until: q.until, AskTime: kiokuv1.TimeOf(q.asked), Explain: q.explain,
 		Granularity: q.granularity, MaxSnippetChars: q.snippetChars,
 	}
 	if cmd.Flags().Changed("min-score") {

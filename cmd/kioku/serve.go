@@ -218,7 +218,9 @@ func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Ser
 	for _, m := range d.memories {
 		agents[m.Agent()] = m
 	}
-	srv, err := server.New(server.Options{Agents: agents, Tokens: tokens, Version: buildVersion(), Grace: grace, Log: d.log})
+	srv, err := server.New(server.Options{
+		Agents: agents, Tokens: tokens, Version: buildVersion(), Location: d.conf.Location, Grace: grace, Log: d.log,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -271,7 +272,7 @@ func TestReloadAppliesTheSettingsOfSearches(t *testing.T) {
 	_, service := dial(t, address)
 	ask := func(agent string, results int, decay float64) {
 		t.Helper()
-		resp, err := service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: agent, Query: "boiler", Explain: true, Now: "2027-01-01"})
+		resp, err := service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: agent, Query: "boiler", Explain: true, AskTime: timestamppb.New(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceCli
 	switch {
 	case err != nil:
 		return err
-	case resp.GetIndex().GetFiles() == 0:
+	case resp.GetIndex().GetFileCount() == 0:
 		o.Notice("no result: the index is empty; write notes to memory/ or MEMORY.md")
 	case len(resp.GetResults()) == 0:
 		o.Notice("no result: %s (%s)", reason(resp), Channels(resp))

@@ -17,7 +17,7 @@ func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *ki
 		err = o.WriteProto(resp)
 	} else {
 		p := o.Page()
-		if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLines() > 0 {
+		if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLineCount() > 0 {
 			p.Linef("%s", text)
 		}
 		err = o.Show(p)
@@ -29,12 +29,12 @@ func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *ki
 // tellRest reports how to read on if lines are left.
 func (o *Output) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGetResponse) {
 	switch {
-	case resp.GetLines() == 0 && resp.GetTotalLines() > 0:
-		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLines(), "line"))
-	case resp.GetNextFrom() > 0 && (resp.GetTruncated() || req.GetLines() == 0):
-		o.Notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFrom(), resp.GetFrom()+resp.GetLines()-1,
-			resp.GetTotalLines(), resp.GetPath(), resp.GetNextFrom())
+	case resp.GetLineCount() == 0 && resp.GetTotalLineCount() > 0:
+		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLineCount(), "line"))
+	case resp.GetNextLine() > 0 && (resp.GetTruncated() || req.GetLineCount() == 0):
+		o.Notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFromLine(), resp.GetFromLine()+resp.GetLineCount()-1,
+			resp.GetTotalLineCount(), resp.GetPath(), resp.GetNextLine())
 	case resp.GetTruncated():
-		o.Notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFrom()+resp.GetLines()-1, resp.GetPath())
+		o.Notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFromLine()+resp.GetLineCount()-1, resp.GetPath())
 	}
 }

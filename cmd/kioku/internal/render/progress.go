@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"google.golang.org/grpc"
 
 	"kioku/bench"
 	"kioku/bench/speed"
+	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -36,7 +36,7 @@ type Meter struct {
 	mu   sync.Mutex
 	next time.Time
 	last *kiokuv1.Progress
-	// counted is when the current phase began to count files.
+	// counted is when the current phase began to count.
 	counted time.Time
 	bar     *progressbar.ProgressBar
 }
@@ -77,7 +77,9 @@ func (m *Meter) Run() (stop func()) {
 // Step reports a step and shows it if it is time to.
 func (m *Meter) Step(p *kiokuv1.Progress) {
 	m.mu.Lock()
-	if p.GetFilesDone() < m.last.GetFilesDone() {
+	done, _ := counts(p)
+	before, _ := counts(m.last)
+	if done < before || p.GetPhase() == indexer.PhaseEmbed && m.last.GetPhase() != indexer.PhaseEmbed {
 		m.counted = m.now()
 	}
 	m.last = p
@@ -98,16 +100,27 @@ func (m *Meter) Tell() {
 	case p.GetPhase() == "wait":
 		m.next = m.now().Add(lineTime)
 		fmt.Fprintf(m.w, "kioku: waiting for the index, %s\n", m.now().Sub(m.start).Round(time.Second))
+	case p.GetPhase() == indexer.PhaseEmbed:
+		m.next = m.now().Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: embed: %d of %d chunks\n", p.GetEmbeddedCount(), p.GetEmbedTotalCount())
 	default:
 		m.next = m.now().Add(lineTime)
-		fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks, %d embedded\n",
-			OneLine(p.GetPhase()), p.GetFilesDone(), p.GetFilesTotal(), p.GetChunks(), p.GetEmbedded())
+		fmt.Fprintf(m.w, "kioku: %s: %d of %d files, %d chunks\n",
+			OneLine(p.GetPhase()), p.GetDoneFileCount(), p.GetTotalFileCount(), p.GetChunkCount())
 	}
+}
+
+// counts returns how much of a phase is done: chunks of an embedding, else files.
+func counts(p *kiokuv1.Progress) (done, total int) {
+	if p.GetPhase() == indexer.PhaseEmbed {
+		return int(p.GetEmbeddedCount()), int(p.GetEmbedTotalCount())
+	}
+	return int(p.GetDoneFileCount()), int(p.GetTotalFileCount())
 }
 
 // draw draws the bar. The caller holds mu.
 func (m *Meter) draw(p *kiokuv1.Progress) {
-	total := int(p.GetFilesTotal())
+	done, total := counts(p)
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions(max(total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
 			progressbar.OptionSetDescription(m.description(p)), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
@@ -116,7 +129,7 @@ func (m *Meter) draw(p *kiokuv1.Progress) {
 		m.bar.ChangeMax(total)
 	}
 	// A full bar counts as finished and is never drawn again.
-	_ = m.bar.Set(min(int(p.GetFilesDone()), max(total-1, 0)))
+	_ = m.bar.Set(min(done, max(total-1, 0)))
 	m.bar.Describe(m.description(p))
 }
 
@@ -125,7 +138,7 @@ func (m *Meter) description(p *kiokuv1.Progress) string {
 	passed := m.now().Sub(m.start)
 	text := fmt.Sprintf("%-6s %s", OneLine(p.GetPhase()), passed.Round(time.Second))
 	spent := m.now().Sub(m.counted)
-	if done, total := p.GetFilesDone(), p.GetFilesTotal(); done > 0 && done < total && spent >= 2*time.Second {
+	if done, total := counts(p); done > 0 && done < total && spent >= 2*time.Second {
 		left := spent * time.Duration(total-done) / time.Duration(done)
 		text += fmt.Sprintf(", %s left", max(left.Round(time.Second), time.Second))
 	}
@@ -154,7 +167,7 @@ func (m *Meter) End() {
 func (m *Meter) Bench(p bench.Progress) {
 	phase := p.Set + ": " + p.Phase
 	if m.terminal {
-		m.Step(&kiokuv1.Progress{Phase: phase, FilesDone: int32(p.Done), FilesTotal: int32(p.Total)})
+		m.Step(&kiokuv1.Progress{Phase: phase, DoneFileCount: int32(p.Done), TotalFileCount: int32(p.Total)})
 		return
 	}
 	m.mu.Lock()
@@ -174,26 +187,31 @@ func (m *Meter) Speed(p speed.Progress) {
 	m.Bench(bench.Progress{Set: "speed", Phase: phase, Done: p.Done, Total: p.Total})
 }
 
-// Follow shows the progress of a stream and returns its last message.
-func (o *Output) Follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err error) (*kiokuv1.Progress, error) {
-	if err != nil {
-		return nil, err
-	}
+// SyncMessage is a message of a sync or rebuild.
+type SyncMessage interface {
+	GetProgress() *kiokuv1.Progress
+	GetReport() *kiokuv1.SyncReport
+}
+
+// Follow receives the messages of a sync or rebuild, shows its progress and returns its report.
+func Follow[M SyncMessage](o *Output, receive func() (M, error)) (*kiokuv1.SyncReport, error) {
 	m := o.Meter()
 	defer m.Run()()
-	var last *kiokuv1.Progress
+	var report *kiokuv1.SyncReport
 	for {
-		p, err := stream.Recv()
+		message, err := receive()
 		switch {
-		case errors.Is(err, io.EOF) && last != nil:
-			return last, nil
+		case errors.Is(err, io.EOF) && report != nil:
+			return report, nil
 		case errors.Is(err, io.EOF):
 			return nil, errors.New("the service ended without a result")
 		case err != nil:
 			return nil, err
 		}
-		m.Step(p)
-		last = p
+		if p := message.GetProgress(); p != nil {
+			m.Step(p)
+		}
+		report = message.GetReport()
 	}
 }
 

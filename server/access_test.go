@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -36,7 +36,7 @@ func writeTokens(t *testing.T, path, yaml string) string {
 }
 
 func tokenLine(name, token, agents string, write bool) string {
-	return fmt.Sprintf("  - {name: %s, sha256: %s, agents: %s, write: %v}\n", name, server.HashToken(token), agents, write)
+	return fmt.Sprintf("  - {name: %s, sha256: %s, agents: %s, write: %v}\n", name, hashToken(token), agents, write)
 }
 
 func openTokens(t *testing.T, lines ...string) *server.Tokens {
@@ -101,7 +101,7 @@ func TestATCPCallNeedsAKnownToken(t *testing.T) {
 		Agents: map[string]server.Memory{"ann": &fakeMemory{}}, Log: logTo(&log),
 		Tokens: openTokens(t, tokenLine("a", "tok-abcdef", `"*"`, false)),
 	})))
-	hash := server.HashToken("tok-abcdef")
+	hash := hashToken("tok-abcdef")
 	headers := [][]string{
 		nil, {""}, {"Bearer"}, {"Bearer "}, {"tok-abcdef"}, {"Basic tok-abcdef"}, {"Bearer tok-abcde"}, {"Bearer tok-abcdefg"},
 		{"Bearer TOK-ABCDEF"}, {"Bearer " + hash}, {"Bearer tok-abcdef", "Bearer tok-abcdef"},
@@ -277,9 +277,5 @@ func TestServeReportsAListenerThatFails(t *testing.T) {
 	}
 }
 
-func TestHashTokenIsTheHexadecimalSHA256(t *testing.T) {
-	const want = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
-	if diff := cmp.Diff(want, server.HashToken("foo")); diff != "" {
-		t.Error(diff)
-	}
-}
+// hashToken returns the hash of a token as a token file contains it.
+func hashToken(token string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(token))) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -12,29 +11,10 @@ import (
 
 const healthService = "/grpc.health.v1.Health/"
 
-// authenticator tells who calls. Without tokens everyone is the owner.
-type authenticator struct{ tokens *Tokens }
-
-func (a authenticator) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	c, err := a.caller(ctx, info.FullMethod)
-	if err != nil {
-		return nil, err
-	}
-	return next(withCaller(ctx, c), req)
-}
-
-func (a authenticator) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	c, err := a.caller(stream.Context(), info.FullMethod)
-	if err != nil {
-		return err
-	}
-	return next(srv, contextStream{stream, withCaller(stream.Context(), c)})
-}
-
-// caller returns who calls, and Unauthenticated where that cannot be told. A health check needs no name, and gets
-// no right either.
-func (a authenticator) caller(ctx context.Context, method string) (caller, error) {
-	if a.tokens == nil {
+// authenticate returns the caller of a method, or Unauthenticated. Without tokens everyone is the owner. A health check needs
+// no token and gets no rights.
+func authenticate(ctx context.Context, tokens *Tokens, method string) (caller, error) {
+	if tokens == nil {
 		return owner, nil
 	}
 	if strings.HasPrefix(method, healthService) {
@@ -44,7 +24,7 @@ func (a authenticator) caller(ctx context.Context, method string) (caller, error
 	if err != nil {
 		return caller{}, err
 	}
-	c, ok := a.tokens.caller(token)
+	c, ok := tokens.caller(token)
 	if !ok {
 		return caller{}, status.Error(codes.Unauthenticated, "unknown token")
 	}

@@ -5,14 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 
-	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -30,9 +28,6 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 		return errInput(input)
 	case memory.Reason(err) != "":
 		return s.memoryStatus(method, err)
-	case errors.Is(err, embed.ErrUnavailable):
-		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
-		return errOutage(err)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "the deadline passed before the answer was ready")
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
@@ -100,36 +95,6 @@ func errInput(e *memory.InputError) error {
 	return detailed(status.New(codes.InvalidArgument, field+": "+problem), &errdetails.BadRequest{
 		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}},
 	})
-}
-
-// outage is the error of an embedding provider, and after how long the provider is asked again.
-type outage struct {
-	error
-	again time.Duration
-}
-
-// Unwrap returns the provider's error.
-func (o *outage) Unwrap() error { return o.error }
-
-// withRetry adds to the error of a provider when it is asked again, as far as the memory knows.
-func withRetry(ctx context.Context, m Memory, err error) error {
-	if !errors.Is(err, embed.ErrUnavailable) {
-		return err
-	}
-	st, unknown := m.Status(ctx)
-	if again := time.Until(st.Health.RetryAt); unknown == nil && again > 0 {
-		return &outage{err, again}
-	}
-	return err
-}
-
-// errOutage says that a provider is down and, in the details, when to try again.
-func errOutage(err error) error {
-	var o *outage
-	if errors.As(err, &o) {
-		return retryable(codes.Unavailable, embed.ErrUnavailable.Error(), o.again)
-	}
-	return status.Error(codes.Unavailable, embed.ErrUnavailable.Error())
 }
 
 func errInternal(id string) error {

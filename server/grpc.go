@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,13 +16,13 @@ const maxMessage = 4 << 20
 
 // newGRPC returns a gRPC server for the calls that come in through l.
 func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
-	var auth authenticator
-	if !l.trusted {
-		auth.tokens = s.opt.Tokens
+	tokens := s.opt.Tokens
+	if l.trusted {
+		tokens = nil
 	}
 	opts := append([]grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(s.recoverUnary, s.deadlineUnary, s.logUnary, auth.unary, validUnary),
-		grpc.ChainStreamInterceptor(s.recoverStream, s.stoppingStream, s.logStream, auth.stream, validStream),
+		grpc.UnaryInterceptor(s.unary(tokens)),
+		grpc.StreamInterceptor(s.stream(tokens)),
 		grpc.MaxConcurrentStreams(s.opt.MaxStreams),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
@@ -45,12 +44,3 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 	}
 	return g
 }
-
-// contextStream is a stream with a context of its own.
-type contextStream struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-// Context returns the stream's context.
-func (s contextStream) Context() context.Context { return s.ctx }

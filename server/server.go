@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -65,7 +64,6 @@ type Server struct {
 	health *health.Server
 	// sidecars by agent id; they do not change once anyone is served.
 	sidecars map[string]Sidecar
-	panics   atomic.Int64
 
 	// stopping is closed, once, when the server begins to end.
 	stopping chan struct{}
@@ -115,9 +113,6 @@ func checkAgents[T any](of map[string]T) error {
 	}
 	return nil
 }
-
-// Panics returns how many calls have ended in a panic.
-func (s *Server) Panics() int64 { return s.panics.Load() }
 
 // Serve answers on the listeners until ctx is done, and closes them. Then health tells NOT_SERVING, streams end,
 // and running calls may go on for Options.Grace before they are cut off. It returns nil after such an end, and an

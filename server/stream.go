@@ -42,7 +42,7 @@ func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamin
 		return err
 	}
 	send := func(r *kiokuv1.SyncResponse) error { return stream.Send(rebuildResponse(r)) }
-	return withRetry(ctx, m, streamSync(ctx, m, send, m.Rebuild))
+	return streamSync(ctx, m, send, m.Rebuild)
 }
 
 // rebuildResponse returns a message of a sync as a message of a rebuild.

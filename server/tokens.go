@@ -32,7 +32,7 @@ const maxTokenFile = 1 << 20
 //	    agents: [main, work]   # or "*" for all
 //	    write: true            # false where it is left out
 //
-// The hash is that of [HashToken]. A change of the file counts within a second; while the file cannot be used, the
+// The hash is the SHA-256 of the token in hexadecimal. Tokens are long and random, so a plain hash reveals nothing. A change of the file counts within a second; while the file cannot be used, the
 // tokens of before stay. To revoke all, write "tokens: []".
 type Tokens struct {
 	path string
@@ -63,13 +63,6 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 		return nil, fmt.Errorf("token file %s: %w", path, err)
 	}
 	return t, nil
-}
-
-// HashToken returns the sha256 of a token in hexadecimal, as a token file holds it. Tokens are long and random, so
-// that a plain hash gives nothing away.
-func HashToken(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
 }
 
 // caller returns whose token it is. It takes the same time wherever in the file that is, and if it is nowhere.

@@ -26,7 +26,7 @@ func TestAnyBytesBecomeAValidResponse(t *testing.T) {
 			},
 			Outcome: bad, Text: bad, Terms: terms, Passage: &memory.Hit{Path: bad},
 		})
-		makeValid(resp.ProtoReflect())
+		makeValid(resp)
 		data, err := proto.Marshal(resp)
 		if err != nil {
 			t.Fatalf("marshal: %v", err)

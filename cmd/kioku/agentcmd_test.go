@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/server"
 )
 
 // beside starts a sidecar on a free port, waits until it is ready, and returns the address.
@@ -173,7 +172,7 @@ func TestAgentCommandNeedsTokensOverTCP(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.run("agent", "--listen", "0.0.0.0:0").wants(t, exitError, "refusing to listen on 0.0.0.0:0")
 	tokens := filepath.Join(s.home, "tokens.yaml")
-	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [other]\n"
+	text := "tokens:\n- name: a\n  sha256: " + hashToken("open sesame") + "\n  agents: [other]\n"
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
-	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [main]\n"
+	text := "tokens:\n- name: a\n  sha256: " + hashToken("open sesame") + "\n  agents: [main]\n"
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

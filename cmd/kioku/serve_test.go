@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -115,7 +116,7 @@ func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
 		s.run("serve", "--listen", address).wants(t, exitError, "refusing to listen on "+address)
 	}
 	tokens := filepath.Join(s.home, "tokens.yaml")
-	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [main]\n"
+	text := "tokens:\n- name: a\n  sha256: " + hashToken("open sesame") + "\n  agents: [main]\n"
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -440,3 +441,6 @@ func TestServeRefusesReadOnly(t *testing.T) {
 	t.Parallel()
 	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "leave --read-only out")
 }
+
+// hashToken returns the hash of a token as a token file contains it.
+func hashToken(token string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(token))) }

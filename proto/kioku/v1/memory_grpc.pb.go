@@ -47,10 +47,9 @@ const (
 //	UNAUTHENTICATED    the token is missing or unknown.
 //	PERMISSION_DENIED  the token does not include the right to write.
 //	NOT_FOUND          no such agent or file, or none that the caller may reach.
-//	FAILED_PRECONDITION  the memory is read-only, or this user cannot write to the workspace.
+//	FAILED_PRECONDITION the memory is read-only, or this user cannot write to the workspace.
 //	RESOURCE_EXHAUSTED a limit is reached.
-//	UNAVAILABLE        the service starts or stops, the workspace cannot be read, or the embedding provider is down; with
-//	                   google.rpc.RetryInfo if the time of the next attempt is known.
+//	UNAVAILABLE        the service starts or stops, or the workspace cannot be read.
 //	INTERNAL           anything else. The message contains the id of a line in the log.
 //
 // An error that package memory defines carries its name in google.rpc.ErrorInfo, domain "kioku".
@@ -215,10 +214,9 @@ func (c *memoryServiceClient) ListAgents(ctx context.Context, in *ListAgentsRequ
 //	UNAUTHENTICATED    the token is missing or unknown.
 //	PERMISSION_DENIED  the token does not include the right to write.
 //	NOT_FOUND          no such agent or file, or none that the caller may reach.
-//	FAILED_PRECONDITION  the memory is read-only, or this user cannot write to the workspace.
+//	FAILED_PRECONDITION the memory is read-only, or this user cannot write to the workspace.
 //	RESOURCE_EXHAUSTED a limit is reached.
-//	UNAVAILABLE        the service starts or stops, the workspace cannot be read, or the embedding provider is down; with
-//	                   google.rpc.RetryInfo if the time of the next attempt is known.
+//	UNAVAILABLE        the service starts or stops, or the workspace cannot be read.
 //	INTERNAL           anything else. The message contains the id of a line in the log.
 //
 // An error that package memory defines carries its name in google.rpc.ErrorInfo, domain "kioku".

@@ -71,7 +71,7 @@ func recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut, pr
 	}
 	for _, one := range o.Searches {
 		r.Searches = append(r.Searches, &kiokuv1.RecallSearch{
-			Agent: one.Agent, HitCount: int32Of(one.Hits), Mode: one.Mode, Degraded: recallDegradations(one.Degraded),
+			Agent: one.Agent, HitCount: int32Of(one.Hits), Mode: one.Mode, Degraded: degradations(one.Degraded),
 			Error: problem(one), Took: durationpb.New(one.Took),
 		})
 	}
@@ -83,14 +83,6 @@ func recalledMemory(m prompt.Memory, reason string) *kiokuv1.RecalledMemory {
 		Agent: m.Agent, Shared: m.Shared, Path: m.Path, StartLine: int32Of(m.StartLine), EndLine: int32Of(m.EndLine),
 		Score: m.Score, Date: m.Date, Text: m.Text, Flags: m.Flags, Reason: reason,
 	}
-}
-
-func recallDegradations(list []memory.Degradation) []*kiokuv1.Degradation {
-	var out []*kiokuv1.Degradation
-	for _, d := range list {
-		out = append(out, &kiokuv1.Degradation{Code: d.Code, Text: d.Text})
-	}
-	return out
 }
 
 // searchProblem tells why a search has no answer. What is not foreseen may name addresses and goes to the log alone.

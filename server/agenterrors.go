@@ -16,28 +16,13 @@ import (
 	"kioku/llm"
 )
 
-// rateLimitPause is after how long a provider is asked again that has refused for a limit and said no time.
+// rateLimitPause is the pause after a limit of a provider that named none.
 const rateLimitPause = time.Minute
 
-// besideStatus is the status of an error of a sidecar or its model, nil where it is none of them.
-func (s *Server) besideStatus(ctx context.Context, method string, err error) error {
-	if st := sidecarStatus(err); st != nil {
-		return st
-	}
-	var e *llm.Error
-	if ctx.Err() != nil || !errors.As(err, &e) {
-		return nil
-	}
-	st := modelStatus(e)
-	if st != nil {
-		s.opt.Log.Error("call failed", "method", method, "kind", e.Kind, "err", clip(err.Error(), 1000))
-	}
-	return st
-}
-
-// sidecarStatus is the status of an error of a flush or a compaction, nil where it is of neither.
-func sidecarStatus(err error) error {
+// sidecarStatus returns the status of an error of a sidecar or of its language model, nil for others.
+func (s *Server) sidecarStatus(ctx context.Context, method string, err error) error {
 	var held *flush.HeldError
+	var model *llm.Error
 	switch {
 	case errors.As(err, &held):
 		return retryable(codes.Aborted, "somebody else flushes this session; try again when the lease has ended", time.Until(held.Until))
@@ -51,35 +36,44 @@ func sidecarStatus(err error) error {
 		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error())
 	case errors.Is(err, compact.ErrRefused):
 		return status.Error(codes.Aborted, clip(err.Error(), 500))
+	case ctx.Err() == nil && errors.As(err, &model):
+		return s.modelStatus(method, model, err)
 	}
 	return nil
 }
 
-// modelStatus is the status of an error of the language model. What the provider said may quote the conversation, and stays
-// out of it.
-func modelStatus(e *llm.Error) error {
-	switch e.Kind {
-	case llm.KindBudget:
-		return retryable(codes.ResourceExhausted, "the language model is not asked: what it may spend is used up (llm.limits)", e.RetryAfter)
-	case llm.KindRateLimit:
-		pause := e.RetryAfter
-		if pause <= 0 {
-			pause = rateLimitPause
-		}
-		return retryable(codes.ResourceExhausted, "the provider of the language model has reached a limit", pause)
-	case llm.KindUnavailable:
-		return retryable(codes.Unavailable, "the provider of the language model cannot be reached", e.RetryAfter)
-	case llm.KindAuth:
-		return status.Error(codes.FailedPrecondition, "the provider of the language model refuses the key; check llm.provider and its key")
-	case llm.KindOverflow:
-		return status.Error(codes.FailedPrecondition, "the language model's window is smaller than it is said to be; set llm.window")
-	case llm.KindInput:
-		return status.Error(codes.FailedPrecondition, "the provider of the language model does not take the request; check llm.model")
-	}
-	return nil
+// modelStatuses are the statuses of the errors of a language model.
+var modelStatuses = map[string]struct {
+	code    codes.Code
+	message string
+}{
+	llm.KindBudget:      {codes.ResourceExhausted, "the language model is not asked: what it may spend is used up (llm.limits)"},
+	llm.KindRateLimit:   {codes.ResourceExhausted, "the provider of the language model has reached a limit"},
+	llm.KindUnavailable: {codes.Unavailable, "the provider of the language model cannot be reached"},
+	llm.KindAuth:        {codes.FailedPrecondition, "the provider of the language model refuses the key; check llm.provider and its key"},
+	llm.KindOverflow:    {codes.FailedPrecondition, "the language model's window is smaller than it is said to be; set llm.window"},
+	llm.KindInput:       {codes.FailedPrecondition, "the provider of the language model does not take the request; check llm.model"},
 }
 
-// retryable is a status with the time after which to try again, where there is one.
+// modelStatus returns the status of an error of a language model, nil for an unknown kind. The provider's words go only to the
+// log, because they may quote the conversation.
+func (s *Server) modelStatus(method string, model *llm.Error, err error) error {
+	st, ok := modelStatuses[model.Kind]
+	if !ok {
+		return nil
+	}
+	s.logFailure(method, err, "kind", model.Kind)
+	pause := model.RetryAfter
+	switch {
+	case st.code == codes.FailedPrecondition:
+		pause = 0
+	case model.Kind == llm.KindRateLimit && pause <= 0:
+		pause = rateLimitPause
+	}
+	return retryable(st.code, st.message, pause)
+}
+
+// retryable returns a status with the pause before the next attempt, if there is one.
 func retryable(code codes.Code, message string, after time.Duration) error {
 	st := status.New(code, message)
 	if after <= 0 {

@@ -15,9 +15,9 @@ import (
 
 // caller is who calls, and what they may do. The zero caller may do nothing.
 type caller struct {
-	// name of the token, empty where none was needed.
+	// name of the token, empty if none was needed.
 	name string
-	// agents that may be reached; everyone reaches all of them.
+	// agents that the caller may reach; everyone means all.
 	agents   []string
 	everyone bool
 	write    bool
@@ -39,18 +39,8 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// memory returns an agent's memory to those who may reach it. Handlers have no other way to one.
-func (s *Server) memory(ctx context.Context, agent string) (Memory, error) {
-	return reach(ctx, s.opt.Agents, agent)
-}
-
-// writable is memory for calls that change something.
-func (s *Server) writable(ctx context.Context, agent string) (Memory, error) {
-	return reachToWrite(ctx, s.opt.Agents, agent)
-}
-
-// reach returns what belongs to an agent to those who may reach the agent.
-func reach[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+// authorize returns the memory or sidecar of an agent if the caller may reach the agent. Handlers have no other way to one.
+func authorize[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
 	var none T
 	if agent == "" {
 		return none, &memory.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
@@ -65,12 +55,11 @@ func reach[T any](ctx context.Context, of map[string]T, agent string) (T, error)
 	return one, nil
 }
 
-// reachToWrite is reach for calls that change something.
-func reachToWrite[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
-	one, err := reach(ctx, of, agent)
+// authorizeWrite is authorize for calls that change something.
+func authorizeWrite[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+	one, err := authorize(ctx, of, agent)
 	if err == nil && !callerOf(ctx).write {
-		var none T
-		return none, status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
+		err = status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
 	}
 	return one, err
 }
@@ -87,7 +76,7 @@ func reachable[T any](ctx context.Context, of map[string]T) []string {
 	return ids
 }
 
-// known names the first of some agents.
+// known names the first agents of a list for an error.
 func known(ids []string) string {
 	if len(ids) == 0 {
 		return ""

@@ -32,7 +32,7 @@ type agentService struct {
 
 // AssemblePrompt makes the system prompt of a turn.
 func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssemblePromptRequest) (*kiokuv1.AssemblePromptResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +40,10 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 	if err != nil {
 		return nil, err
 	}
-	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
+	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
-	return PromptResponse(car.Assemble(ctx, turn), s.searchProblem), nil
+	return PromptResponse(side.Assemble(ctx, turn), s.searchProblem), nil
 }
 
 // turnOf reads what a prompt is to be made for, all but the shared agents.
@@ -90,7 +90,7 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 
 // Recall searches memory for a user's message.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -99,16 +99,16 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 		return nil, err
 	}
 	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now)}
-	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
+	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
-	found, block := car.Recall(ctx, turn)
+	found, block := side.Recall(ctx, turn)
 	return &kiokuv1.RecallResponse{Report: recallReport(found, found.Memories, nil, s.searchProblem), Block: block}, nil
 }
 
 // Prune plans which old results of tools are shortened.
 func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*kiokuv1.PruneResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 		return nil, err
 	}
 	st := prune.State{LastTouch: touched, Window: int(req.GetWindowTokens()), Edits: c.edits(req.GetEdits())}
-	plan := car.Prune(c.messages, st, time.Time{})
+	plan := side.Prune(c.messages, st, time.Time{})
 	return &kiokuv1.PruneResponse{
 		Edits: c.pruneEdits(plan.Edits, plan.New), LastTouchTime: kiokuv1.TimeOf(plan.LastTouch),
 		CharsBefore: int32Of(plan.Before), CharsAfter: int32Of(plan.After), Reason: plan.Reason,
@@ -130,7 +130,7 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 
 // Compact has old messages summarised.
 func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) (*kiokuv1.CompactResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +141,11 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	if err != nil {
 		return nil, err
 	}
-	view := c.view(car.Count)
+	view := c.view(side.Count)
 	if req.GetSummaryFirst() {
 		view.Cycle = 1
 	}
-	done, _, err := car.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
+	done, _, err := side.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
 		return &kiokuv1.CompactResponse{Outcome: kiokuv1.OutcomeNothing, TokensBefore: tokens, TokensAfter: tokens}, nil

@@ -46,7 +46,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beside(map[string]server.Sidecar{"main": car}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": car}); err != nil {
 		t.Fatal(err)
 	}
 	client, stopAgents, err := s.LoopbackAgents()

@@ -11,7 +11,7 @@ import (
 
 // CheckFlush says what is to be done before the next request to the model.
 func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushRequest) (*kiokuv1.CheckFlushResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +21,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 		return nil, err
 	}
 	cycle := int(req.GetCycle())
-	check, err := car.Check(req.GetSession(), cycle, flush.State{
+	check, err := side.Check(req.GetSession(), cycle, flush.State{
 		Window: int(req.GetWindowTokens()), Projected: int(req.GetProjectedTokens()), Bytes: req.GetTranscriptBytes(),
 		Overflow: req.GetOverflow(), Heartbeat: req.GetHeartbeat(), Forced: req.GetForced(),
 	})
@@ -29,7 +29,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 		return nil, err
 	}
 	if callerOf(ctx).write {
-		car.Maintain(req.GetSession(), cycle)
+		side.Maintain(req.GetSession(), cycle)
 	}
 	return &kiokuv1.CheckFlushResponse{
 		Flush: check.Flush, Compact: check.Compact, Reason: check.Reason,
@@ -40,7 +40,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 
 // BeginFlush takes the lease of a flush, or goes on with it.
 func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushRequest) (*kiokuv1.BeginFlushResponse, error) {
-	car, err := s.writableSidecar(ctx, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushReq
 	if err != nil {
 		return nil, err
 	}
-	begun, err := car.Begin(ctx, req.GetSession(), int(req.GetCycle()), req.GetHolder(), spool)
+	begun, err := side.Begin(ctx, req.GetSession(), int(req.GetCycle()), req.GetHolder(), spool)
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +82,14 @@ func beginResponse(begun sidecar.Begun) (*kiokuv1.BeginFlushResponse, error) {
 
 // CommitFlush ends a flush well.
 func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushRequest) (*kiokuv1.CommitFlushResponse, error) {
-	car, err := s.writableSidecar(ctx, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
 	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
-	if err := car.Commit(ctx, req.GetFlushId(), req.GetHolder()); err != nil {
+	if err := side.Commit(ctx, req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
 	return &kiokuv1.CommitFlushResponse{Silent: flush.Silent(req.GetReply())}, nil
@@ -97,14 +97,14 @@ func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushR
 
 // AbortFlush gives a flush back.
 func (s agentService) AbortFlush(ctx context.Context, req *kiokuv1.AbortFlushRequest) (*kiokuv1.AbortFlushResponse, error) {
-	car, err := s.writableSidecar(ctx, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
 	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
-	left, err := car.Abort(ctx, req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
+	left, err := side.Abort(ctx, req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func annAndBob(t *testing.T) *grpc.ClientConn {
 	}}
 	sidecars := make(map[string]server.Sidecar)
 	for _, id := range []string{"ann", "bob", "team"} {
-		sidecars[id] = &fakeSidecar{Flusher: withFlushes(t, t.TempDir(), nil)}
+		sidecars[id] = &fakeSidecar{Sidecar: withFlushes(t, t.TempDir(), nil)}
 	}
 	return dial(t, besideOnTCP(t, server.Options{
 		Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": secret, "team": &fakeMemory{}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -169,13 +170,11 @@ func (c *conversation) edits(list []*kiokuv1.PruneEdit) []prune.Edit {
 
 // pruneEdits names the messages of edits, and tells which of them are new.
 func (c *conversation) pruneEdits(list, added []prune.Edit) []*kiokuv1.PruneEdit {
-	isNew := make(map[prune.Edit]bool, len(added))
-	for _, e := range added {
-		isNew[e] = true
-	}
 	var out []*kiokuv1.PruneEdit
 	for _, e := range list {
-		out = append(out, &kiokuv1.PruneEdit{MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, Added: isNew[e]})
+		out = append(out, &kiokuv1.PruneEdit{
+			MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, Added: slices.Contains(added, e),
+		})
 	}
 	return out
 }

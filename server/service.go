@@ -16,7 +16,7 @@ type service struct {
 
 // MemorySearch answers a query.
 func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest) (*kiokuv1.MemorySearchResponse, error) {
-	m, err := s.memory(ctx, req.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kio
 	if req.GetSearch() == nil {
 		return nil, &memory.InputError{Field: "search", Problem: "is required"}
 	}
-	m, err := s.memory(ctx, req.Search.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req.Search.GetAgent())
 	if err != nil {
 		return nil, inSearch(err)
 	}
@@ -67,7 +67,7 @@ func inSearch(err error) error {
 
 // MemoryGet returns lines of a file.
 func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (*kiokuv1.MemoryGetResponse, error) {
-	m, err := s.memory(ctx, req.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (
 
 // MemoryAppend adds a note.
 func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequest) (*kiokuv1.MemoryAppendResponse, error) {
-	m, err := s.writable(ctx, req.GetAgent())
+	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 
 // Status describes the index of an agent.
 func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kiokuv1.StatusResponse, error) {
-	m, err := s.memory(ctx, req.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}

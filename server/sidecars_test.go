@@ -19,14 +19,14 @@ func TestSidecarsAreRefusedThatCannotBeServed(t *testing.T) {
 	for name, sidecars := range map[string]map[string]server.Sidecar{
 		"none": {}, "no id": {"../etc": &fakeSidecar{}}, "no memory": {"main": &fakeSidecar{}, "other": &fakeSidecar{}},
 	} {
-		if err := s.Beside(sidecars); err == nil {
+		if err := s.AddSidecars(sidecars); err == nil {
 			t.Errorf("%s: Beside returned no error", name)
 		}
 	}
-	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err == nil || !strings.Contains(err.Error(), "already") {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second time: %v", err)
 	}
 }
@@ -34,7 +34,7 @@ func TestSidecarsAreRefusedThatCannotBeServed(t *testing.T) {
 // A process that holds no memories serves the agents' side alone, with the sidecars and the shared agents of another one.
 func TestASidecarIsServedWithoutAMemory(t *testing.T) {
 	s := newServer(t, server.Options{})
-	if err := s.Beside(map[string]server.Sidecar{"ann": &fakeSidecar{}}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"ann": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := server.ListenTCP("127.0.0.1:0", nil)
@@ -89,7 +89,7 @@ func TestTheMemoriesAreReachedBeforeTheSidecarsAreThere(t *testing.T) {
 	s := newServer(t, agents(&fakeMemory{}))
 	memories, stop := mustLocal(t, s)
 	defer stop()
-	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := memories.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"}); err != nil {

@@ -19,12 +19,12 @@ import (
 
 // Sync updates the index from the folder. Removing files needs the right to write.
 func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServer[kiokuv1.SyncResponse]) error {
-	reach := s.memory
+	reach := authorize[Memory]
 	if req.GetPrune() {
-		reach = s.writable
+		reach = authorizeWrite[Memory]
 	}
 	ctx := stream.Context()
-	m, err := reach(ctx, req.GetAgent())
+	m, err := reach(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 // Rebuild makes the index anew. It needs the right to write, because it may cost embeddings.
 func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamingServer[kiokuv1.RebuildResponse]) error {
 	ctx := stream.Context()
-	m, err := s.writable(ctx, req.GetAgent())
+	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func syncReport(r kioku.SyncReport, state memory.IndexState, took time.Duration)
 
 // WatchEvents streams the events of an index. It misses none after it has sent its header.
 func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
-	m, err := s.memory(stream.Context(), req.GetAgent())
+	m, err := authorize(stream.Context(), s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kioku"
+	"kioku/internal/safefile"
 )
 
 // maxTokenFile is the most bytes of a token file.
@@ -85,7 +86,7 @@ func (t *Tokens) current() []tokenEntry {
 	}
 	t.checked = time.Now()
 	info, err := os.Stat(t.path)
-	if err == nil && t.seen != nil && sameFile(info, t.seen) {
+	if err == nil && t.seen != nil && safefile.Unchanged(info, t.seen) {
 		return t.entries
 	}
 	entries, seen, err := readTokens(t.path)
@@ -97,10 +98,6 @@ func (t *Tokens) current() []tokenEntry {
 	}
 	t.seen = seen
 	return t.entries
-}
-
-func sameFile(a, b fs.FileInfo) bool {
-	return a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode() && os.SameFile(a, b)
 }
 
 // readTokens reads a token file. The FileInfo is nil only where there is no such file to look at.

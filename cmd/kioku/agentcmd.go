@@ -104,7 +104,7 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := srv.Beside(beside); err != nil {
+	if err := srv.AddSidecars(beside); err != nil {
 		return nil, nil, err
 	}
 	state, err := conf.StateDir()

@@ -228,7 +228,7 @@ func (d *daemon) server(tokens *server.Tokens, grace time.Duration) (*server.Ser
 	if err != nil {
 		return nil, err
 	}
-	return srv, srv.Beside(beside)
+	return srv, srv.AddSidecars(beside)
 }
 
 // memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.

@@ -2,11 +2,16 @@ package server
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"kioku"
+	"kioku/memory"
 )
 
 const healthService = "/grpc.health.v1.Health/"
@@ -44,4 +49,79 @@ func bearer(ctx context.Context) (string, error) {
 		return "", status.Error(codes.Unauthenticated, `metadata "authorization" must be "Bearer <token>"`)
 	}
 	return token, nil
+}
+
+// caller is who calls, and what they may do. The zero caller may do nothing.
+type caller struct {
+	// name of the token, empty if none was needed.
+	name string
+	// agents that the caller may reach; everyone means all.
+	agents   []string
+	everyone bool
+	write    bool
+}
+
+// owner is a caller that needs no token: the user who runs the server.
+var owner = caller{everyone: true, write: true}
+
+func (c caller) reaches(agent string) bool { return c.everyone || slices.Contains(c.agents, agent) }
+
+type callerKey struct{}
+
+func withCaller(ctx context.Context, c caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+func callerOf(ctx context.Context) caller {
+	c, _ := ctx.Value(callerKey{}).(caller)
+	return c
+}
+
+// authorize returns the memory or sidecar of an agent if the caller may reach the agent. Handlers have no other way to one.
+func authorize[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+	var none T
+	if agent == "" {
+		return none, &memory.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
+	}
+	if err := kioku.CheckAgent(agent); err != nil {
+		return none, err
+	}
+	one, ok := of[agent]
+	if !ok || !callerOf(ctx).reaches(agent) {
+		return none, memory.ErrNoAgent
+	}
+	return one, nil
+}
+
+// authorizeWrite is authorize for calls that change something.
+func authorizeWrite[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+	one, err := authorize(ctx, of, agent)
+	if err == nil && !callerOf(ctx).write {
+		err = status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
+	}
+	return one, err
+}
+
+// reachable returns the ids of the agents that the caller may reach, sorted.
+func reachable[T any](ctx context.Context, of map[string]T) []string {
+	c := callerOf(ctx)
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(of)) {
+		if c.reaches(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// known names the first agents of a list for an error.
+func known(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	const most = 10
+	if len(ids) > most {
+		ids = append(slices.Clone(ids[:most]), "...")
+	}
+	return "; you may reach: " + strings.Join(ids, ", ")
 }

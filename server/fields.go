@@ -3,7 +3,10 @@ package server
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/memory"
 )
@@ -48,4 +51,23 @@ func checkCount[T int32 | int64](field string, n T) error {
 		return badField(field, "must not be negative")
 	}
 	return nil
+}
+
+// readTimestamp returns the time of a field, zero if the field is unset.
+func readTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
+		return time.Time{}, nil
+	}
+	if err := t.CheckValid(); err != nil {
+		return time.Time{}, badField(field, "is no time between the years 1 and 9999")
+	}
+	return t.AsTime(), nil
+}
+
+// inZone returns a time in the zone that decides its day; the zero time stays zero.
+func (s *Server) inZone(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.In(s.opt.Location)
 }

@@ -33,6 +33,18 @@ func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequ
 	return resp, nil
 }
 
+// queryOf reads a query, whose fields the engine checks.
+func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error) {
+	asked, err := readTimestamp("ask_time", req.GetAskTime())
+	return memory.Query{
+		Text: req.GetQuery(), MaxResults: int(req.GetMaxResults()), MinScore: req.MinScore, Explain: req.GetExplain(),
+		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), Now: s.inZone(asked),
+		Filter: memory.Filter{
+			Sources: req.GetSources(), PathPrefix: req.GetPathPrefix(), Since: req.GetSince(), Until: req.GetUntil(),
+		},
+	}, err
+}
+
 // Explain says what became of a passage.
 func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kiokuv1.ExplainResponse, error) {
 	if req.GetSearch() == nil {

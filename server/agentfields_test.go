@@ -11,7 +11,8 @@ import (
 	"kioku/server"
 )
 
-func TestAFieldOutOfBoundsIsNamed(t *testing.T) {
+func TestAssemblePromptNamesAFieldOutOfBounds(t *testing.T) {
+	t.Parallel()
 	client := localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": &fakeSidecar{}, "team": &fakeSidecar{}}))
 	assemble := func(req *kiokuv1.AssemblePromptRequest) error {
 		req.Agent = "main"
@@ -43,7 +44,8 @@ func slicesOf[T any](one T, n int) []T {
 	return out
 }
 
-func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
+func TestFlushRequestsCheckSessionCycleAndHolder(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
 	ctx := t.Context()
 	check := func(req *kiokuv1.CheckFlushRequest) error {
@@ -81,7 +83,8 @@ func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
 	}
 }
 
-func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
+func TestConversationErrorsNameTheMessage(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
 	call := func(id string) *kiokuv1.ChatMessage {
 		return &kiokuv1.ChatMessage{Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: id, Name: "look", Input: "{}"}}}
@@ -138,7 +141,8 @@ func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
 }
 
 // What a flush keeps comes back in one answer, with ids and prompts: a spool that would not fit then is refused before.
-func TestMoreThanAFlushCanKeepIsRefused(t *testing.T) {
+func TestBeginFlushRefusesMoreThanItCanStore(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
 	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h",
 		Messages: []*kiokuv1.ChatMessage{{Role: "user", Text: strings.Repeat("x", 4<<20-64<<10)}}})

@@ -32,7 +32,8 @@ import (
 	"kioku/server"
 )
 
-func TestAPromptRequestReachesTheSidecarWhole(t *testing.T) {
+func TestAssemblePromptPassesEveryFieldOn(t *testing.T) {
+	t.Parallel()
 	var got sidecar.Turn
 	client := localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{
 		"main": &fakeSidecar{shared: []string{"home"}, assemble: func(turn sidecar.Turn) sidecar.Prompt { got = turn; return sidecar.Prompt{} }},
@@ -72,7 +73,8 @@ func recalled(reason string) (prompt.Memory, *kiokuv1.RecalledMemory) {
 		}
 }
 
-func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
+func TestAssemblePromptReturnsEveryField(t *testing.T) {
+	t.Parallel()
 	in, wantIn := recalled("")
 	out, wantOut := recalled("no room")
 	client := agentClient(t, &fakeSidecar{assemble: func(sidecar.Turn) sidecar.Prompt {
@@ -107,7 +109,8 @@ func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
 }
 
 // Hazard D16: files with bytes that are no text do not cost the answer; nor do more skills than fit.
-func TestAPromptOfBadBytesAndAThousandSkillsIsAnswered(t *testing.T) {
+func TestAssemblePromptReturnsBadBytesAndAThousandSkills(t *testing.T) {
+	t.Parallel()
 	report := make([]skills.Entry, 30_000)
 	for i := range report {
 		report[i] = skills.Entry{Name: strings.Repeat("\xff", 500), Path: "/w/" + strings.Repeat("x", 4000)}
@@ -125,7 +128,8 @@ func TestAPromptOfBadBytesAndAThousandSkillsIsAnswered(t *testing.T) {
 	}
 }
 
-func TestARecallTellsWhatWasFoundAndWhatWentWrong(t *testing.T) {
+func TestRecallReportsResultsAndFailures(t *testing.T) {
+	t.Parallel()
 	found, want := recalled("")
 	var log buffer
 	failures := map[error]string{
@@ -154,7 +158,8 @@ func TestARecallTellsWhatWasFoundAndWhatWentWrong(t *testing.T) {
 	}
 }
 
-func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
+func TestPruneNamesMessagesByTheirIds(t *testing.T) {
+	t.Parallel()
 	touched := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	client := agentClient(t, &fakeSidecar{prune: func(messages []llm.Message, st prune.State, _ time.Time) prune.Plan {
 		if len(messages) != 3 || len(messages[0].Images) != 2 || !messages[2].Failed {
@@ -195,7 +200,8 @@ func talk() []*kiokuv1.ChatMessage {
 	}
 }
 
-func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
+func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep, window int) (session.Compaction, error) {
 		want := session.View{IDs: []string{"a", "b", "c", "d"}, Cycle: 1, Messages: []llm.Message{
 			{Role: llm.RoleUser, Text: "Where is the key?"},
@@ -235,7 +241,8 @@ func retryOf(err error) time.Duration {
 	return 0
 }
 
-func TestEachErrorOfASidecarHasItsCode(t *testing.T) {
+func TestStatusOfEachErrorOfASidecar(t *testing.T) {
+	t.Parallel()
 	secret := "the provider quotes: my private words"
 	model := func(kind string) error {
 		return fmt.Errorf("compact 3 messages: %w", &llm.Error{Kind: kind, Message: secret, RetryAfter: time.Hour})
@@ -278,7 +285,8 @@ func TestEachErrorOfASidecarHasItsCode(t *testing.T) {
 	}
 }
 
-func TestNothingToCompactIsNoError(t *testing.T) {
+func TestCompactWithNothingToDoIsNoError(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{compact: func(context.Context, session.View, int, int) (session.Compaction, error) {
 		return session.Compaction{}, compact.ErrNothing
 	}})
@@ -288,7 +296,8 @@ func TestNothingToCompactIsNoError(t *testing.T) {
 	}
 }
 
-func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
+func TestCompactHasMoreTimeThanOtherCalls(t *testing.T) {
+	t.Parallel()
 	left := make(chan time.Duration, 1)
 	car := &fakeSidecar{
 		compact: func(ctx context.Context, _ session.View, _, _ int) (session.Compaction, error) {
@@ -310,7 +319,8 @@ func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
 	}
 }
 
-func TestACanceledCompactionIsCanceledWhateverTheModelSays(t *testing.T) {
+func TestCompactThatIsCanceledReturnsCanceled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	client := agentClient(t, &fakeSidecar{compact: func(inner context.Context, _ session.View, _, _ int) (session.Compaction, error) {
 		cancel()

@@ -71,7 +71,8 @@ func (h house) sync(t *testing.T) {
 
 // Hazard F06: an agent in another language flushes and compacts through the service; service and agent die between two
 // notes, and after it each note is there once, no message is lost, and the fact is recalled.
-func TestAFactOutlivesFlushCrashAndCompaction(t *testing.T) {
+func TestFlushKeepsAFactOverACrashAndACompaction(t *testing.T) {
+	t.Parallel()
 	workspace, state := filepath.Join(t.TempDir(), "workspace"), filepath.Join(t.TempDir(), "state")
 	if err := os.MkdirAll(workspace, 0o700); err != nil {
 		t.Fatal(err)
@@ -106,7 +107,8 @@ func TestAFactOutlivesFlushCrashAndCompaction(t *testing.T) {
 
 // Hazard F08: over fifty rounds of an agent that stores all that it was shown, the memory keeps its size; what stands beside
 // it is stored.
-func TestWhatWasRecalledIsNotStoredAgain(t *testing.T) {
+func TestMemoryAppendStoresNoRecalledText(t *testing.T) {
+	t.Parallel()
 	workspace, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte(notes["MEMORY.md"]), 0o600); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,8 @@ var notes = map[string]string{
 	"memory/2026-03-01.md": "# 2026-03-01\n\nThe boiler was repaired by Ito plumbing for 14,000 yen.\n",
 }
 
-func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
+func TestServerServesARealMemory(t *testing.T) {
+	t.Parallel()
 	client, workspace := engine(t, notes)
 	done, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
 	if err != nil || done.GetReport().GetIndex().GetFileCount() != 2 || done.GetReport().GetGeneration() == 0 {
@@ -91,7 +92,8 @@ func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
 }
 
 // Hazard C01: hostile paths are bad input or missing, whatever lies there, and missing and outside look alike.
-func TestAHostilePathReadsNothing(t *testing.T) {
+func TestMemoryGetRefusesHostilePaths(t *testing.T) {
+	t.Parallel()
 	client, workspace := engine(t, notes)
 	outside := filepath.Join(filepath.Dir(workspace), "outside.md")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
@@ -163,7 +165,8 @@ func FuzzMemoryGet(f *testing.F) {
 }
 
 // Hazard D03: a query without content has a defined answer and is never an internal error.
-func TestAQueryWithoutContentHasADefinedAnswer(t *testing.T) {
+func TestMemorySearchAnswersAQueryWithoutContent(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, notes)
 	for query, want := range map[string]codes.Code{
 		"": codes.InvalidArgument, " \n\t": codes.InvalidArgument, "?!...": codes.OK, "the of and": codes.OK, "猫": codes.OK, "🍵": codes.OK,
@@ -183,7 +186,8 @@ func TestAQueryWithoutContentHasADefinedAnswer(t *testing.T) {
 }
 
 // Hazard D02: a query made to keep a parser busy is refused at the door, and the largest one allowed is answered in time.
-func TestAQueryTooLargeIsRefusedAtTheDoor(t *testing.T) {
+func TestMemorySearchRefusesALargeQuery(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, notes)
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -199,7 +203,8 @@ func TestAQueryTooLargeIsRefusedAtTheDoor(t *testing.T) {
 }
 
 // Hazard D04: limits and scores out of range are bad input that names its field.
-func TestNumbersOutOfRangeAreBadInput(t *testing.T) {
+func TestMemorySearchRefusesNumbersOutOfRange(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, notes)
 	for k, ok := range map[int32]bool{-1: false, 0: true, 1: true, 100: true, 101: false, 4096: false, 4097: false, 1e9: false, math.MinInt32: false} {
 		_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", MaxResults: k})
@@ -235,7 +240,8 @@ func TestNumbersOutOfRangeAreBadInput(t *testing.T) {
 }
 
 // Hazard D10: an answer from an empty workspace says that there is nothing to search.
-func TestAnAnswerFromAnEmptyIndexSaysSo(t *testing.T) {
+func TestMemorySearchReportsAnEmptyIndex(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, map[string]string{"README.txt": "no memory"})
 	resp, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
 	if err != nil || len(resp.GetDegraded()) == 0 || resp.GetDegraded()[0].GetCode() != "index_empty" {
@@ -244,7 +250,8 @@ func TestAnAnswerFromAnEmptyIndexSaysSo(t *testing.T) {
 }
 
 // Hazard D13: a long file comes in pieces that join to the whole.
-func TestALongFileComesInPieces(t *testing.T) {
+func TestMemoryGetReturnsALongFileInPieces(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for range 900 {
 		b.WriteString("お茶の時間は三時です。忘れないでください。\n")
@@ -268,7 +275,8 @@ func TestALongFileComesInPieces(t *testing.T) {
 }
 
 // Hazard D16: a note with bytes that are no text neither kills its answer nor hides the others.
-func TestANoteWithBadBytesIsFound(t *testing.T) {
+func TestMemorySearchFindsANoteWithBadBytes(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, map[string]string{
 		"memory/bad\xff.md": "# tea\n\nThe tea \xff\xfe cupboard.\n", "memory/good.md": "# tea\n\nThe tea garden.\n",
 		"memory/worse.md": "tea \xc3\x28 leaves\n",

@@ -37,7 +37,8 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
+func TestStatusOfEachErrorOfAMemory(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		err  error
 		want codes.Code
@@ -66,7 +67,8 @@ func TestEachErrorOfTheEngineHasItsCode(t *testing.T) {
 	}
 }
 
-func TestAnUnforeseenErrorIsToldByIdAndLoggedWithItsCause(t *testing.T) {
+func TestStatusOfAnUnforeseenErrorHasTheIdOfItsLogLine(t *testing.T) {
+	t.Parallel()
 	var log buffer
 	opt := agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) { return memory.Answer{}, errBoom }})
 	opt.Log = logTo(&log)
@@ -84,7 +86,8 @@ func TestAnUnforeseenErrorIsToldByIdAndLoggedWithItsCause(t *testing.T) {
 	}
 }
 
-func TestAnInputErrorIsBoundedAndValid(t *testing.T) {
+func TestStatusOfAnInputErrorIsBoundedAndValid(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{get: func(_ context.Context, req memory.GetRequest) (memory.Excerpt, error) {
 		return memory.Excerpt{}, &memory.InputError{Field: "path", Problem: "\xff is no path: " + req.Path}
 	}}))
@@ -96,7 +99,8 @@ func TestAnInputErrorIsBoundedAndValid(t *testing.T) {
 }
 
 // Hazard D14: a panic in a handler is an Internal error with its stack in the log, and the server lives on.
-func TestAPanicIsInternalAndTheServerLivesOn(t *testing.T) {
+func TestPanicIsInternalAndTheServerLivesOn(t *testing.T) {
+	t.Parallel()
 	var log buffer
 	fake := &fakeMemory{
 		search: func(context.Context, memory.Query) (memory.Answer, error) { panic("index out of everything") },
@@ -125,7 +129,8 @@ func TestAPanicIsInternalAndTheServerLivesOn(t *testing.T) {
 	}
 }
 
-func TestACallWithoutADeadlineGetsOne(t *testing.T) {
+func TestDeadlineIsSetForACallWithoutOne(t *testing.T) {
+	t.Parallel()
 	opt := agents(&fakeMemory{search: func(ctx context.Context, _ memory.Query) (memory.Answer, error) {
 		<-ctx.Done()
 		return memory.Answer{}, fmt.Errorf("sqlite: interrupted")
@@ -135,7 +140,8 @@ func TestACallWithoutADeadlineGetsOne(t *testing.T) {
 	wantCode(t, err, codes.DeadlineExceeded)
 }
 
-func TestADeadlineOfTheCallerIsKept(t *testing.T) {
+func TestDeadlineOfTheCallerIsKept(t *testing.T) {
+	t.Parallel()
 	got := make(chan time.Duration, 1)
 	opt := agents(&fakeMemory{search: func(ctx context.Context, _ memory.Query) (memory.Answer, error) {
 		deadline, _ := ctx.Deadline()

@@ -24,7 +24,8 @@ func exchange() []*kiokuv1.ChatMessage {
 	}
 }
 
-func TestAConversationComesBackFromTheSpoolAsItWas(t *testing.T) {
+func TestSpoolKeepsAConversation(t *testing.T) {
+	t.Parallel()
 	c, err := conversationOf(exchange())
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,8 @@ func wantSameAgain(t *testing.T, c conversation, list []*kiokuv1.ChatMessage) {
 	}
 }
 
-func TestASpoolThatIsNoConversationIsAnError(t *testing.T) {
+func TestSpoolThatIsNoConversationIsAnError(t *testing.T) {
+	t.Parallel()
 	c, err := conversationOf(exchange())
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ import (
 	"kioku/server"
 )
 
-func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
+func TestMemorySearchReturnsEveryField(t *testing.T) {
+	t.Parallel()
 	synced := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{
@@ -64,7 +65,8 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 	}
 }
 
-func TestAnIndexWithoutVectorsNamesTheProviderNone(t *testing.T) {
+func TestMemorySearchWithoutVectorsNamesTheProviderNone(t *testing.T) {
+	t.Parallel()
 	resp, err := local(t, agents(&fakeMemory{})).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +76,8 @@ func TestAnIndexWithoutVectorsNamesTheProviderNone(t *testing.T) {
 	}
 }
 
-func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
+func TestMemorySearchPassesEveryFieldOn(t *testing.T) {
+	t.Parallel()
 	var got memory.Query
 	client := local(t, agents(&fakeMemory{search: func(_ context.Context, q memory.Query) (memory.Answer, error) {
 		got = q
@@ -99,6 +102,7 @@ func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
 }
 
 func TestMemorySearchPutsAskTimeIntoTheZoneOfTheService(t *testing.T) {
+	t.Parallel()
 	var got time.Time
 	opt := agents(&fakeMemory{search: func(_ context.Context, q memory.Query) (memory.Answer, error) {
 		got = q.Now
@@ -114,7 +118,8 @@ func TestMemorySearchPutsAskTimeIntoTheZoneOfTheService(t *testing.T) {
 	}
 }
 
-func TestABadFieldIsNamedInTheStatus(t *testing.T) {
+func TestMemorySearchNamesABadField(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{}))
 	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", AskTime: &timestamppb.Timestamp{Seconds: -1 << 60}})
 	wantViolation(t, err, "ask_time")
@@ -134,6 +139,7 @@ func wantViolation(t *testing.T, err error, field string) {
 }
 
 func TestExplainNamesFieldsOfItsSearchAsSuch(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{explain: func(_ context.Context, q memory.Query, path string, _ int) (memory.Explanation, error) {
 		if path == "" {
 			return memory.Explanation{}, &memory.InputError{Field: "query", Problem: "is blank"}
@@ -150,7 +156,8 @@ func TestExplainNamesFieldsOfItsSearchAsSuch(t *testing.T) {
 	wantViolation(t, err, "path")
 }
 
-func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
+func TestExplainReturnsOutcomePassageAndIndex(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		explain: func(_ context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 			if !q.Explain || path != "MEMORY.md" || line != 4 {
@@ -179,7 +186,8 @@ func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
 	}
 }
 
-func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
+func TestMemoryGetAndMemoryAppendPassEveryFieldOnAndBack(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		get: func(_ context.Context, req memory.GetRequest) (memory.Excerpt, error) {
 			return memory.Excerpt{Path: req.Path, Text: "a\nb", From: req.From, Lines: 2, TotalLines: math.MaxInt, Truncated: true, NextFrom: req.From + 2}, nil
@@ -212,7 +220,8 @@ func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
 	}
 }
 
-func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
+func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
+	t.Parallel()
 	retry := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) {
 		return kioku.Status{
@@ -242,6 +251,7 @@ func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
 }
 
 func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
+	t.Parallel()
 	broken := &fakeMemory{workspace: "/b", state: func(context.Context) (memory.IndexState, error) { return memory.IndexState{}, errBoom }}
 	fine := &fakeMemory{workspace: "/a", state: func(context.Context) (memory.IndexState, error) { return memory.IndexState{Files: 3}, nil }}
 	client := local(t, server.Options{Agents: map[string]server.Memory{"zoe": fine, "bob": broken}})
@@ -259,6 +269,7 @@ func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
 
 // Hazard D13: a response that would not fit into a message is cut and says so; a request that does not is refused.
 func TestMessagesStayWithinTheirLimit(t *testing.T) {
+	t.Parallel()
 	huge := memory.Answer{}
 	for range 100 {
 		huge.Hits = append(huge.Hits, memory.Hit{Path: "memory/a.md", Snippet: strings.Repeat("字\xff", 30_000)})
@@ -306,7 +317,8 @@ func onSocketClient(t *testing.T, m server.Memory) kiokuv1.MemoryServiceClient {
 }
 
 // Hazard D10: what an answer had to do without reaches the caller, with results and without.
-func TestAnEmptyAnswerSaysWhy(t *testing.T) {
+func TestMemorySearchSaysWhyAnAnswerIsEmpty(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{
 			{Code: memory.ProviderDown, Text: "no embeddings"}, {Code: memory.NoMatch, Text: "no term matches"},

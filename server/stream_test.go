@@ -48,6 +48,7 @@ func last[T any](stream grpc.ServerStreamingClient[T], err error) (*T, error) {
 }
 
 func TestSyncStreamsProgressAndEndsWithAReport(t *testing.T) {
+	t.Parallel()
 	var got kioku.SyncOptions
 	client := local(t, agents(&fakeMemory{
 		sync: func(_ context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
@@ -96,13 +97,15 @@ func TestSyncStreamsProgressAndEndsWithAReport(t *testing.T) {
 }
 
 func TestRebuildEndsWithAReport(t *testing.T) {
+	t.Parallel()
 	m, err := last(local(t, agents(&fakeMemory{})).Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"}))
 	if err != nil || m.GetReport() == nil {
 		t.Errorf("last = %v, %v", m, err)
 	}
 }
 
-func TestAFailedSyncIsAnError(t *testing.T) {
+func TestSyncThatFailsIsAnError(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
 			return kioku.SyncReport{}, memory.ErrReadOnly
@@ -113,7 +116,8 @@ func TestAFailedSyncIsAnError(t *testing.T) {
 }
 
 // Hazard D14: a panic in the work of a stream ends that stream alone.
-func TestAPanicInASyncEndsItsStreamAlone(t *testing.T) {
+func TestSyncThatPanicsEndsOnlyItsStream(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 			step(indexer.Progress{Phase: indexer.PhaseScan})
@@ -127,7 +131,8 @@ func TestAPanicInASyncEndsItsStreamAlone(t *testing.T) {
 	}
 }
 
-func TestACallerThatDoesNotReadDoesNotHoldUpTheSync(t *testing.T) {
+func TestSyncDoesNotWaitForASlowCaller(t *testing.T) {
+	t.Parallel()
 	synced := make(chan struct{})
 	client := local(t, agents(&fakeMemory{
 		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
@@ -151,7 +156,8 @@ func TestACallerThatDoesNotReadDoesNotHoldUpTheSync(t *testing.T) {
 	}
 }
 
-func TestASyncEndsWithItsCaller(t *testing.T) {
+func TestSyncEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
 	began, ended := make(chan struct{}), make(chan struct{})
 	client := local(t, agents(&fakeMemory{
 		sync: func(ctx context.Context, _ kioku.SyncOptions, _ func(indexer.Progress)) (kioku.SyncReport, error) {
@@ -175,7 +181,8 @@ func TestASyncEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
+func TestWatchEventsEndsWithTheMemory(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	fake := &fakeMemory{events: make(chan kioku.Event)}
 	stream, err := local(t, agents(fake)).WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
@@ -201,7 +208,8 @@ func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
 	wantCode(t, err, codes.Unavailable)
 }
 
-func TestClosingALocalClientEndsItsStreams(t *testing.T) {
+func TestLoopbackEndsItsStreams(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, agents(&fakeMemory{events: make(chan kioku.Event)}))
 	client, stop := mustLocal(t, s)
 	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
@@ -221,7 +229,8 @@ func TestClosingALocalClientEndsItsStreams(t *testing.T) {
 	}
 }
 
-func TestALocalClientMayBeClosedUnused(t *testing.T) {
+func TestLoopbackMayBeClosedUnused(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		_, stop := mustLocal(t, newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}))
 		if err := stop(); err != nil {
@@ -230,7 +239,8 @@ func TestALocalClientMayBeClosedUnused(t *testing.T) {
 	}
 }
 
-func TestASyncForAQueryTellsWhatItLeftUndone(t *testing.T) {
+func TestSyncReportsWhatItLeftUndone(t *testing.T) {
+	t.Parallel()
 	got := make(chan kioku.SyncOptions, 1)
 	client := local(t, agents(&fakeMemory{sync: func(_ context.Context, opt kioku.SyncOptions, _ func(indexer.Progress)) (kioku.SyncReport, error) {
 		got <- opt

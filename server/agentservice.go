@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// maxBlocks of one prompt, and maxBlock bytes of all their texts.
-	maxBlocks = 64
-	maxBlock  = 512 << 10
+	// maxBlocks is the maximum number of blocks of a prompt, and maxBlockBytes that of the bytes of their texts.
+	maxBlocks     = 64
+	maxBlockBytes = 512 << 10
 )
 
 // agentService implements kioku.v1.AgentService.
@@ -32,11 +32,8 @@ type agentService struct {
 
 // AssemblePrompt makes the system prompt of a turn.
 func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssemblePromptRequest) (*kiokuv1.AssemblePromptResponse, error) {
-	side, err := authorize(ctx, s.sidecars, req.GetAgent())
-	if err != nil {
-		return nil, err
-	}
-	turn, err := s.turnOf(req)
+	turn, bad := s.turnOf(req)
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +43,7 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 	return PromptResponse(side.Assemble(ctx, turn), s.searchProblem), nil
 }
 
-// turnOf reads what a prompt is to be made for, all but the shared agents.
+// turnOf returns the turn of a request, without its shared agents.
 func (s *Server) turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error) {
 	now, err := readTimestamp("ask_time", req.GetAskTime())
 	t := sidecar.Turn{
@@ -69,7 +66,7 @@ func checkTurn(message, channel string) error {
 	return cmp.Or(checkSize("message", message, maxQuestion), checkName("channel", channel))
 }
 
-// blocksOf reads the parts of a prompt that the caller adds.
+// blocksOf returns the parts of a prompt that the caller adds.
 func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 	if len(list) > maxBlocks {
 		return nil, badField("blocks", "has %d blocks; at most %d", len(list), maxBlocks)
@@ -80,8 +77,8 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 		if err := checkKey(fmt.Sprintf("blocks[%d].name", i), b.GetName()); err != nil {
 			return nil, err
 		}
-		if size += len(b.GetText()); size > maxBlock {
-			return nil, badField("blocks", "have more than %d bytes of text", maxBlock)
+		if size += len(b.GetText()); size > maxBlockBytes {
+			return nil, badField("blocks", "have more than %d bytes of text", maxBlockBytes)
 		}
 		out = append(out, prompt.Block{Name: strings.TrimSpace(b.GetName()), Text: b.GetText(), Volatile: b.GetChanging()})
 	}
@@ -90,12 +87,9 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 
 // Recall searches memory for a user's message.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
-	side, err := authorize(ctx, s.sidecars, req.GetAgent())
+	now, bad := readTimestamp("ask_time", req.GetAskTime())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad, checkTurn(req.GetMessage(), req.GetChannel()))
 	if err != nil {
-		return nil, err
-	}
-	now, err := readTimestamp("ask_time", req.GetAskTime())
-	if err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel())); err != nil {
 		return nil, err
 	}
 	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now)}
@@ -106,14 +100,11 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 	return &kiokuv1.RecallResponse{Report: recallReport(found, found.Memories, nil, s.searchProblem), Block: block}, nil
 }
 
-// Prune plans which old results of tools are shortened.
+// Prune plans which old tool results to shorten.
 func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*kiokuv1.PruneResponse, error) {
-	side, err := authorize(ctx, s.sidecars, req.GetAgent())
+	touched, bad := readTimestamp("last_touch_time", req.GetLastTouchTime())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad, checkCount("window_tokens", req.GetWindowTokens()))
 	if err != nil {
-		return nil, err
-	}
-	touched, err := readTimestamp("last_touch_time", req.GetLastTouchTime())
-	if err = cmp.Or(err, checkCount("window_tokens", req.GetWindowTokens())); err != nil {
 		return nil, err
 	}
 	c, err := conversationOf(req.GetMessages())
@@ -128,20 +119,18 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 	}, nil
 }
 
-// Compact has old messages summarised.
+// Compact summarizes old messages.
 func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) (*kiokuv1.CompactResponse, error) {
-	side, err := authorize(ctx, s.sidecars, req.GetAgent())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
+		checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens()))
 	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens())); err != nil {
 		return nil, err
 	}
 	c, err := conversationOf(req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
-	view := c.view(side.Count)
+	view := c.sessionView(side.Count)
 	if req.GetSummaryFirst() {
 		view.Cycle = 1
 	}
@@ -159,8 +148,8 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	}, nil
 }
 
-// view is the conversation as a session would show it.
-func (c *conversation) view(count func(string) int) session.View {
+// sessionView returns the conversation as a session would.
+func (c *conversation) sessionView(count func(string) int) session.View {
 	v := session.View{IDs: c.ids, Messages: c.messages}
 	for _, m := range c.messages {
 		n := llm.MessageTokens(count, m)
@@ -170,7 +159,7 @@ func (c *conversation) view(count func(string) int) session.View {
 	return v
 }
 
-// checkSession checks what names a session and a cycle of it.
+// checkSession checks the name of a session and the number of a cycle.
 func checkSession(name string, cycle int32) error {
 	return cmp.Or(checkKey("session", name), checkCount("cycle", cycle))
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -77,11 +78,12 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// authorize returns the memory or sidecar of an agent if the caller may reach the agent. Handlers have no other way to one.
-func authorize[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+// authorize returns the memory or sidecar of an agent if the caller may reach the agent, or the first error of checks of the
+// request. Handlers have no other way to one.
+func authorize[T any](ctx context.Context, of map[string]T, agent string, checks ...error) (T, error) {
 	var none T
 	if agent == "" {
-		return none, &memory.InputError{Field: "agent", Problem: "is required" + known(reachable(ctx, of))}
+		return none, &memory.InputError{Field: "agent", Problem: "is required" + knownAgents(reachable(ctx, of))}
 	}
 	if err := kioku.CheckAgent(agent); err != nil {
 		return none, err
@@ -90,32 +92,26 @@ func authorize[T any](ctx context.Context, of map[string]T, agent string) (T, er
 	if !ok || !callerOf(ctx).reaches(agent) {
 		return none, memory.ErrNoAgent
 	}
-	return one, nil
+	return one, cmp.Or(checks...)
 }
 
 // authorizeWrite is authorize for calls that change something.
-func authorizeWrite[T any](ctx context.Context, of map[string]T, agent string) (T, error) {
+func authorizeWrite[T any](ctx context.Context, of map[string]T, agent string, checks ...error) (T, error) {
 	one, err := authorize(ctx, of, agent)
 	if err == nil && !callerOf(ctx).write {
 		err = status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
 	}
-	return one, err
+	return one, cmp.Or(append([]error{err}, checks...)...)
 }
 
 // reachable returns the ids of the agents that the caller may reach, sorted.
 func reachable[T any](ctx context.Context, of map[string]T) []string {
 	c := callerOf(ctx)
-	var ids []string
-	for _, id := range slices.Sorted(maps.Keys(of)) {
-		if c.reaches(id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(id string) bool { return !c.reaches(id) })
 }
 
-// known names the first agents of a list for an error.
-func known(ids []string) string {
+// knownAgents names the first agents of a list for an error.
+func knownAgents(ids []string) string {
 	if len(ids) == 0 {
 		return ""
 	}

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// maxName is the most bytes of what names something: a session, a channel, a model.
+	// maxName is the maximum size of a name in bytes: of a session, a channel, a model.
 	maxName = 256
-	// maxQuestion is the most bytes of what a user has said.
+	// maxQuestion is the maximum size of a message of a user in bytes.
 	maxQuestion = 64 << 10
 )
 
-// badField is the error of a field that is not as it must be.
+// badField returns the error of a bad field.
 func badField(field, format string, args ...any) error {
 	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// checkName refuses what is no name for a person's eyes: too long, or with characters that cannot be seen.
+// checkName refuses a name that is too long or has control characters.
 func checkName(field, text string) error {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return badField(field, "must have no control characters and no line breaks")
@@ -31,7 +31,7 @@ func checkName(field, text string) error {
 	return checkSize(field, text, maxName)
 }
 
-// checkKey is checkName for names that must not be missing.
+// checkKey is checkName for required names.
 func checkKey(field, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return badField(field, "is required")

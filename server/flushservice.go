@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 
 	"kioku/agent/flush"
@@ -9,13 +8,10 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// CheckFlush says what is to be done before the next request to the model.
+// CheckFlush reports what to do before the next request to the model.
 func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushRequest) (*kiokuv1.CheckFlushResponse, error) {
-	side, err := authorize(ctx, s.sidecars, req.GetAgent())
-	if err != nil {
-		return nil, err
-	}
-	err = cmp.Or(checkSession(req.GetSession(), req.GetCycle()), checkCount("window_tokens", req.GetWindowTokens()),
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
+		checkSession(req.GetSession(), req.GetCycle()), checkCount("window_tokens", req.GetWindowTokens()),
 		checkCount("projected_tokens", req.GetProjectedTokens()), checkCount("transcript_bytes", req.GetTranscriptBytes()))
 	if err != nil {
 		return nil, err
@@ -38,13 +34,11 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 	}, nil
 }
 
-// BeginFlush takes the lease of a flush, or goes on with it.
+// BeginFlush begins or resumes a flush.
 func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushRequest) (*kiokuv1.BeginFlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(),
+		checkSession(req.GetSession(), req.GetCycle()), checkKey("holder", req.GetHolder()))
 	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(checkSession(req.GetSession(), req.GetCycle()), checkKey("holder", req.GetHolder())); err != nil {
 		return nil, err
 	}
 	c, err := conversationOf(req.GetMessages())
@@ -62,7 +56,7 @@ func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushReq
 	return beginResponse(begun)
 }
 
-// beginResponse is the answer to the holder of a flush. There is nothing to ask the model where the flush has ended.
+// beginResponse returns a flush as the service returns it. A flush that is done has no prompts.
 func beginResponse(begun sidecar.Begun) (*kiokuv1.BeginFlushResponse, error) {
 	resp := &kiokuv1.BeginFlushResponse{FlushId: begun.ID, Outcome: kiokuv1.OutcomeBegun}
 	if begun.Done {
@@ -80,13 +74,10 @@ func beginResponse(begun sidecar.Begun) (*kiokuv1.BeginFlushResponse, error) {
 	return resp, err
 }
 
-// CommitFlush ends a flush well.
+// CommitFlush marks a flush as done.
 func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushRequest) (*kiokuv1.CommitFlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("flush_id", req.GetFlushId()), checkKey("holder", req.GetHolder()))
 	if err != nil {
-		return nil, err
-	}
-	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
 	if err := side.Commit(ctx, req.GetFlushId(), req.GetHolder()); err != nil {
@@ -95,13 +86,10 @@ func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushR
 	return &kiokuv1.CommitFlushResponse{Silent: flush.Silent(req.GetReply())}, nil
 }
 
-// AbortFlush gives a flush back.
+// AbortFlush returns the lease of a flush.
 func (s agentService) AbortFlush(ctx context.Context, req *kiokuv1.AbortFlushRequest) (*kiokuv1.AbortFlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("flush_id", req.GetFlushId()), checkKey("holder", req.GetHolder()))
 	if err != nil {
-		return nil, err
-	}
-	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
 	left, err := side.Abort(ctx, req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
@@ -109,8 +97,4 @@ func (s agentService) AbortFlush(ctx context.Context, req *kiokuv1.AbortFlushReq
 		return nil, err
 	}
 	return &kiokuv1.AbortFlushResponse{RemainingAttemptCount: int32Of(left)}, nil
-}
-
-func checkLease(id, holder string) error {
-	return cmp.Or(checkKey("flush_id", id), checkKey("holder", holder))
 }

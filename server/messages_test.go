@@ -115,7 +115,7 @@ func FuzzConversation(f *testing.F) {
 		wantSameAgain(t, c, req.GetMessages())
 		plan := prune.Prune(c.messages, prune.Defaults(), prune.State{Edits: c.edits(req.GetEdits())}, time.Time{})
 		for i, e := range c.pruneEdits(plan.Edits, plan.New) {
-			if c.place[e.GetMessageId()] != plan.Edits[i].Index {
+			if c.indexes[e.GetMessageId()] != plan.Edits[i].Index {
 				t.Errorf("edit %d of %q", plan.Edits[i].Index, e.GetMessageId())
 			}
 		}

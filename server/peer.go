@@ -10,7 +10,7 @@ import (
 type peerListener struct {
 	*net.UnixListener
 	log *slog.Logger
-	// uid tells whose process is at the other end.
+	// uid returns the user of the process at the other end.
 	uid func(*net.UnixConn) (int, error)
 }
 

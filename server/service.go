@@ -16,11 +16,8 @@ type service struct {
 
 // MemorySearch answers a query.
 func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest) (*kiokuv1.MemorySearchResponse, error) {
-	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
-	if err != nil {
-		return nil, err
-	}
-	q, err := s.queryOf(req)
+	q, bad := s.queryOf(req)
+	m, err := authorize(ctx, s.opt.Agents, req.GetAgent(), bad)
 	if err != nil {
 		return nil, err
 	}
@@ -29,11 +26,11 @@ func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequ
 		return nil, err
 	}
 	resp := searchResponse(answer)
-	fit(resp)
+	fitAnswer(resp)
 	return resp, nil
 }
 
-// queryOf reads a query, whose fields the engine checks.
+// queryOf returns the query of a request. The memory checks its fields.
 func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error) {
 	asked, err := readTimestamp("ask_time", req.GetAskTime())
 	return memory.Query{
@@ -45,16 +42,13 @@ func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error)
 	}, err
 }
 
-// Explain says what became of a passage.
+// Explain reports the outcome for a passage.
 func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kiokuv1.ExplainResponse, error) {
 	if req.GetSearch() == nil {
 		return nil, &memory.InputError{Field: "search", Problem: "is required"}
 	}
-	m, err := authorize(ctx, s.opt.Agents, req.Search.GetAgent())
-	if err != nil {
-		return nil, inSearch(err)
-	}
-	q, err := s.queryOf(req.Search)
+	q, bad := s.queryOf(req.Search)
+	m, err := authorize(ctx, s.opt.Agents, req.Search.GetAgent(), bad)
 	if err != nil {
 		return nil, inSearch(err)
 	}
@@ -64,11 +58,11 @@ func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kio
 		return nil, inSearch(err)
 	}
 	resp := explainResponse(explained)
-	fit(resp.Answer)
+	fitAnswer(resp.Answer)
 	return resp, nil
 }
 
-// inSearch says that a field at fault lies in the search to explain.
+// inSearch names a bad field as a field of the search to explain.
 func inSearch(err error) error {
 	var input *memory.InputError
 	if !errors.As(err, &input) || input.Field == "path" || input.Field == "line" {
@@ -124,7 +118,7 @@ func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kioku
 	return resp, nil
 }
 
-// ListAgents lists the agents that the caller may reach. One whose index cannot tell its state is listed without.
+// ListAgents lists the agents that the caller may reach. If the state of an index cannot be read, its agent has none.
 func (s service) ListAgents(ctx context.Context, _ *kiokuv1.ListAgentsRequest) (*kiokuv1.ListAgentsResponse, error) {
 	resp := &kiokuv1.ListAgentsResponse{}
 	for _, id := range reachable(ctx, s.opt.Agents) {

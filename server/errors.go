@@ -3,9 +3,9 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -113,9 +113,7 @@ func errInternal(id string) error {
 
 // newIncident returns a short id that connects a status with a line of the log.
 func newIncident() string {
-	var b [4]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
+	return fmt.Sprintf("%08x", rand.Uint32())
 }
 
 // rateLimitPause is the pause after a limit of a provider that named none.

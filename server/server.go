@@ -154,19 +154,12 @@ func (s *Server) stop() {
 
 // drain waits for the running calls of g, at most for Options.Grace.
 func (s *Server) drain(g *grpc.Server) {
-	drained := make(chan struct{})
-	go func() {
-		g.GracefulStop()
-		close(drained)
-	}()
-	timer := time.NewTimer(s.opt.Grace)
-	defer timer.Stop()
-	select {
-	case <-drained:
-	case <-timer.C:
+	cutOff := time.AfterFunc(s.opt.Grace, func() {
 		s.opt.Log.Warn("cutting off calls that outlasted the grace", "grace", s.opt.Grace)
 		g.Stop()
-	}
+	})
+	defer cutOff.Stop()
+	g.GracefulStop()
 }
 
 // maxMessage is the maximum size of a message in bytes, in either direction.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -48,19 +49,24 @@ func ListenUnix(path string) (Listener, error) {
 		return Listener{}, fmt.Errorf("listen on %s: the path has %d bytes and a unix socket may have %d; choose a shorter one",
 			path, len(path), maxSocketPath)
 	}
-	dir, err := lockFolder(filepath.Dir(path))
+	lis, err := listenPrivate(path)
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	return Listener{lis: lis, trusted: true}, nil
+}
+
+// listenPrivate replaces a stale socket in a folder of this user.
+func listenPrivate(path string) (net.Listener, error) {
+	dir, err := lockFolder(filepath.Dir(path))
+	if err != nil {
+		return nil, err
 	}
 	defer dir.Close()
 	if err := removeStale(path); err != nil {
-		return Listener{}, fmt.Errorf("listen on %s: %w", path, err)
+		return nil, err
 	}
-	lis, err := bindPrivate(path)
-	if err != nil {
-		return Listener{}, err
-	}
-	return Listener{lis: lis, trusted: true}, nil
+	return bindPrivate(path)
 }
 
 // lockFolder opens and locks a folder of this user. Closing it unlocks it.
@@ -129,11 +135,37 @@ func bindPrivate(path string) (net.Listener, error) {
 	}}
 	lis, err := lc.Listen(context.Background(), "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
+		return nil, err
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		lis.Close()
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
+		return nil, err
 	}
 	return lis, nil
 }
+
+// peerListener closes connections of other users.
+type peerListener struct {
+	*net.UnixListener
+	log *slog.Logger
+	// uid returns the user of the process at the other end.
+	uid func(*net.UnixConn) (int, error)
+}
+
+// Accept returns the next connection of this user or of root.
+func (l peerListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		uid, err := l.uid(conn)
+		if err == nil && mayConnect(uid, os.Geteuid()) {
+			return conn, nil
+		}
+		conn.Close()
+		l.log.Warn("refused a connection of another user", "uid", uid, "err", err)
+	}
+}
+
+func mayConnect(peer, own int) bool { return peer == own || peer == 0 }

@@ -14,7 +14,7 @@ export CGO_ENABLED := 1
 export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-PROTOS      := $(wildcard proto/kioku/v1/*.proto)
+BUF         := github.com/bufbuild/buf/cmd/buf@v1.57.2
 
 .PHONY: build static test soak race vet lint lint-proto bench performance demo proto docker clean
 
@@ -67,10 +67,14 @@ performance: build
 demo: build
 	@bin/kioku demo --workspace examples/workspace
 
-## proto: generate the Go code again (needs protoc, protoc-gen-go 1.36.12 and protoc-gen-go-grpc 1.6.2)
+## proto: generate the Go code from proto/ again
 proto:
-	protoc -I proto --go_out=proto --go_opt=module=kioku/proto \
-		--go-grpc_out=proto --go-grpc_opt=module=kioku/proto $(PROTOS)
+	$(GO) run $(BUF) generate
+
+## lint-proto: buf lint, and that the generated code is that of proto/
+lint-proto: proto
+	$(GO) run $(BUF) lint
+	git diff --exit-code proto
 
 ## docker: the container image
 docker:

@@ -85,7 +85,7 @@ func TestEveryParameterOfASchemaIsAccepted(t *testing.T) {
 	if diff := cmp.Diff(want, f.searched, protocmp.Transform()); diff != "" {
 		t.Errorf("search request (-want +got):\n%s", diff)
 	}
-	if !proto.Equal(f.got, &kiokuv1.MemoryGetRequest{Agent: "main", Path: "daily", From: 2, Lines: 2}) {
+	if !proto.Equal(f.got, &kiokuv1.MemoryGetRequest{Agent: "main", Path: "daily", FromLine: 2, LineCount: 2}) {
 		t.Errorf("get request = %v", f.got)
 	}
 	if !proto.Equal(f.appended, &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "daily", Target: "daily", Category: "daily"}) {
@@ -140,7 +140,7 @@ func TestABadInputIsExplainedToTheModel(t *testing.T) {
 func TestOutputsAreWhatAModelCanUse(t *testing.T) {
 	f := &fakeService{
 		found: &kiokuv1.MemorySearchResponse{Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "no_match", Text: "nothing near"}}},
-		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", From: 1, Lines: 1, TotalLines: 2, NextFrom: 2},
+		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", FromLine: 1, LineCount: 1, TotalLineCount: 2, NextLine: 2},
 		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 2},
 	}
 	c := connect(t, f, agent.Options{})

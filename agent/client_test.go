@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/agent"
 	"kioku/memory"
@@ -23,7 +24,7 @@ import (
 
 func TestASearchCarriesItsQueryAndBringsItsHits(t *testing.T) {
 	f := &fakeService{found: &kiokuv1.MemorySearchResponse{
-		Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: &kiokuv1.IndexState{PendingFiles: 2},
+		Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: &kiokuv1.IndexState{PendingFileCount: 2},
 		Results: []*kiokuv1.SearchResult{{
 			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStartLine: 4, SnippetEndLine: 4,
 			Source: "memory", Citation: "MEMORY.md#L3-L5", Heading: "# 好み", Date: "2026-01-02",
@@ -51,7 +52,7 @@ func TestASearchCarriesItsQueryAndBringsItsHits(t *testing.T) {
 	}
 	wantReq := &kiokuv1.MemorySearchRequest{
 		Agent: "ann", Query: "お茶", MaxResults: math.MaxInt32, MinScore: &score, Sources: []string{"memory"}, PathPrefix: "mem",
-		Since: "2026-01-01", Until: "2026-02-01", Now: "2026-03-01T10:00:00Z",
+		Since: "2026-01-01", Until: "2026-02-01", AskTime: timestamppb.New(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)),
 	}
 	if diff := cmp.Diff(wantReq, f.searched, protocmp.Transform()); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
@@ -63,8 +64,8 @@ func TestASearchCarriesItsQueryAndBringsItsHits(t *testing.T) {
 
 func TestGetAndAppendCarryEveryField(t *testing.T) {
 	f := &fakeService{
-		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", From: 3, Lines: 1, TotalLines: 9, Truncated: true, NextFrom: 4},
-		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 7, Deduplicated: true},
+		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", FromLine: 3, LineCount: 1, TotalLineCount: 9, Truncated: true, NextLine: 4},
+		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 7, Outcome: "deduplicated"},
 	}
 	c := connect(t, f, agent.Options{})
 	got, err := c.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md", From: 3, Lines: 1})
@@ -75,7 +76,7 @@ func TestGetAndAppendCarryEveryField(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("excerpt (-want +got):\n%s", diff)
 	}
-	wantGet := &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: 3, Lines: 1}
+	wantGet := &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: 3, LineCount: 1}
 	if diff := cmp.Diff(wantGet, f.got, protocmp.Transform()); diff != "" {
 		t.Errorf("get request (-want +got):\n%s", diff)
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"time"
 
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -25,10 +24,7 @@ func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	defer cancel()
 	req := &kiokuv1.MemorySearchRequest{
 		Agent: c.agent, Query: q.Text, MaxResults: int32Of(q.MaxResults), MinScore: q.MinScore,
-		Sources: q.Filter.Sources, PathPrefix: q.Filter.PathPrefix, Since: q.Filter.Since, Until: q.Filter.Until,
-	}
-	if !q.Now.IsZero() {
-		req.Now = q.Now.Format(time.RFC3339)
+		Sources: q.Filter.Sources, PathPrefix: q.Filter.PathPrefix, Since: q.Filter.Since, Until: q.Filter.Until, AskTime: kiokuv1.TimeOf(q.Now),
 	}
 	resp, err := c.memory.MemorySearch(ctx, req)
 	if err != nil {
@@ -60,10 +56,10 @@ func hit(r *kiokuv1.SearchResult) memory.Hit {
 
 func state(i *kiokuv1.IndexState) memory.IndexState {
 	st := memory.IndexState{
-		Generation: i.GetGeneration(), Files: int(i.GetFiles()), Chunks: int(i.GetChunks()), PendingFiles: int(i.GetPendingFiles()),
+		Generation: i.GetGeneration(), Files: int(i.GetFileCount()), Chunks: int(i.GetChunkCount()), PendingFiles: int(i.GetPendingFileCount()),
 	}
-	if i.GetLastSync() != nil {
-		st.LastSync = i.GetLastSync().AsTime()
+	if i.GetLastSyncTime() != nil {
+		st.LastSync = i.GetLastSyncTime().AsTime()
 	}
 	return st
 }
@@ -74,14 +70,14 @@ func (c *Client) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 	ctx, cancel := c.call(ctx)
 	defer cancel()
 	resp, err := c.memory.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{
-		Agent: c.agent, Path: req.Path, From: int32Of(req.From), Lines: int32Of(req.Lines),
+		Agent: c.agent, Path: req.Path, FromLine: int32Of(req.From), LineCount: int32Of(req.Lines),
 	})
 	if err != nil {
 		return memory.Excerpt{}, c.failed("get memory", err)
 	}
 	return memory.Excerpt{
-		Path: resp.GetPath(), Text: resp.GetText(), From: int(resp.GetFrom()), Lines: int(resp.GetLines()),
-		TotalLines: int(resp.GetTotalLines()), Truncated: resp.GetTruncated(), NextFrom: int(resp.GetNextFrom()),
+		Path: resp.GetPath(), Text: resp.GetText(), From: int(resp.GetFromLine()), Lines: int(resp.GetLineCount()),
+		TotalLines: int(resp.GetTotalLineCount()), Truncated: resp.GetTruncated(), NextFrom: int(resp.GetNextLine()),
 	}, nil
 }
 
@@ -98,6 +94,6 @@ func (c *Client) Append(ctx context.Context, note memory.Note) (memory.Appended,
 		return memory.Appended{}, c.failed("append to memory", err)
 	}
 	return memory.Appended{
-		Path: resp.GetPath(), StartLine: int(resp.GetStartLine()), Deduplicated: resp.GetDeduplicated(),
+		Path: resp.GetPath(), StartLine: int(resp.GetStartLine()), Deduplicated: resp.GetOutcome() == kiokuv1.OutcomeDeduplicated,
 	}, nil
 }

@@ -16,66 +16,60 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// maxReported is the most skills that an answer tells of.
+// maxReported is the maximum number of skills in a response.
 const maxReported = 500
 
-// PromptResponse returns a prompt as the service answers with it. problem says why a search failed, empty if it did not.
+// PromptResponse returns a prompt as the service returns it. problem returns why a search failed, empty if it did not.
 func PromptResponse(p sidecar.Prompt, problem func(recall.Search) string) *kiokuv1.AssemblePromptResponse {
-	resp := &kiokuv1.AssemblePromptResponse{
+	return &kiokuv1.AssemblePromptResponse{
 		Prompt: p.Prompt, CachedBytes: int32Of(p.CachedBytes), Tokens: int32Of(p.Tokens), OverBudget: p.Over, Group: p.Group,
-		Files: fileReports(p.Files), Skills: skillReports(p.Skills.Report), SkillsNote: p.Skills.Note,
+		Layers: convertAll(p.Layers, promptLayer), Files: convertAll(p.Files, fileReport), Cuts: convertAll(p.Cuts, promptCut),
+		Skills: skillReports(p.Skills.Report), SkillsNote: p.Skills.Note,
 		Recall: recallReport(p.Recall, p.Recalled, p.LeftOut, problem),
 	}
-	for _, l := range p.Layers {
-		resp.Layers = append(resp.Layers, &kiokuv1.PromptLayer{Name: l.Name, Chars: int32Of(l.Chars), Tokens: int32Of(l.Tokens)})
-	}
-	for _, c := range p.Cuts {
-		resp.Cuts = append(resp.Cuts, &kiokuv1.PromptCut{Part: c.Part, FromTokens: int32Of(c.From), ToTokens: int32Of(c.To)})
-	}
-	return resp
 }
 
-func fileReports(files []bootstrap.File) []*kiokuv1.FileReport {
-	var out []*kiokuv1.FileReport
-	for _, f := range files {
-		out = append(out, &kiokuv1.FileReport{
-			Name: f.Name, Path: f.Path, Override: f.Override, RawChars: int32Of(f.RawChars), InjectedChars: int32Of(f.InjectedChars),
-			Cut: f.Cut, Reason: clip(f.Reason, 500),
-		})
-	}
-	return out
+func promptLayer(l prompt.Layer) *kiokuv1.PromptLayer {
+	return &kiokuv1.PromptLayer{Name: l.Name, Chars: int32Of(l.Chars), Tokens: int32Of(l.Tokens)}
 }
 
-// skillReports tells of at most maxReported skills; an entry without a path says how many more there are.
+func promptCut(c prompt.Cut) *kiokuv1.PromptCut {
+	return &kiokuv1.PromptCut{Part: c.Part, FromTokens: int32Of(c.From), ToTokens: int32Of(c.To)}
+}
+
+func fileReport(f bootstrap.File) *kiokuv1.FileReport {
+	return &kiokuv1.FileReport{
+		Name: f.Name, Path: f.Path, Overriding: f.Override, RawChars: int32Of(f.RawChars), InjectedChars: int32Of(f.InjectedChars),
+		Cut: f.Cut, Reason: clip(f.Reason, 500),
+	}
+}
+
+// skillReports returns at most maxReported skills; an entry without a path reports how many more there are.
 func skillReports(list []skills.Entry) []*kiokuv1.SkillReport {
-	var out []*kiokuv1.SkillReport
-	for i, e := range list {
-		if i == maxReported {
-			return append(out, &kiokuv1.SkillReport{Reason: fmt.Sprintf("and %d more skills", len(list)-maxReported)})
-		}
-		out = append(out, &kiokuv1.SkillReport{
+	out := convertAll(list[:min(len(list), maxReported)], func(e skills.Entry) *kiokuv1.SkillReport {
+		return &kiokuv1.SkillReport{
 			Name: clip(e.Name, 200), Path: clip(e.Path, 1000), Loaded: e.Loaded, InPrompt: e.InPrompt, Reason: clip(e.Reason, 500),
-		})
+		}
+	})
+	if more := len(list) - maxReported; more > 0 {
+		out = append(out, &kiokuv1.SkillReport{Reason: fmt.Sprintf("and %d more skills", more)})
 	}
 	return out
 }
 
-// recallReport tells what was recalled, which of it is in the prompt, and why the rest is not.
+// recallReport returns the memories that are in the prompt, those that are not, and the searches.
 func recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut, problem func(recall.Search) string) *kiokuv1.RecallReport {
-	r := &kiokuv1.RecallReport{Query: o.Query, Skipped: o.Skipped, Took: durationpb.New(o.Took)}
-	for _, m := range in {
-		r.Recalled = append(r.Recalled, recalledMemory(m, ""))
+	return &kiokuv1.RecallReport{
+		Query: o.Query, Skipped: o.Skipped, Took: durationpb.New(o.Took),
+		Recalled: convertAll(in, func(m prompt.Memory) *kiokuv1.RecalledMemory { return recalledMemory(m, "") }),
+		LeftOut:  convertAll(out, func(m prompt.LeftOut) *kiokuv1.RecalledMemory { return recalledMemory(m.Memory, m.Reason) }),
+		Searches: convertAll(o.Searches, func(one recall.Search) *kiokuv1.RecallSearch {
+			return &kiokuv1.RecallSearch{
+				Agent: one.Agent, HitCount: int32Of(one.Hits), Mode: one.Mode, Degraded: convertAll(one.Degraded, degradation),
+				Error: problem(one), Took: durationpb.New(one.Took),
+			}
+		}),
 	}
-	for _, m := range out {
-		r.LeftOut = append(r.LeftOut, recalledMemory(m.Memory, m.Reason))
-	}
-	for _, one := range o.Searches {
-		r.Searches = append(r.Searches, &kiokuv1.RecallSearch{
-			Agent: one.Agent, Hits: int32Of(one.Hits), Mode: one.Mode, Degraded: recallDegradations(one.Degraded),
-			Error: problem(one), Took: durationpb.New(one.Took),
-		})
-	}
-	return r
 }
 
 func recalledMemory(m prompt.Memory, reason string) *kiokuv1.RecalledMemory {
@@ -85,15 +79,7 @@ func recalledMemory(m prompt.Memory, reason string) *kiokuv1.RecalledMemory {
 	}
 }
 
-func recallDegradations(list []memory.Degradation) []*kiokuv1.Degradation {
-	var out []*kiokuv1.Degradation
-	for _, d := range list {
-		out = append(out, &kiokuv1.Degradation{Code: d.Code, Text: d.Text})
-	}
-	return out
-}
-
-// searchProblem tells why a search has no answer. What is not foreseen may name addresses and goes to the log alone.
+// searchProblem returns why a search failed, empty if it did not. An unforeseen cause may name addresses and goes only to the log.
 func (s *Server) searchProblem(one recall.Search) string {
 	if one.Err == nil {
 		return ""

@@ -11,7 +11,8 @@ import (
 	"kioku/server"
 )
 
-func TestAFieldOutOfBoundsIsNamed(t *testing.T) {
+func TestAssemblePromptNamesAFieldOutOfBounds(t *testing.T) {
+	t.Parallel()
 	client := localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": &fakeSidecar{}, "team": &fakeSidecar{}}))
 	assemble := func(req *kiokuv1.AssemblePromptRequest) error {
 		req.Agent = "main"
@@ -22,7 +23,7 @@ func TestAFieldOutOfBoundsIsNamed(t *testing.T) {
 	block := &kiokuv1.PromptBlock{Name: "b", Text: strings.Repeat("x", 16<<10)}
 	for field, req := range map[string]*kiokuv1.AssemblePromptRequest{
 		"message": {Message: huge}, "mode": {Mode: "Full"}, "channel": {Channel: long}, "model": {Model: "a\nb"}, "budget_tokens": {BudgetTokens: -1},
-		"now": {Now: "tomorrow"}, "blocks[1].name": {Blocks: []*kiokuv1.PromptBlock{block, {Name: " "}}},
+		"ask_time": {AskTime: &timestamppb.Timestamp{Nanos: -1}}, "blocks[1].name": {Blocks: []*kiokuv1.PromptBlock{block, {Name: " "}}},
 		"blocks": {Blocks: slicesOf(block, 40)}, "shared_agents[1]": {SharedAgents: []string{"team", "../etc"}}, "shared_agents[0]": {SharedAgents: []string{"main"}},
 		"shared_agents": {SharedAgents: slicesOf("team", 17)},
 	} {
@@ -30,7 +31,7 @@ func TestAFieldOutOfBoundsIsNamed(t *testing.T) {
 	}
 	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{Blocks: slicesOf(&kiokuv1.PromptBlock{Name: "b"}, 65)}), "blocks")
 	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{SharedAgents: []string{"team", "team"}}), "shared_agents[1]")
-	if err := assemble(&kiokuv1.AssemblePromptRequest{Message: huge[1:], Channel: long[1:], Mode: "none", Now: "2026-03-01"}); err != nil {
+	if err := assemble(&kiokuv1.AssemblePromptRequest{Message: huge[1:], Channel: long[1:], Mode: "none", AskTime: timestamppb.Now()}); err != nil {
 		t.Errorf("at the bounds: %v", err)
 	}
 }
@@ -43,7 +44,8 @@ func slicesOf[T any](one T, n int) []T {
 	return out
 }
 
-func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
+func TestFlushRequestsCheckSessionCycleAndHolder(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
 	ctx := t.Context()
 	check := func(req *kiokuv1.CheckFlushRequest) error {
@@ -74,14 +76,15 @@ func TestASessionACycleAndAHolderAreChecked(t *testing.T) {
 	wantViolation(t, err, "window_tokens")
 	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", WindowTokens: -1})
 	wantViolation(t, err, "window_tokens")
-	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", LastTouch: &timestamppb.Timestamp{Seconds: -1 << 60}})
-	wantViolation(t, err, "last_touch")
+	_, err = client.Prune(ctx, &kiokuv1.PruneRequest{Agent: "main", LastTouchTime: &timestamppb.Timestamp{Seconds: -1 << 60}})
+	wantViolation(t, err, "last_touch_time")
 	if err := check(&kiokuv1.CheckFlushRequest{Session: "discord:家族#" + strings.Repeat("s", 230)}); err != nil {
 		t.Errorf("a session of another system: %v", err)
 	}
 }
 
-func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
+func TestConversationErrorsNameTheMessage(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
 	call := func(id string) *kiokuv1.ChatMessage {
 		return &kiokuv1.ChatMessage{Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: id, Name: "look", Input: "{}"}}}
@@ -101,8 +104,8 @@ func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
 		{[]*kiokuv1.ChatMessage{{Role: "user", Id: "a"}, {Role: "user", Id: "a"}}, "messages[1].id"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", Id: "1"}, user}, "messages[1].id"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", Id: strings.Repeat("i", 257)}}, "messages[0].id"},
-		{[]*kiokuv1.ChatMessage{{Role: "user", Images: -1}}, "messages[0].images"},
-		{[]*kiokuv1.ChatMessage{{Role: "user", Images: 1 << 30}}, "messages[0].images"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", ImageCount: -1}}, "messages[0].image_count"},
+		{[]*kiokuv1.ChatMessage{{Role: "user", ImageCount: 1 << 30}}, "messages[0].image_count"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", ToolCallId: "c"}}, "messages[0].tool_call_id"},
 		{[]*kiokuv1.ChatMessage{{Role: "user", ToolCalls: call("c").ToolCalls}}, "messages[0].tool_calls"},
 		{[]*kiokuv1.ChatMessage{{Role: "tool"}}, "messages[0].tool_call_id"},
@@ -138,7 +141,8 @@ func TestAConversationThatIsNoneSaysWhere(t *testing.T) {
 }
 
 // What a flush keeps comes back in one answer, with ids and prompts: a spool that would not fit then is refused before.
-func TestMoreThanAFlushCanKeepIsRefused(t *testing.T) {
+func TestBeginFlushRefusesMoreThanItCanStore(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
 	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h",
 		Messages: []*kiokuv1.ChatMessage{{Role: "user", Text: strings.Repeat("x", 4<<20-64<<10)}}})

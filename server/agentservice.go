@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"kioku/agent/bootstrap"
 	"kioku/agent/compact"
 	"kioku/agent/prompt"
@@ -21,9 +19,9 @@ import (
 )
 
 const (
-	// maxBlocks of one prompt, and maxBlock bytes of all their texts.
-	maxBlocks = 64
-	maxBlock  = 512 << 10
+	// maxBlocks is the maximum number of blocks of a prompt, and maxBlockBytes that of the bytes of their texts.
+	maxBlocks     = 64
+	maxBlockBytes = 512 << 10
 )
 
 // agentService implements kioku.v1.AgentService.
@@ -34,27 +32,24 @@ type agentService struct {
 
 // AssemblePrompt makes the system prompt of a turn.
 func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssemblePromptRequest) (*kiokuv1.AssemblePromptResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	turn, bad := s.turnOf(req)
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad)
 	if err != nil {
 		return nil, err
 	}
-	turn, err := turnOf(req)
-	if err != nil {
+	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
-	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
-		return nil, err
-	}
-	return PromptResponse(car.Assemble(ctx, turn), s.searchProblem), nil
+	return PromptResponse(side.Assemble(ctx, turn), s.searchProblem), nil
 }
 
-// turnOf reads what a prompt is to be made for, all but the shared agents.
-func turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error) {
-	now, err := readTime("now", req.GetNow())
+// turnOf returns the turn of a request, without its shared agents.
+func (s *Server) turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error) {
+	now, err := readTimestamp("ask_time", req.GetAskTime())
 	t := sidecar.Turn{
 		Message: req.GetMessage(), Mode: bootstrap.Mode(req.GetMode()), Channel: req.GetChannel(), Group: req.Group, Model: req.GetModel(),
 		Budget: int(req.GetBudgetTokens()), CacheFriendly: req.CacheFriendly,
-		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: now,
+		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: s.inZone(now),
 	}
 	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
 	if err != nil {
@@ -71,7 +66,7 @@ func checkTurn(message, channel string) error {
 	return cmp.Or(checkSize("message", message, maxQuestion), checkName("channel", channel))
 }
 
-// blocksOf reads the parts of a prompt that the caller adds.
+// blocksOf returns the parts of a prompt that the caller adds.
 func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 	if len(list) > maxBlocks {
 		return nil, badField("blocks", "has %d blocks; at most %d", len(list), maxBlocks)
@@ -82,8 +77,8 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 		if err := checkKey(fmt.Sprintf("blocks[%d].name", i), b.GetName()); err != nil {
 			return nil, err
 		}
-		if size += len(b.GetText()); size > maxBlock {
-			return nil, badField("blocks", "have more than %d bytes of text", maxBlock)
+		if size += len(b.GetText()); size > maxBlockBytes {
+			return nil, badField("blocks", "have more than %d bytes of text", maxBlockBytes)
 		}
 		out = append(out, prompt.Block{Name: strings.TrimSpace(b.GetName()), Text: b.GetText(), Volatile: b.GetChanging()})
 	}
@@ -92,30 +87,24 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 
 // Recall searches memory for a user's message.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	now, bad := readTimestamp("ask_time", req.GetAskTime())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad, checkTurn(req.GetMessage(), req.GetChannel()))
 	if err != nil {
 		return nil, err
 	}
-	now, err := readTime("now", req.GetNow())
-	if err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel())); err != nil {
+	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now)}
+	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
-	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: now}
-	if turn.Shared, err = s.shared(ctx, req.GetAgent(), req.GetSharedAgents(), car.Shared()); err != nil {
-		return nil, err
-	}
-	found, block := car.Recall(ctx, turn)
+	found, block := side.Recall(ctx, turn)
 	return &kiokuv1.RecallResponse{Report: recallReport(found, found.Memories, nil, s.searchProblem), Block: block}, nil
 }
 
-// Prune plans which old results of tools are shortened.
+// Prune plans which old tool results to shorten.
 func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*kiokuv1.PruneResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	touched, bad := readTimestamp("last_touch_time", req.GetLastTouchTime())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad, checkCount("window_tokens", req.GetWindowTokens()))
 	if err != nil {
-		return nil, err
-	}
-	touched, err := readTimestamp("last_touch", req.GetLastTouch())
-	if err = cmp.Or(err, checkCount("window_tokens", req.GetWindowTokens())); err != nil {
 		return nil, err
 	}
 	c, err := conversationOf(req.GetMessages())
@@ -123,57 +112,44 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 		return nil, err
 	}
 	st := prune.State{LastTouch: touched, Window: int(req.GetWindowTokens()), Edits: c.edits(req.GetEdits())}
-	plan := car.Prune(c.messages, st, time.Time{})
+	plan := side.Prune(c.messages, st, time.Time{})
 	return &kiokuv1.PruneResponse{
-		Edits: c.pruneEdits(plan.Edits, plan.New), LastTouch: timestampOf(plan.LastTouch),
+		Edits: c.pruneEdits(plan.Edits, plan.New), LastTouchTime: kiokuv1.TimeOf(plan.LastTouch),
 		CharsBefore: int32Of(plan.Before), CharsAfter: int32Of(plan.After), Reason: plan.Reason,
 	}, nil
 }
 
-// readTimestamp returns the zero time where there is none.
-func readTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
-	if t == nil {
-		return time.Time{}, nil
-	}
-	if err := t.CheckValid(); err != nil {
-		return time.Time{}, badField(field, "is no time between the years 1 and 9999")
-	}
-	return t.AsTime(), nil
-}
-
-// Compact has old messages summarised.
+// Compact summarizes old messages.
 func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) (*kiokuv1.CompactResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
+		checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens()))
 	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens())); err != nil {
 		return nil, err
 	}
 	c, err := conversationOf(req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
-	view := c.view(car.Count)
+	view := c.sessionView(side.Count)
 	if req.GetSummaryFirst() {
 		view.Cycle = 1
 	}
-	done, _, err := car.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
+	done, _, err := side.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
 	if errors.Is(err, compact.ErrNothing) {
 		tokens := int32Of(view.Tokens)
-		return &kiokuv1.CompactResponse{Nothing: true, TokensBefore: tokens, TokensAfter: tokens}, nil
+		return &kiokuv1.CompactResponse{Outcome: kiokuv1.OutcomeNothing, TokensBefore: tokens, TokensAfter: tokens}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &kiokuv1.CompactResponse{
 		Summary: done.Summary, FirstKeptId: done.FirstKept, Message: chatMessage(session.SummaryMessage(done.Summary)),
-		TokensBefore: int32Of(done.TokensBefore), TokensAfter: int32Of(done.TokensAfter),
+		TokensBefore: int32Of(done.TokensBefore), TokensAfter: int32Of(done.TokensAfter), Outcome: kiokuv1.OutcomeCompacted,
 	}, nil
 }
 
-// view is the conversation as a session would show it.
-func (c *conversation) view(count func(string) int) session.View {
+// sessionView returns the conversation as a session would.
+func (c *conversation) sessionView(count func(string) int) session.View {
 	v := session.View{IDs: c.ids, Messages: c.messages}
 	for _, m := range c.messages {
 		n := llm.MessageTokens(count, m)
@@ -183,7 +159,7 @@ func (c *conversation) view(count func(string) int) session.View {
 	return v
 }
 
-// checkSession checks what names a session and a cycle of it.
+// checkSession checks the name of a session and the number of a cycle.
 func checkSession(name string, cycle int32) error {
 	return cmp.Or(checkKey("session", name), checkCount("cycle", cycle))
 }

@@ -32,7 +32,8 @@ import (
 	"kioku/server"
 )
 
-func TestAPromptRequestReachesTheSidecarWhole(t *testing.T) {
+func TestAssemblePromptPassesEveryFieldOn(t *testing.T) {
+	t.Parallel()
 	var got sidecar.Turn
 	client := localAgents(t, beside(t, server.Options{}, map[string]server.Sidecar{
 		"main": &fakeSidecar{shared: []string{"home"}, assemble: func(turn sidecar.Turn) sidecar.Prompt { got = turn; return sidecar.Prompt{} }},
@@ -42,7 +43,7 @@ func TestAPromptRequestReachesTheSidecarWhole(t *testing.T) {
 	_, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{
 		Agent: "main", Message: "茶はどこ?", Mode: "minimal", Channel: "slack", Group: &yes, Model: "small", SharedAgents: []string{"team"},
 		Blocks: []*kiokuv1.PromptBlock{{Name: "Tasks", Text: "water the plants", Changing: true}}, BudgetTokens: 900, CacheFriendly: &yes,
-		NoMemoryTools: true, NoRecall: true, Now: "2026-03-01T10:00:00+09:00",
+		NoMemoryTools: true, NoRecall: true, AskTime: timestamppb.New(time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,8 @@ func recalled(reason string) (prompt.Memory, *kiokuv1.RecalledMemory) {
 		}
 }
 
-func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
+func TestAssemblePromptReturnsEveryField(t *testing.T) {
+	t.Parallel()
 	in, wantIn := recalled("")
 	out, wantOut := recalled("no room")
 	client := agentClient(t, &fakeSidecar{assemble: func(sidecar.Turn) sidecar.Prompt {
@@ -92,12 +94,12 @@ func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
 	}
 	want := &kiokuv1.AssemblePromptResponse{
 		Prompt: "You are Mike.", CachedBytes: 7, Layers: []*kiokuv1.PromptLayer{{Name: "identity", Chars: 13, Tokens: 4}}, Tokens: 4, OverBudget: true,
-		Files:  []*kiokuv1.FileReport{{Name: "SOUL.md", Path: "/w/SOUL.md", Override: true, RawChars: 30, InjectedChars: 20, Cut: true, Reason: "why"}},
+		Files:  []*kiokuv1.FileReport{{Name: "SOUL.md", Path: "/w/SOUL.md", Overriding: true, RawChars: 30, InjectedChars: 20, Cut: true, Reason: "why"}},
 		Skills: []*kiokuv1.SkillReport{{Name: "tea", Path: "/w/skills/tea/SKILL.md", Loaded: true, InPrompt: true, Reason: "r"}}, SkillsNote: "names only",
 		Cuts: []*kiokuv1.PromptCut{{Part: "USER.md", FromTokens: 9, ToTokens: 2}}, Group: true,
 		Recall: &kiokuv1.RecallReport{
 			Recalled: []*kiokuv1.RecalledMemory{wantIn}, LeftOut: []*kiokuv1.RecalledMemory{wantOut}, Query: "tea", Skipped: "not",
-			Took: durationpb.New(time.Millisecond), Searches: []*kiokuv1.RecallSearch{{Agent: "main", Hits: 2, Mode: "hybrid",
+			Took: durationpb.New(time.Millisecond), Searches: []*kiokuv1.RecallSearch{{Agent: "main", HitCount: 2, Mode: "hybrid",
 				Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "down"}}, Took: durationpb.New(time.Second)}},
 		},
 	}
@@ -107,7 +109,8 @@ func TestAPromptAnswerKeepsEveryFieldOfTheSidecar(t *testing.T) {
 }
 
 // Hazard D16: files with bytes that are no text do not cost the answer; nor do more skills than fit.
-func TestAPromptOfBadBytesAndAThousandSkillsIsAnswered(t *testing.T) {
+func TestAssemblePromptReturnsBadBytesAndAThousandSkills(t *testing.T) {
+	t.Parallel()
 	report := make([]skills.Entry, 30_000)
 	for i := range report {
 		report[i] = skills.Entry{Name: strings.Repeat("\xff", 500), Path: "/w/" + strings.Repeat("x", 4000)}
@@ -125,7 +128,8 @@ func TestAPromptOfBadBytesAndAThousandSkillsIsAnswered(t *testing.T) {
 	}
 }
 
-func TestARecallTellsWhatWasFoundAndWhatWentWrong(t *testing.T) {
+func TestRecallReportsResultsAndFailures(t *testing.T) {
+	t.Parallel()
 	found, want := recalled("")
 	var log buffer
 	failures := map[error]string{
@@ -154,7 +158,8 @@ func TestARecallTellsWhatWasFoundAndWhatWentWrong(t *testing.T) {
 	}
 }
 
-func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
+func TestPruneNamesMessagesByTheirIds(t *testing.T) {
+	t.Parallel()
 	touched := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	client := agentClient(t, &fakeSidecar{prune: func(messages []llm.Message, st prune.State, _ time.Time) prune.Plan {
 		if len(messages) != 3 || len(messages[0].Images) != 2 || !messages[2].Failed {
@@ -168,8 +173,8 @@ func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
 		return prune.Plan{Edits: []prune.Edit{old, edit}, New: []prune.Edit{edit}, LastTouch: touched.Add(time.Hour), Before: 90, After: 9, Reason: prune.ReasonCleared}
 	}})
 	got, err := client.Prune(t.Context(), &kiokuv1.PruneRequest{
-		Agent: "main", WindowTokens: 1000, LastTouch: timestamppb.New(touched),
-		Messages: []*kiokuv1.ChatMessage{{Role: "user", Images: 2}, {Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c1", Name: "read"}}},
+		Agent: "main", WindowTokens: 1000, LastTouchTime: timestamppb.New(touched),
+		Messages: []*kiokuv1.ChatMessage{{Role: "user", ImageCount: 2}, {Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c1", Name: "read"}}},
 			{Id: "m7", Role: "tool", ToolCallId: "c1", Failed: true}},
 		Edits: []*kiokuv1.PruneEdit{{MessageId: "m7", ToolCallId: "c1", Text: "short"}, {MessageId: "compacted long ago", Text: "x"}},
 	})
@@ -177,8 +182,8 @@ func TestAPruningNamesMessagesByTheirIds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.PruneResponse{
-		Edits:     []*kiokuv1.PruneEdit{{MessageId: "1", Text: "long ago"}, {MessageId: "m7", ToolCallId: "c1", Text: "(cleared)", Cleared: true, New: true}},
-		LastTouch: timestamppb.New(touched.Add(time.Hour)), CharsBefore: 90, CharsAfter: 9, Reason: "cleared",
+		Edits:         []*kiokuv1.PruneEdit{{MessageId: "1", Text: "long ago"}, {MessageId: "m7", ToolCallId: "c1", Text: "(cleared)", Cleared: true, Added: true}},
+		LastTouchTime: timestamppb.New(touched.Add(time.Hour)), CharsBefore: 90, CharsAfter: 9, Reason: "cleared",
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
@@ -195,7 +200,8 @@ func talk() []*kiokuv1.ChatMessage {
 	}
 }
 
-func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
+func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep, window int) (session.Compaction, error) {
 		want := session.View{IDs: []string{"a", "b", "c", "d"}, Cycle: 1, Messages: []llm.Message{
 			{Role: llm.RoleUser, Text: "Where is the key?"},
@@ -217,7 +223,7 @@ func TestACompactionIsGivenTheConversationAndItsSizes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.CompactResponse{
-		Summary: "The key is under the mat.", FirstKeptId: "d", TokensBefore: 40, TokensAfter: 12,
+		Summary: "The key is under the mat.", FirstKeptId: "d", TokensBefore: 40, TokensAfter: 12, Outcome: "compacted",
 		Message: &kiokuv1.ChatMessage{Role: "user", Text: session.SummaryMessage("The key is under the mat.").Text},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -235,7 +241,8 @@ func retryOf(err error) time.Duration {
 	return 0
 }
 
-func TestEachErrorOfASidecarHasItsCode(t *testing.T) {
+func TestStatusOfEachErrorOfASidecar(t *testing.T) {
+	t.Parallel()
 	secret := "the provider quotes: my private words"
 	model := func(kind string) error {
 		return fmt.Errorf("compact 3 messages: %w", &llm.Error{Kind: kind, Message: secret, RetryAfter: time.Hour})
@@ -278,17 +285,19 @@ func TestEachErrorOfASidecarHasItsCode(t *testing.T) {
 	}
 }
 
-func TestNothingToCompactIsNoError(t *testing.T) {
+func TestCompactWithNothingToDoIsNoError(t *testing.T) {
+	t.Parallel()
 	client := agentClient(t, &fakeSidecar{compact: func(context.Context, session.View, int, int) (session.Compaction, error) {
 		return session.Compaction{}, compact.ErrNothing
 	}})
 	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: talk()[:1]})
-	if err != nil || !got.GetNothing() || got.GetTokensBefore() != 21 || got.GetTokensAfter() != 21 || got.GetMessage() != nil {
+	if err != nil || got.GetOutcome() != "nothing" || got.GetTokensBefore() != 21 || got.GetTokensAfter() != 21 || got.GetMessage() != nil {
 		t.Errorf("answer = %v, %v", got, err)
 	}
 }
 
-func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
+func TestCompactHasMoreTimeThanOtherCalls(t *testing.T) {
+	t.Parallel()
 	left := make(chan time.Duration, 1)
 	car := &fakeSidecar{
 		compact: func(ctx context.Context, _ session.View, _, _ int) (session.Compaction, error) {
@@ -310,7 +319,8 @@ func TestACompactionHasTimeWhereOtherCallsHaveNone(t *testing.T) {
 	}
 }
 
-func TestACanceledCompactionIsCanceledWhateverTheModelSays(t *testing.T) {
+func TestCompactThatIsCanceledReturnsCanceled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	client := agentClient(t, &fakeSidecar{compact: func(inner context.Context, _ session.View, _, _ int) (session.Compaction, error) {
 		cancel()

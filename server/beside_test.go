@@ -48,7 +48,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beside(map[string]server.Sidecar{"main": car}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": car}); err != nil {
 		t.Fatal(err)
 	}
 	client, stopAgents, err := s.LoopbackAgents()
@@ -73,7 +73,8 @@ func (h house) sync(t *testing.T) {
 
 // Hazard F06: an agent in another language flushes and compacts through the service; service and agent die between two
 // notes, and after it each note is there once, no message is lost, and the fact is recalled.
-func TestAFactOutlivesFlushCrashAndCompaction(t *testing.T) {
+func TestFlushKeepsAFactOverACrashAndACompaction(t *testing.T) {
+	t.Parallel()
 	workspace, state := filepath.Join(t.TempDir(), "workspace"), filepath.Join(t.TempDir(), "state")
 	if err := os.MkdirAll(workspace, 0o700); err != nil {
 		t.Fatal(err)
@@ -108,7 +109,8 @@ func TestAFactOutlivesFlushCrashAndCompaction(t *testing.T) {
 
 // Hazard F08: over fifty rounds of an agent that stores all that it was shown, the memory keeps its size; what stands beside
 // it is stored.
-func TestWhatWasRecalledIsNotStoredAgain(t *testing.T) {
+func TestMemoryAppendStoresNoRecalledText(t *testing.T) {
+	t.Parallel()
 	workspace, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte(notes["MEMORY.md"]), 0o600); err != nil {
 		t.Fatal(err)
@@ -163,8 +165,12 @@ func beginLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage, unfinishe
 	if err != nil || !check.GetFlush() || !check.GetCompact() || check.GetFlushAtTokens() != 176_000 || check.GetUnfinished() != unfinished {
 		t.Fatalf("check = %v, %v", check, err)
 	}
+	begun := "begun"
+	if unfinished {
+		begun = "resumed"
+	}
 	got, err := h.agents.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "agent-1", Messages: messages})
-	if err != nil || got.GetResumed() != unfinished || got.GetDone() {
+	if err != nil || got.GetOutcome() != begun {
 		t.Fatalf("begin = %v, %v", got, err)
 	}
 	return got
@@ -175,7 +181,7 @@ func appendNote(t *testing.T, h house, f *kiokuv1.BeginFlushResponse, n int, tex
 	got, err := h.memory.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{
 		Agent: "main", Text: text, Target: "daily", IdempotencyKey: fmt.Sprint(f.GetNoteKeyPrefix(), n),
 	})
-	if err != nil || got.GetDeduplicated() != there {
+	if err != nil || (got.GetOutcome() == "deduplicated") != there {
 		t.Fatalf("append = %v, %v; want deduplicated %v", got, err, there)
 	}
 }
@@ -188,7 +194,7 @@ func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
 		t.Fatalf("check after the flush = %v, %v", check, err)
 	}
 	got, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages, KeepRecentTokens: 1000})
-	if err != nil || got.GetNothing() {
+	if err != nil || got.GetOutcome() != "compacted" {
 		t.Fatalf("compact = %v, %v", got, err)
 	}
 	if !strings.Contains(got.GetSummary(), "INV-2041") || !strings.Contains(got.GetMessage().GetText(), got.GetSummary()) ||
@@ -196,7 +202,7 @@ func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
 		t.Errorf("compacted to %v", got)
 	}
 	nothing, err := h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages})
-	if err != nil || !nothing.GetNothing() {
+	if err != nil || nothing.GetOutcome() != "nothing" {
 		t.Errorf("with the 20,000 tokens of the settings: %v, %v; want nothing", nothing, err)
 	}
 	const small = 8000
@@ -205,7 +211,7 @@ func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
 		t.Fatalf("check for a window of %d = %v, %v", small, check, err)
 	}
 	got, err = h.agents.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages, WindowTokens: small})
-	if err != nil || got.GetNothing() || got.GetTokensAfter() >= check.GetFlushAtTokens() {
+	if err != nil || got.GetOutcome() != "compacted" || got.GetTokensAfter() >= check.GetFlushAtTokens() {
 		t.Errorf("for a window of %d compacted to %d tokens, want fewer than %d: %v", small, got.GetTokensAfter(), check.GetFlushAtTokens(), err)
 	}
 }

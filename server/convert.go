@@ -3,11 +3,9 @@ package server
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku"
 	"kioku/indexer"
@@ -15,32 +13,38 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// maxAnswer is the most bytes of an answer: half of a message, since bad bytes may double when they are made valid, and
-// something less for what surrounds it.
+// maxAnswer is the maximum size of an answer in bytes: less than half of a message, because invalid bytes may double when they
+// are made valid.
 const maxAnswer = maxMessage/2 - 64<<10
 
-// maxSkipped is the most skipped files that a status names.
+// maxSkipped is the maximum number of skipped files in a status.
 const maxSkipped = 500
 
-// truncated is the code of an answer that was cut to fit into a message.
+// truncated is the code of an answer that lacks results to fit into a message.
 const truncated = "truncated"
+
+// convertAll converts each element of a list; it returns nil for an empty list.
+func convertAll[From, To any](list []From, convert func(From) To) []To {
+	var out []To
+	for _, from := range list {
+		out = append(out, convert(from))
+	}
+	return out
+}
 
 func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 	resp := &kiokuv1.MemorySearchResponse{
 		Provider: providerName(a.Provider), Model: a.Model, Mode: a.Mode,
-		Degraded: degradations(a.Degraded), Index: indexState(a.State),
+		Degraded: convertAll(a.Degraded, degradation), Index: indexState(a.State), Results: convertAll(a.Hits, searchResult),
 	}
 	if a.Took > 0 {
 		resp.Took = durationpb.New(a.Took)
 	}
-	for _, h := range a.Hits {
-		resp.Results = append(resp.Results, searchResult(h))
-	}
 	return resp
 }
 
-// fit drops the last results, and says so, until the response fits into a message.
-func fit(resp *kiokuv1.MemorySearchResponse) {
+// fitAnswer drops the last results until the response fits into a message, and reports that in degraded.
+func fitAnswer(resp *kiokuv1.MemorySearchResponse) {
 	all := len(resp.Results)
 	for len(resp.Results) > 0 && proto.Size(resp) > maxAnswer {
 		resp.Results = resp.Results[:len(resp.Results)-1]
@@ -66,20 +70,18 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 	if t == nil {
 		return nil
 	}
-	out := &kiokuv1.Trace{
+	return &kiokuv1.Trace{
 		Rank: int32Of(t.Rank), VectorRank: int32Of(t.VectorRank), TextRank: int32Of(t.TextRank),
 		VectorScore: t.VectorScore, TextScore: t.TextScore, VectorWeight: t.VectorWeight, TextWeight: t.TextWeight,
 		Merged: t.Merged, DateBonus: t.DateBonus, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
-		Missing: t.Missing, DateConfidence: t.DateConfidence,
+		Missing: t.Missing, DateConfidence: t.DateConfidence, Terms: convertAll(t.Terms, termShare),
 	}
-	for _, term := range t.Terms {
-		out.Terms = append(out.Terms, &kiokuv1.TermShare{
-			Term: term.Term, Idf: term.IDF, Count: int32Of(term.Count), Share: term.Share,
-		})
-	}
-	return out
+}
+
+func termShare(t memory.TermShare) *kiokuv1.TermShare {
+	return &kiokuv1.TermShare{Term: t.Term, Idf: t.IDF, Count: int32Of(t.Count), Share: t.Share}
 }
 
 func explainResponse(e memory.Explanation) *kiokuv1.ExplainResponse {
@@ -95,8 +97,8 @@ func explainResponse(e memory.Explanation) *kiokuv1.ExplainResponse {
 
 func getResponse(e memory.Excerpt) *kiokuv1.MemoryGetResponse {
 	return &kiokuv1.MemoryGetResponse{
-		Path: e.Path, Text: e.Text, From: int32Of(e.From), Lines: int32Of(e.Lines),
-		TotalLines: int32Of(e.TotalLines), Truncated: e.Truncated, NextFrom: int32Of(e.NextFrom),
+		Path: e.Path, Text: e.Text, FromLine: int32Of(e.From), LineCount: int32Of(e.Lines),
+		TotalLineCount: int32Of(e.TotalLines), Truncated: e.Truncated, NextLine: int32Of(e.NextFrom),
 	}
 }
 
@@ -105,16 +107,16 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		Agent: st.Agent, Workspace: st.Workspace, Database: st.Database, Index: indexState(st.State),
 		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
 		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
-		EmbeddedChunks: int32Of(st.Embedded), CachedEmbeddings: int32Of(st.Cached),
+		EmbeddedChunkCount: int32Of(st.Embedded), CachedEmbeddingCount: int32Of(st.Cached),
 		HeldBytes: st.HeldBytes, MemoryHeldBytes: st.AllHeldBytes, MemoryBudgetBytes: st.BudgetBytes,
-		Degraded: degradations(st.Degraded), Unavailable: st.Unavailable, Syncing: st.Syncing,
+		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
 	}
 }
 
 func provider(st kioku.Status) *kiokuv1.Provider {
 	p := &kiokuv1.Provider{
 		Provider: providerName(st.Space.Provider), Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
-		Healthy: st.Health.Healthy, RetryAt: timestampOf(st.Health.RetryAt),
+		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt),
 	}
 	if st.Health.Err != nil {
 		p.Error = clip(st.Health.Err.Error(), 500)
@@ -122,7 +124,7 @@ func provider(st kioku.Status) *kiokuv1.Provider {
 	return p
 }
 
-// providerName of the zero space is "none".
+// providerName returns the name of a provider, "none" without one.
 func providerName(name string) string {
 	if name == "" {
 		return "none"
@@ -130,54 +132,40 @@ func providerName(name string) string {
 	return name
 }
 
-// skippedFiles names at most maxSkipped files; an entry without a path says how many more there are.
+// skippedFiles returns at most maxSkipped files; an entry without a path reports how many more there are.
 func skippedFiles(files []memory.SkippedFile) []*kiokuv1.SkippedFile {
-	var out []*kiokuv1.SkippedFile
-	for i, f := range files {
-		if i == maxSkipped {
-			more := fmt.Sprintf("and %d more files", len(files)-maxSkipped)
-			return append(out, &kiokuv1.SkippedFile{Reason: more})
-		}
-		out = append(out, &kiokuv1.SkippedFile{Path: clip(f.Path, 1000), Reason: clip(f.Reason, 500)})
+	out := convertAll(files[:min(len(files), maxSkipped)], func(f memory.SkippedFile) *kiokuv1.SkippedFile {
+		return &kiokuv1.SkippedFile{Path: clip(f.Path, 1000), Reason: clip(f.Reason, 500)}
+	})
+	if more := len(files) - maxSkipped; more > 0 {
+		out = append(out, &kiokuv1.SkippedFile{Reason: fmt.Sprintf("and %d more files", more)})
 	}
 	return out
 }
 
-func degradations(list []memory.Degradation) []*kiokuv1.Degradation {
-	var out []*kiokuv1.Degradation
-	for _, d := range list {
-		out = append(out, &kiokuv1.Degradation{Code: d.Code, Text: d.Text})
-	}
-	return out
+func degradation(d memory.Degradation) *kiokuv1.Degradation {
+	return &kiokuv1.Degradation{Code: d.Code, Text: d.Text}
 }
 
 func indexState(st memory.IndexState) *kiokuv1.IndexState {
 	return &kiokuv1.IndexState{
-		Generation: st.Generation, Files: int32Of(st.Files), Chunks: int32Of(st.Chunks),
-		PendingFiles: int32Of(st.PendingFiles), LastSync: timestampOf(st.LastSync),
+		Generation: st.Generation, FileCount: int32Of(st.Files), ChunkCount: int32Of(st.Chunks),
+		PendingFileCount: int32Of(st.PendingFiles), LastSyncTime: kiokuv1.TimeOf(st.LastSync),
 	}
 }
 
 func progress(p indexer.Progress) *kiokuv1.Progress {
 	return &kiokuv1.Progress{
-		Phase: p.Phase, FilesDone: int32Of(p.FilesDone), FilesTotal: int32Of(p.FilesTotal), Chunks: int32Of(p.Chunks),
-		Embedded: int32Of(p.Embedded), Skipped: int32Of(p.Skipped), Path: p.Path,
+		Phase: p.Phase, DoneFileCount: int32Of(p.FilesDone), TotalFileCount: int32Of(p.FilesTotal), ChunkCount: int32Of(p.Chunks),
+		EmbeddedCount: int32Of(p.Embedded), EmbedTotalCount: int32Of(p.EmbedTotal), SkippedCount: int32Of(p.Skipped), Path: p.Path,
 	}
 }
 
 func event(e kioku.Event) *kiokuv1.Event {
 	return &kiokuv1.Event{
-		Kind: e.Kind, Path: e.Path, Text: e.Text, Chunks: int32Of(e.Chunks), Generation: e.Generation, Time: timestampOf(e.Time),
+		Kind: e.Kind, Path: e.Path, Text: e.Text, ChunkCount: int32Of(e.Chunks), Generation: e.Generation, EventTime: kiokuv1.TimeOf(e.Time),
 	}
 }
 
-// timestampOf returns nil for the zero time.
-func timestampOf(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
-}
-
-// int32Of returns the nearest number that fits.
+// int32Of returns the nearest int32.
 func int32Of(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }

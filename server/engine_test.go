@@ -45,10 +45,11 @@ var notes = map[string]string{
 	"memory/2026-03-01.md": "# 2026-03-01\n\nThe boiler was repaired by Ito plumbing for 14,000 yen.\n",
 }
 
-func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
+func TestServerServesARealMemory(t *testing.T) {
+	t.Parallel()
 	client, workspace := engine(t, notes)
 	done, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
-	if err != nil || done.GetPhase() != "done" || done.GetFilesTotal() != 2 || done.GetGeneration() == 0 {
+	if err != nil || done.GetReport().GetIndex().GetFileCount() != 2 || done.GetReport().GetGeneration() == 0 {
 		t.Fatalf("sync ends with %v, %v", done, err)
 	}
 	for query, want := range map[string]string{"who repaired the boiler?": "memory/2026-03-01.md", "猫の名前": "MEMORY.md"} {
@@ -59,11 +60,11 @@ func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
 		if len(resp.GetResults()) == 0 || resp.GetResults()[0].GetPath() != want || resp.GetResults()[0].GetTrace() == nil {
 			t.Errorf("%s: %v, want %s with its trace", query, resp, want)
 		}
-		if resp.GetMode() != "keyword" || resp.GetProvider() != "none" || resp.GetIndex().GetFiles() != 2 {
+		if resp.GetMode() != "keyword" || resp.GetProvider() != "none" || resp.GetIndex().GetFileCount() != 2 {
 			t.Errorf("%s: mode %s, provider %s, index %v", query, resp.GetMode(), resp.GetProvider(), resp.GetIndex())
 		}
 	}
-	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: 3, Lines: 1})
+	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: 3, LineCount: 1})
 	if err != nil || got.GetText() != "- Prefers green tea over coffee.\n" {
 		t.Errorf("get = %v, %v", got, err)
 	}
@@ -82,16 +83,17 @@ func TestARealMemorySyncsAnswersReadsAndRemembers(t *testing.T) {
 		t.Errorf("explain = %v, %v", explained, err)
 	}
 	st, err := client.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
-	if err != nil || st.GetIndex().GetFiles() < 2 || st.GetWorkspace() == "" || st.GetDatabaseBytes() == 0 {
+	if err != nil || st.GetIndex().GetFileCount() < 2 || st.GetWorkspace() == "" || st.GetDatabaseBytes() == 0 {
 		t.Errorf("status = %v, %v", st, err)
 	}
-	if done, err = last(client.Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"})); err != nil || done.GetPhase() != "done" {
-		t.Errorf("rebuild ends with %v, %v", done, err)
+	if rebuilt, err := last(client.Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"})); err != nil || rebuilt.GetReport() == nil {
+		t.Errorf("rebuild ends with %v, %v", rebuilt, err)
 	}
 }
 
 // Hazard C01: hostile paths are bad input or missing, whatever lies there, and missing and outside look alike.
-func TestAHostilePathReadsNothing(t *testing.T) {
+func TestMemoryGetRefusesHostilePaths(t *testing.T) {
+	t.Parallel()
 	client, workspace := engine(t, notes)
 	outside := filepath.Join(filepath.Dir(workspace), "outside.md")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
@@ -149,7 +151,7 @@ func FuzzMemoryGet(f *testing.F) {
 		if !utf8.ValidString(path) {
 			return // the client library refuses to send it
 		}
-		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: path, From: from, Lines: lines})
+		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: path, FromLine: from, LineCount: lines})
 		switch status.Code(err) {
 		case codes.OK:
 			if text := resp.GetText(); text != "" && text != "tea\n" {
@@ -163,7 +165,8 @@ func FuzzMemoryGet(f *testing.F) {
 }
 
 // Hazard D03: a query without content has a defined answer and is never an internal error.
-func TestAQueryWithoutContentHasADefinedAnswer(t *testing.T) {
+func TestMemorySearchAnswersAQueryWithoutContent(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, notes)
 	for query, want := range map[string]codes.Code{
 		"": codes.InvalidArgument, " \n\t": codes.InvalidArgument, "?!...": codes.OK, "the of and": codes.OK, "猫": codes.OK, "🍵": codes.OK,
@@ -183,7 +186,8 @@ func TestAQueryWithoutContentHasADefinedAnswer(t *testing.T) {
 }
 
 // Hazard D02: a query made to keep a parser busy is refused at the door, and the largest one allowed is answered in time.
-func TestAQueryTooLargeIsRefusedAtTheDoor(t *testing.T) {
+func TestMemorySearchRefusesALargeQuery(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, notes)
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
@@ -199,7 +203,8 @@ func TestAQueryTooLargeIsRefusedAtTheDoor(t *testing.T) {
 }
 
 // Hazard D04: limits and scores out of range are bad input that names its field.
-func TestNumbersOutOfRangeAreBadInput(t *testing.T) {
+func TestMemorySearchRefusesNumbersOutOfRange(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, notes)
 	for k, ok := range map[int32]bool{-1: false, 0: true, 1: true, 100: true, 101: false, 4096: false, 4097: false, 1e9: false, math.MinInt32: false} {
 		_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", MaxResults: k})
@@ -228,14 +233,15 @@ func TestNumbersOutOfRangeAreBadInput(t *testing.T) {
 		wantViolation(t, err, bad.field)
 	}
 	for _, n := range []int32{-1, 0, 1e9, math.MinInt32, math.MaxInt32} {
-		if _, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: n, Lines: n}); err != nil {
+		if _, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: n, LineCount: n}); err != nil {
 			t.Errorf("from and lines %d: %v", n, err)
 		}
 	}
 }
 
 // Hazard D10: an answer from an empty workspace says that there is nothing to search.
-func TestAnAnswerFromAnEmptyIndexSaysSo(t *testing.T) {
+func TestMemorySearchReportsAnEmptyIndex(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, map[string]string{"README.txt": "no memory"})
 	resp, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
 	if err != nil || len(resp.GetDegraded()) == 0 || resp.GetDegraded()[0].GetCode() != "index_empty" {
@@ -244,7 +250,8 @@ func TestAnAnswerFromAnEmptyIndexSaysSo(t *testing.T) {
 }
 
 // Hazard D13: a long file comes in pieces that join to the whole.
-func TestALongFileComesInPieces(t *testing.T) {
+func TestMemoryGetReturnsALongFileInPieces(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for range 900 {
 		b.WriteString("お茶の時間は三時です。忘れないでください。\n")
@@ -252,15 +259,15 @@ func TestALongFileComesInPieces(t *testing.T) {
 	client, _ := engine(t, map[string]string{"MEMORY.md": b.String()})
 	var got strings.Builder
 	for from := int32(1); from != 0; {
-		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: from, Lines: 100_000})
+		resp, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: from, LineCount: 100_000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp.GetTruncated() != (resp.GetNextFrom() != 0) || resp.GetNextFrom() != 0 && resp.GetNextFrom() <= from {
-			t.Fatalf("from %d: truncated %v, next from %d", from, resp.GetTruncated(), resp.GetNextFrom())
+		if resp.GetTruncated() != (resp.GetNextLine() != 0) || resp.GetNextLine() != 0 && resp.GetNextLine() <= from {
+			t.Fatalf("from %d: truncated %v, next from %d", from, resp.GetTruncated(), resp.GetNextLine())
 		}
 		got.WriteString(resp.GetText())
-		from = resp.GetNextFrom()
+		from = resp.GetNextLine()
 	}
 	if got.String() != b.String() {
 		t.Errorf("%d bytes joined, want %d", got.Len(), b.Len())
@@ -268,7 +275,8 @@ func TestALongFileComesInPieces(t *testing.T) {
 }
 
 // Hazard D16: a note with bytes that are no text neither kills its answer nor hides the others.
-func TestANoteWithBadBytesIsFound(t *testing.T) {
+func TestMemorySearchFindsANoteWithBadBytes(t *testing.T) {
+	t.Parallel()
 	client, _ := engine(t, map[string]string{
 		"memory/bad\xff.md": "# tea\n\nThe tea \xff\xfe cupboard.\n", "memory/good.md": "# tea\n\nThe tea garden.\n",
 		"memory/worse.md": "tea \xc3\x28 leaves\n",

@@ -1,86 +1,91 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
 
-	"kioku/embed"
+	"kioku/agent/compact"
+	"kioku/agent/flush"
+	"kioku/agent/sidecar"
+	"kioku/llm"
 	"kioku/memory"
 )
 
-// status turns the error of a call into what the caller is told. The cause of an unforeseen one goes to the log, under
-// an id that the caller is told too; so does what a provider answered.
+// status returns the status of the error of a call. The cause of an unforeseen error goes to the log, under an id that the
+// status contains; so does what a provider answered.
 func (s *Server) status(ctx context.Context, method string, err error) error {
-	var input *memory.InputError
-	if st := s.besideStatus(ctx, method, err); st != nil {
-		return st
+	for _, st := range []error{s.sidecarStatus(ctx, method, err), s.memoryStatus(method, err)} {
+		if st != nil {
+			return st
+		}
 	}
+	var input *memory.InputError
 	switch {
 	case isStatus(err):
 		return err
 	case errors.As(err, &input):
 		return errInput(input)
-	case memory.Reason(err) != "":
-		return s.memoryStatus(method, err)
-	case errors.Is(err, embed.ErrUnavailable):
-		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
-		return errOutage(err)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, "the deadline passed before the answer was ready")
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return status.Error(codes.Canceled, "the call was canceled")
 	}
-	return s.unforeseen(method, err)
-}
-
-// unforeseen logs an error, and tells the caller only the id of the line in the log.
-func (s *Server) unforeseen(method string, err error) error {
 	id := newIncident()
-	s.opt.Log.Error("call failed", "method", method, "id", id, "err", clip(err.Error(), 1000))
+	s.logFailure(method, err, "id", id)
 	return errInternal(id)
 }
 
-// memoryStatus is the status of an error of package memory, which its details name.
+// memoryStatuses are the statuses of the errors of package memory. An empty message means that of the error.
+var memoryStatuses = []struct {
+	err     error
+	code    codes.Code
+	message string
+	// logged errors have a cause that only the log contains.
+	logged bool
+}{
+	{err: memory.ErrNoAgent, code: codes.NotFound, message: memory.ErrNoAgent.Error() + "; ListAgents of MemoryService lists those that you may reach"},
+	{err: memory.ErrNotFound, code: codes.NotFound, message: memory.ErrNotFound.Error() + "; use a path as a search result gives it"},
+	{err: memory.ErrReadOnly, code: codes.FailedPrecondition},
+	{err: memory.ErrNotWritable, code: codes.FailedPrecondition},
+	{err: memory.ErrDenied, code: codes.PermissionDenied},
+	{err: memory.ErrBusy, code: codes.ResourceExhausted},
+	{err: memory.ErrClosed, code: codes.Unavailable},
+	{err: memory.ErrUnavailable, code: codes.Unavailable, logged: true,
+		message: "the workspace cannot be read or written now; kioku status names the folder or file in the way"},
+	{err: memory.ErrUnreachable, code: codes.Unavailable, logged: true},
+}
+
+// memoryStatus returns the status of an error of package memory, nil for others. Its details contain the name of the error.
 func (s *Server) memoryStatus(method string, err error) error {
-	switch {
-	case errors.Is(err, memory.ErrNoAgent):
-		return named(codes.NotFound, memory.ErrNoAgent, memory.ErrNoAgent.Error()+"; ListAgents of MemoryService lists those that you may reach")
-	case errors.Is(err, memory.ErrNotFound):
-		return named(codes.NotFound, memory.ErrNotFound, memory.ErrNotFound.Error()+"; use a path as a search result gives it")
-	case errors.Is(err, memory.ErrReadOnly):
-		return named(codes.FailedPrecondition, memory.ErrReadOnly, memory.ErrReadOnly.Error())
-	case errors.Is(err, memory.ErrNotWritable):
-		return named(codes.FailedPrecondition, memory.ErrNotWritable, memory.ErrNotWritable.Error())
-	case errors.Is(err, memory.ErrDenied):
-		return named(codes.PermissionDenied, memory.ErrDenied, memory.ErrDenied.Error())
-	case errors.Is(err, memory.ErrBusy):
-		return named(codes.ResourceExhausted, memory.ErrBusy, memory.ErrBusy.Error())
-	case errors.Is(err, memory.ErrClosed):
-		return named(codes.Unavailable, memory.ErrClosed, memory.ErrClosed.Error())
-	case errors.Is(err, memory.ErrUnavailable):
-		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
-		return named(codes.Unavailable, memory.ErrUnavailable, "the workspace cannot be read or written now; kioku status names the folder or file in the way")
-	case errors.Is(err, memory.ErrUnreachable):
-		s.opt.Log.Error("call failed", "method", method, "err", clip(err.Error(), 1000))
-		return named(codes.Unavailable, memory.ErrUnreachable, memory.ErrUnreachable.Error())
+	for _, m := range memoryStatuses {
+		if !errors.Is(err, m.err) {
+			continue
+		}
+		if m.logged {
+			s.logFailure(method, err)
+		}
+		st := status.New(m.code, cmp.Or(m.message, m.err.Error()))
+		return detailed(st, &errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(m.err)})
 	}
-	return s.unforeseen(method, err)
+	return nil
 }
 
-// named is the status of an error of package memory, with its name in the details.
-func named(code codes.Code, err error, message string) error {
-	return detailed(status.New(code, message), &errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(err)})
+// logFailure logs the cause of an error that the caller is not told.
+func (s *Server) logFailure(method string, err error, attrs ...any) {
+	s.opt.Log.Error("call failed", append([]any{"method", method, "err", clip(err.Error(), 1000)}, attrs...)...)
 }
 
-// detailed is a status with one more detail.
+// detailed returns a status with one more detail.
 func detailed(st *status.Status, detail protoadapt.MessageV1) error {
 	if with, err := st.WithDetails(detail); err == nil {
 		st = with
@@ -94,7 +99,7 @@ func isStatus(err error) bool {
 	return ok
 }
 
-// errInput names the field at fault, for people in the message and for programs in the details.
+// errInput names the bad field, in the message for people and in the details for programs.
 func errInput(e *memory.InputError) error {
 	field, problem := clip(e.Field, 100), clip(e.Problem, 500)
 	return detailed(status.New(codes.InvalidArgument, field+": "+problem), &errdetails.BadRequest{
@@ -102,43 +107,77 @@ func errInput(e *memory.InputError) error {
 	})
 }
 
-// outage is the error of an embedding provider, and after how long the provider is asked again.
-type outage struct {
-	error
-	again time.Duration
-}
-
-// Unwrap returns the provider's error.
-func (o *outage) Unwrap() error { return o.error }
-
-// withRetry adds to the error of a provider when it is asked again, as far as the memory knows.
-func withRetry(ctx context.Context, m Memory, err error) error {
-	if !errors.Is(err, embed.ErrUnavailable) {
-		return err
-	}
-	st, unknown := m.Status(ctx)
-	if again := time.Until(st.Health.RetryAt); unknown == nil && again > 0 {
-		return &outage{err, again}
-	}
-	return err
-}
-
-// errOutage says that a provider is down and, in the details, when to try again.
-func errOutage(err error) error {
-	var o *outage
-	if errors.As(err, &o) {
-		return retryable(codes.Unavailable, embed.ErrUnavailable.Error(), o.again)
-	}
-	return status.Error(codes.Unavailable, embed.ErrUnavailable.Error())
-}
-
 func errInternal(id string) error {
 	return status.Errorf(codes.Internal, "internal error (the log has the cause under id %s)", id)
 }
 
-// newIncident returns a short id that joins an answer with a line of the log.
+// newIncident returns a short id that connects a status with a line of the log.
 func newIncident() string {
-	var b [4]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
+	return fmt.Sprintf("%08x", rand.Uint32())
+}
+
+// rateLimitPause is the pause after a limit of a provider that named none.
+const rateLimitPause = time.Minute
+
+// sidecarStatus returns the status of an error of a sidecar or of its language model, nil for others.
+func (s *Server) sidecarStatus(ctx context.Context, method string, err error) error {
+	var held *flush.HeldError
+	var model *llm.Error
+	switch {
+	case errors.As(err, &held):
+		return retryable(codes.Aborted, "somebody else flushes this session; try again when the lease has ended", time.Until(held.Until))
+	case errors.Is(err, flush.ErrUnknown):
+		return status.Error(codes.NotFound, "no such flush; flush_id and holder are those of BeginFlush")
+	case errors.Is(err, flush.ErrExhausted):
+		return status.Error(codes.FailedPrecondition, clip(err.Error(), 500)+"; compact without it")
+	case errors.Is(err, sidecar.ErrNoFlush):
+		return status.Error(codes.FailedPrecondition, err.Error()+"; compact without it")
+	case errors.Is(err, sidecar.ErrNoModel):
+		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error())
+	case errors.Is(err, compact.ErrRefused):
+		return status.Error(codes.Aborted, clip(err.Error(), 500))
+	case ctx.Err() == nil && errors.As(err, &model):
+		return s.modelStatus(method, model, err)
+	}
+	return nil
+}
+
+// modelStatuses are the statuses of the errors of a language model.
+var modelStatuses = map[string]struct {
+	code    codes.Code
+	message string
+}{
+	llm.KindBudget:      {codes.ResourceExhausted, "the language model is not asked: what it may spend is used up (llm.limits)"},
+	llm.KindRateLimit:   {codes.ResourceExhausted, "the provider of the language model has reached a limit"},
+	llm.KindUnavailable: {codes.Unavailable, "the provider of the language model cannot be reached"},
+	llm.KindAuth:        {codes.FailedPrecondition, "the provider of the language model refuses the key; check llm.provider and its key"},
+	llm.KindOverflow:    {codes.FailedPrecondition, "the language model's window is smaller than it is said to be; set llm.window"},
+	llm.KindInput:       {codes.FailedPrecondition, "the provider of the language model does not take the request; check llm.model"},
+}
+
+// modelStatus returns the status of an error of a language model, nil for an unknown kind. The provider's words go only to the
+// log, because they may quote the conversation.
+func (s *Server) modelStatus(method string, model *llm.Error, err error) error {
+	st, ok := modelStatuses[model.Kind]
+	if !ok {
+		return nil
+	}
+	s.logFailure(method, err, "kind", model.Kind)
+	pause := model.RetryAfter
+	switch {
+	case st.code == codes.FailedPrecondition:
+		pause = 0
+	case model.Kind == llm.KindRateLimit && pause <= 0:
+		pause = rateLimitPause
+	}
+	return retryable(st.code, st.message, pause)
+}
+
+// retryable returns a status with the pause before the next attempt, if there is one.
+func retryable(code codes.Code, message string, after time.Duration) error {
+	st := status.New(code, message)
+	if after <= 0 {
+		return st.Err()
+	}
+	return detailed(st, &errdetails.RetryInfo{RetryDelay: durationpb.New(after)})
 }

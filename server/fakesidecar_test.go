@@ -19,9 +19,9 @@ import (
 var _ server.Sidecar = (*sidecar.Sidecar)(nil)
 
 // fakeSidecar answers with what its fields say, and with zero values where they say nothing. Flushes are begun and ended by
-// its Flusher.
+// its Sidecar.
 type fakeSidecar struct {
-	server.Flusher
+	server.Sidecar
 	shared   []string
 	assemble func(sidecar.Turn) sidecar.Prompt
 	recall   func(sidecar.Turn) (recall.Outcome, string)
@@ -100,7 +100,7 @@ func beside(t *testing.T, opt server.Options, sidecars map[string]server.Sidecar
 		}
 	}
 	s := newServer(t, opt)
-	if err := s.Beside(sidecars); err != nil {
+	if err := s.AddSidecars(sidecars); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -3,24 +3,27 @@ package server
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/memory"
 )
 
 const (
-	// maxName is the most bytes of what names something: a session, a channel, a model.
+	// maxName is the maximum size of a name in bytes: of a session, a channel, a model.
 	maxName = 256
-	// maxQuestion is the most bytes of what a user has said.
+	// maxQuestion is the maximum size of a message of a user in bytes.
 	maxQuestion = 64 << 10
 )
 
-// badField is the error of a field that is not as it must be.
+// badField returns the error of a bad field.
 func badField(field, format string, args ...any) error {
 	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// checkName refuses what is no name for a person's eyes: too long, or with characters that cannot be seen.
+// checkName refuses a name that is too long or has control characters.
 func checkName(field, text string) error {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return badField(field, "must have no control characters and no line breaks")
@@ -28,7 +31,7 @@ func checkName(field, text string) error {
 	return checkSize(field, text, maxName)
 }
 
-// checkKey is checkName for names that must not be missing.
+// checkKey is checkName for required names.
 func checkKey(field, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return badField(field, "is required")
@@ -48,4 +51,23 @@ func checkCount[T int32 | int64](field string, n T) error {
 		return badField(field, "must not be negative")
 	}
 	return nil
+}
+
+// readTimestamp returns the time of a field, zero if the field is unset.
+func readTimestamp(field string, t *timestamppb.Timestamp) (time.Time, error) {
+	if t == nil {
+		return time.Time{}, nil
+	}
+	if err := t.CheckValid(); err != nil {
+		return time.Time{}, badField(field, "is no time between the years 1 and 9999")
+	}
+	return t.AsTime(), nil
+}
+
+// inZone returns a time in the zone that decides its day; the zero time stays zero.
+func (s *Server) inZone(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.In(s.opt.Location)
 }

@@ -1,29 +1,23 @@
 package server
 
 import (
-	"cmp"
 	"context"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku/agent/flush"
 	"kioku/agent/sidecar"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// CheckFlush says what is to be done before the next request to the model.
+// CheckFlush reports what to do before the next request to the model.
 func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushRequest) (*kiokuv1.CheckFlushResponse, error) {
-	car, err := s.sidecar(ctx, req.GetAgent())
-	if err != nil {
-		return nil, err
-	}
-	err = cmp.Or(checkSession(req.GetSession(), req.GetCycle()), checkCount("window_tokens", req.GetWindowTokens()),
+	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
+		checkSession(req.GetSession(), req.GetCycle()), checkCount("window_tokens", req.GetWindowTokens()),
 		checkCount("projected_tokens", req.GetProjectedTokens()), checkCount("transcript_bytes", req.GetTranscriptBytes()))
 	if err != nil {
 		return nil, err
 	}
 	cycle := int(req.GetCycle())
-	check, err := car.Check(req.GetSession(), cycle, flush.State{
+	check, err := side.Check(req.GetSession(), cycle, flush.State{
 		Window: int(req.GetWindowTokens()), Projected: int(req.GetProjectedTokens()), Bytes: req.GetTranscriptBytes(),
 		Overflow: req.GetOverflow(), Heartbeat: req.GetHeartbeat(), Forced: req.GetForced(),
 	})
@@ -31,7 +25,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 		return nil, err
 	}
 	if callerOf(ctx).write {
-		car.Maintain(req.GetSession(), cycle)
+		side.Maintain(req.GetSession(), cycle)
 	}
 	return &kiokuv1.CheckFlushResponse{
 		Flush: check.Flush, Compact: check.Compact, Reason: check.Reason,
@@ -40,13 +34,11 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 	}, nil
 }
 
-// BeginFlush takes the lease of a flush, or goes on with it.
+// BeginFlush begins or resumes a flush.
 func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushRequest) (*kiokuv1.BeginFlushResponse, error) {
-	car, err := s.writableSidecar(ctx, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(),
+		checkSession(req.GetSession(), req.GetCycle()), checkKey("holder", req.GetHolder()))
 	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(checkSession(req.GetSession(), req.GetCycle()), checkKey("holder", req.GetHolder())); err != nil {
 		return nil, err
 	}
 	c, err := conversationOf(req.GetMessages())
@@ -57,60 +49,52 @@ func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushReq
 	if err != nil {
 		return nil, err
 	}
-	begun, err := car.Begin(ctx, req.GetSession(), int(req.GetCycle()), req.GetHolder(), spool)
+	begun, err := side.Begin(ctx, req.GetSession(), int(req.GetCycle()), req.GetHolder(), spool)
 	if err != nil {
 		return nil, err
 	}
 	return beginResponse(begun)
 }
 
-// beginResponse is the answer to the holder of a flush. There is nothing to ask the model where the flush has ended.
+// beginResponse returns a flush as the service returns it. A flush that is done has no prompts.
 func beginResponse(begun sidecar.Begun) (*kiokuv1.BeginFlushResponse, error) {
-	resp := &kiokuv1.BeginFlushResponse{FlushId: begun.ID, Resumed: begun.Resumed, Done: begun.Done}
+	resp := &kiokuv1.BeginFlushResponse{FlushId: begun.ID, Outcome: kiokuv1.OutcomeBegun}
 	if begun.Done {
+		resp.Outcome = kiokuv1.OutcomeDone
 		return resp, nil
 	}
-	resp.Expires, resp.NoteKeyPrefix = timestamppb.New(begun.Expires), begun.NoteKey
+	resp.ExpireTime, resp.NoteKeyPrefix = kiokuv1.TimeOf(begun.Expires), begun.NoteKey
 	resp.SystemPrompt, resp.UserPrompt = begun.System, begun.User
 	if !begun.Resumed {
 		return resp, nil
 	}
+	resp.Outcome = kiokuv1.OutcomeResumed
 	var err error
 	resp.Messages, err = spooled(begun.Spool)
 	return resp, err
 }
 
-// CommitFlush ends a flush well.
+// CommitFlush marks a flush as done.
 func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushRequest) (*kiokuv1.CommitFlushResponse, error) {
-	car, err := s.writableSidecar(ctx, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("flush_id", req.GetFlushId()), checkKey("holder", req.GetHolder()))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
-		return nil, err
-	}
-	if err := car.Commit(ctx, req.GetFlushId(), req.GetHolder()); err != nil {
+	if err := side.Commit(ctx, req.GetFlushId(), req.GetHolder()); err != nil {
 		return nil, err
 	}
 	return &kiokuv1.CommitFlushResponse{Silent: flush.Silent(req.GetReply())}, nil
 }
 
-// AbortFlush gives a flush back.
+// AbortFlush returns the lease of a flush.
 func (s agentService) AbortFlush(ctx context.Context, req *kiokuv1.AbortFlushRequest) (*kiokuv1.AbortFlushResponse, error) {
-	car, err := s.writableSidecar(ctx, req.GetAgent())
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("flush_id", req.GetFlushId()), checkKey("holder", req.GetHolder()))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLease(req.GetFlushId(), req.GetHolder()); err != nil {
-		return nil, err
-	}
-	left, err := car.Abort(ctx, req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
+	left, err := side.Abort(ctx, req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.AbortFlushResponse{AttemptsLeft: int32Of(left)}, nil
-}
-
-func checkLease(id, holder string) error {
-	return cmp.Or(checkKey("flush_id", id), checkKey("holder", holder))
+	return &kiokuv1.AbortFlushResponse{RemainingAttemptCount: int32Of(left)}, nil
 }

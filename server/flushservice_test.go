@@ -38,7 +38,8 @@ func begin(t *testing.T, client kiokuv1.AgentServiceClient, holder string, messa
 	return got
 }
 
-func TestACheckReachesTheSidecarWholeAndBack(t *testing.T) {
+func TestCheckFlushPassesEveryFieldOnAndBack(t *testing.T) {
+	t.Parallel()
 	car := &fakeSidecar{check: func(session string, cycle int, st flush.State) (sidecar.Check, error) {
 		want := flush.State{Window: 200_000, Projected: 180_000, Bytes: 5 << 30, Overflow: true, Heartbeat: true, Forced: true}
 		if diff := cmp.Diff(want, st); diff != "" || session != "s" || cycle != 3 {
@@ -62,7 +63,8 @@ func TestACheckReachesTheSidecarWholeAndBack(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotWriteHasNothingRemoved(t *testing.T) {
+func TestCheckFlushRemovesNothingForACallerThatMayNotWrite(t *testing.T) {
+	t.Parallel()
 	car := &fakeSidecar{}
 	opt := server.Options{Tokens: openTokens(t, tokenLine("r", "tok-r", "main", false))}
 	client := kiokuv1.NewAgentServiceClient(dial(t, besideOnTCP(t, opt, map[string]server.Sidecar{"main": car})))
@@ -71,7 +73,8 @@ func TestWhoMayNotWriteHasNothingRemoved(t *testing.T) {
 	}
 }
 
-func TestTheDayOfAFlushIsThatOfTheNotes(t *testing.T) {
+func TestBeginFlushNamesTheDayOfTheNotes(t *testing.T) {
+	t.Parallel()
 	kiritimati := time.FixedZone("Pacific/Kiritimati", 14*60*60)
 	client := flushing(t, t.TempDir(), func(o *sidecar.Options) {
 		o.Now = func() time.Time { return time.Date(2030, 1, 1, 20, 0, 0, 0, time.UTC).In(kiritimati) }
@@ -81,7 +84,8 @@ func TestTheDayOfAFlushIsThatOfTheNotes(t *testing.T) {
 	}
 }
 
-func TestNothingIsFlushedWhereThatIsDisabledOrMemoryIsReadOnly(t *testing.T) {
+func TestBeginFlushFailsIfDisabledOrReadOnly(t *testing.T) {
+	t.Parallel()
 	for want, edit := range map[string]func(*sidecar.Options){
 		"memoryFlush.enabled": func(o *sidecar.Options) { o.Flush.Enabled = false },
 		"read-only":           func(o *sidecar.Options) { o.ReadOnly = true },
@@ -111,7 +115,8 @@ func TestNothingIsFlushedWhereThatIsDisabledOrMemoryIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestAHeldLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
+func TestBeginFlushWaitsForALockNoLongerThanItsCaller(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	client := flushing(t, state, nil)
 	begin(t, client, "h", talk()...)
@@ -132,13 +137,14 @@ func TestAHeldLockIsWaitedForNoLongerThanTheCaller(t *testing.T) {
 	}
 }
 
-func TestAFlushIsBegunOnceAndCommitted(t *testing.T) {
+func TestBeginFlushAndCommitFlushOnce(t *testing.T) {
+	t.Parallel()
 	client := flushing(t, t.TempDir(), anHour)
 	first := begin(t, client, "h", talk()...)
-	if first.GetFlushId() == "" || first.GetResumed() || first.GetDone() || len(first.GetMessages()) != 0 || first.GetNoteKeyPrefix() == "" {
+	if first.GetFlushId() == "" || first.GetOutcome() != "begun" || len(first.GetMessages()) != 0 || first.GetNoteKeyPrefix() == "" {
 		t.Fatalf("first = %v", first)
 	}
-	if left := time.Until(first.GetExpires().AsTime()); left > time.Hour || left < 59*time.Minute {
+	if left := time.Until(first.GetExpireTime().AsTime()); left > time.Hour || left < 59*time.Minute {
 		t.Errorf("the lease ends in %v, want an hour", left)
 	}
 	if !strings.Contains(first.GetUserPrompt(), flush.NoReply) || !strings.Contains(first.GetSystemPrompt(), "memory_append") {
@@ -151,14 +157,15 @@ func TestAFlushIsBegunOnceAndCommitted(t *testing.T) {
 		}
 	}
 	again := begin(t, client, "h", talk()...)
-	if !again.GetDone() || again.GetUserPrompt() != "" || len(again.GetMessages()) != 0 || again.GetExpires() != nil {
+	if again.GetOutcome() != "done" || again.GetUserPrompt() != "" || len(again.GetMessages()) != 0 || again.GetExpireTime() != nil {
 		t.Errorf("after the commit: %v, want done and nothing else", again)
 	}
 }
 
 // Hazard F06: after a crash of agent and service, the same holder gets the same flush, with the messages of then and the
 // same keys of notes; another one waits for the end of the lease.
-func TestAFlushGoesOnAfterACrash(t *testing.T) {
+func TestBeginFlushResumesAfterACrash(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	first := begin(t, flushing(t, folder, anHour), "h", append(talk(), &kiokuv1.ChatMessage{Role: "user", Text: "next\u2028line"})...)
 	client := flushing(t, folder, anHour)
@@ -168,7 +175,7 @@ func TestAFlushGoesOnAfterACrash(t *testing.T) {
 		t.Errorf("to be tried again after %v, want an hour", retry)
 	}
 	resumed := begin(t, client, "h")
-	if !resumed.GetResumed() || resumed.GetFlushId() != first.GetFlushId() || resumed.GetNoteKeyPrefix() != first.GetNoteKeyPrefix() || resumed.GetUserPrompt() == "" {
+	if resumed.GetOutcome() != "resumed" || resumed.GetFlushId() != first.GetFlushId() || resumed.GetNoteKeyPrefix() != first.GetNoteKeyPrefix() || resumed.GetUserPrompt() == "" {
 		t.Errorf("resumed = %v, begun as %v", resumed, first)
 	}
 	want := append(talk(), &kiokuv1.ChatMessage{Id: "4", Role: "user", Text: "next\u2028line"})
@@ -181,12 +188,13 @@ func TestAFlushGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-func TestAFlushIsGivenBackAsOftenAsTheSettingsAllow(t *testing.T) {
+func TestAbortFlushCountsTheAttempts(t *testing.T) {
+	t.Parallel()
 	client := flushing(t, t.TempDir(), func(o *sidecar.Options) { o.Flush.Attempts = 2 })
 	for want := int32(1); want >= 0; want-- {
 		id := begin(t, client, "h", talk()...).GetFlushId()
 		got, err := client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: id, Holder: "h", Reason: strings.Repeat("no model ", 1000)})
-		if err != nil || got.GetAttemptsLeft() != want {
+		if err != nil || got.GetRemainingAttemptCount() != want {
 			t.Fatalf("abort = %v, %v; want %d attempts left", got, err, want)
 		}
 	}
@@ -198,7 +206,8 @@ func TestAFlushIsGivenBackAsOftenAsTheSettingsAllow(t *testing.T) {
 }
 
 // Hazard C05: the id of a flush is of use to its agent and its holder alone, and is not told from one that is not there.
-func TestTheFlushOfAnotherAgentIsUnknown(t *testing.T) {
+func TestCommitFlushOfAnotherAgentIsUnknown(t *testing.T) {
+	t.Parallel()
 	s := beside(t, server.Options{}, map[string]server.Sidecar{"ann": withFlushes(t, t.TempDir(), nil), "bob": withFlushes(t, t.TempDir(), nil)})
 	client := localAgents(t, s)
 	req := &kiokuv1.BeginFlushRequest{Agent: "bob", Session: "s", Holder: "h", Messages: talk()}
@@ -234,7 +243,7 @@ func TestTheFlushOfAnotherAgentIsUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Agent = "bob"
-	if got, err := client.BeginFlush(t.Context(), req); err != nil || got.GetDone() || !got.GetResumed() {
+	if got, err := client.BeginFlush(t.Context(), req); err != nil || got.GetOutcome() != "resumed" {
 		t.Errorf("bob's flush after ann's has ended: %v, %v", got, err)
 	}
 	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "bob", FlushId: bobs.GetFlushId(), Holder: "h"}); err != nil {

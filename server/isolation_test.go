@@ -26,6 +26,7 @@ import (
 // Hazard C05: with a token for one agent, every method of every service answers for another as if it were not there,
 // whichever methods there are and whatever else the request says.
 func TestNoMethodReachesAnotherAgent(t *testing.T) {
+	t.Parallel()
 	conn := annAndBob(t)
 	ctx := with(t, "tok-a")
 	for _, method := range agentMethods() {
@@ -51,6 +52,7 @@ func TestNoMethodReachesAnotherAgent(t *testing.T) {
 // Hazard C05: an agent that may not be reached is not reached as a shared one either, and is not told from one that is
 // not there; also not behind one that may be reached.
 func TestNoMethodSharesAnotherAgent(t *testing.T) {
+	t.Parallel()
 	conn := annAndBob(t)
 	tried := 0
 	for _, method := range agentMethods() {
@@ -74,7 +76,8 @@ func TestNoMethodSharesAnotherAgent(t *testing.T) {
 
 // Hazard C05: the agents that the settings share reach a caller only as far as the token does, or a memory is with the
 // server at all.
-func TestTheConfiguredSharedAgentsAreThoseThatTheCallerReaches(t *testing.T) {
+func TestSharedAgentsOfTheSettingsAreThoseThatTheCallerReaches(t *testing.T) {
+	t.Parallel()
 	var got []string
 	car := &fakeSidecar{shared: []string{"bob", "team", "elsewhere"}, assemble: func(turn sidecar.Turn) sidecar.Prompt {
 		got = turn.Shared
@@ -113,7 +116,7 @@ func annAndBob(t *testing.T) *grpc.ClientConn {
 	}}
 	sidecars := make(map[string]server.Sidecar)
 	for _, id := range []string{"ann", "bob", "team"} {
-		sidecars[id] = &fakeSidecar{Flusher: withFlushes(t, t.TempDir(), nil)}
+		sidecars[id] = &fakeSidecar{Sidecar: withFlushes(t, t.TempDir(), nil)}
 	}
 	return dial(t, besideOnTCP(t, server.Options{
 		Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": secret, "team": &fakeMemory{}},

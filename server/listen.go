@@ -6,16 +6,16 @@ import (
 	"net"
 )
 
-// Listener is where a server listens, made by [ListenUnix] or [ListenTCP].
+// Listener accepts connections for a server; [ListenUnix] and [ListenTCP] make one.
 type Listener struct {
 	lis net.Listener
-	// trusted listeners let nobody in but the user who runs the server, or root, and ask for no token.
+	// trusted listeners admit only the user who runs the server, and root, and need no token.
 	trusted bool
-	// open listeners can be reached from other machines.
+	// open listeners are reachable from other machines.
 	open bool
 }
 
-// Addr returns the address that is listened on.
+// Addr returns the address of the listener.
 func (l Listener) Addr() net.Addr { return l.lis.Addr() }
 
 // Close stops listening, and removes the file of a unix socket. Closing twice is harmless.
@@ -29,8 +29,8 @@ func (l Listener) accepting(log *slog.Logger) net.Listener {
 	return l.lis
 }
 
-// ListenTCP listens on host:port. It returns an error for an address that other machines can reach, also an empty
-// host, unless tokens say who may call.
+// ListenTCP listens on host:port. Without tokens it returns an error for an address that other machines can reach, such as an
+// empty host.
 func ListenTCP(addr string, tokens *Tokens) (Listener, error) {
 	a, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -14,137 +16,122 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Local returns a client of the memories inside of this process, with every right. Its calls are calls of functions, without
-// gRPC: their errors are those of the memory itself.
-func (s *Server) Local() kiokuv1.MemoryServiceClient { return local{service{Server: s}} }
+// Local returns a client of the memories in this process, with every right. Its calls are function calls without gRPC, and
+// their errors are those of the memory itself.
+func (s *Server) Local() kiokuv1.MemoryServiceClient {
+	return kiokuv1.NewMemoryServiceClient(localConn{service{Server: s}})
+}
 
-// local calls the handlers of a service.
-type local struct{ service service }
+// localConn calls the handlers of a service.
+type localConn struct{ service service }
 
-// callLocally runs a handler as its owner, with a deadline.
-func callLocally[Req, Resp proto.Message](ctx context.Context, s *Server, req Req, handle func(context.Context, Req) (Resp, error)) (Resp, error) {
-	ctx, cancel := context.WithTimeout(withCaller(ctx, owner), s.opt.SearchTimeout)
+// Invoke handles a call with one response as the owner of the server, with a deadline.
+func (c localConn) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
+	ctx, cancel := context.WithTimeout(withCaller(ctx, owner), c.service.opt.SearchTimeout)
 	defer cancel()
-	resp, err := handle(ctx, req)
+	// The generated client calls only methods of the description.
+	methods := kiokuv1.MemoryService_ServiceDesc.Methods
+	i := slices.IndexFunc(methods, func(m grpc.MethodDesc) bool { return m.MethodName == path.Base(method) })
+	resp, err := methods[i].Handler(c.service, ctx, func(req any) error { return copyMessage(req, request) }, nil)
 	switch {
 	case err == nil:
-		makeValid(resp.ProtoReflect())
+		makeValid(resp)
+		return copyMessage(response, resp)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		err = fmt.Errorf("the deadline passed before the answer was ready: %w", err)
+		return fmt.Errorf("the deadline passed before the answer was ready: %w", err)
 	}
-	return resp, err
+	return err
 }
 
-func (l local) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest, _ ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
-	return callLocally(ctx, l.service.Server, req, l.service.MemorySearch)
-}
-
-func (l local) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest, _ ...grpc.CallOption) (*kiokuv1.MemoryGetResponse, error) {
-	return callLocally(ctx, l.service.Server, req, l.service.MemoryGet)
-}
-
-func (l local) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequest, _ ...grpc.CallOption) (*kiokuv1.MemoryAppendResponse, error) {
-	return callLocally(ctx, l.service.Server, req, l.service.MemoryAppend)
-}
-
-func (l local) Explain(ctx context.Context, req *kiokuv1.ExplainRequest, _ ...grpc.CallOption) (*kiokuv1.ExplainResponse, error) {
-	return callLocally(ctx, l.service.Server, req, l.service.Explain)
-}
-
-func (l local) Status(ctx context.Context, req *kiokuv1.StatusRequest, _ ...grpc.CallOption) (*kiokuv1.StatusResponse, error) {
-	return callLocally(ctx, l.service.Server, req, l.service.Status)
-}
-
-func (l local) ListAgents(ctx context.Context, req *kiokuv1.ListAgentsRequest, _ ...grpc.CallOption) (*kiokuv1.ListAgentsResponse, error) {
-	return callLocally(ctx, l.service.Server, req, l.service.ListAgents)
-}
-
-func (l local) Sync(ctx context.Context, req *kiokuv1.SyncRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.Progress], error) {
-	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.Progress]) error { return l.service.Sync(req, to) })
-}
-
-func (l local) Rebuild(ctx context.Context, req *kiokuv1.RebuildRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.Progress], error) {
-	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.Progress]) error { return l.service.Rebuild(req, to) })
-}
-
-func (l local) WatchEvents(ctx context.Context, req *kiokuv1.WatchEventsRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[kiokuv1.Event], error) {
-	return streamLocally(ctx, func(to grpc.ServerStreamingServer[kiokuv1.Event]) error { return l.service.WatchEvents(req, to) })
-}
-
-// pipe joins the two ends of a stream within the process.
-type pipe[T any] struct {
-	ctx context.Context
-	// ready is closed when the handler has sent its header or has ended.
-	ready func()
-	begun chan struct{}
-	// messages is closed when the handler has ended, with err.
-	messages chan *T
-	err      error
-}
-
-// streamLocally runs a handler that streams, as its owner, until it ends or ctx is done.
-func streamLocally[T any](ctx context.Context, handle func(grpc.ServerStreamingServer[T]) error) (grpc.ServerStreamingClient[T], error) {
-	begun := make(chan struct{})
-	p := &pipe[T]{ctx: withCaller(ctx, owner), begun: begun, ready: sync.OnceFunc(func() { close(begun) }), messages: make(chan *T)}
-	go func() {
-		defer close(p.messages)
-		defer p.ready()
-		p.err = handle(sender[T]{pipe: p})
-	}()
-	return receiver[T]{pipe: p}, nil
-}
-
-// sender is the handler's end; of the ServerStream it has only what generated code calls.
-type sender[T any] struct {
-	grpc.ServerStream
-	pipe *pipe[T]
-}
-
-// Context of the handler.
-func (s sender[T]) Context() context.Context { return s.pipe.ctx }
-
-// SendHeader tells the caller that the handler is ready.
-func (s sender[T]) SendHeader(metadata.MD) error {
-	s.pipe.ready()
+// copyMessage copies a message into an empty one of the same type.
+func copyMessage(to, from any) error {
+	proto.Merge(to.(proto.Message), from.(proto.Message))
 	return nil
 }
 
-// Send passes a message to the caller.
-func (s sender[T]) Send(m *T) error {
-	if msg, ok := any(m).(proto.Message); ok {
-		makeValid(msg.ProtoReflect())
-	}
-	select {
-	case s.pipe.messages <- m:
-		return nil
-	case <-s.pipe.ctx.Done():
-		return s.pipe.ctx.Err()
-	}
+// NewStream returns a stream that is handled as the owner of the server until the handler returns or ctx is done.
+func (c localConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	begun := make(chan struct{})
+	return &localStream{
+		ctx:    withCaller(ctx, owner),
+		handle: func(s grpc.ServerStream) error { return desc.Handler(c.service, s) },
+		begun:  begun, begin: sync.OnceFunc(func() { close(begun) }), messages: make(chan any),
+	}, nil
 }
 
-// receiver is the caller's end; of the ClientStream it has only what generated code calls.
-type receiver[T any] struct {
+// localStream is the caller's end of a stream. It has only the methods that generated code calls.
+type localStream struct {
 	grpc.ClientStream
-	pipe *pipe[T]
+	ctx    context.Context
+	handle func(grpc.ServerStream) error
+	// begun is closed by begin when the handler has sent its header or returned.
+	begun chan struct{}
+	begin func()
+	// messages is closed when the handler has returned err.
+	messages chan any
+	err      error
 }
 
-// Header waits until the handler is ready.
-func (r receiver[T]) Header() (metadata.MD, error) {
+// SendMsg starts the handler with a request.
+func (s *localStream) SendMsg(request any) error {
+	go func() {
+		defer close(s.messages)
+		defer s.begin()
+		s.err = s.handle(handlerStream{localStream: s, request: request})
+	}()
+	return nil
+}
+
+// CloseSend does nothing: there is one request.
+func (s *localStream) CloseSend() error { return nil }
+
+// Header waits until the handler has sent its header.
+func (s *localStream) Header() (metadata.MD, error) {
 	select {
-	case <-r.pipe.begun:
+	case <-s.begun:
 		return nil, nil
-	case <-r.pipe.ctx.Done():
-		return nil, r.pipe.ctx.Err()
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
 	}
 }
 
-// Recv returns the next message, and io.EOF or the handler's error after the last one.
-func (r receiver[T]) Recv() (*T, error) {
-	if m, ok := <-r.pipe.messages; ok {
-		return m, nil
+// RecvMsg receives the next message. After the last one it returns io.EOF or the error of the handler.
+func (s *localStream) RecvMsg(m any) error {
+	if sent, ok := <-s.messages; ok {
+		return copyMessage(m, sent)
 	}
-	if r.pipe.err != nil {
-		return nil, r.pipe.err
+	if s.err != nil {
+		return s.err
 	}
-	return nil, io.EOF
+	return io.EOF
+}
+
+// handlerStream is the handler's end of a stream.
+type handlerStream struct {
+	grpc.ServerStream
+	*localStream
+	request any
+}
+
+// Context returns the context of the handler.
+func (s handlerStream) Context() context.Context { return s.ctx }
+
+// RecvMsg receives the request.
+func (s handlerStream) RecvMsg(m any) error { return copyMessage(m, s.request) }
+
+// SendHeader reports that the handler is ready.
+func (s handlerStream) SendHeader(metadata.MD) error {
+	s.begin()
+	return nil
+}
+
+// SendMsg sends a message to the caller.
+func (s handlerStream) SendMsg(m any) error {
+	makeValid(m)
+	select {
+	case s.messages <- m:
+		return nil
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 // A client that is in another process can test for the same errors as one in this process.
 func TestErrorsOfAMemoryAreTheSameOverTheNetwork(t *testing.T) {
+	t.Parallel()
 	for _, want := range []error{
 		memory.ErrNotFound, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrUnavailable, memory.ErrClosed,
 		memory.ErrDenied, memory.ErrBusy, memory.ErrUnreachable,
@@ -39,6 +40,7 @@ func TestErrorsOfAMemoryAreTheSameOverTheNetwork(t *testing.T) {
 }
 
 func TestLocalReturnsTheErrorsOfTheMemory(t *testing.T) {
+	t.Parallel()
 	client := newServer(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{}, fmt.Errorf("search: %w", errBoom)
 	}})).Local()
@@ -51,6 +53,7 @@ func TestLocalReturnsTheErrorsOfTheMemory(t *testing.T) {
 }
 
 func TestLocalStreamsProgressAndItsEnd(t *testing.T) {
+	t.Parallel()
 	var failure error
 	client := newServer(t, agents(&fakeMemory{sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 		step(indexer.Progress{Phase: indexer.PhaseScan})
@@ -70,7 +73,7 @@ func TestLocalStreamsProgressAndItsEnd(t *testing.T) {
 				}
 				break
 			}
-			phases = append(phases, p.GetPhase())
+			phases = append(phases, p.GetProgress().GetPhase())
 		}
 		if want := 2; failure == nil && len(phases) != want || phases[0] != "scan" {
 			t.Errorf("phases %v", phases)
@@ -79,6 +82,7 @@ func TestLocalStreamsProgressAndItsEnd(t *testing.T) {
 }
 
 func TestLocalWatchEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	events := make(chan kioku.Event, 1)
 	client := newServer(t, agents(&fakeMemory{events: events})).Local()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -90,7 +94,7 @@ func TestLocalWatchEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	events <- kioku.Event{Event: indexer.Event{Kind: indexer.SyncDone}}
-	if e, err := stream.Recv(); err != nil || e.GetKind() != indexer.SyncDone {
+	if e, err := stream.Recv(); err != nil || e.GetEvent().GetKind() != indexer.SyncDone {
 		t.Errorf("%v, %v", e, err)
 	}
 	cancel()

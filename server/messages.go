@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -15,36 +16,36 @@ import (
 )
 
 const (
-	// maxMessages of one request, and maxImages of one message.
+	// maxMessages is the maximum number of messages of a request, and maxImages that of images of a message.
 	maxMessages = 20_000
 	maxImages   = 1000
-	// maxSpool is the most bytes of messages that are kept for a flush: they come back in one answer with the prompts.
+	// maxSpool is the maximum size in bytes of the messages of a flush: one response contains them and the prompts.
 	maxSpool = maxMessage - 64<<10
 )
 
-// conversation is the messages of a request, and how the caller names them.
+// conversation is the messages of a request with their ids.
 type conversation struct {
 	ids      []string
 	messages []llm.Message
-	// place of a message by its id.
-	place map[string]int
+	// indexes of the messages by id.
+	indexes map[string]int
 }
 
-// conversationOf reads the messages of a request. Each result of a tool must answer a call of the assistant before it, as
-// providers demand, so that a cut falls on neither side of a pair.
+// conversationOf returns the messages of a request. Each tool result must answer a call of the assistant before it, as
+// providers demand, so that a cut never parts a pair.
 func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 	if len(list) > maxMessages {
 		return conversation{}, badField("messages", "has %d messages; at most %d", len(list), maxMessages)
 	}
-	c := conversation{place: make(map[string]int, len(list))}
+	c := conversation{indexes: make(map[string]int, len(list))}
 	var open calls
 	images := make([]llm.Image, maxImages)
 	for i, m := range list {
 		field := fmt.Sprintf("messages[%d]", i)
-		if err := c.name(field, m.GetId()); err != nil {
+		if err := c.addID(field, m.GetId()); err != nil {
 			return conversation{}, err
 		}
-		if err := open.follow(field, m); err != nil {
+		if err := open.checkOrder(field, m); err != nil {
 			return conversation{}, err
 		}
 		message, err := messageOf(field, m, images)
@@ -56,8 +57,8 @@ func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 	return c, nil
 }
 
-// name gives the next message its id.
-func (c *conversation) name(field, id string) error {
+// addID adds the id of the next message.
+func (c *conversation) addID(field, id string) error {
 	if err := checkName(field+".id", id); err != nil {
 		return err
 	}
@@ -65,19 +66,19 @@ func (c *conversation) name(field, id string) error {
 	if id == "" {
 		id = strconv.Itoa(i)
 	}
-	if other, taken := c.place[id]; taken {
+	if other, taken := c.indexes[id]; taken {
 		return badField(field+".id", "%q is that of messages[%d] already; a message without an id has its place as id", id, other)
 	}
-	c.place[id] = i
+	c.indexes[id] = i
 	c.ids = append(c.ids, id)
 	return nil
 }
 
-// calls are those of an assistant that have no result yet.
+// calls are the ids of tool calls that have no result yet.
 type calls map[string]bool
 
-// follow checks that a message may come after those before it.
-func (open *calls) follow(field string, m *kiokuv1.ChatMessage) error {
+// checkOrder checks that a message may follow those before it.
+func (open *calls) checkOrder(field string, m *kiokuv1.ChatMessage) error {
 	id := m.GetToolCallId()
 	if m.GetRole() != string(llm.RoleTool) {
 		*open = make(calls)
@@ -100,7 +101,7 @@ func (open *calls) follow(field string, m *kiokuv1.ChatMessage) error {
 	return nil
 }
 
-// messageOf reads one message. Its images are the first of those given, which are placeholders: only their number counts.
+// messageOf returns one message. Its images are the first of images, which are placeholders: only their number counts.
 func messageOf(field string, m *kiokuv1.ChatMessage, images []llm.Image) (llm.Message, error) {
 	out := llm.Message{
 		Role: llm.Role(m.GetRole()), Text: m.GetText(), ToolCallID: m.GetToolCallId(), ToolName: m.GetToolName(), Failed: m.GetFailed(),
@@ -112,10 +113,10 @@ func messageOf(field string, m *kiokuv1.ChatMessage, images []llm.Image) (llm.Me
 		return out, badField(field+".tool_call_id", "is for messages whose role is tool")
 	case out.Role != llm.RoleAssistant && len(m.GetToolCalls()) > 0:
 		return out, badField(field+".tool_calls", "are for messages whose role is assistant")
-	case m.GetImages() < 0 || int(m.GetImages()) > len(images):
-		return out, badField(field+".images", "must be 0 to %d", len(images))
+	case m.GetImageCount() < 0 || int(m.GetImageCount()) > len(images):
+		return out, badField(field+".image_count", "must be 0 to %d", len(images))
 	}
-	if n := m.GetImages(); n > 0 {
+	if n := m.GetImageCount(); n > 0 {
 		out.Images = images[:n:n]
 	}
 	for i, call := range m.GetToolCalls() {
@@ -128,7 +129,7 @@ func messageOf(field string, m *kiokuv1.ChatMessage, images []llm.Image) (llm.Me
 	return out, nil
 }
 
-// callOf reads a call. One without an input has an empty object.
+// callOf returns a tool call. Without an input it has an empty object.
 func callOf(field string, call *kiokuv1.ToolCall) (llm.ToolCall, error) {
 	input := []byte(call.GetInput())
 	if len(input) == 0 {
@@ -145,42 +146,37 @@ func callOf(field string, call *kiokuv1.ToolCall) (llm.ToolCall, error) {
 	return llm.ToolCall{ID: call.GetId(), Name: call.GetName(), Input: input}, nil
 }
 
-// chatMessage is a message as an agent sends it to its model.
+// chatMessage returns a message as an agent sends it to its model.
 func chatMessage(m llm.Message) *kiokuv1.ChatMessage {
-	out := &kiokuv1.ChatMessage{
-		Role: string(m.Role), Text: m.Text, ToolCallId: m.ToolCallID, ToolName: m.ToolName, Failed: m.Failed, Images: int32Of(len(m.Images)),
+	return &kiokuv1.ChatMessage{
+		Role: string(m.Role), Text: m.Text, ToolCallId: m.ToolCallID, ToolName: m.ToolName, Failed: m.Failed, ImageCount: int32Of(len(m.Images)),
+		ToolCalls: convertAll(m.ToolCalls, func(c llm.ToolCall) *kiokuv1.ToolCall {
+			return &kiokuv1.ToolCall{Id: c.ID, Name: c.Name, Input: string(c.Input)}
+		}),
 	}
-	for _, c := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, &kiokuv1.ToolCall{Id: c.ID, Name: c.Name, Input: string(c.Input)})
-	}
-	return out
 }
 
-// edits reads recorded edits. Those of messages that are not there any more have no effect, and are left out.
+// edits returns the edits of a request, without those of messages that are gone.
 func (c *conversation) edits(list []*kiokuv1.PruneEdit) []prune.Edit {
 	var out []prune.Edit
 	for _, e := range list {
-		if i, ok := c.place[e.GetMessageId()]; ok {
+		if i, ok := c.indexes[e.GetMessageId()]; ok {
 			out = append(out, prune.Edit{Index: i, CallID: e.GetToolCallId(), Text: e.GetText(), Cleared: e.GetCleared()})
 		}
 	}
 	return out
 }
 
-// pruneEdits names the messages of edits, and tells which of them are new.
+// pruneEdits returns edits with the ids of their messages, and marks those in added.
 func (c *conversation) pruneEdits(list, added []prune.Edit) []*kiokuv1.PruneEdit {
-	isNew := make(map[prune.Edit]bool, len(added))
-	for _, e := range added {
-		isNew[e] = true
-	}
-	var out []*kiokuv1.PruneEdit
-	for _, e := range list {
-		out = append(out, &kiokuv1.PruneEdit{MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, New: isNew[e]})
-	}
-	return out
+	return convertAll(list, func(e prune.Edit) *kiokuv1.PruneEdit {
+		return &kiokuv1.PruneEdit{
+			MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, Added: slices.Contains(added, e),
+		}
+	})
 }
 
-// spool writes the messages of a request as JSON, each with its id.
+// spool returns the messages of a request as JSON, each with its id.
 func (c *conversation) spool(list []*kiokuv1.ChatMessage) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	size := 0
@@ -199,7 +195,7 @@ func (c *conversation) spool(list []*kiokuv1.ChatMessage) ([]json.RawMessage, er
 	return out, nil
 }
 
-// spooled reads what spool has written.
+// spooled parses what spool returned.
 func spooled(lines []json.RawMessage) ([]*kiokuv1.ChatMessage, error) {
 	var out []*kiokuv1.ChatMessage
 	for i, line := range lines {

@@ -17,14 +17,15 @@ import (
 
 func exchange() []*kiokuv1.ChatMessage {
 	return []*kiokuv1.ChatMessage{
-		{Role: "user", Text: "Where is the key?", Images: 3},
+		{Role: "user", Text: "Where is the key?", ImageCount: 3},
 		{Id: "b", Role: "assistant", Text: "鍵…", ToolCalls: []*kiokuv1.ToolCall{{Id: "c1", Name: "look", Input: `{"at": "door"}`}, {Id: "c2", Name: "ask"}}},
 		{Role: "tool", ToolCallId: "c2", ToolName: "ask", Text: "nobody knows", Failed: true},
 		{Role: "tool", ToolCallId: "c1", ToolName: "look", Text: "under\u2028the\nmat \x00 \U0001F511"},
 	}
 }
 
-func TestAConversationComesBackFromTheSpoolAsItWas(t *testing.T) {
+func TestSpoolKeepsAConversation(t *testing.T) {
+	t.Parallel()
 	c, err := conversationOf(exchange())
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +70,8 @@ func wantSameAgain(t *testing.T, c conversation, list []*kiokuv1.ChatMessage) {
 	}
 }
 
-func TestASpoolThatIsNoConversationIsAnError(t *testing.T) {
+func TestSpoolThatIsNoConversationIsAnError(t *testing.T) {
+	t.Parallel()
 	c, err := conversationOf(exchange())
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,7 @@ func TestASpoolThatIsNoConversationIsAnError(t *testing.T) {
 // FuzzConversation reads messages of foreign programs: each conversation names its fault, or comes back as it was.
 func FuzzConversation(f *testing.F) {
 	for _, list := range [][]*kiokuv1.ChatMessage{
-		exchange(), nil, {{}}, {{Role: "tool", ToolCallId: "c"}}, {{Role: "user", Images: -1}}, {{Id: "1", Role: "user"}, {Role: "user"}},
+		exchange(), nil, {{}}, {{Role: "tool", ToolCallId: "c"}}, {{Role: "user", ImageCount: -1}}, {{Id: "1", Role: "user"}, {Role: "user"}},
 		{{Role: "assistant", ToolCalls: []*kiokuv1.ToolCall{{Id: "c", Name: "n", Input: "[1, 2"}}}},
 	} {
 		data, err := proto.Marshal(&kiokuv1.PruneRequest{Messages: list, Edits: []*kiokuv1.PruneEdit{{MessageId: "b", Text: "x"}, {MessageId: "2"}}})
@@ -113,7 +115,7 @@ func FuzzConversation(f *testing.F) {
 		wantSameAgain(t, c, req.GetMessages())
 		plan := prune.Prune(c.messages, prune.Defaults(), prune.State{Edits: c.edits(req.GetEdits())}, time.Time{})
 		for i, e := range c.pruneEdits(plan.Edits, plan.New) {
-			if c.place[e.GetMessageId()] != plan.Edits[i].Index {
+			if c.indexes[e.GetMessageId()] != plan.Edits[i].Index {
 				t.Errorf("edit %d of %q", plan.Edits[i].Index, e.GetMessageId())
 			}
 		}

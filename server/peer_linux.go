@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// peerUID returns the user whose process connected, as the kernel knows it.
+// peerUID returns the user of the process that connected, as reported by the kernel.
 func peerUID(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// peerUID returns this user: on this system the modes of the socket and of its folder have to keep the others out.
+// peerUID returns this user: on this system only the modes of the socket and of its folder keep other users out.
 func peerUID(*net.UnixConn) (int, error) { return os.Geteuid(), nil }

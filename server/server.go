@@ -1,18 +1,20 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
 
 	"kioku"
 	"kioku/indexer"
@@ -34,62 +36,54 @@ type Memory interface {
 	Subscribe(ctx context.Context) <-chan kioku.Event
 }
 
-// Options says what to serve and within which bounds.
+// Options are the memories that a server serves, and its limits.
 type Options struct {
-	// Agents are the memories by agent id, none for a server of sidecars alone. The server does not close them.
+	// Agents are the memories by agent id; none for a server of sidecars only. The server does not close them.
 	Agents map[string]Memory
-	// Tokens that calls over TCP must carry; nil lets every process of this machine in, and ListenTCP keeps
-	// the others out.
+	// Tokens that calls over TCP must carry; nil admits every process of this machine, and ListenTCP refuses other
+	// machines.
 	Tokens *Tokens
-	// Version of the program, as Status tells it.
+	// Version of the program, as Status reports it.
 	Version string
+	// Location decides on which day the ask_time of a request falls; nil means time.Local.
+	Location *time.Location
 
-	// SearchTimeout is the deadline of a unary call whose caller sets none; 0 means 10 s.
+	// SearchTimeout is the deadline of a unary call without one; 0 means 10 s.
 	SearchTimeout time.Duration
-	// CompactTimeout takes the place of SearchTimeout for Compact, which waits for a model; 0 means 10 minutes.
+	// CompactTimeout replaces SearchTimeout for Compact, which waits for a model; 0 means 10 minutes.
 	CompactTimeout time.Duration
-	// Grace is how long running calls may go on after Serve was told to end; 0 means 10 s.
+	// Grace is the time for running calls to finish after the context of Serve is done; 0 means 10 s.
 	Grace time.Duration
-	// MaxStreams is the most calls at a time on one connection; 0 means 128.
+	// MaxStreams is the maximum number of concurrent calls on one connection; 0 means 128.
 	MaxStreams uint32
 
-	// Log receives what no caller is told; nil discards it. Texts of notes and tokens are never logged.
+	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.
 	Log *slog.Logger
 }
 
-// Server serves the memories of some agents, and what runs beside them.
+// Server serves the memories of agents, and their sidecars.
 type Server struct {
 	opt    Options
 	health *health.Server
-	// sidecars by agent id; they do not change once anyone is served.
+	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
-	panics   atomic.Int64
 
-	// stopping is closed, once, when the server begins to end.
+	// stopping is closed once, by stop.
 	stopping chan struct{}
 	stopOnce sync.Once
 }
 
-// New returns a server of memories. It returns an error where the id of an agent is none. [Server.Beside] adds sidecars.
+// New returns a server of memories. It returns an error if an id is not an agent's. [Server.AddSidecars] adds sidecars.
 func New(opt Options) (*Server, error) {
 	if err := checkAgents(opt.Agents); err != nil {
 		return nil, err
 	}
-	if opt.SearchTimeout == 0 {
-		opt.SearchTimeout = 10 * time.Second
-	}
-	if opt.CompactTimeout == 0 {
-		opt.CompactTimeout = 10 * time.Minute
-	}
-	if opt.Grace == 0 {
-		opt.Grace = 10 * time.Second
-	}
-	if opt.MaxStreams == 0 {
-		opt.MaxStreams = 128
-	}
-	if opt.Log == nil {
-		opt.Log = slog.New(slog.DiscardHandler)
-	}
+	opt.SearchTimeout = cmp.Or(opt.SearchTimeout, 10*time.Second)
+	opt.CompactTimeout = cmp.Or(opt.CompactTimeout, 10*time.Minute)
+	opt.Grace = cmp.Or(opt.Grace, 10*time.Second)
+	opt.MaxStreams = cmp.Or(opt.MaxStreams, 128)
+	opt.Location = cmp.Or(opt.Location, time.Local)
+	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	s := &Server{
 		opt:      opt,
 		health:   health.NewServer(),
@@ -111,13 +105,9 @@ func checkAgents[T any](of map[string]T) error {
 	return nil
 }
 
-// Panics returns how many calls have ended in a panic.
-func (s *Server) Panics() int64 { return s.panics.Load() }
-
-// Serve answers on the listeners until ctx is done, and closes them. Then health tells NOT_SERVING, streams end,
-// and running calls may go on for Options.Grace before they are cut off. It returns nil after such an end, and an
-// error where a listener fails or must not be served, or there is neither a memory nor a sidecar. A server that has ended
-// does not serve again.
+// Serve serves on the listeners until ctx is done, and closes them. Then health reports NOT_SERVING, streams end, and
+// running calls have Options.Grace to finish. It returns nil after that, and an error if a listener fails or must not be
+// served, or if there is neither a memory nor a sidecar. A server that has ended does not serve again.
 func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 	defer func() {
 		for _, l := range listeners {
@@ -154,7 +144,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 	return group.Wait()
 }
 
-// stop tells health checks and streams that the end has come.
+// stop ends streams, and health checks report NOT_SERVING.
 func (s *Server) stop() {
 	s.stopOnce.Do(func() {
 		s.health.Shutdown()
@@ -162,19 +152,46 @@ func (s *Server) stop() {
 	})
 }
 
-// drain lets the running calls of g end, for the time of grace.
+// drain waits for the running calls of g, at most for Options.Grace.
 func (s *Server) drain(g *grpc.Server) {
-	drained := make(chan struct{})
-	go func() {
-		g.GracefulStop()
-		close(drained)
-	}()
-	timer := time.NewTimer(s.opt.Grace)
-	defer timer.Stop()
-	select {
-	case <-drained:
-	case <-timer.C:
+	cutOff := time.AfterFunc(s.opt.Grace, func() {
 		s.opt.Log.Warn("cutting off calls that outlasted the grace", "grace", s.opt.Grace)
 		g.Stop()
+	})
+	defer cutOff.Stop()
+	g.GracefulStop()
+}
+
+// maxMessage is the maximum size of a message in bytes, in either direction.
+const maxMessage = 4 << 20
+
+// newGRPC returns a gRPC server for the calls that arrive on l.
+func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
+	tokens := s.opt.Tokens
+	if l.trusted {
+		tokens = nil
 	}
+	opts := append([]grpc.ServerOption{
+		grpc.UnaryInterceptor(s.unary(tokens)),
+		grpc.StreamInterceptor(s.stream(tokens)),
+		grpc.MaxConcurrentStreams(s.opt.MaxStreams),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxSendMsgSize(maxMessage),
+		grpc.MaxHeaderListSize(64 << 10),
+		grpc.ConnectionTimeout(20 * time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
+	}, more...)
+	g := grpc.NewServer(opts...)
+	if len(s.opt.Agents) > 0 {
+		kiokuv1.RegisterMemoryServiceServer(g, service{Server: s})
+	}
+	if len(s.sidecars) > 0 {
+		kiokuv1.RegisterAgentServiceServer(g, agentService{Server: s})
+	}
+	healthpb.RegisterHealthServer(g, s.health)
+	if !l.open {
+		reflection.Register(g)
+	}
+	return g
 }

@@ -16,11 +16,8 @@ type service struct {
 
 // MemorySearch answers a query.
 func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest) (*kiokuv1.MemorySearchResponse, error) {
-	m, err := s.memory(ctx, req.GetAgent())
-	if err != nil {
-		return nil, err
-	}
-	q, err := queryOf(req)
+	q, bad := s.queryOf(req)
+	m, err := authorize(ctx, s.opt.Agents, req.GetAgent(), bad)
 	if err != nil {
 		return nil, err
 	}
@@ -29,20 +26,29 @@ func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequ
 		return nil, err
 	}
 	resp := searchResponse(answer)
-	fit(resp)
+	fitAnswer(resp)
 	return resp, nil
 }
 
-// Explain says what became of a passage.
+// queryOf returns the query of a request. The memory checks its fields.
+func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error) {
+	asked, err := readTimestamp("ask_time", req.GetAskTime())
+	return memory.Query{
+		Text: req.GetQuery(), MaxResults: int(req.GetMaxResults()), MinScore: req.MinScore, Explain: req.GetExplain(),
+		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), Now: s.inZone(asked),
+		Filter: memory.Filter{
+			Sources: req.GetSources(), PathPrefix: req.GetPathPrefix(), Since: req.GetSince(), Until: req.GetUntil(),
+		},
+	}, err
+}
+
+// Explain reports the outcome for a passage.
 func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kiokuv1.ExplainResponse, error) {
 	if req.GetSearch() == nil {
 		return nil, &memory.InputError{Field: "search", Problem: "is required"}
 	}
-	m, err := s.memory(ctx, req.Search.GetAgent())
-	if err != nil {
-		return nil, inSearch(err)
-	}
-	q, err := queryOf(req.Search)
+	q, bad := s.queryOf(req.Search)
+	m, err := authorize(ctx, s.opt.Agents, req.Search.GetAgent(), bad)
 	if err != nil {
 		return nil, inSearch(err)
 	}
@@ -52,11 +58,11 @@ func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kio
 		return nil, inSearch(err)
 	}
 	resp := explainResponse(explained)
-	fit(resp.Answer)
+	fitAnswer(resp.Answer)
 	return resp, nil
 }
 
-// inSearch says that a field at fault lies in the search to explain.
+// inSearch names a bad field as a field of the search to explain.
 func inSearch(err error) error {
 	var input *memory.InputError
 	if !errors.As(err, &input) || input.Field == "path" || input.Field == "line" {
@@ -67,11 +73,11 @@ func inSearch(err error) error {
 
 // MemoryGet returns lines of a file.
 func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (*kiokuv1.MemoryGetResponse, error) {
-	m, err := s.memory(ctx, req.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
-	got, err := m.Get(ctx, memory.GetRequest{Path: req.GetPath(), From: int(req.GetFrom()), Lines: int(req.GetLines())})
+	got, err := m.Get(ctx, memory.GetRequest{Path: req.GetPath(), From: int(req.GetFromLine()), Lines: int(req.GetLineCount())})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +86,7 @@ func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (
 
 // MemoryAppend adds a note.
 func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequest) (*kiokuv1.MemoryAppendResponse, error) {
-	m, err := s.writable(ctx, req.GetAgent())
+	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -90,14 +96,16 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.MemoryAppendResponse{
-		Path: added.Path, StartLine: int32Of(added.StartLine), Deduplicated: added.Deduplicated,
-	}, nil
+	resp := &kiokuv1.MemoryAppendResponse{Path: added.Path, StartLine: int32Of(added.StartLine), Outcome: kiokuv1.OutcomeWritten}
+	if added.Deduplicated {
+		resp.Outcome = kiokuv1.OutcomeDeduplicated
+	}
+	return resp, nil
 }
 
 // Status describes the index of an agent.
 func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kiokuv1.StatusResponse, error) {
-	m, err := s.memory(ctx, req.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +118,7 @@ func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kioku
 	return resp, nil
 }
 
-// ListAgents lists the agents that the caller may reach. One whose index cannot tell its state is listed without.
+// ListAgents lists the agents that the caller may reach. If the state of an index cannot be read, its agent has none.
 func (s service) ListAgents(ctx context.Context, _ *kiokuv1.ListAgentsRequest) (*kiokuv1.ListAgentsResponse, error) {
 	resp := &kiokuv1.ListAgentsResponse{}
 	for _, id := range reachable(ctx, s.opt.Agents) {

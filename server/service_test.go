@@ -23,7 +23,8 @@ import (
 	"kioku/server"
 )
 
-func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
+func TestMemorySearchReturnsEveryField(t *testing.T) {
+	t.Parallel()
 	synced := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{
@@ -48,7 +49,7 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 	want := &kiokuv1.MemorySearchResponse{
 		Provider: "openai", Model: "small", Mode: "hybrid", Took: durationpb.New(3 * time.Millisecond),
 		Degraded: []*kiokuv1.Degradation{{Code: "index_stale", Text: "2 files wait"}},
-		Index:    &kiokuv1.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: timestamppb.New(synced)},
+		Index:    &kiokuv1.IndexState{Generation: 7, FileCount: 2, ChunkCount: 5, PendingFileCount: 1, LastSyncTime: timestamppb.New(synced)},
 		Results: []*kiokuv1.SearchResult{{
 			Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStartLine: 4, SnippetEndLine: 5,
 			Source: "memory", Heading: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6,
@@ -64,17 +65,19 @@ func TestASearchAnswerKeepsEveryFieldOfTheEngine(t *testing.T) {
 	}
 }
 
-func TestAnIndexWithoutVectorsNamesTheProviderNone(t *testing.T) {
+func TestMemorySearchWithoutVectorsNamesTheProviderNone(t *testing.T) {
+	t.Parallel()
 	resp, err := local(t, agents(&fakeMemory{})).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.GetProvider() != "none" || resp.GetIndex().GetLastSync() != nil {
-		t.Errorf("provider = %q, last sync = %v; want none and nil", resp.GetProvider(), resp.GetIndex().GetLastSync())
+	if resp.GetProvider() != "none" || resp.GetIndex().GetLastSyncTime() != nil {
+		t.Errorf("provider = %q, last sync = %v; want none and nil", resp.GetProvider(), resp.GetIndex().GetLastSyncTime())
 	}
 }
 
-func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
+func TestMemorySearchPassesEveryFieldOn(t *testing.T) {
+	t.Parallel()
 	var got memory.Query
 	client := local(t, agents(&fakeMemory{search: func(_ context.Context, q memory.Query) (memory.Answer, error) {
 		got = q
@@ -83,7 +86,7 @@ func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
 	score := 0.5
 	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{
 		Agent: "main", Query: "茶", MaxResults: 9, MinScore: &score, Sources: []string{"memory", "extra"}, PathPrefix: "memory/2026",
-		Since: "2026-01-02", Until: "2026-02-03T23:30:00-05:00", Explain: true, Now: "2026-03-01T10:00:00+09:00", Granularity: "chunk", MaxSnippetChars: 300,
+		Since: "2026-01-02", Until: "2026-02-03T23:30:00-05:00", Explain: true, AskTime: timestamppb.New(time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)), Granularity: "chunk", MaxSnippetChars: 300,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -98,26 +101,28 @@ func TestASearchRequestReachesTheEngineWhole(t *testing.T) {
 	}
 }
 
-func TestADayAsNowStaysTheSameDay(t *testing.T) {
+func TestMemorySearchPutsAskTimeIntoTheZoneOfTheService(t *testing.T) {
+	t.Parallel()
 	var got time.Time
-	client := local(t, agents(&fakeMemory{search: func(_ context.Context, q memory.Query) (memory.Answer, error) {
+	opt := agents(&fakeMemory{search: func(_ context.Context, q memory.Query) (memory.Answer, error) {
 		got = q.Now
 		return memory.Answer{}, nil
-	}}))
-	if _, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "x", Now: "2026-01-20"}); err != nil {
+	}})
+	opt.Location = time.FixedZone("Tokyo", 9*3600)
+	late := timestamppb.New(time.Date(2026, 1, 19, 20, 0, 0, 0, time.UTC))
+	if _, err := local(t, opt).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "x", AskTime: late}); err != nil {
 		t.Fatal(err)
 	}
-	for _, zone := range []*time.Location{time.Local, time.UTC} {
-		if day := got.In(zone).Format(time.DateOnly); day != "2026-01-20" {
-			t.Errorf("in %v the day is %s, want 2026-01-20", zone, day)
-		}
+	if day := got.Format(time.DateOnly); day != "2026-01-20" {
+		t.Errorf("the day is %s, want 2026-01-20", day)
 	}
 }
 
-func TestABadFieldIsNamedInTheStatus(t *testing.T) {
+func TestMemorySearchNamesABadField(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{}))
-	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", Now: "12:00"})
-	wantViolation(t, err, "now")
+	_, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "tea", AskTime: &timestamppb.Timestamp{Seconds: -1 << 60}})
+	wantViolation(t, err, "ask_time")
 }
 
 func wantViolation(t *testing.T, err error, field string) {
@@ -134,6 +139,7 @@ func wantViolation(t *testing.T, err error, field string) {
 }
 
 func TestExplainNamesFieldsOfItsSearchAsSuch(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{explain: func(_ context.Context, q memory.Query, path string, _ int) (memory.Explanation, error) {
 		if path == "" {
 			return memory.Explanation{}, &memory.InputError{Field: "query", Problem: "is blank"}
@@ -150,7 +156,8 @@ func TestExplainNamesFieldsOfItsSearchAsSuch(t *testing.T) {
 	wantViolation(t, err, "path")
 }
 
-func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
+func TestExplainReturnsOutcomePassageAndIndex(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		explain: func(_ context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 			if !q.Explain || path != "MEMORY.md" || line != 4 {
@@ -170,7 +177,7 @@ func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.ExplainResponse{
-		Answer:  &kiokuv1.MemorySearchResponse{Provider: "none", Mode: "keyword", Index: &kiokuv1.IndexState{Generation: 3, PendingFiles: 1}},
+		Answer:  &kiokuv1.MemorySearchResponse{Provider: "none", Mode: "keyword", Index: &kiokuv1.IndexState{Generation: 3, PendingFileCount: 1}},
 		Outcome: "below_threshold", Text: "0.12 < 0.18", Terms: []string{"tea"},
 		Passage: &kiokuv1.SearchResult{Path: "MEMORY.md", StartLine: 4, EndLine: 4, Score: 0.12, Citation: "MEMORY.md#L4-L4"},
 	}
@@ -179,7 +186,8 @@ func TestExplainTellsTheOutcomeThePassageAndTheIndex(t *testing.T) {
 	}
 }
 
-func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
+func TestMemoryGetAndMemoryAppendPassEveryFieldOnAndBack(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		get: func(_ context.Context, req memory.GetRequest) (memory.Excerpt, error) {
 			return memory.Excerpt{Path: req.Path, Text: "a\nb", From: req.From, Lines: 2, TotalLines: math.MaxInt, Truncated: true, NextFrom: req.From + 2}, nil
@@ -192,11 +200,11 @@ func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
 			return memory.Appended{Path: "MEMORY.md", StartLine: 12, Deduplicated: true}, nil
 		},
 	}))
-	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", From: 5, Lines: 2})
+	got, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md", FromLine: 5, LineCount: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\nb", From: 5, Lines: 2, TotalLines: math.MaxInt32, Truncated: true, NextFrom: 7}
+	want := &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\nb", FromLine: 5, LineCount: 2, TotalLineCount: math.MaxInt32, Truncated: true, NextLine: 7}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("excerpt (-want +got):\n%s", diff)
 	}
@@ -206,13 +214,14 @@ func TestGetAndAppendPassEverythingOnAndBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantAdded := &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 12, Deduplicated: true}
+	wantAdded := &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 12, Outcome: "deduplicated"}
 	if diff := cmp.Diff(wantAdded, added, protocmp.Transform()); diff != "" {
 		t.Errorf("appended (-want +got):\n%s", diff)
 	}
 }
 
-func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
+func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
+	t.Parallel()
 	retry := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) {
 		return kioku.Status{
@@ -231,8 +240,8 @@ func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
 	}
 	want := &kiokuv1.StatusResponse{
 		Agent: "main", Workspace: "/w", Database: "/s/main.sqlite", Index: &kiokuv1.IndexState{}, WatchMode: "polling", WatchNote: "no watches left",
-		Provider:      &kiokuv1.Provider{Provider: "openai", Model: "small", Dims: 3, Error: errBoom.Error(), RetryAt: timestamppb.New(retry)},
-		DatabaseBytes: 10, WalBytes: 20, EmbeddedChunks: 4, CachedEmbeddings: 5, HeldBytes: 30, MemoryHeldBytes: 40, MemoryBudgetBytes: 50, Unavailable: []string{"/gone"}, Syncing: true, Version: "v1.2.3",
+		Provider:      &kiokuv1.Provider{Provider: "openai", Model: "small", Dims: 3, Error: errBoom.Error(), RetryTime: timestamppb.New(retry)},
+		DatabaseBytes: 10, WalBytes: 20, EmbeddedChunkCount: 4, CachedEmbeddingCount: 5, HeldBytes: 30, MemoryHeldBytes: 40, MemoryBudgetBytes: 50, Unavailable: []string{"/gone"}, Syncing: true, Version: "v1.2.3",
 		Skipped:  []*kiokuv1.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
 		Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "down"}},
 	}
@@ -242,6 +251,7 @@ func TestAStatusTellsTheHealthOfTheProviderAndTheVersion(t *testing.T) {
 }
 
 func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
+	t.Parallel()
 	broken := &fakeMemory{workspace: "/b", state: func(context.Context) (memory.IndexState, error) { return memory.IndexState{}, errBoom }}
 	fine := &fakeMemory{workspace: "/a", state: func(context.Context) (memory.IndexState, error) { return memory.IndexState{Files: 3}, nil }}
 	client := local(t, server.Options{Agents: map[string]server.Memory{"zoe": fine, "bob": broken}})
@@ -250,7 +260,7 @@ func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.ListAgentsResponse{Agents: []*kiokuv1.Agent{
-		{Id: "bob", Workspace: "/b"}, {Id: "zoe", Workspace: "/a", Index: &kiokuv1.IndexState{Files: 3}},
+		{Id: "bob", Workspace: "/b"}, {Id: "zoe", Workspace: "/a", Index: &kiokuv1.IndexState{FileCount: 3}},
 	}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
@@ -259,6 +269,7 @@ func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
 
 // Hazard D13: a response that would not fit into a message is cut and says so; a request that does not is refused.
 func TestMessagesStayWithinTheirLimit(t *testing.T) {
+	t.Parallel()
 	huge := memory.Answer{}
 	for range 100 {
 		huge.Hits = append(huge.Hits, memory.Hit{Path: "memory/a.md", Snippet: strings.Repeat("字\xff", 30_000)})
@@ -306,7 +317,8 @@ func onSocketClient(t *testing.T, m server.Memory) kiokuv1.MemoryServiceClient {
 }
 
 // Hazard D10: what an answer had to do without reaches the caller, with results and without.
-func TestAnEmptyAnswerSaysWhy(t *testing.T) {
+func TestMemorySearchSaysWhyAnAnswerIsEmpty(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		return memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{
 			{Code: memory.ProviderDown, Text: "no embeddings"}, {Code: memory.NoMatch, Text: "no term matches"},

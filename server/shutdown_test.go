@@ -51,7 +51,8 @@ func (r running) end(t *testing.T) time.Duration {
 }
 
 // Hazard G01: open streams end at once when the server is told to end, and health says so.
-func TestOpenStreamsEndWithTheServer(t *testing.T) {
+func TestServeEndsOpenStreams(t *testing.T) {
+	t.Parallel()
 	began := make(chan struct{})
 	opt := agents(&fakeMemory{
 		events: make(chan kioku.Event),
@@ -92,7 +93,8 @@ func TestOpenStreamsEndWithTheServer(t *testing.T) {
 }
 
 // Hazard G01: a running call may end within the grace.
-func TestARunningCallMayEndWithinTheGrace(t *testing.T) {
+func TestServeLetsARunningCallFinish(t *testing.T) {
+	t.Parallel()
 	began, release := make(chan struct{}), make(chan struct{})
 	r := run(t, agents(&fakeMemory{search: func(context.Context, memory.Query) (memory.Answer, error) {
 		close(began)
@@ -126,7 +128,8 @@ func TestARunningCallMayEndWithinTheGrace(t *testing.T) {
 }
 
 // Hazard G01: a call that outlasts the grace is cut off, so that the server ends in time.
-func TestACallThatOutlastsTheGraceIsCutOff(t *testing.T) {
+func TestServeCutsOffACallAfterTheGrace(t *testing.T) {
+	t.Parallel()
 	began := make(chan struct{})
 	opt := agents(&fakeMemory{search: func(ctx context.Context, _ memory.Query) (memory.Answer, error) {
 		close(began)

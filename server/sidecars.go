@@ -24,42 +24,28 @@ import (
 
 // Sidecar is what runs beside one agent as the server needs it; *sidecar.Sidecar is one.
 type Sidecar interface {
-	Prompter
-	Flusher
-	Shortener
-}
-
-// Prompter makes prompts.
-type Prompter interface {
-	// Shared are the agents that are searched beside its own where a turn names none.
+	// Shared returns the other agents that a turn searches if it names none.
 	Shared() []string
 	Assemble(ctx context.Context, t sidecar.Turn) sidecar.Prompt
 	Recall(ctx context.Context, t sidecar.Turn) (recall.Outcome, string)
-}
 
-// Flusher keeps the books of the flushes that an agent does with its own model.
-type Flusher interface {
 	Check(sessionID string, cycle int, st flush.State) (sidecar.Check, error)
-	// Maintain removes what is kept of ended flushes before a cycle.
+	// Maintain removes what is stored of ended flushes before a cycle.
 	Maintain(sessionID string, cycle int)
 	Begin(ctx context.Context, sessionID string, cycle int, holder string, spool []json.RawMessage) (sidecar.Begun, error)
 	Commit(ctx context.Context, id, holder string) error
 	Abort(ctx context.Context, id, holder, reason string) (left int, err error)
-}
 
-// Shortener shortens conversations.
-type Shortener interface {
-	// Prune takes the clock where now is zero.
+	// Prune uses the clock if now is zero.
 	Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan
 	// Count counts the tokens of a text as Compact does.
 	Count(text string) int
 	Compact(ctx context.Context, v session.View, space sidecar.Space) (session.Compaction, llm.Usage, error)
 }
 
-// Beside adds what runs beside the agents, by agent id, to a server that does not serve yet; they are reached through
-// AgentService. It returns an error where there are no sidecars, where the id of one cannot be an agent's, where the server has memories
-// and none of this agent, and where it was called before.
-func (s *Server) Beside(sidecars map[string]Sidecar) error {
+// AddSidecars adds sidecars, by agent id, to a server that does not serve yet; AgentService provides them. It returns an error
+// if there are none, if an id is not an agent's, if the server has memories but none of this agent, and for a second call.
+func (s *Server) AddSidecars(sidecars map[string]Sidecar) error {
 	if len(sidecars) == 0 {
 		return errors.New("no sidecar is given")
 	}
@@ -70,7 +56,7 @@ func (s *Server) Beside(sidecars map[string]Sidecar) error {
 		return err
 	}
 	for id := range sidecars {
-		if !s.serves(id) {
+		if !s.mayServe(id) {
 			return fmt.Errorf("the sidecar of %q has no memory beside it", id)
 		}
 	}
@@ -79,56 +65,38 @@ func (s *Server) Beside(sidecars map[string]Sidecar) error {
 	return nil
 }
 
-// serves reports whether an agent may have a memory, as far as the server knows: where it has none itself, they are with
-// another one.
-func (s *Server) serves(agent string) bool {
+// mayServe reports whether an agent may have a memory. A server without memories does not know: another server has them.
+func (s *Server) mayServe(agent string) bool {
 	_, ok := s.opt.Agents[agent]
 	return ok || len(s.opt.Agents) == 0
 }
 
-// sidecar returns what runs beside an agent to those who may reach the agent. Handlers have no other way to one.
-func (s *Server) sidecar(ctx context.Context, agent string) (Sidecar, error) {
-	return reach(ctx, s.sidecars, agent)
-}
-
-// writableSidecar is sidecar for calls that change something.
-func (s *Server) writableSidecar(ctx context.Context, agent string) (Sidecar, error) {
-	return reachToWrite(ctx, s.sidecars, agent)
-}
-
-// maxShared is the most agents that are searched beside an agent's own.
+// maxShared is the maximum number of agents that are searched beside an agent's own.
 const maxShared = 16
 
-// shared returns the agents to search beside an agent's own: those that are asked for, every one of which the caller must
-// reach, or else those of the settings that the caller reaches. It is never nil, so that a sidecar adds none by itself.
-func (s *Server) shared(ctx context.Context, agent string, asked, configured []string) ([]string, error) {
-	if len(asked) > maxShared {
-		return nil, badField("shared_agents", "has %d agents; at most %d", len(asked), maxShared)
+// sharedAgents returns the agents to search beside an agent's own: the requested ones, all of which the caller must reach,
+// else the configured ones that the caller reaches. It never returns nil, so that a sidecar adds none by itself.
+func (s *Server) sharedAgents(ctx context.Context, agent string, requested, configured []string) ([]string, error) {
+	if len(requested) > maxShared {
+		return nil, badField("shared_agents", "has %d agents; at most %d", len(requested), maxShared)
 	}
-	may := func(id string) bool { return s.serves(id) && callerOf(ctx).reaches(id) }
-	list := []string{}
-	if len(asked) == 0 {
-		for _, id := range configured {
-			if may(id) {
-				list = append(list, id)
-			}
-		}
-		return list, nil
+	unreachable := func(id string) bool { return !s.mayServe(id) || !callerOf(ctx).reaches(id) }
+	if len(requested) == 0 {
+		return slices.DeleteFunc(append([]string{}, configured...), unreachable), nil
 	}
-	for i, id := range asked {
+	for i, id := range requested {
 		field := fmt.Sprintf("shared_agents[%d]", i)
 		var input *memory.InputError
 		switch err := kioku.CheckAgent(id); {
 		case errors.As(err, &input):
 			return nil, badField(field, "%s", input.Problem)
-		case !may(id):
+		case unreachable(id):
 			return nil, memory.ErrNoAgent
 		case id == agent:
 			return nil, badField(field, "is the agent itself, whose memory is searched anyway")
-		case slices.Contains(list, id):
+		case slices.Contains(requested[:i], id):
 			return nil, badField(field, "is there twice")
 		}
-		list = append(list, id)
 	}
-	return list, nil
+	return requested, nil
 }

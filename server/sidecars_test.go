@@ -14,27 +14,29 @@ import (
 	"kioku/server"
 )
 
-func TestSidecarsAreRefusedThatCannotBeServed(t *testing.T) {
+func TestAddSidecarsRefusesWhatCannotBeServed(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, agents(&fakeMemory{}))
 	for name, sidecars := range map[string]map[string]server.Sidecar{
 		"none": {}, "no id": {"../etc": &fakeSidecar{}}, "no memory": {"main": &fakeSidecar{}, "other": &fakeSidecar{}},
 	} {
-		if err := s.Beside(sidecars); err == nil {
+		if err := s.AddSidecars(sidecars); err == nil {
 			t.Errorf("%s: Beside returned no error", name)
 		}
 	}
-	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err == nil || !strings.Contains(err.Error(), "already") {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("a second time: %v", err)
 	}
 }
 
 // A process that holds no memories serves the agents' side alone, with the sidecars and the shared agents of another one.
-func TestASidecarIsServedWithoutAMemory(t *testing.T) {
+func TestAddSidecarsNeedsNoMemory(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, server.Options{})
-	if err := s.Beside(map[string]server.Sidecar{"ann": &fakeSidecar{}}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"ann": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := server.ListenTCP("127.0.0.1:0", nil)
@@ -56,7 +58,8 @@ func TestASidecarIsServedWithoutAMemory(t *testing.T) {
 	wantServices(t, conn, "kioku.v1.AgentService")
 }
 
-func TestTheAgentServiceIsThereWithSidecarsAlone(t *testing.T) {
+func TestAgentServiceIsThereOnlyWithSidecars(t *testing.T) {
+	t.Parallel()
 	wantServices(t, dial(t, onTCP(t, agents(&fakeMemory{}))), "kioku.v1.MemoryService")
 	both := besideOnTCP(t, server.Options{}, map[string]server.Sidecar{"main": &fakeSidecar{}})
 	wantServices(t, dial(t, both), "kioku.v1.AgentService", "kioku.v1.MemoryService")
@@ -85,11 +88,12 @@ func wantServices(t *testing.T, conn *grpc.ClientConn, want ...string) {
 
 // The sidecars of kioku serve use the server's own memories: the client within the process is there before they are, and
 // goes on after.
-func TestTheMemoriesAreReachedBeforeTheSidecarsAreThere(t *testing.T) {
+func TestLocalReachesMemoriesBeforeAddSidecars(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, agents(&fakeMemory{}))
 	memories, stop := mustLocal(t, s)
 	defer stop()
-	if err := s.Beside(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
+	if err := s.AddSidecars(map[string]server.Sidecar{"main": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := memories.Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"}); err != nil {
@@ -100,7 +104,8 @@ func TestTheMemoriesAreReachedBeforeTheSidecarsAreThere(t *testing.T) {
 	}
 }
 
-func TestAFlushNeedsTheRightToWrite(t *testing.T) {
+func TestBeginFlushNeedsTheRightToWrite(t *testing.T) {
+	t.Parallel()
 	opt := server.Options{Tokens: openTokens(t, tokenLine("r", "tok-r", "main", false))}
 	client := kiokuv1.NewAgentServiceClient(dial(t, besideOnTCP(t, opt, map[string]server.Sidecar{"main": &fakeSidecar{}, "other": &fakeSidecar{}})))
 	for name, attempt := range map[string]func(ctx context.Context, agent string) error{

@@ -17,41 +17,50 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// Sync brings the index in step with the folder. Forgetting files takes the right to write.
-func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServer[kiokuv1.Progress]) error {
-	reach := s.memory
+// Sync updates the index from the folder. Removing files needs the right to write.
+func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServer[kiokuv1.SyncResponse]) error {
+	reach := authorize[Memory]
 	if req.GetPrune() {
-		reach = s.writable
+		reach = authorizeWrite[Memory]
 	}
-	m, err := reach(stream.Context(), req.GetAgent())
+	ctx := stream.Context()
+	m, err := reach(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return err
 	}
 	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild()}
-	return follow(stream, m, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
+	return streamSync(ctx, m, stream.Send, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 		return m.Sync(ctx, opt, step)
 	})
 }
 
-// Rebuild makes the index anew. It takes the right to write, because it may cost embeddings.
-func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamingServer[kiokuv1.Progress]) error {
-	m, err := s.writable(stream.Context(), req.GetAgent())
+// Rebuild makes the index anew. It needs the right to write, because it may cost embeddings.
+func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamingServer[kiokuv1.RebuildResponse]) error {
+	ctx := stream.Context()
+	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return err
 	}
-	return withRetry(stream.Context(), m, follow(stream, m, m.Rebuild))
+	send := func(r *kiokuv1.SyncResponse) error { return stream.Send(rebuildResponse(r)) }
+	return streamSync(ctx, m, send, m.Rebuild)
 }
 
-type work func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
+// rebuildResponse returns a message of a sync as a message of a rebuild.
+func rebuildResponse(r *kiokuv1.SyncResponse) *kiokuv1.RebuildResponse {
+	if report := r.GetReport(); report != nil {
+		return &kiokuv1.RebuildResponse{Event: &kiokuv1.RebuildResponse_Report{Report: report}}
+	}
+	return &kiokuv1.RebuildResponse{Event: &kiokuv1.RebuildResponse_Progress{Progress: r.GetProgress()}}
+}
 
-// follow does the work and streams its progress, then its outcome. Progress that a slow caller does not take in time
-// is left out, so that no caller holds up the work. The work ends with the stream.
-func follow(stream grpc.ServerStreamingServer[kiokuv1.Progress], m Memory, do work) error {
-	ctx := stream.Context()
+// streamSync syncs or rebuilds and sends the progress, then the report. It skips progress that a slow caller does not take
+// in time, so that no caller delays the sync. The sync ends with ctx.
+func streamSync(ctx context.Context, m Memory, send func(*kiokuv1.SyncResponse) error,
+	sync func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)) error {
 	start := time.Now()
-	step, wait := sendSteps(stream)
+	step, wait := sendProgress(send)
 	defer wait()
-	report, err := do(ctx, step)
+	report, err := sync(ctx, step)
 	wait()
 	if err != nil {
 		return err
@@ -60,26 +69,18 @@ func follow(stream grpc.ServerStreamingServer[kiokuv1.Progress], m Memory, do wo
 	if err != nil {
 		return fmt.Errorf("read the state of the index: %w", err)
 	}
-	return stream.Send(done(report, state, time.Since(start)))
+	return send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Report{Report: syncReport(report, state, time.Since(start))}})
 }
 
-// sendSteps sends progress from a goroutine of its own, which wait ends, once. A failing stream is left to its context,
-// which ends the work.
-func sendSteps(stream grpc.ServerStreamingServer[kiokuv1.Progress]) (step func(indexer.Progress), wait func()) {
-	steps := make(chan indexer.Progress, 16)
-	quit, sent := make(chan struct{}), make(chan struct{})
+// sendProgress sends progress from its own goroutine, which wait ends. If the stream fails, its context ends the sync.
+func sendProgress(send func(*kiokuv1.SyncResponse) error) (step func(indexer.Progress), wait func()) {
+	steps, sent := make(chan indexer.Progress, 16), make(chan struct{})
 	go func() {
 		defer close(sent)
-		for {
-			select {
-			case p := <-steps:
-				if stream.Send(progress(p)) != nil {
-					return
-				}
-			case <-quit:
-				for len(steps) > 0 && stream.Send(progress(<-steps)) == nil {
-				}
-				return
+		failed := false
+		for p := range steps {
+			if !failed {
+				failed = send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Progress{Progress: progress(p)}}) != nil
 			}
 		}
 	}()
@@ -89,41 +90,37 @@ func sendSteps(stream grpc.ServerStreamingServer[kiokuv1.Progress]) (step func(i
 		default:
 		}
 	}
-	return step, sync.OnceFunc(func() { close(quit); <-sent })
+	return step, sync.OnceFunc(func() { close(steps); <-sent })
 }
 
-// done is the last message: what was written, and how the index is now.
-func done(r kioku.SyncReport, state memory.IndexState, took time.Duration) *kiokuv1.Progress {
-	out := &kiokuv1.Progress{
-		Phase: "done", FilesDone: int32Of(r.Files), FilesTotal: int32Of(state.Files), Chunks: int32Of(r.Chunks),
-		Embedded: int32Of(r.Embedded), Skipped: int32Of(r.Skipped), Generation: state.Generation, Took: durationpb.New(took),
+// syncReport returns what a sync wrote, what it could not do, and the state of the index after it.
+func syncReport(r kioku.SyncReport, state memory.IndexState, took time.Duration) *kiokuv1.SyncReport {
+	out := &kiokuv1.SyncReport{
+		FileCount: int32Of(r.Files), ChunkCount: int32Of(r.Chunks), RemovedFileCount: int32Of(r.Removed), SkippedCount: int32Of(r.Skipped),
+		EmbeddedCount: int32Of(r.Embedded), KnownCount: int32Of(r.Known), UnembeddedCount: int32Of(r.Unembedded),
+		Generation: state.Generation, Took: durationpb.New(took), StaleReason: clip(r.Stale, 500), Index: indexState(state),
+	}
+	lacks := func(code, text string) {
+		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{Code: code, Text: text})
 	}
 	if r.EmbedErr != nil {
-		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: memory.ProviderDown, Text: "some texts have no vectors: " + clip(r.EmbedErr.Error(), 500),
-		})
+		lacks(memory.ProviderDown, "some texts have no vectors: "+clip(r.EmbedErr.Error(), 500))
 	}
 	if r.Stale != "" {
-		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: memory.IndexStale, Text: "the index was made with other settings: " + clip(r.Stale, 500),
-		})
+		lacks(memory.IndexStale, "the index was made with other settings: "+clip(r.Stale, 500))
 	}
 	if r.Unembedded > 0 {
-		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: memory.VectorsMissing, Text: fmt.Sprintf("%d chunks have no vector yet", r.Unembedded),
-		})
+		lacks(memory.VectorsMissing, fmt.Sprintf("%d chunks have no vector yet", r.Unembedded))
 	}
 	if len(r.Unavailable) > 0 {
-		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{
-			Code: memory.WorkspaceUnavailable, Text: "cannot be read now, its notes are kept: " + clip(strings.Join(r.Unavailable, ", "), 2000),
-		})
+		lacks(memory.WorkspaceUnavailable, "cannot be read now, its notes are kept: "+clip(strings.Join(r.Unavailable, ", "), 2000))
 	}
 	return out
 }
 
-// WatchEvents streams what happens to an index. The header tells that it is being watched from now on.
-func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.Event]) error {
-	m, err := s.memory(stream.Context(), req.GetAgent())
+// WatchEvents streams the events of an index. It misses none after it has sent its header.
+func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
+	m, err := authorize(stream.Context(), s.opt.Agents, req.GetAgent())
 	if err != nil {
 		return err
 	}
@@ -134,7 +131,7 @@ func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.Server
 		return err
 	}
 	for e := range events {
-		if err := stream.Send(event(e)); err != nil {
+		if err := stream.Send(&kiokuv1.WatchEventsResponse{Event: event(e)}); err != nil {
 			return err
 		}
 	}

@@ -47,14 +47,19 @@ func last[T any](stream grpc.ServerStreamingClient[T], err error) (*T, error) {
 	return messages[len(messages)-1], nil
 }
 
-func TestASyncStreamsItsProgressAndEndsWithTheTotals(t *testing.T) {
+func TestSyncStreamsProgressAndEndsWithAReport(t *testing.T) {
+	t.Parallel()
 	var got kioku.SyncOptions
 	client := local(t, agents(&fakeMemory{
 		sync: func(_ context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 			got = opt
 			step(indexer.Progress{Phase: indexer.PhaseScan, FilesTotal: 2})
-			step(indexer.Progress{Phase: indexer.PhaseIndex, FilesDone: 1, FilesTotal: 2, Chunks: 3, Embedded: 1, Skipped: 1, Path: "MEMORY.md"})
-			return kioku.SyncReport{Report: indexer.Report{Files: 2, Chunks: 6, Skipped: 1, Unavailable: []string{"/gone"}}, Embedded: 4, EmbedErr: errBoom}, nil
+			step(indexer.Progress{Phase: indexer.PhaseIndex, FilesDone: 1, FilesTotal: 2, Chunks: 3, Skipped: 1, Path: "MEMORY.md"})
+			step(indexer.Progress{Phase: indexer.PhaseEmbed, Embedded: 1, EmbedTotal: 4})
+			return kioku.SyncReport{
+				Report:   indexer.Report{Files: 2, Chunks: 6, Removed: 3, Skipped: 1, Known: 7, Unavailable: []string{"/gone"}},
+				Embedded: 4, EmbedErr: errBoom,
+			}, nil
 		},
 		state: func(context.Context) (memory.IndexState, error) {
 			return memory.IndexState{Generation: 9, Files: 5}, nil
@@ -67,30 +72,40 @@ func TestASyncStreamsItsProgressAndEndsWithTheTotals(t *testing.T) {
 	if want := (kioku.SyncOptions{Verify: true, Prune: true}); got != want {
 		t.Errorf("options = %+v, want %+v", got, want)
 	}
-	want := []*kiokuv1.Progress{
-		{Phase: "scan", FilesTotal: 2},
-		{Phase: "index", FilesDone: 1, FilesTotal: 2, Chunks: 3, Embedded: 1, Skipped: 1, Path: "MEMORY.md"},
-		{Phase: "done", FilesDone: 2, FilesTotal: 5, Chunks: 6, Embedded: 4, Skipped: 1, Generation: 9, Degraded: []*kiokuv1.Degradation{
-			{Code: "provider_down", Text: "some texts have no vectors: " + errBoom.Error()},
-			{Code: "workspace_unavailable", Text: "cannot be read now, its notes are kept: /gone"},
-		}},
+	progress := func(p *kiokuv1.Progress) *kiokuv1.SyncResponse {
+		return &kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Progress{Progress: p}}
 	}
-	if diff := cmp.Diff(want, messages, protocmp.Transform(), protocmp.IgnoreFields(&kiokuv1.Progress{}, "took")); diff != "" {
+	want := []*kiokuv1.SyncResponse{
+		progress(&kiokuv1.Progress{Phase: "scan", TotalFileCount: 2}),
+		progress(&kiokuv1.Progress{Phase: "index", DoneFileCount: 1, TotalFileCount: 2, ChunkCount: 3, SkippedCount: 1, Path: "MEMORY.md"}),
+		progress(&kiokuv1.Progress{Phase: "embed", EmbeddedCount: 1, EmbedTotalCount: 4}),
+		{Event: &kiokuv1.SyncResponse_Report{Report: &kiokuv1.SyncReport{
+			FileCount: 2, ChunkCount: 6, RemovedFileCount: 3, SkippedCount: 1, EmbeddedCount: 4, KnownCount: 7, Generation: 9,
+			Degraded: []*kiokuv1.Degradation{
+				{Code: "provider_down", Text: "some texts have no vectors: " + errBoom.Error()},
+				{Code: "workspace_unavailable", Text: "cannot be read now, its notes are kept: /gone"},
+			},
+			Index: &kiokuv1.IndexState{Generation: 9, FileCount: 5},
+		}}},
+	}
+	if diff := cmp.Diff(want, messages, protocmp.Transform(), protocmp.IgnoreFields(&kiokuv1.SyncReport{}, "took")); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}
-	if messages[len(messages)-1].GetTook() == nil {
-		t.Error("the last message does not tell how long it took")
+	if messages[len(messages)-1].GetReport().GetTook() == nil {
+		t.Error("the report has no duration")
 	}
 }
 
-func TestARebuildEndsWithDone(t *testing.T) {
+func TestRebuildEndsWithAReport(t *testing.T) {
+	t.Parallel()
 	m, err := last(local(t, agents(&fakeMemory{})).Rebuild(t.Context(), &kiokuv1.RebuildRequest{Agent: "main"}))
-	if err != nil || m.GetPhase() != "done" {
+	if err != nil || m.GetReport() == nil {
 		t.Errorf("last = %v, %v", m, err)
 	}
 }
 
-func TestAFailedSyncIsAnError(t *testing.T) {
+func TestSyncThatFailsIsAnError(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
 			return kioku.SyncReport{}, memory.ErrReadOnly
@@ -101,7 +116,8 @@ func TestAFailedSyncIsAnError(t *testing.T) {
 }
 
 // Hazard D14: a panic in the work of a stream ends that stream alone.
-func TestAPanicInASyncEndsItsStreamAlone(t *testing.T) {
+func TestSyncThatPanicsEndsOnlyItsStream(t *testing.T) {
+	t.Parallel()
 	client := local(t, agents(&fakeMemory{
 		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
 			step(indexer.Progress{Phase: indexer.PhaseScan})
@@ -115,7 +131,8 @@ func TestAPanicInASyncEndsItsStreamAlone(t *testing.T) {
 	}
 }
 
-func TestACallerThatDoesNotReadDoesNotHoldUpTheSync(t *testing.T) {
+func TestSyncDoesNotWaitForASlowCaller(t *testing.T) {
+	t.Parallel()
 	synced := make(chan struct{})
 	client := local(t, agents(&fakeMemory{
 		sync: func(_ context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
@@ -139,7 +156,8 @@ func TestACallerThatDoesNotReadDoesNotHoldUpTheSync(t *testing.T) {
 	}
 }
 
-func TestASyncEndsWithItsCaller(t *testing.T) {
+func TestSyncEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
 	began, ended := make(chan struct{}), make(chan struct{})
 	client := local(t, agents(&fakeMemory{
 		sync: func(ctx context.Context, _ kioku.SyncOptions, _ func(indexer.Progress)) (kioku.SyncReport, error) {
@@ -163,7 +181,8 @@ func TestASyncEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
+func TestWatchEventsEndsWithTheMemory(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	fake := &fakeMemory{events: make(chan kioku.Event)}
 	stream, err := local(t, agents(fake)).WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
@@ -178,7 +197,9 @@ func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &kiokuv1.Event{Kind: "file_indexed", Path: "MEMORY.md", Text: "t\uFFFD", Chunks: 2, Generation: 4, Time: timestamppb.New(at)}
+	want := &kiokuv1.WatchEventsResponse{Event: &kiokuv1.Event{
+		Kind: "file_indexed", Path: "MEMORY.md", Text: "t\uFFFD", ChunkCount: 2, Generation: 4, EventTime: timestamppb.New(at),
+	}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("event (-want +got):\n%s", diff)
 	}
@@ -187,7 +208,8 @@ func TestEventsArriveInOrderUntilTheMemoryCloses(t *testing.T) {
 	wantCode(t, err, codes.Unavailable)
 }
 
-func TestClosingALocalClientEndsItsStreams(t *testing.T) {
+func TestLoopbackEndsItsStreams(t *testing.T) {
+	t.Parallel()
 	s := newServer(t, agents(&fakeMemory{events: make(chan kioku.Event)}))
 	client, stop := mustLocal(t, s)
 	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
@@ -207,7 +229,8 @@ func TestClosingALocalClientEndsItsStreams(t *testing.T) {
 	}
 }
 
-func TestALocalClientMayBeClosedUnused(t *testing.T) {
+func TestLoopbackMayBeClosedUnused(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		_, stop := mustLocal(t, newServer(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}}}))
 		if err := stop(); err != nil {
@@ -216,7 +239,8 @@ func TestALocalClientMayBeClosedUnused(t *testing.T) {
 	}
 }
 
-func TestASyncForAQueryTellsWhatItLeftUndone(t *testing.T) {
+func TestSyncReportsWhatItLeftUndone(t *testing.T) {
+	t.Parallel()
 	got := make(chan kioku.SyncOptions, 1)
 	client := local(t, agents(&fakeMemory{sync: func(_ context.Context, opt kioku.SyncOptions, _ func(indexer.Progress)) (kioku.SyncReport, error) {
 		got <- opt
@@ -234,7 +258,7 @@ func TestASyncForAQueryTellsWhatItLeftUndone(t *testing.T) {
 		t.Errorf("options %+v", opt)
 	}
 	var told []string
-	for _, d := range last.GetDegraded() {
+	for _, d := range last.GetReport().GetDegraded() {
 		told = append(told, d.GetCode()+": "+d.GetText())
 	}
 	want := []string{

@@ -19,29 +19,31 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kioku"
+	"kioku/internal/safefile"
 )
 
-// maxTokenFile is the most bytes of a token file.
+// maxTokenFile is the maximum size of a token file in bytes.
 const maxTokenFile = 1 << 20
 
-// Tokens are the callers that a file names. The file is YAML, readable by its owner alone:
+// Tokens are the callers in a token file, which is YAML and readable only by its owner:
 //
 //	tokens:
 //	  - name: laptop
 //	    sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
 //	    agents: [main, work]   # or "*" for all
-//	    write: true            # false where it is left out
+//	    write: true            # default: false
 //
-// The hash is that of [HashToken]. A change of the file counts within a second; while the file cannot be used, the
-// tokens of before stay. To revoke all, write "tokens: []".
+// The hash is the SHA-256 of the token in hexadecimal. Tokens are long and random, so a plain hash reveals nothing. A change of
+// the file takes effect within a second; while the file cannot be used, the tokens before the change stay valid. To revoke
+// all, write "tokens: []".
 type Tokens struct {
 	path string
 	log  *slog.Logger
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu      sync.Mutex
 	entries []tokenEntry
-	// seen is the file as it was last looked into, good or bad, and checked when it was last looked at.
+	// seen is the file that was read last, good or bad, and checked the time of the last look at it.
 	seen    fs.FileInfo
 	checked time.Time
 }
@@ -51,8 +53,8 @@ type tokenEntry struct {
 	caller caller
 }
 
-// OpenTokens reads a token file. It returns an error where the file is missing, can be read or written by others,
-// or is not as [Tokens] says. log receives what is wrong with the file later on; nil discards it.
+// OpenTokens reads a token file. It returns an error if the file is missing, if other users can read or write it, or if it is
+// not as [Tokens] documents. log receives later errors of the file; nil discards them.
 func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -65,14 +67,7 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	return t, nil
 }
 
-// HashToken returns the sha256 of a token in hexadecimal, as a token file holds it. Tokens are long and random, so
-// that a plain hash gives nothing away.
-func HashToken(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
-}
-
-// caller returns whose token it is. It takes the same time wherever in the file that is, and if it is nowhere.
+// caller returns the caller of a token. It takes the same time for every token, known or not.
 func (t *Tokens) caller(token string) (found caller, ok bool) {
 	sum := sha256.Sum256([]byte(token))
 	for _, e := range t.current() {
@@ -83,7 +78,7 @@ func (t *Tokens) caller(token string) (found caller, ok bool) {
 	return found, ok
 }
 
-// current returns the entries of the file, which it reads again where it has changed.
+// current returns the entries of the file, which it reads again after a change.
 func (t *Tokens) current() []tokenEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +87,7 @@ func (t *Tokens) current() []tokenEntry {
 	}
 	t.checked = time.Now()
 	info, err := os.Stat(t.path)
-	if err == nil && t.seen != nil && sameFile(info, t.seen) {
+	if err == nil && t.seen != nil && safefile.Unchanged(info, t.seen) {
 		return t.entries
 	}
 	entries, seen, err := readTokens(t.path)
@@ -106,11 +101,7 @@ func (t *Tokens) current() []tokenEntry {
 	return t.entries
 }
 
-func sameFile(a, b fs.FileInfo) bool {
-	return a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode() && os.SameFile(a, b)
-}
-
-// readTokens reads a token file. The FileInfo is nil only where there is no such file to look at.
+// readTokens reads a token file. The FileInfo is nil only if the file cannot be opened.
 func readTokens(path string) ([]tokenEntry, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -132,7 +123,7 @@ func readTokens(path string) ([]tokenEntry, fs.FileInfo, error) {
 	return entries, info, err
 }
 
-// tokenFile is what a token file says.
+// tokenFile is the content of a token file.
 type tokenFile struct {
 	Tokens []struct {
 		Name   string     `yaml:"name"`
@@ -142,10 +133,10 @@ type tokenFile struct {
 	} `yaml:"tokens"`
 }
 
-// agentNames is a list of agent ids, or one alone.
+// agentNames is a list of agent ids, or a single id.
 type agentNames []string
 
-// UnmarshalYAML accepts a text as a list of one.
+// UnmarshalYAML accepts a single text as a list.
 func (a *agentNames) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode {
 		*a = agentNames{node.Value}
@@ -181,11 +172,11 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 	return entries, nil
 }
 
-// complete checks an entry and gives it its hash.
+// complete checks an entry and sets its hash.
 func (e *tokenEntry) complete(hexSum string) error {
 	sum, err := hex.DecodeString(hexSum)
 	if err != nil || len(sum) != sha256.Size {
-		// The text is not quoted: it may be the token itself, put there by mistake.
+		// The error does not quote the text: it may be the token itself, by mistake.
 		return fmt.Errorf("sha256 must be the %d hexadecimal digits of the token's hash", 2*sha256.Size)
 	}
 	e.hash = [sha256.Size]byte(sum)

@@ -27,7 +27,8 @@ func writeFile(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-func TestATokenFileSaysWhoMayDoWhat(t *testing.T) {
+func TestOpenTokensReadsCallers(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
 	writeFile(t, path, `
 tokens:
@@ -59,7 +60,8 @@ tokens:
 	}
 }
 
-func TestABadTokenFileIsRefusedWithItsReason(t *testing.T) {
+func TestOpenTokensRefusesABadFile(t *testing.T) {
+	t.Parallel()
 	entry := func(s string) string { return "tokens:\n  - {" + s + "}\n" }
 	good := "name: a, sha256: " + hashOfFoo + ", agents: [main]"
 	cases := []struct {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,14 +18,14 @@ import (
 	"kioku/internal/filelock"
 )
 
-// maxSocketPath is the longest path of a unix socket in bytes, the final NUL not counted.
+// maxSocketPath is the maximum length of the path of a unix socket in bytes, without the final NUL.
 const maxSocketPath = 107
 
-// SocketPath returns the path of the socket of the server whose state is in a folder: kioku.sock in it or, where
-// that is too long for a socket, a short path of this user's under the folder for temporary files.
+// SocketPath returns the path of the socket of a server with a state folder: kioku.sock in the folder or, if that is too long
+// for a socket, a short path of this user in the folder for temporary files.
 func SocketPath(state string) string { return socketPath(state, "") }
 
-// AgentSocketPath is [SocketPath] for a server of sidecars alone: kioku-agent.sock.
+// AgentSocketPath is [SocketPath] for a server of sidecars only: kioku-agent.sock.
 func AgentSocketPath(state string) string { return socketPath(state, "-agent") }
 
 func socketPath(state, suffix string) string {
@@ -40,31 +41,35 @@ func socketPath(state, suffix string) string {
 	return filepath.Join(os.TempDir(), "kioku-"+strconv.Itoa(os.Geteuid()), hex.EncodeToString(sum[:8])+suffix+".sock")
 }
 
-// ListenUnix listens on a unix socket that only this user, and root, can use: its mode is 0600 whatever the umask, and
-// connections of other users are closed. A missing folder is made, 0700. It returns an error for a folder that belongs
-// to somebody else or that others may write to, and where something else than a socket that nobody answers on
-// is at path.
+// ListenUnix listens on a unix socket that only this user and root can use: its mode is 0600 whatever the umask, and
+// connections of other users are closed. It makes a missing folder, with mode 0700. It returns an error if the folder belongs
+// to another user or if other users may write to it, and if path is anything but a socket on which nobody answers.
 func ListenUnix(path string) (Listener, error) {
 	if len(path) > maxSocketPath {
 		return Listener{}, fmt.Errorf("listen on %s: the path has %d bytes and a unix socket may have %d; choose a shorter one",
 			path, len(path), maxSocketPath)
 	}
-	dir, err := lockFolder(filepath.Dir(path))
+	lis, err := listenPrivate(path)
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %s: %w", path, err)
-	}
-	defer dir.Close()
-	if err := removeStale(path); err != nil {
-		return Listener{}, fmt.Errorf("listen on %s: %w", path, err)
-	}
-	lis, err := bindPrivate(path)
-	if err != nil {
-		return Listener{}, err
 	}
 	return Listener{lis: lis, trusted: true}, nil
 }
 
-// lockFolder opens a folder that is this user's own, for one process at a time until it is closed.
+// listenPrivate replaces a stale socket in a folder of this user.
+func listenPrivate(path string) (net.Listener, error) {
+	dir, err := lockFolder(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	return bindPrivate(path)
+}
+
+// lockFolder opens and locks a folder of this user. Closing it unlocks it.
 func lockFolder(name string) (*os.File, error) {
 	if err := os.MkdirAll(name, 0o700); err != nil {
 		return nil, err
@@ -99,7 +104,7 @@ func checkFolder(dir *os.File) error {
 	return nil
 }
 
-// removeStale removes a socket that nobody answers on any more.
+// removeStale removes a socket on which nobody answers.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -124,17 +129,43 @@ func removeStale(path string) error {
 // bindPrivate makes a socket of mode 0600.
 func bindPrivate(path string) (net.Listener, error) {
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		// On Linux a socket's own mode is what bind gives to the file, so that it is never wider, not for a moment.
-		// Other systems refuse, and there the chmod below has to do.
+		// On Linux bind gives the mode of the socket to the file, so that the mode is never wider. Other systems refuse, and
+		// the chmod below sets the mode.
 		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) })
 	}}
 	lis, err := lc.Listen(context.Background(), "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
+		return nil, err
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		lis.Close()
-		return nil, fmt.Errorf("listen on %s: %w", path, err)
+		return nil, err
 	}
 	return lis, nil
 }
+
+// peerListener closes connections of other users.
+type peerListener struct {
+	*net.UnixListener
+	log *slog.Logger
+	// uid returns the user of the process at the other end.
+	uid func(*net.UnixConn) (int, error)
+}
+
+// Accept returns the next connection of this user or of root.
+func (l peerListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		uid, err := l.uid(conn)
+		if err == nil && mayConnect(uid, os.Geteuid()) {
+			return conn, nil
+		}
+		conn.Close()
+		l.log.Warn("refused a connection of another user", "uid", uid, "err", err)
+	}
+}
+
+func mayConnect(peer, own int) bool { return peer == own || peer == 0 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Hazard C10: the folder is 0700 and the socket 0600 whatever the umask.
-func TestASocketIsPrivateWhateverTheUmask(t *testing.T) {
+func TestListenUnixMakesAPrivateSocket(t *testing.T) {
 	for _, umask := range []int{0, 0o022, 0o777} {
 		path := filepath.Join(t.TempDir(), "state", "kioku.sock")
 		if umask == 0o777 {
@@ -46,7 +46,8 @@ func TestASocketIsPrivateWhateverTheUmask(t *testing.T) {
 }
 
 // Hazard C10: a folder that others may write to, or that belongs to somebody else, is refused.
-func TestAFolderOfOthersIsRefused(t *testing.T) {
+func TestListenUnixRefusesAFolderOfOthers(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []os.FileMode{0o770, 0o707, 0o777 | os.ModeSticky} {
 		dir := t.TempDir()
 		if err := os.Chmod(dir, mode); err != nil {
@@ -70,7 +71,8 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 }
 
 // Hazard C10: a stale socket is replaced; one that somebody answers on, and what is no socket, is left alone.
-func TestOnlyAStaleSocketIsReplaced(t *testing.T) {
+func TestListenUnixReplacesOnlyAStaleSocket(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kioku.sock")
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
 	if err != nil {
@@ -106,7 +108,8 @@ func TestOnlyAStaleSocketIsReplaced(t *testing.T) {
 	}
 }
 
-func TestAFolderIsLockedWhileASocketIsMade(t *testing.T) {
+func TestListenUnixLocksTheFolder(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "kioku.sock")
 	dir, err := lockFolder(filepath.Dir(path))
 	if err != nil {
@@ -125,7 +128,7 @@ func TestAFolderIsLockedWhileASocketIsMade(t *testing.T) {
 }
 
 // Hazard C10: a path that is too long for a socket is refused by name, and SocketPath gives one that is not.
-func TestALongPathHasAShortSocket(t *testing.T) {
+func TestSocketPathOfALongPathIsShort(t *testing.T) {
 	if _, err := ListenUnix("/tmp/" + strings.Repeat("x", 103)); err == nil || !strings.Contains(err.Error(), "107") {
 		t.Errorf("108 bytes: %v, want the limit", err)
 	}
@@ -156,7 +159,8 @@ func shortTemp(t *testing.T) string {
 	return dir
 }
 
-func TestOnlyThisUserAndRootMayConnect(t *testing.T) {
+func TestMayConnectAdmitsThisUserAndRoot(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		peer, own int
 		want      bool
@@ -169,7 +173,8 @@ func TestOnlyThisUserAndRootMayConnect(t *testing.T) {
 }
 
 // Hazard C10: a connection of another user is closed unread, even where the modes would let it in.
-func TestAnotherUserIsTurnedAway(t *testing.T) {
+func TestListenerRefusesAnotherUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
 	}

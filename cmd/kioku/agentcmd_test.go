@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/server"
 )
 
 // beside starts a sidecar on a free port, waits until it is ready, and returns the address.
@@ -42,7 +42,7 @@ func agentsOn(t testing.TB, address string) kiokuv1.AgentServiceClient {
 // recalls fails unless the prompt for a message recalls the text want.
 func recalls(t *testing.T, service kiokuv1.AgentServiceClient, message, want string) *kiokuv1.AssemblePromptResponse {
 	t.Helper()
-	resp, err := service.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: message, Channel: "terminal", Now: "2026-01-20"})
+	resp, err := service.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: message, Channel: "terminal", AskTime: timestamppb.New(time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +115,10 @@ func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string)
 			t.Fatal(err)
 		}
 		path = note.GetPath()
-		if len(lease.GetMessages()) != 1 && lease.GetResumed() {
+		if len(lease.GetMessages()) != 1 && lease.GetOutcome() == "resumed" {
 			t.Errorf("what was kept is gone: %v", lease)
 		}
-		if !lease.GetResumed() {
+		if lease.GetOutcome() != "resumed" {
 			continue
 		}
 		done, err := service.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: lease.GetFlushId(), Holder: "h", Reply: "NO_REPLY"})
@@ -126,7 +126,7 @@ func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string)
 			t.Fatalf("commit: %v, %v", done, err)
 		}
 	}
-	if lease, err := service.BeginFlush(t.Context(), begin); err != nil || !lease.GetDone() {
+	if lease, err := service.BeginFlush(t.Context(), begin); err != nil || lease.GetOutcome() != "done" {
 		t.Errorf("begun once more after its end: %v, %v", lease, err)
 	}
 	return path
@@ -172,7 +172,7 @@ func TestAgentCommandNeedsTokensOverTCP(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.run("agent", "--listen", "0.0.0.0:0").wants(t, exitError, "refusing to listen on 0.0.0.0:0")
 	tokens := filepath.Join(s.home, "tokens.yaml")
-	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [other]\n"
+	text := "tokens:\n- name: a\n  sha256: " + hashToken("open sesame") + "\n  agents: [other]\n"
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	tokens := filepath.Join(s.home, "tokens.yaml")
-	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [main]\n"
+	text := "tokens:\n- name: a\n  sha256: " + hashToken("open sesame") + "\n  agents: [main]\n"
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

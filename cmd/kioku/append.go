@@ -41,7 +41,7 @@ func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.Memory
 	}
 	return a.Write(resp, func(p *render.Page) {
 		p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
-		if resp.GetDeduplicated() {
+		if resp.GetOutcome() == kiokuv1.OutcomeDeduplicated {
 			a.Notice("it was there already; nothing was written")
 		}
 	})

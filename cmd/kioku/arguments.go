@@ -57,15 +57,19 @@ func lineNumber(s string) (int32, error) {
 	return int32(n), nil
 }
 
-// askedOn returns the time of a question: now, if it is a day or a time of RFC 3339, else the clock's time. The service
-// reports a now that is neither.
-func askedOn(now string, clock func() time.Time) time.Time {
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, now); err == nil {
-			return t
-		}
+// momentOf parses a time of RFC 3339 or a day, which means its noon. An empty text is the zero time.
+func momentOf(text string, zone *time.Location) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
 	}
-	return clock()
+	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		return day.Add(12 * time.Hour), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, render.Misuse("--now must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", text)
+	}
+	return t.In(zone), nil
 }
 
 // daysOf returns the first and the last day of a span: a month (2026-03), today or yesterday. Any other text is returned
@@ -100,19 +104,4 @@ func (a *app) argumentText(args []string) (string, error) {
 		return "", render.Misuse("standard input is not valid UTF-8")
 	}
 	return string(text), nil
-}
-
-// momentOf parses a time of RFC 3339 or a day, which means its noon. An empty text is the zero time.
-func momentOf(text string, zone *time.Location) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
-		return day.Add(12 * time.Hour), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, render.Misuse("--now must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", text)
-	}
-	return t.In(zone), nil
 }

@@ -22,15 +22,16 @@ func TestDaysOfMonthsAndNearDays(t *testing.T) {
 	}
 }
 
-func TestAskedOnIsNowOrTheClock(t *testing.T) {
+func TestMomentOfIsATimeInTheZone(t *testing.T) {
 	t.Parallel()
-	clock := func() time.Time { return time.Date(2026, 5, 6, 7, 0, 0, 0, time.UTC) }
-	for now, want := range map[string]string{
-		"": "2026-05-06", "2026-01-20": "2026-01-20", "2026-01-20T23:30:00-08:00": "2026-01-20", "soon": "2026-05-06",
+	zone := time.FixedZone("", 9*3600)
+	for text, want := range map[string]string{
+		"": "0001-01-01T00:00:00Z", "2026-01-20": "2026-01-20T12:00:00+09:00", "2026-01-20T23:30:00-08:00": "2026-01-21T16:30:00+09:00", "soon": "",
 	} {
-		t.Run(now, func(t *testing.T) {
-			if got := askedOn(now, clock).Format(time.DateOnly); got != want {
-				t.Errorf("%q: %s, want %s", now, got, want)
+		t.Run(text, func(t *testing.T) {
+			got, err := momentOf(text, zone)
+			if (err == nil) != (want != "") || err == nil && got.Format(time.RFC3339) != want {
+				t.Errorf("%q: %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -45,13 +46,17 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 	if err != nil {
 		return fmt.Errorf("%s:%w", file, err)
 	}
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
 	var r bench.GoldenReport
 	err = a.with(ctx, connect.ToRead, func(c *connect.Client) (err error) {
 		if err = c.Freshen(ctx); err != nil {
 			return err
 		}
 		if err = checkPlaces(ctx, c, file, questions); err == nil {
-			r, err = a.askGolden(ctx, c, questions, results)
+			r, err = a.askGolden(ctx, c, questions, results, conf.Location)
 		}
 		return err
 	})
@@ -68,29 +73,33 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 func checkPlaces(ctx context.Context, c *connect.Client, file string, questions []bench.Question) error {
 	for _, q := range questions {
 		place := q.Relevant[0]
-		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: place.Path, From: 1, Lines: 1})
+		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: place.Path, FromLine: 1, LineCount: 1})
 		switch {
 		case render.NotFound(err):
 			return fmt.Errorf("%s:%d: %s is no file of this memory", file, q.Line, place.Path)
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", file, q.Line, err)
-		case place.End > int(resp.GetTotalLines()):
+		case place.End > int(resp.GetTotalLineCount()):
 			return fmt.Errorf("%s:%d: %s has %s, the answer ends at %d", file, q.Line, place.Path,
-				render.Count(resp.GetTotalLines(), "line"), place.End)
+				render.Count(resp.GetTotalLineCount(), "line"), place.End)
 		}
 	}
 	return nil
 }
 
 // askGolden asks all questions and ranks what they expect.
-func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []bench.Question, results int32) (bench.GoldenReport, error) {
+func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []bench.Question, results int32, zone *time.Location) (bench.GoldenReport, error) {
 	var answers []bench.GoldenAnswer
 	m := a.Meter()
 	defer m.End()
 	for i, q := range questions {
 		m.Bench(bench.Progress{Set: "golden", Phase: bench.PhaseAsk, Done: i, Total: len(questions)})
+		asked, err := momentOf(q.Now, zone)
+		if err != nil {
+			return bench.GoldenReport{}, err
+		}
 		resp, err := c.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{
-			Agent: c.Agent, Query: q.Query, MaxResults: results, Now: q.Now,
+			Agent: c.Agent, Query: q.Query, MaxResults: results, AskTime: kiokuv1.TimeOf(asked),
 		})
 		if err != nil {
 			return bench.GoldenReport{}, fmt.Errorf("question %d: %w", i+1, err)

@@ -29,8 +29,8 @@ import (
 // demo indexes, serves and searches a folder of examples.
 type demo struct {
 	app *app
-	// now is the day on which the questions are asked; it is fixed so that the ages of the example notes stay the same.
-	now string
+	// asked is when the questions are asked; it is fixed so that the ages of the example notes stay the same.
+	asked time.Time
 }
 
 func (a *app) demoCmd() *cobra.Command {
@@ -70,6 +70,10 @@ func (a *app) demo(ctx context.Context, questions, now string) error {
 	if questions == "" {
 		questions = filepath.Join(filepath.Dir(place.Workspace), "questions.md")
 	}
+	asked, err := momentOf(now, conf.Location)
+	if err != nil {
+		return err
+	}
 	list, err := readQuestions(questions)
 	if err != nil {
 		return err
@@ -78,7 +82,7 @@ func (a *app) demo(ctx context.Context, questions, now string) error {
 	if err := a.with(ctx, connect.ToWrite, func(c *connect.Client) error { return a.index(ctx, c, false, false) }); err != nil {
 		return err
 	}
-	return (&demo{app: a, now: now}).serve(ctx, conf.Agent, list)
+	return (&demo{app: a, asked: asked}).serve(ctx, conf.Agent, list)
 }
 
 // serve serves the index as kioku serve does, asks it everything and stops it.
@@ -110,7 +114,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 	defer conn.Close()
 	service := kiokuv1.NewMemoryServiceClient(conn)
 	for _, q := range list {
-		req := &kiokuv1.MemorySearchRequest{Agent: agent, Query: q.text, MaxResults: 3, Now: d.now}
+		req := &kiokuv1.MemorySearchRequest{Agent: agent, Query: q.text, MaxResults: 3, AskTime: kiokuv1.TimeOf(d.asked)}
 		if err := d.ask(ctx, service, address, q, req); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func TestDemoAsksItsQuestionsAndCleansUp(t *testing.T) {
 	rest := got.stdout
 	for _, want := range []string{
 		"3 files, ", "Serving gRPC on 127.0.0.1:", "How high was the boiler pressure?  (English)", "memory/2026-01-10.md#L",
-		`grpcurl -plaintext -d '{"agent":"main","query":"How high was the boiler pressure?","maxResults":3,"now":"2026-01-26"}' 127.0.0.1:`,
+		`grpcurl -plaintext -d '{"agent":"main","query":"How high was the boiler pressure?","maxResults":3,"askTime":"2026-01-26T12:00:00Z"}' 127.0.0.1:`,
 		"kioku.v1.MemoryService/MemorySearch", "苹果放在哪里？  (Chinese)", "memory/2026-01-12.md#L", "zxqv?  (Off-topic)", "nothing: no note",
 		"The daemon ended gracefully in ",
 	} {

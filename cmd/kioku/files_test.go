@@ -23,7 +23,7 @@ func TestGetPrintsTheLines(t *testing.T) {
 		}
 	}
 	s.run("get", "MEMORY.md:99").wants(t, exitOK, "MEMORY.md has 5 lines")
-	if got := s.object("get", "--json", "MEMORY.md:4:1"); got["from"] != 4.0 || got["totalLines"] != 5.0 || got["truncated"] != false {
+	if got := s.object("get", "--json", "MEMORY.md:4:1"); got["from"] != 4.0 || got["totalLineCount"] != 5.0 || got["truncated"] != false {
 		t.Errorf("got %v", got)
 	}
 }
@@ -139,7 +139,7 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 		}
 	}
 	got := s.object("status", "--json")
-	if got["agent"] != "main" || got["index"].(map[string]any)["files"] != 3.0 || got["version"] != "v0.0.0-test" || got["watchMode"] != "off" {
+	if got["agent"] != "main" || got["index"].(map[string]any)["fileCount"] != 3.0 || got["version"] != "v0.0.0-test" || got["watchMode"] != "off" {
 		t.Errorf("got %v", got)
 	}
 }

@@ -19,7 +19,7 @@ func (a *app) getCmd() *cobra.Command {
 				return err
 			}
 			return a.with(cmd.Context(), connect.ToRead, func(c *connect.Client) error {
-				return a.Get(cmd.Context(), c, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: c.MemoryPath(path), From: from, Lines: lines})
+				return a.Get(cmd.Context(), c, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: c.MemoryPath(path), FromLine: from, LineCount: lines})
 			})
 		},
 	}

@@ -41,7 +41,13 @@ func (a *app) indexCmd() *cobra.Command {
 
 func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) error {
 	start := time.Now()
-	done, err := a.bringInStep(ctx, c, force)
+	var report *kiokuv1.SyncReport
+	var err error
+	if force {
+		report, err = c.RebuildIndex(ctx)
+	} else {
+		report, err = c.SyncIndex(ctx, &kiokuv1.SyncRequest{})
+	}
 	if err != nil {
 		return err
 	}
@@ -50,13 +56,13 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 		return err
 	}
 	r := indexReport{
-		Files: st.GetIndex().GetFiles(), Chunks: st.GetIndex().GetChunks(), Embedded: done.GetEmbedded(),
-		Skipped: done.GetSkipped(), Generation: st.GetIndex().GetGeneration(), TookMS: time.Since(start).Milliseconds(),
+		Files: st.GetIndex().GetFileCount(), Chunks: st.GetIndex().GetChunkCount(), Embedded: report.GetEmbeddedCount(),
+		Skipped: report.GetSkippedCount(), Generation: st.GetIndex().GetGeneration(), TookMS: time.Since(start).Milliseconds(),
 	}
 	if err := a.Write(r, r.tell); err != nil {
 		return err
 	}
-	a.TellDegraded(done.GetDegraded())
+	a.TellDegraded(report.GetDegraded())
 	lost := unread(st)
 	for _, path := range lost {
 		a.Notice("%s cannot be read; what the index holds of it is kept", path)
@@ -64,7 +70,7 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 	if r.Skipped > 0 || len(lost) > 0 {
 		a.Notice("not everything is indexed; kioku status says what was left out, and why")
 	}
-	if strict && (len(done.GetDegraded()) > 0 || len(lost) > 0) {
+	if strict && (len(report.GetDegraded()) > 0 || len(lost) > 0) {
 		return render.ErrDegraded
 	}
 	return nil
@@ -79,13 +85,6 @@ func unread(st *kiokuv1.StatusResponse) []string {
 		}
 	}
 	return lost
-}
-
-func (a *app) bringInStep(ctx context.Context, c *connect.Client, force bool) (*kiokuv1.Progress, error) {
-	if force {
-		return a.Follow(c.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: c.Agent}))
-	}
-	return a.Follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.Agent}))
 }
 
 // tell adds the report as a line.

@@ -36,7 +36,7 @@ func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.
 	if err != nil {
 		return nil, err
 	}
-	if err := srv.Beside(sidecars); err != nil {
+	if err := srv.AddSidecars(sidecars); err != nil {
 		return nil, err
 	}
 	listeners, err := listenOn(socket, address, opt.Tokens)

@@ -167,7 +167,7 @@ func TestPromptUsesTheFilesOfAgentDir(t *testing.T) {
 		t.Errorf("got %s", got.Prompt)
 	}
 	i := slices.IndexFunc(got.Files, func(f *kiokuv1.FileReport) bool { return f.Name == bootstrap.Soul })
-	if i < 0 || !got.Files[i].Override {
+	if i < 0 || !got.Files[i].Overriding {
 		t.Errorf("the report has %+v", got.Files)
 	}
 }

@@ -15,7 +15,9 @@ import (
 type question struct {
 	kiokuv1.MemorySearchRequest
 	minScore float64
-	strict   bool
+	// now is the flag: a time of RFC 3339 or a day, empty for the clock.
+	now    string
+	strict bool
 }
 
 func (q *question) addFlags(cmd *cobra.Command) {
@@ -25,7 +27,7 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.Float64Var(&q.minScore, "min-score", 0, "minimum `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
 	f.StringVar(&q.Since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
 	f.StringVar(&q.Until, "until", "", "only notes dated on or before this `day`; a month means its last day")
-	f.StringVar(&q.Now, "now", "", "the `time` at which the question is asked (default: the clock)")
+	f.StringVar(&q.now, "now", "", "the `time` at which the question is asked (default: the clock)")
 	f.StringSliceVar(&q.Sources, "source", nil, "only these `sources`: memory, extra, sessions")
 	f.StringVar(&q.PathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
 	f.StringVar(&q.Granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
@@ -33,7 +35,7 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&q.strict, "strict", false, "exit with 3 if the answer is degraded")
 }
 
-// prepare checks the flags and turns months, today and yesterday into days.
+// prepare checks the flags, parses now, and turns months, today and yesterday into days.
 func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err := checkResults(cmd); err != nil {
 		return err
@@ -42,7 +44,15 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	today := askedOn(q.Now, connect.ClockOf(conf))
+	asked, err := momentOf(q.now, conf.Location)
+	if err != nil {
+		return err
+	}
+	q.AskTime = kiokuv1.TimeOf(asked)
+	today := asked
+	if today.IsZero() {
+		today = connect.ClockOf(conf)()
+	}
 	q.Since, _ = daysOf(q.Since, today)
 	_, q.Until = daysOf(q.Until, today)
 	if cmd.Flags().Changed("min-score") {

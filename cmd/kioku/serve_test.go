@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -114,7 +116,7 @@ func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
 		s.run("serve", "--listen", address).wants(t, exitError, "refusing to listen on "+address)
 	}
 	tokens := filepath.Join(s.home, "tokens.yaml")
-	text := "tokens:\n- name: a\n  sha256: " + server.HashToken("open sesame") + "\n  agents: [main]\n"
+	text := "tokens:\n- name: a\n  sha256: " + hashToken("open sesame") + "\n  agents: [main]\n"
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +273,7 @@ func TestReloadAppliesTheSettingsOfSearches(t *testing.T) {
 	_, service := dial(t, address)
 	ask := func(agent string, results int, decay float64) {
 		t.Helper()
-		resp, err := service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: agent, Query: "boiler", Explain: true, Now: "2027-01-01"})
+		resp, err := service.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: agent, Query: "boiler", Explain: true, AskTime: timestamppb.New(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -439,3 +441,6 @@ func TestServeRefusesReadOnly(t *testing.T) {
 	t.Parallel()
 	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "leave --read-only out")
 }
+
+// hashToken returns the hash of a token as a token file contains it.
+func hashToken(token string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(token))) }

@@ -37,22 +37,22 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	return a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())
 		if checked != nil {
-			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFilesDone(), "file"))
+			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFileCount(), "file"))
 		}
 	})
 }
 
 // check syncs the index. If deep is true, it reads every file and returns the result.
-func (a *app) check(ctx context.Context, c *connect.Client, deep bool) (*kiokuv1.Progress, error) {
+func (a *app) check(ctx context.Context, c *connect.Client, deep bool) (*kiokuv1.SyncReport, error) {
 	switch {
 	case !deep:
 		return nil, c.Freshen(ctx)
 	case c.ReadOnly:
 		return nil, errors.New("--deep needs the right to write to the index, which is open read-only")
 	}
-	done, err := a.Follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.Agent, Verify: true, NoRebuild: true}))
+	report, err := c.SyncIndex(ctx, &kiokuv1.SyncRequest{Verify: true, NoRebuild: true})
 	if err == nil {
-		a.TellUndone(done.GetDegraded())
+		a.TellUndone(report.GetDegraded())
 	}
-	return done, err
+	return report, err
 }

@@ -48,16 +48,16 @@ func (a *app) watch(ctx context.Context, c *connect.Client) error {
 	return nil
 }
 
-func (a *app) writeEvents(events grpc.ServerStreamingClient[kiokuv1.Event]) error {
+func (a *app) writeEvents(events grpc.ServerStreamingClient[kiokuv1.WatchEventsResponse]) error {
 	for {
-		e, err := events.Recv()
+		message, err := events.Recv()
 		if errors.Is(err, io.EOF) {
 			return errors.New("the service ended")
 		}
 		if err != nil {
 			return err
 		}
-		if err := a.writeEvent(e); err != nil {
+		if err := a.writeEvent(message.GetEvent()); err != nil {
 			return err
 		}
 	}
@@ -71,13 +71,13 @@ func (a *app) writeEvent(e *kiokuv1.Event) error {
 	if e.GetPath() != "" {
 		line += " " + e.GetPath()
 	}
-	if e.GetChunks() > 0 {
-		line += ", " + render.Count(e.GetChunks(), "chunk")
+	if e.GetChunkCount() > 0 {
+		line += ", " + render.Count(e.GetChunkCount(), "chunk")
 	}
 	if e.GetText() != "" {
 		line += ": " + e.GetText()
 	}
 	return a.Show(func(p *render.Page) {
-		p.Linef("%s %s", render.Dim(e.GetTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
+		p.Linef("%s %s", render.Dim(e.GetEventTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
 	})
 }

@@ -96,11 +96,12 @@ function check(text) {
 // flush returns whether the flush was that of earlier messages: then those of now belong to a cycle of their own.
 async function flush() {
   const begun = await sidecar.BeginFlush({session, cycle, holder, messages});
-  if (begun.done) return false;
+  if (begun.outcome === 'done') return false;
+  const resumed = begun.outcome === 'resumed';
   const lease = {flush_id: begun.flush_id, holder};
   let told;
   try {
-    const asked = [...(begun.resumed ? begun.messages : messages), {role: 'user', text: begun.user_prompt}];
+    const asked = [...(resumed ? begun.messages : messages), {role: 'user', text: begun.user_prompt}];
     // A key counts once: a model that may answer otherwise after a crash has its answer kept until the commit.
     told = model(begun.system_prompt, asked);
     for (const [i, {input}] of told.calls.entries()) {
@@ -111,15 +112,15 @@ async function flush() {
     throw err;
   }
   const {silent} = await sidecar.CommitFlush({...lease, reply: told.answer});
-  console.log(`  [flush committed: ${told.calls.length} notes${begun.resumed ? ', resumed' : ''}${silent ? ', silent' : ''}]`);
-  if (begun.resumed) cycle++;
-  return begun.resumed;
+  console.log(`  [flush committed: ${told.calls.length} notes${resumed ? ', resumed' : ''}${silent ? ', silent' : ''}]`);
+  if (resumed) cycle++;
+  return resumed;
 }
 
 async function compact() {
   const summaryFirst = messages[0].id === 'summary';
   const answer = await sidecar.Compact({messages, summary_first: summaryFirst, window_tokens: window_});
-  if (answer.nothing) return;
+  if (answer.outcome === 'nothing') return;
   messages = [{...answer.message, id: 'summary'}, ...messages.slice(messages.findIndex((m) => m.id === answer.first_kept_id))];
   cycle++;
   console.log(`  [compacted: ${answer.tokens_before} -> ${answer.tokens_after} tokens]`);

@@ -110,11 +110,12 @@ class Agent:
     def flush(self):
         """Returns whether the flush was that of earlier messages: then those of now belong to a cycle of their own."""
         begun = self.kioku.BeginFlush(session=SESSION, cycle=self.cycle, holder=HOLDER, messages=self.messages)
-        if begun.done:
+        if begun.outcome == "done":
             return False
+        resumed = begun.outcome == "resumed"
         lease = {"flush_id": begun.flush_id, "holder": HOLDER}
         try:
-            asked = list(begun.messages if begun.resumed else self.messages)
+            asked = list(begun.messages if resumed else self.messages)
             asked.append(agent_pb2.ChatMessage(role="user", text=begun.user_prompt))
             # A key counts once: a model that may answer otherwise after a crash has its answer kept until the commit.
             reply, calls = model(begun.system_prompt, asked)
@@ -124,14 +125,14 @@ class Agent:
             self.kioku.AbortFlush(reason=str(e), **lease)
             raise
         silent = self.kioku.CommitFlush(reply=reply, **lease).silent
-        print("  [flush committed: %d notes%s%s]" % (len(calls), ", resumed" if begun.resumed else "", ", silent" if silent else ""))
-        self.cycle += begun.resumed
-        return begun.resumed
+        print("  [flush committed: %d notes%s%s]" % (len(calls), ", resumed" if resumed else "", ", silent" if silent else ""))
+        self.cycle += resumed
+        return resumed
 
     def compact(self):
         summary_first = self.messages[0].id == "summary"
         answer = self.kioku.Compact(messages=self.messages, summary_first=summary_first, window_tokens=WINDOW)
-        if not answer.nothing:
+        if answer.outcome == "compacted":
             first = next(i for i, m in enumerate(self.messages) if m.id == answer.first_kept_id)
             answer.message.id = "summary"
             self.messages = [answer.message] + self.messages[first:]

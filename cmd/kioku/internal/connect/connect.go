@@ -170,7 +170,7 @@ func (k *Connector) open(ctx context.Context, place config.Place, readOnly bool)
 		return nil, err
 	}
 	srv, err := server.New(server.Options{
-		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Log: opt.Log,
+		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Location: k.Conf.Location, Log: opt.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
@@ -197,7 +197,7 @@ func (c *Client) Freshen(ctx context.Context) error {
 		return nil
 	}
 	out := c.from.Out
-	done, err := out.Follow(c.Sync(ctx, &kiokuv1.SyncRequest{Agent: c.Agent, NoRebuild: true}))
+	report, err := c.SyncIndex(ctx, &kiokuv1.SyncRequest{NoRebuild: true})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -205,8 +205,27 @@ func (c *Client) Freshen(ctx context.Context) error {
 		out.Notice("the index may lag behind the folder: %s", render.Message(err))
 		return nil
 	}
-	out.TellUndone(done.GetDegraded())
+	out.TellUndone(report.GetDegraded())
 	return nil
+}
+
+// SyncIndex syncs the index of the client's agent, shows the progress and returns the report.
+func (c *Client) SyncIndex(ctx context.Context, req *kiokuv1.SyncRequest) (*kiokuv1.SyncReport, error) {
+	req.Agent = c.Agent
+	stream, err := c.Sync(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return render.Follow(c.from.Out, stream.Recv)
+}
+
+// RebuildIndex rebuilds the index of the client's agent, shows the progress and returns the report.
+func (c *Client) RebuildIndex(ctx context.Context) (*kiokuv1.SyncReport, error) {
+	stream, err := c.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: c.Agent})
+	if err != nil {
+		return nil, err
+	}
+	return render.Follow(c.from.Out, stream.Recv)
 }
 
 // Watching runs f while it keeps the index in sync, unless a daemon does that or nothing may be written.

@@ -59,7 +59,7 @@ func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceCli
 	switch {
 	case err != nil:
 		return err
-	case resp.GetIndex().GetFiles() == 0:
+	case resp.GetIndex().GetFileCount() == 0:
 		o.Notice("no result: the index is empty; write notes to memory/ or MEMORY.md")
 	case len(resp.GetResults()) == 0:
 		o.Notice("no result: %s (%s)", reason(resp), Channels(resp))
@@ -102,7 +102,7 @@ func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *ki
 		return err
 	}
 	err = o.Write(resp, func(p *Page) {
-		if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLines() > 0 {
+		if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLineCount() > 0 {
 			p.Linef("%s", text)
 		}
 	})
@@ -113,12 +113,12 @@ func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *ki
 // tellRest reports how to read on if lines are left.
 func (o *Output) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGetResponse) {
 	switch {
-	case resp.GetLines() == 0 && resp.GetTotalLines() > 0:
-		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLines(), "line"))
-	case resp.GetNextFrom() > 0 && (resp.GetTruncated() || req.GetLines() == 0):
-		o.Notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFrom(), resp.GetFrom()+resp.GetLines()-1,
-			resp.GetTotalLines(), resp.GetPath(), resp.GetNextFrom())
+	case resp.GetLineCount() == 0 && resp.GetTotalLineCount() > 0:
+		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLineCount(), "line"))
+	case resp.GetNextLine() > 0 && (resp.GetTruncated() || req.GetLineCount() == 0):
+		o.Notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFromLine(), resp.GetFromLine()+resp.GetLineCount()-1,
+			resp.GetTotalLineCount(), resp.GetPath(), resp.GetNextLine())
 	case resp.GetTruncated():
-		o.Notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFrom()+resp.GetLines()-1, resp.GetPath())
+		o.Notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFromLine()+resp.GetLineCount()-1, resp.GetPath())
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -57,8 +56,6 @@ func Message(err error) string {
 
 func advice(st *status.Status) string {
 	switch {
-	case strings.HasPrefix(st.Message(), embed.ErrUnavailable.Error()):
-		return "; kioku status says why"
 	case st.Code() == codes.Unavailable && strings.HasPrefix(st.Message(), "the workspace"):
 		return ""
 	case st.Code() == codes.Unavailable:

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"google.golang.org/grpc"
 
 	"kioku/bench"
 	"kioku/bench/speed"
+	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -84,15 +84,17 @@ func (m *Meter) Run() (stop func()) {
 
 // Step shows a step of a sync if it is time to.
 func (m *Meter) Step(p *kiokuv1.Progress) {
-	m.step(step{
-		phase: p.GetPhase(), done: int(p.GetFilesDone()), total: int(p.GetFilesTotal()),
-		unit: fmt.Sprintf(" files, %d chunks, %d embedded", p.GetChunks(), p.GetEmbedded()),
-	})
+	s := step{phase: p.GetPhase(), done: int(p.GetDoneFileCount()), total: int(p.GetTotalFileCount()),
+		unit: fmt.Sprintf(" files, %d chunks", p.GetChunkCount())}
+	if s.phase == indexer.PhaseEmbed {
+		s.done, s.total, s.unit = int(p.GetEmbeddedCount()), int(p.GetEmbedTotalCount()), " chunks"
+	}
+	m.step(s)
 }
 
 func (m *Meter) step(s step) {
 	m.mu.Lock()
-	if s.done < m.last.done {
+	if s.done < m.last.done || s.phase == indexer.PhaseEmbed && m.last.phase != indexer.PhaseEmbed {
 		m.counted = m.now()
 	}
 	m.last = s
@@ -177,26 +179,31 @@ func (m *Meter) Speed(p speed.Progress) {
 	m.step(step{phase: "speed: " + phase, done: p.Done, total: p.Total})
 }
 
-// Follow shows the progress of a stream and returns its last message.
-func (o *Output) Follow(stream grpc.ServerStreamingClient[kiokuv1.Progress], err error) (*kiokuv1.Progress, error) {
-	if err != nil {
-		return nil, err
-	}
+// SyncMessage is a message of a sync or rebuild.
+type SyncMessage interface {
+	GetProgress() *kiokuv1.Progress
+	GetReport() *kiokuv1.SyncReport
+}
+
+// Follow receives the messages of a sync or rebuild, shows its progress and returns its report.
+func Follow[M SyncMessage](o *Output, receive func() (M, error)) (*kiokuv1.SyncReport, error) {
 	m := o.Meter()
 	defer m.Run()()
-	var last *kiokuv1.Progress
+	var report *kiokuv1.SyncReport
 	for {
-		p, err := stream.Recv()
+		message, err := receive()
 		switch {
-		case errors.Is(err, io.EOF) && last != nil:
-			return last, nil
+		case errors.Is(err, io.EOF) && report != nil:
+			return report, nil
 		case errors.Is(err, io.EOF):
 			return nil, errors.New("the service ended without a result")
 		case err != nil:
 			return nil, err
 		}
-		m.Step(p)
-		last = p
+		if p := message.GetProgress(); p != nil {
+			m.Step(p)
+		}
+		report = message.GetReport()
 	}
 }
 

@@ -20,9 +20,9 @@ func TestMeterIsSilentDuringQuickWork(t *testing.T) {
 		var out strings.Builder
 		c := &clock{time.Unix(0, 0)}
 		m := NewMeter(&out, terminal, c.now)
-		m.Step(&kiokuv1.Progress{Phase: "index", FilesDone: 1, FilesTotal: 2})
+		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 1, TotalFileCount: 2})
 		c.Time = c.Add(900 * time.Millisecond)
-		m.Step(&kiokuv1.Progress{Phase: "index", FilesDone: 2, FilesTotal: 2})
+		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 2, TotalFileCount: 2})
 		m.End()
 		if out.Len() > 0 {
 			t.Errorf("terminal %v: got %q", terminal, out.String())
@@ -36,11 +36,11 @@ func TestMeterWritesALineNowAndThen(t *testing.T) {
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, false, c.now)
 	for i := range int32(13) {
-		m.Step(&kiokuv1.Progress{Phase: "index", FilesDone: i, FilesTotal: 13, Chunks: 2 * i})
+		m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: i, TotalFileCount: 13, ChunkCount: 2 * i})
 		c.Time = c.Add(time.Second)
 	}
 	m.End()
-	want := "kioku: index: 5 of 13 files, 10 chunks, 0 embedded\nkioku: index: 10 of 13 files, 20 chunks, 0 embedded\n"
+	want := "kioku: index: 5 of 13 files, 10 chunks\nkioku: index: 10 of 13 files, 20 chunks\n"
 	if out.String() != want {
 		t.Errorf("got %q", out.String())
 	}
@@ -67,20 +67,32 @@ func TestMeterBarTellsTheTimeLeft(t *testing.T) {
 	if got := frame(100*time.Millisecond, nil); !strings.Contains(got, "wait") || !strings.Contains(got, " 1s") {
 		t.Errorf("before the first step: %q", got)
 	}
-	if got := frame(3*time.Second, &kiokuv1.Progress{Phase: "embed", FilesTotal: 500}); !strings.Contains(got, "embed  4s ") || strings.Contains(got, "left") {
+	if got := frame(3*time.Second, &kiokuv1.Progress{Phase: "embed", EmbedTotalCount: 500}); !strings.Contains(got, "embed  4s ") || strings.Contains(got, "left") {
 		t.Errorf("with nothing done: %q", got)
 	}
-	if got := frame(6*time.Second, &kiokuv1.Progress{Phase: "embed", FilesDone: 100, FilesTotal: 500}); !strings.Contains(got, "10s, 40s left") || !strings.Contains(got, "100/500") {
+	if got := frame(6*time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 100, EmbedTotalCount: 500}); !strings.Contains(got, "10s, 24s left") || !strings.Contains(got, "100/500") {
 		t.Errorf("a fifth done: %q", got)
 	}
-	if got := frame(5*time.Second, nil); !strings.Contains(got, "15s, 1m0s left") {
+	if got := frame(5*time.Second, nil); !strings.Contains(got, "15s, 44s left") {
 		t.Errorf("without a step: %q", got)
 	}
-	if got := frame(time.Second, &kiokuv1.Progress{Phase: "embed", FilesDone: 50, FilesTotal: 500}); strings.Contains(got, "left") {
+	if got := frame(time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 50, EmbedTotalCount: 500}); strings.Contains(got, "left") {
 		t.Errorf("where the count begins anew: %q", got)
 	}
-	if got := frame(4*time.Second, &kiokuv1.Progress{Phase: "embed", FilesDone: 100, FilesTotal: 500}); !strings.Contains(got, "20s, 16s left") {
+	if got := frame(4*time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 100, EmbedTotalCount: 500}); !strings.Contains(got, "20s, 16s left") {
 		t.Errorf("a fifth of the new count: %q", got)
+	}
+}
+
+func TestMeterCountsChunksWhileItEmbeds(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &clock{time.Unix(0, 0)}
+	m := NewMeter(&out, false, c.now)
+	c.Time = c.Add(6 * time.Second)
+	m.Step(&kiokuv1.Progress{Phase: "embed", EmbeddedCount: 64, EmbedTotalCount: 210})
+	if want := "kioku: embed: 64 of 210 chunks\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
 
@@ -104,7 +116,7 @@ func TestMeterBarIsDrawnAndRemoved(t *testing.T) {
 	c := &clock{time.Unix(0, 0)}
 	m := NewMeter(&out, true, c.now)
 	c.Time = c.Add(2 * time.Second)
-	m.Step(&kiokuv1.Progress{Phase: "index", FilesDone: 3, FilesTotal: 9})
+	m.Step(&kiokuv1.Progress{Phase: "index", DoneFileCount: 3, TotalFileCount: 9})
 	m.End()
 	got := out.String()
 	if !strings.Contains(got, "3/9") || strings.Contains(got, "\n") {

@@ -13,10 +13,10 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	ix := st.GetIndex()
 	p.Row("agent", "%s", st.GetAgent())
 	p.Row("workspace", "%s", st.GetWorkspace())
-	p.Row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFiles(), "file"), Count(ix.GetChunks(), "chunk"),
-		ix.GetPendingFiles(), ix.GetGeneration(), LastSync(ix, now))
+	p.Row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFileCount(), "file"), Count(ix.GetChunkCount(), "chunk"),
+		ix.GetPendingFileCount(), ix.GetGeneration(), LastSync(ix, now))
 	p.Row("provider", "%s", providerText(st.GetProvider()))
-	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunks(), Count(ix.GetChunks(), "chunk"), st.GetCachedEmbeddings())
+	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunkCount(), Count(ix.GetChunkCount(), "chunk"), st.GetCachedEmbeddingCount())
 	p.Row("memory", "%s of vectors; %s of %s for all agents", Size(st.GetHeldBytes()), Size(st.GetMemoryHeldBytes()),
 		Size(st.GetMemoryBudgetBytes()))
 	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
@@ -37,10 +37,10 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 
 // LastSync returns how long ago an index was last in sync with its folder.
 func LastSync(ix *kiokuv1.IndexState, now time.Time) string {
-	if ix.GetLastSync() == nil {
+	if ix.GetLastSyncTime() == nil {
 		return "never in step"
 	}
-	return "in step " + now.Sub(ix.GetLastSync().AsTime()).Round(time.Second).String() + " ago"
+	return "in step " + now.Sub(ix.GetLastSyncTime().AsTime()).Round(time.Second).String() + " ago"
 }
 
 func providerText(p *kiokuv1.Provider) string {
@@ -52,8 +52,8 @@ func providerText(p *kiokuv1.Provider) string {
 		return text
 	}
 	text += ", not answering: " + p.GetError()
-	if p.GetRetryAt() != nil {
-		text += ", next try at " + p.GetRetryAt().AsTime().Local().Format(time.TimeOnly)
+	if p.GetRetryTime() != nil {
+		text += ", next try at " + p.GetRetryTime().AsTime().Local().Format(time.TimeOnly)
 	}
 	return text
 }
@@ -61,5 +61,5 @@ func providerText(p *kiokuv1.Provider) string {
 // Holdings returns the numbers of files and chunks of an index.
 func Holdings(st *kiokuv1.StatusResponse) string {
 	ix := st.GetIndex()
-	return fmt.Sprintf("%s, %s", Count(ix.GetFiles(), "file"), Count(ix.GetChunks(), "chunk"))
+	return fmt.Sprintf("%s, %s", Count(ix.GetFileCount(), "file"), Count(ix.GetChunkCount(), "chunk"))
 }

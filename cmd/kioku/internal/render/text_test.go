@@ -24,7 +24,7 @@ func TestSizeHasThreeDigits(t *testing.T) {
 
 func TestProviderTextNamesTheNextAttempt(t *testing.T) {
 	t.Parallel()
-	p := &kiokuv1.Provider{Provider: "openai", Model: "m", Dims: 3, Error: "refused", RetryAt: timestamppb.New(time.Unix(0, 0))}
+	p := &kiokuv1.Provider{Provider: "openai", Model: "m", Dims: 3, Error: "refused", RetryTime: timestamppb.New(time.Unix(0, 0))}
 	got := providerText(p)
 	if !strings.HasPrefix(got, "openai m, 3 dimensions, not answering: refused, next try at ") {
 		t.Errorf("got %q", got)

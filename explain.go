@@ -9,7 +9,7 @@ import (
 	"kioku/memory"
 )
 
-// Explain says what became of the passage at a line of a file. An empty path explains the hits alone. Errors are those
+// Explain says what became of the passage at a line of a file. If path is empty, it explains only the hits. Errors are those
 // of Search, and a *memory.InputError for a line below 1.
 func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 	if err := m.enter(); err != nil {
@@ -25,7 +25,7 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	if err != nil || ex.Outcome != memory.NotACandidate {
 		return ex, err
 	}
-	// A search sees chunks alone; only the index of files knows why there is no chunk at all.
+	// A search sees only chunks; the index of files knows why there is no chunk at all.
 	outcome, text, err := m.absent(ctx, path, line)
 	if err == nil && outcome != "" {
 		ex.Outcome, ex.Text = outcome, text
@@ -33,7 +33,7 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	return ex, err
 }
 
-// absent says why the index has no chunk at a line of a file; outcome is empty where it has one.
+// absent says why the index has no chunk at a line of a file; outcome is empty if it has one.
 func (m *Memory) absent(ctx context.Context, path string, line int) (outcome, text string, err error) {
 	l, err := m.store.Locate(ctx, path, line)
 	switch {

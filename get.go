@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// defaultGetLines is how many lines Get returns where the request does not say.
+	// defaultGetLines is the number of lines that Get returns by default.
 	defaultGetLines = 120
 	// maxGetChars bounds the text of one excerpt.
 	maxGetChars = 12_000
@@ -23,8 +23,8 @@ const (
 	maxPathBytes = 4096
 )
 
-// Get returns lines of a file that the index may hold, and of a transcript what is said on them. Numbers out of range are
-// brought into it; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
+// Get returns lines of a file that the index may contain; of a transcript it returns what was said. Numbers out of range are
+// clamped; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
 // *memory.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
 // of the memory.
 func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {

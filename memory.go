@@ -63,9 +63,9 @@ type Mode int
 const (
 	// Own takes the index for this process, which keeps it in step with the folder.
 	Own Mode = iota
-	// ReadIndex reads the index as it stands, which another process may own. Notes can be added, and the owner finds them.
+	// ReadIndex only reads the index, which another process may own. It may add notes, and the owner indexes them.
 	ReadIndex
-	// ReadOnly reads the index as it stands and writes nothing.
+	// ReadOnly reads the index and writes nothing.
 	ReadOnly
 )
 
@@ -120,7 +120,7 @@ type Memory struct {
 // agentID is what an agent may be called: safe as a file name and in every protocol.
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// CheckAgent returns a *memory.InputError where id cannot be the id of an agent.
+// CheckAgent returns a *memory.InputError if id is not a valid id of an agent.
 func CheckAgent(id string) error {
 	if agentID.MatchString(id) {
 		return nil
@@ -131,10 +131,10 @@ func CheckAgent(id string) error {
 
 // Open opens the memory of an agent and takes its index for this process. It does not sync; call Sync or Watch.
 //
-// An index that shows damage when it is opened is set aside as *.corrupt-<time> and made anew; one of an older schema or of
-// another workspace is emptied but for its embedding cache. Open returns ErrLocked where another process owns the index,
-// and ErrNewerSchema and ErrForeignFile where the file must not be touched. In the modes ReadIndex and ReadOnly it takes nothing and
-// changes nothing.
+// A damaged index is quarantined as *.corrupt-<time> and created again. An index of an older schema or of another workspace
+// is emptied except for its embedding cache. Open returns memory.ErrLocked if another process owns the index, and
+// memory.ErrNewerSchema or memory.ErrForeignFile if the file must not be changed. In the modes ReadIndex and ReadOnly it
+// takes no lock and changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
 	opt = opt.withDefaults()
 	if err := CheckAgent(opt.Agent); err != nil {
@@ -173,8 +173,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	return m, nil
 }
 
-// IndexedWorkspace returns the folder that an agent's index under a state folder was made from, empty where there is no
-// index yet. It changes nothing and needs no lock.
+// IndexedWorkspace returns the folder that an agent's index under a state folder was made from, "" if there is no index yet.
+// It changes nothing and needs no lock.
 func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) {
 	if err := CheckAgent(agent); err != nil {
 		return "", err
@@ -195,7 +195,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// resolveWorkspace returns the folder's own name, so that one folder is one workspace under whatever name it is given.
+// resolveWorkspace returns a folder without symbolic links, so that a folder with two names is one workspace.
 func resolveWorkspace(dir string) (string, error) {
 	if dir == "" {
 		return "", &memory.InputError{Field: "workspace", Problem: "must name the folder with MEMORY.md and memory/"}
@@ -287,10 +287,10 @@ func (m *Memory) notify(ev indexer.Event) {
 }
 
 // Subscribe returns the events from now on until ctx is done or the memory is closed; then the channel is closed. A
-// subscriber that does not keep up loses events, never holds up the indexer.
+// subscriber that does not keep up loses events; it never blocks the indexer.
 func (m *Memory) Subscribe(ctx context.Context) <-chan Event { return m.events.subscribe(ctx) }
 
-// Close gives the index back. Syncs and watches are told to stop; running calls end first. A second Close does nothing.
+// Close stops syncs and watches, waits for running calls and closes the index. A second Close does nothing.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	if m.closed {

@@ -11,9 +11,9 @@ import (
 // emptyWait is how long a search waits for the first sync of an empty index.
 const emptyWait = 2 * time.Second
 
-// Search answers a query; search.Searcher.Search tells of the ranking and the errors. Where the index is empty it syncs
-// first, for at most 2 s; where files are known to have changed it has them indexed, and does not wait for it. What the
-// answer had to do without stands in Degraded.
+// Search answers a query; see search.Searcher.Search for the ranking and the errors. If the index is empty, it syncs first,
+// for at most 2 s. If files are known to have changed, it starts to index them and does not wait. Answer.Degraded lists what
+// the answer had to do without.
 func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	if err := m.enter(); err != nil {
 		return memory.Answer{}, err
@@ -35,8 +35,8 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	return found, nil
 }
 
-// freshen brings an index that is known to lag in step, in the background: where a watch knows the files, these are looked
-// at, and otherwise all. It waits a little where the index is empty. It returns what the index said of itself before.
+// freshen starts a sync in the background if the index is known to lag: of the changed files if a watch knows them, of all
+// files otherwise. If the index is empty, it waits for up to emptyWait. It returns the statistics from before the sync.
 func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	stats, err := m.store.Stats(ctx)
 	if err != nil || m.opt.Mode != Own {

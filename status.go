@@ -87,7 +87,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	}, nil
 }
 
-// degradedVectors says what is wrong with the vector channel, nothing where no provider is set.
+// degradedVectors returns what is wrong with the vector channel, nothing if there is no provider.
 func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 	e := m.opt.Embedder
 	if !e.Enabled() {

@@ -29,8 +29,8 @@ type SyncReport struct {
 	Unembedded int
 }
 
-// Sync brings the index in step with the folder, and then has the texts embedded that have no vector. step, if it is not nil, is
-// told of the progress. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
+// Sync indexes what has changed in the folder, and then embeds the texts without a vector. It reports its progress to step
+// unless step is nil. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		r, embeds, err := m.syncWords(ctx, opt, step)
@@ -46,7 +46,7 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 	})
 }
 
-// Rebuild cuts all files again while the old index answers, and has embedded what has no vector then.
+// Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		r, err := m.recordSync(ctx)(m.indexer.Rebuild(ctx, step))

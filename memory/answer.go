@@ -101,3 +101,8 @@ type Hit struct {
 
 // Citation returns "path#L3-L9".
 func (h Hit) Citation() string { return fmt.Sprintf("%s#L%d-L%d", h.Path, h.StartLine, h.EndLine) }
+
+// SkippedFile is a file that is not indexed, and why.
+type SkippedFile struct {
+	Path, Reason string
+}

@@ -202,6 +202,13 @@ func (m match) after() string  { return m.low[m.at[1]:] }
 // follows reports whether the text right before the expression matches.
 func (m match) follows(re *regexp.Regexp) bool { return re.MatchString(tail(m.before())) }
 
+// precedes reports whether the text right after the expression begins with one of the words.
+func (m match) precedes(words ...string) bool { return hasAnyPrefix(m.after(), words...) }
+
+func hasAnyPrefix(s string, prefixes ...string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
 // tail returns the end of a text, long enough for the words that lead to a date.
 func tail(s string) string { return s[max(0, len(s)-40):] }
 

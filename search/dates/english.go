@@ -37,7 +37,7 @@ var englishRules = []dateRule{
 	{regexp.MustCompile(`\b(?P<year>\d{4})(?:-(?P<month>\d{1,2})-(?P<day>\d{1,2})|/(?P<m>\d{1,2})/(?P<d>\d{1,2}))`), readISO},
 	{regexp.MustCompile(`\b(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})/(?P<y2>\d{4})-(?P<m2>\d{2})-(?P<d2>\d{2})\b`), readInterval},
 	{regexp.MustCompile(`\b` + `(?P<year>(?:19|20)\d\d)[-/](?P<month>0[1-9]|1[0-2])\b`), func(m match) (days, bool) {
-		if strings.HasPrefix(m.after(), "-") || strings.HasPrefix(m.after(), "/") {
+		if m.precedes("-", "/") {
 			return days{}, false
 		}
 		return monthOf(m.number("year"), m.number("month"))
@@ -73,10 +73,10 @@ var englishRules = []dateRule{
 	}},
 }
 
-var enMonths = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
-
 // monthNumber returns the number of the month, from 1.
-func (m match) monthNumber() int { return slices.Index(enMonths, m.get("month")[:3]) + 1 }
+func (m match) monthNumber() int {
+	return strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", m.get("month")[:3])/3 + 1
+}
 
 // number returns a named group of digits, 0 if the group did not match.
 func (m match) number(name string) int {
@@ -85,7 +85,7 @@ func (m match) number(name string) int {
 }
 
 func readISO(m match) (days, bool) {
-	if strings.HasPrefix(m.after(), "-") || strings.HasPrefix(m.after(), "/") {
+	if m.precedes("-", "/") {
 		return days{}, false
 	}
 	y := m.number("year")
@@ -136,38 +136,31 @@ func readSlashes(m match) (days, bool) {
 
 // readUnit reads "last week", "this month", "the past year" and "the weekend".
 func readUnit(m match) (days, bool) {
-	which, unit := m.get("which"), m.get("unit")
-	if unit == "weekend" {
-		switch {
-		case which == "this":
-			return weekOf(m.today, 0).weekend(), true
-		case which == "the":
-			return recentWeekend(m.today), true
-		}
-		return weekOf(m.today, -1).weekend(), true
-	}
-	if unit == "fortnight" {
-		d, ok := rolling(m.today, 1, 'f')
-		return d, ok && which != "this" && which != "the"
-	}
-	part := cmp.Or(m.get("part"), m.get("early"))
-	n := -1
-	switch which {
-	case "this":
-		n = 0
-	case "the":
-		// "the end of the month" means the current month; "the week" by itself names none.
-		if n = 0; part == "" || unit == "week" {
-			return days{}, false
-		}
-	case "past", "the past":
-		return rolling(m.today, 1, unit[0])
-	}
-	d, ok := ago(m.today, -n, unit[0])
+	which, unit, part := m.get("which"), m.get("unit"), cmp.Or(m.get("part"), m.get("early"))
+	current := which == "this" || which == "the"
 	switch {
-	case unit == "month":
+	case unit == "weekend" && which == "the":
+		return recentWeekend(m.today), true
+	case unit == "weekend" && current:
+		return weekOf(m.today, 0).weekend(), true
+	case unit == "weekend":
+		return weekOf(m.today, -1).weekend(), true
+	case unit == "fortnight", which == "past", which == "the past":
+		d, ok := rolling(m.today, 1, unit[0])
+		return d, ok && !current
+	case which == "the" && (part == "" || unit == "week"):
+		// "the end of the month" means the current month; "the week" by itself names none.
+		return days{}, false
+	}
+	n := 1
+	if current {
+		n = 0
+	}
+	d, ok := ago(m.today, n, unit[0])
+	switch unit {
+	case "month":
 		d = d.part(part)
-	case unit == "year":
+	case "year":
 		d = d.yearPart(part)
 	}
 	return d, ok
@@ -253,7 +246,7 @@ func (m match) isWeekday() bool { return len(m.get("weekday")) >= 6 || m.capital
 
 // weekdayNumber returns the number of the weekday; 0 is Monday.
 func (m match) weekdayNumber() int {
-	return slices.Index([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, m.get("weekday")[:3])
+	return strings.Index("montuewedthufrisatsun", m.get("weekday")[:3]) / 3
 }
 
 // readSeason reads "summer 2023", "last winter" and "in the spring".
@@ -287,7 +280,7 @@ func readYears(m match) (days, bool) {
 
 // readQ reads Q1, "Q1 2023" and "2023 Q1", but not "Q1:", the number of a question.
 func readQ(m match) (days, bool) {
-	if !m.capital("q") || m.follows(enAhead) || strings.HasPrefix(m.after(), ":") || strings.HasPrefix(m.after(), ".") {
+	if !m.capital("q") || m.follows(enAhead) || m.precedes(":", ".") {
 		return days{}, false
 	}
 	quarter := int(m.get("q")[1] - '0')

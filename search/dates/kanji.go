@@ -1,6 +1,7 @@
 package dates
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -97,11 +98,14 @@ func (m match) isNumbered() bool {
 // firstYears contains the year before the first year of each era.
 var firstYears = map[string]int{"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911}
 
+// yearsBack contains how many years ago a relative year is.
+var yearsBack = map[string]int{"去年": 1, "昨年": 1, "一昨年": 2, "おととし": 2, "前年": 2, "大前年": 3}
+
 // hanYearOf returns the year that an expression names, 0 if it names none. It returns false if the expression means a
 // number of years.
 func (m match) hanYearOf() (int, bool) {
 	if which := m.get("which"); which != "" {
-		return m.today.Year() - yearsBack(which), true
+		return m.today.Year() - yearsBack[which], true
 	}
 	text := m.get("year")
 	if text == "" {
@@ -114,29 +118,14 @@ func (m match) hanYearOf() (int, bool) {
 	return y, y >= 1900 && y < 2100
 }
 
-func yearsBack(which string) int {
-	switch which {
-	case "今年":
-		return 0
-	case "一昨年", "おととし", "前年":
-		return 2
-	case "大前年":
-		return 3
-	}
-	return 1
-}
-
 func readHanDay(m match) (days, bool) {
 	month, day := hanInt(m.get("month")), hanInt(m.get("day"))
 	y, ok := m.hanYearOf()
 	if ok && m.follows(hanAheadYear) {
 		return days{ahead: true}, true
 	}
-	if !ok || m.isNumbered() {
-		return days{}, false
-	}
 	// 5日間 is a length of time.
-	if strings.HasPrefix(m.after(), "間") {
+	if !ok || m.isNumbered() || m.precedes("間") {
 		return days{}, false
 	}
 	d, ok := recentDay(m.today, y, month, day)
@@ -152,10 +141,7 @@ func readHanMonth(m match) (days, bool) {
 	if ok && m.follows(hanAheadYear) {
 		return days{ahead: true}, true
 	}
-	if !ok || m.isNumbered() || len(m.get("month")) > 2 && isDigit(m.get("month")[0]) {
-		return days{}, false
-	}
-	if strings.HasPrefix(m.after(), "間") || strings.HasPrefix(m.after(), "球") {
+	if !ok || m.isNumbered() || m.precedes("間", "球") || len(m.get("month")) > 2 && isASCIIWord(m.get("month")[0]) {
 		return days{}, false
 	}
 	d, ok := recentMonth(m.today, y, month)
@@ -164,7 +150,7 @@ func readHanMonth(m match) (days, bool) {
 
 func readHanYear(m match) (days, bool) {
 	y, ok := m.hanYearOf()
-	if !ok || m.isNumbered() || strings.HasPrefix(m.after(), "前") || strings.HasPrefix(m.after(), "間") {
+	if !ok || m.isNumbered() || m.precedes("前", "間") {
 		return days{}, false
 	}
 	if s := m.get("season"); s != "" {
@@ -173,61 +159,36 @@ func readHanYear(m match) (days, bool) {
 	return yearOf(y).yearPart(m.get("part")), true
 }
 
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+// hanDigits replaces Han numerals by digits; 元 is the first year of an era.
+var hanDigits = strings.NewReplacer("元", "1", "〇", "0", "零", "0", "一", "1", "二", "2", "两", "2", "兩", "2", "三", "3",
+	"四", "4", "五", "5", "六", "6", "七", "7", "八", "8", "九", "9")
 
-// hanInt returns the number that digits or Han numerals stand for (二〇二三, 二十三), 1 for 元 and -1 for other texts.
+// hanInt returns the number that digits or Han numerals stand for (二〇二三, 二十三), 0 for "" and -1 for other texts.
 func hanInt(s string) int {
-	if s == "元" {
-		return 1
+	s = cmp.Or(hanDigits.Replace(s), "0")
+	if tens, ones, ok := strings.Cut(s, "十"); ok {
+		s = cmp.Or(tens, "1") + cmp.Or(ones, "0")
 	}
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}
-	total, digit, seen := 0, 0, false
-	for _, r := range s {
-		if r == '十' {
-			if !seen {
-				digit = 1
-			}
-			total, digit, seen = total+10*digit, 0, false
-			continue
-		}
-		i := strings.IndexRune("零〇一二三四五六七八九", r)
-		switch {
-		case r == '两' || r == '兩':
-			digit = digit*10 + 2
-		case i < 0:
-			return -1
-		default:
-			digit = digit*10 + max(0, i/3-1)
-		}
-		seen = true
-	}
-	return total + digit
+	return -1
 }
 
-// hanWeekday returns the number of a weekday, where 0 is Monday, and -1 for other texts.
+// hanWeekday returns the number of a weekday, where 0 is Monday.
 func hanWeekday(s string) int {
-	switch s {
-	case "日", "天":
-		return 6
-	}
-	if i := slices.Index([]string{"月", "火", "水", "木", "金", "土"}, s); i >= 0 {
-		return i
-	}
-	return slices.Index([]string{"一", "二", "三", "四", "五", "六"}, s)
+	return max(strings.Index("月火水木金土日", s), strings.Index("一二三四五六天", s)) / len("日")
 }
 
 // hanUnit returns d, w, m or y for a unit such as 天, 週間, 个月 and 年.
 func hanUnit(unit string) byte {
-	kinds := []struct {
-		runes string
-		unit  byte
-	}{{"週周星礼禮", 'w'}, {"月", 'm'}, {"年", 'y'}}
-	for _, k := range kinds {
-		if strings.ContainsAny(unit, k.runes) {
-			return k.unit
-		}
+	switch {
+	case strings.ContainsAny(unit, "週周星礼禮"):
+		return 'w'
+	case strings.Contains(unit, "月"):
+		return 'm'
+	case strings.Contains(unit, "年"):
+		return 'y'
 	}
 	return 'd'
 }
@@ -235,7 +196,7 @@ func hanUnit(unit string) byte {
 // readHanAgo reads 3日前, 两周前, 三四天前 and 数日前, but not 5日前後.
 func readHanAgo(m match) (days, bool) {
 	number, unit := m.get("n"), hanUnit(m.get("unit"))
-	if m.isNumbered() || strings.HasPrefix(m.after(), "後") || strings.HasPrefix(m.after(), "后") {
+	if m.isNumbered() || m.precedes("後", "后") {
 		return days{}, false
 	}
 	if strings.Contains("数數幾几", number) {
@@ -290,7 +251,7 @@ func readHanWeek(m match) (days, bool) {
 // readHanWeekend reads 週末, この週末 and 先週の土日.
 func readHanWeekend(m match) (days, bool) {
 	switch which := m.get("which"); {
-	case m.isNumbered(), m.follows(hanAhead), strings.HasPrefix(m.after(), "祝"):
+	case m.isNumbered(), m.follows(hanAhead), m.precedes("祝"):
 		return days{}, false
 	case which != "":
 		return weekOf(m.today, -weeksBack(which)).weekend(), true
@@ -326,12 +287,9 @@ func readJapaneseWeekday(m match) (days, bool) {
 
 // readChineseWeekday reads 周三 and 星期三, but not 一周三次 (three times a week) or 每周三.
 func readChineseWeekday(m match) (days, bool) {
-	for _, unit := range []string{"次", "回", "天", "个", "個", "年", "岁", "歲", "遍", "日"} {
-		if strings.HasPrefix(m.after(), unit) {
-			return days{}, false
-		}
-	}
 	switch {
+	case m.precedes("次", "回", "天", "个", "個", "年", "岁", "歲", "遍", "日"):
+		return days{}, false
 	case m.follows(hanAhead):
 		return days{ahead: true}, true
 	case m.isNumbered():

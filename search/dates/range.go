@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // The text between the ends of a range, and after its first day if the last is a bare number or a bare weekday.
@@ -158,16 +157,11 @@ func (d dated) throughBareDay(low, gap string) (dated, bool) {
 func endsRange(rest, joint string, marked, led bool) bool {
 	switch {
 	case marked:
-		return !strings.ContainsAny(firstRune(rest), "間间前後后")
+		return !hasAnyPrefix(rest, "間", "间", "前", "後", "后")
 	case goesOn.MatchString(rest):
 		return false
 	}
 	return led || strings.TrimSpace(joint) == joint && !isLower(joint[0]) || !counted.MatchString(rest) || followsRange.MatchString(rest)
-}
-
-func firstRune(s string) string {
-	_, size := utf8.DecodeRuneInString(s)
-	return s[:size]
 }
 
 // opening says how a range is open of which only one end is named; 0 for no range.

@@ -17,6 +17,7 @@ import (
 )
 
 func TestToolsAreDescribedInLittleRoom(t *testing.T) {
+	t.Parallel()
 	var names []string
 	size := 0
 	for _, tool := range agent.Tools() {
@@ -53,7 +54,8 @@ func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 	}
 }
 
-func TestEveryParameterOfASchemaIsAccepted(t *testing.T) {
+func TestCallTakesEveryParameterOfASchema(t *testing.T) {
+	t.Parallel()
 	f := &fakeService{
 		found: &kiokuv1.MemorySearchResponse{}, lines: &kiokuv1.MemoryGetResponse{}, added: &kiokuv1.MemoryAppendResponse{},
 	}
@@ -93,7 +95,8 @@ func TestEveryParameterOfASchemaIsAccepted(t *testing.T) {
 	}
 }
 
-func TestOtherNamesOfParametersAreUnderstood(t *testing.T) {
+func TestCallTakesOtherNamesOfParameters(t *testing.T) {
+	t.Parallel()
 	f := &fakeService{found: &kiokuv1.MemorySearchResponse{}}
 	c := connect(t, f, agent.Options{})
 	for _, input := range []string{
@@ -108,7 +111,8 @@ func TestOtherNamesOfParametersAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestABadInputIsExplainedToTheModel(t *testing.T) {
+func TestCallExplainsABadInput(t *testing.T) {
+	t.Parallel()
 	c := connect(t, &fakeService{}, agent.Options{})
 	cases := []struct{ tool, input, field, problem string }{
 		{"memory_search", `{"query":"q","max_result":3}`, "max_result", "did you mean max_results?"},
@@ -129,15 +133,18 @@ func TestABadInputIsExplainedToTheModel(t *testing.T) {
 		{"shell", `{}`, "name", "there are: memory_search, memory_get, memory_append"},
 	}
 	for _, k := range cases {
-		_, err := agent.Call(t.Context(), c, "", k.tool, json.RawMessage(k.input))
-		var input *memory.InputError
-		if !errors.As(err, &input) || input.Field != k.field || !strings.Contains(input.Problem, k.problem) {
-			t.Errorf("%s %s: %v; want %s: %s", k.tool, k.input, err, k.field, k.problem)
-		}
+		t.Run(k.tool+" "+k.input, func(t *testing.T) {
+			_, err := agent.Call(t.Context(), c, "", k.tool, json.RawMessage(k.input))
+			var input *memory.InputError
+			if !errors.As(err, &input) || input.Field != k.field || !strings.Contains(input.Problem, k.problem) {
+				t.Errorf("%v; want %s: %s", err, k.field, k.problem)
+			}
+		})
 	}
 }
 
-func TestOutputsAreWhatAModelCanUse(t *testing.T) {
+func TestCallReturnsWhatAModelCanUse(t *testing.T) {
+	t.Parallel()
 	f := &fakeService{
 		found: &kiokuv1.MemorySearchResponse{Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "no_match", Text: "nothing near"}}},
 		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", FromLine: 1, LineCount: 1, TotalLineCount: 2, NextLine: 2},

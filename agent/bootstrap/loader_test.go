@@ -58,6 +58,7 @@ func file(t *testing.T, files []bootstrap.File, name string) bootstrap.File {
 }
 
 func TestLoadReturnsTheFilesOfAMode(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, everything())
 	l := bootstrap.New(bootstrap.Options{Workspace: dir})
@@ -91,6 +92,7 @@ func TestLoadReturnsTheFilesOfAMode(t *testing.T) {
 }
 
 func TestLoadSeesChangesOnTheDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l := bootstrap.New(bootstrap.Options{Workspace: filepath.Join(dir, "later")})
 	if got := texts(l.Load(bootstrap.Full, false)); len(got) > 0 {
@@ -111,6 +113,7 @@ func TestLoadSeesChangesOnTheDisk(t *testing.T) {
 }
 
 func TestLoadPrefersTheAgentsOwnFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	own := filepath.Join(dir, "own")
 	put(t, dir, map[string]string{bootstrap.Soul: "shared", bootstrap.User: "shared", bootstrap.Tools: "shared"})
@@ -132,6 +135,7 @@ func TestLoadPrefersTheAgentsOwnFile(t *testing.T) {
 }
 
 func TestLoadReportsCuts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, map[string]string{bootstrap.Agents: lines(3000) + "\n", bootstrap.User: "short\xff"})
 	files := bootstrap.New(bootstrap.Options{Workspace: dir}).Load(bootstrap.Full, false)
@@ -145,6 +149,7 @@ func TestLoadReportsCuts(t *testing.T) {
 }
 
 func TestLoadKeepsToTheTotalInTheOrderOfThePrompt(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	files := map[string]string{}
 	for _, name := range bootstrap.Names() {
@@ -168,6 +173,7 @@ func TestLoadKeepsToTheTotalInTheOrderOfThePrompt(t *testing.T) {
 }
 
 func TestLoadReservesTheShareOfMemory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, map[string]string{bootstrap.Identity: lines(5000), bootstrap.Soul: lines(5000), bootstrap.Memory: lines(2000)})
 	opt := bootstrap.Options{Workspace: dir, MaxChars: 60_000, TotalMaxChars: 40_000}
@@ -187,6 +193,7 @@ func TestLoadReservesTheShareOfMemory(t *testing.T) {
 }
 
 func TestLoadRefusesALinkOutOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	dir, out := t.TempDir(), t.TempDir()
 	put(t, out, map[string]string{"secret": "secret"})
 	if err := os.Symlink(filepath.Join(out, "secret"), filepath.Join(dir, bootstrap.Soul)); err != nil {

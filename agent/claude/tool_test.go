@@ -163,9 +163,11 @@ func TestNewRefusesFoldersInsideOfEachOther(t *testing.T) {
 	for _, c := range []struct{ folder, kept string }{
 		{"", "/x"}, {"/x", ""}, {"/x", "/x"}, {"/x", "/x/kept"}, {"/x/memory", "/x"}, {"/x/memory", "/x/memory/../memory/a"},
 	} {
-		if _, err := claude.New(claude.Options{Folder: c.folder, Kept: c.kept}); err == nil {
-			t.Errorf("folder %q and kept %q are taken", c.folder, c.kept)
-		}
+		t.Run(c.folder+" and "+c.kept, func(t *testing.T) {
+			if _, err := claude.New(claude.Options{Folder: c.folder, Kept: c.kept}); err == nil {
+				t.Error("the folders are accepted")
+			}
+		})
 	}
 	if _, err := claude.New(claude.Options{Folder: "/x/memory", Kept: "/x/memory-kept"}); err != nil {
 		t.Errorf("neighbours are refused: %v", err)
@@ -191,10 +193,12 @@ func TestCallRefusesMalformedCommands(t *testing.T) {
 		{`{"command": "insert", "path": "/memories/a.md", "insert_line": 1.5, "insert_text": "x"}`, "insert_line: must be a whole number"},
 		{`{"command": "rename", "path": "/memories/a.md", "new_path": "/memories/b.md"}`, "old_path: the command rename needs it"},
 	} {
-		_, err := n.tool.Call(t.Context(), "memory", json.RawMessage(c.input))
-		if input := new(claude.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want an *InputError with %q", c.input, err, c.want)
-		}
+		t.Run(c.input, func(t *testing.T) {
+			_, err := n.tool.Call(t.Context(), "memory", json.RawMessage(c.input))
+			if input := new(claude.InputError); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want an *InputError with %q", err, c.want)
+			}
+		})
 	}
 	if _, err := n.tool.Call(t.Context(), "memory_search", json.RawMessage(`{}`)); err == nil {
 		t.Error("another tool's name is taken")
@@ -208,8 +212,10 @@ func TestCallTakesNullAndWholeFloats(t *testing.T) {
 		`{"command": "view", "path": "/memories/a.md", "view_range": null, "old_str": null}`,
 		`{"command": "view", "path": "/memories/a.md", "view_range": [1.0, 2.0]}`,
 	} {
-		if _, err := n.tool.Call(t.Context(), "memory", json.RawMessage(input)); err != nil {
-			t.Errorf("%s: %v", input, err)
-		}
+		t.Run(input, func(t *testing.T) {
+			if _, err := n.tool.Call(t.Context(), "memory", json.RawMessage(input)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

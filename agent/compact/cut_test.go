@@ -24,6 +24,7 @@ func conversation(letters string) session.View {
 }
 
 func TestCutKeepsACallWithItsResult(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		messages string
 		keep     int
@@ -50,6 +51,7 @@ func TestCutKeepsACallWithItsResult(t *testing.T) {
 }
 
 func TestCutKeepsWholeMessagesThatFit(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		letters := ""
 		for range rapid.IntRange(0, 30).Draw(t, "turns") {
@@ -71,6 +73,7 @@ func TestCutKeepsWholeMessagesThatFit(t *testing.T) {
 }
 
 func TestSplitLosesNothing(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("ab\n記憶🙂"))).Draw(t, "text")
 		most := rapid.IntRange(1, 20).Draw(t, "most")

@@ -43,6 +43,7 @@ var said = rapid.OneOf(
 // Whatever is said, the scripted model keeps what a summary is checked for, in one part or in several that are merged, and
 // in a second cycle too.
 func TestCompactWithEchoLosesNoIdentifier(t *testing.T) {
+	t.Parallel()
 	compacted := 0
 	rapid.Check(t, func(t *rapid.T) {
 		spoken := rapid.Custom(func(t *rapid.T) string {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestIdentifiersInAnyLanguage(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]string{
 		"see https://example.com/a?b=1#c. Then (http://x.io/y), ok":     {"http://x.io/y", "https://example.com/a?b=1#c"},
 		"詳しくはhttps://example.com/a/bを見てください。":                           {"https://example.com/a/b"},
@@ -38,6 +39,7 @@ func TestIdentifiersInAnyLanguage(t *testing.T) {
 }
 
 func TestIdentifiersAreTheTwelveThatCountMost(t *testing.T) {
+	t.Parallel()
 	var blocks []block
 	for i := range 100 {
 		blocks = append(blocks, block{text: fmt.Sprintf("result of /var/log/app-%d.log took %d ms", i, i+10), weight: 1})
@@ -56,12 +58,14 @@ func TestIdentifiersAreTheTwelveThatCountMost(t *testing.T) {
 }
 
 func TestIdentifiersLeaveOutWhatNobodyCouldCopy(t *testing.T) {
+	t.Parallel()
 	if got := identifiers([]block{{text: "https://example.com/" + strings.Repeat("x1/", 100), weight: 4}}); len(got) > 0 {
 		t.Errorf("chosen %q", got)
 	}
 }
 
 func TestIdentifiersAreCheckedLetterForLetter(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		summary, id string
 		there       bool

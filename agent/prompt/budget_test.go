@@ -30,6 +30,7 @@ func heavy() prompt.Input {
 // Hazard F05: if all layers together are far over the budget, they are cut in the documented order, each only when
 // nothing before it is left to be cut; the soul is the last, and the bytes are the same every time.
 func TestBudgetCutsLayersInTheDocumentedOrder(t *testing.T) {
+	t.Parallel()
 	order := []string{
 		"HEARTBEAT.md", "BOOTSTRAP.md", "skills", "USER.md", "last", "first", "recalled memories",
 		"MEMORY.md", "memory tools", "AGENTS.md", "TOOLS.md", "IDENTITY.md", "SOUL.md",
@@ -65,6 +66,7 @@ func TestBudgetCutsLayersInTheDocumentedOrder(t *testing.T) {
 }
 
 func TestBudgetNeverCutsWhatIsSmall(t *testing.T) {
+	t.Parallel()
 	in := heavy()
 	in.Budget = 1
 	r := prompt.Assemble(in)
@@ -75,6 +77,7 @@ func TestBudgetNeverCutsWhatIsSmall(t *testing.T) {
 }
 
 func TestBudgetMarksCutPartsAndListsSkills(t *testing.T) {
+	t.Parallel()
 	in := heavy()
 	whole := prompt.Assemble(in).Tokens
 	in.Budget = whole - 500
@@ -92,6 +95,7 @@ func TestBudgetMarksCutPartsAndListsSkills(t *testing.T) {
 }
 
 func TestBudgetLeavesOutHowToUseMemoryAsAWhole(t *testing.T) {
+	t.Parallel()
 	for _, friendly := range []bool{false, true} {
 		in := heavy()
 		in.CacheFriendly = friendly
@@ -119,6 +123,7 @@ func TestBudgetLeavesOutHowToUseMemoryAsAWhole(t *testing.T) {
 }
 
 func TestFrameSaysThatThereMayBeMore(t *testing.T) {
+	t.Parallel()
 	const said = "there may be more"
 	for _, friendly := range []bool{false, true} {
 		in := heavy()

@@ -72,6 +72,7 @@ func inOrder(t *testing.T, text string, want ...string) {
 }
 
 func TestAssembleOrdersTheLayers(t *testing.T) {
+	t.Parallel()
 	r := prompt.Assemble(everything())
 	if got := names(r); got != "identity soul tools skills memory bootstrap runtime channel" {
 		t.Errorf("%s", got)
@@ -86,6 +87,7 @@ func TestAssembleOrdersTheLayers(t *testing.T) {
 }
 
 func TestAssembleLeavesOutEmptyLayers(t *testing.T) {
+	t.Parallel()
 	r := prompt.Assemble(prompt.Input{})
 	if r.Prompt != "You are a helpful assistant.\n\n## Runtime Context\n\n- Mode: full" || names(r) != "identity runtime" {
 		t.Errorf("%s\n%s", names(r), r.Prompt)
@@ -95,6 +97,7 @@ func TestAssembleLeavesOutEmptyLayers(t *testing.T) {
 }
 
 func TestAssembleTakesTheLayersOfTheMode(t *testing.T) {
+	t.Parallel()
 	in := everything()
 	in.Mode = bootstrap.Minimal
 	r := prompt.Assemble(in)
@@ -114,6 +117,7 @@ func TestAssembleTakesTheLayersOfTheMode(t *testing.T) {
 }
 
 func TestAssembleShowsAGroupNoPrivateMemory(t *testing.T) {
+	t.Parallel()
 	in := everything()
 	in.Group = true
 	in.Recalled[1].Shared, in.Recalled[1].Agent = true, "team"
@@ -136,6 +140,7 @@ func TestAssembleShowsAGroupNoPrivateMemory(t *testing.T) {
 }
 
 func TestAssembleIsDeterministic(t *testing.T) {
+	t.Parallel()
 	in := everything()
 	in.Budget = 600
 	if diff := cmp.Diff(prompt.Assemble(in), prompt.Assemble(in)); diff != "" {
@@ -144,6 +149,7 @@ func TestAssembleIsDeterministic(t *testing.T) {
 }
 
 func TestCachedBytesStayTheSame(t *testing.T) {
+	t.Parallel()
 	for _, friendly := range []bool{false, true} {
 		for _, known := range []bool{true, false} {
 			in := everything()
@@ -175,6 +181,7 @@ func TestCachedBytesStayTheSame(t *testing.T) {
 }
 
 func TestCacheFriendlyOrderEndsWithWhatChanges(t *testing.T) {
+	t.Parallel()
 	in := everything()
 	in.CacheFriendly = true
 	r := prompt.Assemble(in)
@@ -185,6 +192,7 @@ func TestCacheFriendlyOrderEndsWithWhatChanges(t *testing.T) {
 }
 
 func TestAssemblePutsBlocksAfterTheFiles(t *testing.T) {
+	t.Parallel()
 	in := everything()
 	in.Blocks = []prompt.Block{{Name: "House\n## Fake", Text: "rules"}, {Name: "empty", Text: " "}, {Text: "bare"}}
 	r := prompt.Assemble(in)
@@ -195,6 +203,7 @@ func TestAssemblePutsBlocksAfterTheFiles(t *testing.T) {
 }
 
 func TestChannelHints(t *testing.T) {
+	t.Parallel()
 	for channel, want := range map[string]string{
 		"terminal": "in a terminal", "Telegram": "via Telegram. Keep", "discord": "2,000 characters", "slack": "*bold*", "fax\nmachine": "You are responding via fax machine.",
 	} {
@@ -206,6 +215,7 @@ func TestChannelHints(t *testing.T) {
 }
 
 func TestLayersAreTheWholePrompt(t *testing.T) {
+	t.Parallel()
 	for _, friendly := range []bool{false, true} {
 		in := everything()
 		in.CacheFriendly = friendly
@@ -224,6 +234,7 @@ func TestLayersAreTheWholePrompt(t *testing.T) {
 }
 
 func TestRememberCountsATextOnce(t *testing.T) {
+	t.Parallel()
 	calls := 0
 	in := everything()
 	in.Count = prompt.Remember(func(text string) int { calls++; return len(text) })
@@ -241,6 +252,7 @@ func TestRememberCountsATextOnce(t *testing.T) {
 }
 
 func TestFrameIsReadByEcho(t *testing.T) {
+	t.Parallel()
 	in := everything()
 	in.Recalled[0].Path, in.Recalled[0].Text = "my notes/鍵.md", "The <key>\n\nis in \"vault\" 1."
 	for _, friendly := range []bool{false, true} {

@@ -19,6 +19,7 @@ func section(in prompt.Input) string {
 }
 
 func TestStripRecalledRemovesFrames(t *testing.T) {
+	t.Parallel()
 	whole := section(everything())
 	_, frame, _ := strings.Cut(whole, "end them.\n\n")
 	if frame == "" {
@@ -44,6 +45,7 @@ func TestStripRecalledRemovesFrames(t *testing.T) {
 }
 
 func TestStripRecalledKeepsOtherText(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"", "  a\n\n\n\nb  ", "### Recalled Memories (auto-searched)\n\nis a heading", `{"source":"a.md#L1"}`, "<recalled-memories>", `{"source":"x","agent":"y","text":"z"}`,
 		`see <recalled-memories id="12">`,
@@ -57,6 +59,7 @@ func TestStripRecalledKeepsOtherText(t *testing.T) {
 // Hazard F08: over fifty rounds in which a model repeats all that was recalled and the whole turn is stored, what is
 // stored does not grow.
 func TestStripRecalledOverFiftyRounds(t *testing.T) {
+	t.Parallel()
 	stored := "The key is in vault 7."
 	for round := range 50 {
 		in := everything()
@@ -72,6 +75,7 @@ func TestStripRecalledOverFiftyRounds(t *testing.T) {
 }
 
 func TestStripRecalledIsIdempotent(t *testing.T) {
+	t.Parallel()
 	lines := strings.Split(section(everything()), "\n")
 	lines = append(lines, "user text", "", "  ", `<recalled-memories id="0000000000000000">`, `</recalled-memories id="0000000000000000">`, "<recalled-memo", `ries id="0000000000000000">`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,6 +106,7 @@ func FuzzStripRecalledNeverGrowsAText(f *testing.F) {
 }
 
 func TestStripRecalledKeepsLinesOfLogs(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		`{"source":"app.go#L12","agent":"curl","text":"boom"}`,
 		`{"source":"app.go","agent":"curl","score":0.5,"text":"boom"}`,

@@ -71,6 +71,7 @@ func withoutResults(messages []llm.Message) []llm.Message {
 // Hazard F07: whatever is pruned, every message keeps its place, every call its result, users and assistants their words,
 // and the originals are as they were.
 func TestPruneChangesOnlyTheTextOfResults(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		messages, s := anyConversation(t), anySettings(t)
 		original := encode(messages)
@@ -94,6 +95,7 @@ func TestPruneChangesOnlyTheTextOfResults(t *testing.T) {
 }
 
 func TestApplyIsByteIdenticalWithinTheTTL(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		messages, s := anyConversation(t), anySettings(t)
 		st := stateOf(rapid.IntRange(1, 20_000).Draw(t, "window"))
@@ -115,6 +117,7 @@ func TestApplyIsByteIdenticalWithinTheTTL(t *testing.T) {
 }
 
 func TestPruneOfRecordedEditsGivesTheSamePlan(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		messages, s := anyConversation(t), anySettings(t)
 		st := stateOf(rapid.IntRange(1, 20_000).Draw(t, "window"))
@@ -132,6 +135,7 @@ func TestPruneOfRecordedEditsGivesTheSamePlan(t *testing.T) {
 }
 
 func TestPruneClearsATrimmedResultLater(t *testing.T) {
+	t.Parallel()
 	s, messages := prune.Defaults(), conversation(text(6000))
 	st := stateOf(5000)
 	st.Edits = prune.Prune(messages, s, st, later).New
@@ -155,6 +159,7 @@ func TestPruneClearsATrimmedResultLater(t *testing.T) {
 }
 
 func TestPruneOffIgnoresRecordedEdits(t *testing.T) {
+	t.Parallel()
 	s, messages := prune.Defaults(), conversation(text(6000))
 	st := stateOf(5000)
 	st.Edits = prune.Prune(messages, s, st, later).New
@@ -165,6 +170,7 @@ func TestPruneOffIgnoresRecordedEdits(t *testing.T) {
 }
 
 func TestPruneCountsCodePoints(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		message := user(rapid.String().Draw(t, "text"))
 		plan := prune.Prune([]llm.Message{message}, prune.Defaults(), stateOf(1), later)
@@ -175,6 +181,7 @@ func TestPruneCountsCodePoints(t *testing.T) {
 }
 
 func TestApplyIgnoresEditsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	messages := conversation("result")
 	edits := []prune.Edit{
 		{Index: 0, Text: "not the user"}, {Index: 1, Text: "not the assistant"}, {Index: 2, CallID: "other", Text: "not another call"},

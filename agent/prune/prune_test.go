@@ -91,6 +91,7 @@ func (c step) plan(full []llm.Message) (plan prune.Plan, touched, now time.Time)
 }
 
 func TestPruneTellsTheReason(t *testing.T) {
+	t.Parallel()
 	full := conversation(text(60_000), text(60_000))
 	off := func(s *prune.Settings, _ *prune.State) { s.Mode = prune.ModeOff }
 	tests := []step{
@@ -135,6 +136,7 @@ func TestPruneTellsTheReason(t *testing.T) {
 }
 
 func TestPruneLeavesTheLastAssistants(t *testing.T) {
+	t.Parallel()
 	// The third assistant message from the end is the second call, so only the first result is in reach.
 	messages := []llm.Message{user("?"), call("a"), result("a", text(5000)), call("b"), result("b", text(5000)), say(""), result("c", text(5000)), say("")}
 	s := prune.Defaults()
@@ -148,6 +150,7 @@ func TestPruneLeavesTheLastAssistants(t *testing.T) {
 }
 
 func TestPruneLeavesResultsBeforeTheFirstUserMessage(t *testing.T) {
+	t.Parallel()
 	before := []llm.Message{call("boot"), result("boot", text(5000))}
 	plan := prune.Prune(append(before, conversation(text(5000))...), prune.Defaults(), stateOf(4000), later)
 	if diff := cmp.Diff([]int{4}, trimmed(plan.New)); diff != "" {
@@ -160,6 +163,7 @@ func TestPruneLeavesResultsBeforeTheFirstUserMessage(t *testing.T) {
 }
 
 func TestSoftTrimRatioIsExact(t *testing.T) {
+	t.Parallel()
 	// 12,000 characters of 10,000 tokens of 4 characters are 0.3.
 	for chars, want := range map[int]string{11_999: prune.ReasonRoom, 12_000: prune.ReasonTrimmed} {
 		plan := prune.Prune(conversation(text(chars-1)), prune.Defaults(), stateOf(10_000), later)
@@ -170,6 +174,7 @@ func TestSoftTrimRatioIsExact(t *testing.T) {
 }
 
 func TestHardClearRatioIsExact(t *testing.T) {
+	t.Parallel()
 	s := prune.Defaults()
 	s.MinPrunableToolChars = 0
 	for chars, want := range map[int]string{3999: prune.ReasonTrimmed, 4000: prune.ReasonCleared} {
@@ -181,6 +186,7 @@ func TestHardClearRatioIsExact(t *testing.T) {
 }
 
 func TestSoftTrimLeavesMaxChars(t *testing.T) {
+	t.Parallel()
 	for _, letter := range []string{"x", "記", "\xff"} {
 		messages := conversation(strings.Repeat(letter, 4000), strings.Repeat(letter, 4001))
 		plan := prune.Prune(messages, prune.Defaults(), stateOf(5000), later)
@@ -191,6 +197,7 @@ func TestSoftTrimLeavesMaxChars(t *testing.T) {
 }
 
 func TestSoftTrimKeepsBothEnds(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("頭", 1500) + strings.Repeat("中", 2000) + strings.Repeat("尾", 1500)
 	plan := prune.Prune(conversation(long), prune.Defaults(), stateOf(4000), later)
 	if len(plan.New) != 1 {
@@ -207,6 +214,7 @@ func TestSoftTrimKeepsBothEnds(t *testing.T) {
 }
 
 func TestMinPrunableToolCharsIsExact(t *testing.T) {
+	t.Parallel()
 	// Ten results of 4,000 characters, and one more that makes 50,000 or not.
 	for last, want := range map[int]string{1999: prune.ReasonLittleToClear, 2000: prune.ReasonCleared} {
 		results := []string{text(last)}
@@ -220,6 +228,7 @@ func TestMinPrunableToolCharsIsExact(t *testing.T) {
 }
 
 func TestHardClearStartsWithTheOldest(t *testing.T) {
+	t.Parallel()
 	var results []string
 	for range 20 {
 		results = append(results, text(4000))
@@ -240,6 +249,7 @@ func TestHardClearStartsWithTheOldest(t *testing.T) {
 }
 
 func TestHardClearNeverMakesAResultLonger(t *testing.T) {
+	t.Parallel()
 	s := prune.Defaults()
 	s.MinPrunableToolChars = 0
 	plan := prune.Prune(conversation("ok", s.HardClear.Placeholder, text(4000)), s, stateOf(10), later)
@@ -254,6 +264,7 @@ func TestHardClearNeverMakesAResultLonger(t *testing.T) {
 }
 
 func TestPruneCountsImagesAndInputs(t *testing.T) {
+	t.Parallel()
 	messages := conversation(text(5000), text(5000))
 	messages[0].Images = make([]llm.Image, 2)
 	messages[2].Images = make([]llm.Image, 1)
@@ -268,6 +279,7 @@ func TestPruneCountsImagesAndInputs(t *testing.T) {
 }
 
 func TestCheckNamesSettingsOutOfRange(t *testing.T) {
+	t.Parallel()
 	if err := prune.Defaults().Check(); err != nil {
 		t.Error(err)
 	}

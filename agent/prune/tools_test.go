@@ -8,6 +8,7 @@ import (
 )
 
 func TestToolsAreSelectedByPatternsAndDenyWins(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		allow, deny, tool string
 		want              bool

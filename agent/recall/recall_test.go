@@ -72,6 +72,7 @@ func texts(o recall.Outcome) string {
 }
 
 func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		own := &fake{answer: answer(hit("a", 0.9), hit("b", 0.5), hit("c", 0.4))}
 		team := &fake{answer: answer(hit("b ", 0.7), hit("d", 0.6)), after: time.Second}
@@ -98,6 +99,7 @@ func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 }
 
 func TestRecallOfNothingGoodEnough(t *testing.T) {
+	t.Parallel()
 	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
 	own := &fake{answer: memory.Answer{Mode: "keyword", Degraded: degraded}}
 	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
@@ -110,6 +112,7 @@ func TestRecallOfNothingGoodEnough(t *testing.T) {
 }
 
 func TestRecallReturnsAtItsDeadline(t *testing.T) {
+	t.Parallel()
 	down := errors.New("down")
 	for name, c := range map[string]struct {
 		slow *fake
@@ -139,6 +142,7 @@ func TestRecallReturnsAtItsDeadline(t *testing.T) {
 }
 
 func TestRecallSkipsAMemoryThatHangs(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		deaf := &fake{after: time.Minute, deaf: true, answer: answer(hit("a", 1))}
 		r := recall.New(recall.Options{Deadline: time.Second}, among(map[string]*fake{"main": deaf}))
@@ -157,6 +161,7 @@ func TestRecallSkipsAMemoryThatHangs(t *testing.T) {
 }
 
 func TestRecallOfTwoSessionsAtOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := recall.New(recall.Options{}, among(map[string]*fake{"main": {after: time.Second, answer: answer(hit("a", 1))}}))
 		var both sync.WaitGroup
@@ -172,6 +177,7 @@ func TestRecallOfTwoSessionsAtOnce(t *testing.T) {
 }
 
 func TestRecallEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -183,6 +189,7 @@ func TestRecallEndsWithItsContext(t *testing.T) {
 }
 
 func TestRecallForAGroupSearchesOnlyWhatIsShared(t *testing.T) {
+	t.Parallel()
 	own, team := &fake{answer: answer(hit("private", 1))}, &fake{answer: answer(hit("common", 0.5))}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	// Whoever names the own memory among the shared ones does not make it one.
@@ -198,6 +205,7 @@ func TestRecallForAGroupSearchesOnlyWhatIsShared(t *testing.T) {
 // Hazard F08: neither is a message searched for what was recalled into it, nor is a recalled block that has got into a
 // memory recalled once more.
 func TestRecallIgnoresWhatWasRecalled(t *testing.T) {
+	t.Parallel()
 	full := prompt.Assemble(prompt.Input{Recalled: []prompt.Memory{{Path: "a.md", StartLine: 1, Text: "old"}}}).Prompt
 	block := full[strings.Index(full, "<recalled"):]
 	block = block[:strings.LastIndex(block, `">`)+2]
@@ -212,6 +220,7 @@ func TestRecallIgnoresWhatWasRecalled(t *testing.T) {
 }
 
 func TestQueryOfALongMessage(t *testing.T) {
+	t.Parallel()
 	for _, filler := range []string{"filling words ", "長い文章。", "x"} {
 		q := recall.Query("First things. " + strings.Repeat(filler, 5000) + " What is the key?")
 		if !strings.HasPrefix(q, "First things.") || !strings.HasSuffix(q, "What is the key?") || len(q) > 4096 || len(q) < 2048 {
@@ -229,6 +238,7 @@ func TestQueryOfALongMessage(t *testing.T) {
 
 // Hazard C05: the transcripts of an agent whose notes are shared stay its own.
 func TestRecallSearchesNoTranscriptsOfSharedAgents(t *testing.T) {
+	t.Parallel()
 	own, team := &fake{}, &fake{}
 	r := recall.New(recall.Options{}, among(map[string]*fake{"main": own, "team": team}))
 	r.Recall(t.Context(), recall.Request{Message: "x", Agent: "main", Shared: []string{"team"}})
@@ -241,7 +251,8 @@ func TestRecallSearchesNoTranscriptsOfSharedAgents(t *testing.T) {
 }
 
 // Hazard D14: a search runs in the process of all agents, on a goroutine of its own.
-func TestASearchThatPanicsIsAnError(t *testing.T) {
+func TestRecallTurnsAPanicIntoAnError(t *testing.T) {
+	t.Parallel()
 	r := recall.New(recall.Options{}, func(string) agent.Memory { return nil })
 	o := r.Recall(t.Context(), x)
 	if len(o.Searches) != 1 || o.Searches[0].Err == nil || !strings.Contains(o.Searches[0].Err.Error(), "panic") {

@@ -17,6 +17,7 @@ import (
 var question = sidecar.Turn{Message: "Where is the key?", Channel: "terminal", Model: "echo"}
 
 func TestAssembleJoinsFilesSkillsAndMemories(t *testing.T) {
+	t.Parallel()
 	own := remembering("The key is in vault 7.")
 	opt := options(t, own)
 	write(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
@@ -38,6 +39,7 @@ func TestAssembleJoinsFilesSkillsAndMemories(t *testing.T) {
 }
 
 func TestAssembleSearchesOnlyForFullPrompts(t *testing.T) {
+	t.Parallel()
 	own := remembering("The key is in vault 7.")
 	opt := options(t, own)
 	write(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
@@ -67,6 +69,7 @@ func TestAssembleSearchesOnlyForFullPrompts(t *testing.T) {
 }
 
 func TestAssemblePrefersTheTurnToTheSettings(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering("mine"))
 	own := opt.Memories("main").(*notes)
 	opt.Memories = among(map[string]*notes{"main": own, "team": remembering("ours"), "others": remembering("theirs")})
@@ -108,6 +111,7 @@ func TestAssemblePrefersTheTurnToTheSettings(t *testing.T) {
 }
 
 func TestAssembleIsDeterministic(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering("The key is in vault 7."))
 	first := start(t, opt).Assemble(t.Context(), question)
 	if diff := cmp.Diff(first.Result, start(t, opt).Assemble(t.Context(), question).Result); diff != "" {
@@ -125,6 +129,7 @@ func TestAssembleIsDeterministic(t *testing.T) {
 }
 
 func TestAssembleSeesAChangedFile(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering())
 	s := start(t, opt)
 	if p := s.Assemble(t.Context(), question); !strings.Contains(p.Prompt, "text of SOUL.md") {
@@ -138,6 +143,7 @@ func TestAssembleSeesAChangedFile(t *testing.T) {
 }
 
 func TestAssembleManyTurnsAtOnce(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering("The key is in vault 7."))
 	s := start(t, opt)
 	var all sync.WaitGroup

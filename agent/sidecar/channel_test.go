@@ -7,6 +7,7 @@ import (
 )
 
 func TestIsGroupUnlessKnownToBePrivate(t *testing.T) {
+	t.Parallel()
 	for channel, want := range map[string]bool{
 		"": false, "terminal": false, " Terminal ": false, "CLI": false, "telegram": false, "WeChat": false, "api": false,
 		"terminal:2": false, "cli/kioku": false, "api:client:7": false, "Web/tab 3": false,

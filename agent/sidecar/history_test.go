@@ -33,6 +33,7 @@ func conversation(n int) session.View {
 }
 
 func TestPruneTakesTheWindowOfTheModel(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering())
 	opt.Prune = prune.Defaults()
 	var messages []llm.Message
@@ -60,6 +61,7 @@ func TestPruneTakesTheWindowOfTheModel(t *testing.T) {
 }
 
 func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s := start(t, opt)
@@ -102,6 +104,7 @@ func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
 
 // Hazard F06: a ledger that cannot be read is an error that somebody sees, and the decision is there all the same.
 func TestDecideWithABrokenLedger(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	write(t, opt.State, "agents/main/flush", "no folder")
@@ -112,6 +115,7 @@ func TestDecideWithABrokenLedger(t *testing.T) {
 }
 
 func TestFlushIsSkippedWithTheReason(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*sidecar.Options){
 		"memoryFlush.enabled": func(o *sidecar.Options) { o.Flush = flush.Settings{} },
 		"read-only":           func(o *sidecar.Options) { o.ReadOnly = true },
@@ -133,6 +137,7 @@ func TestFlushIsSkippedWithTheReason(t *testing.T) {
 }
 
 func TestFlushStoresOnceACycle(t *testing.T) {
+	t.Parallel()
 	own := remembering()
 	opt := options(t, own)
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
@@ -152,6 +157,7 @@ func TestFlushStoresOnceACycle(t *testing.T) {
 }
 
 func TestCompactForASmallWindow(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s, v := start(t, opt), conversation(64)
@@ -171,6 +177,7 @@ func TestCompactForASmallWindow(t *testing.T) {
 }
 
 func TestCompactTakesTheModelAndWhatIsToStay(t *testing.T) {
+	t.Parallel()
 	opt := options(t, remembering())
 	v := conversation(40)
 	if _, _, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {

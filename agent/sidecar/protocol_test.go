@@ -41,6 +41,7 @@ func mustCheck(t *testing.T, s *sidecar.Sidecar, cycle int) sidecar.Check {
 }
 
 func TestCheckTellsWhatBeginResumes(t *testing.T) {
+	t.Parallel()
 	opt := flushing(t)
 	s := start(t, opt)
 	want := func(s *sidecar.Sidecar, what string, unfinished bool) {
@@ -84,6 +85,7 @@ func TestCheckTellsWhatBeginResumes(t *testing.T) {
 }
 
 func TestBeginAndCommitRefuseAReadOnlyMemory(t *testing.T) {
+	t.Parallel()
 	opt := flushing(t)
 	begun := mustBegin(t, start(t, opt), 0)
 	opt.ReadOnly = true
@@ -102,6 +104,7 @@ func TestBeginAndCommitRefuseAReadOnlyMemory(t *testing.T) {
 }
 
 func TestBeginTakesTheClockOfTheSidecar(t *testing.T) {
+	t.Parallel()
 	opt := flushing(t)
 	opt.Prune, opt.Model = prune.Defaults(), &echo.Model{Tokens: 10_000}
 	s := start(t, opt)

@@ -112,6 +112,7 @@ func start(t testing.TB, opt sidecar.Options) *sidecar.Sidecar {
 }
 
 func TestNewRefusesContradictorySettings(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*sidecar.Options){
 		"valid id": func(o *sidecar.Options) { o.Agent = "../other" },
 		"state":    func(o *sidecar.Options) { o.State = "" },

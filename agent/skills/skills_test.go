@@ -45,6 +45,7 @@ func reasons(set skills.Set) map[string]string {
 }
 
 func TestLoadShowsASkillWithAllThatAModelNeeds(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "skills"), "tea", "---\nname: tea\ndescription: >\n  Makes tea\n  in a pot.\ninvocation: /tea\nlicence: none\n---\n\nBoil water.\n")
 	put(t, filepath.Join(dir, "skills"), ".hidden", text("secret", "disable-model-invocation: true\nuser-invocable: false\n", "x"))
@@ -69,6 +70,7 @@ func TestLoadShowsASkillWithAllThatAModelNeeds(t *testing.T) {
 }
 
 func TestLoadPrefersTheLaterFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	extra, work, project := filepath.Join(dir, "extra"), filepath.Join(dir, "work"), filepath.Join(dir, "project")
 	dirs := []string{
@@ -126,6 +128,7 @@ func TestLoadRefusesSkillsThatCannotWorkHere(t *testing.T) {
 }
 
 func TestLoadSkipsBadFrontMatter(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
 		"none":     {"# Tea\n", "first line is not ---"},
@@ -142,21 +145,24 @@ func TestLoadSkipsBadFrontMatter(t *testing.T) {
 		"nothing":  {"---\nname: a\n---\n", "has no description"},
 		"toolarge": {text("a", "", strings.Repeat("x", 256_000)), "larger than 250 KiB"},
 	} {
-		put(t, filepath.Join(dir, "skills"), name, c.text)
-		var entry skills.Entry
-		set := skills.New(skills.Options{Workspace: dir}).Load()
-		for _, e := range set.Report {
-			if filepath.Base(filepath.Dir(e.Path)) == name {
-				entry = e
+		t.Run(name, func(t *testing.T) {
+			put(t, filepath.Join(dir, "skills"), name, c.text)
+			var entry skills.Entry
+			set := skills.New(skills.Options{Workspace: dir}).Load()
+			for _, e := range set.Report {
+				if filepath.Base(filepath.Dir(e.Path)) == name {
+					entry = e
+				}
 			}
-		}
-		if entry.Loaded || entry.InPrompt || !strings.Contains(entry.Reason, c.want) || len(set.Skills) > 0 {
-			t.Errorf("%s: %+v", name, entry)
-		}
+			if entry.Loaded || entry.InPrompt || !strings.Contains(entry.Reason, c.want) || len(set.Skills) > 0 {
+				t.Errorf("%+v", entry)
+			}
+		})
 	}
 }
 
 func TestLoadSkipsALinkedSkill(t *testing.T) {
+	t.Parallel()
 	dir, out := t.TempDir(), t.TempDir()
 	put(t, out, "real", text("real", "", ""))
 	os.MkdirAll(filepath.Join(dir, "skills"), 0o755)
@@ -178,6 +184,7 @@ func TestLoadSkipsALinkedSkill(t *testing.T) {
 }
 
 func TestLoadBoundsTheSkillsTheStrongestFirst(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for i := range 5 {
 		put(t, filepath.Join(dir, "skills"), fmt.Sprint("a", i), text(fmt.Sprint("weak", i), "", ""))
@@ -193,6 +200,7 @@ func TestLoadBoundsTheSkillsTheStrongestFirst(t *testing.T) {
 }
 
 func TestBlockIsShortenedInSteps(t *testing.T) {
+	t.Parallel()
 	var all [3]string
 	for i := range all {
 		all[i] = text(fmt.Sprint("skill-", i), "", strings.Repeat("words ", 40*(i+1)))
@@ -234,6 +242,7 @@ func TestBlockIsShortenedInSteps(t *testing.T) {
 }
 
 func TestBlockNeverExceedsItsLimit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for i := range 150 {
 		name := fmt.Sprintf("%s-%03d", strings.Repeat("n", 60), i)

@@ -41,7 +41,7 @@ func (a *app) indexCmd() *cobra.Command {
 
 func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) error {
 	start := time.Now()
-	done, err := a.bringInStep(ctx, c, force)
+	done, err := a.syncIndex(ctx, c, force)
 	if err != nil {
 		return err
 	}
@@ -59,10 +59,10 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 	a.TellDegraded(done.GetDegraded())
 	lost := unread(st)
 	for _, path := range lost {
-		a.Notice("%s cannot be read; what the index holds of it is kept", path)
+		a.Notice("%s cannot be read; its entries stay in the index", path)
 	}
 	if r.Skipped > 0 || len(lost) > 0 {
-		a.Notice("not everything is indexed; kioku status says what was left out, and why")
+		a.Notice("not everything is indexed; kioku status lists what was skipped, and why")
 	}
 	if strict && (len(done.GetDegraded()) > 0 || len(lost) > 0) {
 		return render.ErrDegraded
@@ -81,7 +81,8 @@ func unread(st *kiokuv1.StatusResponse) []string {
 	return lost
 }
 
-func (a *app) bringInStep(ctx context.Context, c *connect.Client, force bool) (*kiokuv1.Progress, error) {
+// syncIndex syncs the index or, if force is true, rebuilds it.
+func (a *app) syncIndex(ctx context.Context, c *connect.Client, force bool) (*kiokuv1.Progress, error) {
 	if force {
 		return a.Follow(c.Rebuild(ctx, &kiokuv1.RebuildRequest{Agent: c.Agent}))
 	}

@@ -116,9 +116,9 @@ func (o *Output) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGet
 	case resp.GetLines() == 0 && resp.GetTotalLines() > 0:
 		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLines(), "line"))
 	case resp.GetNextFrom() > 0 && (resp.GetTruncated() || req.GetLines() == 0):
-		o.Notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFrom(), resp.GetFrom()+resp.GetLines()-1,
+		o.Notice("lines %d to %d of %d; continue with kioku get %s:%d", resp.GetFrom(), resp.GetFrom()+resp.GetLines()-1,
 			resp.GetTotalLines(), resp.GetPath(), resp.GetNextFrom())
 	case resp.GetTruncated():
-		o.Notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFrom()+resp.GetLines()-1, resp.GetPath())
+		o.Notice("line %d of %s is too long and was cut; the file contains all of it", resp.GetFrom()+resp.GetLines()-1, resp.GetPath())
 	}
 }

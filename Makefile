@@ -16,7 +16,7 @@ export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOS      := $(wildcard proto/kioku/v1/*.proto)
 
-.PHONY: build static test race vet lint bench performance demo proto docker clean
+.PHONY: build static test soak race vet lint lint-proto bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -31,9 +31,13 @@ static:
 test:
 	$(GO) test -tags '$(TAGS)' ./...
 
+## soak: the tests that repeat something for long (kills, damaged pages, growth), in full
+soak:
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/...
+
 ## race: every test under the race detector
 race:
-	$(GO) test -race -tags '$(TAGS)' ./...
+	$(GO) test -race -tags '$(TAGS)' -timeout 20m ./...
 
 vet:
 	$(GO) vet -tags '$(TAGS)' ./...
@@ -49,7 +53,7 @@ lint: vet
 ## and those of agent: the prompt of a turn beside the search in it, pruning, and a turn of sessions of different lengths
 bench: build
 	bin/kioku bench speed
-	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m .
+	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m ./store
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench 'Rescore|Rank' -benchtime 200x ./search
 	$(GO) test -run '^$$' -bench . -benchtime 300x ./agent/sidecar ./agent/prune ./agent/session
 

@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// maxNoteBytes bounds the text of one note.
+	// maxNoteBytes is the maximum length of the text of a note.
 	maxNoteBytes = 32 << 10
-	// maxCategoryChars bounds the category, which becomes part of a heading.
+	// maxCategoryChars is the maximum number of characters of a category, which becomes part of a heading.
 	maxCategoryChars = 64
-	// maxKeyBytes bounds an idempotency key.
+	// maxKeyBytes is the maximum length of an idempotency key.
 	maxKeyBytes = 256
 
-	// maxReopened is how often a file is opened anew that was replaced while its lock was waited for. Who does nothing else
-	// but replace it is ahead some hundred times in a row.
+	// maxReopened is the maximum number of times that a file is opened again because it was replaced while Append waited for
+	// its lock. A program that does nothing but replace it wins some hundred times in a row.
 	maxReopened = 10_000
 
 	longTermFile = "MEMORY.md"
@@ -38,15 +38,15 @@ const (
 	bulletIndent = "  "
 )
 
-// Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, fsyncs it, and starts a sync, so
-// that the note is found soon, without waiting for it. In the mode ReadIndex, the owner of the index
-// finds the note. The day is that of the clock in Options.Location. A daily note becomes a section "## 15:04 - category", a
-// long-term one a bullet.
+// Append writes a note at the end of today's file or of MEMORY.md, whole or not at all, and fsyncs it. It starts a sync and
+// does not wait for it. In the mode ReadIndex, the owner of the index finds the note. The clock in Options.Location decides
+// the day. A daily note becomes a section "## 15:04 - category", a long-term note a bullet.
 //
-// The same text twice in one file, or the same key twice in the file of today, yesterday or MEMORY.md, is written once;
-// a key leaves its fingerprint in the file as an HTML comment, so that this holds whatever happens to the index. The
-// source of a note stands in the same comment, which no search finds or shows; it does not make another note of a text.
-// Memories that were recalled into the conversation are taken out of the text, so that memory does not fill up with itself.
+// A text that the file already contains is not written again, nor a key that the file of today or yesterday, or MEMORY.md,
+// contains. An HTML comment after the note, the marker, records its key and its source, so this does not depend on the
+// index. No search finds or shows markers. Memories that were recalled into the conversation are removed from the text, so
+// that memory does not fill up with itself.
+//
 // Append returns a *memory.InputError for a note that is blank, only recalled, too long or no valid text, memory.ErrReadOnly
 // in the mode ReadOnly, memory.ErrNotWritable if this user may not write to the workspace, and memory.ErrUnavailable if the
 // workspace is gone or full.
@@ -65,15 +65,15 @@ func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended,
 	if err := ctx.Err(); err != nil {
 		return memory.Appended{}, err
 	}
-	a, err := m.write(ctx, note)
+	a, err := m.writeNote(ctx, note)
 	if err == nil && !a.Deduplicated && m.opt.Mode == Own {
 		m.syncInBackground(ctx)
 	}
 	return a, err
 }
 
-// write puts a checked note into its file.
-func (m *Memory) write(ctx context.Context, note memory.Note) (memory.Appended, error) {
+// writeNote writes a checked note into its file.
+func (m *Memory) writeNote(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	m.appending.Lock()
 	defer m.appending.Unlock()
 	root, err := os.OpenRoot(m.workspace)
@@ -90,14 +90,14 @@ func (m *Memory) write(ctx context.Context, note memory.Note) (memory.Appended, 
 	return appendNote(ctx, root, note, today, yesterday, title, section(note, now))
 }
 
-// checkNote refuses a note that cannot be written and fills in what it leaves open.
+// checkNote returns a note with its defaults filled in, or a *memory.InputError.
 func checkNote(n memory.Note) (memory.Note, error) {
 	own := memory.StripRecalled(n.Text)
 	if strings.TrimSpace(own) == "" && strings.TrimSpace(n.Text) != "" {
 		return n, &memory.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
 	}
-	n.Text = strings.TrimSpace(withoutMarks(strings.ReplaceAll(own, "\r\n", "\n")))
-	n.Category = strings.Join(strings.Fields(withoutMarks(n.Category)), " ")
+	n.Text = strings.TrimSpace(removeMarkers(strings.ReplaceAll(own, "\r\n", "\n")))
+	n.Category = strings.Join(strings.Fields(removeMarkers(n.Category)), " ")
 	if n.Target == "" {
 		n.Target = memory.TargetDaily
 	}
@@ -126,24 +126,24 @@ func checkNote(n memory.Note) (memory.Note, error) {
 	return n, checkSource(n.Source)
 }
 
-// dayFile is the daily file of a day.
+// dayFile returns the path of the daily file of a day.
 func dayFile(t time.Time) string { return path.Join("memory", t.Format(time.DateOnly)+".md") }
 
-// section is a daily note as Markdown.
+// section returns a daily note as Markdown.
 func section(n memory.Note, now time.Time) string {
-	return fmt.Sprintf("## %s - %s\n\n%s\n", now.Format("15:04"), n.Category, marked(n.Text, "", n))
+	return fmt.Sprintf("## %s - %s\n\n%s\n", now.Format("15:04"), n.Category, withMarker(n.Text, "", n))
 }
 
-// bullet is a long-term note as Markdown; further lines are indented so that they belong to the bullet.
-func bullet(n memory.Note) string { return marked(bulletText(n), bulletIndent, n) + "\n" }
+// bullet returns a long-term note as Markdown. Further lines are indented, so that they belong to the bullet.
+func bullet(n memory.Note) string { return withMarker(bulletText(n), bulletIndent, n) + "\n" }
 
-// bulletText is a bullet without mark and line end.
+// bulletText returns a bullet without its marker and its line break.
 func bulletText(n memory.Note) string {
 	return "- " + strings.ReplaceAll(n.Text, "\n", "\n"+bulletIndent)
 }
 
-// appendNote writes block at the end of a file under the kernel's lock on it, unless the note is there already, or its key
-// in the file before. title starts a file that is made.
+// appendNote writes block at the end of a file under the kernel's lock on the file, unless the file contains the note
+// already or the file before contains its key. A new file begins with title.
 func appendNote(ctx context.Context, root *os.Root, n memory.Note, name, before, title, block string) (memory.Appended, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return memory.Appended{}, unwritten(name, err)
@@ -172,9 +172,9 @@ func appendNote(ctx context.Context, root *os.Root, n memory.Note, name, before,
 	return memory.Appended{Path: name, StartLine: 1 + strings.Count(string(have)+lead, "\n")}, nil
 }
 
-// unwritten says why a note could not be written, as one of the errors that callers know where it is one.
+// unwritten returns the error of a note that could not be written. It wraps the error of package memory that fits, if any.
 func unwritten(name string, err error) error {
-	kind := error(nil)
+	var kind error
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		kind = memory.ErrNotWritable
@@ -187,8 +187,8 @@ func unwritten(name string, err error) error {
 	return fmt.Errorf("append to %s: %w: %w", name, kind, err)
 }
 
-// openForAppend opens or makes a regular file and waits for the kernel's lock on it. Who replaces a file meanwhile, as editors
-// do, leaves the lock on one that has lost its name: then the new one is opened.
+// openForAppend opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
+// editors do, the lock is on a file without a name; then the new file is opened.
 func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 	for range maxReopened {
 		f, named, err := lockNamed(ctx, root, name)
@@ -199,7 +199,7 @@ func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, e
 	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", memory.ErrUnavailable)
 }
 
-// lockNamed opens and locks a file. Where that has no name any more when it is locked, named is false and there is no file.
+// lockNamed opens and locks a file. If the file has lost its name by the time it is locked, named is false and f is nil.
 func lockNamed(ctx context.Context, root *os.Root, name string) (f *os.File, named bool, err error) {
 	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", memory.ErrUnavailable)
@@ -222,8 +222,8 @@ func lockNamed(ctx context.Context, root *os.Root, name string) (f *os.File, nam
 	return f, true, nil
 }
 
-// separator is what goes between the text of a file and a new block: a title for a new file, an end for an unfinished
-// line, and a blank line before a section.
+// separator returns the text between the text of a file and a new block: a title for a new file, a line break after an
+// unfinished line, and a blank line before a section.
 func separator(have, title, block string) string {
 	lead := ""
 	switch {
@@ -238,27 +238,22 @@ func separator(have, title, block string) string {
 	return lead
 }
 
-// readNotes reads another file of notes. One that is missing, or that the index would not read either, holds no key.
+// readNotes returns the text of another file of notes, "" if the file is missing or the index would not read it either.
 func readNotes(root *os.Root, name string) string {
-	f, info, err := safefile.OpenRegular(root, name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, min(info.Size(), indexer.DefaultMaxFileBytes)))
+	src, _, err := safefile.Read(root, name, indexer.DefaultMaxFileBytes)
 	if err != nil {
 		return ""
 	}
 	return string(src)
 }
 
-// findNote looks for a note in the text of a file and returns the line of its heading or bullet: by its key, and where
-// byText is set also by its text, as the whole of a section or bullet.
+// findNote looks for a note in the text of a file by its key, and if byText is set also by its text as the whole of a section
+// or bullet. It returns the line of the heading or bullet.
 func findNote(src string, n memory.Note, byText bool) (line int, found bool) {
 	text := chunker.Normalize([]byte(src))
 	at := -1
 	if n.Key != "" {
-		at = strings.Index(text, markStart+keyPart(n.Key)+" ")
+		at = strings.Index(text, markerStart+markerKey(n.Key)+" ")
 	}
 	if at < 0 && byText {
 		at = findText(text, n)
@@ -269,13 +264,13 @@ func findNote(src string, n memory.Note, byText bool) (line int, found bool) {
 	return blockLine(text[:at], n.Target), true
 }
 
-// findText returns an offset in the block that is the note's text and nothing else, -1 where there is none.
+// findText returns an offset in the block that contains the note's text and nothing else, -1 if there is none.
 func findText(text string, n memory.Note) int {
-	block, ends := "\n\n"+n.Text, append(markStarts(""), "\n\n## ")
+	block, ends := "\n\n"+n.Text, append(markerStarts(""), "\n\n## ")
 	if n.Target == memory.TargetLongTerm {
-		block, ends = "\n"+bulletText(n), append(markStarts(bulletIndent), "\n\n", "\n- ", "\n#")
+		block, ends = "\n"+bulletText(n), append(markerStarts(bulletIndent), "\n\n", "\n- ", "\n#")
 	}
-	// A line break before the first line and a heading after the last one, so that these are no special cases.
+	// A line break before the first line and a heading after the last line, so that both are no special cases.
 	padded := "\n" + strings.TrimRight(text, "\n") + "\n\n## "
 	for _, end := range ends {
 		if i := strings.Index(padded, block+end); i >= 0 {
@@ -285,7 +280,7 @@ func findText(text string, n memory.Note) int {
 	return -1
 }
 
-// blockLine returns the line of the last heading, or for a long-term note bullet, in a text.
+// blockLine returns the number of the last line of a text that is a heading, or a bullet for a long-term note; 1 if none is.
 func blockLine(text, target string) int {
 	prefix := "## "
 	if target == memory.TargetLongTerm {

@@ -77,7 +77,7 @@ func TestAppendWritesSectionsAndBullets(t *testing.T) {
 	}
 }
 
-func TestTheSameTextIsWrittenOnce(t *testing.T) {
+func TestAppendWritesATextOnce(t *testing.T) {
 	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
@@ -98,7 +98,7 @@ func TestTheSameTextIsWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestTheSameKeyIsWrittenOnceAlsoAfterMidnightAndWithoutTheIndex(t *testing.T) {
+func TestAppendWritesAKeyOnceAcrossMidnightWithoutIndex(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
 	first := note(t, m, memory.Note{Text: "one", Key: "k --> 1"})
@@ -121,7 +121,7 @@ func TestTheSameKeyIsWrittenOnceAlsoAfterMidnightAndWithoutTheIndex(t *testing.T
 	}
 }
 
-func TestAppendRefusesWhatCannotBeANote(t *testing.T) {
+func TestAppendRefusesInvalidNotes(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
 	for field, n := range map[string]memory.Note{
@@ -145,7 +145,7 @@ func TestAppendRefusesWhatCannotBeANote(t *testing.T) {
 	}
 }
 
-func TestAppendCannotBeLedOutOfTheWorkspace(t *testing.T) {
+func TestAppendStaysInWorkspace(t *testing.T) {
 	parent := t.TempDir()
 	writeFile(t, parent, "outside/keep.md", "x")
 	ws := filepath.Join(parent, "ws")
@@ -169,7 +169,7 @@ func TestAppendCannotBeLedOutOfTheWorkspace(t *testing.T) {
 }
 
 // Hazard F06: two agents append to the same day file at once; every note is whole and none is lost.
-func TestTwoMemoriesAppendToOneFile(t *testing.T) {
+func TestAppendFromTwoMemoriesToOneFile(t *testing.T) {
 	ws := t.TempDir()
 	var g errgroup.Group
 	for agent := range 2 {
@@ -225,7 +225,7 @@ func renew(dir, name string) error {
 }
 
 // Hazard F06: an editor that replaces the file of a day again and again, while notes wait for its lock, swallows none.
-func TestAFileThatIsReplacedMeanwhileLosesNoNote(t *testing.T) {
+func TestAppendToReplacedFileLosesNoNote(t *testing.T) {
 	ws := t.TempDir()
 	stop, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -269,7 +269,7 @@ func TestAFileThatIsReplacedMeanwhileLosesNoNote(t *testing.T) {
 	}
 }
 
-func TestAnAppendedNoteIsFoundSoon(t *testing.T) {
+func TestAppendMakesNoteSearchable(t *testing.T) {
 	m := appendTo(t, t.TempDir())
 	events := m.Subscribe(t.Context())
 	note(t, m, memory.Note{Text: "The windmill was painted green."})
@@ -280,7 +280,7 @@ func TestAnAppendedNoteIsFoundSoon(t *testing.T) {
 }
 
 // Hazard A11: who reads the index of another process adds notes all the same, and that process finds them.
-func TestANoteBesideTheOwnerOfTheIndexIsFoundByTheOwner(t *testing.T) {
+func TestAppendBesideOwnerIsFoundByOwner(t *testing.T) {
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
 	owner := synced(t, Options{Workspace: ws, State: state})
 	beside := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadIndex})
@@ -320,7 +320,7 @@ func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
 	}
 }
 
-func TestAppendSaysThatTheWorkspaceIsGone(t *testing.T) {
+func TestAppendReportsMissingWorkspace(t *testing.T) {
 	ws := filepath.Join(t.TempDir(), "ws")
 	if err := os.Mkdir(ws, 0o755); err != nil {
 		t.Fatal(err)
@@ -334,14 +334,14 @@ func TestAppendSaysThatTheWorkspaceIsGone(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesAMalformedExtraPath(t *testing.T) {
+func TestOpenRefusesMalformedExtraPath(t *testing.T) {
 	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir(), Index: IndexOptions{ExtraPaths: []string{"["}}})
 	if err == nil || !strings.Contains(err.Error(), "[") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestAppendLeavesOutWhatWasRecalled(t *testing.T) {
+func TestAppendStripsRecalledMemories(t *testing.T) {
 	ws := t.TempDir()
 	m := openMemory(t, Options{Workspace: ws})
 	tag := memory.RecalledTag + ` id="0123456789abcdef">`

@@ -8,9 +8,11 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +27,7 @@ var mayImport = map[string]string{
 	"internal/atomicfile": "",
 	"internal/safefile":   "",
 	"internal/text":       "",
-	"internal/modelhttp":  "",
+	"internal/modelhttp":  "internal/text",
 	"internal/testkit":    "",
 	"proto/kioku/v1":      "",
 	"examples":            "",
@@ -38,6 +40,7 @@ var mayImport = map[string]string{
 	"search/dates":        "search/analysis",
 	"search":              "memory chunker embed search/analysis search/dates internal",
 	"store/vector":        "",
+	"store/storetest":     "",
 	"store":               "memory embed indexer search search/analysis search/dates store/vector",
 	".":                   "memory chunker embed indexer search store store/vector internal",
 	"agent":               "proto llm memory internal",
@@ -113,8 +116,8 @@ func admits(allowed []string, folder string) bool {
 }
 
 func TestOnlyTheStoreKnowsSQLite(t *testing.T) {
-	// bench/speed measures against bare SQL, and internal/testkit damages files for tests.
-	allowed := []string{"store", "bench/speed", "internal/testkit"}
+	// bench/speed measures against bare SQL.
+	allowed := []string{"store", "store/storetest", "bench/speed"}
 	for _, p := range list(t) {
 		for _, dep := range p.Imports {
 			sql := dep == "database/sql" || strings.Contains(dep, "go-sqlite3") || strings.Contains(dep, "sqlite-vec")
@@ -176,5 +179,24 @@ func check(t *testing.T, importPath, name, doc string) {
 	t.Helper()
 	if ast.IsExported(name) && !strings.HasPrefix(doc, name+" ") && !strings.HasPrefix(doc, name+":") {
 		t.Errorf("%s: the comment of %s does not begin with its name: %.40q", path.Base(importPath), name, doc)
+	}
+}
+
+// namedFunc is a function as ARCHITECTURE.md names it: `folder/file.go: Name`; or a file alone.
+var namedFunc = regexp.MustCompile("`([a-z/]+\\.go)(?:: (\\w+))?`")
+
+func TestArchitectureNamesWhatExists(t *testing.T) {
+	for _, name := range []string{"ARCHITECTURE.md", "search/DESIGN.md", "store/DESIGN.md", "indexer/DESIGN.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range namedFunc.FindAllStringSubmatch(string(text), -1) {
+			src, err := os.ReadFile(filepath.Join(filepath.Dir(name), m[1]))
+			defined := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + m[2] + `\(`)
+			if err != nil || m[2] != "" && !defined.Match(src) {
+				t.Errorf("%s names %s, which does not exist", name, strings.Trim(m[0], "`"))
+			}
+		}
 	}
 }

@@ -27,7 +27,7 @@ func hashClient(t *testing.T) *embed.Client {
 }
 
 // Hazard D11: searches during a full rebuild are answered, every one, from the old index or from the new one.
-func TestSearchesAreAnsweredThroughARebuild(t *testing.T) {
+func TestSearchDuringRebuild(t *testing.T) {
 	files := map[string]string{"MEMORY.md": "The lighthouse opens at nine."}
 	for i := range 40 {
 		files[fmt.Sprintf("memory/2026-01-%02d.md", i%28+1)] += fmt.Sprintf("# Day\n\nThe ferry number %d was late.\n", i)
@@ -70,7 +70,7 @@ func TestSearchesAreAnsweredThroughARebuild(t *testing.T) {
 	checkIndex(t, m)
 }
 
-func TestAnEditIsFoundWhileWatching(t *testing.T) {
+func TestWatchFindsEdit(t *testing.T) {
 	ws := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."})
 	m := openMemory(t, Options{Workspace: ws, Index: IndexOptions{Debounce: 20 * time.Millisecond}})
 	events := m.Subscribe(t.Context())
@@ -109,7 +109,7 @@ func waitFor(t *testing.T, events <-chan Event, kind, path string) {
 }
 
 // Hazard D12: hybrid searches, many more at a time than there are connections, are all answered.
-func TestManyHybridSearchesAtATimeAreAnswered(t *testing.T) {
+func TestSearchHybridConcurrently(t *testing.T) {
 	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -124,6 +124,35 @@ func TestManyHybridSearchesAtATimeAreAnswered(t *testing.T) {
 		})
 	}
 	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A watch embeds what its syncs write, also if more events come at once than a subscriber's channel takes.
+func TestWatchEmbedsWhatItsSyncsWrite(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{}
+	for i := range 2 * eventBuffer {
+		files[fmt.Sprintf("memory/%d.md", i)] = fmt.Sprintf("The ferry number %d was late.", i)
+	}
+	_, client := openAI(t)
+	m := openMemory(t, Options{Workspace: workspace(t, files), Embedder: client})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	watched := make(chan error, 1)
+	go func() { watched <- m.Watch(ctx) }()
+	for {
+		stats, err := m.store.Stats(t.Context())
+		if err != nil || ctx.Err() != nil {
+			t.Fatalf("%d of %d chunks are embedded, %v", stats.Embedded, stats.Chunks, err)
+		}
+		if stats.Files == len(files) && stats.Embedded == stats.Chunks {
+			break
+		}
+		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
+	}
+	cancel()
+	if err := <-watched; err != nil {
 		t.Error(err)
 	}
 }

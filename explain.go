@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"kioku/memory"
-	"kioku/search"
 )
 
 // Explain says what became of the passage at a line of a file. An empty path explains the hits alone. Errors are those
@@ -22,14 +20,8 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	if err != nil {
 		return memory.Explanation{}, err
 	}
-	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
-		return memory.Explanation{}, err
-	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
-	ex.Answer.State = lag(ex.Answer.State, stats, m.indexer.State())
-	if err == nil && ex.Outcome == memory.Filtered {
-		ex.Text, err = m.filtered(ctx, q.Filter, path, line, ex.Text)
-	}
+	ex.Answer.State = lag(ex.Answer.State, stats, m.indexer.SyncState())
 	if err != nil || ex.Outcome != memory.NotACandidate {
 		return ex, err
 	}
@@ -71,32 +63,6 @@ func (m *Memory) noChunk(path string, line int) string {
 		return fmt.Sprintf("%s is indexed, but its line %d is blank.", path, line)
 	}
 	return fmt.Sprintf("%s is indexed, but its line %d holds nothing to search, or was written since the last sync.", path, line)
-}
-
-// filtered names the part of a filter that leaves out the chunk at a line of a file. It returns the text it is given
-// where that is none of sources and days.
-func (m *Memory) filtered(ctx context.Context, f memory.Filter, path string, line int, text string) (string, error) {
-	l, err := m.store.Locate(ctx, path, line)
-	if err != nil {
-		return "", err
-	}
-	if !l.Chunk || !strings.HasPrefix(path, f.PathPrefix) {
-		return text, nil
-	}
-	reason := ""
-	switch {
-	case len(f.Sources) > 0 && !slices.Contains(f.Sources, l.Source):
-		reason = fmt.Sprintf("its source is %s, and only %s was asked for", l.Source, strings.Join(f.Sources, ", "))
-	case (f.Since != "" || f.Until != "") && l.Date == "":
-		reason = "it has no date, and since and until leave such notes out"
-	case f.Since != "" && l.Date < f.Since:
-		reason = fmt.Sprintf("it is dated %s, before since %s", l.Date, f.Since)
-	case f.Until != "" && l.Date > f.Until:
-		reason = fmt.Sprintf("it is dated %s, after until %s", l.Date, f.Until)
-	default:
-		return text, nil
-	}
-	return fmt.Sprintf("%s:%d would be found, but %s.", path, line, reason), nil
 }
 
 // unknown says why the index does not know a file.

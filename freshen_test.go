@@ -12,7 +12,7 @@ import (
 )
 
 // A search that finds changed paths waiting has these indexed, not the whole folder looked at.
-func TestASearchHurriesTheWatch(t *testing.T) {
+func TestSearchIndexesPendingFiles(t *testing.T) {
 	ws := workspace(t, notes)
 	m := openMemory(t, Options{Workspace: ws, Index: IndexOptions{Debounce: time.Hour, MaxWait: time.Hour}})
 	events := m.Subscribe(t.Context())
@@ -32,7 +32,7 @@ func TestASearchHurriesTheWatch(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(ws, "memory", "fresh.md"), []byte("# Fresh\n\nThe zeppelin lands at noon.\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for m.indexer.State().PendingFiles == 0 {
+	for m.indexer.SyncState().PendingFiles == 0 {
 		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
 	}
 	if _, err := m.Search(t.Context(), memory.Query{Text: "zeppelin"}); err != nil {

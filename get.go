@@ -1,9 +1,9 @@
 package kioku
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"unicode/utf8"
@@ -63,8 +63,8 @@ func checkPath(path string) error {
 // isControl reports whether r is a control character.
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
-// readFile reads a memory file as text. Whatever stands in the way of reading it, the caller learns only memory.ErrNotFound,
-// so that nobody can probe for files outside of the memory.
+// readFile returns the text of a memory file. For every failure it returns only memory.ErrNotFound, so that nobody can probe
+// for files outside of the memory.
 func (m *Memory) readFile(path string) (string, error) {
 	dir, rel, ok := m.indexer.Owns(path)
 	if !ok {
@@ -76,19 +76,10 @@ func (m *Memory) readFile(path string) (string, error) {
 		return "", errNotFound
 	}
 	defer root.Close()
-	f, info, err := safefile.OpenRegular(root, rel)
+	src, _, err := safefile.Read(root, rel, m.indexer.Limit(path))
 	if err != nil {
-		m.log.Debug("get: open", "path", path, "err", err)
+		m.log.Debug("get: read", "path", path, "err", err)
 		return "", errNotFound
-	}
-	defer f.Close()
-	limit := m.indexer.Limit(path)
-	if info.Size() > limit {
-		return "", errNotFound
-	}
-	src, err := io.ReadAll(io.LimitReader(f, limit))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
 	}
 	if m.indexer.IsSession(path) {
 		src = m.opt.Index.Sessions.Render(src)
@@ -106,18 +97,15 @@ func excerpt(req memory.GetRequest, text string) memory.Excerpt {
 		lines = lines[:len(lines)-1]
 	}
 	ex := memory.Excerpt{Path: req.Path, From: max(req.From, 1), TotalLines: len(lines)}
-	want := req.Lines
-	if want <= 0 {
-		want = defaultGetLines
-	}
 	if ex.From > len(lines) {
 		return ex
 	}
-	rest := lines[ex.From-1:]
-	want = min(want, len(rest))
-	taken, n, cut := takeLines(rest[:want])
-	ex.Text, ex.Lines, ex.Truncated = taken, n, n < want || cut
-	if next := ex.From + n; next <= len(lines) {
+	lines = lines[ex.From-1:]
+	lines = lines[:min(cmp.Or(max(req.Lines, 0), defaultGetLines), len(lines))]
+	var cut bool
+	ex.Text, ex.Lines, cut = takeLines(lines)
+	ex.Truncated = cut || ex.Lines < len(lines)
+	if next := ex.From + ex.Lines; next <= ex.TotalLines {
 		ex.NextFrom = next
 	}
 	return ex

@@ -45,7 +45,7 @@ func TestGetReturnsLines(t *testing.T) {
 }
 
 // Hazard C15: a request for everything gets whole lines within the budget, and the line to go on from.
-func TestGetPagesThroughALongFile(t *testing.T) {
+func TestGetPagesThroughLongFile(t *testing.T) {
 	text := strings.Repeat("a line of some length, as notes have it\n", 2000)
 	m := openMemory(t, Options{Workspace: workspace(t, map[string]string{"memory/a.md": text})})
 	var all strings.Builder
@@ -160,7 +160,7 @@ func TestGetFollowsNoSymbolicLink(t *testing.T) {
 }
 
 // Hazard C02: a folder that is swapped for a link while it is read never lets the reader out.
-func TestGetIsNotFooledBySwappedLinks(t *testing.T) {
+func TestGetResistsSwappedLinks(t *testing.T) {
 	parent := t.TempDir()
 	ws := filepath.Join(parent, "ws")
 	writeFile(t, parent, "outside/a.md", "secret")
@@ -212,7 +212,7 @@ func TestGetRefusesHardLinks(t *testing.T) {
 	}
 }
 
-func TestGetReadsExtraPathsByTheNameOfTheirHits(t *testing.T) {
+func TestGetReadsExtraPathsByHitPath(t *testing.T) {
 	extra := workspace(t, map[string]string{"team/plan.md": "The windmill was painted green.", "team/plan.txt": "secret"})
 	ws := workspace(t, map[string]string{"MEMORY.md": "x"})
 	m := synced(t, Options{Workspace: ws, Index: IndexOptions{ExtraPaths: []string{extra}}})

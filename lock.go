@@ -4,17 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"kioku/memory"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"kioku/internal/filelock"
+	"kioku/memory"
 )
 
-// lockFile takes the kernel's lock on path for this process and writes into the file who holds it. The lock goes with
-// the process, however it ends; what the file says is only for the message that a second owner gets.
+// lockFile takes the kernel's lock on path for this process and writes into the file which process this is, for the error
+// message of a second owner. The lock is released when the process ends, however it ends.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrPermission) {
@@ -31,20 +31,17 @@ func lockFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	holder := fmt.Sprintf("%s (pid %d, since %s)\n", commandLine(), os.Getpid(), time.Now().Format(time.RFC3339))
-	if err := errors.Join(f.Truncate(0), writeAt(f, holder)); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("write lock %s: %w", path, err)
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteString(holder)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("write lock %s: %w", path, err), f.Close())
 	}
 	return f, nil
 }
 
-// writeAt writes s at the start of f.
-func writeAt(f *os.File, s string) error {
-	_, err := f.WriteAt([]byte(s), 0)
-	return err
-}
-
-// lockHolder reads who holds a lock.
+// lockHolder returns what the owner of a lock has written into its file.
 func lockHolder(f *os.File) string {
 	b, err := io.ReadAll(io.LimitReader(f, 512))
 	if s := strings.TrimSpace(string(b)); err == nil && s != "" {
@@ -53,7 +50,7 @@ func lockHolder(f *os.File) string {
 	return "another process"
 }
 
-// commandLine names this process by its program and subcommand.
+// commandLine returns the program and the subcommand of this process.
 func commandLine() string {
 	name := filepath.Base(os.Args[0])
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {

@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/internal/filelock"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store"
@@ -158,13 +160,13 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		}
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
-	if err := m.openStore(ctx, splitter.Fingerprint()+marksVersion); err != nil {
+	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
 	}
 	m.indexer = indexer.New(splitter, m.store, indexer.Options{
 		Workspace: workspace, ExtraPaths: opt.Index.ExtraPaths, Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		Hide: hideMarks, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
+		StripMarkers: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
 	m.Configure(opt.Search)
@@ -182,26 +184,13 @@ func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) 
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
-	if o.Agent == "" {
-		o.Agent = "main"
-	}
+	o.Agent = cmp.Or(o.Agent, "main")
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Location = cmp.Or(o.Location, time.Local)
+	o.CacheEntries = cmp.Or(o.CacheEntries, 50_000)
+	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Location == nil {
-		o.Location = time.Local
-	}
-	if o.CacheEntries == 0 {
-		o.CacheEntries = 50_000
-	}
-	if o.Vectors == nil {
-		o.Vectors = vector.NewBudget(vector.DefaultBudget)
-	}
-	if o.Index.MaxFileBytes == 0 {
-		o.Index.MaxFileBytes = indexer.DefaultMaxFileBytes
 	}
 	return o
 }
@@ -243,7 +232,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log})
 	if err != nil && m.lock != nil {
-		err = errors.Join(err, m.lock.Close())
+		err = errors.Join(err, filelock.Unlock(m.lock))
 	}
 	return err
 }
@@ -291,6 +280,9 @@ func (m *Memory) untilClose(ctx context.Context) (context.Context, context.Cance
 
 // notify passes on an event of the indexer.
 func (m *Memory) notify(ev indexer.Event) {
+	if ev.Kind == indexer.SyncDone {
+		m.backfill.Wake() // not by Subscribe, which may drop events
+	}
 	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
 }
 
@@ -313,5 +305,5 @@ func (m *Memory) Close() error {
 	if m.lock == nil {
 		return m.store.Close()
 	}
-	return errors.Join(m.store.Close(), m.lock.Close())
+	return errors.Join(m.store.Close(), filelock.Unlock(m.lock))
 }

@@ -12,9 +12,9 @@ import (
 
 	"kioku/chunker"
 	"kioku/embed"
-	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/store/storetest"
 )
 
 // notes is a small memory in three languages.
@@ -33,7 +33,7 @@ func checkIndex(t *testing.T, m *Memory) store.Stats {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.CheckIndex(t, store.Path(m.opt.State, m.opt.Agent))
+	storetest.CheckIndex(t, store.Path(m.opt.State, m.opt.Agent))
 	return stats
 }
 
@@ -54,7 +54,7 @@ func TestSearchFindsNotesInThreeLanguages(t *testing.T) {
 }
 
 // Hazard D10: no search returns a bare empty list; what is missing is said.
-func TestAnEmptyAnswerSaysWhy(t *testing.T) {
+func TestSearchExplainsEmptyAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
 		query string
@@ -76,7 +76,7 @@ func hasCode(d []memory.Degradation, code string) bool {
 	return slices.ContainsFunc(d, func(d memory.Degradation) bool { return d.Code == code && d.Text != "" })
 }
 
-func TestTheFirstSearchOfAnEmptyIndexSyncs(t *testing.T) {
+func TestSearchSyncsEmptyIndex(t *testing.T) {
 	m := openMemory(t, Options{Workspace: workspace(t, notes)})
 	if got := find(t, m, "lighthouse"); len(got) != 1 {
 		t.Errorf("found %v", got)
@@ -134,7 +134,7 @@ func openAI(t *testing.T) (*fakeOpenAI, *embed.Client) {
 	return fake, c
 }
 
-func TestHybridSearchThroughAnOpenAICompatibleServer(t *testing.T) {
+func TestSearchHybridThroughOpenAICompatibleServer(t *testing.T) {
 	fake, client := openAI(t)
 	ws := workspace(t, notes)
 	m := synced(t, Options{Workspace: ws, Embedder: client})
@@ -158,7 +158,7 @@ func TestHybridSearchThroughAnOpenAICompatibleServer(t *testing.T) {
 
 // Hazard D10: a provider that is down degrades searches to keywords and says so; when it is back, what is missing is
 // embedded.
-func TestADeadProviderDegradesAndHeals(t *testing.T) {
+func TestSearchDegradesWithDeadProviderAndRecovers(t *testing.T) {
 	fake, client := openAI(t)
 	fake.broken.Store(true)
 	ws, state := workspace(t, notes), t.TempDir()
@@ -189,7 +189,7 @@ func TestADeadProviderDegradesAndHeals(t *testing.T) {
 	}
 }
 
-func TestAChangeOfModelOrChunkingRebuildsTheIndex(t *testing.T) {
+func TestSyncRebuildsAfterChangeOfModelOrChunking(t *testing.T) {
 	ws, state := workspace(t, notes), t.TempDir()
 	for _, opt := range []Options{
 		{},
@@ -219,7 +219,7 @@ func TestAChangeOfModelOrChunkingRebuildsTheIndex(t *testing.T) {
 	}
 }
 
-func TestExplainSaysWhatKeptAPassageOut(t *testing.T) {
+func TestExplainNamesOutcome(t *testing.T) {
 	files := map[string]string{"memory/binary.md": "a\x00b"}
 	for name, text := range notes {
 		files[name] = text
@@ -236,7 +236,7 @@ func TestExplainSaysWhatKeptAPassageOut(t *testing.T) {
 	}
 }
 
-func TestExplainTellsABlankLineFromOneBeyondTheEndAndNamesTheFilter(t *testing.T) {
+func TestExplainNamesBlankLineEndOfFileAndFilter(t *testing.T) {
 	files := map[string]string{"MEMORY.md": notes["MEMORY.md"], "memory/2026-01-05.md": notes["memory/2026-01-05.md"] + "\n\n"}
 	m := synced(t, Options{Workspace: workspace(t, files)})
 	for _, tc := range []struct {
@@ -260,7 +260,7 @@ func TestExplainTellsABlankLineFromOneBeyondTheEndAndNamesTheFilter(t *testing.T
 	}
 }
 
-func TestStatusCountsWhatTheIndexHolds(t *testing.T) {
+func TestStatusCounts(t *testing.T) {
 	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
 	st, err := m.Status(t.Context())
 	if err != nil || st.State.Files != len(notes) || st.State.Chunks < len(notes) || st.Embedded != st.State.Chunks ||
@@ -269,7 +269,7 @@ func TestStatusCountsWhatTheIndexHolds(t *testing.T) {
 	}
 }
 
-func TestASwitchOfModelsAndBackCostsNothing(t *testing.T) {
+func TestSyncReusesVectorsAfterSwitchOfModels(t *testing.T) {
 	fake := &fakeOpenAI{}
 	srv := httptest.NewServer(fake)
 	t.Cleanup(srv.Close)
@@ -311,7 +311,7 @@ func TestASwitchOfModelsAndBackCostsNothing(t *testing.T) {
 	}
 }
 
-func TestAQueryNeverRebuilds(t *testing.T) {
+func TestSearchNeverRebuilds(t *testing.T) {
 	ws, state := workspace(t, notes), t.TempDir()
 	m := openMemory(t, Options{Workspace: ws, State: state})
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {

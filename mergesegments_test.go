@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"kioku/indexer"
-	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/store/storetest"
 )
 
 // fewSegments is how many segments of words a sync leaves at most, unless a large one would have to be written again.
@@ -18,10 +18,10 @@ const fewSegments = 4
 // segmentCount returns in how many segments FTS5 keeps the words of an index.
 func segmentCount(t *testing.T, state string) int {
 	t.Helper()
-	return testkit.Count(t, store.Path(state, "main"), "SELECT count(DISTINCT segid) FROM chunks_fts_idx")
+	return storetest.Count(t, store.Path(state, "main"), "SELECT count(DISTINCT segid) FROM chunks_fts_idx")
 }
 
-func TestManySyncsLeaveFewSegments(t *testing.T) {
+func TestSyncMergesSegments(t *testing.T) {
 	dir, state := workspace(t, nil), t.TempDir()
 	m := openMemory(t, Options{Workspace: dir, State: state})
 	for i := range 12 {
@@ -35,7 +35,7 @@ func TestManySyncsLeaveFewSegments(t *testing.T) {
 	}
 }
 
-func TestWatchMergesWhatItsSyncsWrote(t *testing.T) {
+func TestWatchMergesSegments(t *testing.T) {
 	dir, state := workspace(t, notes), t.TempDir()
 	m := openMemory(t, Options{Workspace: dir, State: state})
 	for i := range 12 { // a segment each

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"kioku/indexer"
-	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/store/storetest"
 )
 
 // workspace makes a folder with files.
@@ -82,7 +82,7 @@ func find(t *testing.T, m *Memory, query string) []string {
 
 // Hazard A06: whatever stands in the place of the index, Open makes a new one and keeps the old file, or says clearly
 // why it does not.
-func TestOpenMakesAnUnreadableIndexAnew(t *testing.T) {
+func TestOpenRecreatesUnreadableIndex(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"empty":            {},
 		"garbage":          []byte(strings.Repeat("this is no database\n", 500)),
@@ -109,7 +109,7 @@ func TestOpenMakesAnUnreadableIndexAnew(t *testing.T) {
 }
 
 // Hazard A06: a folder in the place of the index is refused, not removed.
-func TestOpenRefusesAFolderInThePlaceOfTheIndex(t *testing.T) {
+func TestOpenRefusesFolderAsIndex(t *testing.T) {
 	state := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(state, "memory", "main.sqlite", "keep"), 0o700); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestOpenRefusesAFolderInThePlaceOfTheIndex(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
+func TestOpenRefusesForeignDatabases(t *testing.T) {
 	for _, c := range []struct {
 		pragma string
 		want   error
@@ -141,7 +141,7 @@ func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Exec(t, path, c.pragma)
+		storetest.Exec(t, path, c.pragma)
 		before, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestOpenRefusesDatabasesThatAreNotItsOwn(t *testing.T) {
 }
 
 // Hazard C14: folders are 0700 and the database with its companions 0600, whatever the umask.
-func TestTheIndexIsPrivateWhateverTheUmask(t *testing.T) {
+func TestOpenCreatesPrivateIndexUnderAnyUmask(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	state := filepath.Join(t.TempDir(), "state")
@@ -175,7 +175,7 @@ func TestTheIndexIsPrivateWhateverTheUmask(t *testing.T) {
 }
 
 // Hazard A11: a second owner is refused at once, with the name of the first; reading goes on.
-func TestASecondOwnerIsRefusedByName(t *testing.T) {
+func TestOpenNamesOtherOwner(t *testing.T) {
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
 	synced(t, Options{Workspace: ws, State: state})
 	_, err := Open(t.Context(), Options{Workspace: ws, State: state})
@@ -195,7 +195,7 @@ func TestASecondOwnerIsRefusedByName(t *testing.T) {
 }
 
 // Hazard A10: what a dead process left in the lock file locks nobody out.
-func TestAStaleLockFileIsNoLock(t *testing.T) {
+func TestOpenIgnoresStaleLockFile(t *testing.T) {
 	for _, left := range []string{"", "kioku serve (pid 1, since 2026-01-01T00:00:00Z)\n"} {
 		state := t.TempDir()
 		writeFile(t, state, "memory/main.lock", left)
@@ -204,7 +204,7 @@ func TestAStaleLockFileIsNoLock(t *testing.T) {
 }
 
 // Hazard C06: an agent's id can be no path and no SQL.
-func TestOpenRefusesStrangeAgentIDs(t *testing.T) {
+func TestOpenRefusesInvalidAgentIDs(t *testing.T) {
 	state := t.TempDir()
 	for _, id := range []string{"../b", "a/b", ".", "a\x00", strings.Repeat("a", 10_000), "'; DROP TABLE chunks; --", "Ä", "A", "-a"} {
 		var input *memory.InputError
@@ -217,7 +217,7 @@ func TestOpenRefusesStrangeAgentIDs(t *testing.T) {
 	}
 }
 
-func TestOpenTellsWhatIsWrongWithTheWorkspace(t *testing.T) {
+func TestOpenReportsInvalidWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "file", "x")
 	for ws, want := range map[string]string{"": "must name the folder", dir + "/missing": "kioku init", dir + "/file": "is a file"} {
@@ -227,7 +227,7 @@ func TestOpenTellsWhatIsWrongWithTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestAClosedMemoryAnswersErrClosed(t *testing.T) {
+func TestCloseMakesMethodsReturnErrClosed(t *testing.T) {
 	m, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -251,13 +251,13 @@ func TestAClosedMemoryAnswersErrClosed(t *testing.T) {
 }
 
 // Hazard A06: another program's database is refused and not one byte of it is changed.
-func TestOpenDoesNotTouchAForeignDatabase(t *testing.T) {
+func TestOpenLeavesForeignDatabaseUnchanged(t *testing.T) {
 	state := t.TempDir()
 	path := filepath.Join(state, "memory", "main.sqlite")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Exec(t, path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+	storetest.Exec(t, path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func TestOpenSurvivesDamagedPages(t *testing.T) {
 	}
 }
 
-func TestAnIndexTellsItsWorkspace(t *testing.T) {
+func TestIndexedWorkspace(t *testing.T) {
 	ws, state := workspace(t, notes), t.TempDir()
 	if got, err := IndexedWorkspace(t.Context(), state, "main"); err != nil || got != "" {
 		t.Errorf("without an index: %q, %v", got, err)
@@ -338,7 +338,7 @@ func TestAnIndexTellsItsWorkspace(t *testing.T) {
 }
 
 // Hazard A14: an index in a folder that cannot be written is read as it stands.
-func TestAReadOnlyStateFolderCanBeSearched(t *testing.T) {
+func TestOpenReadOnlyStateFolder(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root may write everywhere")
 	}
@@ -367,8 +367,8 @@ func TestAReadOnlyStateFolderCanBeSearched(t *testing.T) {
 	}
 }
 
-// TestDamageThatAWriteMeetsIsMendedByTheNextStart overwrites one page after another of an index that opens all the same.
-func TestDamageThatAWriteMeetsIsMendedByTheNextStart(t *testing.T) {
+// TestOpenMendsDamageFoundByWrite overwrites one page after another of an index that opens all the same.
+func TestOpenMendsDamageFoundByWrite(t *testing.T) {
 	files := map[string]string{}
 	for i := range 40 {
 		files[fmt.Sprintf("memory/2026-01-%02d-%d.md", i%28+1, i)] = strings.Repeat(fmt.Sprintf("The ferry number %d was late again.\n", i), 40)
@@ -430,7 +430,7 @@ func TestDamageThatAWriteMeetsIsMendedByTheNextStart(t *testing.T) {
 }
 
 // An index is emptied by a new schema, by a move and where its tables disagree; none of them costs what was paid for.
-func TestAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
+func TestOpenSalvagesVectorsOfEmptiedIndex(t *testing.T) {
 	for _, damage := range []string{"PRAGMA user_version = 4", "UPDATE meta SET chunks = 1", "UPDATE meta SET workspace = '/moved'"} {
 		t.Run(damage, func(t *testing.T) {
 			fake, client := openAI(t)
@@ -449,7 +449,7 @@ func TestAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
 			if err := m.Close(); err != nil {
 				t.Fatal(err)
 			}
-			testkit.Exec(t, store.Path(opt.State, "main"), damage)
+			storetest.Exec(t, store.Path(opt.State, "main"), damage)
 			paid := fake.texts.Load()
 			m = openMemory(t, opt)
 			if n, err := m.store.Sizes(t.Context()); err != nil || n.Cached != 40 {

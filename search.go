@@ -28,7 +28,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	if err != nil {
 		return memory.Answer{}, err
 	}
-	state := m.indexer.State()
+	state := m.indexer.SyncState()
 	found.Degraded = append(found.Degraded, degradedIndex(state)...)
 	found.State = lag(found.State, stats, state)
 	found.Took = time.Since(start)
@@ -42,9 +42,9 @@ func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	if err != nil || m.opt.Mode != Own {
 		return stats, err
 	}
-	state := m.indexer.State()
+	state := m.indexer.SyncState()
 	empty := stats.Files == 0 && (state.LastSync.IsZero() || state.Dirty)
-	if !empty && (!state.Dirty || state.Syncing || m.indexer.Hurry()) {
+	if !empty && (!state.Dirty || state.Syncing || m.indexer.IndexPending()) {
 		return stats, nil
 	}
 	done := m.syncInBackground(ctx)

@@ -64,7 +64,7 @@ func conversation() []llm.Message {
 	}
 }
 
-func TestWhatWasSaidIsFoundWithItsPlaceAndDay(t *testing.T) {
+func TestSessionsAreFoundByLineAndDay(t *testing.T) {
 	m, folder := talks(t, t.TempDir(), "main", map[string]string{"MEMORY.md": "- A windmill is no watermill.\n"})
 	transcript(t, folder, "20260105-120000-abc", conversation()...)
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
@@ -91,7 +91,7 @@ func TestWhatWasSaidIsFoundWithItsPlaceAndDay(t *testing.T) {
 	}
 }
 
-func TestGetShowsWhatWasSaid(t *testing.T) {
+func TestGetRendersTranscript(t *testing.T) {
 	m, folder := talks(t, t.TempDir(), "main", nil)
 	transcript(t, folder, "s", conversation()...)
 	ex, err := m.Get(t.Context(), memory.GetRequest{Path: "sessions/s.jsonl"})
@@ -111,7 +111,7 @@ func TestGetShowsWhatWasSaid(t *testing.T) {
 }
 
 // A torn line says nothing, a huge one is cut for chunks and pages, and bad bytes do no harm.
-func TestStrangeLinesOfATranscript(t *testing.T) {
+func TestSessionsSkipStrangeLines(t *testing.T) {
 	m, folder := talks(t, t.TempDir(), "main", nil)
 	huge := strings.Repeat("The lighthouse keeper counted waves. ", 20_000) + "Finally the albatross came."
 	transcript(t, folder, "s", llm.Message{Role: llm.RoleUser, Text: huge})
@@ -145,7 +145,7 @@ func TestStrangeLinesOfATranscript(t *testing.T) {
 }
 
 // Hazard C05: what one agent has talked about is found and read by no other, whatever the path.
-func TestTranscriptsOfOneAgentAreClosedToAnother(t *testing.T) {
+func TestSessionsOfOtherAgentsAreClosed(t *testing.T) {
 	state := t.TempDir()
 	ann, annFolder := talks(t, state, "ann", nil)
 	bob, bobFolder := talks(t, state, "bob", map[string]string{"MEMORY.md": "- Bob likes windmills.\n"})
@@ -180,7 +180,7 @@ func TestTranscriptsOfOneAgentAreClosedToAnother(t *testing.T) {
 	}
 }
 
-func TestASearchTakesSmallChangesOfATranscriptLater(t *testing.T) {
+func TestSearchDefersSmallTranscriptChanges(t *testing.T) {
 	m, folder := talks(t, t.TempDir(), "main", nil)
 	transcript(t, folder, "s", llm.Message{Role: llm.RoleUser, Text: "The heron stood still."})
 	if hits := find(t, m, "heron"); len(hits) != 1 {

@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -44,12 +45,16 @@ func (m *Memory) State(ctx context.Context) (memory.IndexState, error) {
 	if err != nil {
 		return memory.IndexState{}, err
 	}
-	st := memory.IndexState{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}
-	return lag(st, stats, m.indexer.State()), nil
+	return indexState(stats, m.indexer.SyncState()), nil
+}
+
+// indexState returns the state of an index and how far it lags behind the files.
+func indexState(stats store.Stats, state indexer.SyncState) memory.IndexState {
+	return lag(memory.IndexState{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}, stats, state)
 }
 
 // lag adds to the state of an index how far it lags behind the files.
-func lag(st memory.IndexState, stats store.Stats, state indexer.State) memory.IndexState {
+func lag(st memory.IndexState, stats store.Stats, state indexer.SyncState) memory.IndexState {
 	st.PendingFiles, st.LastSync = state.PendingFiles, state.LastSync
 	if st.LastSync.Before(stats.LastSync) {
 		st.LastSync = stats.LastSync
@@ -59,29 +64,19 @@ func lag(st memory.IndexState, stats store.Stats, state indexer.State) memory.In
 
 // Status describes the memory.
 func (m *Memory) Status(ctx context.Context) (Status, error) {
-	st, err := m.State(ctx)
-	if err != nil {
-		return Status{}, err
-	}
 	if err := m.enter(); err != nil {
 		return Status{}, err
 	}
 	defer m.leave()
-	stats, err := m.store.Stats(ctx)
-	if err != nil {
+	stats, statsErr := m.store.Stats(ctx)
+	skipped, skippedErr := m.store.Skipped(ctx)
+	sizes, sizesErr := m.store.Sizes(ctx)
+	if err := cmp.Or(statsErr, skippedErr, sizesErr); err != nil {
 		return Status{}, err
 	}
-	skipped, err := m.store.Skipped(ctx)
-	if err != nil {
-		return Status{}, err
-	}
-	sizes, err := m.store.Sizes(ctx)
-	if err != nil {
-		return Status{}, err
-	}
-	ix := m.indexer.State()
+	ix := m.indexer.SyncState()
 	return Status{
-		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, State: st, Skipped: skipped,
+		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, State: indexState(stats, ix), Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
@@ -115,7 +110,7 @@ func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 }
 
 // degradedIndex says how far the index lags behind the disk.
-func degradedIndex(st indexer.State) []memory.Degradation {
+func degradedIndex(st indexer.SyncState) []memory.Degradation {
 	var d []memory.Degradation
 	if len(st.Unavailable) > 0 {
 		d = append(d, memory.Degradation{Code: memory.WorkspaceUnavailable,

@@ -33,35 +33,28 @@ type SyncReport struct {
 // told of the progress. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		embeds, err := m.embedsAfter(ctx, opt)
-		if err != nil {
-			return SyncReport{}, err
-		}
-		r, err := m.syncWords(ctx, opt, step)
-		if err != nil || !embeds {
+		r, embeds, err := m.syncWords(ctx, opt, step)
+		switch {
+		case err != nil:
 			return r, err
+		case embeds && opt.NoRebuild:
+			r, err = m.embedForQuery(ctx, r, step)
+		case embeds:
+			r, err = m.embed(ctx, r, step)
 		}
-		if !opt.NoRebuild {
-			return m.embed(ctx, r, step)
-		}
-		patience, cancel := context.WithTimeoutCause(ctx, queryPatience, errNotWaited)
-		defer cancel()
-		r, err = m.embed(patience, r, step)
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			r.EmbedErr, err = errNotWaited, nil
-		}
-		return r, err
+		return m.reportVectors(ctx, r, err)
 	})
 }
 
 // Rebuild cuts all files again while the old index answers, and has embedded what has no vector then.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		r, err := m.record(ctx)(m.indexer.Rebuild(ctx, step))
+		r, err := m.recordSync(ctx)(m.indexer.Rebuild(ctx, step))
 		if err != nil {
 			return r, err
 		}
-		return m.embed(ctx, r, step)
+		r, err = m.embed(ctx, r, step)
+		return m.reportVectors(ctx, r, err)
 	})
 }
 
@@ -79,7 +72,6 @@ func (m *Memory) Watch(ctx context.Context) error {
 		g.Go(func() error {
 			for ev := range events {
 				if ev.Kind == indexer.SyncDone {
-					m.backfill.Wake()
 					m.mergeSegments(ctx)
 				}
 			}
@@ -115,12 +107,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 
 // syncForQuery is what runs in the background. Once the words are indexed, another one may begin.
 func (m *Memory) syncForQuery(ctx context.Context) error {
-	opt := SyncOptions{NoRebuild: true, Patient: true}
-	embeds, err := m.embedsAfter(ctx, opt)
-	var r SyncReport
-	if err == nil {
-		r, err = m.syncWords(ctx, opt, nil)
-	}
+	r, embeds, err := m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: true}, nil)
 	m.mu.Lock()
 	m.background = nil
 	m.mu.Unlock()
@@ -131,16 +118,6 @@ func (m *Memory) syncForQuery(ctx context.Context) error {
 	return err
 }
 
-// embedsAfter reports whether texts are to be embedded after a sync with these options. A query does not have a whole index
-// embedded that never had vectors, or those of another model.
-func (m *Memory) embedsAfter(ctx context.Context, opt SyncOptions) (bool, error) {
-	if !m.opt.Embedder.Enabled() || !opt.NoRebuild {
-		return m.opt.Embedder.Enabled(), nil
-	}
-	before, err := m.store.Stats(ctx)
-	return before.Chunks == 0 || before.Embedded > 0 && before.Space.Matches(m.opt.Embedder.Space()), err
-}
-
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
 	b, err := m.backfill.Run(ctx, step)
@@ -148,13 +125,34 @@ func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Prog
 	return r, err
 }
 
-// syncWords syncs within a call.
-func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
-	return m.record(ctx)(m.indexer.Sync(ctx, opt, step))
+// embedForQuery is embed for a sync that somebody waits for.
+func (m *Memory) embedForQuery(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
+	patience, cancel := context.WithTimeout(ctx, queryPatience)
+	defer cancel()
+	r, err := m.embed(patience, r, step)
+	if err != nil && patience.Err() != nil && ctx.Err() == nil {
+		r.EmbedErr, err = errNotWaited, nil
+	}
+	return r, err
 }
 
-// record remembers the end of a complete sync in the index.
-func (m *Memory) record(ctx context.Context) func(indexer.Report, error) (SyncReport, error) {
+// syncWords syncs within a call. It reports whether texts are to be embedded afterwards: a query does not have a whole index
+// embedded that never had vectors, or has vectors of another model.
+func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, bool, error) {
+	embeds := m.opt.Embedder.Enabled()
+	if embeds && opt.NoRebuild {
+		before, err := m.store.Stats(ctx)
+		if err != nil {
+			return SyncReport{}, false, err
+		}
+		embeds = before.Chunks == 0 || before.Embedded > 0 && before.Space.Matches(m.opt.Embedder.Space())
+	}
+	r, err := m.recordSync(ctx)(m.indexer.Sync(ctx, opt, step))
+	return r, embeds, err
+}
+
+// recordSync stores the end of a complete sync in the index.
+func (m *Memory) recordSync(ctx context.Context) func(indexer.Report, error) (SyncReport, error) {
 	return func(r indexer.Report, err error) (SyncReport, error) {
 		if err == nil {
 			err = m.store.RecordSync(ctx, m.opt.Now())
@@ -179,15 +177,14 @@ func (m *Memory) long(ctx context.Context, f func(context.Context) (SyncReport, 
 		return r, err
 	}
 	m.mergeSegments(ctx)
-	err = m.reportVectors(ctx, &r)
 	return r, err
 }
 
-// reportVectors says what an index lacks after a sync.
-func (m *Memory) reportVectors(ctx context.Context, r *SyncReport) error {
+// reportVectors adds to the report of a sync that ended well what the index lacks.
+func (m *Memory) reportVectors(ctx context.Context, r SyncReport, err error) (SyncReport, error) {
 	e := m.opt.Embedder
-	if !e.Enabled() {
-		return nil
+	if err != nil || !e.Enabled() {
+		return r, err
 	}
 	stats, err := m.store.Stats(ctx)
 	if stats.Embedded > 0 && !stats.Space.Matches(e.Space()) {
@@ -195,10 +192,10 @@ func (m *Memory) reportVectors(ctx context.Context, r *SyncReport) error {
 		if r.Stale == "" {
 			r.Stale = fmt.Sprintf("embedding model changed from %s to %s", stats.Space.Name(), e.Space().Name())
 		}
-		return err
+		return r, err
 	}
 	r.Unembedded = stats.Chunks - stats.Embedded
-	return err
+	return r, err
 }
 
 // mergeSegments makes look-ups of words fast again after a sync. The sync is whole without it, so an error is logged.

@@ -10,7 +10,7 @@ import (
 )
 
 // Hazard F06: a note that could not be written says why, as an error that callers know.
-func TestANoteThatCannotBeWrittenSaysWhy(t *testing.T) {
+func TestUnwrittenClassifiesErrors(t *testing.T) {
 	for cause, want := range map[syscall.Errno]error{
 		syscall.EACCES: memory.ErrNotWritable, syscall.EPERM: memory.ErrNotWritable, syscall.EROFS: memory.ErrNotWritable,
 		syscall.ENOSPC: memory.ErrUnavailable, syscall.EDQUOT: memory.ErrUnavailable, syscall.EIO: memory.ErrUnavailable,

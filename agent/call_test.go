@@ -27,7 +27,7 @@ func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 			Required             []string
 			AdditionalProperties *bool
 		}
-		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
 			t.Fatalf("%s: %v", tool.Name, err)
 		}
 		if schema.Type != "object" || schema.AdditionalProperties == nil || *schema.AdditionalProperties || len(schema.Required) != 1 {
@@ -63,7 +63,7 @@ func TestEveryParameterOfASchemaIsAccepted(t *testing.T) {
 		var schema struct {
 			Properties map[string]struct{ Type string }
 		}
-		if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
 			t.Fatal(err)
 		}
 		input := map[string]any{}

@@ -1,13 +1,10 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// Tool describes one tool to a model. InputSchema is a JSON Schema object.
-type Tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
-}
+	"kioku/llm"
+)
 
 // Names of the tools.
 const (
@@ -17,26 +14,26 @@ const (
 )
 
 // Tools returns the definitions of the tools that [Call] runs, in a form that the APIs of model providers take.
-func Tools() []Tool {
-	return []Tool{
+func Tools() []llm.Tool {
+	return []llm.Tool{
 		{
 			Name: ToolSearch,
 			Description: "Search your long-term memory (notes in Markdown) by meaning and keywords. Use it before you answer anything " +
 				"about earlier work, decisions, dates, people, preferences or plans. Returns passages with path and lines; " +
 				"read more around one with memory_get. \"degraded\" says what a search had to do without.",
-			InputSchema: json.RawMessage(searchSchema),
+			Schema: json.RawMessage(searchSchema),
 		},
 		{
 			Name: ToolGet,
 			Description: "Read lines of a memory file, by the path that memory_search gave. " +
 				"Where \"next_from\" is not 0 the file goes on there.",
-			InputSchema: json.RawMessage(getSchema),
+			Schema: json.RawMessage(getSchema),
 		},
 		{
 			Name: ToolAppend,
 			Description: "Remember something for later conversations: a fact, decision, preference or open task, in a sentence or two " +
 				"that can be understood without this conversation. Nothing is ever overwritten; the same text is stored once.",
-			InputSchema: json.RawMessage(appendSchema),
+			Schema: json.RawMessage(appendSchema),
 		},
 	}
 }

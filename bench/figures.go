@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -84,15 +85,6 @@ func (f *Figures) divideMeans(n float64) {
 // means returns pointers to all figures except N, in the order of the columns.
 func (f *Figures) means() []*float64 { return append(f.Scores.all(), &f.P50, &f.P95) }
 
-// Shares returns the figures in [0,1], in the order of the columns.
-func (f Figures) Shares() []float64 {
-	var shares []float64
-	for _, p := range f.Scores.all() {
-		shares = append(shares, *p)
-	}
-	return shares
-}
-
 // milliseconds returns the time that a share of sorted times does not exceed, by the nearest rank.
 func milliseconds(sorted []time.Duration, share float64) float64 {
 	rank := int(math.Ceil(share * float64(len(sorted))))
@@ -108,16 +100,11 @@ func Groups(asked []Asked, by []string) []Group {
 	}
 	for _, b := range by {
 		values := map[string][]Asked{}
-		var names []string
 		for _, a := range asked {
 			v := a.Question.groupName(b)
-			if values[v] == nil {
-				names = append(names, v)
-			}
 			values[v] = append(values[v], a)
 		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
 			groups = append(groups, Group{By: b, Name: name, Figures: Summarize(values[name])})
 		}
 	}
@@ -137,11 +124,5 @@ func (q Question) groupName(by string) string {
 
 // Fair returns the questions that are not adversarial.
 func Fair(asked []Asked) []Asked {
-	var fair []Asked
-	for _, a := range asked {
-		if a.Question.Category != Adversarial {
-			fair = append(fair, a)
-		}
-	}
-	return fair
+	return slices.DeleteFunc(slices.Clone(asked), func(a Asked) bool { return a.Question.Category == Adversarial })
 }

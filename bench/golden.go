@@ -2,45 +2,23 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// Case is a question of a golden file with the place that answers it.
-type Case struct {
-	// Question is never blank.
-	Question string
-	// Line of the golden file on which the case begins, from 1.
-	Line int
-	// Path of the file with the answer, relative to the workspace.
-	Path string
-	// Start and End are the lines of the answer, inclusive; 0 if any line of the file will do.
-	Start, End int
-	// Lang is the language, only for reports; may be empty.
-	Lang string
-	// Now is the time of the question as it is written, empty for the current time.
-	Now string
-}
-
-// Rank returns the rank of the first result that answers the case, 0 if none does. Results are best first.
-func (c Case) Rank(results []Range) int {
-	for i, r := range results {
-		if r.Path == c.Path && (c.Start == 0 || r.hits(Range{c.Path, c.Start, c.End})) {
-			return i + 1
-		}
-	}
-	return 0
-}
-
-// ParseGolden parses a golden file: a YAML list of cases with question and path, and optionally lines (3-9 or 3), lang and
-// now. The error begins with the line at fault.
-func ParseGolden(text []byte) ([]Case, error) {
+// ParseGolden parses a golden file: a YAML list of questions with question and path, and optionally lines (3-9 or 3), lang
+// and now. Each has one relevant place, whose lines are 0 if any line of the file will do. The error begins with the line at
+// fault.
+func ParseGolden(text []byte) ([]Question, error) {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
@@ -58,18 +36,18 @@ func ParseGolden(text []byte) ([]Case, error) {
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("%d: not a list; begin each question with \"- question:\"", max(doc.Line, 1))
 	}
-	var cases []Case
+	var questions []Question
 	for _, item := range doc.Content[0].Content {
-		c, err := parseCase(item)
+		q, err := parseGoldenQuestion(item)
 		if err != nil {
 			return nil, err
 		}
-		cases = append(cases, c)
+		questions = append(questions, q)
 	}
-	if len(cases) == 0 {
+	if len(questions) == 0 {
 		return nil, errors.New("1: the file holds no question")
 	}
-	return cases, nil
+	return questions, nil
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
@@ -93,46 +71,47 @@ func secondDocument(text []byte, line int) int {
 	return line
 }
 
-// parseCase parses one item of the list.
-func parseCase(item *yaml.Node) (Case, error) {
-	c := Case{Line: item.Line}
+// parseGoldenQuestion parses one item of the list.
+func parseGoldenQuestion(item *yaml.Node) (Question, error) {
+	q := Question{Line: item.Line, Relevant: make([]Range, 1)}
 	if item.Kind != yaml.MappingNode {
-		return c, fmt.Errorf("%d: not a question; write \"question:\" and \"path:\"", item.Line)
+		return q, fmt.Errorf("%d: not a question; write \"question:\" and \"path:\"", item.Line)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(item.Content); i += 2 {
 		key, value := item.Content[i], item.Content[i+1]
 		if seen[key.Value] {
-			return c, fmt.Errorf("%d: %s stands twice", key.Line, key.Value)
+			return q, fmt.Errorf("%d: %s stands twice", key.Line, key.Value)
 		}
 		seen[key.Value] = true
 		if value.Kind != yaml.ScalarNode {
-			return c, fmt.Errorf("%d: %s is no text", value.Line, key.Value)
+			return q, fmt.Errorf("%d: %s is no text", value.Line, key.Value)
 		}
-		if err := c.setField(key.Value, value.Value); err != nil {
-			return c, fmt.Errorf("%d: %w", key.Line, err)
+		if err := q.setField(key.Value, value.Value); err != nil {
+			return q, fmt.Errorf("%d: %w", key.Line, err)
 		}
 	}
-	if !seen["question"] || c.Path == "" {
-		return c, fmt.Errorf("%d: a question needs \"question\" and \"path\"", item.Line)
+	if !seen["question"] || q.Relevant[0].Path == "" {
+		return q, fmt.Errorf("%d: a question needs \"question\" and \"path\"", item.Line)
 	}
-	return c, nil
+	return q, nil
 }
 
-// setField parses one field of a case.
-func (c *Case) setField(key, value string) (err error) {
+// setField parses one field of a golden question.
+func (q *Question) setField(key, value string) (err error) {
+	place := &q.Relevant[0]
 	switch key {
 	case "question":
-		c.Question, err = value, checkText(`"question"`, value)
+		q.Query, err = value, checkText(`"question"`, value)
 	case "path":
-		c.Path, err = localPath(value)
+		place.Path, err = localPath(value)
 	case "lines":
-		c.Start, c.End, err = parseLines(value)
+		place.Start, place.End, err = parseLines(value)
 	case "lang":
-		c.Lang = value
+		q.Lang = value
 	case "now":
-		c.Now = value
-		_, err = ParseNow(value)
+		q.Now = value
+		q.Asked, err = ParseNow(value)
 	default:
 		return fmt.Errorf("%q means nothing here; there are question, path, lines, lang and now", key)
 	}
@@ -151,4 +130,68 @@ func parseLines(text string) (start, end int, err error) {
 		return 0, 0, fmt.Errorf("lines is %q; write 3-9 or 3, lines count from 1", text)
 	}
 	return start, end, nil
+}
+
+// GoldenReport is the output of kioku bench golden --json, which scripts read.
+type GoldenReport struct {
+	Recall    float64        `json:"recall"`
+	MRR       float64        `json:"mrr"`
+	Passed    int            `json:"passed"`
+	Total     int            `json:"total"`
+	Questions []GoldenAnswer `json:"questions"`
+}
+
+// GoldenAnswer is the result of one question.
+type GoldenAnswer struct {
+	Question string `json:"question"`
+	// Expected is the place, "path" or "path#L3-L9". Rank counts from 1; 0 means not found.
+	Expected string `json:"expected"`
+	Lang     string `json:"lang"`
+	Rank     int    `json:"rank"`
+	Passed   bool   `json:"passed"`
+	// First is the citation of the first result, empty if there is none.
+	First string `json:"first"`
+}
+
+// Answer returns the result of a golden question. Results are best first; first is the citation of the best.
+func (q Question) Answer(results []Result, first string) GoldenAnswer {
+	place := q.Relevant[0]
+	a := GoldenAnswer{Question: q.Query, Expected: place.Path, Lang: q.Lang, Rank: ranks(q.Relevant, results, returned)[0], First: first}
+	a.Passed = a.Rank > 0
+	if place.Start > 0 {
+		a.Expected += fmt.Sprintf("#L%d-L%d", place.Start, place.End)
+	}
+	return a
+}
+
+// NewGoldenReport returns the report on at least one answer.
+func NewGoldenReport(answers []GoldenAnswer) GoldenReport {
+	r := GoldenReport{Total: len(answers), Questions: answers}
+	for _, a := range answers {
+		if a.Passed {
+			r.Passed++
+			r.MRR += 1 / float64(a.Rank)
+		}
+	}
+	r.Recall, r.MRR = float64(r.Passed)/float64(r.Total), r.MRR/float64(r.Total)
+	return r
+}
+
+// ByLanguage returns the totals of each language, "" if the questions name fewer than two.
+func (r GoldenReport) ByLanguage() string {
+	passed, total := map[string]int{}, map[string]int{}
+	for _, q := range r.Questions {
+		total[q.Lang]++
+		if q.Passed {
+			passed[q.Lang]++
+		}
+	}
+	if len(total) < 2 {
+		return ""
+	}
+	var b strings.Builder
+	for _, lang := range slices.Sorted(maps.Keys(total)) {
+		fmt.Fprintf(&b, "; %s %d of %d", cmp.Or(lang, "other"), passed[lang], total[lang])
+	}
+	return b.String()
 }

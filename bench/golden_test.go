@@ -3,6 +3,7 @@ package bench
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,10 +24,12 @@ func TestParseGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Case{
-		{Line: 2, Question: "Who has the key?", Path: "memory/2026-02-03.md", Start: 3, End: 9, Now: "2026-02-10"},
-		{Line: 6, Question: "鍵は?", Path: "MEMORY.md", Start: 4, End: 4, Lang: "ja"},
-		{Line: 10, Question: "where: here?", Path: "USER.md", Now: "2026-02-10T08:00:00Z"},
+	want := []Question{
+		{Line: 2, Query: "Who has the key?", Relevant: []Range{{"memory/2026-02-03.md", 3, 9}}, Now: "2026-02-10",
+			Asked: time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)},
+		{Line: 6, Query: "鍵は?", Relevant: []Range{{"MEMORY.md", 4, 4}}, Lang: "ja"},
+		{Line: 10, Query: "where: here?", Relevant: []Range{{Path: "USER.md"}}, Now: "2026-02-10T08:00:00Z",
+			Asked: time.Date(2026, 2, 10, 8, 0, 0, 0, time.UTC)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -66,21 +69,26 @@ func TestParseGoldenRefusesABadFileWithTheLine(t *testing.T) {
 	}
 }
 
-func TestCaseRankComparesPathAndLines(t *testing.T) {
+func TestQuestionAnswerRanksByPathAndLines(t *testing.T) {
 	t.Parallel()
-	results := []Range{{"b.md", 1, 9}, {"a.md", 1, 4}, {"a.md", 20, 24}}
+	results := []Result{{Range: Range{"b.md", 1, 9}}, at(1, 4, 1), at(20, 24, 1)}
 	for _, tc := range []struct {
-		c    Case
-		want int
+		place    Range
+		expected string
+		rank     int
 	}{
-		{Case{Path: "a.md"}, 2},
-		{Case{Path: "a.md", Start: 21, End: 22}, 3},
-		{Case{Path: "a.md", Start: 50, End: 51}, 0},
-		{Case{Path: "c.md"}, 0},
+		{Range{Path: "a.md"}, "a.md", 2},
+		{Range{"a.md", 21, 22}, "a.md#L21-L22", 3},
+		{Range{"a.md", 50, 51}, "a.md#L50-L51", 0},
+		{Range{Path: "c.md"}, "c.md", 0},
 	} {
-		if got := tc.c.Rank(results); got != tc.want {
-			t.Errorf("%+v: rank %d", tc.c, got)
-		}
+		t.Run(tc.expected, func(t *testing.T) {
+			want := GoldenAnswer{Question: "q", Expected: tc.expected, Rank: tc.rank, Passed: tc.rank > 0, First: "b.md#L1-L9"}
+			q := Question{Query: "q", Relevant: []Range{tc.place}}
+			if diff := cmp.Diff(want, q.Answer(results, want.First)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
@@ -89,13 +97,13 @@ func FuzzParseGolden(f *testing.F) {
 	f.Add([]byte("- &a {question: q, path: a.md}\n- *a\n"))
 	f.Add([]byte("- question: q\n  <<: {path: a}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		cases, err := ParseGolden(text)
+		questions, err := ParseGolden(text)
 		if err != nil {
 			return
 		}
-		for _, c := range cases {
-			if strings.TrimSpace(c.Question) == "" || c.Path == "" || c.Start < 0 || c.End < c.Start {
-				t.Errorf("%+v", c)
+		for _, q := range questions {
+			if r := q.Relevant[0]; strings.TrimSpace(q.Query) == "" || r.Path == "" || r.Start < 0 || r.End < r.Start {
+				t.Errorf("%+v", q)
 			}
 		}
 	})

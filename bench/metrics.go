@@ -73,8 +73,8 @@ func snippet(r Result) Range  { return r.Shown }
 
 // hits reports whether a result hits an evidence.
 func (r Range) hits(evidence Range) bool {
-	if r.Path != evidence.Path {
-		return false
+	if r.Path != evidence.Path || evidence.Start == 0 {
+		return r.Path == evidence.Path
 	}
 	shared := min(r.End, evidence.End) - max(r.Start, evidence.Start) + 1
 	return shared > 0 && (2*shared >= evidence.End-evidence.Start+1 || 2*shared >= r.End-r.Start+1)

@@ -9,7 +9,7 @@ import (
 type Plan struct {
 	// By lists groupings of the questions; see Groupings.
 	By []string
-	// Granularities of the results, each of which is measured. If it is empty, that of the Options is.
+	// Granularities of the results, each of which is measured. MeasureRuns replaces an empty list by that of the Options.
 	Granularities []string
 	// Typos asks every question again with a typo.
 	Typos bool
@@ -21,7 +21,7 @@ type Plan struct {
 
 // Report contains the figures of one set.
 type Report struct {
-	// Set is the name of the set, empty for the means over sets.
+	// Set is the name of the set.
 	Set string `json:"set,omitempty"`
 	// Groups of questions; the first contains all.
 	Groups []Group `json:"groups"`
@@ -46,11 +46,7 @@ func Measure(ctx context.Context, set Set, plan Plan, opt Options) (reports []Re
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	granularities := plan.Granularities
-	if len(granularities) == 0 {
-		granularities = []string{opt.Granularity}
-	}
-	for _, s.opt.Granularity = range granularities {
+	for _, s.opt.Granularity = range plan.Granularities {
 		r, err := s.report(ctx, plan)
 		if err != nil {
 			return nil, err
@@ -89,27 +85,68 @@ func (s *Session) report(ctx context.Context, plan Plan) (Report, error) {
 	return r, nil
 }
 
-// MacroReport returns the means over sets, each of which weighs the same. Its only group contains no adversarial questions.
-// Typos and OffTopic are nil if a set has none.
-func MacroReport(sets []Report) Report {
+// Runs is the output of kioku bench retrieval --json, which scripts read.
+type Runs struct {
+	Runs []Run `json:"runs"`
+}
+
+// Run contains the figures of one provider and granularity.
+type Run struct {
+	Provider    string   `json:"provider"`
+	Model       string   `json:"model"`
+	Granularity string   `json:"granularity"`
+	Sets        []Report `json:"sets"`
+	// Macro is the mean over the sets, without adversarial questions.
+	Macro Figures `json:"macro"`
+	// MacroTypos and MacroOffTopic are the means over the sets, nil if a set has none.
+	MacroTypos    *TypoReport     `json:"macro_typos,omitempty"`
+	MacroOffTopic *OffTopicReport `json:"macro_off_topic,omitempty"`
+}
+
+// MeasureRuns measures all sets with one provider and returns a run for each granularity, based on head.
+func MeasureRuns(ctx context.Context, sets []Set, plan Plan, opt Options, head Run) ([]Run, error) {
+	if len(plan.Granularities) == 0 {
+		plan.Granularities = []string{opt.Granularity}
+	}
+	runs := make([]Run, len(plan.Granularities))
+	for i, g := range plan.Granularities {
+		runs[i] = head
+		runs[i].Granularity = g
+	}
+	for _, set := range sets {
+		reports, err := Measure(ctx, set, plan, opt)
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range reports {
+			runs[i].Sets = append(runs[i].Sets, r)
+		}
+	}
+	for i := range runs {
+		runs[i].setMeans()
+	}
+	return runs, nil
+}
+
+// setMeans sets the means over the sets, each of which weighs the same.
+func (r *Run) setMeans() {
 	var headlines []Figures
 	var typos []TypoReport
 	var offTopic []OffTopicReport
-	for _, r := range sets {
-		headlines = append(headlines, r.Headline())
-		if r.Typos != nil {
-			typos = append(typos, *r.Typos)
+	for _, s := range r.Sets {
+		headlines = append(headlines, s.Headline())
+		if s.Typos != nil {
+			typos = append(typos, *s.Typos)
 		}
-		if r.OffTopic != nil {
-			offTopic = append(offTopic, *r.OffTopic)
+		if s.OffTopic != nil {
+			offTopic = append(offTopic, *s.OffTopic)
 		}
 	}
-	macro := Report{Groups: []Group{{Name: WithoutAdversarial, Figures: Macro(headlines)}}}
-	if len(sets) > 0 && len(typos) == len(sets) {
-		macro.Typos = macroTypos(typos)
+	r.Macro = Macro(headlines)
+	if n := len(r.Sets); n > 0 && len(typos) == n {
+		r.MacroTypos = macroTypos(typos)
 	}
-	if len(sets) > 0 && len(offTopic) == len(sets) {
-		macro.OffTopic = macroOffTopic(offTopic)
+	if n := len(r.Sets); n > 0 && len(offTopic) == n {
+		r.MacroOffTopic = macroOffTopic(offTopic)
 	}
-	return macro
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMacroReportWeighsEachSetTheSame(t *testing.T) {
+func TestRunMeansWeighEachSetTheSame(t *testing.T) {
 	t.Parallel()
 	set := func(n int, v float64) Report {
 		f := Figures{N: n, Scores: Scores{R5: v}}
@@ -17,18 +17,22 @@ func TestMacroReportWeighsEachSetTheSame(t *testing.T) {
 		}
 	}
 	sets := []Report{set(1, 1), set(9, 0.5)}
-	got := MacroReport(sets)
+	got := Run{Sets: sets}
+	got.setMeans()
 	f := Figures{N: 10, Scores: Scores{R5: 0.75}}
-	want := Report{
-		Groups:   []Group{{Name: WithoutAdversarial, Figures: f}},
-		Typos:    &TypoReport{N: 10, Clean: f, Typo: Figures{N: 10, Scores: Scores{R5: 0.375}}, Unknown: Figures{N: 10, Scores: Scores{R5: 0.1875}}, BackR5: 1. / 3},
-		OffTopic: &OffTopicReport{Other: "o", N: 10, Silent: 0.75, LostQuestions: 0.375, LostHits: 0.1875},
+	want := Run{
+		Sets:          sets,
+		Macro:         f,
+		MacroTypos:    &TypoReport{N: 10, Clean: f, Typo: Figures{N: 10, Scores: Scores{R5: 0.375}}, Unknown: Figures{N: 10, Scores: Scores{R5: 0.1875}}, BackR5: 1. / 3},
+		MacroOffTopic: &OffTopicReport{Other: "o", N: 10, Silent: 0.75, LostQuestions: 0.375, LostHits: 0.1875},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	sets[1].Typos, sets[1].OffTopic = nil, nil
-	if got := MacroReport(sets); got.Typos != nil || got.OffTopic != nil || got.Headline() != f {
-		t.Errorf("%+v", got)
+	got = Run{Sets: sets}
+	got.setMeans()
+	if diff := cmp.Diff(Run{Sets: sets, Macro: f}, got); diff != "" {
+		t.Errorf("without typos: %s", diff)
 	}
 }

@@ -1,3 +1,10 @@
+// Package bench measures retrieval. It indexes workspaces whose questions have known answers, searches for each question,
+// and reports how much of the evidence the results contain.
+//
+// A set is a folder with ws/<workspace>/ and queries.jsonl; docs/bench.md explains how to make one of your own notes. A
+// result hits an evidence if both are in one file and the lines that they share are at least half of the evidence or at
+// least half of the result. Each evidence counts once, at its first hit. Lines are 1-based and inclusive, characters are
+// code points.
 package bench
 
 import (
@@ -16,7 +23,7 @@ const questionsFile = "queries.jsonl"
 // Adversarial is the category of questions that are made to mislead. They are reported separately.
 const Adversarial = "adversarial"
 
-// Range is a run of lines of a file.
+// Range is a run of lines of a file. As evidence it is the whole file if Start is 0.
 type Range struct {
 	// Path is relative to the workspace, with "/".
 	Path string `json:"path"`
@@ -43,6 +50,8 @@ type Question struct {
 	// Relevant lists the evidence, at least one place.
 	Relevant []Range `json:"relevant"`
 
+	// Line of the golden file on which the question begins, from 1; 0 for a question of a set.
+	Line int `json:"-"`
 	// Asked is the time of the question: Now, else the newest day in the names of the workspace's files, else zero.
 	Asked time.Time `json:"-"`
 }

@@ -70,8 +70,8 @@ const macroMean = "macro mean"
 
 func figureRow(name string, f Figures) []string {
 	cells := []string{name, fmt.Sprint(f.N)}
-	for _, v := range f.Shares() {
-		cells = append(cells, fraction(v))
+	for _, v := range f.Scores.all() {
+		cells = append(cells, fraction(*v))
 	}
 	return append(cells, fmt.Sprintf("%.1f", f.P50), fmt.Sprintf("%.1f", f.P95))
 }
@@ -79,9 +79,9 @@ func figureRow(name string, f Figures) []string {
 // differenceRow returns the differences of f to other.
 func differenceRow(name string, f, other Figures) []string {
 	cells := []string{name, ""}
-	before := other.Shares()
-	for i, v := range f.Shares() {
-		cells = append(cells, strings.Replace(fmt.Sprintf("%+.3f", v-before[i]), "0.", ".", 1))
+	before := other.Scores.all()
+	for i, v := range f.Scores.all() {
+		cells = append(cells, strings.Replace(fmt.Sprintf("%+.3f", *v-*before[i]), "0.", ".", 1))
 	}
 	return append(cells, fmt.Sprintf("%+.1f", f.P50-other.P50), fmt.Sprintf("%+.1f", f.P95-other.P95))
 }
@@ -90,31 +90,31 @@ func differenceRow(name string, f, other Figures) []string {
 func fraction(v float64) string { return strings.Replace(fmt.Sprintf("%.3f", v), "0.", ".", 1) }
 
 func (r Run) typoTable() Table {
-	t := Table{Head: []string{"one typo in the rarest word", "n", "R@5", "typo", "unknown", "back", "V@5", "typo", "unknown", "back"}}
-	add := func(strong bool, name string, report *TypoReport) {
-		t.Add(strong, name, fmt.Sprint(report.N),
-			fraction(report.Clean.R5), fraction(report.Typo.R5), fraction(report.Unknown.R5), fraction(report.BackR5),
-			fraction(report.Clean.V5), fraction(report.Typo.V5), fraction(report.Unknown.V5), fraction(report.BackV5))
-	}
-	for _, s := range r.Sets {
-		add(false, s.Set, s.Typos)
-	}
-	if len(r.Sets) > 1 {
-		add(true, macroMean, r.MacroTypos)
-	}
-	return t
+	head := []string{"one typo in the rarest word", "n", "R@5", "typo", "unknown", "back", "V@5", "typo", "unknown", "back"}
+	return extraTable(r, head, r.MacroTypos, func(s Report) *TypoReport { return s.Typos }, func(t *TypoReport) []string {
+		cells := []string{fmt.Sprint(t.N)}
+		for _, v := range []float64{t.Clean.R5, t.Typo.R5, t.Unknown.R5, t.BackR5, t.Clean.V5, t.Typo.V5, t.Unknown.V5, t.BackV5} {
+			cells = append(cells, fraction(v))
+		}
+		return cells
+	})
 }
 
 func (r Run) offTopicTable() Table {
-	t := Table{Head: []string{"off-topic questions", "of", "n", "silent", "questions lost", "hits lost"}}
-	add := func(strong bool, name string, report *OffTopicReport) {
-		t.Add(strong, name, report.Other, fmt.Sprint(report.N), fraction(report.Silent), fraction(report.LostQuestions), fraction(report.LostHits))
-	}
+	head := []string{"off-topic questions", "of", "n", "silent", "questions lost", "hits lost"}
+	return extraTable(r, head, r.MacroOffTopic, func(s Report) *OffTopicReport { return s.OffTopic }, func(o *OffTopicReport) []string {
+		return []string{o.Other, fmt.Sprint(o.N), fraction(o.Silent), fraction(o.LostQuestions), fraction(o.LostHits)}
+	})
+}
+
+// extraTable returns a table with a row for a part of each report and, if there are several, one for their means.
+func extraTable[T any](r Run, head []string, macro T, part func(Report) T, cells func(T) []string) Table {
+	t := Table{Head: head}
 	for _, s := range r.Sets {
-		add(false, s.Set, s.OffTopic)
+		t.Add(false, append([]string{s.Set}, cells(part(s))...)...)
 	}
 	if len(r.Sets) > 1 {
-		add(true, macroMean, r.MacroOffTopic)
+		t.Add(true, append([]string{macroMean}, cells(macro)...)...)
 	}
 	return t
 }

@@ -25,14 +25,6 @@ func countLines(text string) int {
 	return n
 }
 
-// firstLine returns the first line of text with its newline.
-func firstLine(text string) string {
-	if i := strings.IndexByte(text, '\n'); i >= 0 {
-		return text[:i+1]
-	}
-	return text
-}
-
 // isBlank reports whether a text contains only white space.
 func isBlank(text string) bool {
 	return strings.TrimSpace(text) == ""

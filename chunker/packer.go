@@ -3,6 +3,8 @@ package chunker
 import (
 	"strings"
 	"unicode"
+
+	"kioku/internal/text"
 )
 
 // packer packs the units of an outline into chunks.
@@ -186,7 +188,7 @@ func (p *packer) headings(from, cut int) string {
 	}
 	for ; p.passed <= from; p.passed++ {
 		if u := p.units[p.passed]; u.level > 0 {
-			p.trail.Enter(u.level, headingTitle(firstLine(p.textOf(u))))
+			p.trail.Enter(u.level, headingTitle(text.FirstLine(p.textOf(u))))
 		}
 	}
 	return p.trail.String()

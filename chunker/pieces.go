@@ -202,7 +202,7 @@ func capitalised(text string) int {
 		upper, lower, n := caseOf(text[end:])
 		if !upper {
 			if lower {
-				return end + lowerRun(text[end:])
+				return end + caseRun(text[end:], true)
 			}
 			break
 		}
@@ -215,24 +215,14 @@ func capitalised(text string) int {
 }
 
 // capitals returns the length of a run of upper case letters at the start of text.
-func capitals(text string) int {
-	end := 0
-	for end < len(text) {
-		upper, _, n := caseOf(text[end:])
-		if !upper {
-			break
-		}
-		end += n
-	}
-	return end
-}
+func capitals(text string) int { return caseRun(text, false) }
 
-// lowerRun returns the length of a run of lower case letters at the start of text.
-func lowerRun(text string) int {
+// caseRun returns the length of a run of lower or of upper case letters at the start of text.
+func caseRun(text string, ofLower bool) int {
 	end := 0
 	for end < len(text) {
-		_, lower, n := caseOf(text[end:])
-		if !lower {
+		upper, lower, n := caseOf(text[end:])
+		if ofLower && !lower || !ofLower && !upper {
 			break
 		}
 		end += n

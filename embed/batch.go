@@ -3,7 +3,6 @@ package embed
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"kioku/internal/modelhttp"
 	"kioku/internal/text"
@@ -14,30 +13,7 @@ import (
 // for all texts: ErrDisabled, the cause of ctx, or one that wraps ErrUnavailable; the slice then still contains what was
 // embedded before, and the error as the Err of every other text.
 func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) {
-	out := make([]Embedding, len(texts))
-	if !c.Enabled() {
-		for i := range out {
-			out[i].Err = ErrDisabled
-		}
-		return out, ErrDisabled
-	}
-	var unique []string
-	position := make(map[string]int, len(texts))
-	for i, t := range texts {
-		if strings.TrimSpace(t) == "" {
-			out[i].Err = ErrBlank
-		} else if _, seen := position[t]; !seen {
-			position[t] = len(unique)
-			unique = append(unique, t)
-		}
-	}
-	embedded, err := c.embed(ctx, document, unique)
-	for i, t := range texts {
-		if out[i].Err == nil {
-			out[i] = embedded[position[t]]
-		}
-	}
-	return out, err
+	return c.embed(ctx, document, texts)
 }
 
 // fetch embeds texts, request by request, and calls onProgress with the index and the outcome of each text as soon as it is

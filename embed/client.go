@@ -1,7 +1,12 @@
+// Package embed turns text into unit vectors.
+//
+// A [Client] embeds with one provider. It batches, retries, checks every answer, normalises vectors, caches query vectors and
+// stops calling a provider that is down, so that indexing and searching go on without it.
 package embed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,13 +29,14 @@ type Client struct {
 
 // provider is one embedding service or model.
 type provider interface {
-	// embed makes one request, without retrying, and returns one vector a text in the order of texts. The client checks
-	// number, dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
+	// embed makes one request, without retrying, and returns one vector a text in the order of texts, of which there is at
+	// least one. The client checks dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
 	// network trouble.
-	embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error)
+	embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// textKind tells questions from the texts that answer them: many models embed the two differently.
+// textKind tells questions from the texts that answer them. The two never share a vector: many models embed them
+// differently.
 type textKind int
 
 const (
@@ -115,7 +121,7 @@ func New(cfg Config) (*Client, error) {
 		cfg:      cfg,
 		provider: p,
 		circuit:  newBreaker(cfg.Now, max(minFailures, cfg.MaxTries+1)),
-		requests: newInFlight(cachedQueries),
+		requests: &inFlight{pending: map[textKey]*pendingText{}},
 		space:    space,
 		items:    cfg.BatchItems,
 	}, nil
@@ -137,21 +143,14 @@ func (c *Client) Space() Space {
 // Health reports whether the provider answers. A provider that was not asked yet is healthy.
 func (c *Client) Health() Health { return c.circuit.health() }
 
-// accept checks the vectors of one answer to n texts and scales them to unit length. It accepts all or none, and the first
-// accepted answer sets the dimension.
-func (c *Client) accept(vecs [][]float32, n int) error {
-	name := c.cfg.Provider
-	if len(vecs) != n {
-		return modelhttp.Errorf(modelhttp.Malformed, "%s: answered with %d vectors to %d texts", name, len(vecs), n)
-	}
-	dims := len(vecs[0])
+// accept checks the vectors of one answer and scales them to unit length. It accepts all or none, and the first accepted
+// answer sets the dimension. There is at least one vector.
+func (c *Client) accept(vecs [][]float32) error {
+	name, dims := c.cfg.Provider, len(vecs[0])
 	for _, v := range vecs {
 		if len(v) != dims || dims == 0 {
 			return modelhttp.Errorf(modelhttp.Malformed, "%s: one answer holds vectors of %d and of %d dimensions", name, dims, len(v))
 		}
-	}
-	if err := c.checkDims(dims); err != nil {
-		return err
 	}
 	for _, v := range vecs {
 		if err := Check(v, dims); err != nil {
@@ -164,27 +163,37 @@ func (c *Client) accept(vecs [][]float32, n int) error {
 	return c.setDims(dims)
 }
 
-// checkDims returns an error if dims is not the known dimension.
-func (c *Client) checkDims(dims int) error {
-	known := c.Space().Dims
-	switch {
-	case known == 0 || known == dims:
-		return nil
-	case known == c.cfg.Dims:
-		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the model answers with %d dimensions where %d are configured: "+
-			"configure %d, or a model that can shorten its vectors", c.cfg.Provider, dims, known, dims)
-	}
-	return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the vectors have %d dimensions, earlier ones had %d: the server has another model now; "+
-		"restart to index with it", c.cfg.Provider, dims, known)
-}
-
-// setDims sets the dimension if it is not known yet. Of two concurrent first answers with different dimensions, the second
-// gets an error.
+// setDims sets the dimension if it is not known yet, and returns an error if another one is. Of two concurrent first answers
+// with different dimensions, the second gets an error.
 func (c *Client) setDims(dims int) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.space.Dims == 0 {
 		c.space.Dims = dims
 	}
-	c.mu.Unlock()
-	return c.checkDims(dims)
+	switch known := c.space.Dims; known {
+	case dims:
+		return nil
+	case c.cfg.Dims:
+		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the model answers with %d dimensions where %d are configured: "+
+			"configure %d, or a model that can shorten its vectors", c.cfg.Provider, dims, known, dims)
+	default:
+		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the vectors have %d dimensions, earlier ones had %d: the server has another model now; "+
+			"restart to index with it", c.cfg.Provider, dims, known)
+	}
 }
+
+var (
+	// ErrDisabled is returned by a client of the provider "none".
+	ErrDisabled = errors.New("no embedding provider is configured")
+	// ErrUnavailable is wrapped by the error of a provider that gave no usable answer after all tries, or that is not
+	// asked for now because it failed before. The error beside it names the cause.
+	ErrUnavailable = errors.New("embedding provider unavailable")
+	// ErrBlank is the outcome for a text of white space only, which no provider can embed.
+	ErrBlank = errors.New("a blank text has no embedding")
+
+	// errDeadline is the cause of a context that ended by a deadline of this package, not of the caller.
+	errDeadline = errors.New("no answer in the time there was")
+)
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", ErrUnavailable, err) }

@@ -3,6 +3,7 @@ package embed
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 )
 
@@ -10,7 +11,7 @@ import (
 type inFlight struct {
 	mu      sync.Mutex // guards the fields below
 	pending map[textKey]*pendingText
-	queries *queryCache
+	queries queryCache
 }
 
 type textKey struct {
@@ -26,34 +27,38 @@ type pendingText struct {
 	err     error // why there is no outcome; nil if there is one
 }
 
-// slot is an index in the list of one caller and the pending text for it.
-type slot struct {
-	index   int
-	pending *pendingText
+func (p *pendingText) isDone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
-func newInFlight(cached int) *inFlight {
-	return &inFlight{pending: map[textKey]*pendingText{}, queries: newQueryCache(cached)}
-}
-
-// claim looks up the texts with the given indices: it writes cached vectors to out, registers the texts that nobody is
-// embedding for this caller (own), and returns the pending texts of other callers (others).
-func (f *inFlight) claim(kind textKind, texts []string, indices []int, out []Embedding) (own, others []slot) {
+// claim looks up the texts without an outcome in out: it writes cached vectors to out, and returns the pending text of each
+// other index. Those that nobody is embedding it registers for this caller (own).
+func (f *inFlight) claim(kind textKind, texts []string, out []Embedding) (pending map[int]*pendingText, own []*pendingText) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, i := range indices {
-		key := textKey{kind, texts[i]}
-		if vec := f.queries.lookup(key.text); kind == query && vec != nil {
-			out[i].Vector = vec
-		} else if p := f.pending[key]; p != nil {
-			others = append(others, slot{i, p})
-		} else {
-			p = &pendingText{key: key, done: make(chan struct{})}
-			f.pending[key] = p
-			own = append(own, slot{i, p})
+	pending = map[int]*pendingText{}
+	for i, text := range texts {
+		if out[i].hasOutcome() {
+			continue
 		}
+		key := textKey{kind, text}
+		if kind == query {
+			if out[i].Vector = f.queries.lookup(text); out[i].Vector != nil {
+				continue
+			}
+		}
+		if f.pending[key] == nil {
+			f.pending[key] = &pendingText{key: key, done: make(chan struct{})}
+			own = append(own, f.pending[key])
+		}
+		pending[i] = f.pending[key]
 	}
-	return own, others
+	return pending, own
 }
 
 // finish tells the callers that wait for p its outcome, or the error for which there is none.
@@ -68,34 +73,37 @@ func (f *inFlight) finish(p *pendingText, outcome Embedding, err error) {
 	close(p.done)
 }
 
-// embed returns the outcomes for texts, which are all different. An error for all texts is the Err of those that have no
-// outcome of their own.
-func (c *Client) embed(ctx context.Context, kind textKind, texts []string) ([]Embedding, error) {
-	out := make([]Embedding, len(texts))
-	missing := make([]int, len(texts))
-	for i := range missing {
-		missing[i] = i
-	}
-	var err error
-	for len(missing) > 0 && err == nil {
-		own, others := c.requests.claim(kind, texts, missing, out)
-		if err = c.embedOwn(ctx, kind, own, out); err == nil {
-			missing, err = c.join(ctx, others, out)
+// embed returns the outcomes for texts. The error for all texts is the Err of those that have no outcome of their own.
+func (c *Client) embed(ctx context.Context, kind textKind, texts []string) (out []Embedding, err error) {
+	out = make([]Embedding, len(texts))
+	for i, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			out[i].Err = ErrBlank
 		}
 	}
+	if !c.Enabled() {
+		err = ErrDisabled
+	}
+	for again := true; again && err == nil; {
+		pending, own := c.requests.claim(kind, texts, out)
+		err = c.embedOwn(ctx, kind, own)
+		again, err = c.join(ctx, pending, out, err)
+	}
 	for i := range out {
-		if out[i].Vector == nil && out[i].Err == nil {
+		if !out[i].hasOutcome() {
 			out[i].Err = err
 		}
 	}
 	return out, err
 }
 
+func (e Embedding) hasOutcome() bool { return e.Vector != nil || e.Err != nil }
+
 // embedOwn embeds the texts that this caller has registered, and finishes them all.
-func (c *Client) embedOwn(ctx context.Context, kind textKind, own []slot, out []Embedding) (err error) {
+func (c *Client) embedOwn(ctx context.Context, kind textKind, own []*pendingText) (err error) {
 	texts := make([]string, len(own))
-	for k, s := range own {
-		texts[k] = s.pending.key.text
+	for i, p := range own {
+		texts[i] = p.key.text
 	}
 	finished := 0
 	defer func() {
@@ -103,34 +111,37 @@ func (c *Client) embedOwn(ctx context.Context, kind textKind, own []slot, out []
 		if cause == nil {
 			cause = context.Canceled // after a panic, so that other callers do not wait forever
 		}
-		for _, s := range own[finished:] {
-			c.requests.finish(s.pending, Embedding{}, cause)
+		for _, p := range own[finished:] {
+			c.requests.finish(p, Embedding{}, cause)
 		}
 	}()
-	return c.fetch(ctx, kind, texts, func(k int, e Embedding) {
-		out[own[k].index] = e
-		c.requests.finish(own[k].pending, e, nil)
-		finished = k + 1
+	return c.fetch(ctx, kind, texts, func(i int, e Embedding) {
+		c.requests.finish(own[i], e, nil)
+		finished = i + 1
 	})
 }
 
-// join waits for texts that other callers are embedding. It returns the indices of those whose caller gave up, which are to
-// be claimed again, and an error if the provider is down or ctx ends.
-func (c *Client) join(ctx context.Context, others []slot, out []Embedding) (again []int, err error) {
-	for _, s := range others {
-		select {
-		case <-ctx.Done():
-			return nil, c.ended(ctx)
-		case <-s.pending.done:
+// join waits for pending texts and writes their outcomes to out; after an error it waits no longer. It reports whether
+// texts are left whose caller gave up, which are to be claimed again. The error is err, or why others have no outcome: the
+// provider is down or ctx has ended.
+func (c *Client) join(ctx context.Context, pending map[int]*pendingText, out []Embedding, err error) (again bool, _ error) {
+	for i, p := range pending {
+		if err == nil && !p.isDone() {
+			select {
+			case <-ctx.Done():
+				err = c.ended(ctx)
+			case <-p.done:
+			}
 		}
 		switch {
-		case s.pending.err == nil:
-			out[s.index] = s.pending.outcome
-		case errors.Is(s.pending.err, ErrUnavailable):
-			return nil, s.pending.err
+		case !p.isDone():
+		case p.err == nil:
+			out[i] = p.outcome
+		case err == nil && errors.Is(p.err, ErrUnavailable):
+			err = p.err
 		default:
-			again = append(again, s.index)
+			again = true
 		}
 	}
-	return again, nil
+	return again, err
 }

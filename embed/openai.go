@@ -82,7 +82,7 @@ type openAIRequest struct {
 	Encoding   string   `json:"encoding_format,omitempty"`
 }
 
-func (p *openAI) embed(ctx context.Context, _ textKind, texts []string) ([][]float32, error) {
+func (p *openAI) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	answer, err := p.post(ctx, texts)
 	if err != nil {
 		return nil, err

@@ -1,10 +1,8 @@
 package embed
 
 import (
-	"container/list"
 	"context"
 	"slices"
-	"strings"
 )
 
 // cachedQueries is the number of query vectors that a client caches.
@@ -14,12 +12,6 @@ const cachedQueries = 512
 // equal queries at the same time make one request. The error is ErrDisabled, ErrBlank, the cause of ctx, one that wraps
 // ErrUnavailable, or the provider's refusal of this text.
 func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
-	if !c.Enabled() {
-		return nil, ErrDisabled
-	}
-	if strings.TrimSpace(text) == "" {
-		return nil, ErrBlank
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.QueryTimeout, errDeadline)
 	defer cancel()
 	embedded, err := c.embed(ctx, query, []string{text})
@@ -32,37 +24,29 @@ func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
 	return slices.Clone(embedded[0].Vector), nil // the caller may change its own
 }
 
-// queryCache contains the vectors of the queries used last. It is not safe for concurrent use.
-type queryCache struct {
-	size  int
-	order *list.List // of cachedQuery, last used first
-	byKey map[string]*list.Element
-}
+// queryCache contains the vectors of the queries used last, the newest at the end. It is not safe for concurrent use.
+type queryCache []cachedQuery
 
 type cachedQuery struct {
 	text   string
 	vector []float32
 }
 
-func newQueryCache(size int) *queryCache {
-	return &queryCache{size: size, order: list.New(), byKey: map[string]*list.Element{}}
-}
-
 // lookup returns nil for a text that is not cached.
 func (q *queryCache) lookup(text string) []float32 {
-	e := q.byKey[text]
-	if e == nil {
+	i := slices.IndexFunc(*q, func(c cachedQuery) bool { return c.text == text })
+	if i < 0 {
 		return nil
 	}
-	q.order.MoveToFront(e)
-	return e.Value.(cachedQuery).vector
+	hit := (*q)[i]
+	*q = append(slices.Delete(*q, i, i+1), hit)
+	return hit.vector
 }
 
 // insert caches the vector of a text that is not cached yet, in place of the one used longest ago.
 func (q *queryCache) insert(text string, vector []float32) {
-	q.byKey[text] = q.order.PushFront(cachedQuery{text, vector})
-	if q.order.Len() > q.size {
-		last := q.order.Remove(q.order.Back()).(cachedQuery)
-		delete(q.byKey, last.text)
+	if len(*q) == cachedQueries {
+		*q = slices.Delete(*q, 0, 1)
 	}
+	*q = append(*q, cachedQuery{text, vector})
 }

@@ -19,7 +19,6 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/indexer"
 	"kioku/llm/echo"
-	"kioku/memory"
 	"kioku/server"
 )
 
@@ -35,17 +34,17 @@ func Example() {
 	defer service.Close()
 	side, err := sidecar.New(sidecar.Options{
 		Agent: "main", State: state, Memories: func(id string) agent.Memory { return service.For(id) },
-		Bootstrap: bootstrap.Options{Workspace: workspace},
-		Prune:     prune.Defaults(), Flush: flush.Defaults(), Model: &echo.Model{},
+		Settings: sidecar.Settings{Bootstrap: bootstrap.Options{Workspace: workspace}, Prune: prune.Defaults(), Flush: flush.Defaults()},
+		Model:    &echo.Model{},
 	})
 	check(err)
 	notes, err := claude.New(claude.Options{
-		Folder: filepath.Join(workspace, "memory"), Kept: filepath.Join(state, "agents", "main", "kept"), Clean: memory.StripRecalled,
+		Folder: filepath.Join(workspace, "memory"), Kept: filepath.Join(state, "agents", "main", "kept"),
 	})
 	check(err)
 	folder, err := session.Folder(state, "main")
 	check(err)
-	transcript, _, err := session.Open(folder, "demo", session.Options{Strip: memory.StripRecalled})
+	transcript, _, err := session.Open(folder, "demo", session.Options{})
 	check(err)
 	defer transcript.Close()
 	talk, err := chat.New(chat.Options{

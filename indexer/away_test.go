@@ -10,10 +10,12 @@ import (
 )
 
 // Hazard B06: a workspace that was moved away and back is the same folder, but nothing in it is watched any more.
-func TestAWorkspaceMovedAwayAndBackIsWatchedAgain(t *testing.T) {
+func TestWatchOfWorkspaceMovedAwayAndBack(t *testing.T) {
+	t.Parallel()
 	// Between two looks at the roots, the way away and back goes unseen by them.
-	for _, poll := range []time.Duration{20 * time.Millisecond, 1500 * time.Millisecond} {
+	for _, poll := range []time.Duration{20 * time.Millisecond, 700 * time.Millisecond} {
 		t.Run(poll.String(), func(t *testing.T) {
+			t.Parallel()
 			f := setup(t, func(o *indexer.Options) { o.PollInterval = poll })
 			f.write("memory/a.md", "a")
 			f.watching()
@@ -32,8 +34,9 @@ func TestAWorkspaceMovedAwayAndBackIsWatchedAgain(t *testing.T) {
 	}
 }
 
-// A root that stays away is looked for, and nothing else is done for it.
-func TestARootThatStaysAwayCostsNoScans(t *testing.T) {
+// A root that is missing is looked for, and starts no syncs.
+func TestWatchOfMissingRootStartsNoScans(t *testing.T) {
+	t.Parallel()
 	src := newScripted()
 	change := func(o *indexer.Options) { o.ExtraPaths = []string{"/no/such/folder"} }
 	inBubble(t, src, change, func(f *fixture) {

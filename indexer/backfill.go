@@ -6,52 +6,58 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"kioku/embed"
 )
 
 const (
-	// embedGroup is how many texts go to the provider at once; progress is told after each.
+	// embedGroup is the maximum number of texts in one request to the provider. Progress is reported after each request.
 	embedGroup = 64
-	// backlogPage is how many texts are read from the backlog at once.
+	// backlogPage is the number of texts that are read from the backlog at once.
 	backlogPage = 512
-	// writeAbove is how many vectors may wait for the write of those before.
+	// writeAbove is the number of unsaved vectors above which a run waits for the store.
 	writeAbove = 512
-	// saveWait bounds storing paid-for vectors after a backfill was cancelled.
+	// saveWait is how long a cancelled run may take to store the vectors that it has.
 	saveWait = 2 * time.Second
-	// parkedFor is how long texts that the provider refused are left alone.
-	parkedFor = time.Hour
-	// retryLeast and retryMost bound the wait after a backfill that failed.
+	// refusedFor is how long a text that the provider refused is not sent again.
+	refusedFor = time.Hour
+	// retryLeast and retryMost are the shortest and the longest wait after a failed run.
 	retryLeast, retryMost = 5 * time.Second, 5 * time.Minute
 )
 
 var (
-	// errNotReady stands for a provider that is not to be asked now and gives no reason.
+	// errNotReady is used if a provider must not be asked now and gives no reason.
 	errNotReady = errors.New("the embedding provider is not ready")
-	// errNoVector: the provider gave neither a vector for a text nor a reason.
+	// errNoVector is used if the provider returns neither a vector for a text nor a reason.
 	errNoVector = errors.New("the embedding provider returned no vector for a text")
+	// errNotKept is used if the backlog still lists a text whose vector was stored.
+	errNotKept = errors.New("the index lost a vector that was just stored")
 )
 
 // Backfill gives the chunks of an index their vectors. Its methods may be called concurrently; one run works at a time.
 type Backfill struct {
-	store VectorStore
-	embed Embedder
-	now   func() time.Time
-	log   *slog.Logger
-	turn  chan struct{} // holds a token while a run works
-	wake  chan struct{} // tells Watch, and the run under way, that the backlog has changed
+	store    VectorStore
+	embedder Embedder
+	now      func() time.Time
+	log      *slog.Logger
+	turn     chan struct{} // contains a token while a run works
+	wake     chan struct{} // contains a token after Wake until Watch takes it
+	wakes    atomic.Uint64 // counts the calls of Wake
 
-	mu     sync.Mutex
-	parked map[Hash]parkedText // guarded by mu
+	// Owned by the run that has the turn.
+	unsaved map[Hash][]float32   // vectors that are not stored yet, also those that an earlier run could not store
+	refused map[Hash]refusedText // texts that are not sent for now
 }
 
-// parkedText is a text that the provider refused, and how long it is left alone.
-type parkedText struct {
+// refusedText is why the provider refused a text, and when the text may be sent again.
+type refusedText struct {
 	err   error
 	until time.Time
 }
 
-// NewBackfill returns a backfill. now and log may be nil, for time.Now and no log.
+// NewBackfill returns a backfill. A nil now means time.Now, and a nil log discards everything.
 func NewBackfill(store VectorStore, e Embedder, now func() time.Time, log *slog.Logger) *Backfill {
 	if now == nil {
 		now = time.Now
@@ -59,32 +65,39 @@ func NewBackfill(store VectorStore, e Embedder, now func() time.Time, log *slog.
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Backfill{store: store, embed: e, now: now, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		parked: map[Hash]parkedText{}}
+	return &Backfill{store: store, embedder: e, now: now, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		unsaved: map[Hash][]float32{}, refused: map[Hash]refusedText{}}
 }
 
 // BackfillReport is the outcome of a run.
 type BackfillReport struct {
-	// Embedded counts texts that the provider embedded, Known chunks whose vectors the cache held.
-	Embedded, Known int
-	// Err is why texts are without vectors, nil if none are.
+	// Embedded counts the texts that the provider embedded.
+	Embedded int
+	// Known counts the chunks that got a cached vector.
+	Known int
+	// Err is why texts are still without a vector; nil if none is.
 	Err error
+
+	// stopped is true if texts are left that the provider may accept later.
+	stopped bool
 }
 
-// Wake tells that the backlog may have changed: the run under way goes on with the newest files, and Watch begins one.
+// Wake reports that the backlog may have changed. A run under way continues with the newest files, and Watch starts one.
 func (b *Backfill) Wake() {
+	b.wakes.Add(1)
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Run works through the backlog. A call waits for the one before it. step, if it is not nil, is told of the progress.
+// Run works through the backlog. It waits until the run before it has ended. onProgress may be nil; it is called by the
+// calling goroutine.
 //
-// A provider that fails is no error: BackfillReport.Err says why texts have no vectors. Run returns the errors of the store
-// and, once ctx is done, of ctx; what the provider answered by then is stored.
-func (b *Backfill) Run(ctx context.Context, step func(Progress)) (BackfillReport, error) {
-	if !b.embed.Enabled() {
+// A provider that fails is no error: BackfillReport.Err says why texts have no vector. Run returns the errors of the store.
+// Once ctx is done, it returns the error of ctx, after it has stored what the provider answered.
+func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (BackfillReport, error) {
+	if !b.embedder.Enabled() {
 		return BackfillReport{}, nil
 	}
 	select {
@@ -93,35 +106,47 @@ func (b *Backfill) Run(ctx context.Context, step func(Progress)) (BackfillReport
 		return BackfillReport{}, ctx.Err()
 	}
 	defer func() { <-b.turn }()
-	if step == nil {
-		step = func(Progress) {}
+	if onProgress == nil {
+		onProgress = func(Progress) {}
 	}
-	r := backfillRun{b: b, step: step, unsaved: map[Hash][]float32{}}
-	var err error
-	if r.rep.Known, err = b.store.AttachKnown(ctx, b.embed.Space()); err == nil {
-		err = r.drain(ctx)
+	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
+	now := b.now()
+	maps.DeleteFunc(b.refused, func(_ Hash, t refusedText) bool { return !now.Before(t.until) })
+
+	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}}
+	err := r.drainBacklog(ctx)
+	if ctx.Err() != nil {
+		err = ctx.Err() // rather than what the store calls its interruption
 	}
-	return r.rep, errors.Join(err, r.writeAll(ctx))
+	return r.rep, errors.Join(err, r.saveAll())
 }
 
-// Watch runs whenever Wake was called, and when a provider that failed may be asked again, until ctx is done.
+// Watch starts a run after each call of Wake, and after a wait if the last run left texts without a vector, until ctx is done.
 func (b *Backfill) Watch(ctx context.Context) {
-	if !b.embed.Enabled() {
+	if !b.embedder.Enabled() {
 		return
 	}
-	failures := 0
-	for ctx.Err() == nil {
+	failures, logged := 0, ""
+	for {
 		rep, err := b.Run(ctx, nil)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return
-		case err != nil:
-			failures++
-			b.log.Error("embedding failed", "cause", err)
-		default:
+		}
+		if err != nil {
+			b.log.Error("backfill failed", "cause", err)
+		}
+		cause := fmt.Sprint(rep.Err)
+		if rep.Err != nil && cause != logged {
+			b.log.Warn("some texts have no vector", "cause", rep.Err)
+		}
+		logged = cause
+		failures++
+		if err == nil && !rep.stopped {
 			failures = 0
 		}
-		retry := time.NewTimer(b.retryAfter(rep.Err, failures))
+		retry := time.NewTimer(b.retryAfter(failures))
 		select {
 		case <-b.wake:
 		case <-retry.C:
@@ -131,205 +156,174 @@ func (b *Backfill) Watch(ctx context.Context) {
 	}
 }
 
-// retryAfter is how long after a run the next one is due without a call of Wake.
-func (b *Backfill) retryAfter(down error, failures int) time.Duration {
-	if failures > 0 {
-		return min(retryLeast<<min(failures-1, 10), retryMost)
+// retryAfter returns the wait for the next run after a number of consecutive failed runs. An unhealthy provider decides
+// itself when it is asked again.
+func (b *Backfill) retryAfter(failures int) time.Duration {
+	if failures == 0 {
+		return refusedFor
 	}
-	if h := b.embed.Health(); down != nil && !h.Healthy {
-		return min(max(h.RetryAt.Sub(b.now()), retryLeast), retryMost)
+	wait := retryLeast << min(failures-1, 10)
+	if h := b.embedder.Health(); !h.Healthy && h.RetryAt.After(b.now()) {
+		wait = max(h.RetryAt.Sub(b.now()), retryLeast)
 	}
-	return parkedFor
+	return min(wait, retryMost)
 }
 
 // backfillRun is one run of a backfill.
 type backfillRun struct {
-	b    *Backfill
-	step func(Progress)
-	rep  BackfillReport
-	// total is how many texts are to be embedded, as far as it is known.
+	*Backfill
+	// saving is the context for writes; it ends saveWait after the context of the run.
+	saving     context.Context
+	onProgress func(Progress)
+	rep        BackfillReport
+	// embedded contains the texts that the provider embedded in this run. They are never paid for twice.
+	embedded map[Hash]bool
+	// total is the number of texts to embed, as far as it is known.
 	total int
-	// unsaved are answers that wait for the write before; writing are those being stored, until stored is sent the outcome.
-	unsaved, writing map[Hash][]float32
-	stored           chan error
+	// writing are the vectors that a goroutine is storing; it sends the outcome to stored. Both are nil while none runs.
+	writing map[Hash][]float32
+	stored  chan error
+	// storeErr is why vectors could not be stored. After it, nothing more is embedded or stored in this run.
+	storeErr error
 }
 
-// drain asks for vectors until no text lacks one that can be had.
-func (r *backfillRun) drain(ctx context.Context) error {
+// drainBacklog embeds texts until no text is left that the provider may accept now.
+func (r *backfillRun) drainBacklog(ctx context.Context) (err error) {
+	if r.saveAll() != nil {
+		return nil
+	}
+	if r.rep.Known, err = r.store.AttachKnown(ctx, r.embedder.Space()); err != nil {
+		return err
+	}
 	var queue []Text
+	wakes := r.wakes.Load()
 	for {
-		select {
-		case <-r.b.wake:
-			queue = nil
-		default:
+		if n := r.wakes.Load(); n != wakes {
+			wakes, queue = n, nil
 		}
 		if len(queue) == 0 {
-			var err error
-			if queue, err = r.next(ctx); err != nil || len(queue) == 0 {
+			if queue, err = r.nextTexts(ctx); err != nil || len(queue) == 0 {
 				return err
 			}
 		}
-		if err := r.b.notReady(); err != nil {
-			r.rep.Err = err
-			return nil
-		}
 		group := queue[:min(embedGroup, len(queue))]
 		queue = queue[len(group):]
-		fresh, err := r.b.ask(ctx, group)
-		r.rep.Embedded += len(fresh)
-		maps.Copy(r.unsaved, fresh)
+		err := r.embedTexts(ctx, group)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			r.rep.Err = err
+			r.rep.Err, r.rep.stopped = err, true
 			return nil
 		}
-		if err := r.write(ctx); err != nil {
-			return err
+		if r.save(); r.storeErr != nil {
+			return nil
 		}
-		r.tell()
+		r.reportProgress()
 	}
 }
 
-// tell passes the progress on.
-func (r *backfillRun) tell() {
+func (r *backfillRun) reportProgress() {
 	r.total = max(r.total, r.rep.Embedded)
-	r.step(Progress{Phase: PhaseEmbed, Embedded: r.rep.Embedded, EmbedTotal: r.total})
+	r.onProgress(Progress{Phase: PhaseEmbed, Embedded: r.rep.Embedded, EmbedTotal: r.total})
 }
 
-// next reads the texts that lack a vector and may be sent. It notes why others may not.
-func (r *backfillRun) next(ctx context.Context) ([]Text, error) {
+// nextTexts reads the texts of the backlog that may be sent, and records why others may not. It returns none once the
+// backlog has none, or if vectors cannot be stored.
+func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 	for {
-		skip := len(r.unsaved) + len(r.writing) + r.b.countParked()
-		texts, chunks, err := r.b.store.Backlog(ctx, r.b.embed.Space(), backlogPage+skip)
+		skip := len(r.unsaved) + len(r.writing) + len(r.refused)
+		texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip)
 		if err != nil {
 			return nil, fmt.Errorf("read the backlog: %w", err)
 		}
 		r.total = max(r.total, r.rep.Embedded+max(chunks-skip, 0))
-		open := texts[:0]
-		onTheWay := false
+		open, unstored := texts[:0], false
 		for _, t := range texts {
-			err := r.b.refusal(t.Hash)
+			refused, isRefused := r.refused[t.Hash]
 			switch {
 			case r.unsaved[t.Hash] != nil || r.writing[t.Hash] != nil:
-				onTheWay = true
-			case err != nil:
-				r.rep.Err = err
+				unstored = true
+			case isRefused:
+				r.rep.Err = refused.err
+			case r.embedded[t.Hash]:
+				r.rep.Err, r.rep.stopped = errNotKept, true
 			default:
 				open = append(open, t)
 			}
 		}
-		if len(open) == 0 && !onTheWay && r.rep.Embedded > 0 {
-			r.total = r.rep.Embedded // equal texts were embedded once
-			r.tell()
-		}
-		if len(open) > 0 || !onTheWay {
+		if len(open) > 0 {
 			return open, nil
 		}
-		// Only the answers that are on their way are left; once they are stored, the backlog says what remains.
-		if err := r.writeAll(ctx); err != nil {
-			return nil, err
+		// The backlog shows what is left only after everything is stored.
+		if unstored && r.saveAll() == nil {
+			continue
 		}
+		if r.rep.Embedded > 0 && r.storeErr == nil {
+			r.total = r.rep.Embedded // chunks with equal texts were counted one by one
+			r.reportProgress()
+		}
+		return nil, nil
 	}
 }
 
-// write stores the answers beside the next request. As long as those before are being stored, answers are gathered.
-func (r *backfillRun) write(ctx context.Context) error {
-	if r.stored != nil && len(r.stored) == 0 && len(r.unsaved) < writeAbove {
-		return nil
+// embedTexts sends texts to the provider. It keeps the vectors, notes the texts that the provider refused, and returns an
+// error if the provider failed or may not be asked.
+func (r *backfillRun) embedTexts(ctx context.Context, group []Text) error {
+	if h := r.embedder.Health(); !h.Healthy && h.RetryAt.After(r.now()) {
+		return firstErr(h.Err, errNotReady)
 	}
-	if err := r.await(); err != nil || len(r.unsaved) == 0 {
-		return err
-	}
-	stored, vectors := make(chan error, 1), r.unsaved
-	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash][]float32{}
-	go func() { stored <- r.b.put(ctx, vectors) }()
-	return nil
-}
-
-// await waits for the answers that are being stored, if any.
-func (r *backfillRun) await() error {
-	if r.stored == nil {
-		return nil
-	}
-	err := <-r.stored
-	r.stored, r.writing = nil, nil
-	return err
-}
-
-// writeAll stores all answers and waits for that.
-func (r *backfillRun) writeAll(ctx context.Context) error {
-	if err := r.await(); err != nil {
-		return err
-	}
-	if err := r.write(ctx); err != nil {
-		return err
-	}
-	return r.await()
-}
-
-// put stores vectors. They were paid for, so a run that is cancelled stores them all the same, if that is soon done.
-func (b *Backfill) put(ctx context.Context, vectors map[Hash][]float32) error {
-	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
-	if err := b.store.PutVectors(saving, b.embed.Space(), vectors); err != nil {
-		return fmt.Errorf("store %d vectors: %w", len(vectors), err)
-	}
-	return nil
-}
-
-// ask has texts embedded. It returns what the provider gave, parks what it refused, and returns its error if it failed.
-func (b *Backfill) ask(ctx context.Context, group []Text) (map[Hash][]float32, error) {
 	texts := make([]string, len(group))
 	for i, t := range group {
 		texts[i] = t.Text
 	}
-	out, err := b.embed.Documents(ctx, texts)
-	fresh := map[Hash][]float32{}
-	for i, e := range out[:min(len(out), len(group))] {
+	out, err := r.embedder.Documents(ctx, texts)
+	for i, t := range group {
+		var e embed.Embedding
+		if i < len(out) {
+			e = out[i]
+		}
 		switch {
 		case e.Vector != nil:
-			fresh[group[i].Hash] = e.Vector
+			r.unsaved[t.Hash], r.embedded[t.Hash] = e.Vector, true
+			r.rep.Embedded++
 		case err == nil:
-			b.park(group[i].Hash, firstErr(e.Err, errNoVector))
+			r.refused[t.Hash] = refusedText{firstErr(e.Err, errNoVector), r.now().Add(refusedFor)}
 		}
 	}
-	return fresh, err
+	return err
 }
 
-// notReady is why the provider is not to be asked now, nil if it may be.
-func (b *Backfill) notReady() error {
-	h := b.embed.Health()
-	if h.Healthy || !h.RetryAt.After(b.now()) {
-		return nil
+// save starts to store the unsaved vectors. If the store is still busy, they wait, unless there are many.
+func (r *backfillRun) save() {
+	if r.stored != nil && len(r.stored) == 0 && len(r.unsaved) < writeAbove {
+		return
 	}
-	return firstErr(h.Err, errNotReady)
-}
-
-// park leaves a text alone that the provider refused.
-func (b *Backfill) park(h Hash, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.parked[h] = parkedText{err, b.now().Add(parkedFor)}
-}
-
-// refusal is why a text is left alone, nil if it is not.
-func (b *Backfill) refusal(h Hash) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p, ok := b.parked[h]
-	if ok && !b.now().Before(p.until) {
-		delete(b.parked, h)
-		return nil
+	r.awaitStore()
+	if r.storeErr != nil || len(r.unsaved) == 0 {
+		return
 	}
-	return p.err
+	stored, vectors := make(chan error, 1), r.unsaved
+	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash][]float32{}
+	go func() { stored <- r.store.PutVectors(r.saving, r.embedder.Space(), vectors) }()
 }
 
-// countParked counts the texts that are left alone.
-func (b *Backfill) countParked() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.parked)
+// awaitStore waits for the vectors that are being stored. If that fails, they stay unsaved for the next run.
+func (r *backfillRun) awaitStore() {
+	if r.stored == nil {
+		return
+	}
+	if err := <-r.stored; err != nil {
+		r.storeErr = fmt.Errorf("store %d vectors: %w", len(r.writing), err)
+		maps.Copy(r.unsaved, r.writing)
+	}
+	r.stored, r.writing = nil, nil
+}
+
+// saveAll stores all vectors, waits for that, and returns storeErr.
+func (r *backfillRun) saveAll() error {
+	r.awaitStore()
+	r.save()
+	r.awaitStore()
+	return r.storeErr
 }

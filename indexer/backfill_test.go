@@ -2,11 +2,11 @@ package indexer_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +16,7 @@ import (
 )
 
 func TestBackfillEmbedsEqualTextsOnce(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 10 {
 		f.write(fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("same\nonly in %d", i))
@@ -29,12 +30,13 @@ func TestBackfillEmbedsEqualTextsOnce(t *testing.T) {
 	}
 }
 
-// disabled is an embedder without a provider.
+// disabled is an embedder that has no provider.
 type disabled struct{ *provider }
 
 func (disabled) Enabled() bool { return false }
 
 func TestBackfillDoesNothingWithoutProvider(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	f.sync()
@@ -46,6 +48,7 @@ func TestBackfillDoesNothingWithoutProvider(t *testing.T) {
 }
 
 func TestBackfillLeavesTextsOfFailingProviderForLater(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 3 {
 		f.write(fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("x%d\ny%d", i, i))
@@ -66,6 +69,7 @@ func TestBackfillLeavesTextsOfFailingProviderForLater(t *testing.T) {
 }
 
 func TestBackfillKeepsWhatProviderGaveBeforeItFailed(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 600 {
@@ -84,6 +88,7 @@ func TestBackfillKeepsWhatProviderGaveBeforeItFailed(t *testing.T) {
 }
 
 func TestBackfillParksRefusedTexts(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.prov.poison = "poison"
 	f.write("memory/a.md", "fine\npoison\nfine too")
@@ -109,6 +114,7 @@ func TestBackfillParksRefusedTexts(t *testing.T) {
 }
 
 func TestBackfillStoresAnswersOfCancelledRun(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one\ntwo")
 	f.sync()
@@ -124,6 +130,7 @@ func TestBackfillStoresAnswersOfCancelledRun(t *testing.T) {
 }
 
 func TestBackfillReturnsErrorOfStore(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one")
 	f.sync()
@@ -135,6 +142,7 @@ func TestBackfillReturnsErrorOfStore(t *testing.T) {
 
 // While one group is being stored, the provider works on the next; no text is asked for twice meanwhile.
 func TestBackfillEmbedsWhileItStores(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 200 {
@@ -161,6 +169,7 @@ func TestBackfillEmbedsWhileItStores(t *testing.T) {
 }
 
 func TestBackfillTellsProgressOfEachRequest(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 1000 {
@@ -183,6 +192,7 @@ func TestBackfillTellsProgressOfEachRequest(t *testing.T) {
 }
 
 func TestBackfillBeginsWithNewestFile(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 3 {
 		f.write(fmt.Sprintf("memory/%d.md", i), fmt.Sprint("note ", i))
@@ -196,6 +206,7 @@ func TestBackfillBeginsWithNewestFile(t *testing.T) {
 }
 
 func TestBackfillOfAnotherModelEmbedsEverything(t *testing.T) {
+	t.Parallel()
 	f := filled(t, 3)
 	f.prov.mu.Lock()
 	f.prov.model = "other"
@@ -205,112 +216,130 @@ func TestBackfillOfAnotherModelEmbedsEverything(t *testing.T) {
 	}
 }
 
-// slowly is a provider that takes its time for each call, on the clock of the bubble.
-type slowly struct {
-	*provider
-	// each call takes that long; negative for ever.
-	each time.Duration
-}
-
-func (s *slowly) Documents(ctx context.Context, texts []string) ([]embed.Embedding, error) {
-	var after <-chan time.Time
-	if s.each >= 0 {
-		after = time.After(s.each)
+// A store that fails for a while costs no second request for the same texts.
+func TestBackfillPaysOnceWhileStoreFails(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.write("memory/a.md", strings.Repeat("x\n", 3)+"one\ntwo")
+	f.sync()
+	f.index.fail = errors.New("disk full")
+	for range 5 {
+		if _, err := f.back.Run(t.Context(), nil); !errors.Is(err, f.index.fail) || strings.Count(err.Error(), "disk full") != 1 {
+			t.Errorf("error %v", err)
+		}
 	}
-	select {
-	case <-after:
-		return s.provider.Documents(ctx, texts)
-	case <-ctx.Done():
-		return make([]embed.Embedding, len(texts)), ctx.Err()
+	f.index.fail = nil
+	if f.embed(); f.unembedded() != 0 || f.prov.texts != 3 || f.prov.calls != 1 {
+		t.Errorf("%d texts in %d calls for 3 texts, %d without a vector", f.prov.texts, f.prov.calls, f.unembedded())
 	}
 }
 
-// watched runs a test on fake time, with a watch of both loops, joined as the root package joins them.
-func watched(t *testing.T, each time.Duration, write func(f *fixture), body func(f *fixture, src *scripted, p *slowly)) {
-	t.Helper()
-	src := newScripted()
-	var wake atomic.Pointer[indexer.Backfill]
-	var p *slowly
-	inBubble(t, src, func(o *indexer.Options) {
-		o.Notify = func(e indexer.Event) {
-			if b := wake.Load(); b != nil && e.Kind == indexer.SyncDone {
-				b.Wake()
+// An index that loses what it stored must not make one run pay for it again and again.
+func TestBackfillPaysOnceIfIndexLosesVectors(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.write("memory/a.md", "one\ntwo")
+	f.sync()
+	f.index.forgets = true
+	if rep := f.embed(); rep.Err == nil || f.prov.texts != 2 {
+		t.Errorf("%d texts were sent, report %+v", f.prov.texts, rep)
+	}
+}
+
+// silent is a provider that returns nothing for any text.
+type silent struct{ *provider }
+
+func (s silent) Documents(context.Context, []string) ([]embed.Embedding, error) {
+	s.calls++
+	return nil, nil
+}
+
+func TestBackfillSkipsTextsWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.write("memory/a.md", "one\ntwo")
+	f.sync()
+	f.back = indexer.NewBackfill(f.index, silent{f.prov}, f.now, nil)
+	if rep := f.embed(); rep.Err == nil || f.prov.calls != 1 {
+		t.Errorf("asked %d times, report %+v", f.prov.calls, rep)
+	}
+}
+
+func TestBackfillForgetsRefusedTextsThatAreGone(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.prov.poison = "poison"
+	f.write("memory/a.md", "poison 1\npoison 2")
+	f.sync()
+	f.embed()
+	limit := f.index.limit
+	f.write("memory/a.md", "fine")
+	f.sync()
+	f.advance(2 * time.Hour)
+	if f.embed(); f.index.limit >= limit || f.unembedded() != 0 {
+		t.Errorf("reads %d texts of the backlog, and %d before", f.index.limit, limit)
+	}
+}
+
+// What a store says when it is interrupted is not what the caller looks for.
+func TestBackfillReturnsErrorOfContext(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.write("memory/a.md", "one")
+	f.sync()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	f.back = indexer.NewBackfill(interrupted{f.index}, f.prov, nil, nil)
+	if _, err := f.back.Run(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// interrupted is a store that is interrupted while it reads the backlog.
+type interrupted struct{ *memIndex }
+
+func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int) ([]indexer.Text, int, error) {
+	<-ctx.Done()
+	return nil, 0, errors.New("interrupted")
+}
+
+// stuck is a store that does not store vectors before its context ends.
+type stuck struct{ *memIndex }
+
+func (stuck) PutVectors(ctx context.Context, _ embed.Space, _ map[indexer.Hash][]float32) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestBackfillThatIsCancelledWaitsBrieflyForStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		index, prov := newMemIndex(), newProvider()
+		_, err := index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(200)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		prov.during = func() {
+			if prov.calls == 3 {
+				cancel()
 			}
 		}
-	}, func(f *fixture) {
-		write(f)
-		p = &slowly{provider: f.prov, each: each}
-		f.back = indexer.NewBackfill(f.index, p, nil, nil)
-		wake.Store(f.back)
-		ctx, cancel := context.WithCancel(f.Context())
-		ended := make(chan struct{})
-		go func() { defer close(ended); f.back.Watch(ctx) }()
-		synctest.Wait()
-		body(f, src, p)
-		cancel()
-		<-ended
+		begin := time.Now()
+		_, err = indexer.NewBackfill(stuck{index}, prov, nil, nil).Run(ctx, nil)
+		if took := time.Since(begin); !errors.Is(err, context.Canceled) || took > 2*time.Second {
+			t.Errorf("ended after %v with %v", took, err)
+		}
+		time.Sleep(time.Minute) // its timers end
 	})
 }
 
-func TestBackfillLeavesWordsToSync(t *testing.T) {
-	watched(t, 3*time.Second, func(f *fixture) {
-		for i := range 500 {
-			f.write(fmt.Sprintf("memory/%03d.md", i), fmt.Sprintf("one %d\ntwo %d", i, i))
-		}
-		f.sync()
-	}, func(f *fixture, src *scripted, p *slowly) {
-		if paths, _ := f.index.list(); len(paths) != 501 || f.unembedded() != 1001 {
-			f.Errorf("%d files, %d texts without vectors", len(paths), f.unembedded())
-		}
-		pass(20 * time.Second)
-		if n := f.unembedded(); n == 0 || n >= 1001 {
-			f.Errorf("half way there are %d texts without vectors", n)
-		}
-		// An edit is indexed while the provider works, and is embedded before the older rest.
-		f.write("memory/400.md", "edited meanwhile")
-		src.changes <- indexer.Change{Path: f.path("memory/400.md")}
-		pass(6 * time.Second)
-		f.has("memory/400.md", "edited meanwhile")
-		if n := f.unembedded(); n < 300 {
-			f.Errorf("only %d texts without vectors: the edit had nothing to wait for", n)
-		}
-		pass(time.Minute)
-		if n := f.unembedded(); n != 0 {
-			f.Errorf("%d texts without vectors, %d were sent", n, f.prov.texts)
-		}
-	})
-}
-
-func TestBackfillOfWatchGoesOnWhenProviderRecovers(t *testing.T) {
-	watched(t, 0, func(f *fixture) { f.prov.set(0, time.Now().Add(time.Minute)) }, func(f *fixture, src *scripted, p *slowly) {
-		f.write("memory/a.md", "edited")
-		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
-		pass(10 * time.Second)
-		if f.has("memory/a.md", "edited"); f.unembedded() != 1 {
-			f.Error("it has a vector")
-		}
-		f.prov.mu.Lock()
-		f.prov.downAfter = -1
-		f.prov.mu.Unlock()
-		pass(time.Minute)
-		if f.unembedded() != 0 {
-			f.Errorf("%d texts without vectors", f.unembedded())
-		}
-	})
-}
-
-func TestBackfillOfWatchIsTriedAgainAfterErrorOfStore(t *testing.T) {
-	watched(t, 0, func(f *fixture) { f.index.fail = errors.New("disk full") }, func(f *fixture, src *scripted, p *slowly) {
-		pass(time.Second)
-		if f.unembedded() != 1 {
-			f.Error("it has a vector")
-		}
-		f.index.mu.Lock()
-		f.index.fail = nil
-		f.index.mu.Unlock()
-		pass(time.Minute)
-		if f.unembedded() != 0 {
-			f.Errorf("%d texts without vectors", f.unembedded())
-		}
-	})
+// many returns n chunks with different texts.
+func many(n int) []indexer.Chunk {
+	chunks := make([]indexer.Chunk, n)
+	for i := range chunks {
+		chunks[i].Text = fmt.Sprint("text ", i)
+		chunks[i].Hash = sha256.Sum256([]byte(chunks[i].Text))
+	}
+	return chunks
 }

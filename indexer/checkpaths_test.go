@@ -10,6 +10,7 @@ import (
 )
 
 func TestCheckPathsNamesAMalformedPattern(t *testing.T) {
+	t.Parallel()
 	for _, p := range []string{"[", "notes/[", "/far/x-[a", "*[", "[]a]", `a*\`, "[z-a"} {
 		err := indexer.CheckPaths([]string{"notes", p})
 		if err == nil || !strings.Contains(err.Error(), p) || !strings.Contains(err.Error(), "pattern") {
@@ -18,7 +19,8 @@ func TestCheckPathsNamesAMalformedPattern(t *testing.T) {
 	}
 }
 
-func TestCheckPathsTakesWhatMayBeThere(t *testing.T) {
+func TestCheckPathsAcceptsOtherPaths(t *testing.T) {
+	t.Parallel()
 	paths := []string{"notes", "no/such/folder", "*.md", "p-?", "[ab]*.md", `odd\[name.md`, "with[bracket/notes", "/", ".", `back\`}
 	if err := indexer.CheckPaths(paths); err != nil {
 		t.Error(err)
@@ -28,7 +30,8 @@ func TestCheckPathsTakesWhatMayBeThere(t *testing.T) {
 	}
 }
 
-func TestAnExtraPathInTroubleIsNamedByItsOwnPath(t *testing.T) {
+func TestSyncReportsBadExtraPathsByName(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	missing := filepath.Join(out, "no", "such")
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"[", missing, "docs/[a"} })

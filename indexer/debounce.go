@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// maxWaiting is how many changed paths are kept apart; of more than these a full scan makes less work.
+// maxWaiting is how many changed paths are tracked one by one. For more, a full scan is less work.
 const maxWaiting = 4096
 
-// debounce holds changed paths back until they have rested, or waited long enough. It never looks at a clock.
+// debounce holds changed paths back until they have stayed unchanged, or have waited for long enough. It uses no clock of
+// its own.
 type debounce struct {
 	rest, most time.Duration
 	paths      map[string]span
-	// wake is when a path may be due, never later than when one is; zero where none waits.
+	// wake is when a path may be due, never later than the first is; zero while none waits.
 	wake time.Time
 }
 
@@ -23,7 +24,7 @@ func newDebounce(rest, most time.Duration) *debounce {
 	return &debounce{rest: rest, most: most, paths: map[string]span{}}
 }
 
-// touch notes a change of a path. It is false where too many paths wait already.
+// touch records a change of a path. It returns false if too many paths wait already.
 func (d *debounce) touch(path string, now time.Time) bool {
 	s, waits := d.paths[path]
 	if !waits {
@@ -40,42 +41,36 @@ func (d *debounce) touch(path string, now time.Time) bool {
 	return true
 }
 
-// due takes out the paths whose time has come, in order.
-func (d *debounce) due(now time.Time) []string {
+// takeDue removes the paths that are due, and returns them in order.
+func (d *debounce) takeDue(now time.Time) []string {
 	if d.wake.IsZero() || now.Before(d.wake) {
 		return nil
 	}
-	var out []string
+	var due []string
 	d.wake = time.Time{}
 	for p, s := range d.paths {
-		at := d.deadline(s)
+		at := s.last.Add(d.rest)
+		if latest := s.first.Add(d.most); latest.Before(at) {
+			at = latest
+		}
 		switch {
 		case !now.Before(at):
-			out = append(out, p)
+			due = append(due, p)
 			delete(d.paths, p)
 		case d.wake.IsZero() || at.Before(d.wake):
 			d.wake = at
 		}
 	}
-	// Paths of one burst become due one by one; a few syncs for all of them are enough.
+	// The paths of one burst become due one after the other; a few syncs are enough for all of them.
 	if soonest := now.Add(d.rest / 15); !d.wake.IsZero() && d.wake.Before(soonest) {
 		d.wake = soonest
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(due)
+	return due
 }
 
-// deadline is when a path is due.
-func (d *debounce) deadline(s span) time.Time {
-	rested, waited := s.last.Add(d.rest), s.first.Add(d.most)
-	if waited.Before(rested) {
-		return waited
-	}
-	return rested
-}
-
-// hurry makes all paths due.
-func (d *debounce) hurry(now time.Time) {
+// makeDue makes all paths due.
+func (d *debounce) makeDue(now time.Time) {
 	for p := range d.paths {
 		d.paths[p] = span{}
 	}
@@ -84,7 +79,7 @@ func (d *debounce) hurry(now time.Time) {
 	}
 }
 
-// clear forgets all paths: a full scan sees them.
+// clear drops all paths, because a full scan finds them.
 func (d *debounce) clear() {
 	clear(d.paths)
 	d.wake = time.Time{}

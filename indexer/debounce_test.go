@@ -11,35 +11,38 @@ import (
 
 const second = time.Second
 
-func TestAPathIsDueOnceItHasRested(t *testing.T) {
+func TestDebounceWaitsForRest(t *testing.T) {
+	t.Parallel()
 	d := newDebounce(1500*time.Millisecond, 10*second)
 	t0 := time.Unix(0, 0)
 	d.touch("a", t0)
 	d.touch("a", t0.Add(second))
-	if got := d.due(t0.Add(2 * second)); got != nil {
+	if got := d.takeDue(t0.Add(2 * second)); got != nil {
 		t.Errorf("due one second after the last change: %q", got)
 	}
-	if got := d.due(t0.Add(2500 * time.Millisecond)); !slices.Equal(got, []string{"a"}) {
+	if got := d.takeDue(t0.Add(2500 * time.Millisecond)); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("due after a rest: %q", got)
 	}
-	if got := d.due(t0.Add(60 * second)); got != nil || !d.wake.IsZero() {
+	if got := d.takeDue(t0.Add(60 * second)); got != nil || !d.wake.IsZero() {
 		t.Errorf("due again: %q", got)
 	}
 }
 
-func TestOnePathDoesNotHoldUpAnother(t *testing.T) {
+func TestDebouncePathsAreIndependent(t *testing.T) {
+	t.Parallel()
 	d := newDebounce(1500*time.Millisecond, 10*second)
 	t0 := time.Unix(0, 0)
 	d.touch("quiet", t0)
 	for i := range 4 {
 		d.touch("busy", t0.Add(time.Duration(i)*500*time.Millisecond))
 	}
-	if got := d.due(t0.Add(1500 * time.Millisecond)); !slices.Equal(got, []string{"quiet"}) {
+	if got := d.takeDue(t0.Add(1500 * time.Millisecond)); !slices.Equal(got, []string{"quiet"}) {
 		t.Errorf("due: %q", got)
 	}
 }
 
-func TestTooManyPathsAreRefused(t *testing.T) {
+func TestDebounceRefusesTooManyPaths(t *testing.T) {
+	t.Parallel()
 	d := newDebounce(second, 10*second)
 	t0 := time.Unix(0, 0)
 	for i := range maxWaiting {
@@ -58,6 +61,7 @@ func TestTooManyPathsAreRefused(t *testing.T) {
 
 // Hazard B07: whatever happens, a path is handed out after its rest or the longest wait, never before, never twice.
 func TestDebounceKeepsItsTimes(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const rest, most = 1500 * time.Millisecond, 10 * time.Second
 		d := newDebounce(rest, most)
@@ -65,8 +69,8 @@ func TestDebounceKeepsItsTimes(t *testing.T) {
 		waits := map[string]span{}
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 400).Draw(t, "ms")) * time.Millisecond)
-			// A caller wakes up when it is told to.
-			for _, p := range d.due(now) {
+			// The caller calls takeDue at least as often as wake asks for.
+			for _, p := range d.takeDue(now) {
 				s, ok := waits[p]
 				if !ok {
 					t.Fatalf("%s was not waiting", p)

@@ -1,3 +1,4 @@
-// Package indexer keeps a store in step with a folder of Markdown: it scans, watches, cuts changed files into
-// chunks, has new texts embedded and hands whole files to the store. It never writes to the folder.
+// Package indexer keeps a store in step with a folder of Markdown, by two loops that DESIGN.md describes. An Indexer scans and
+// watches the folder, splits changed files into chunks and writes them to the store. A Backfill has the chunks embedded that
+// have no vector yet. The package never writes to the folder.
 package indexer

@@ -21,5 +21,5 @@ func NewHeldWatcher() (w Watcher, release func(), err error) {
 
 // SyncPaths syncs as a watch does when these paths changed.
 func (x *Indexer) SyncPaths(ctx context.Context, paths ...string) (Report, error) {
-	return x.do(ctx, request{paths: outermost(paths)}, nil)
+	return x.sync(ctx, request{paths: outermost(paths)}, nil)
 }

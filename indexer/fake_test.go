@@ -29,7 +29,7 @@ var (
 type paragraphs struct {
 	mu   sync.Mutex
 	runs int
-	// during is called while a file is cut, nil for nothing.
+	// during is called while a file is split; nil does nothing.
 	during func(src []byte)
 }
 
@@ -60,18 +60,22 @@ type cacheKey struct {
 type memIndex struct {
 	mu    sync.Mutex
 	files map[string]indexer.File
-	// space of the vectors that chunks have; vectors holds all that was ever stored.
+	// space is the space of the vectors of the chunks; vectors contains all vectors that were ever stored.
 	space   embed.Space
 	vectors map[cacheKey][]float32
 	stale   string
-	// commits holds the paths of each ReplaceFile, removals with a minus.
+	// commits contains the paths of each ReplaceFile; removals have a minus.
 	commits  [][]string
 	rebuilds int
-	// listed counts how often all files were asked for.
+	// listed counts the calls of Files for all files.
 	listed int
 	fail   error
-	// writing is called at the start of each ReplaceFile, storing at the start of each PutVectors; nil for nothing.
-	writing, storing func()
+	// writing is called at the start of each ReplaceFile, storing at the start of each PutVectors, and reading at the end of
+	// each Backlog; nil for nothing.
+	writing, storing, reading func()
+	// forgets makes PutVectors store nothing; limit is the last limit of a Backlog.
+	forgets bool
+	limit   int
 }
 
 func newMemIndex() *memIndex {
@@ -165,7 +169,11 @@ func (m *memIndex) AttachKnown(ctx context.Context, space embed.Space) (int, err
 
 func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
 	m.mu.Lock()
+	if m.reading != nil {
+		defer m.reading()
+	}
 	defer m.mu.Unlock()
+	m.limit = limit
 	var texts []indexer.Text
 	chunks, seen := 0, map[indexer.Hash]bool{}
 	byTime := slices.SortedFunc(maps.Values(m.files), func(a, b indexer.File) int {
@@ -193,6 +201,9 @@ func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors ma
 	defer m.mu.Unlock()
 	if err := errors.Join(m.fail, ctx.Err()); err != nil {
 		return err
+	}
+	if m.forgets {
+		return nil
 	}
 	m.space = space
 	for h, v := range vectors {
@@ -229,7 +240,7 @@ func (m *memIndex) list() (paths []string, skipped map[string]string) {
 	return paths, skipped
 }
 
-// lists counts how often all files were asked for.
+// lists returns the number of calls of Files for all files.
 func (m *memIndex) lists() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -268,9 +279,9 @@ type provider struct {
 	// downAfter is how many more texts are embedded before it fails; negative for never.
 	downAfter int
 	retryAt   time.Time
-	// poison is a part of texts that are refused.
+	// poison is a part of the texts that are refused; empty refuses none.
 	poison string
-	// during is called in each call, nil for nothing.
+	// during is called in each call; nil does nothing.
 	during func()
 }
 

@@ -98,7 +98,7 @@ func (f *fixture) syncWith(opt indexer.SyncOptions) indexer.Report {
 	return rep
 }
 
-// embed has embedded what has no vector yet.
+// embed runs the backfill.
 func (f *fixture) embed() indexer.BackfillReport {
 	f.Helper()
 	rep, err := f.back.Run(f.Context(), nil)
@@ -109,7 +109,7 @@ func (f *fixture) embed() indexer.BackfillReport {
 // unembedded counts the chunks without a vector of the provider's model.
 func (f *fixture) unembedded() int { return f.index.unembedded(f.prov.Space()) }
 
-// holds fails unless exactly these paths are indexed.
+// holds fails the test unless exactly these paths are indexed.
 func (f *fixture) holds(want ...string) {
 	f.Helper()
 	slices.Sort(want)
@@ -118,7 +118,7 @@ func (f *fixture) holds(want ...string) {
 	}
 }
 
-// skips fails unless a path is listed with a reason.
+// skips fails the test unless a path is listed with a reason.
 func (f *fixture) skips(path, reason string) {
 	f.Helper()
 	if _, skipped := f.index.list(); skipped[path] != reason {
@@ -140,7 +140,7 @@ func (f *fixture) until(what string, cond func() bool) {
 	for !cond() {
 		if time.Now().After(deadline) {
 			paths, skipped := f.index.list()
-			f.Fatalf("never happened: %s\nindexed: %q\nskipped: %q\nstate: %+v", what, paths, skipped, f.x.State())
+			f.Fatalf("never happened: %s\nindexed: %q\nskipped: %q\nstate: %+v", what, paths, skipped, f.x.SyncState())
 		}
 		time.Sleep(2 * time.Millisecond) // asks again, and never decides how the test ends
 	}

@@ -17,20 +17,21 @@ import (
 	"kioku/internal/safefile"
 )
 
-// ignoreFile holds patterns in gitignore syntax for the folder it is in and those below.
+// ignoreFile is the name of files with patterns in gitignore syntax. They apply to their folder and all below it.
 const ignoreFile = ".kiokuignore"
 
-// ignoreFileLimit bounds an ignore file. A longer one would be a mistake, and each pattern costs time for each file.
+// ignoreFileLimit is the maximum size of an ignore file in bytes. A larger one is a mistake, and each pattern costs time for
+// each file.
 const ignoreFileLimit = 64 << 10
 
-// ignoredFolders are the well-known folders of tools; those that start with a dot are hidden anyway.
+// ignoredFolders are well-known folders of tools. Names that start with a dot are ignored anyway.
 var ignoredFolders = map[string]bool{"node_modules": true, "venv": true, "__pycache__": true}
 
 // sedTemp matches the temporary files of sed -i.
 var sedTemp = regexp.MustCompile(`^sed[A-Za-z0-9]{6}$`)
 
-// ignoredName reports whether a file or folder of this name is never looked at: hidden ones, folders of tools, and
-// what editors write beside a file.
+// ignoredName reports whether files and folders of this name are ignored: hidden ones, folders of tools, and what editors
+// write beside a file.
 func ignoredName(name string) bool {
 	switch {
 	case strings.HasPrefix(name, "."), ignoredFolders[name], name == "4913":
@@ -53,8 +54,8 @@ func ignoredPath(rel string) bool {
 	return false
 }
 
-// badName returns why a name cannot be passed on, empty if it can: it goes into messages that are UTF-8, and into
-// lists with a line for each file.
+// badName returns why a name must not be used in messages, which are UTF-8, and in lists with one line for each file. It
+// returns "" for a good name.
 func badName(name string) string {
 	if !utf8.ValidString(name) {
 		return "name is not valid UTF-8"
@@ -65,7 +66,7 @@ func badName(name string) string {
 	return ""
 }
 
-// printable returns a name with its bad bytes and control characters written as escapes.
+// printable returns a name with invalid bytes and control characters escaped.
 func printable(name string) string {
 	if badName(name) == "" {
 		return name
@@ -86,12 +87,12 @@ func printable(name string) string {
 	return b.String()
 }
 
-// ignores knows the ignore files of one root. Folders are named by their path in it, the root itself by ".".
+// ignores contains the ignore files of one root. Folders are paths in it; "." is the root itself.
 type ignores struct {
 	root   *os.Root
-	levels map[string]*gitignore.Matcher // nil where a folder has no ignore file
-	// free is a folder that no ignore file counts for, the last one that was found; empty where none was. It spares most
-	// files the way up to the root.
+	levels map[string]*gitignore.Matcher // nil for a folder without an ignore file
+	// free is the last folder that was found to have no ignore file in or above it; empty if there was none. Most files need
+	// no look-ups in the folders above because of it.
 	free string
 }
 
@@ -99,8 +100,8 @@ func newIgnores(root *os.Root) *ignores {
 	return &ignores{root: root, levels: map[string]*gitignore.Matcher{}}
 }
 
-// match reports whether an ignore file in the folder of rel, or above it, excludes rel. The deepest file with a
-// pattern that matches decides. An ignore file that cannot be read is an error: what it keeps out is not known.
+// match reports whether an ignore file in the folder of rel or above excludes rel. The deepest one with a matching pattern
+// decides. It returns an error if an ignore file cannot be read.
 func (g *ignores) match(rel string, isDir bool) (bool, error) {
 	free := true
 	for dir := path.Dir(rel); dir != g.free; dir = path.Dir(dir) {
@@ -128,7 +129,7 @@ func (g *ignores) match(rel string, isDir bool) (bool, error) {
 	return false, nil
 }
 
-// matchAny is match for rel and all folders on the way to it.
+// matchAny calls match for all folders above rel and for rel.
 func (g *ignores) matchAny(rel string, isDir bool) (bool, error) {
 	for i, c := range rel {
 		if c != '/' {
@@ -141,10 +142,10 @@ func (g *ignores) matchAny(rel string, isDir bool) (bool, error) {
 	return g.match(rel, isDir)
 }
 
-// absent notes that a folder has no ignore file, which saves looking for it.
+// absent records that a folder has no ignore file, so that nobody looks for it.
 func (g *ignores) absent(dir string) { g.levels[dir] = nil }
 
-// level returns the patterns of the ignore file in dir, nil where there is none.
+// level returns the patterns of the ignore file in dir; nil if there is none.
 func (g *ignores) level(dir string) (*gitignore.Matcher, error) {
 	if m, ok := g.levels[dir]; ok {
 		return m, nil
@@ -163,7 +164,7 @@ func (g *ignores) level(dir string) (*gitignore.Matcher, error) {
 	return m, nil
 }
 
-// complaint returns what is wrong with the ignore file in dir, empty if nothing is.
+// complaint returns what is wrong with the ignore file in dir; empty if nothing is.
 func (g *ignores) complaint(dir string) string {
 	m := g.levels[dir]
 	if m == nil || len(m.Errors()) == 0 {
@@ -173,7 +174,7 @@ func (g *ignores) complaint(dir string) string {
 	return fmt.Sprintf("line %d: %s", first.Line, first.Message)
 }
 
-// skipReason puts an error into the words of a skipped file.
+// skipReason returns the reason for skipping a file that could not be read.
 func skipReason(err error) string {
 	var skip *safefile.SkipError
 	if errors.As(err, &skip) {

@@ -8,7 +8,8 @@ import (
 )
 
 // Hazard B02: the names that editors and tools use, and those that only look like them.
-func TestIgnoredNames(t *testing.T) {
+func TestIgnoredName(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]bool{
 		".note.md.swp": true, ".note.md.swx": true, "4913": true, "note.md~": true, "#note.md#": true, ".#note.md": true,
 		"sedAbC123": true, "note.md.tmp": true, ".DS_Store": true, ".git": true, "venv": true, "node_modules": true, "__pycache__": true,
@@ -20,7 +21,8 @@ func TestIgnoredNames(t *testing.T) {
 	}
 }
 
-func TestPrintableKeepsGoodNamesAndShowsBadBytes(t *testing.T) {
+func TestPrintableEscapesBadBytes(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"plain.md": "plain.md", "日記.md": "日記.md", "a\nb": `a\x0ab`, "a\xffb": `a\xffb`, "\u0085": `\u0085`, "": "",
 	} {
@@ -30,7 +32,7 @@ func TestPrintableKeepsGoodNamesAndShowsBadBytes(t *testing.T) {
 	}
 }
 
-// Hazard B19: whatever bytes a name has, what is passed on is UTF-8 on one line, and bad names are not taken for good.
+// Hazard B19: whatever bytes a name has, the result is UTF-8 on one line, and equals the name only if that is good.
 func FuzzPrintable(f *testing.F) {
 	for _, s := range []string{"a.md", "日記.md", "bad\xff", "a\r\n", "\u0085\u2028", "\x1b[31m"} {
 		f.Add(s)
@@ -46,7 +48,8 @@ func FuzzPrintable(f *testing.F) {
 	})
 }
 
-func TestTooManyQueuedChangesBecomeOneLoss(t *testing.T) {
+func TestEnqueueReplacesTooManyChanges(t *testing.T) {
+	t.Parallel()
 	var queue []Change
 	for range maxQueued + 1 {
 		queue = enqueue(queue, Change{Path: "x"})

@@ -5,54 +5,78 @@ import (
 	"time"
 )
 
-// DefaultMaxFileBytes is the size above which a file is skipped where Options do not say.
+// DefaultMaxFileBytes is the default of Options.MaxFileBytes.
 const DefaultMaxFileBytes = 10 << 20
 
 // Options says what to index and when. Zero values mean the defaults.
 type Options struct {
-	// Workspace is the folder with MEMORY.md, USER.md and memory/.
+	// Workspace is the folder with MEMORY.md, USER.md and memory/. It is required.
 	Workspace string
-	// ExtraPaths are further files or folders, absolute or relative to the workspace; folders are walked for .md.
-	// The last element may be a glob.
+	// ExtraPaths are more files or folders, absolute or relative to the workspace. A folder contributes the .md files in and
+	// below it. The last element may be a glob. Empty means none.
 	ExtraPaths []string
 	// Sessions are transcripts of conversations; the zero value indexes none.
 	Sessions Sessions
-	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
+	// MaxFileBytes is the maximum size of a file in bytes; larger files are skipped. 0 means 10 MiB.
 	MaxFileBytes int64
-	// Debounce is how long a file must rest before it is indexed; 0 means 1500 ms.
+	// Debounce is how long a file must stay unchanged before it is indexed; 0 means 1.5 s.
 	Debounce time.Duration
-	// MaxWait is the longest that a file which never rests waits; 0 means 10 s.
+	// MaxWait is how long a file that keeps changing waits at most; 0 means 10 s.
 	MaxWait time.Duration
-	// Interval between full scans while watching; 0 means 5 min.
+	// Interval is the time between full scans while watching; 0 means 5 min.
 	Interval time.Duration
-	// PollInterval between scans where the system has no more watches to give; 0 means 5 s.
+	// PollInterval is the time between scans if the system has no file watches left; 0 means 5 s.
 	PollInterval time.Duration
-	// Hide takes out of a file's text what is neither to be found nor shown, before the text is cut; lines keep their numbers.
-	// It is called from several goroutines at once. Nil takes out nothing.
-	Hide func(src []byte) []byte
-	// Analyze is called with each file that was cut, before anything is written, from several goroutines at once; it may fill
-	// in the Terms of the chunks. Nil does nothing.
+	// StripMarkers removes text that must be neither found nor shown from a file before it is split. It must keep the line
+	// numbers. It is called concurrently. Nil removes nothing.
+	StripMarkers func(src []byte) []byte
+	// Analyze is called with each file that was split, before the file is written. It may set the Terms of the chunks. It is
+	// called concurrently. Nil does nothing.
 	Analyze func(*File)
-	// Notify is told of every event; it must not block. Nil means nobody.
+	// Notify is called with every event and must not block; nil ignores events.
 	Notify func(Event)
-	// Watcher makes the source of file events; nil means fsnotify.
+	// Watcher returns a source of file events; nil means fsnotify.
 	Watcher func() (Watcher, error)
-	// Now is the clock, nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Log receives what no caller can be told; nil discards it.
+	// Log gets messages that no caller can get; nil discards them.
 	Log *slog.Logger
 }
 
-// SyncOptions changes what a sync does.
+func (o Options) withDefaults() Options {
+	setDefault := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	setDefault(&o.Debounce, 1500*time.Millisecond)
+	setDefault(&o.MaxWait, 10*time.Second)
+	setDefault(&o.Interval, 5*time.Minute)
+	setDefault(&o.PollInterval, 5*time.Second)
+	if o.MaxFileBytes <= 0 {
+		o.MaxFileBytes = DefaultMaxFileBytes
+	}
+	o.Sessions = o.Sessions.withDefaults()
+	if o.Watcher == nil {
+		o.Watcher = newFSWatcher
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// SyncOptions changes what a sync does. The zero value indexes what has changed and rebuilds a stale index.
 type SyncOptions struct {
-	// Verify reads and hashes every file, also where its size and time are unchanged.
+	// Verify reads and hashes every file, even if its size and time are unchanged.
 	Verify bool
-	// Prune forgets the files of roots that cannot be read.
+	// Prune removes the files of roots that cannot be read.
 	Prune bool
-	// NoRebuild leaves an index that ought to be built anew as it is (State.Stale says why), as a query wants it. Changed files
-	// are indexed as ever.
+	// NoRebuild does not rebuild a stale index (SyncState.Stale says why it is stale). Changed files are indexed as usual.
 	NoRebuild bool
-	// Patient leaves transcripts that have grown by less than Sessions says as the index holds them. The first full sync of an
-	// Indexer never does.
-	Patient bool
+	// DeferSessions skips transcripts that have grown by less than Sessions says. The first full sync of an Indexer ignores it.
+	DeferSessions bool
 }

@@ -30,7 +30,7 @@ func (l *logBuffer) String() string {
 
 const internal = "internal error while reading it (see the log)"
 
-// explodes is a fixture whose splitter panics on a file that holds "bomb".
+// explodes returns a fixture whose splitter panics on a file that contains "bomb".
 func explodes(t *testing.T) (*fixture, *logBuffer) {
 	log := &logBuffer{}
 	f := setup(t, func(o *indexer.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
@@ -46,7 +46,8 @@ func explodes(t *testing.T) (*fixture, *logBuffer) {
 }
 
 // Hazard D14: a panic over one file costs that file, not the process.
-func TestAFileThatMakesTheSplitterPanicIsSkipped(t *testing.T) {
+func TestSyncSkipsFilesThatMakeSplitterPanic(t *testing.T) {
+	t.Parallel()
 	f, log := explodes(t)
 	if rep := f.sync(); rep.Files != 2 || rep.Skipped != 1 {
 		t.Errorf("report %+v", rep)
@@ -69,7 +70,8 @@ func TestAFileThatMakesTheSplitterPanicIsSkipped(t *testing.T) {
 }
 
 // Hazard D14: an edit that makes a file explode takes its old text out of the index.
-func TestAFileThatExplodesAfterAnEditIsSkipped(t *testing.T) {
+func TestSyncSkipsEditedFilesThatMakeSplitterPanic(t *testing.T) {
+	t.Parallel()
 	f, _ := explodes(t)
 	f.sync()
 	f.write("memory/a.md", "one and a bomb")
@@ -79,7 +81,8 @@ func TestAFileThatExplodesAfterAnEditIsSkipped(t *testing.T) {
 }
 
 // Hazard D14: a rebuild survives such a file too.
-func TestARebuildSkipsAFileThatMakesTheSplitterPanic(t *testing.T) {
+func TestRebuildSkipsFilesThatMakeSplitterPanic(t *testing.T) {
+	t.Parallel()
 	f, _ := explodes(t)
 	_, err := f.x.Rebuild(t.Context(), nil)
 	f.must(err)

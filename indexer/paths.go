@@ -11,21 +11,21 @@ import (
 	"kioku/memory"
 )
 
-// target is one thing to index: a file, a folder with what is below it, or those entries of a folder that match a glob.
+// target is something to index: a file, a folder and all below it, or the entries of a folder that match a glob.
 type target struct {
 	source string
-	// root is the folder opened as an os.Root, absolute; base the target's path in it, "." for root itself.
+	// root is the folder to open as an os.Root, absolute. base is the path of the target in it; "." is the root itself.
 	root, base string
-	// glob selects entries of base by name; empty takes base itself.
+	// glob selects entries of base by name; empty selects base itself.
 	glob string
-	// optional targets may be missing without a word: a workspace need not have a USER.md.
+	// optional targets may be missing: a workspace need not have a USER.md.
 	optional bool
 }
 
-// layout maps between files and the paths under which the index knows them.
+// layout maps between files on disk and paths of the index.
 type layout struct {
 	workspace string
-	// sessions is the folder of transcripts, empty for none.
+	// sessions is the folder of transcripts; empty if there is none.
 	sessions string
 	targets  []target
 }
@@ -43,15 +43,15 @@ func newLayout(workspace string, extra []string, sessions Sessions) layout {
 	for _, p := range extra {
 		l.targets = append(l.targets, extraTarget(given, ws, p))
 	}
-	if sessions.on() {
+	if sessions.enabled() {
 		t := sessionTarget(sessions.Folder)
 		l.sessions, l.targets = t.root, append(l.targets, t)
 	}
 	return l
 }
 
-// CheckPaths returns an error that names the first of Options.ExtraPaths whose pattern is malformed, nil where there is
-// none. Whether the paths exist is for the scan to say.
+// CheckPaths returns an error that names the first of Options.ExtraPaths with a malformed pattern. It does not check whether
+// the paths exist.
 func CheckPaths(extra []string) error {
 	for _, p := range extra {
 		name := filepath.Base(p)
@@ -65,8 +65,8 @@ func CheckPaths(extra []string) error {
 // isGlob reports whether the last element of a path is a pattern.
 func isGlob(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// extraTarget places an extra path. Inside of the workspace the path is taken by its letters, so that a symbolic link
-// made there later leads nowhere; outside of it, where the owner of the machine rules, the folders above are resolved.
+// extraTarget returns the target for an extra path. Inside of the workspace symbolic links are not resolved, so that a link
+// that an agent makes leads nowhere. Outside, where only the owner of the machine writes, the folders above are resolved.
 func extraTarget(given, ws, p string) target {
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(given, p)
@@ -90,7 +90,7 @@ func extraTarget(given, ws, p string) target {
 	return t
 }
 
-// absolute makes p absolute and clean; where the working directory is gone, it is only cleaned.
+// absolute makes p absolute and clean. If the working directory is gone, it only cleans p.
 func absolute(p string) string {
 	if abs, err := filepath.Abs(p); err == nil {
 		return abs
@@ -98,7 +98,7 @@ func absolute(p string) string {
 	return filepath.Clean(p)
 }
 
-// below returns p relative to dir, "." where they are the same, and whether p is dir or below it.
+// below returns p relative to dir ("." if they are the same), and whether p is dir or below it.
 func below(dir, p string) (string, bool) {
 	if p == dir {
 		return ".", true
@@ -112,11 +112,11 @@ func below(dir, p string) (string, bool) {
 	return p, false
 }
 
-// abs is where the target is.
+// abs returns the absolute path of the target.
 func (t target) abs() string { return filepath.Join(t.root, t.base) }
 
-// admits reports whether the target takes a file at rel below its base; "." is the base itself. A folder with the name
-// of a memory file is not entered, so nothing below one is taken.
+// admits reports whether the target includes a file at rel below its base; "." is the base itself. Scans do not enter a
+// folder with the name of a memory file, so no file below one is included.
 func (t target) admits(rel string) bool {
 	if rel == "." {
 		return t.single()
@@ -125,27 +125,27 @@ func (t target) admits(rel string) bool {
 		return false
 	}
 	for up := path.Dir(rel); up != "."; up = path.Dir(up) {
-		if t.named(up) {
+		if t.hasMemoryName(up) {
 			return false
 		}
 	}
-	return t.named(rel)
+	return t.hasMemoryName(rel)
 }
 
 // single reports whether the target is one file.
 func (t target) single() bool { return t.glob == "" && strings.HasSuffix(t.base, ".md") }
 
-// selects reports whether the glob takes the entry of the base that rel is or lies in.
+// selects reports whether the glob matches the entry of the base that rel is, or is in.
 func (t target) selects(rel string) bool {
 	first, _, _ := strings.Cut(rel, "/")
 	ok, err := path.Match(t.glob, first)
 	return ok && err == nil
 }
 
-// named reports whether rel has the name of a memory file.
-func (t target) named(rel string) bool {
+// hasMemoryName reports whether rel has the name of a memory file.
+func (t target) hasMemoryName(rel string) bool {
 	if t.source == memory.SourceSessions {
-		return session(rel)
+		return isTranscript(rel)
 	}
 	if t.source == memory.SourceMemory && path.Ext(rel) == ".jsonl" {
 		return path.Dir(rel) == "daily"
@@ -153,7 +153,7 @@ func (t target) named(rel string) bool {
 	return strings.HasSuffix(rel, ".md")
 }
 
-// within returns the path below the target's base of a path in its root, and whether it is the base or below it.
+// within returns a path of the root relative to the base, and whether it is the base or below it.
 func (t target) within(rel string) (string, bool) {
 	if t.base == "." {
 		return rel, true
@@ -161,8 +161,8 @@ func (t target) within(rel string) (string, bool) {
 	return below(t.base, rel)
 }
 
-// name returns the path under which the index knows a file: relative inside of the workspace, "sessions/<id>.jsonl" for a
-// transcript, else absolute, and with bad bytes written as escapes.
+// name returns the path of a file in the index: relative inside of the workspace, "sessions/<id>.jsonl" for a transcript,
+// and absolute otherwise. Invalid bytes are escaped.
 func (l layout) name(abs string) string {
 	if rel, ok := below(l.sessions, abs); ok && l.sessions != "" {
 		abs = path.Join(sessionsName, rel)
@@ -172,7 +172,7 @@ func (l layout) name(abs string) string {
 	return printable(filepath.ToSlash(abs))
 }
 
-// abs is the place of a file on disk, by its path in the index.
+// abs returns the absolute path of a file by its path in the index.
 func (l layout) abs(name string) string {
 	switch {
 	case path.IsAbs(name):
@@ -183,7 +183,7 @@ func (l layout) abs(name string) string {
 	return filepath.Join(l.workspace, name)
 }
 
-// nameIn is name of the path rel in a root. Most files are in the workspace, where the two are the same.
+// nameIn returns the name of the path rel in a root. For most files, which are in the workspace, the two are the same.
 func (l layout) nameIn(root, rel string) string {
 	if root == l.workspace && rel != "." && l.sessions == "" {
 		return printable(rel)
@@ -191,8 +191,8 @@ func (l layout) nameIn(root, rel string) string {
 	return l.name(filepath.Join(root, rel))
 }
 
-// owns returns the target that takes the file at an absolute path, by its name alone, and its path in the root.
-func (l layout) owns(abs string) (t target, rel string, ok bool) {
+// owner returns the target that includes a file at an absolute path, judged by its name only, and its path in the root.
+func (l layout) owner(abs string) (t target, rel string, ok bool) {
 	for _, t := range l.targets {
 		rel, ok := below(t.root, abs)
 		if !ok || rel == "." {
@@ -206,9 +206,9 @@ func (l layout) owns(abs string) (t target, rel string, ok bool) {
 	return target{}, "", false
 }
 
-// Owns says which root folder, to be opened with os.OpenRoot, and which path in it a path of the index names. It is
-// false for what the index could never hold: a path that is not clean, lies outside of the sources, has an ignored or
-// hidden name, or not the name of a memory file. Nothing but ignore files is read, so the file need not exist.
+// Owns returns the root folder, to be opened with os.OpenRoot, and the path in it of a path of the index. ok is false for a
+// path that the index can never contain: one that is not clean, is outside of the sources, or has an ignored or hidden name,
+// or not the name of a memory file. Only ignore files are read, so the file need not exist.
 func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
 	if p == "" || p != path.Clean(p) || badName(p) != "" {
 		return "", "", false
@@ -217,17 +217,17 @@ func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
 	if x.layout.name(abs) != p {
 		return "", "", false
 	}
-	t, rel, ok := x.layout.owns(abs)
+	t, rel, ok := x.layout.owner(abs)
 	if !ok || excluded(t.root, rel) {
 		return "", "", false
 	}
 	return t.root, rel, true
 }
 
-// IsSession reports whether a path of the index names a transcript, of which [Sessions.Render] is to be shown.
+// IsSession reports whether a path of the index is a transcript, which must be shown as [Sessions.Render] returns it.
 func (x *Indexer) IsSession(p string) bool { return x.layout.sessions != "" && reserved(p) }
 
-// Limit is the size in bytes above which the file at a path of the index is skipped.
+// Limit returns the maximum size in bytes of the file at a path of the index.
 func (x *Indexer) Limit(p string) int64 {
 	if x.IsSession(p) {
 		return limitOf(memory.SourceSessions, x.opt.MaxFileBytes)
@@ -235,7 +235,7 @@ func (x *Indexer) Limit(p string) int64 {
 	return x.opt.MaxFileBytes
 }
 
-// excluded reports whether ignore files keep rel out. An unreadable one keeps out everything.
+// excluded reports whether ignore files exclude rel. An ignore file that cannot be read excludes everything.
 func excluded(root, rel string) bool {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -246,8 +246,8 @@ func excluded(root, rel string) bool {
 	return hit || err != nil
 }
 
-// DateOf returns the day (YYYY-MM-DD) that the file name of a path starts with, empty where it starts with none. What
-// follows the day must not be another digit, and the day must be in the calendar.
+// DateOf returns the day (YYYY-MM-DD) at the start of the file name of a path, or "" if there is none. The day must be in the
+// calendar, and no digit may follow it.
 func DateOf(p string) string {
 	name := path.Base(p)
 	if len(name) < len(time.DateOnly) {

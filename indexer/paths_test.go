@@ -9,7 +9,8 @@ import (
 	"kioku/indexer"
 )
 
-func TestOwnsTellsWhereAPathLeads(t *testing.T) {
+func TestOwnsReturnsRootAndPath(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) {
 		o.ExtraPaths = []string{"notes", ".dotted", filepath.Join(out, "docs"), filepath.Join(out, "one.md"), filepath.Join(out, "p-*")}
@@ -31,8 +32,9 @@ func TestOwnsTellsWhereAPathLeads(t *testing.T) {
 	}
 }
 
-// Hazard C02: names alone lead nowhere that the index could not hold.
-func TestOwnsRefuses(t *testing.T) {
+// Hazard C02: no name leads to a file that the index cannot contain.
+func TestOwnsRefusesOtherPaths(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes", filepath.Join(out, "p-*")} })
 	f.write(".kiokuignore", "memory/private/\n")
@@ -48,7 +50,8 @@ func TestOwnsRefuses(t *testing.T) {
 	}
 }
 
-func TestOwnsHoldsForWhateverIsIndexed(t *testing.T) {
+func TestOwnsAcceptsEveryIndexedPath(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{".", filepath.Dir(out)} })
 	f.write(".kiokuignore", "b.md\n")
@@ -87,6 +90,7 @@ func FuzzOwns(f *testing.F) {
 }
 
 func TestDateOf(t *testing.T) {
+	t.Parallel()
 	for p, want := range map[string]string{
 		"memory/2026-01-20.md": "2026-01-20", "memory/x/2024-02-29-leap.md": "2024-02-29", "2026-01-20": "2026-01-20", "2026-01-20日記.md": "2026-01-20",
 		"memory/2026-02-30.md": "", "memory/2025-02-29.md": "", "memory/2026-1-2.md": "", "2026-01-20/notes.md": "", "memory/2026-01-201.md": "", "": "", "x.md": "",

@@ -17,7 +17,8 @@ import (
 )
 
 // Hazard B01: what changes while the folder is watched reaches the index, without a look at everything.
-func TestAChangeIsIndexedByItsPath(t *testing.T) {
+func TestWatchIndexesChangesByPath(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		want   map[string]string
@@ -36,6 +37,7 @@ func TestAChangeIsIndexedByItsPath(t *testing.T) {
 		"file of another name": {"mv d/deep/two.md .; printf 2 >> two.md", map[string]string{"memory/d/deep/two.md": "", "memory/two.md": "two2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := setup(t, nil)
 			f.write("memory/a.md", "a")
 			f.write("memory/d/one.md", "one")
@@ -56,7 +58,8 @@ func TestAChangeIsIndexedByItsPath(t *testing.T) {
 }
 
 // Hazard B09: edits of this file and of others while a sync of a path runs are indexed after it.
-func TestAnEditWhileAPathIsSyncedIsIndexed(t *testing.T) {
+func TestWatchIndexesEditsDuringSync(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.write("memory/b.md", "b")
@@ -82,38 +85,40 @@ func TestAnEditWhileAPathIsSyncedIsIndexed(t *testing.T) {
 	}
 }
 
-func TestHurryIndexesWhatRests(t *testing.T) {
+func TestIndexPendingIndexesDebouncedPaths(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.Debounce, o.MaxWait = time.Hour, time.Hour })
 	f.write("memory/a.md", "old")
-	if f.x.Hurry() {
-		t.Error("nobody watches, and yet it hurries")
+	if f.x.IndexPending() {
+		t.Error("nobody watches, and yet changes are pending")
 	}
 	f.watching()
 	before := f.index.lists()
 	f.write("memory/a.md", "new")
-	f.until("the change is known", func() bool { return f.x.State().PendingFiles == 1 })
-	if !f.x.Hurry() {
+	f.until("the change is known", func() bool { return f.x.SyncState().PendingFiles == 1 })
+	if !f.x.IndexPending() {
 		t.Error("the watch was not told")
 	}
 	f.shows("memory/a.md", "new")
-	// A write may be told of twice, the second time after the path was hurried.
-	f.until("nothing waits", func() bool { return f.x.Hurry() && !f.x.State().Dirty })
+	// The system may report a write twice, the second time after the path was indexed.
+	f.until("nothing waits", func() bool { return f.x.IndexPending() && !f.x.SyncState().Dirty })
 	if n := f.index.lists() - before; n != 0 {
 		t.Errorf("everything was looked at %d times", n)
 	}
 }
 
-func TestAWatchThatEndsLeavesItsChangesToTheNextSync(t *testing.T) {
+func TestWatchLeavesChangesToNextSync(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.Debounce, o.MaxWait = time.Hour, time.Hour })
 	f.write("memory/a.md", "old")
 	t.Run("watch", func(t *testing.T) {
 		f := &fixture{T: t, dir: f.dir, index: f.index, x: f.x}
 		f.watching()
 		f.write("memory/a.md", "new")
-		f.until("the change is known", func() bool { return f.x.State().PendingFiles == 1 })
+		f.until("the change is known", func() bool { return f.x.SyncState().PendingFiles == 1 })
 		t.Cleanup(func() { f.write("memory/a.md", "newer") })
 	})
-	if !f.x.State().Dirty {
+	if !f.x.SyncState().Dirty {
 		t.Error("a change is forgotten with the watch")
 	}
 	f.sync()
@@ -171,7 +176,8 @@ func (r *tree) change(t *rapid.T) {
 }
 
 // Whatever changes, a sync of the changed paths leaves the index as a new index of the folder is.
-func TestASyncOfPathsIsAsGoodAsAWholeOne(t *testing.T) {
+func TestSyncPathsEqualsFullSync(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		f := setup(t, nil)
 		defer os.RemoveAll(f.dir)

@@ -41,7 +41,8 @@ func mortal(t *testing.T) bool {
 }
 
 // Hazard B18: what may not be read is named, the rest is indexed, and it heals when it becomes readable.
-func TestUnreadableFilesAndFolders(t *testing.T) {
+func TestSyncListsUnreadableFilesAndFolders(t *testing.T) {
+	t.Parallel()
 	if !mortal(t) {
 		return
 	}
@@ -68,7 +69,8 @@ func TestUnreadableFilesAndFolders(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableWorkspaceIsUnavailable(t *testing.T) {
+func TestSyncReportsUnreadableWorkspace(t *testing.T) {
+	t.Parallel()
 	if !mortal(t) {
 		return
 	}
@@ -83,7 +85,8 @@ func TestAnUnreadableWorkspaceIsUnavailable(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-func TestARebuildDoesNotDropWhatCannotBeRead(t *testing.T) {
+func TestRebuildKeepsUnreadableFiles(t *testing.T) {
+	t.Parallel()
 	if !mortal(t) {
 		return
 	}

@@ -2,112 +2,133 @@ package indexer
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"time"
 
 	"kioku/internal/safefile"
 )
 
-// racyWindow is how much older than its reading a file's time must be to be trusted: clocks of file systems tick as
-// coarsely as every two seconds, and a second edit within one tick changes neither time nor, perhaps, size.
+// racyWindow is the minimum age of a modification time that can be trusted. File systems have clocks that tick every two
+// seconds at worst, and a second edit within one tick changes neither the time nor, perhaps, the size.
 const racyWindow = 2 * time.Second
 
-// memo is what this process remembers of a file, where that is more than what the index holds.
-type memo struct {
+// statEntry is what this process knows of a file beyond what the index contains.
+type statEntry struct {
 	size  int64
 	mtime time.Time
-	// hash as the index holds it, and when the file was read to find that out.
-	hash Hash
-	read time.Time
+	// hash is the content in the index, and readAt when the file was read to find that out.
+	hash   Hash
+	readAt time.Time
 }
 
-// rested reports whether a file was read so long after it was written that its time is to be trusted.
-func (m memo) rested() bool { return m.read.Sub(m.mtime) >= racyWindow }
+// trusted reports whether the file was read so long after it was written that its time can be trusted.
+func (e statEntry) trusted() bool { return e.readAt.Sub(e.mtime) >= racyWindow }
 
-// job is a file that may have to be indexed.
-type job struct {
-	found
-	stored Stored
-	// known says that the index holds stored.
-	known bool
+// fileTask is a file that a sync may have to write. The scan finds it, plan selects it, and readFile reads it.
+type fileTask struct {
+	foundFile
+	// stored is what the index contains of the file; nil if it does not have the file.
+	stored *Stored
+	// file is what the index must contain, unless it is unchanged or err is set.
+	file File
+	// readAt is when the file was about to be read; contentRead is true if its content was read.
+	readAt      time.Time
+	contentRead bool
+	// unchanged is true if the index has this content already.
+	unchanged bool
+	// err is why nothing is known of the file, so that the index keeps what it has; errMoved if it moved.
+	err error
 }
 
-// plan compares what a scan found with what the index holds.
-type plan struct {
-	jobs []job
-	// gone are files that the index holds and the folder does not.
-	gone []done
+func newTask(f *foundFile, st Stored, known bool) *fileTask {
+	t := &fileTask{foundFile: *f}
+	if known {
+		t.stored = &st
+	}
+	return t
 }
 
-func (r *run) plan(s *scan, stored map[string]Stored) plan {
-	var p plan
-	both, now := 0, r.x.opt.Now()
+// plan compares a scan with the index and returns the files that must be read, after those that must be removed.
+func (r *syncRun) plan(s *scan, stored map[string]Stored) []*fileTask {
+	var tasks []*fileTask
+	both, now := 0, r.opt.Now()
 	for i := range s.files {
 		f := &s.files[i]
 		st, known := stored[f.path]
 		if known {
 			both++
 		}
-		if !r.waits(f, st) && !(known && r.settled(f, st, now)) {
-			p.jobs = append(p.jobs, job{found: *f, stored: st, known: known})
+		if r.deferred(f, st) || known && r.unchanged(f, st, now) {
+			continue
 		}
+		tasks = append(tasks, newTask(f, st, known))
 	}
-	sortJobs(p.jobs)
+	sortTasks(tasks)
 	if both < len(stored) {
-		p.gone = r.gone(s, stored)
+		tasks = append(r.removals(s, stored), tasks...)
 	}
-	return p
+	if r.req.full() {
+		for name := range r.stats {
+			if !s.byPath[name] && !s.keeps(name) {
+				delete(r.stats, name)
+			}
+		}
+	}
+	return tasks
 }
 
-// gone lists what the index holds and the scan did not find where it looked.
-func (r *run) gone(s *scan, stored map[string]Stored) []done {
-	var gone []done
+// removals returns the files of the index that the scan looked for and did not find.
+func (r *syncRun) removals(s *scan, stored map[string]Stored) []*fileTask {
+	scope := map[string]bool{}
+	for _, p := range r.req.paths {
+		scope[r.layout.name(p)] = true
+	}
+	var tasks []*fileTask
 	for name, st := range stored {
-		if !s.byPath[name] && r.inScope(name) && !s.keeps(name) {
-			gone = append(gone, done{
-				job:  job{found: found{path: name}, stored: st, known: true},
-				file: File{Path: name, Gone: true},
-			})
+		if !s.byPath[name] && r.inScope(name, scope) && !s.keeps(name) {
+			tasks = append(tasks, &fileTask{foundFile: foundFile{path: name}, stored: &st, file: File{Path: name, Gone: true}})
 		}
 	}
-	slices.SortFunc(gone, func(a, b done) int { return cmp.Compare(a.path, b.path) })
-	return gone
+	sortTasks(tasks)
+	return tasks
 }
 
-// sortJobs brings jobs into the order of their names.
-func sortJobs(jobs []job) {
-	slices.SortFunc(jobs, func(a, b job) int { return cmp.Compare(a.path, b.path) })
+func sortTasks(tasks []*fileTask) {
+	slices.SortFunc(tasks, func(a, b *fileTask) int { return cmp.Compare(a.path, b.path) })
 }
 
-// inScope reports whether this sync looks at a name of the index.
-func (r *run) inScope(name string) bool {
-	if r.req.full || r.scope[name] {
-		return true
-	}
-	for up := path.Dir(name); up != "." && up != "/"; up = path.Dir(up) {
-		if r.scope[up] {
-			return true
-		}
-	}
-	return false
-}
-
-// settled reports whether the index, which holds st of a file, is known to hold it as it is, without reading it.
-func (r *run) settled(f *found, st Stored, now time.Time) bool {
+// unchanged reports whether it is certain, without reading the file, that the index has its content.
+func (r *syncRun) unchanged(f *foundFile, st Stored, now time.Time) bool {
 	if st.Source != f.source {
 		return false
 	}
 	if f.skip != "" {
 		return st.Skipped == f.skip
 	}
-	// Other reasons than a file's bytes can end without a change of its time.
-	if r.req.verify || (st.Skipped != "" && st.Skipped != safefile.ReasonBinary) {
+	// Other reasons for skipping can end while the time of the file stays the same.
+	if r.req.Verify || (st.Skipped != "" && st.Skipped != safefile.ReasonBinary) {
 		return false
 	}
-	m, seen := r.x.memos[f.path]
-	if !seen || m.hash != st.SHA256 {
-		m = memo{size: st.Size, mtime: st.ModTime, read: now}
+	e, ok := r.stats[f.path]
+	if !ok || e.hash != st.SHA256 {
+		e = statEntry{size: st.Size, mtime: st.ModTime, readAt: now}
 	}
-	return m.size == f.info.Size() && m.mtime.Equal(f.info.ModTime()) && m.rested()
+	return e.size == f.info.Size() && e.mtime.Equal(f.info.ModTime()) && e.trusted()
+}
+
+// remember records what the index contains of a file that was read: its new content if it was written, or else the old one.
+func (r *syncRun) remember(t *fileTask, written bool) {
+	if t.info == nil {
+		return
+	}
+	indexed := Stored{SHA256: t.file.SHA256, Size: t.file.Size, ModTime: t.file.ModTime}
+	if !written {
+		indexed = *t.stored
+	}
+	e := statEntry{size: t.info.Size(), mtime: t.info.ModTime(), hash: indexed.SHA256, readAt: t.readAt}
+	if e.trusted() && e.size == indexed.Size && e.mtime.Equal(indexed.ModTime) {
+		delete(r.stats, t.path) // the index says the same
+		return
+	}
+	r.stats[t.path] = e
 }

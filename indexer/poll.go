@@ -13,85 +13,88 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// open begins to watch, or to poll where the system has nothing left to watch with. The folders are added by the scan.
-func (w *watch) open() {
+// openWatcher starts to watch, or to poll if the system has no watches left. The scans add the folders.
+func (w *watch) openWatcher() {
 	w.x.mu.Lock()
-	w.x.onDir = w.add
+	w.x.onFolder = w.watchFolder
 	w.x.mu.Unlock()
-	src, err := w.x.opt.Watcher()
+	watcher, err := w.x.opt.Watcher()
 	if err != nil {
-		w.poll(err)
+		w.startPolling(err)
 		return
 	}
 	w.mu.Lock()
-	w.src, w.dirs, w.limit = src, map[string]bool{}, nil
+	w.watcher, w.dirs, w.watchErr = watcher, map[string]bool{}, nil
 	w.mu.Unlock()
-	w.mode(ModeInotify, "")
+	w.setMode(ModeInotify, "")
 }
 
-// reopen replaces the watches by new ones. After lost events, old ones may report under names that are not theirs.
-func (w *watch) reopen() {
-	if w.release() {
-		w.open()
+// reopenWatcher replaces all watches by new ones. After lost events, old ones may report wrong names.
+func (w *watch) reopenWatcher() {
+	if w.closeWatcher() {
+		w.openWatcher()
 	}
 }
 
-// close ends watching and polling.
-func (w *watch) close() {
-	w.x.mu.Lock()
-	w.x.onDir, w.x.waiting = nil, 0
-	w.x.state.Dirty = w.x.state.Dirty || len(w.waiting.paths) > 0 || !w.fullAt.IsZero() // nobody will look now
-	w.x.mu.Unlock()
-	w.release()
-	w.mode(ModeOff, "")
+// stopWatching stops watching and polling.
+func (w *watch) stopWatching() {
+	w.x.updateState(func(s *SyncState) {
+		w.x.onFolder, w.x.waiting = nil, 0
+		s.Dirty = s.Dirty || len(w.waiting.paths) > 0 || !w.fullAt.IsZero() // no watch indexes them now
+	})
+	w.closeWatcher()
+	w.setMode(ModeOff, "")
 }
 
-// release gives all watches back, and reports whether there were any.
-func (w *watch) release() bool {
+// closeWatcher closes the watcher, and reports whether there was one.
+func (w *watch) closeWatcher() bool {
 	w.mu.Lock()
-	src := w.src
-	w.src = nil
+	watcher := w.watcher
+	w.watcher = nil
 	w.mu.Unlock()
-	if src == nil {
-		return false
+	if watcher != nil {
+		w.logClose(watcher.Close())
 	}
-	if err := src.Close(); err != nil {
-		w.x.opt.Log.Warn("file watches were not given back", "cause", err)
-	}
-	return true
+	return watcher != nil
 }
 
-// changes is where the hints come from; nil while polling.
+func (w *watch) logClose(err error) {
+	if err != nil {
+		w.x.opt.Log.Warn("close the file watcher", "cause", err)
+	}
+}
+
+// changes returns the channel of the watcher; nil while polling.
 func (w *watch) changes() <-chan Change {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.src == nil {
+	if w.watcher == nil {
 		return nil
 	}
-	return w.src.Changes()
+	return w.watcher.Changes()
 }
 
-// add watches a folder. A sync calls it, on its own goroutine.
-func (w *watch) add(dir string) {
+// watchFolder watches a folder. Syncs call it on their goroutine.
+func (w *watch) watchFolder(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dirs[dir] = true
-	if w.src == nil || w.limit != nil {
+	if w.watcher == nil || w.watchErr != nil {
 		return
 	}
-	err := w.src.Add(dir)
-	if err == nil || passing(err) {
+	err := w.watcher.Add(dir)
+	if err == nil || isFolderError(err) {
 		return
 	}
-	w.limit = err
+	w.watchErr = err
 	select {
 	case w.exhausted <- struct{}{}:
 	default:
 	}
 }
 
-// passing reports whether an error is about the folder, which the scan will report, and not about watching.
-func passing(err error) bool {
+// isFolderError reports whether an error is about the folder, so that the scan reports it, and not about watching.
+func isFolderError(err error) bool {
 	for _, known := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, fsnotify.ErrClosed} {
 		if errors.Is(err, known) {
 			return true
@@ -100,12 +103,12 @@ func passing(err error) bool {
 	return false
 }
 
-// drop ends watching a folder that is gone, and those below it, whose watches would go on under the old name if it
-// was only renamed. It reports whether it was watched.
-func (w *watch) drop(dir string) bool {
+// unwatchFolder stops watching a folder that is gone, and the folders below it: if it was renamed, their watches would
+// report the old names. It reports whether the folder was watched.
+func (w *watch) unwatchFolder(dir string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.src == nil || !w.dirs[dir] {
+	if w.watcher == nil || !w.dirs[dir] {
 		return false
 	}
 	for d := range maps.Clone(w.dirs) {
@@ -113,61 +116,59 @@ func (w *watch) drop(dir string) bool {
 			continue
 		}
 		delete(w.dirs, d)
-		if err := w.src.Remove(d); err != nil {
-			w.x.opt.Log.Debug("a watch was not given back", "dir", d, "cause", err)
+		if err := w.watcher.Remove(d); err != nil {
+			w.x.opt.Log.Debug("remove a file watch", "dir", d, "cause", err)
 		}
 	}
 	return true
 }
 
-// fallBack turns to polling when a folder could not be watched.
-func (w *watch) fallBack() {
+// pollIfExhausted starts to poll if a folder could not be watched.
+func (w *watch) pollIfExhausted() {
 	w.mu.Lock()
-	limit := w.limit
+	err := w.watchErr
 	w.mu.Unlock()
-	if limit != nil && w.release() {
-		w.poll(limit)
+	if err != nil && w.closeWatcher() {
+		w.startPolling(err)
 	}
 }
 
-// poll turns to polling. Where that is already so, nothing is said again.
-func (w *watch) poll(cause error) {
+// startPolling polls from now on. It logs nothing if the folder is polled already.
+func (w *watch) startPolling(cause error) {
 	note := fmt.Sprintf("%v; looking for changes every %v", cause, w.x.opt.PollInterval)
 	if errors.Is(cause, syscall.ENOSPC) || errors.Is(cause, syscall.EMFILE) {
 		note += " (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)"
 	}
-	if w.mode(ModePolling, note) {
+	if w.setMode(ModePolling, note) {
 		w.x.opt.Log.Warn("no file watches to be had", "note", note)
 	}
 }
 
-// retryWatching sees whether the system has watches again. As long as it has not, nothing is said.
-func (w *watch) retryWatching() {
+// retryWatcher ends polling if the system has enough watches again.
+func (w *watch) retryWatcher() {
 	if w.changes() != nil {
 		return
 	}
-	src, err := w.x.opt.Watcher()
+	watcher, err := w.x.opt.Watcher()
 	if err != nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for dir := range w.dirs {
-		if err := src.Add(dir); err != nil && !passing(err) {
-			if err := src.Close(); err != nil {
-				w.x.opt.Log.Warn("file watches were not given back", "cause", err)
-			}
+		if err := watcher.Add(dir); err != nil && !isFolderError(err) {
+			w.logClose(watcher.Close())
 			return
 		}
 	}
-	w.src, w.limit = src, nil
-	w.mode(ModeInotify, "")
+	w.watcher, w.watchErr = watcher, nil
+	w.setMode(ModeInotify, "")
 }
 
-// mode notes how changes are noticed from now on, and reports whether that is new.
-func (w *watch) mode(mode, note string) bool {
+// setMode sets the watch mode, and reports whether it is another one than before.
+func (w *watch) setMode(mode, note string) bool {
 	var was string
-	w.x.update(func(s *State) {
+	w.x.updateState(func(s *SyncState) {
 		was = s.WatchMode
 		s.WatchMode, s.WatchNote = mode, note
 	})
@@ -178,72 +179,67 @@ func (w *watch) mode(mode, note string) bool {
 	return true
 }
 
-// rootState is what tells a root from another that took its place.
+// rootState tells a root from another folder in its place.
 type rootState struct {
-	// info is nil where there is no folder.
+	// info identifies the folder; nil if there is none.
 	info fs.FileInfo
-	// there, readable and empty, as far as looking at it shows.
-	there, readable, empty bool
+	// exists, readable and empty describe what is there.
+	exists, readable, empty bool
 }
 
 // same reports whether nothing happened to a root.
 func (a rootState) same(b rootState) bool {
-	if a.there != b.there || a.readable != b.readable || a.empty != b.empty {
+	if a.exists != b.exists || a.readable != b.readable || a.empty != b.empty {
 		return false
 	}
 	return a.info == nil || b.info == nil || os.SameFile(a.info, b.info)
 }
 
-// lookAtRoots looks at the roots, and at targets that are not their root.
-func (x *Indexer) lookAtRoots() map[string]rootState {
-	out := map[string]rootState{}
+// rootStates returns the states of the roots, and of targets that are not their root, by path.
+func (x *Indexer) rootStates() map[string]rootState {
+	states := map[string]rootState{}
 	for _, t := range x.layout.targets {
 		for _, dir := range []string{t.root, t.abs()} {
-			if _, ok := out[dir]; !ok && !(t.optional && dir != t.root) {
-				out[dir] = lookAtRoot(dir)
+			if _, ok := states[dir]; !ok && !(t.optional && dir != t.root) {
+				states[dir] = stateOfRoot(dir)
 			}
 		}
 	}
-	return out
+	return states
 }
 
-func lookAtRoot(dir string) rootState {
+func stateOfRoot(dir string) rootState {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return rootState{}
 	}
 	if !info.IsDir() {
-		return rootState{there: true} // a file is another one after each save
+		return rootState{exists: true} // each save may replace a file by another
 	}
-	s := rootState{info: info, there: true}
-	if root, err := openRoot(dir); err == nil {
+	s := rootState{info: info, exists: true}
+	if root, err := openRootFolder(dir); err == nil {
 		s.readable, s.empty = true, isEmpty(root)
 		root.Close()
 	}
 	return s
 }
 
-// checkRoots wants a full scan where a root went, came back or was replaced, and always while polling.
+// checkRoots asks for a full scan if a root went, came back or was replaced, and always while polling.
 func (w *watch) checkRoots(now time.Time) {
-	w.forgetLost()
-	roots := w.x.lookAtRoots()
-	if !maps.EqualFunc(w.roots, roots, rootState.same) {
-		w.roots = roots
-		w.reopen()
-		w.want(now)
-	}
-	if w.changes() == nil {
-		w.want(now)
-	}
-}
-
-// forgetLost forgets how the roots looked that a sync could not read: one that went and came back between two looks is
-// the same folder, but its watches are gone.
-func (w *watch) forgetLost() {
-	lost := w.x.State().Unavailable
+	// A root that a sync could not read may be back, as the same folder, but without its watches.
+	lost := w.x.SyncState().Unavailable
 	for dir, was := range w.roots {
 		if was.readable && !was.empty && slices.Contains(lost, w.x.layout.name(dir)) {
 			w.roots[dir] = rootState{}
 		}
+	}
+	roots := w.x.rootStates()
+	if !maps.EqualFunc(w.roots, roots, rootState.same) {
+		w.roots = roots
+		w.reopenWatcher()
+		w.wantFullScan(now)
+	}
+	if w.changes() == nil {
+		w.wantFullScan(now)
 	}
 }

@@ -5,106 +5,96 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io/fs"
+	"iter"
 	"path"
 	"runtime"
 	"runtime/debug"
-	"sync"
-	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"kioku/chunker"
 	"kioku/internal/safefile"
 	"kioku/memory"
 )
 
-// done is a job after its file was read and cut.
-type done struct {
-	job
-	file File
-	// at is when the file was about to be read.
-	at time.Time
-	// read says that the content was read, same that it is what the index holds already.
-	read, same bool
-	// moved is a file that was gone or another one when it was to be read.
-	moved bool
-	// err is a failure that says nothing of the file: what the index holds of it stays.
-	err error
-}
+// errMoved: a file was gone, or another file, when it was about to be read.
+var errMoved = errors.New("the file moved while it was indexed")
 
-// read reads a file and cuts it into chunks, unless the index holds this content. A panic on the way is a defect of
-// this program, which one file must not spread to the others.
-func (r *run) read(j job) (d done) {
-	d = done{job: j, at: r.x.opt.Now()}
+// readFile reads a file and splits it into chunks, unless the index has this content. A panic on the way is a defect of
+// this program that costs only this file.
+func (r *syncRun) readFile(t *fileTask) {
+	if t.file.Gone {
+		return
+	}
+	t.readAt = r.opt.Now()
 	defer func() {
 		if v := recover(); v != nil {
-			r.panicked(&d, v)
+			r.opt.Log.Error("panic while a file was read", "path", t.path, "panic", v, "stack", string(debug.Stack()))
+			t.file = t.withoutContent()
+			t.file.Skipped = "internal error while reading it (see the log)"
+			t.unchanged = t.skippedAsBefore()
 		}
 	}()
-	d.file = j.empty()
-	if j.skip != "" {
-		return d
+	t.file = t.withoutContent()
+	if t.skip != "" {
+		t.unchanged = t.skippedAsBefore()
+		return
 	}
-	data, info, err := safefile.Read(j.root, j.rel, limitOf(j.source, r.x.opt.MaxFileBytes))
+	data, info, err := safefile.Read(t.root, t.rel, limitOf(t.source, r.opt.MaxFileBytes))
 	if info != nil {
-		d.info, d.read = info, true
-		d.file.ModTime, d.file.Size = info.ModTime(), info.Size()
+		t.info, t.contentRead = info, true
+		t.file.ModTime, t.file.Size = info.ModTime(), info.Size()
 	}
 	if err != nil {
-		d.refuse(err)
-		return d
+		t.readFailed(err)
+		return
 	}
-	d.file.SHA256 = sha256.Sum256(data)
-	d.same = j.known && j.stored.Skipped == "" && j.stored.Source == j.source && j.stored.SHA256 == d.file.SHA256
-	if !d.same {
-		r.cut(&d.file, data)
+	t.file.SHA256 = sha256.Sum256(data)
+	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source && t.stored.SHA256 == t.file.SHA256
+	if !t.unchanged {
+		r.split(&t.file, data)
 	}
-	return d
 }
 
-// panicked has a file skipped whose reading ended in a panic.
-func (r *run) panicked(d *done, v any) {
-	r.x.opt.Log.Error("panic while a file was read", "path", d.path, "panic", v, "stack", string(debug.Stack()))
-	d.file, d.same = d.empty(), false
-	d.file.Skipped = "internal error while reading it (see the log)"
-}
-
-// empty is the file as the index is to hold it, before anything is known of its content.
-func (j job) empty() File {
-	f := File{Path: j.path, Source: j.source, Skipped: j.skip}
-	if j.info != nil {
-		f.ModTime, f.Size = j.info.ModTime(), j.info.Size()
+// withoutContent returns the file as the index must contain it if its content is not read.
+func (f *foundFile) withoutContent() File {
+	file := File{Path: f.path, Source: f.source, Skipped: f.skip}
+	if f.info != nil {
+		file.ModTime, file.Size = f.info.ModTime(), f.info.Size()
 	}
-	return f
+	return file
 }
 
-// refuse sorts out why a file could not be read: it moved, it must not be indexed, or something is broken. Whether a
-// file is gone for good is for the next scan to say, which knows of its root too.
-func (d *done) refuse(err error) {
+// readFailed decides what an error means: the file moved, must be skipped, or is in trouble. Only the next scan, which
+// knows the state of the root, can say whether a file that moved is gone.
+func (t *fileTask) readFailed(err error) {
 	var skip *safefile.SkipError
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, safefile.ErrReplaced):
-		d.moved = true
+		t.err = errMoved
 	case errors.As(err, &skip), errors.Is(err, fs.ErrPermission):
-		d.file.Skipped = skipReason(err)
+		t.file.Skipped = skipReason(err)
+		t.unchanged = t.skippedAsBefore()
 	default:
-		d.err = err
+		t.err = err
 	}
 }
 
-// skippedAsBefore reports whether the index lists the file with the same reason already.
-func (d *done) skippedAsBefore() bool {
-	return d.file.Skipped != "" && d.known && d.stored.Skipped == d.file.Skipped && d.stored.Source == d.source
+// skippedAsBefore reports whether the index already lists the file with the same reason.
+func (t *fileTask) skippedAsBefore() bool {
+	return t.stored != nil && t.stored.Skipped == t.file.Skipped && t.stored.Source == t.source
 }
 
-// cut fills in what comes from the content of a file.
-func (r *run) cut(f *File, data []byte) {
+// split fills in the chunks, and what else comes from the content of a file.
+func (r *syncRun) split(f *File, data []byte) {
 	var days []string
 	switch {
 	case f.Source == memory.SourceSessions:
-		data, days = r.x.opt.Sessions.render(data)
-	case r.x.opt.Hide != nil:
-		data = r.x.opt.Hide(data)
+		data, days = r.opt.Sessions.render(data)
+	case r.opt.StripMarkers != nil:
+		data = r.opt.StripMarkers(data)
 	}
-	doc := r.x.split.Split(chunker.KindOf(f.Path), data)
+	doc := r.splitter.Split(chunker.KindOf(f.Path), data)
 	f.Meta, f.Date = doc.Meta, doc.Meta.Date
 	if f.Date == "" {
 		f.Date = DateOf(path.Base(f.Path))
@@ -114,62 +104,53 @@ func (r *run) cut(f *File, data []byte) {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: sha256.Sum256([]byte(c.Text))}
 	}
 	dateChunks(f.Chunks, days)
-	if r.x.opt.Analyze != nil {
-		r.x.opt.Analyze(f)
+	if r.opt.Analyze != nil {
+		r.opt.Analyze(f)
 	}
 }
 
-// ahead is how many results inOrder holds for each goroutine, so that a large file does not hold up the others.
-const ahead = 4
+// readAhead is how many tasks for each reading goroutine may wait for an earlier one, so that a large file does not hold up
+// the others.
+const readAhead = 4
 
-// inOrder applies do to jobs on n goroutines and sends the results in the order of the jobs. Few results are held at
-// any time. The channel is closed after the last one, or soon after ctx is done; no goroutine is left then.
-func inOrder(ctx context.Context, n int, jobs []job, do func(job) done) <-chan done {
-	out := make(chan done)
-	slots := make(chan chan done, ahead*n)
-	work := make(chan func(), n)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(slots)
-		defer close(work)
-		for _, j := range jobs {
-			slot := make(chan done, 1)
-			select {
-			case slots <- slot:
-			case <-ctx.Done():
+// readFiles reads files on several goroutines and yields them in order. It takes the tasks out of the slice, so that only a
+// few files are in memory at once. After ctx is done it yields only files that it has begun. No goroutine is left when it
+// returns.
+func (r *syncRun) readFiles(ctx context.Context, tasks []*fileTask) iter.Seq[*fileTask] {
+	// The store writes on one processor, which must not wait for readers.
+	readers := max(runtime.GOMAXPROCS(0)-1, 1)
+	return func(yield func(*fileTask) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		begun := make(chan chan *fileTask, readAhead*readers)
+		var feeder, pool errgroup.Group
+		pool.SetLimit(readers)
+		feeder.Go(func() error {
+			defer close(begun)
+			for i, t := range tasks {
+				tasks[i] = nil
+				result := make(chan *fileTask, 1)
+				select {
+				case begun <- result:
+				case <-ctx.Done():
+					return nil
+				}
+				pool.Go(func() error {
+					r.readFile(t)
+					result <- t
+					return nil
+				})
+			}
+			return nil
+		})
+		defer func() {
+			cancel()
+			feeder.Wait() // no goroutine of either group returns an error
+			pool.Wait()
+		}()
+		for result := range begun {
+			if !yield(<-result) {
 				return
 			}
-			work <- func() { slot <- do(j) }
 		}
-	})
-	for range n {
-		wg.Go(func() {
-			for f := range work {
-				if ctx.Err() == nil {
-					f()
-				}
-			}
-		})
 	}
-	wg.Go(func() {
-		for slot := range slots {
-			select {
-			case d := <-slot:
-				select {
-				case out <- d:
-				case <-ctx.Done():
-				}
-			case <-ctx.Done():
-			}
-		}
-	})
-	go func() {
-		wg.Wait()
-		close(out)
-	}()
-	return out
 }
-
-// readers is how many goroutines read files: all processors but the one on which the store writes, which is to wait for
-// nobody.
-func readers() int { return max(runtime.GOMAXPROCS(0)-1, 1) }

@@ -2,88 +2,69 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 )
 
-// notNow is why a rebuild has to wait while nothing is wrong with the index or the caller.
-type notNow struct{ err error }
+// errCannotRebuild: a rebuild has to wait, although nothing is wrong with the index or the caller.
+var errCannotRebuild = errors.New("make its folder readable, or forget it by a sync with prune")
 
-func (e *notNow) Error() string { return e.err.Error() }
-func (e *notNow) Unwrap() error { return e.err }
-
-// rebuild cuts all files of the folder again and puts them in the place of the whole index.
-func (r *run) rebuild(ctx context.Context) error {
-	stored, s, err := r.look(ctx)
+// rebuild splits all files of the folder again and replaces the whole index.
+func (r *syncRun) rebuild(ctx context.Context) error {
+	stored, s, err := r.scanFolder(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := nothingLost(s, stored); err != nil {
-		return err
+	// A rebuild would drop files that the index has and that cannot be read now.
+	for name, st := range stored {
+		if st.Skipped == "" && s.keeps(name) && !s.byPath[name] {
+			return fmt.Errorf("%s is in the index and cannot be read now; %w", name, errCannotRebuild)
+		}
 	}
-	jobs := make([]job, len(s.files))
+	tasks := make([]*fileTask, len(s.files))
 	for i, f := range s.files {
-		jobs[i] = job{found: f}
+		tasks[i] = &fileTask{foundFile: f}
 	}
-	sortJobs(jobs)
-	r.progress = Progress{FilesTotal: len(jobs)}
-	rep := Report{Unavailable: r.rep.Unavailable}
-	if rep.Known, err = r.x.index.ReplaceAll(ctx, r.renewed(ctx, jobs, &rep)); err != nil {
+	sortTasks(tasks)
+	r.progress.FilesTotal = len(tasks)
+	if r.rep.Known, err = r.store.ReplaceAll(ctx, r.splitAgain(ctx, tasks)); err != nil {
 		return fmt.Errorf("replace the index: %w", err)
 	}
 	for name := range stored {
 		if !s.byPath[name] {
-			rep.Removed++
+			r.rep.Removed++
 		}
 	}
-	r.tell(PhaseCommit, "")
-	r.rep = rep
+	r.reportProgress(PhaseCommit, "")
 	return nil
 }
 
-// nothingLost is an error where the index holds files that cannot be read now: a rebuild would drop them.
-func nothingLost(s *scan, stored map[string]Stored) error {
-	for name, st := range stored {
-		if st.Skipped == "" && s.keeps(name) && !s.byPath[name] {
-			return &notNow{fmt.Errorf("%s is in the index and cannot be read now; "+
-				"make its folder readable, or forget it by a sync with prune", name)}
-		}
-	}
-	return nil
-}
-
-// renewed reads every file and yields it. A file that changes meanwhile is seen by the sync that follows.
-func (r *run) renewed(ctx context.Context, jobs []job, rep *Report) iter.Seq2[File, error] {
+// splitAgain reads every file and yields it. The sync after the rebuild indexes files that change meanwhile.
+func (r *syncRun) splitAgain(ctx context.Context, tasks []*fileTask) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		ready := inOrder(ctx, readers(), jobs, r.read)
-		defer func() {
-			cancel()
-			for range ready {
+		for t := range r.readFiles(ctx, tasks) {
+			if t.contentRead {
+				r.rep.Read++
 			}
-		}()
-		for d := range ready {
-			if d.err != nil {
-				yield(File{}, fmt.Errorf("read %s: %w", d.path, d.err))
-				return
-			}
-			if d.read {
-				rep.Read++
-			}
-			if d.moved {
+			if errors.Is(t.err, errMoved) {
 				continue
 			}
-			if !yield(d.file, nil) {
+			if t.err != nil {
+				yield(File{}, fmt.Errorf("read %s: %w", t.path, t.err))
 				return
 			}
-			if d.file.Skipped == "" {
-				rep.Files++
-				rep.Chunks += len(d.file.Chunks)
-				r.progress.Chunks += len(d.file.Chunks)
+			if !yield(t.file, nil) {
+				return
 			}
-			r.remember(d, true)
-			r.finish(d)
+			if t.file.Skipped == "" {
+				r.rep.Files++
+				r.rep.Chunks += len(t.file.Chunks)
+				r.progress.Chunks += len(t.file.Chunks)
+			}
+			r.remember(t, true)
+			r.fileDone(t)
 		}
 		if err := ctx.Err(); err != nil {
 			yield(File{}, err)

@@ -22,25 +22,27 @@ func filled(t *testing.T, n int) *fixture {
 	return f
 }
 
-func TestARebuildMakesTheSameIndexWithoutPayingAgain(t *testing.T) {
-	f := filled(t, 300)
+func TestRebuildMakesSameIndexWithoutPayingAgain(t *testing.T) {
+	t.Parallel()
+	f := filled(t, 60)
 	want := f.index.files
 	rep, err := f.x.Rebuild(t.Context(), nil)
 	f.must(err)
 	if diff := cmp.Diff(want, f.index.files); diff != "" {
 		t.Error(diff)
 	}
-	if f.index.rebuilds != 1 || rep.Files != 300 || rep.Chunks != 600 || rep.Known != 600 || f.embed().Embedded != 0 {
+	if f.index.rebuilds != 1 || rep.Files != 60 || rep.Chunks != 120 || rep.Known != 120 || f.embed().Embedded != 0 {
 		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
 	}
 }
 
-func TestAStaleIndexIsRebuiltBySync(t *testing.T) {
+func TestSyncRebuildsStaleIndex(t *testing.T) {
+	t.Parallel()
 	f := filled(t, 3)
 	f.must(os.Remove(f.path("memory/000.md")))
 	f.index.stale = "chunking changed"
 	rep := f.sync()
-	if f.index.rebuilds != 1 || rep.Files != 2 || rep.Removed != 1 || f.x.State().Stale != "" {
+	if f.index.rebuilds != 1 || rep.Files != 2 || rep.Removed != 1 || f.x.SyncState().Stale != "" {
 		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
 	}
 	f.holds("memory/001.md", "memory/002.md")
@@ -49,7 +51,8 @@ func TestAStaleIndexIsRebuiltBySync(t *testing.T) {
 	}
 }
 
-func TestARebuildThatTheIndexRefusesIsAnError(t *testing.T) {
+func TestRebuildReturnsErrorOfStore(t *testing.T) {
+	t.Parallel()
 	f := filled(t, 3)
 	f.index.fail = errors.New("disk full")
 	f.index.stale = "chunking changed"
@@ -58,7 +61,8 @@ func TestARebuildThatTheIndexRefusesIsAnError(t *testing.T) {
 	}
 }
 
-func TestAnEditDuringARebuildIsIndexed(t *testing.T) {
+func TestRebuildIndexesEditsDuringRebuild(t *testing.T) {
+	t.Parallel()
 	f := filled(t, 3)
 	var n atomic.Int32
 	f.split.during = func(src []byte) {
@@ -71,7 +75,8 @@ func TestAnEditDuringARebuildIsIndexed(t *testing.T) {
 	f.has("memory/000.md", "edited")
 }
 
-func TestASyncThatMayNotRebuildLeavesAStaleIndexAsItIs(t *testing.T) {
+func TestSyncNoRebuildLeavesStaleIndex(t *testing.T) {
+	t.Parallel()
 	f := filled(t, 3)
 	f.index.stale = "chunking changed"
 	f.write("memory/001.md", "edited")
@@ -79,11 +84,11 @@ func TestASyncThatMayNotRebuildLeavesAStaleIndexAsItIs(t *testing.T) {
 	if f.index.rebuilds != 0 || rep.Files != 1 || rep.Read != 1 || rep.Stale != "chunking changed" {
 		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
 	}
-	if s := f.x.State(); s.Stale != "chunking changed" || s.Dirty {
+	if s := f.x.SyncState(); s.Stale != "chunking changed" || s.Dirty {
 		t.Errorf("state %+v", s)
 	}
 	f.has("memory/001.md", "edited")
-	if rep = f.sync(); f.index.rebuilds != 1 || rep.Stale != "" || f.x.State().Stale != "" {
+	if rep = f.sync(); f.index.rebuilds != 1 || rep.Stale != "" || f.x.SyncState().Stale != "" {
 		t.Errorf("%d rebuilds, report %+v", f.index.rebuilds, rep)
 	}
 }

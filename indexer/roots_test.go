@@ -9,15 +9,16 @@ import (
 	"kioku/indexer"
 )
 
-// Hazard B06: a workspace that is gone keeps its rows, is listed, and is told of once.
-func TestAVanishedWorkspaceKeepsItsFiles(t *testing.T) {
+// Hazard B06: a workspace that is gone keeps its rows, is listed, and causes one event.
+func TestSyncKeepsFilesOfMissingWorkspace(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.sync()
 	f.must(os.Rename(f.dir, f.dir+".away"))
 	for range 5 {
 		rep := f.sync()
-		if !slices.Equal(rep.Unavailable, []string{f.dir}) || !slices.Equal(f.x.State().Unavailable, []string{f.dir}) {
+		if !slices.Equal(rep.Unavailable, []string{f.dir}) || !slices.Equal(f.x.SyncState().Unavailable, []string{f.dir}) {
 			t.Fatalf("unavailable: %q", rep.Unavailable)
 		}
 	}
@@ -32,7 +33,8 @@ func TestAVanishedWorkspaceKeepsItsFiles(t *testing.T) {
 }
 
 // Hazard B06: an emptied workspace may be a disk that is not mounted; it is believed when it stays so.
-func TestAnEmptiedWorkspaceIsBelievedAfterThreeScans(t *testing.T) {
+func TestSyncConfirmsEmptiedWorkspaceAfterThreeScans(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.sync()
@@ -55,7 +57,8 @@ func TestAnEmptiedWorkspaceIsBelievedAfterThreeScans(t *testing.T) {
 	}
 }
 
-func TestPruneForgetsWhatIsUnavailable(t *testing.T) {
+func TestSyncPruneRemovesUnavailableFiles(t *testing.T) {
+	t.Parallel()
 	for name, vanish := range map[string]func(f *fixture) error{
 		"gone":    func(f *fixture) error { return os.RemoveAll(f.dir) },
 		"emptied": func(f *fixture) error { return os.RemoveAll(f.path("memory")) },
@@ -73,7 +76,8 @@ func TestPruneForgetsWhatIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnEmptiedMemoryFolderInAWorkspaceThatHasMoreIsBelieved(t *testing.T) {
+func TestSyncConfirmsEmptiedMemoryFolderBesideOtherFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.write("README.md", "x")
@@ -83,7 +87,8 @@ func TestAnEmptiedMemoryFolderInAWorkspaceThatHasMoreIsBelieved(t *testing.T) {
 	f.holds()
 }
 
-func TestMissingExtraPathsAreUnavailable(t *testing.T) {
+func TestSyncReportsMissingExtraPaths(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	one, docs, glob := filepath.Join(out, "one.md"), filepath.Join(out, "docs"), filepath.Join(out, "far", "*.md")
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{one, docs, "notes", glob, "bad[*"} })

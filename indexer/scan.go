@@ -16,246 +16,232 @@ import (
 	"kioku/memory"
 )
 
-// maxDepth bounds how many folders deep a scan goes: each level holds a file descriptor, and bind mounts can loop.
+// maxDepth is how many folders deep a scan goes. Each level needs a file descriptor, and bind mounts can loop.
 const maxDepth = 100
 
-// found is a file that a scan came across.
-type found struct {
-	// path is the name in the index.
+// foundFile is a file that a scan found.
+type foundFile struct {
+	// path is its path in the index.
 	path   string
 	source string
 	// root and rel open the file.
 	root *os.Root
 	rel  string
 	info fs.FileInfo
-	// skip is why the file cannot be indexed, as far as that shows without opening it.
+	// skip is why the file cannot be indexed, if that is clear without opening it; empty if not.
 	skip string
 }
 
-// abs is the place on disk.
-func (f *found) abs() string { return filepath.Join(f.root.Name(), f.rel) }
+// abs returns the absolute path.
+func (f *foundFile) abs() string { return filepath.Join(f.root.Name(), f.rel) }
 
-// scan looks at what is on disk, without reading any file but ignore files.
+// scan lists what is on disk. It reads only ignore files.
 type scan struct {
 	layout layout
 	limit  int64
-	// prune forgets what the index holds of roots that cannot be looked at.
+	// prune drops what the index contains of roots that cannot be read.
 	prune bool
-	// watch is told of each folder before it is read, so that no change falls between reading and watching.
-	watch func(dir string)
-	// believe is asked whether a root that looks as if all its files were deleted is to be taken at its word.
-	believe func(name string) bool
+	// onFolder gets each folder before it is read, so that no change is missed between reading and watching.
+	onFolder func(dir string)
+	// confirmGone reports whether the files of a root that looks emptied are really gone.
+	confirmGone func(name string) bool
 
-	places map[string]*place
-	files  []found
+	roots  map[string]*openedRoot
+	files  []foundFile // in no order
 	byPath map[string]bool
-	// kept names whatever could not be looked at: what the index holds at or below these stays. "" is the workspace.
-	kept []string
-	lost []lostRoot
+	// kept are names that could not be read. The index keeps what it has at or below them. "" is the workspace.
+	kept        []string
+	unavailable []unavailableRoot
 }
 
-// place is an open root.
-type place struct {
-	root    *os.Root
+// openedRoot is a root that was opened, or why it could not be.
+type openedRoot struct {
+	dir     *os.Root // nil if err is set, unless the root looks emptied
 	ignores *ignores
 	err     error
 }
 
 func (s *scan) close() {
-	for _, p := range s.places {
-		if p.root != nil {
-			p.root.Close()
+	for _, root := range s.roots {
+		if root.dir != nil {
+			root.dir.Close()
 		}
 	}
 }
 
-// all looks at every target. The files are in no order.
-func (s *scan) all(ctx context.Context) {
+// scanAll scans every target.
+func (s *scan) scanAll(ctx context.Context) {
 	for _, t := range s.layout.targets {
-		s.target(ctx, t)
+		s.scanTarget(ctx, t)
 	}
 }
 
-// only looks at some files and folders. It is false where more than these must be looked at: a root is in trouble.
-func (s *scan) only(ctx context.Context, paths []string) bool {
+// scanPaths scans some files and folders. It returns false if everything must be scanned because a root is in trouble.
+func (s *scan) scanPaths(ctx context.Context, paths []string) bool {
 	for _, p := range paths {
 		for _, t := range s.layout.targets {
-			if !s.changed(ctx, t, p) {
+			if !s.scanPath(ctx, t, p) {
 				return false
 			}
 		}
 	}
-	return len(s.lost) == 0
+	return len(s.unavailable) == 0
 }
 
-func (s *scan) changed(ctx context.Context, t target, p string) bool {
+// scanPath scans what is at, above or below a path, as far as it belongs to a target.
+func (s *scan) scanPath(ctx context.Context, t target, p string) bool {
 	if _, ok := below(p, t.root); ok {
 		return false
 	}
 	if _, ok := below(p, t.abs()); ok {
-		s.target(ctx, t)
+		s.scanTarget(ctx, t)
 		return true
 	}
 	if _, ok := below(t.abs(), p); !ok {
 		return true
 	}
-	pl := s.place(t.root)
-	if pl.err != nil {
+	root := s.openRoot(t.root)
+	if root.err != nil {
 		return false
 	}
 	rel, _ := below(t.root, p)
-	s.at(ctx, t, pl, rel)
+	s.scanInside(ctx, t, root, rel)
 	return true
 }
 
-// target looks at a whole target.
-func (s *scan) target(ctx context.Context, t target) {
-	pl := s.place(t.root)
+func (s *scan) scanTarget(ctx context.Context, t target) {
+	root := s.openRoot(t.root)
 	_, badGlob := path.Match(t.glob, "x")
 	switch {
 	case badGlob != nil:
-		s.lose(t, badGlob)
-	case t.optional && t.base == "." && errors.Is(pl.err, fs.ErrNotExist):
-	case pl.err != nil:
-		s.lose(t, pl.err)
+		s.targetUnavailable(t, badGlob)
+	case t.optional && t.base == "." && errors.Is(root.err, fs.ErrNotExist):
+	case root.err != nil:
+		s.targetUnavailable(t, root.err)
 	case t.base == ".":
-		s.folder(ctx, t, pl, pl.root, ".")
+		s.scanFolder(ctx, t, root, root.dir, ".")
 	default:
-		if err := s.base(ctx, t, pl); err != nil {
-			s.lose(t, err)
+		if err := s.scanBase(ctx, t, root); err != nil {
+			s.targetUnavailable(t, err)
 		}
 	}
 }
 
-// base looks at a target that is not a root itself.
-func (s *scan) base(ctx context.Context, t target, pl *place) error {
-	parent, err := safefile.OpenFolder(pl.root, path.Dir(t.base))
+// scanBase scans a target that is not a root itself.
+func (s *scan) scanBase(ctx context.Context, t target, root *openedRoot) error {
+	parent, err := safefile.OpenFolder(root.dir, path.Dir(t.base))
 	if err != nil {
 		return err
 	}
 	defer parent.Close()
-	s.watch(filepath.Dir(t.abs()))
+	s.onFolder(filepath.Dir(t.abs()))
 	info, err := parent.Lstat(path.Base(t.base))
-	if errors.Is(err, fs.ErrNotExist) && (t.optional || s.deleted(t)) {
+	// A single file that is missing was deleted, unless its whole disk is missing.
+	if errors.Is(err, fs.ErrNotExist) && (t.optional || t.single() && s.confirmGone(s.layout.name(t.abs()))) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if hit, err := pl.ignores.matchAny(t.base, info.IsDir()); hit || err != nil {
+	if hit, err := root.ignores.matchAny(t.base, info.IsDir()); hit || err != nil {
 		return err
 	}
 	if !info.IsDir() || t.single() {
-		s.add(t, pl, t.base, info, baseReason(t, info))
+		reason := safefile.Refusal(info)
+		if reason == "" && !t.admits(".") {
+			reason = "neither a folder nor a .md file"
+		}
+		s.addFile(t, root, t.base, info, reason)
 		return nil
 	}
 	dir, err := safefile.OpenFolder(parent, path.Base(t.base))
 	if errors.Is(err, fs.ErrPermission) && t.optional {
-		s.unreadable(t, pl, t.base, err)
+		s.unreadable(t, root, t.base, err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if !t.optional && isEmpty(dir) && !s.believe(s.layout.name(t.abs())) {
+	if !t.optional && isEmpty(dir) && !s.confirmGone(s.layout.name(t.abs())) {
 		return errEmpty
 	}
-	s.folder(ctx, t, pl, dir, t.base)
+	s.scanFolder(ctx, t, root, dir, t.base)
 	return nil
 }
 
-// deleted reports whether a single file that is missing was deleted, rather than being on a disk that is away.
-func (s *scan) deleted(t target) bool {
-	return t.single() && s.believe(s.layout.name(t.abs()))
-}
-
-func baseReason(t target, info fs.FileInfo) string {
-	if reason := safefile.Refusal(info); reason != "" {
-		return reason
-	}
-	if !t.admits(".") {
-		return "neither a folder nor a .md file"
-	}
-	return ""
-}
-
-// at looks at one file or folder below a target's base, after checking the way to it.
-func (s *scan) at(ctx context.Context, t target, pl *place, rel string) {
+// scanInside scans one file or folder below the base of a target, after it has checked the folders above.
+func (s *scan) scanInside(ctx context.Context, t target, root *openedRoot, rel string) {
 	inner, _ := t.within(rel)
 	if ignoredPath(inner) {
 		return
 	}
 	dir := path.Dir(rel)
-	if hit, err := pl.ignores.matchAny(dir, true); hit || err != nil {
+	if hit, err := root.ignores.matchAny(dir, true); hit || err != nil {
 		if err != nil {
-			s.unreadable(t, pl, dir, err)
+			s.unreadable(t, root, dir, err)
 		}
 		return
 	}
-	parent, err := safefile.OpenFolder(pl.root, dir)
+	parent, err := safefile.OpenFolder(root.dir, dir)
 	if err != nil {
-		s.blocked(t, pl, dir, err)
+		s.openFailed(t, root, dir, err)
 		return
 	}
 	defer parent.Close()
 	info, err := parent.Lstat(path.Base(rel))
 	if err != nil {
-		s.blocked(t, pl, rel, err)
+		s.openFailed(t, root, rel, err)
 		return
 	}
-	s.entry(ctx, t, pl, parent, rel, info)
+	s.scanEntry(ctx, t, root, parent, rel, info)
 }
 
-// blocked deals with a way that ends early. What is missing, or behind a link, is simply not found.
-func (s *scan) blocked(t target, pl *place, rel string, err error) {
+// openFailed notes a folder that cannot be opened. One that is missing or a link simply has no files.
+func (s *scan) openFailed(t target, root *openedRoot, rel string, err error) {
 	var skip *safefile.SkipError
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.As(err, &skip) {
 		return
 	}
-	s.unreadable(t, pl, rel, err)
+	s.unreadable(t, root, rel, err)
 }
 
-// folder looks at what is in a folder, and in those below.
-func (s *scan) folder(ctx context.Context, t target, pl *place, dir *os.Root, rel string) {
+// scanFolder scans a folder and all below it.
+func (s *scan) scanFolder(ctx context.Context, t target, root *openedRoot, dir *os.Root, rel string) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.watch(filepath.Join(t.root, rel))
+	s.onFolder(filepath.Join(t.root, rel))
 	entries, err := readDir(dir)
 	if err != nil {
-		s.unreadable(t, pl, rel, err)
+		s.unreadable(t, root, rel, err)
 		return
 	}
 	if !slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return e.Name() == ignoreFile }) {
-		pl.ignores.absent(rel)
+		root.ignores.absent(rel)
 	}
-	// Asking about a made-up name reads the ignore files that count here.
-	if _, err := pl.ignores.match(path.Join(rel, "x"), false); err != nil {
-		s.unreadable(t, pl, rel, err)
+	// To match any name reads the ignore files that apply here.
+	if _, err := root.ignores.match(path.Join(rel, "x"), false); err != nil {
+		s.unreadable(t, root, rel, err)
 		return
 	}
-	if complaint := pl.ignores.complaint(rel); complaint != "" {
-		s.add(t, pl, path.Join(rel, ignoreFile), nil, complaint)
-	}
-	prefix := rel + "/"
-	if rel == "." {
-		prefix = ""
+	if complaint := root.ignores.complaint(rel); complaint != "" {
+		s.addFile(t, root, path.Join(rel, ignoreFile), nil, complaint)
 	}
 	for _, info := range entries {
-		s.entry(ctx, t, pl, dir, prefix+info.Name(), info)
+		s.scanEntry(ctx, t, root, dir, path.Join(rel, info.Name()), info)
 	}
 }
 
-// entry looks at a file or folder in dir.
-func (s *scan) entry(ctx context.Context, t target, pl *place, dir *os.Root, rel string, info fs.FileInfo) {
+// scanEntry scans a file or folder in dir.
+func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *os.Root, rel string, info fs.FileInfo) {
 	name := path.Base(rel)
 	inner, _ := t.within(rel)
 	wanted := t.admits(inner)
-	if ignoredName(name) || !(wanted || s.mayHold(t, dir, inner, info)) {
+	if ignoredName(name) || !(wanted || s.mayContain(t, dir, inner, info)) {
 		return
 	}
-	if hit, err := pl.ignores.match(rel, info.IsDir()); hit || err != nil {
+	if hit, err := root.ignores.match(rel, info.IsDir()); hit || err != nil {
 		return
 	}
 	reason := badName(name)
@@ -266,20 +252,20 @@ func (s *scan) entry(ctx context.Context, t target, pl *place, dir *os.Root, rel
 		reason = fmt.Sprintf("more than %d folders deep", maxDepth)
 	}
 	if reason != "" || wanted {
-		s.add(t, pl, rel, info, reason)
+		s.addFile(t, root, rel, info, reason)
 		return
 	}
 	sub, err := safefile.OpenFolder(dir, name)
 	if err != nil {
-		s.blocked(t, pl, rel, err)
+		s.openFailed(t, root, rel, err)
 		return
 	}
 	defer sub.Close()
-	s.folder(ctx, t, pl, sub, rel)
+	s.scanFolder(ctx, t, root, sub, rel)
 }
 
-// mayHold reports whether what has no name of a memory file may still lead to some: a folder, or a link to one.
-func (s *scan) mayHold(t target, dir *os.Root, inner string, info fs.FileInfo) bool {
+// mayContain reports whether an entry that is no memory file may contain some: a folder, or a link to one.
+func (s *scan) mayContain(t target, dir *os.Root, inner string, info fs.FileInfo) bool {
 	if t.glob != "" && !t.selects(inner) || t.source == memory.SourceSessions {
 		return false
 	}
@@ -293,31 +279,31 @@ func (s *scan) mayHold(t target, dir *os.Root, inner string, info fs.FileInfo) b
 	return to.IsDir()
 }
 
-// add notes a file, unless another target had it already.
-func (s *scan) add(t target, pl *place, rel string, info fs.FileInfo, reason string) {
-	name, seen := s.layout.nameIn(t.root, rel), len(s.byPath)
+// addFile adds a file, unless another target has added it already.
+func (s *scan) addFile(t target, root *openedRoot, rel string, info fs.FileInfo, skip string) {
+	name, n := s.layout.nameIn(t.root, rel), len(s.byPath)
 	s.byPath[name] = true
-	if len(s.byPath) == seen {
+	if len(s.byPath) == n {
 		return
 	}
-	if limit := limitOf(t.source, s.limit); reason == "" && info.Size() > limit {
-		reason = safefile.TooLarge(limit)
+	if limit := limitOf(t.source, s.limit); skip == "" && info.Size() > limit {
+		skip = safefile.TooLarge(limit)
 	}
-	s.files = append(s.files, found{path: name, source: t.source, root: pl.root, rel: rel, info: info, skip: reason})
+	s.files = append(s.files, foundFile{path: name, source: t.source, root: root.dir, rel: rel, info: info, skip: skip})
 }
 
-// unreadable notes a folder that cannot be looked into: its files stay as they are in the index.
-func (s *scan) unreadable(t target, pl *place, rel string, err error) {
+// unreadable lists a folder that cannot be read. The index keeps its files.
+func (s *scan) unreadable(t target, root *openedRoot, rel string, err error) {
 	s.kept = append(s.kept, s.layout.name(filepath.Join(t.root, rel)))
-	s.add(t, pl, rel, nil, skipReason(err))
+	s.addFile(t, root, rel, nil, skipReason(err))
 }
 
-// keeps reports whether what the index holds under a name stays, since nothing is known of the file.
+// keeps reports whether the index keeps the file of this name, because nothing is known of it.
 func (s *scan) keeps(name string) bool {
 	return slices.ContainsFunc(s.kept, func(k string) bool { return covers(k, name) })
 }
 
-// covers reports whether a name of the index is top or below it. The top "" is the workspace.
+// covers reports whether a path of the index is top or below it. "" is the workspace.
 func covers(top, name string) bool {
 	if top == "" {
 		return !path.IsAbs(name)
@@ -326,7 +312,7 @@ func covers(top, name string) bool {
 	return ok
 }
 
-// readDir returns what is in a folder, in no order. The system is asked by the open folder, never by a path.
+// readDir returns the entries of a folder in no order. It reads the open folder, so no path can lead elsewhere.
 func readDir(dir *os.Root) ([]fs.FileInfo, error) {
 	f, err := dir.Open(".")
 	if err != nil {

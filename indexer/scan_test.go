@@ -14,7 +14,8 @@ import (
 )
 
 // Hazard C04: only memory files are taken, whatever else lies beside them.
-func TestMemoryFilesAreIndexedAndNothingElse(t *testing.T) {
+func TestScanFindsMemoryFilesOnly(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for _, p := range []string{
 		"MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.md", "memory/daily/2026-01-02.jsonl",
@@ -29,14 +30,16 @@ func TestMemoryFilesAreIndexedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAnEmptyWorkspaceSyncs(t *testing.T) {
+func TestScanOfEmptyWorkspace(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	if rep := f.sync(); rep.Files != 0 || len(rep.Unavailable) != 0 {
 		t.Errorf("report %+v", rep)
 	}
 }
 
-func TestTheDateComesFromTheNameWhereTheTextHasNone(t *testing.T) {
+func TestSyncTakesDateFromName(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/2026-02-28-trip.md", "x")
 	f.sync()
@@ -46,7 +49,8 @@ func TestTheDateComesFromTheNameWhereTheTextHasNone(t *testing.T) {
 }
 
 // Hazard B02: what editors leave beside a file is never indexed, nor listed.
-func TestEditorFilesAreIgnored(t *testing.T) {
+func TestScanIgnoresEditorFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/note.md", "note")
 	for _, name := range []string{".note.md.swp", ".note.md.swx", "4913", "note.md~", "#note.md#", "sedAbC123", "note.md.tmp", ".DS_Store", ".hidden.md"} {
@@ -60,7 +64,8 @@ func TestEditorFilesAreIgnored(t *testing.T) {
 }
 
 // Hazard B10: folders of tools are neither entered nor watched.
-func TestFoldersOfToolsAreIgnored(t *testing.T) {
+func TestScanIgnoresFoldersOfTools(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	for _, dir := range []string{".git", "node_modules", ".pnpm-store", ".venv", "venv", ".tox", "__pycache__"} {
@@ -71,7 +76,8 @@ func TestFoldersOfToolsAreIgnored(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-func TestIgnoreFilesCountForTheirFolder(t *testing.T) {
+func TestScanAppliesIgnoreFilesToTheirFolder(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes"} })
 	f.write(".kiokuignore", "\ufeff*.draft.md\r\n/memory/private/\nnotes/old\n")
 	f.write("memory/sub/.kiokuignore", "*.md\n!keep.md\n")
@@ -85,7 +91,8 @@ func TestIgnoreFilesCountForTheirFolder(t *testing.T) {
 	f.holds("memory/a.md", "memory/sub/d.md", "memory/sub/keep.md", "notes/e.md")
 }
 
-func TestABadPatternIsListed(t *testing.T) {
+func TestScanListsBadPatterns(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/.kiokuignore", "fine\n[[:nope:]]\n")
 	f.write("memory/a.md", "x")
@@ -97,7 +104,8 @@ func TestABadPatternIsListed(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-func TestAFolderWhoseIgnoreFileCannotBeReadIsLeftAlone(t *testing.T) {
+func TestScanSkipsFolderWithUnreadableIgnoreFile(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/sub/a.md", "x")
 	f.must(os.Symlink("/etc/passwd", f.path("memory/sub/.kiokuignore")))
@@ -106,7 +114,8 @@ func TestAFolderWhoseIgnoreFileCannotBeReadIsLeftAlone(t *testing.T) {
 	f.skips("memory/sub", ".kiokuignore: symbolic link")
 }
 
-func TestExtraPathsAreNamedByWhereTheyAre(t *testing.T) {
+func TestScanNamesExtraPathsByPlace(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	for _, p := range []string{"docs/a.md", "docs/deep/b.md", "docs/c.txt", "one.md", "proj-x/d.md", "proj-y/e.md", "other/f.md"} {
 		p = filepath.Join(out, p)
@@ -131,7 +140,8 @@ func TestExtraPathsAreNamedByWhereTheyAre(t *testing.T) {
 	}
 }
 
-func TestAnExtraFolderAroundTheWorkspaceNamesItsFilesOnce(t *testing.T) {
+func TestScanNamesFilesOnceInFolderAroundWorkspace(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{filepath.Dir(o.Workspace)} })
 	f.write("memory/m.md", "x")
 	f.write("../side.md", "x")
@@ -139,7 +149,8 @@ func TestAnExtraFolderAroundTheWorkspaceNamesItsFilesOnce(t *testing.T) {
 	f.holds("memory/m.md", filepath.Join(filepath.Dir(f.dir), "side.md"))
 }
 
-func TestAnExtraPathThatIsNoMarkdownIsListed(t *testing.T) {
+func TestScanListsExtraPathsThatAreNoMarkdown(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"todo.txt"} })
 	f.write("todo.txt", "x")
 	f.sync()
@@ -147,7 +158,8 @@ func TestAnExtraPathThatIsNoMarkdownIsListed(t *testing.T) {
 }
 
 // Hazard B12: a file over the limit is skipped by its size, without being read.
-func TestLargeFilesAreSkipped(t *testing.T) {
+func TestScanSkipsLargeFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/huge.md", "")
 	f.must(os.Truncate(f.path("memory/huge.md"), 1<<30))
@@ -161,7 +173,8 @@ func TestLargeFilesAreSkipped(t *testing.T) {
 }
 
 // Hazard B13: a NUL early in a file makes it binary; other bytes never do, and the text that reaches the index is UTF-8.
-func TestBytesOfAllKinds(t *testing.T) {
+func TestSyncOfAllKindsOfBytes(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/nul.md", strings.Repeat("a", 8191)+"\x00")
 	f.write("memory/late.md", strings.Repeat("a", 8192)+"\x00")
@@ -179,7 +192,8 @@ func TestBytesOfAllKinds(t *testing.T) {
 }
 
 // Hazard B19: names that cannot be passed on are listed in a form that can; all others, odd as they are, stay as they are.
-func TestOddNames(t *testing.T) {
+func TestScanOfOddNames(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for _, name := range []string{"A.md", "a.md", `q"uote'.md`, "日記.md", "new\nline.md", "esc\x1b[31m.md", "bad\xff.md", "dir\n/x.md"} {
 		f.write("memory/"+name, "x")
@@ -193,7 +207,8 @@ func TestOddNames(t *testing.T) {
 }
 
 // Hazard B17: pipes, sockets, devices and folders with the name of a memory file are skipped, and hold nothing up.
-func TestWhatIsNoFileIsSkipped(t *testing.T) {
+func TestScanSkipsSpecialFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	f.write("memory/folder.md/inner.md", "x")
@@ -210,8 +225,9 @@ func TestWhatIsNoFileIsSkipped(t *testing.T) {
 	f.skips("MEMORY.md", "not a regular file (folder)")
 }
 
-// Hazard C02: no symbolic link is followed, wherever it leads, and each that could have held memories is listed.
-func TestSymbolicLinksAreListedAndNotFollowed(t *testing.T) {
+// Hazard C02: no symbolic link is followed, wherever it leads, and each that may contain memories is listed.
+func TestScanListsSymbolicLinks(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"linked", "way/notes"} })
 	f.write("memory/a.md", "x")
@@ -235,7 +251,8 @@ func TestSymbolicLinksAreListedAndNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAnExtraRootThatIsASymbolicLinkIsListed(t *testing.T) {
+func TestScanListsExtraRootThatIsSymbolicLink(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	link := filepath.Join(out, "link")
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{link} })
@@ -247,7 +264,8 @@ func TestAnExtraRootThatIsASymbolicLinkIsListed(t *testing.T) {
 	f.skips(link, "symbolic link")
 }
 
-func TestAWorkspaceBehindASymbolicLinkIsResolved(t *testing.T) {
+func TestScanResolvesWorkspace(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	link := filepath.Join(filepath.Dir(f.dir), "link")
@@ -259,7 +277,8 @@ func TestAWorkspaceBehindASymbolicLinkIsResolved(t *testing.T) {
 }
 
 // Hazard C03: a file with a second name may be one from outside, and is skipped until the other name is gone.
-func TestHardLinksAreSkipped(t *testing.T) {
+func TestScanSkipsHardLinks(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	f.write("elsewhere", "secret")
@@ -272,7 +291,8 @@ func TestHardLinksAreSkipped(t *testing.T) {
 	f.holds("memory/a.md", "memory/hard.md")
 }
 
-func TestFoldersWithoutEndAreCutOff(t *testing.T) {
+func TestScanStopsInDeepFolders(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	deep := "memory" + strings.Repeat("/d", 105)
 	f.write(deep+"/x.md", "x")

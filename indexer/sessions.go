@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	// sessionsName stands for the folder of transcripts in the paths of the index: "sessions/<id>.jsonl".
+	// sessionsName is the folder of transcripts in the paths of the index: "sessions/<id>.jsonl".
 	sessionsName = "sessions"
-	// sessionExt ends the name of a transcript.
+	// sessionExt is the extension of a transcript.
 	sessionExt = ".jsonl"
-	// maxSessionBytes is the size above which a transcript is skipped. Most of one is what tools returned, which is left out.
+	// maxSessionBytes is the maximum size of a transcript. Most of it is output of tools, which is not indexed.
 	maxSessionBytes = 64 << 20
 
-	// DefaultDeltaBytes and DefaultDeltaMessages are used where Sessions does not say.
+	// DefaultDeltaBytes and DefaultDeltaMessages are the defaults of Sessions.
 	DefaultDeltaBytes    = 100_000
 	DefaultDeltaMessages = 50
 )
 
-// Sessions says where the transcripts of an agent's conversations are, and how to read them. They are files of JSON lines
-// that are only appended to.
+// Sessions says where the transcripts of an agent's conversations are, and how to read them. Transcripts are files of JSON
+// lines that only grow.
 type Sessions struct {
-	// Folder with the transcripts, <id>.jsonl; empty for none. It need not exist. In the index they are "sessions/<id>.jsonl";
-	// what a workspace holds in a folder of that name has absolute paths meanwhile.
+	// Folder contains the transcripts, <id>.jsonl; it need not exist. Empty means that there are none. Their paths in the index
+	// are "sessions/<id>.jsonl"; files in a folder "sessions" of the workspace then have absolute paths.
 	Folder string
-	// Spoken returns what is said on a line of a transcript and the day (YYYY-MM-DD) of it, both empty where the line says
-	// nothing to anybody or is no whole entry. It is called from several goroutines at once.
+	// Spoken returns what is said on a line of a transcript, and its day (YYYY-MM-DD). Both are empty if the line says nothing
+	// or is incomplete. It is called concurrently. Nil means that there are no transcripts.
 	Spoken func(line []byte) (text, day string)
-	// DeltaBytes and DeltaMessages are the growth from which on a patient sync indexes a transcript again, whichever comes
-	// first; 0 means the defaults. Messages are lines on which something is said.
+	// DeltaBytes and DeltaMessages are the growth after which a sync with DeferSessions indexes a transcript again, whichever
+	// comes first. Messages are lines on which something is said. 0 means 100 000 bytes and 50 messages.
 	DeltaBytes    int64
 	DeltaMessages int
 }
 
-// on reports whether there are transcripts to index.
-func (s Sessions) on() bool { return s.Folder != "" && s.Spoken != nil }
+// enabled reports whether there are transcripts to index.
+func (s Sessions) enabled() bool { return s.Folder != "" && s.Spoken != nil }
 
 func (s Sessions) withDefaults() Sessions {
 	if s.DeltaBytes <= 0 {
@@ -52,14 +52,14 @@ func (s Sessions) withDefaults() Sessions {
 	return s
 }
 
-// Render returns a transcript as it is indexed and shown: what is said on each of its lines, on one line each, so that line
-// numbers are those of the file. Lines that say nothing are empty. It needs Spoken.
+// Render returns a transcript as it is indexed and shown: what is said on each of its lines, on one line each, so that the
+// line numbers stay the same. Lines that say nothing are empty. Spoken must be set.
 func (s Sessions) Render(src []byte) []byte {
 	text, _ := s.render(src)
 	return text
 }
 
-// render returns also the day of each line, empty where it says nothing.
+// render also returns the day of each line; empty if the line says nothing.
 func (s Sessions) render(src []byte) (lines []byte, days []string) {
 	var out bytes.Buffer
 	for line := range bytes.Lines(src) {
@@ -86,39 +86,37 @@ func dateChunks(chunks []Chunk, days []string) {
 	}
 }
 
-// sessionTarget is the folder of transcripts.
+// sessionTarget returns the target for a folder of transcripts.
 func sessionTarget(folder string) target {
 	return target{source: memory.SourceSessions, root: absolute(folder), base: ".", optional: true}
 }
 
-// session reports whether rel is a transcript in a folder of them.
-func session(rel string) bool {
+// isTranscript reports whether rel is a transcript in a folder of transcripts.
+func isTranscript(rel string) bool {
 	return path.Ext(rel) == sessionExt && path.Dir(rel) == "."
 }
 
-// reserved reports whether a path in the workspace would read like that of a transcript.
+// reserved reports whether a path in the workspace looks like the path of a transcript.
 func reserved(rel string) bool {
 	return rel == sessionsName || strings.HasPrefix(rel, sessionsName+"/")
 }
 
-// waits reports whether a transcript that has grown is to be left as the index holds it. One that is shorter than it was
-// has been replaced, which is no matter of patience.
-func (r *run) waits(f *found, st Stored) bool {
-	grown := int64(0)
-	if f.info != nil {
-		grown = f.info.Size() - st.Size
-	}
-	opt := r.x.opt.Sessions
-	patient := r.req.patient && r.x.caughtUp && f.source == memory.SourceSessions
-	if !patient || f.skip != "" || st.Skipped != "" || grown <= 0 || grown >= opt.DeltaBytes {
+// deferred reports whether a transcript has grown by so little that this sync skips it. One that has become shorter was
+// replaced, and is never skipped.
+func (r *syncRun) deferred(f *foundFile, st Stored) bool {
+	if !r.req.DeferSessions || !r.caughtUp || f.source != memory.SourceSessions || f.skip != "" || st.Skipped != "" {
 		return false
 	}
-	return r.messages(f, st.Size, grown) < opt.DeltaMessages
+	grown := f.info.Size() - st.Size
+	if grown <= 0 || grown >= r.opt.Sessions.DeltaBytes {
+		return false
+	}
+	return r.countMessages(f, st.Size, grown) < r.opt.Sessions.DeltaMessages
 }
 
-// messages counts the lines of a transcript from an offset on that say something. What cannot be read says nothing; whether
-// that matters will show when the file is read as a whole.
-func (r *run) messages(f *found, from, n int64) int {
+// countMessages counts the lines of a transcript after an offset on which something is said. A part that cannot be read
+// counts as nothing; the error shows when the whole file is read.
+func (r *syncRun) countMessages(f *foundFile, from, n int64) int {
 	file, _, err := safefile.OpenRegular(f.root, f.rel)
 	if err != nil {
 		return 0
@@ -130,14 +128,14 @@ func (r *run) messages(f *found, from, n int64) int {
 	}
 	said := 0
 	for line := range bytes.Lines(tail) {
-		if text, _ := r.x.opt.Sessions.Spoken(line); text != "" {
+		if text, _ := r.opt.Sessions.Spoken(line); text != "" {
 			said++
 		}
 	}
 	return said
 }
 
-// limitOf is the size above which a file of a source is skipped.
+// limitOf returns the maximum size in bytes of a file of a source.
 func limitOf(source string, limit int64) int64 {
 	if source == memory.SourceSessions {
 		return max(limit, maxSessionBytes)

@@ -35,8 +35,8 @@ func withSessions(t *testing.T, change func(*indexer.Options)) (f *fixture, fold
 	}), folder
 }
 
-// add appends to a file anywhere.
-func (f *fixture) add(path, text string) {
+// appendTo appends to a file anywhere.
+func (f *fixture) appendTo(path, text string) {
 	f.Helper()
 	f.must(os.MkdirAll(filepath.Dir(path), 0o700))
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -46,9 +46,10 @@ func (f *fixture) add(path, text string) {
 	f.must(file.Close())
 }
 
-func TestATranscriptIsIndexedAsWhatIsSaid(t *testing.T) {
+func TestSessionsAreIndexedAsSpoken(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s1.jsonl"), "2026-01-05 one\nnothing\n2026-01-06 a\vb\x1b c\xff\n\n2026-01-06 torn")
+	f.appendTo(filepath.Join(folder, "s1.jsonl"), "2026-01-05 one\nnothing\n2026-01-06 a\vb\x1b c\xff\n\n2026-01-06 torn")
 	f.sync()
 	file := f.index.files["sessions/s1.jsonl"]
 	var got []string
@@ -61,10 +62,11 @@ func TestATranscriptIsIndexedAsWhatIsSaid(t *testing.T) {
 	}
 }
 
-func TestOnlyTranscriptsAreTakenFromTheirFolder(t *testing.T) {
+func TestSessionsFolderContributesTranscriptsOnly(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	for _, name := range []string{"a.jsonl", "a.jsonl.torn", "note.md", "x.json", ".hidden.jsonl", "sub/b.jsonl", "d.jsonl/e.jsonl", "linked.jsonl"} {
-		f.add(filepath.Join(folder, name), "2026-01-05 "+name+"\n")
+		f.appendTo(filepath.Join(folder, name), "2026-01-05 "+name+"\n")
 	}
 	f.must(os.Link(filepath.Join(folder, "linked.jsonl"), filepath.Join(f.dir, "other")))
 	f.must(os.Symlink("a.jsonl", filepath.Join(folder, "link.jsonl")))
@@ -74,13 +76,14 @@ func TestOnlyTranscriptsAreTakenFromTheirFolder(t *testing.T) {
 	f.skips("sessions/linked.jsonl", "hard link to a file with 2 names")
 }
 
-func TestAFolderOfTranscriptsThatIsMissingIsNoFault(t *testing.T) {
+func TestSessionsFolderMayBeMissing(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	f.write("memory/a.md", "a")
 	if rep := f.sync(); len(rep.Unavailable) > 0 {
 		t.Errorf("unavailable: %q", rep.Unavailable)
 	}
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.sync()
 	f.holds("memory/a.md", "sessions/s.jsonl")
 	f.must(os.RemoveAll(folder))
@@ -90,9 +93,10 @@ func TestAFolderOfTranscriptsThatIsMissingIsNoFault(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-func TestAWorkspaceIsNotMissedForItsTranscripts(t *testing.T) {
+func TestSessionsDoNotMakeWorkspaceUnavailable(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	for range 2 {
 		if rep := f.sync(); len(rep.Unavailable) > 0 {
 			t.Errorf("an empty workspace counts as emptied: %q", rep.Unavailable)
@@ -103,9 +107,10 @@ func TestAWorkspaceIsNotMissedForItsTranscripts(t *testing.T) {
 	f.holds("sessions/s.jsonl")
 }
 
-func TestTranscriptsAreForgottenOnceTheyAreNoSource(t *testing.T) {
+func TestSessionsAreRemovedWithoutSource(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
 	f.write("memory/a.md", "a")
 	f.sync()
 	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
@@ -113,11 +118,12 @@ func TestTranscriptsAreForgottenOnceTheyAreNoSource(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-// A workspace may have a folder named like the place of transcripts; neither stands in for the other.
-func TestAFolderNamedSessionsInTheWorkspaceKeepsItsOwnPaths(t *testing.T) {
+// A workspace may have a folder of its own named "sessions".
+func TestSessionsFolderOfWorkspaceKeepsItsPaths(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.ExtraPaths = []string{"sessions", "."} })
 	transcript := filepath.Join(folder, "s.jsonl")
-	f.add(transcript, "2026-01-05 hello\n")
+	f.appendTo(transcript, "2026-01-05 hello\n")
 	f.write("sessions/s.md", "notes of a session")
 	own := f.path("sessions/s.md")
 	f.watching()
@@ -137,10 +143,11 @@ func TestAFolderNamedSessionsInTheWorkspaceKeepsItsOwnPaths(t *testing.T) {
 }
 
 // Hazard C05: a path of a transcript leads nowhere but into the folder of this agent.
-func TestATranscriptOfAnotherAgentIsNotOwned(t *testing.T) {
+func TestOwnsRefusesSessionsOfAnotherAgent(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	other := filepath.Join(folder, "..", "..", "other", "sessions", "s.jsonl")
-	f.add(other, "2026-01-05 secret\n")
+	f.appendTo(other, "2026-01-05 secret\n")
 	for _, p := range []string{
 		"sessions/../../other/sessions/s.jsonl", "sessions/other/s.jsonl", "sessions", "sessions/", "sessions/.jsonl", "sessions/s.md", "sessions/s.jsonl.torn",
 		"sessions//s.jsonl", "sessions/./s.jsonl", "sessions/a/b.jsonl", filepath.Clean(other), filepath.Join(folder, "s.jsonl"), "sessions/s\x00.jsonl",
@@ -160,14 +167,14 @@ func inSessionBubble(t *testing.T, body func(f *fixture, say func(messages, byte
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "sessions")
 	transcript := filepath.Join(folder, "s.jsonl")
-	(&fixture{T: t}).add(transcript, "2026-01-05 begin\n")
+	(&fixture{T: t}).appendTo(transcript, "2026-01-05 begin\n")
 	src := newScripted()
 	inBubble(t, src, func(o *indexer.Options) {
 		o.Sessions = indexer.Sessions{Folder: folder, Spoken: spoken}
 	}, func(f *fixture) {
 		f.has("sessions/s.jsonl", "User: begin")
 		body(f, func(messages, bytes int) {
-			f.add(transcript, strings.Repeat("2026-01-05 more\n", messages)+strings.Repeat("x", max(bytes-1, 0))+"\n")
+			f.appendTo(transcript, strings.Repeat("2026-01-05 more\n", messages)+strings.Repeat("x", max(bytes-1, 0))+"\n")
 			src.changes <- indexer.Change{Path: transcript}
 			pass(2 * time.Second)
 		})
@@ -180,11 +187,12 @@ func (f *fixture) chunks() int {
 	return 1 + strings.Count(text, "|")
 }
 
-func TestATranscriptIsIndexedAgainAfterFiftyMessages(t *testing.T) {
+func TestSessionsAreIndexedAgainAfterFiftyMessages(t *testing.T) {
+	t.Parallel()
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(49, 0)
-		if f.chunks() != 1 || f.x.State().Dirty {
-			t.Errorf("after 49 messages: %d lines, state %+v", f.chunks(), f.x.State())
+		if f.chunks() != 1 || f.x.SyncState().Dirty {
+			t.Errorf("after 49 messages: %d lines, state %+v", f.chunks(), f.x.SyncState())
 		}
 		say(0, 500)
 		if f.chunks() != 1 {
@@ -201,7 +209,8 @@ func TestATranscriptIsIndexedAgainAfterFiftyMessages(t *testing.T) {
 	})
 }
 
-func TestATranscriptIsIndexedAgainAfterManyBytes(t *testing.T) {
+func TestSessionsAreIndexedAgainAfterManyBytes(t *testing.T) {
+	t.Parallel()
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(1, 99_000)
 		if f.chunks() != 1 {
@@ -214,11 +223,12 @@ func TestATranscriptIsIndexedAgainAfterManyBytes(t *testing.T) {
 	})
 }
 
-func TestOnlyASyncThatIsAskedForTakesEveryMessage(t *testing.T) {
+func TestSessionsAreDeferredUntilSyncIsAskedFor(t *testing.T) {
+	t.Parallel()
 	inSessionBubble(t, func(f *fixture, say func(messages, bytes int)) {
 		say(2, 0)
 		pass(11 * time.Minute) // scans of everything in between
-		f.syncWith(indexer.SyncOptions{NoRebuild: true, Patient: true})
+		f.syncWith(indexer.SyncOptions{NoRebuild: true, DeferSessions: true})
 		if f.chunks() != 1 {
 			t.Errorf("two messages were not waited with: %d lines", f.chunks())
 		}
@@ -228,65 +238,71 @@ func TestOnlyASyncThatIsAskedForTakesEveryMessage(t *testing.T) {
 	})
 }
 
-func TestTheFirstSyncTakesEveryMessage(t *testing.T) {
+func TestSessionsAreNotDeferredByFirstSync(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
-	f.syncWith(indexer.SyncOptions{Patient: true})
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n")
+	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.holds("sessions/s.jsonl")
-	f.add(filepath.Join(folder, "t.jsonl"), "2026-01-05 hello\n")
-	f.syncWith(indexer.SyncOptions{Patient: true})
+	f.appendTo(filepath.Join(folder, "t.jsonl"), "2026-01-05 hello\n")
+	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.holds("sessions/s.jsonl") // a new one is as patient as the rest
 }
 
-func TestATranscriptThatWasReplacedIsNotWaitedWith(t *testing.T) {
+func TestSessionsThatWereReplacedAreNotDeferred(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	path := filepath.Join(folder, "s.jsonl")
-	f.add(path, "2026-01-05 a long first line\n")
+	f.appendTo(path, "2026-01-05 a long first line\n")
 	f.sync()
 	f.must(os.WriteFile(path, []byte("2026-01-06 new\n"), 0o600))
-	f.syncWith(indexer.SyncOptions{Patient: true})
+	f.syncWith(indexer.SyncOptions{DeferSessions: true})
 	f.has("sessions/s.jsonl", "User: new")
 }
 
-// A transcript to which is written all the time is indexed once a sync, in whole lines.
-func TestATranscriptThatGrowsWhileItIsIndexed(t *testing.T) {
+// A transcript that grows all the time is indexed once in each sync, in whole lines.
+func TestSessionsThatGrowAreIndexedOnce(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, nil)
 	path := filepath.Join(folder, "s.jsonl")
-	f.add(path, "2026-01-05 one\n")
-	f.split.during = func([]byte) { f.add(path, "2026-01-05 another\n") }
+	f.appendTo(path, "2026-01-05 one\n")
+	f.split.during = func([]byte) { f.appendTo(path, "2026-01-05 another\n") }
 	f.sync()
-	if n := f.index.writes("sessions/s.jsonl"); n != 1 || f.x.State().Dirty {
-		t.Errorf("written %d times, state %+v", n, f.x.State())
+	if n := f.index.writes("sessions/s.jsonl"); n != 1 || f.x.SyncState().Dirty {
+		t.Errorf("written %d times, state %+v", n, f.x.SyncState())
 	}
 	f.split.during = nil
 	f.sync()
 	f.has("sessions/s.jsonl", "User: one|User: another")
 }
 
-func TestALiveTranscriptIsFoundByTheWatch(t *testing.T) {
+func TestWatchFindsLiveSessions(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.Sessions.DeltaMessages = 2 })
 	f.watching()
 	path := filepath.Join(folder, "live.jsonl")
-	f.add(path, "2026-01-05 one\n2026-01-05 two\n")
+	f.appendTo(path, "2026-01-05 one\n2026-01-05 two\n")
 	f.shows("sessions/live.jsonl", "User: one|User: two")
-	f.add(path, "2026-01-05 three\n")
-	f.add(path, "2026-01-05 four\n")
+	f.appendTo(path, "2026-01-05 three\n")
+	f.appendTo(path, "2026-01-05 four\n")
 	f.shows("sessions/live.jsonl", "User: one|User: two|User: three|User: four")
 	f.must(os.Remove(path))
 	f.gone("sessions/live.jsonl")
 }
 
-func TestATranscriptMayBeLongerThanANote(t *testing.T) {
+func TestSessionsMayBeLargerThanNotes(t *testing.T) {
+	t.Parallel()
 	f, folder := withSessions(t, func(o *indexer.Options) { o.MaxFileBytes = 1000 })
-	f.add(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n"+strings.Repeat("x", 5000)+"\n")
+	f.appendTo(filepath.Join(folder, "s.jsonl"), "2026-01-05 hello\n"+strings.Repeat("x", 5000)+"\n")
 	f.write("memory/a.md", strings.Repeat("x", 5000))
 	f.sync()
 	f.holds("sessions/s.jsonl")
 }
 
-func TestWhatIsHiddenIsNotCut(t *testing.T) {
+func TestStripMarkersRunsBeforeSplit(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) {
-		o.Hide = func(src []byte) []byte { return bytes.ReplaceAll(src, []byte("hidden"), nil) }
+		o.StripMarkers = func(src []byte) []byte { return bytes.ReplaceAll(src, []byte("hidden"), nil) }
 	})
 	f.write("memory/a.md", "shown\nhidden\nhidden too")
 	f.sync()

@@ -4,188 +4,178 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"path"
 )
 
-// rounds is how often files that change while they are indexed are indexed again at once.
-const rounds = 3
+// maxRounds is how often one sync indexes a file that changes while it is indexed.
+const maxRounds = 3
 
-// run is one sync.
-type run struct {
-	x    *Indexer
-	req  request
-	step func(Progress)
-	rep  Report
-	// scope has the names of req.paths in the index.
-	scope map[string]bool
-	// stale is why the index should have been built anew, which did not work.
-	stale string
-	// left are the files that changed once more after they were indexed.
-	left     []string
-	progress Progress
+// request says what a sync must do.
+type request struct {
+	SyncOptions
+	// paths are the changed files and folders, absolute. Nil means everything.
+	paths []string
+	// rebuild splits all files again.
+	rebuild bool
+	// counted is true if the scan counts towards confirming that the files of an empty root are gone.
+	counted bool
 }
 
-func newRun(x *Indexer, req request, step func(Progress)) *run {
-	r := &run{x: x, req: req, step: step, scope: map[string]bool{}}
-	for _, p := range req.paths {
-		r.scope[x.layout.name(p)] = true
-	}
-	return r
+// full reports whether the sync looks at everything.
+func (q request) full() bool { return q.paths == nil }
+
+// syncRun is one sync.
+type syncRun struct {
+	*Indexer
+	req        request
+	onProgress func(Progress)
+	progress   Progress
+	rep        Report
+	// unsettled are files that moved, or that still changed after the last round, absolute.
+	unsettled []string
 }
 
-func (r *run) tell(phase, path string) {
+func (r *syncRun) reportProgress(phase, path string) {
 	r.progress.Phase, r.progress.Path = phase, path
-	r.step(r.progress)
+	r.onProgress(r.progress)
 }
 
-// run decides between building the index anew and bringing it up to date.
-func (r *run) run(ctx context.Context) error {
-	if r.req.rebuild {
+// execute rebuilds the index if it must, and then brings it up to date.
+func (r *syncRun) execute(ctx context.Context) error {
+	switch {
+	case r.req.rebuild:
 		if err := r.rebuild(ctx); err != nil {
 			return fmt.Errorf("rebuild: %w", err)
 		}
-		return r.update(ctx)
-	}
-	if r.req.full {
-		reason, err := r.x.index.Stale(ctx)
-		if err != nil {
-			return fmt.Errorf("ask whether the index is stale: %w", err)
-		}
-		if reason != "" {
-			if err := r.renew(ctx, reason); err != nil {
-				return err
-			}
+	case r.req.full():
+		if err := r.rebuildStale(ctx); err != nil {
+			return err
 		}
 	}
 	return r.update(ctx)
 }
 
-// renew rebuilds a stale index. Where that must not be or has to wait, the old index goes on being kept up to date.
-func (r *run) renew(ctx context.Context, reason string) error {
-	if r.req.noRebuild {
-		r.stale = reason
+// rebuildStale rebuilds a stale index. If it must not or cannot do so now, it sets Report.Stale.
+func (r *syncRun) rebuildStale(ctx context.Context) error {
+	reason, err := r.store.Stale(ctx)
+	if err != nil {
+		return fmt.Errorf("ask whether the index is stale: %w", err)
+	}
+	if reason == "" {
 		return nil
 	}
-	err := r.rebuild(ctx)
-	var wait *notNow
-	if err == nil || !errors.As(err, &wait) {
-		if err != nil {
-			err = fmt.Errorf("rebuild, as %s: %w", reason, err)
-		}
-		return err
+	if r.req.NoRebuild {
+		r.rep.Stale = reason
+		return nil
 	}
-	r.progress = Progress{}
-	r.stale = reason
-	r.x.opt.Log.Warn("the index has to be built anew, which must wait", "reason", reason, "cause", wait)
+	err = r.rebuild(ctx)
+	if errors.Is(err, errCannotRebuild) {
+		r.rep.Stale = reason
+		r.opt.Log.Warn("the index must be rebuilt, which has to wait", "reason", reason, "cause", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("rebuild, as %s: %w", reason, err)
+	}
 	return nil
 }
 
-// look lists what the index holds and what the folder does: at the paths of the request, and everywhere where these turn
-// out not to be enough. Who gets the scan closes it.
-func (r *run) look(ctx context.Context) (map[string]Stored, *scan, error) {
-	r.tell(PhaseScan, "")
-	if !r.req.full {
-		stored, s, err := r.lookAt(ctx, slices.Collect(maps.Keys(r.scope)))
-		if s != nil || err != nil {
-			return stored, s, err
+// scanFolder returns what the index contains and what is on disk: at the paths of the request, or everywhere if these turn
+// out not to be enough. The caller closes the scan.
+func (r *syncRun) scanFolder(ctx context.Context) (map[string]Stored, *scan, error) {
+	r.reportProgress(PhaseScan, "")
+	for {
+		var names []string
+		for _, p := range r.req.paths {
+			names = append(names, r.layout.name(p))
 		}
-		r.req.full = true
-	}
-	return r.lookAt(ctx, nil)
-}
-
-// lookAt looks at what has these names in the index, at everything where there are none. The scan is nil where more has
-// to be looked at.
-func (r *run) lookAt(ctx context.Context, names []string) (map[string]Stored, *scan, error) {
-	stored, err := r.x.index.Files(ctx, names...)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list the index: %w", err)
-	}
-	s := r.newScan(stored)
-	enough := true
-	if r.req.full {
-		s.all(ctx)
-	} else {
-		enough = s.only(ctx, r.req.paths)
-	}
-	if err := ctx.Err(); err != nil || !enough {
+		stored, err := r.store.Files(ctx, names...)
+		if err != nil {
+			return nil, nil, fmt.Errorf("list the index: %w", err)
+		}
+		s := r.newScan(stored)
+		enough := true
+		if r.req.full() {
+			s.scanAll(ctx)
+		} else {
+			enough = s.scanPaths(ctx, r.req.paths)
+		}
+		if err := ctx.Err(); err != nil {
+			s.close()
+			return nil, nil, err
+		}
+		if enough {
+			r.scanned(s)
+			return stored, s, nil
+		}
 		s.close()
-		return nil, nil, err
+		r.req.paths = nil
 	}
-	if r.req.full {
-		r.x.setLost(s.lost)
-	}
-	r.req.counted = false // a rebuild is followed by a second look
-	r.rep.Unavailable = nil
-	for _, l := range s.lost {
-		r.rep.Unavailable = append(r.rep.Unavailable, l.name)
-	}
-	return stored, s, nil
 }
 
-// update brings the index up to date with what the scan finds.
-func (r *run) update(ctx context.Context) error {
-	stored, s, err := r.look(ctx)
+// scanned records which roots a scan could not read.
+func (r *syncRun) scanned(s *scan) {
+	if r.req.full() {
+		r.setUnavailable(s.unavailable)
+	}
+	r.req.counted = false // a rebuild scans a second time
+	r.rep.Unavailable = rootNames(s.unavailable)
+}
+
+func (r *syncRun) newScan(stored map[string]Stored) *scan {
+	return &scan{
+		layout: r.layout, limit: r.opt.MaxFileBytes, prune: r.req.Prune,
+		onFolder: r.folderSeen, confirmGone: r.goneConfirmer(stored),
+		roots: map[string]*openedRoot{}, byPath: make(map[string]bool, len(stored)), files: make([]foundFile, 0, len(stored)),
+	}
+}
+
+// update brings the index up to date with the folder. Files that change meanwhile are indexed again, in a few rounds.
+func (r *syncRun) update(ctx context.Context) error {
+	stored, s, err := r.scanFolder(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	p := r.plan(s, stored)
-	if r.req.full {
-		r.forget(s)
-	}
 	for _, st := range stored {
 		if st.Skipped != "" {
 			r.rep.Skipped++
 		}
 	}
-	r.progress.FilesTotal += len(p.jobs)
-	r.pending()
-	return r.settle(ctx, p.jobs, p.gone)
-}
-
-// settle indexes files until they have stopped changing, within reason.
-func (r *run) settle(ctx context.Context, jobs []job, gone []done) error {
-	for round := 1; ; round++ {
-		again, err := r.pass(ctx, jobs, gone)
-		if err != nil {
+	tasks := r.plan(s, stored)
+	for _, t := range tasks {
+		if !t.file.Gone {
+			r.progress.FilesTotal++
+		}
+	}
+	r.reportPending()
+	for round := 1; round <= maxRounds && len(tasks) > 0; round++ {
+		if tasks, err = r.indexFiles(ctx, tasks); err != nil {
 			return err
 		}
-		if len(again) == 0 {
-			return nil
-		}
-		if round == rounds {
-			for _, j := range again {
-				r.left = append(r.left, j.abs())
-			}
-			return nil
-		}
-		jobs, gone = again, nil
+	}
+	for _, t := range tasks {
+		r.unsettled = append(r.unsettled, t.abs())
+	}
+	return nil
+}
+
+// reportPending puts the number of unfinished files into the state. The watch counts the files of its own requests.
+func (r *syncRun) reportPending() {
+	if r.req.full() {
+		r.updateState(func(s *SyncState) { s.PendingFiles = r.progress.FilesTotal - r.progress.FilesDone })
 	}
 }
 
-func (r *run) newScan(stored map[string]Stored) *scan {
-	return &scan{
-		layout: r.x.layout, limit: r.x.opt.MaxFileBytes, prune: r.req.prune,
-		watch: r.x.folderSeen, believe: r.x.believer(r.req, stored),
-		places: map[string]*place{}, byPath: make(map[string]bool, len(stored)), files: make([]found, 0, len(stored)),
+// inScope reports whether this sync looks at a path of the index.
+func (r *syncRun) inScope(name string, scope map[string]bool) bool {
+	if r.req.full() || scope[name] {
+		return true
 	}
-}
-
-// forget drops the memos of files that are no longer there.
-func (r *run) forget(s *scan) {
-	for name := range r.x.memos {
-		if !s.byPath[name] && !s.keeps(name) {
-			delete(r.x.memos, name)
+	for up := path.Dir(name); up != "." && up != "/"; up = path.Dir(up) {
+		if scope[up] {
+			return true
 		}
 	}
-}
-
-// pending puts the files still to be done into the state; those of a part are counted by the watch that asked for it.
-func (r *run) pending() {
-	if !r.req.full {
-		return
-	}
-	r.x.update(func(s *State) { s.PendingFiles = r.progress.FilesTotal - r.progress.FilesDone })
+	return false
 }

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
-func TestAnUnchangedFolderIsNotReadAgain(t *testing.T) {
+func TestSyncSkipsUnchangedFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
-	const n = 2000
+	n := testkit.Rounds(2000, 200)
 	for i := range n {
 		f.write(fmt.Sprintf("memory/%02d/%04d.md", i%50, i), fmt.Sprint("note ", i))
 	}
@@ -28,14 +30,15 @@ func TestAnUnchangedFolderIsNotReadAgain(t *testing.T) {
 	if rep := f.sync(); rep.Read != 0 || rep.Files != 0 || f.split.runs != n {
 		t.Errorf("second sync: %+v, %d files cut", rep, f.split.runs)
 	}
-	// Nor by a new process, which has only what the index holds.
+	// Nor by a new process, which knows only the index.
 	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
 	if rep := f.sync(); rep.Read != 0 || rep.Files != 0 {
 		t.Errorf("sync after a restart: %+v", rep)
 	}
 }
 
-func TestAFileWrittenJustBeforeTheLastScanIsReadAgain(t *testing.T) {
+func TestSyncReadsFilesWrittenJustBeforeLastScan(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.advance(-time.Hour)
 	f.write("memory/a.md", "one")
@@ -54,7 +57,8 @@ func TestAFileWrittenJustBeforeTheLastScanIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestVerifyFindsEditsThatHide(t *testing.T) {
+func TestSyncVerifyFindsEditsThatHide(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one")
 	f.sync()
@@ -69,8 +73,9 @@ func TestVerifyFindsEditsThatHide(t *testing.T) {
 	f.has("memory/a.md", "two")
 }
 
-// Hazard B01: touch and chmod change no content, so nothing is cut, embedded, written or told.
-func TestATouchedFileIsReadOnceAndNotIndexed(t *testing.T) {
+// Hazard B01: touch and chmod change no content, so nothing is split, embedded, written or reported.
+func TestSyncReadsTouchedFilesOnceAndWritesNone(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one")
 	f.sync()
@@ -85,7 +90,8 @@ func TestATouchedFileIsReadOnceAndNotIndexed(t *testing.T) {
 	}
 }
 
-func TestEditsAndDeletionsReachTheIndex(t *testing.T) {
+func TestSyncIndexesEditsAndDeletions(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "one\ntwo")
 	f.write("memory/b.md", "bee")
@@ -105,7 +111,8 @@ func TestEditsAndDeletionsReachTheIndex(t *testing.T) {
 }
 
 // Hazard B20: a renamed file costs no embedding, and its old rows go in the transaction that brings the new ones.
-func TestARenameKeepsEmbeddings(t *testing.T) {
+func TestSyncOfRenamedFileKeepsVectors(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 1000 {
@@ -127,7 +134,8 @@ func TestARenameKeepsEmbeddings(t *testing.T) {
 }
 
 // Hazard B09: an edit between reading and commit is indexed too, in the same sync.
-func TestAnEditDuringIndexingIsIndexed(t *testing.T) {
+func TestSyncIndexesEditsDuringSync(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "old")
 	f.split.during = func(src []byte) {
@@ -137,13 +145,14 @@ func TestAnEditDuringIndexingIsIndexed(t *testing.T) {
 	}
 	f.sync()
 	f.has("memory/a.md", "newer")
-	if f.x.State().Dirty {
+	if f.x.SyncState().Dirty {
 		t.Error("dirty although everything is indexed")
 	}
 }
 
 // Hazard B09: a file that changes each time it is indexed ends the sync all the same, and the state says so.
-func TestAFileThatNeverSettlesIsLeftForLater(t *testing.T) {
+func TestSyncLeavesFilesThatKeepChanging(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "0")
 	f.write("memory/b.md", "bee")
@@ -155,18 +164,19 @@ func TestAFileThatNeverSettlesIsLeftForLater(t *testing.T) {
 		}
 	}
 	f.sync()
-	if n != 3 || !f.x.State().Dirty {
-		t.Errorf("indexed %d times, state %+v", n, f.x.State())
+	if n != 3 || !f.x.SyncState().Dirty {
+		t.Errorf("indexed %d times, state %+v", n, f.x.SyncState())
 	}
 	f.split.during = nil
 	f.sync()
 	f.has("memory/a.md", "xxx")
-	if f.x.State().Dirty {
+	if f.x.SyncState().Dirty {
 		t.Error("still dirty")
 	}
 }
 
-func TestFilesAreWrittenInOrderAndInBatches(t *testing.T) {
+func TestSyncWritesInOrderAndInBatches(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 60 {
 		f.write(fmt.Sprintf("memory/%02d.md", i), strings.Repeat(fmt.Sprintf("line of %d\n", i), 20))
@@ -187,7 +197,8 @@ func TestFilesAreWrittenInOrderAndInBatches(t *testing.T) {
 	}
 }
 
-func TestProgressCountsUp(t *testing.T) {
+func TestSyncProgressCountsUp(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	for i := range 30 {
 		f.write(fmt.Sprintf("memory/%02d.md", i), "x\ny")
@@ -206,7 +217,8 @@ func TestProgressCountsUp(t *testing.T) {
 	}
 }
 
-func TestSyncsRunOneAtATime(t *testing.T) {
+func TestSyncRunsOneAtATime(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	var wg sync.WaitGroup
@@ -235,14 +247,16 @@ func TestSyncsRunOneAtATime(t *testing.T) {
 	}
 }
 
-func TestACancelledSyncLeavesWholeFiles(t *testing.T) {
+func TestSyncCancelledLeavesWholeFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
-	for i := range 600 {
-		f.write(fmt.Sprintf("memory/%03d.md", i), fmt.Sprintf("one %d\ntwo %d", i, i))
+	const n, lines = 250, 5 // three transactions
+	for i := range n {
+		f.write(fmt.Sprintf("memory/%03d.md", i), strings.Repeat(fmt.Sprintln("line of", i), lines))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := f.x.Sync(ctx, indexer.SyncOptions{}, func(p indexer.Progress) {
-		if p.FilesDone >= 300 {
+		if p.FilesDone >= n/3 {
 			cancel()
 		}
 	})
@@ -250,24 +264,25 @@ func TestACancelledSyncLeavesWholeFiles(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	paths, _ := f.index.list()
-	if len(paths) == 0 || len(paths) >= 600 {
+	if len(paths) == 0 || len(paths) >= n {
 		t.Errorf("%d files written", len(paths))
 	}
 	for _, p := range paths {
-		if len(f.index.files[p].Chunks) != 2 {
+		if len(f.index.files[p].Chunks) != lines {
 			t.Errorf("%s has %d chunks", p, len(f.index.files[p].Chunks))
 		}
 	}
-	if s := f.x.State(); !s.Dirty || s.Syncing || s.LastErr == nil {
+	if s := f.x.SyncState(); !s.Dirty || s.Syncing || s.LastErr == nil {
 		t.Errorf("state %+v", s)
 	}
 	f.sync()
-	if paths, _ := f.index.list(); len(paths) != 600 {
+	if paths, _ := f.index.list(); len(paths) != n {
 		t.Errorf("%d files are written by the next sync", len(paths))
 	}
 }
 
-func TestAWaitingSyncCanBeCancelled(t *testing.T) {
+func TestSyncCancelledWhileItWaits(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -282,24 +297,26 @@ func TestAWaitingSyncCanBeCancelled(t *testing.T) {
 	f.must(err)
 }
 
-func TestAFailingIndexIsTold(t *testing.T) {
+func TestSyncReportsErrorOfStore(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "x")
 	f.index.fail = errors.New("disk full")
 	if _, err := f.x.Sync(t.Context(), indexer.SyncOptions{}, nil); !errors.Is(err, f.index.fail) {
 		t.Errorf("error %v", err)
 	}
-	if s := f.x.State(); s.LastErr == nil || !s.Dirty || f.count(indexer.SyncFailed, "") != 1 {
+	if s := f.x.SyncState(); s.LastErr == nil || !s.Dirty || f.count(indexer.SyncFailed, "") != 1 {
 		t.Errorf("state %+v", s)
 	}
 	f.index.fail = nil
 	f.sync()
-	if s := f.x.State(); s.LastErr != nil || s.Dirty || s.LastSync.IsZero() {
+	if s := f.x.SyncState(); s.LastErr != nil || s.Dirty || s.LastSync.IsZero() {
 		t.Errorf("state %+v", s)
 	}
 }
 
-func TestAFileThatChangesItsSourceIsIndexedAgain(t *testing.T) {
+func TestSyncIndexesFilesOfAnotherSourceAgain(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes"} })
 	f.write("notes/a.md", "x")
 	f.sync()
@@ -314,7 +331,8 @@ func TestAFileThatChangesItsSourceIsIndexedAgain(t *testing.T) {
 	}
 }
 
-func TestFilesOfAnExtraPathThatIsNotConfiguredAnyMoreGo(t *testing.T) {
+func TestSyncRemovesFilesOfFormerExtraPaths(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	if err := os.WriteFile(filepath.Join(out, "a.md"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
@@ -328,7 +346,8 @@ func TestFilesOfAnExtraPathThatIsNotConfiguredAnyMoreGo(t *testing.T) {
 	f.holds("memory/m.md")
 }
 
-func TestEachFileIsAnalysedBeforeItIsWritten(t *testing.T) {
+func TestSyncAnalysesFilesBeforeWriting(t *testing.T) {
+	t.Parallel()
 	f := setup(t, func(o *indexer.Options) {
 		o.Analyze = func(file *indexer.File) {
 			for i := range file.Chunks {

@@ -10,67 +10,72 @@ import (
 	"kioku/embed"
 )
 
-// Hash is the sha256 of a file's bytes or of a chunk's text.
+// Hash is the SHA-256 of a file's bytes or of a chunk's text.
 type Hash = [sha256.Size]byte
 
-// Chunk is a chunk on its way into a store.
+// Chunk is a chunk to be stored.
 type Chunk struct {
 	chunker.Chunk
-	// Hash of Text.
+	// Hash is the hash of Text.
 	Hash Hash
-	// Terms are the words of the chunk as the store keeps them, nil if the store has yet to analyse the chunk.
+	// Terms are the analysed words of the chunk; nil if the store must analyse it.
 	Terms *Terms
 }
 
-// Terms are what an analysis made of a chunk.
+// Terms is the outcome of analysing a chunk.
 type Terms struct {
-	// Text is the words, separated by spaces, and Count how many they are.
-	Text  string
+	// Text is the words, separated by spaces.
+	Text string
+	// Count is the number of words.
 	Count int
-	// Date of the chunk (YYYY-MM-DD), empty if it has none.
+	// Date is the day of the chunk (YYYY-MM-DD); empty if it has none.
 	Date string
 }
 
-// File is what the index is to hold of one file from now on.
+// File is the new content of the index for one file.
 type File struct {
-	// Path is relative to the workspace, with "/"; absolute for an extra path outside of it.
-	Path    string
-	Source  string
-	SHA256  Hash
+	// Path is relative to the workspace, with "/"; it is absolute for an extra path outside of the workspace.
+	Path string
+	// Source is memory.SourceMemory, memory.SourceExtra or memory.SourceSessions.
+	Source string
+	// SHA256 is the hash of the bytes; zero if they were not read.
+	SHA256 Hash
+	// ModTime is the modification time; zero if it is not known.
 	ModTime time.Time
-	Size    int64
-	// Skipped says why the file is not indexed; then it has no chunks.
+	// Size is the size in bytes; 0 if it is not known.
+	Size int64
+	// Skipped is why the file is not indexed; then it has no chunks. Empty if it is indexed.
 	Skipped string
-	// Gone takes the file out of the index; then only Path counts.
+	// Gone removes the file from the index; then only Path is used.
 	Gone bool
-	// Date of the file (YYYY-MM-DD): front matter, else the prefix of the name; empty if there is none.
-	Date   string
-	Meta   chunker.Meta
+	// Date is the day of the file (YYYY-MM-DD) from its front matter or its name; empty if there is none.
+	Date string
+	// Meta is the front matter; zero if there is none.
+	Meta chunker.Meta
+	// Chunks are in the order of the text; empty for a file without text.
 	Chunks []Chunk
 }
 
-// Stored is what the index holds of one file.
+// Stored is what the index contains of one file, without its chunks. The fields have the meaning of those of File.
 type Stored struct {
 	Source  string
 	SHA256  Hash
 	ModTime time.Time
 	Size    int64
-	// Skipped is why the file is not indexed, empty if it is.
 	Skipped string
 }
 
 // Store is the index as a sync sees it. Package store implements it.
 type Store interface {
-	// Files returns what the index holds, by path; with names, what it holds at or below these. The map stays the
-	// store's: it is only read, and no longer than until the next call.
+	// Files returns the files of the index by path. With names, it returns only the files at or below these. The caller must
+	// not change the map, and may read it until the next call of the store.
 	Files(ctx context.Context, under ...string) (map[string]Stored, error)
-	// ReplaceFile puts files in the place of what the index held of them, all in one transaction. Chunks whose texts
-	// have a known vector get it; ReplaceFile returns how many.
+	// ReplaceFile replaces files in one transaction. Chunks whose texts have a cached vector get it; known counts them.
 	ReplaceFile(ctx context.Context, files ...File) (known int, err error)
-	// Stale says why all files must be cut again ("chunking changed ..."), empty if they need not.
+	// Stale returns why all files must be split again ("chunking changed ..."); empty if they need not.
 	Stale(ctx context.Context) (string, error)
-	// ReplaceAll puts files in the place of the whole index in one transaction, as ReplaceFile does. The old index
-	// answers until ReplaceAll returns nil; if it returns an error, or files yields one, the old index stays.
+	// ReplaceAll replaces the whole index in one transaction, as ReplaceFile does. The old index answers until ReplaceAll
+	// returns nil. If it returns an error, or files yields one, the old index stays.
 	ReplaceAll(ctx context.Context, files iter.Seq2[File, error]) (known int, err error)
 }
 
@@ -82,13 +87,13 @@ type Text struct {
 
 // VectorStore is the index as a backfill sees it. Package store implements it.
 type VectorStore interface {
-	// AttachKnown gives the chunks that lack a vector of a space those that the cache holds, and returns how many.
+	// AttachKnown gives chunks without a vector of a space the vectors of the cache, and returns how many it gave.
 	AttachKnown(ctx context.Context, space embed.Space) (int, error)
-	// Backlog returns at most limit texts that lack a vector of a space, those of the newest files first, each once, and
-	// how many chunks lack one.
+	// Backlog returns at most limit texts without a vector of a space, those of the newest files first and each once. chunks
+	// counts all chunks without a vector.
 	Backlog(ctx context.Context, space embed.Space, limit int) (texts []Text, chunks int, err error)
-	// PutVectors stores unit vectors of a space by the hashes of their texts, and keeps in the cache those whose text is
-	// not in the index any more. Vectors of another space leave the index for the cache first.
+	// PutVectors stores unit vectors of a space by the hashes of their texts. Vectors of texts that the index no longer has go
+	// to the cache. If the index has vectors of another space, they move to the cache first.
 	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash][]float32) error
 }
 
@@ -115,11 +120,16 @@ const (
 
 // Event is something that happened to the index.
 type Event struct {
-	Kind   string
-	Path   string
-	Text   string
+	// Kind is one of the event kinds.
+	Kind string
+	// Path is the file or root; empty if the event is about the whole index.
+	Path string
+	// Text is a reason, an error, a summary or the new watch mode; empty if there is nothing to add.
+	Text string
+	// Chunks counts the chunks that were written.
 	Chunks int
-	Time   time.Time
+	// Time is when it happened.
+	Time time.Time
 }
 
 // Progress phases.
@@ -130,30 +140,38 @@ const (
 	PhaseCommit = "commit"
 )
 
-// Progress is one step of a sync, of a rebuild, or of the backfill that follows (PhaseEmbed).
+// Progress is one step of a sync, of a rebuild, or of the backfill after it (PhaseEmbed).
 type Progress struct {
+	// Phase is one of the progress phases.
 	Phase string
-	// FilesDone of FilesTotal files are read and, in a sync, written.
+	// FilesDone and FilesTotal count files that are done, and all files that must be read.
 	FilesDone, FilesTotal int
 	// Chunks counts the chunks that were written.
 	Chunks int
-	// Embedded of EmbedTotal chunks got their vectors in this backfill.
+	// Embedded and EmbedTotal count texts that the provider embedded in this backfill, and all that it is to embed.
 	Embedded, EmbedTotal int
-	Skipped              int
-	Path                 string
+	// Skipped counts files that cannot be indexed.
+	Skipped int
+	// Path is the file that is done; empty if the step is about no single file.
+	Path string
 }
 
-// Report is the outcome of a sync or rebuild.
+// Report is the outcome of a sync or a rebuild.
 type Report struct {
-	// Files and Chunks written, files removed, files skipped (all that are skipped now, not only the new ones).
-	Files, Chunks, Removed, Skipped int
-	// Known counts chunks that got a vector which the index had already.
+	// Files and Chunks count what was written.
+	Files, Chunks int
+	// Removed counts files that were removed from the index.
+	Removed int
+	// Skipped counts all files that the index lists with a reason, not only the new ones.
+	Skipped int
+	// Known counts chunks that got a cached vector.
 	Known int
 	// Read counts files whose content was read.
 	Read int
-	// Unavailable lists the roots that could not be read.
+	// Unavailable lists the roots that could not be read; empty if all could.
 	Unavailable []string
-	// Stale is why all files ought to be cut again, which this sync did not do; empty if they need not.
+	// Stale is why the index must be rebuilt, which this sync did not do; empty if it need not.
 	Stale string
-	Took  time.Duration
+	// Took is the duration.
+	Took time.Duration
 }

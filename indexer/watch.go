@@ -13,25 +13,24 @@ import (
 // errWatching: a second Watch would do everything twice.
 var errWatching = errors.New("the folder is being watched already")
 
-// deepEvery is after how many reconciling scans one reads every file, for edits that leave size and time as they were.
-const deepEvery = 12
+// verifyEvery is after how many reconciling scans one reads every file, for edits that leave size and time unchanged.
+const verifyEvery = 12
 
-// Watch syncs and then keeps the index in step with the folder until ctx is done; then it returns nil. It returns an
-// error at once where another Watch of x runs. What goes wrong in between is told by State and by events, and is
-// tried again.
+// Watch syncs and then keeps the index in step with the folder until ctx is done; then it returns nil. It returns an error
+// at once if another Watch of x runs. It retries what goes wrong in between, which SyncState and events report.
 func (x *Indexer) Watch(ctx context.Context) error {
 	if !x.watching.CompareAndSwap(false, true) {
 		return errWatching
 	}
 	defer x.watching.Store(false)
 	w := newWatch(x)
-	defer w.close()
-	w.open()
+	defer w.stopWatching()
+	w.openWatcher()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		w.start(ctx, time.Now())
-		timer.Reset(time.Until(w.next()))
+		w.startDueSync(ctx, time.Now())
+		timer.Reset(time.Until(w.nextDue()))
 		select {
 		case <-ctx.Done():
 			if w.running != nil {
@@ -39,65 +38,67 @@ func (x *Indexer) Watch(ctx context.Context) error {
 			}
 			return nil
 		case c, ok := <-w.changes():
-			w.change(c, ok, time.Now())
+			w.handleChange(c, ok, time.Now())
 		case err := <-w.running:
-			w.finished(err, time.Now())
-		case <-x.hurry:
-			w.waiting.hurry(time.Now())
+			w.syncFinished(err, time.Now())
+		case <-x.indexPending:
+			w.waiting.makeDue(time.Now())
 		case <-w.exhausted:
 		case <-timer.C:
 		}
 	}
 }
 
-// Hurry has the watch index at once the changed paths that it lets rest, and does not wait for that. It is false where
-// this would not bring the index in step: nobody watches, or the index lags for another reason.
-func (x *Indexer) Hurry() bool {
+// IndexPending makes the watch index at once the changed paths that it debounces, and does not wait for that. It returns
+// false if this would not bring the index in step: nobody watches, or the index lags for another reason.
+func (x *Indexer) IndexPending() bool {
 	x.mu.Lock()
-	known := x.onDir != nil && !x.state.Dirty && len(x.left) == 0
+	known := x.onFolder != nil && !x.state.Dirty && len(x.left) == 0
 	x.mu.Unlock()
 	if !known {
 		return false
 	}
 	select {
-	case x.hurry <- struct{}{}:
+	case x.indexPending <- struct{}{}:
 	default:
 	}
 	return true
 }
 
-// watch is the state of one Watch. Its goroutine owns all of it but what mu guards.
+// watch is the state of one Watch. Its goroutine owns all fields but those that mu guards.
 type watch struct {
 	x       *Indexer
 	waiting *debounce
 	// running gets the outcome of the sync under way; nil while there is none.
 	running  chan error
 	inFlight int // paths of the sync under way
-	failures int
-	scans    int
-	// When a full scan, the reconciling one and the look at the roots are due. fullAt is zero where none is wanted.
-	fullAt, reconcileAt, rootsAt time.Time
-	roots                        map[string]rootState
+	failures int // consecutive failed syncs
+	scans    int // reconciling scans
+	// fullAt is when a full scan is due; zero if none is wanted.
+	fullAt time.Time
+	// reconcileAt and rootsAt are when the next reconciling scan and the next check of the roots are due.
+	reconcileAt, rootsAt time.Time
+	roots                map[string]rootState
 
-	exhausted chan struct{} // told when limit is set
+	exhausted chan struct{} // gets a token when watchErr is set
 	mu        sync.Mutex
-	src       Watcher         // nil while polling
+	watcher   Watcher         // nil while polling
 	dirs      map[string]bool // watched folders
-	limit     error           // why no more folders can be watched
+	watchErr  error           // why no more folders can be watched; nil if they can
 }
 
 func newWatch(x *Indexer) *watch {
 	now := time.Now()
 	return &watch{
 		x: x, waiting: newDebounce(x.opt.Debounce, x.opt.MaxWait),
-		reconcileAt: now, rootsAt: now, roots: x.lookAtRoots(),
+		reconcileAt: now, rootsAt: now, roots: x.rootStates(),
 		exhausted: make(chan struct{}, 1), dirs: map[string]bool{},
 	}
 }
 
-// start begins the sync that is due, if any, unless one runs.
-func (w *watch) start(ctx context.Context, now time.Time) {
-	w.fallBack()
+// startDueSync starts the sync that is due, unless one runs.
+func (w *watch) startDueSync(ctx context.Context, now time.Time) {
+	w.pollIfExhausted()
 	if w.running != nil {
 		return
 	}
@@ -105,38 +106,37 @@ func (w *watch) start(ctx context.Context, now time.Time) {
 		w.rootsAt = now.Add(w.x.opt.PollInterval)
 		w.checkRoots(now)
 	}
-	var req request
+	req := request{SyncOptions: SyncOptions{DeferSessions: true}}
 	switch {
 	case !now.Before(w.reconcileAt):
 		w.reconcileAt = now.Add(w.x.opt.Interval)
-		w.retryWatching()
+		w.retryWatcher()
 		w.scans++
-		req = request{full: true, counted: true, verify: w.scans%deepEvery == 0}
+		req.counted, req.Verify = true, w.scans%verifyEvery == 0
 	case !w.fullAt.IsZero() && !now.Before(w.fullAt):
-		req = request{full: true}
 	default:
-		if req.paths = w.waiting.due(now); req.paths == nil {
+		due := w.waiting.takeDue(now)
+		if due == nil {
 			return
 		}
+		w.inFlight = len(due)
+		req.paths = outermost(due)
 	}
-	if req.full {
+	if req.full() {
 		w.fullAt = time.Time{}
 		w.waiting.clear()
 	}
-	w.inFlight = len(req.paths)
-	req.patient = true
 	w.countWaiting()
-	req.paths = outermost(req.paths)
-	w.running = make(chan error, 1)
-	running := w.running
+	running := make(chan error, 1)
+	w.running = running
 	go func() {
-		_, err := w.x.do(ctx, req, nil)
+		_, err := w.x.sync(ctx, req, nil)
 		running <- err
 	}()
 }
 
-// next is when something is due.
-func (w *watch) next() time.Time {
+// nextDue returns when something is due.
+func (w *watch) nextDue() time.Time {
 	if w.running != nil {
 		return time.Now().Add(time.Hour)
 	}
@@ -149,60 +149,60 @@ func (w *watch) next() time.Time {
 	return at
 }
 
-// want asks for a full scan at a time, or earlier.
-func (w *watch) want(at time.Time) {
+// wantFullScan asks for a full scan at a time, or earlier.
+func (w *watch) wantFullScan(at time.Time) {
 	if w.fullAt.IsZero() || at.Before(w.fullAt) {
 		w.fullAt = at
 	}
 }
 
-// finished plans what a sync leaves to be done.
-func (w *watch) finished(err error, now time.Time) {
+// syncFinished schedules what a sync left undone.
+func (w *watch) syncFinished(err error, now time.Time) {
 	w.running, w.inFlight = nil, 0
 	w.countWaiting()
 	if err != nil {
 		w.failures++
 		wait := min(w.x.opt.PollInterval<<min(w.failures-1, 10), w.x.opt.Interval)
 		w.x.opt.Log.Error("sync failed", "cause", err, "again_in", wait)
-		w.want(now.Add(wait))
+		w.wantFullScan(now.Add(wait))
 		return
 	}
 	w.failures = 0
 	for _, p := range w.x.takeLeft() {
-		w.touch(p, now)
+		w.pathChanged(p, now)
 	}
 }
 
-// change takes in one hint.
-func (w *watch) change(c Change, ok bool, now time.Time) {
+// handleChange handles one change that the watcher sent.
+func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	if !ok || c.Err != nil {
 		w.x.opt.Log.Info("file events were lost, scanning everything", "cause", c.Err)
-		w.reopen()
-		w.want(now.Add(w.x.opt.Debounce))
+		w.reopenWatcher()
+		w.wantFullScan(now.Add(w.x.opt.Debounce))
 		return
 	}
-	wasDir := c.Gone && w.drop(c.Path)
+	wasDir := c.Gone && w.unwatchFolder(c.Path)
 	if !w.concerns(c, wasDir) {
 		return
 	}
 	if filepath.Base(c.Path) == ignoreFile {
 		c.Path = filepath.Dir(c.Path)
 	}
-	w.touch(c.Path, now)
-	if len(w.x.State().Unavailable) > 0 {
-		w.want(now.Add(w.x.opt.Debounce))
+	w.pathChanged(c.Path, now)
+	if len(w.x.SyncState().Unavailable) > 0 {
+		w.wantFullScan(now.Add(w.x.opt.Debounce))
 	}
 }
 
-// touch has a path looked at once it rests.
-func (w *watch) touch(path string, now time.Time) {
+// pathChanged debounces a path, or asks for a full scan if too many wait.
+func (w *watch) pathChanged(path string, now time.Time) {
 	if !w.waiting.touch(path, now) {
-		w.want(now.Add(w.x.opt.Debounce))
+		w.wantFullScan(now.Add(w.x.opt.Debounce))
 	}
 	w.countWaiting()
 }
 
-// countWaiting tells the state how many changed paths are not in the index yet.
+// countWaiting updates the number of changed paths that are not indexed yet.
 func (w *watch) countWaiting() {
 	w.x.mu.Lock()
 	defer w.x.mu.Unlock()
@@ -235,7 +235,7 @@ func (l layout) near(abs string) bool {
 		if ok && (rel == "" || !ignoredPath(rel)) {
 			return true
 		}
-		// The ignore files above a target count for it.
+		// The ignore files above a target apply to it.
 		if _, inside := below(filepath.Dir(abs), t.abs()); inside && filepath.Base(abs) == ignoreFile {
 			return true
 		}
@@ -243,7 +243,7 @@ func (l layout) near(abs string) bool {
 	return false
 }
 
-// outermost drops the paths that lie below another one of the list.
+// outermost returns the paths that are not below another path of the list.
 func outermost(paths []string) []string {
 	all := make(map[string]bool, len(paths))
 	for _, p := range paths {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 )
 
 // watching starts a watch, waits for its first sync, and ends it with the test.
@@ -24,14 +25,14 @@ func (f *fixture) watching() {
 		if err := <-ended; err != nil {
 			f.Errorf("watch: %v", err)
 		}
-		if s := f.x.State(); s.WatchMode != indexer.ModeOff || s.PendingFiles != 0 {
+		if s := f.x.SyncState(); s.WatchMode != indexer.ModeOff || s.PendingFiles != 0 {
 			f.Errorf("state after the watch: %+v", s)
 		}
 	})
-	f.until("first sync", func() bool { return !f.x.State().LastSync.IsZero() })
+	f.until("first sync", func() bool { return !f.x.SyncState().LastSync.IsZero() })
 }
 
-// shows waits until the index holds a text for a path.
+// shows waits until the index has a text for a path.
 func (f *fixture) shows(path, text string) {
 	f.Helper()
 	f.until(fmt.Sprintf("%s holds %q", path, text), func() bool {
@@ -60,7 +61,8 @@ func (f *fixture) shell(script string) {
 
 // Hazard B01: however an editor saves, the new text is indexed, and once.
 // Hazard B02: what it leaves beside the file on the way is not.
-func TestSaveStyles(t *testing.T) {
+func TestWatchIndexesEachSaveStyleOnce(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ script, want string }{
 		"append":               {"printf '\\nnew' >> note.md", "old|new"},
 		"copy over":            {"cp ../other note.md", "other"},
@@ -76,12 +78,13 @@ func TestSaveStyles(t *testing.T) {
 		"git checkout":         {"cp ../other note.md; git add note.md; git -c user.name=n -c user.email=e commit -qm two; git checkout -q HEAD~1; git checkout -q -", "other"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if strings.HasPrefix(name, "vim") {
 				if _, err := exec.LookPath("vim"); err != nil {
 					t.Skip("no vim here")
 				}
 			}
-			f := setup(t, func(o *indexer.Options) { o.Debounce = 150 * time.Millisecond })
+			f := setup(t, func(o *indexer.Options) { o.Debounce = 300 * time.Millisecond })
 			f.write("memory/note.md", "old")
 			f.write("other", "other")
 			if strings.HasPrefix(name, "git") {
@@ -102,7 +105,8 @@ func TestSaveStyles(t *testing.T) {
 }
 
 // Hazard B01: touch and chmod are seen and lead to nothing; a removed and a moved file go.
-func TestWhatIsNoEdit(t *testing.T) {
+func TestWatchIndexesNoTouchedFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/note.md", "old")
 	f.write("memory/b.md", "b")
@@ -120,7 +124,8 @@ func TestWhatIsNoEdit(t *testing.T) {
 }
 
 // Hazard B08: a file whose writer paused half way ends up whole.
-func TestAPartialWriteEndsWhole(t *testing.T) {
+func TestWatchIndexesPartialWritesWhole(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.watching()
 	f.write("memory/note.md", "first ha")
@@ -130,19 +135,22 @@ func TestAPartialWriteEndsWhole(t *testing.T) {
 }
 
 // Hazard B03: files written into new nested folders at once are all found.
-func TestNewNestedFolders(t *testing.T) {
+func TestWatchFindsNewNestedFolders(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.watching()
-	const n = 2000
+	n := testkit.Rounds(2000, 200)
 	for i := range n {
 		f.write(fmt.Sprintf("memory/%d/%d/%d/x.md", i%10, i%100, i), fmt.Sprint("note ", i))
 	}
 	f.until("all files are indexed", func() bool { paths, _ := f.index.list(); return len(paths) == n })
-	f.write("memory/9/99/1999/x.md", "edited")
-	f.shows("memory/9/99/1999/x.md", "edited")
+	last := fmt.Sprintf("memory/9/99/%d/x.md", n-1)
+	f.write(last, "edited")
+	f.shows(last, "edited")
 }
 
-func TestARenamedFolderIsFollowed(t *testing.T) {
+func TestWatchFollowsRenamedFolders(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a/deep/x.md", "x")
 	f.watching()
@@ -158,18 +166,19 @@ func TestARenamedFolderIsFollowed(t *testing.T) {
 	}
 }
 
-// Hazard B06: a workspace that is removed and made again is watched again, and is told of.
-func TestARemadeWorkspaceIsWatchedAgain(t *testing.T) {
+// Hazard B06: a workspace that is removed and made again is watched again, and causes events.
+func TestWatchOfRemadeWorkspace(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.watching()
 	f.must(os.RemoveAll(f.dir))
-	f.until("unavailable", func() bool { return len(f.x.State().Unavailable) == 1 })
+	f.until("unavailable", func() bool { return len(f.x.SyncState().Unavailable) == 1 })
 	f.holds("memory/a.md")
 	f.write("memory/b.md", "b")
 	f.shows("memory/b.md", "b")
 	f.gone("memory/a.md")
-	f.until("available", func() bool { return len(f.x.State().Unavailable) == 0 })
+	f.until("available", func() bool { return len(f.x.SyncState().Unavailable) == 0 })
 	f.write("memory/b.md", "edited")
 	f.shows("memory/b.md", "edited")
 	if f.count(indexer.RootUnavailable, f.dir) != 1 || f.count(indexer.RootAvailable, f.dir) != 1 {
@@ -178,7 +187,8 @@ func TestARemadeWorkspaceIsWatchedAgain(t *testing.T) {
 }
 
 // Hazard B06: so is one that another folder took the place of.
-func TestAReplacedWorkspaceIsWatchedAgain(t *testing.T) {
+func TestWatchOfReplacedWorkspace(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.write("../next/memory/b.md", "b")
@@ -191,7 +201,8 @@ func TestAReplacedWorkspaceIsWatchedAgain(t *testing.T) {
 	f.shows("memory/b.md", "edited")
 }
 
-func TestAnIgnoreFileThatChangesIsObeyed(t *testing.T) {
+func TestWatchObeysChangedIgnoreFiles(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.write("memory/a.md", "a")
 	f.write("memory/sub/b.md", "b")
@@ -204,7 +215,8 @@ func TestAnIgnoreFileThatChangesIsObeyed(t *testing.T) {
 	f.shows("memory/sub/b.md", "b")
 }
 
-func TestExtraPathsAreWatched(t *testing.T) {
+func TestWatchOfExtraPaths(t *testing.T) {
+	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes", out + "/one.md", out + "/docs"} })
 	f.must(os.Mkdir(out+"/docs", 0o755))
@@ -219,7 +231,8 @@ func TestExtraPathsAreWatched(t *testing.T) {
 }
 
 // Hazard B06: folders that are moved away and removed in one go leave watches behind that the system ended already.
-func TestFoldersThatGoAtOnceDoNotStopTheWatch(t *testing.T) {
+func TestWatchSurvivesFoldersThatGoAtOnce(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.watching()
 	for i := range 5 {
@@ -230,7 +243,8 @@ func TestFoldersThatGoAtOnceDoNotStopTheWatch(t *testing.T) {
 	}
 }
 
-func TestOnlyOneWatchAtATime(t *testing.T) {
+func TestWatchRunsOnce(t *testing.T) {
+	t.Parallel()
 	f := setup(t, nil)
 	f.watching()
 	if err := f.x.Watch(t.Context()); err == nil {

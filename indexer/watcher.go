@@ -8,26 +8,27 @@ import (
 
 // Watcher is a source of file events.
 type Watcher interface {
-	// Add watches the entries of a folder. To watch it again is no error, also after another took its place.
+	// Add watches the entries of a folder. It may be called again for the same path, also if another folder is there now.
 	Add(dir string) error
-	// Remove ends that; a folder that is not watched is no error.
+	// Remove stops watching a folder. It returns no error if the folder is not watched.
 	Remove(dir string) error
-	// Changes sends what happens, in order, and is closed by Close.
+	// Changes returns the channel of changes in order. Close closes it.
 	Changes() <-chan Change
+	// Close stops watching all folders.
 	Close() error
 }
 
 // Change is a hint that something happened in a watched folder.
 type Change struct {
-	// Path of the file or folder, absolute.
+	// Path is the absolute path of the file or folder.
 	Path string
-	// Gone says that the path was removed or renamed; something else may be there by now.
+	// Gone is true if the path was removed or renamed. Something else may be there by now.
 	Gone bool
-	// Err says that changes were lost; then nothing else is set.
+	// Err is set if changes were lost; then the other fields are zero. Nil otherwise.
 	Err error
 }
 
-// maxQueued is how many changes wait for a slow reader before they are given up for a full scan.
+// maxQueued is how many changes may wait for a slow reader. For more, the reader must scan everything.
 const maxQueued = 1 << 16
 
 // fsWatcher is the Watcher of the operating system.
@@ -50,7 +51,7 @@ func newFSWatcher() (Watcher, error) {
 func (f *fsWatcher) Add(dir string) error { return f.w.Add(dir) }
 
 func (f *fsWatcher) Remove(dir string) error {
-	// It can only fail because the folder, and the watch with it, is gone.
+	// This fails only if the folder, and its watch with it, is gone.
 	_ = f.w.Remove(dir)
 	return nil
 }
@@ -63,8 +64,8 @@ func (f *fsWatcher) Close() error {
 	return err
 }
 
-// forward brings the two channels of fsnotify into one, until they are closed. It never waits for its own reader
-// alone: fsnotify sends some errors while it holds the lock that Add, Remove and Close need.
+// forward merges the two channels of fsnotify into one until they are closed. While it waits for its own reader, it keeps
+// receiving: fsnotify sends some errors while it holds the lock that Add, Remove and Close need.
 func (f *fsWatcher) forward() {
 	defer close(f.out)
 	var queue []Change
@@ -94,7 +95,7 @@ func (f *fsWatcher) forward() {
 	}
 }
 
-// enqueue appends a change, or puts the news that changes were lost in the place of too many.
+// enqueue appends a change. It replaces a full queue by one change that says that changes were lost.
 func enqueue(queue []Change, c Change) []Change {
 	if len(queue) >= maxQueued {
 		return []Change{{Err: fsnotify.ErrEventOverflow}}

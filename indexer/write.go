@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,57 +10,32 @@ import (
 	"kioku/memory"
 )
 
-// batchChunks and batchWait bound a transaction: files are written together until they have that many chunks or the
-// first of them has waited that long.
+// A transaction is written once its files have batchChunks chunks, or once the first of them has waited for batchWait.
 const (
 	batchChunks = 500
 	batchWait   = 200 * time.Millisecond
 )
 
-// pass reads files on all processors and writes them, with those that are gone, in batches: while one batch is written,
-// the next is read. It returns the files that changed in the meantime.
-func (r *run) pass(ctx context.Context, jobs []job, gone []done) (again []job, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	ready := inOrder(ctx, readers(), jobs, r.read)
-	w := writer{run: r}
-	defer func() {
-		err = firstErr(err, w.wait())
-		cancel()
-		for range ready {
+// indexFiles reads files and writes them in batches: while one batch is written, the next is read. It returns the files that
+// changed meanwhile.
+func (r *syncRun) indexFiles(ctx context.Context, tasks []*fileTask) (changed []*fileTask, err error) {
+	w := batchWriter{r: r}
+	for t := range r.readFiles(ctx, tasks) {
+		if err = ctx.Err(); err != nil {
+			break
 		}
-		again = w.again
-	}()
-	b := batch{files: gone}
-	due := time.NewTimer(batchWait)
-	defer due.Stop()
-	for more := true; more; {
-		flush := false
-		select {
-		case d, ok := <-ready:
-			if more = ok; ok && r.take(d) {
-				b.add(d)
-			}
-			flush = !ok || b.full()
-		case <-due.C:
-			flush = true
-		case <-w.written:
-			if err := w.wait(); err != nil {
-				return nil, err
-			}
+		if r.mustWrite(t) {
+			err = w.addTask(ctx, t)
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if flush {
-			if err := w.wait(); err != nil {
-				return nil, err
-			}
-			w.start(ctx, b.files)
-			b = batch{}
-			due.Reset(batchWait)
+		if err != nil {
+			break
 		}
 	}
-	return nil, nil
+	if err = firstErr(err, ctx.Err()); err == nil {
+		err = w.flush(ctx)
+	}
+	err = firstErr(err, w.wait())
+	return w.changed, err
 }
 
 // firstErr returns the first error that is not nil.
@@ -72,166 +48,150 @@ func firstErr(errs ...error) error {
 	return nil
 }
 
-// batch is what the next transaction writes.
-type batch struct {
-	files  []done
-	chunks int
-}
-
-func (b *batch) add(d done) {
-	b.files = append(b.files, d)
-	b.chunks += len(d.file.Chunks)
-}
-
-// full counts a file as a chunk at least, so that thousands of empty ones are no endless transaction.
-func (b *batch) full() bool { return b.chunks >= batchChunks || len(b.files) >= batchChunks }
-
-// take accounts for a file that was read, and reports whether it has to be written.
-func (r *run) take(d done) bool {
-	if d.read {
+// mustWrite reports whether a file that was read must be written, and finishes the task if not.
+func (r *syncRun) mustWrite(t *fileTask) bool {
+	if t.contentRead {
 		r.rep.Read++
 	}
 	switch {
-	case d.err != nil:
-		r.x.opt.Log.Warn("a file cannot be read", "path", d.path, "cause", d.err)
-		r.x.notify(Event{Kind: SyncFailed, Path: d.path, Text: d.err.Error()})
-	case d.moved:
-		r.left = append(r.left, d.abs())
-	case d.same, d.skippedAsBefore():
-		r.remember(d, false)
+	case errors.Is(t.err, errMoved):
+		r.unsettled = append(r.unsettled, t.abs())
+	case t.err != nil:
+		r.opt.Log.Warn("a file cannot be read", "path", t.path, "cause", t.err)
+		r.notify(Event{Kind: SyncFailed, Path: t.path, Text: t.err.Error()})
+	case t.unchanged:
+		r.remember(t, false)
 	default:
 		return true
 	}
-	r.finish(d)
+	r.fileDone(t)
 	return false
 }
 
-// finish counts a file as done.
-func (r *run) finish(d done) {
+// fileDone counts a file in the progress.
+func (r *syncRun) fileDone(t *fileTask) {
 	r.progress.FilesDone++
-	if d.file.Skipped != "" {
+	if t.file.Skipped != "" {
 		r.progress.Skipped++
 	}
-	r.tell(PhaseIndex, d.path)
+	r.reportProgress(PhaseIndex, t.path)
 }
 
-// writer writes the batches of a pass, one at a time, beside the pass.
-type writer struct {
-	run *run
-	// files are being written; written is closed after that, when known and err are set, and nil while nothing is written.
-	files   []done
-	written chan struct{}
-	known   int
-	err     error
-	// again are files that changed after they were read.
-	again []job
+// batchWriter writes files to the index in batches, one at a time, on a goroutine of its own.
+type batchWriter struct {
+	r *syncRun
+	// batch is the next transaction: its files, how many chunks they have, and when it must begin.
+	batch  []*fileTask
+	chunks int
+	due    time.Time
+	// writing are the files of the transaction under way, whose outcome is sent to written; nil while there is none.
+	writing []*fileTask
+	written chan writeOutcome
+	// changed are files that changed after they were read.
+	changed []*fileTask
 }
 
-// start has files written on a goroutine that wait waits for.
-func (w *writer) start(ctx context.Context, batch []done) {
-	if len(batch) == 0 {
-		return
+// writeOutcome is the outcome of a transaction.
+type writeOutcome struct {
+	known int
+	err   error
+}
+
+// addTask adds a file to the batch, and starts to write it if it is full or due.
+func (w *batchWriter) addTask(ctx context.Context, t *fileTask) error {
+	if len(w.batch) == 0 {
+		w.due = time.Now().Add(batchWait)
 	}
-	files := make([]File, len(batch))
-	for i, d := range batch {
-		files[i] = d.file
-	}
-	written := make(chan struct{})
-	w.files, w.written = batch, written
-	go func() {
-		defer close(written)
-		if w.known, w.err = w.run.x.index.ReplaceFile(ctx, files...); w.err != nil {
-			w.err = fmt.Errorf("write %d files to the index: %w", len(files), w.err)
-		}
-	}()
-}
-
-// wait waits for the files that are being written, if any, and accounts for them.
-func (w *writer) wait() error {
-	if w.written == nil {
+	w.batch = append(w.batch, t)
+	w.chunks += len(t.file.Chunks)
+	// Files without chunks count too, so that thousands of them do not make an endless transaction.
+	if max(w.chunks, len(w.batch)) < batchChunks && time.Now().Before(w.due) {
 		return nil
 	}
-	<-w.written
-	files := w.files
-	w.files, w.written = nil, nil
-	if w.err != nil {
-		return w.err
+	return w.flush(ctx)
+}
+
+// flush waits for the transaction under way and starts the next.
+func (w *batchWriter) flush(ctx context.Context) error {
+	if err := w.wait(); err != nil || len(w.batch) == 0 {
+		return err
 	}
-	r := w.run
-	r.rep.Known += w.known
-	for _, d := range files {
-		if j, changed := r.committed(d); changed {
-			w.again = append(w.again, j)
-		}
+	files := make([]File, len(w.batch))
+	for i, t := range w.batch {
+		files[i] = t.file
 	}
-	r.tell(PhaseCommit, "")
-	r.pending()
+	written := make(chan writeOutcome, 1)
+	w.writing, w.written = w.batch, written
+	w.batch, w.chunks = nil, 0
+	go func() {
+		known, err := w.r.store.ReplaceFile(ctx, files...)
+		written <- writeOutcome{known, err}
+	}()
 	return nil
 }
 
-// committed accounts for a file after the commit. It returns the file again if it is not what was indexed any more.
-func (r *run) committed(d done) (job, bool) {
-	r.account(d)
-	if d.file.Gone {
-		delete(r.x.memos, d.path)
-		return job{}, false
+// wait waits for the transaction under way, if any, and accounts for its files.
+func (w *batchWriter) wait() error {
+	if w.written == nil {
+		return nil
 	}
-	r.finish(d)
-	r.remember(d, true)
-	// A conversation goes on; what was said meanwhile is for the next sync.
-	if d.skip != "" || d.file.Skipped != "" || d.source == memory.SourceSessions {
-		return job{}, false
+	outcome, tasks := <-w.written, w.writing
+	w.writing, w.written = nil, nil
+	if outcome.err != nil {
+		return fmt.Errorf("write %d files to the index: %w", len(tasks), outcome.err)
 	}
-	info, err := d.root.Lstat(d.rel)
-	if err == nil && safefile.Unchanged(info, d.info) {
-		return job{}, false
+	w.r.rep.Known += outcome.known
+	for _, t := range tasks {
+		if next := w.r.committed(t); next != nil {
+			w.changed = append(w.changed, next)
+		}
 	}
-	next := d.job
-	next.known = true
-	next.stored = Stored{Source: d.source, SHA256: d.file.SHA256, Skipped: d.file.Skipped}
+	w.r.reportProgress(PhaseCommit, "")
+	w.r.reportPending()
+	return nil
+}
+
+// committed accounts for a file that was written. If the file has changed since it was read, committed returns a task to
+// index it again.
+func (r *syncRun) committed(t *fileTask) *fileTask {
+	r.countWritten(t)
+	if t.file.Gone {
+		delete(r.stats, t.path)
+		return nil
+	}
+	r.fileDone(t)
+	r.remember(t, true)
+	// A conversation goes on; the next sync indexes what was said meanwhile.
+	if t.file.Skipped != "" || t.source == memory.SourceSessions {
+		return nil
+	}
+	info, err := t.root.Lstat(t.rel)
+	if err == nil && safefile.Unchanged(info, t.info) {
+		return nil
+	}
+	next := &fileTask{foundFile: t.foundFile, stored: &Stored{Source: t.source, SHA256: t.file.SHA256}}
 	if err == nil {
 		next.info = info
 	}
-	return next, true
+	return next
 }
 
-// account counts a written file in the report and tells of it.
-func (r *run) account(d done) {
-	was, is := d.known && d.stored.Skipped != "", d.file.Skipped != ""
-	if was && !is {
+// countWritten counts a written file in the report and notifies of it.
+func (r *syncRun) countWritten(t *fileTask) {
+	if t.stored != nil && t.stored.Skipped != "" {
 		r.rep.Skipped--
 	}
-	if is && !was {
-		r.rep.Skipped++
-	}
 	switch {
-	case d.file.Gone:
+	case t.file.Gone:
 		r.rep.Removed++
-		r.x.notify(Event{Kind: FileRemoved, Path: d.path})
-	case is:
-		r.x.notify(Event{Kind: FileSkipped, Path: d.path, Text: d.file.Skipped})
+		r.notify(Event{Kind: FileRemoved, Path: t.path})
+	case t.file.Skipped != "":
+		r.rep.Skipped++
+		r.notify(Event{Kind: FileSkipped, Path: t.path, Text: t.file.Skipped})
 	default:
 		r.rep.Files++
-		r.rep.Chunks += len(d.file.Chunks)
-		r.progress.Chunks += len(d.file.Chunks)
-		r.x.notify(Event{Kind: FileIndexed, Path: d.path, Chunks: len(d.file.Chunks)})
+		r.rep.Chunks += len(t.file.Chunks)
+		r.progress.Chunks += len(t.file.Chunks)
+		r.notify(Event{Kind: FileIndexed, Path: t.path, Chunks: len(t.file.Chunks)})
 	}
-}
-
-// remember notes what the index now holds of a file: what was written, or what it held before. A file that rests as the
-// index holds it needs no note.
-func (r *run) remember(d done, written bool) {
-	if d.info == nil {
-		return
-	}
-	held := d.stored
-	if written {
-		held = Stored{SHA256: d.file.SHA256, Size: d.file.Size, ModTime: d.file.ModTime}
-	}
-	m := memo{size: d.info.Size(), mtime: d.info.ModTime(), hash: held.SHA256, read: d.at}
-	if m.rested() && m.size == held.Size && m.mtime.Equal(held.ModTime) {
-		delete(r.x.memos, d.path)
-		return
-	}
-	r.x.memos[d.path] = m
 }

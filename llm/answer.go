@@ -2,6 +2,7 @@ package llm
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,6 +28,8 @@ type answer struct {
 	text       strings.Builder
 	characters int
 	calls      []ToolCall
+	begun      int  // tool calls, also those that are not complete yet
+	done       bool // nothing follows
 	stop       string
 	usage      Usage
 }
@@ -52,22 +55,42 @@ func (a *answer) addToolCall(id, name, arguments string) {
 	}
 	call := ToolCall{ID: id, Name: name, Input: inputOf(arguments)}
 	a.calls = append(a.calls, call)
+	a.begun = max(a.begun, len(a.calls))
 	a.emit(Event{ToolCall: &call})
 }
 
-// progress says how much has come, with a number of tool calls.
-func (a *answer) progress(calls int) string {
-	if calls > 0 {
-		return fmt.Sprintf("%d characters and %d tool calls", a.characters, calls)
+// progress says how much has come.
+func (a *answer) progress() string {
+	if a.begun > 0 {
+		return fmt.Sprintf("%d characters and %d tool calls", a.characters, a.begun)
 	}
 	return fmt.Sprintf("%d characters", a.characters)
 }
 
-func (a *answer) response() Response {
-	return Response{Message: Message{Role: RoleAssistant, Text: a.text.String(), ToolCalls: a.calls}, Stop: a.stop, Usage: a.usage}
+// interrupted returns the error that a server reports within its answer.
+func (a *answer) interrupted(report json.RawMessage) error {
+	var e struct {
+		Type string `json:"type"`
+		Code any    `json:"code"`
+	}
+	code := ""
+	if json.Unmarshal(report, &e) == nil {
+		code = e.Type
+	}
+	switch e.Code.(type) {
+	case float64, string:
+		code = fmt.Sprint(e.Code)
+	}
+	return a.http.Interrupted(code, report, a.texts, a.progress())
 }
 
-// broken returns the usage so far and the error of an answer that broke off.
-func (a *answer) broken(err error, calls int) (Response, error) {
-	return Response{Usage: a.usage}, a.http.Lost(err, a.progress(calls))
+// finish returns the answer, or the usage so far if it broke off. err is why the reading stopped.
+func (a *answer) finish(err error) (Response, error) {
+	if err == nil && !a.done {
+		err = errClosed
+	}
+	if err != nil && !errors.Is(err, errDone) {
+		return Response{Usage: a.usage}, a.http.Lost(err, a.progress())
+	}
+	return Response{Message: Message{Role: RoleAssistant, Text: a.text.String(), ToolCalls: a.calls}, Stop: a.stop, Usage: a.usage}, nil
 }

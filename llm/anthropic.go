@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -20,10 +19,8 @@ const anthropicTokens = 8192
 
 // anthropicAPI is the client of Anthropic's Messages API; it uses the official SDK.
 type anthropicAPI struct {
-	http   *modelhttp.Client
-	sdk    anthropic.Client
-	model  string
-	tokens int
+	endpoint
+	sdk anthropic.Client
 }
 
 func newAnthropic(cfg Config) (provider, error) {
@@ -31,30 +28,15 @@ func newAnthropic(cfg Config) (provider, error) {
 	if cfg.APIKey == "" {
 		return nil, errors.New("anthropic: no API key: set " + keyHint)
 	}
-	base, http, err := cfg.connect(anthropicBase, keyHint)
+	base, e, err := cfg.connect(anthropicBase, keyHint)
 	if err != nil {
 		return nil, err
 	}
-	a := &anthropicAPI{http: http, model: cfg.Model, tokens: cfg.Window}
-	a.sdk = anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey(cfg.APIKey), option.WithBaseURL(anthropicRoot(base)),
-		option.WithHTTPClient(http.HTTPClient()), option.WithMaxRetries(0), option.WithHeader("User-Agent", "kioku"))
-	if a.tokens == 0 {
-		a.tokens = knownWindow(cfg.Model)
-	}
-	return a, nil
-}
-
-// anthropicRoot returns a base URL without the version, which the SDK adds.
-func anthropicRoot(base *url.URL) string {
-	u := *base
-	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/messages"), "/v1")
-	return u.String()
-}
-
-func (a *anthropicAPI) window() int { return a.tokens }
-
-func (a *anthropicAPI) schemaModes() []schemaMode {
-	return []schemaMode{schemaEnforced, schemaInPrompt}
+	// The SDK adds the version.
+	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/messages"), "/v1")
+	sdk := anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey(cfg.APIKey), option.WithBaseURL(base.String()),
+		option.WithHTTPClient(e.http.HTTPClient()), option.WithMaxRetries(0), option.WithHeader("User-Agent", "kioku"))
+	return &anthropicAPI{endpoint: e, sdk: sdk}, nil
 }
 
 func (a *anthropicAPI) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {
@@ -77,7 +59,6 @@ func (a *anthropicAPI) generate(ctx context.Context, req Request, mode schemaMod
 type anthropicAnswer struct {
 	answer
 	message anthropic.Message
-	done    bool
 }
 
 func (m *anthropicAnswer) handleEvent(event anthropic.MessageStreamEventUnion) error {
@@ -107,11 +88,8 @@ func (m *anthropicAnswer) handleEvent(event anthropic.MessageStreamEventUnion) e
 
 // finish returns the answer. err is why the stream ended; nil is its regular end.
 func (m *anthropicAnswer) finish(err error) (Response, error) {
-	switch {
-	case err != nil:
+	if err != nil {
 		return Response{Usage: m.usage}, m.failure(err)
-	case !m.done:
-		return m.broken(errClosed, len(m.calls))
 	}
 	m.stop = string(m.message.StopReason)
 	switch m.message.StopReason {
@@ -122,7 +100,7 @@ func (m *anthropicAnswer) finish(err error) (Response, error) {
 	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
 		m.stop = StopLength
 	}
-	return m.response(), nil
+	return m.answer.finish(nil)
 }
 
 // failure replaces an error of the SDK: its message quotes the address, and it contains the request with the key.
@@ -131,7 +109,7 @@ func (m *anthropicAnswer) failure(err error) error {
 		if e.Response != nil && e.StatusCode != http.StatusOK {
 			return m.http.Refused(e.Response, []byte(e.RawJSON()), m.texts)
 		}
-		return m.http.Interrupted(string(e.Type()), []byte(e.RawJSON()), m.texts, m.progress(len(m.calls)))
+		return m.http.Interrupted(string(e.Type()), []byte(e.RawJSON()), m.texts, m.progress())
 	}
 	if m.message.ID == "" {
 		return m.http.Lost(err, "")
@@ -139,5 +117,5 @@ func (m *anthropicAnswer) failure(err error) error {
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		err = fmt.Errorf("%w: %w", errNotJSON, syntax)
 	}
-	return m.http.Lost(err, m.progress(len(m.calls)))
+	return m.http.Lost(err, m.progress())
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -67,9 +68,7 @@ func New(cfg Config) (Model, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = defaultTimeout
 	}
-	if cfg.MaxRetries == 0 {
-		cfg.MaxRetries = defaultRetries
-	}
+	cfg.MaxRetries = cmp.Or(cfg.MaxRetries, defaultRetries)
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
 	var p provider
 	var err error
@@ -91,31 +90,41 @@ func New(cfg Config) (Model, error) {
 	return Limit(&client{provider: p, cfg: cfg}, cfg.Limits, cfg.Now)
 }
 
-// connect returns the base URL and the HTTP client of a provider whose own address is own. keyHint says where a person sets
-// the key.
-func (cfg Config) connect(own, keyHint string) (*url.URL, *modelhttp.Client, error) {
+// endpoint is what the clients of all servers have.
+type endpoint struct {
+	http   *modelhttp.Client
+	model  string
+	tokens int // the window, 0 if it is not known
+	modes  []schemaMode
+}
+
+func (e endpoint) window() int { return e.tokens }
+
+func (e endpoint) schemaModes() []schemaMode { return e.modes }
+
+// connect returns the base URL and the endpoint of a provider whose own address is own. keyHint says where a person sets the
+// key.
+func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 	if cfg.Model == "" {
-		return nil, nil, fmt.Errorf("%s: no model: set llm.model", cfg.Provider)
+		return nil, endpoint{}, fmt.Errorf("%s: no model: set llm.model", cfg.Provider)
 	}
 	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, nil, fmt.Errorf("%s: the API key holds a character that no key has: check %s", cfg.Provider, keyHint)
+		return nil, endpoint{}, fmt.Errorf("%s: the API key holds a character that no key has: check %s", cfg.Provider, keyHint)
 	}
-	address := cfg.BaseURL
-	if address == "" {
-		address = own
-	}
-	base, err := modelhttp.ParseBase(address, "llm.baseUrl")
+	base, err := modelhttp.ParseBase(cmp.Or(cfg.BaseURL, own), "llm.baseUrl")
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", cfg.Provider, err)
+		return nil, endpoint{}, fmt.Errorf("%s: %w", cfg.Provider, err)
 	}
 	if base.Scheme == "http" && !cfg.AllowHTTP && !isLoopback(base.Hostname()) {
-		return nil, nil, fmt.Errorf("%s: llm.baseUrl would send conversations unencrypted to %s: use https, or allow it with llm.allowHttp",
+		return nil, endpoint{}, fmt.Errorf("%s: llm.baseUrl would send conversations unencrypted to %s: use https, or allow it with llm.allowHttp",
 			cfg.Provider, base.Hostname())
 	}
-	return base, modelhttp.New(modelhttp.Config{
+	client := modelhttp.New(modelhttp.Config{
 		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "llm.baseUrl", ModelSetting: "llm.model", TimeoutSetting: "llm.timeoutSeconds",
 		Base: base, APIKey: cfg.APIKey, TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now, Transport: cfg.Transport,
-	}), nil
+	})
+	tokens := cmp.Or(cfg.Window, knownWindow(cfg.Model))
+	return base, endpoint{http: client, model: cfg.Model, tokens: tokens, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
 }
 
 // isLoopback reports whether a host is this computer.

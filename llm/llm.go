@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"strings"
 	"time"
 )
 
@@ -47,6 +49,22 @@ type Message struct {
 	Failed bool `json:"failed,omitempty"`
 }
 
+// Events returns the parts in which a scripted model streams m: word by word, then the tool calls.
+func (m Message) Events() iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for word := range strings.SplitAfterSeq(m.Text, " ") {
+			if word != "" && !yield(Event{Text: word}) {
+				return
+			}
+		}
+		for _, call := range m.ToolCalls {
+			if !yield(Event{ToolCall: &call}) {
+				return
+			}
+		}
+	}
+}
+
 // Image is a picture.
 type Image struct {
 	// MediaType is "image/png" and the like.
@@ -68,11 +86,11 @@ type ToolCall struct {
 // Tool describes a tool to a model.
 type Tool struct {
 	// Name of the tool.
-	Name string
+	Name string `json:"name"`
 	// Description may be empty.
-	Description string
+	Description string `json:"description"`
 	// Schema is the JSON Schema of its input, an object.
-	Schema json.RawMessage
+	Schema json.RawMessage `json:"input_schema"`
 }
 
 // Request is what a model is asked.

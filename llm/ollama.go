@@ -3,41 +3,35 @@ package llm
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
-
-	"kioku/internal/modelhttp"
 )
 
 // ollama is the client of an Ollama server.
 type ollama struct {
-	http  *modelhttp.Client
-	base  *url.URL
-	model string
-	now   func() time.Time
+	endpoint
+	base *url.URL
+	now  func() time.Time
 
-	mu     sync.Mutex // guards the fields below
-	tokens int        // the window, 0 until it is known
+	mu     sync.Mutex // guards the window and showAt
 	showAt time.Time  // when the server may be asked for the window again
 }
 
 func newOllama(cfg Config) (provider, error) {
-	base, http, err := cfg.connect(ollamaBase, "llm.apiKey")
+	base, e, err := cfg.connect(ollamaBase, "llm.apiKey")
 	if err != nil {
 		return nil, err
 	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/v1"), "/api")
-	return &ollama{http: http, base: base, model: cfg.Model, now: cfg.Now, tokens: cfg.Window}, nil
+	e.tokens = cfg.Window
+	return &ollama{endpoint: e, base: base, now: cfg.Now}, nil
 }
-
-func (o *ollama) schemaModes() []schemaMode { return []schemaMode{schemaEnforced, schemaInPrompt} }
 
 func (o *ollama) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {
 	a := &ollamaAnswer{answer: newAnswer(o.http, req, emit)}
-	resp, err := o.http.Post(ctx, o.endpoint("/api/chat"), o.body(req, mode), a.texts)
+	resp, err := o.http.Post(ctx, o.address("/api/chat"), o.body(req, mode), a.texts)
 	if err != nil {
 		return Response{}, err
 	}
@@ -45,35 +39,38 @@ func (o *ollama) generate(ctx context.Context, req Request, mode schemaMode, emi
 	return a.finish(readNDJSON(resp.Body, a.handleLine))
 }
 
-func (o *ollama) endpoint(path string) string {
+func (o *ollama) address(path string) string {
 	u := *o.base
 	u.Path += path
 	return u.String()
 }
 
 // ollamaAnswer collects the lines of an answer.
-type ollamaAnswer struct {
-	answer
-	done bool
-}
+type ollamaAnswer struct{ answer }
 
 func (a *ollamaAnswer) handleLine(data []byte) error {
 	var part struct {
 		Message struct {
-			Content string       `json:"content"`
-			Calls   []ollamaCall `json:"tool_calls"`
+			Content string `json:"content"`
+			Calls   []struct {
+				ID       string `json:"id"`
+				Function struct {
+					Name      string          `json:"name"`
+					Arguments json.RawMessage `json:"arguments"`
+				} `json:"function"`
+			} `json:"tool_calls"`
 		} `json:"message"`
-		Done   bool            `json:"done"`
-		Reason string          `json:"done_reason"`
-		Prompt int             `json:"prompt_eval_count"`
-		Output int             `json:"eval_count"`
-		Error  json.RawMessage `json:"error"`
+		Done   bool             `json:"done"`
+		Reason string           `json:"done_reason"`
+		Prompt int              `json:"prompt_eval_count"`
+		Output int              `json:"eval_count"`
+		Error  *json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(data, &part) != nil {
 		return errNotJSON
 	}
-	if isSet(part.Error) {
-		return a.http.Interrupted(errorCode(part.Error), part.Error, a.texts, a.progress(len(a.calls)))
+	if part.Error != nil {
+		return a.interrupted(*part.Error)
 	}
 	a.addText(part.Message.Content)
 	for _, c := range part.Message.Calls {
@@ -86,15 +83,4 @@ func (a *ollamaAnswer) handleLine(data []byte) error {
 		return errDone
 	}
 	return nil
-}
-
-// finish returns the answer. err is why the reading stopped.
-func (a *ollamaAnswer) finish(err error) (Response, error) {
-	if err == nil && !a.done {
-		err = errClosed
-	}
-	if err != nil && !errors.Is(err, errDone) {
-		return a.broken(err, len(a.calls))
-	}
-	return a.response(), nil
 }

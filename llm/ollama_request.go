@@ -22,7 +22,7 @@ const (
 // ollamaBody is a request to /api/chat.
 type ollamaBody struct {
 	Model    string          `json:"model"`
-	Messages []ollamaMessage `json:"messages"`
+	Messages []openAIMessage `json:"messages"`
 	Tools    []openAITool    `json:"tools,omitempty"`
 	Stream   bool            `json:"stream"`
 	Format   json.RawMessage `json:"format,omitempty"`
@@ -32,36 +32,18 @@ type ollamaBody struct {
 	Truncate bool `json:"truncate"`
 }
 
-type ollamaMessage struct {
-	Role     string       `json:"role"`
-	Content  string       `json:"content"`
-	Images   [][]byte     `json:"images,omitempty"`
-	Calls    []ollamaCall `json:"tool_calls,omitempty"`
-	ToolName string       `json:"tool_name,omitempty"`
-}
-
-type ollamaCall struct {
-	ID       string `json:"id,omitempty"`
-	Function struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"function"`
-}
-
 func (o *ollama) body(req Request, mode schemaMode) ollamaBody {
 	b := ollamaBody{Model: o.model, Tools: functions(req.Tools), Stream: true, Options: map[string]int{}}
 	if req.System != "" {
-		b.Messages = append(b.Messages, ollamaMessage{Role: "system", Content: req.System})
+		b.Messages = append(b.Messages, openAIMessage{Role: "system", Content: req.System})
 	}
 	for _, m := range req.Messages {
-		message := ollamaMessage{Role: string(m.Role), Content: m.Text, ToolName: m.ToolName}
+		message := openAIMessage{Role: string(m.Role), Content: m.Text, ToolName: m.ToolName}
 		for _, image := range m.Images {
 			message.Images = append(message.Images, image.Data)
 		}
 		for _, c := range m.ToolCalls {
-			var call ollamaCall
-			call.Function.Name, call.Function.Arguments = c.Name, objectOf(c.Input)
-			message.Calls = append(message.Calls, call)
+			message.ToolCalls = append(message.ToolCalls, openAICall{Function: openAIFunction{c.Name, objectOf(c.Input)}})
 		}
 		b.Messages = append(b.Messages, message)
 	}
@@ -97,7 +79,7 @@ var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
 // show asks the server for the window of the model: the parameter of its maker, or else the length that it was trained with,
 // up to ollamaWindow. It returns 0 if the server does not say.
 func (o *ollama) show(ctx context.Context) int {
-	body, err := o.http.PostWhole(ctx, o.endpoint("/api/show"), map[string]string{"model": o.model}, maxShown, nil)
+	body, err := o.http.PostWhole(ctx, o.address("/api/show"), map[string]string{"model": o.model}, maxShown, nil)
 	var shown struct {
 		Parameters string         `json:"parameters"`
 		Info       map[string]any `json:"model_info"`

@@ -13,11 +13,9 @@ import (
 
 // openAI is the client of servers with OpenAI's chat completions.
 type openAI struct {
-	http   *modelhttp.Client
-	url    string
-	own    bool // the server is OpenAI's own
-	model  string
-	tokens int
+	endpoint
+	url string
+	own bool // the server is OpenAI's own
 }
 
 func newOpenAI(cfg Config) (provider, error) {
@@ -25,21 +23,12 @@ func newOpenAI(cfg Config) (provider, error) {
 	if cfg.APIKey == "" && cfg.BaseURL == "" {
 		return nil, fmt.Errorf("openai: no API key: set %s (a local server needs none, but llm.baseUrl)", keyHint)
 	}
-	base, http, err := cfg.connect(openAIBase, keyHint)
+	base, e, err := cfg.connect(openAIBase, keyHint)
 	if err != nil {
 		return nil, err
 	}
-	o := &openAI{http: http, url: modelhttp.Endpoint(base, "chat/completions"), own: base.Hostname() == "api.openai.com", model: cfg.Model, tokens: cfg.Window}
-	if o.tokens == 0 {
-		o.tokens = knownWindow(cfg.Model)
-	}
-	return o, nil
-}
-
-func (o *openAI) window() int { return o.tokens }
-
-func (o *openAI) schemaModes() []schemaMode {
-	return []schemaMode{schemaEnforced, jsonEnforced, schemaInPrompt}
+	e.modes = []schemaMode{schemaEnforced, jsonEnforced, schemaInPrompt}
+	return &openAI{endpoint: e, url: modelhttp.Endpoint(base, "chat/completions"), own: base.Hostname() == "api.openai.com"}, nil
 }
 
 func (o *openAI) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {
@@ -50,7 +39,11 @@ func (o *openAI) generate(ctx context.Context, req Request, mode schemaMode, emi
 	}
 	defer resp.Body.Close()
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
-		err = c.readWhole(resp.Body) // some servers cannot stream, or not with tools
+		var body []byte // some servers cannot stream, or not with tools
+		if body, err = io.ReadAll(resp.Body); err == nil {
+			c.done = true
+			err = c.handleChunk(body)
+		}
 	} else {
 		err = readSSE(resp.Body, c.handleChunk)
 	}
@@ -71,7 +64,7 @@ type chunk struct {
 			Cached int `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
-	Error json.RawMessage `json:"error"`
+	Error *json.RawMessage `json:"error"`
 }
 
 type delta struct {
@@ -94,19 +87,6 @@ type completion struct {
 	answer
 	parts  []callDelta // the tool calls, complete at the end of the answer
 	reason string      // why the answer ends, in the server's words
-	done   bool        // nothing follows
-}
-
-func (c *completion) readWhole(r io.Reader) error {
-	body, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	if err := c.handleChunk(body); err != nil {
-		return err
-	}
-	c.done = true
-	return nil
 }
 
 // handleChunk handles the data of one event.
@@ -119,8 +99,8 @@ func (c *completion) handleChunk(data []byte) error {
 	if json.Unmarshal(data, &part) != nil {
 		return errNotJSON
 	}
-	if isSet(part.Error) {
-		return c.http.Interrupted(errorCode(part.Error), part.Error, c.texts, c.progress(len(c.parts)))
+	if part.Error != nil {
+		return c.interrupted(*part.Error)
 	}
 	for _, choice := range part.Choices {
 		d := choice.Delta
@@ -141,27 +121,6 @@ func (c *completion) handleChunk(data []byte) error {
 	return nil
 }
 
-// isSet reports whether a JSON value is there and not null.
-func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
-
-// errorCode returns a server's name for an error, or "" if there is none.
-func errorCode(raw json.RawMessage) string {
-	var e struct {
-		Type string `json:"type"`
-		Code any    `json:"code"`
-	}
-	if json.Unmarshal(raw, &e) != nil {
-		return ""
-	}
-	switch code := e.Code.(type) {
-	case float64:
-		return fmt.Sprint(code)
-	case string:
-		return code
-	}
-	return e.Type
-}
-
 // mergeCall merges the nth part in a chunk into the tool call with its index. Some servers give every call the same index:
 // a part with another id belongs to another call.
 func (c *completion) mergeCall(nth int, part callDelta) {
@@ -177,21 +136,19 @@ func (c *completion) mergeCall(nth int, part callDelta) {
 		}
 	}
 	c.parts = append(c.parts, part)
+	c.begun = len(c.parts)
 }
 
 // finish returns the answer. err is why the reading stopped.
 func (c *completion) finish(err error) (Response, error) {
-	if err == nil && !c.done && c.reason == "" {
-		err = errClosed
+	c.done = c.done || c.reason != ""
+	if err == nil && c.done || errors.Is(err, errDone) {
+		for _, part := range c.parts {
+			c.addToolCall(part.ID, part.Function.Name, part.Function.Arguments)
+		}
 	}
-	if err != nil && !errors.Is(err, errDone) {
-		return c.broken(err, len(c.parts))
-	}
-	for _, part := range c.parts {
-		c.addToolCall(part.ID, part.Function.Name, part.Function.Arguments)
-	}
-	c.stop = openAIStop(c.reason, len(c.parts))
-	return c.response(), nil
+	c.stop = openAIStop(c.reason, len(c.calls))
+	return c.answer.finish(err)
 }
 
 func openAIStop(reason string, calls int) string {

@@ -18,22 +18,26 @@ type openAIBody struct {
 	Format              any `json:"response_format,omitempty"`
 }
 
+// openAIMessage is a message in the form of OpenAI and of Ollama.
 type openAIMessage struct {
 	Role       string       `json:"role"`
-	Content    any          `json:"content"` // a string, a list of parts, or null
+	Content    any          `json:"content"`          // a string; for OpenAI also a list of parts, or null
+	Images     [][]byte     `json:"images,omitempty"` // only for Ollama
 	ToolCalls  []openAICall `json:"tool_calls,omitempty"`
-	ToolCallID string       `json:"tool_call_id,omitempty"`
+	ToolCallID string       `json:"tool_call_id,omitempty"` // only for OpenAI
+	ToolName   string       `json:"tool_name,omitempty"`    // only for Ollama
 }
 
+// openAICall is a tool call. Only OpenAI has ID and Type.
 type openAICall struct {
-	ID       string         `json:"id"`
-	Type     string         `json:"type"`
+	ID       string         `json:"id,omitempty"`
+	Type     string         `json:"type,omitempty"`
 	Function openAIFunction `json:"function"`
 }
 
 type openAIFunction struct {
 	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Arguments any    `json:"arguments"` // an object for Ollama, its JSON as a string for OpenAI
 }
 
 type openAITool struct {

@@ -14,11 +14,17 @@ const maxLine = 16 << 20
 // its JSON shows whether it is.
 func readSSE(r io.Reader, handle func([]byte) error) error {
 	var event []byte
+	endEvent := func() error {
+		data := event
+		event = nil
+		if len(data) == 0 {
+			return nil
+		}
+		return handle(data)
+	}
 	err := readLines(r, func(line []byte) error {
 		if len(line) == 0 {
-			complete := event
-			event = nil
-			return handleData(complete, handle)
+			return endEvent()
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		if string(name) == "data" {
@@ -32,19 +38,17 @@ func readSSE(r io.Reader, handle func([]byte) error) error {
 	if err != nil {
 		return err
 	}
-	return handleData(event, handle)
-}
-
-func handleData(data []byte, handle func([]byte) error) error {
-	if len(data) == 0 {
-		return nil
-	}
-	return handle(data)
+	return endEvent()
 }
 
 // readNDJSON calls handle with each line of r that is not blank, and stops at its first error, which it returns.
 func readNDJSON(r io.Reader, handle func([]byte) error) error {
-	return readLines(r, func(line []byte) error { return handleData(bytes.TrimSpace(line), handle) })
+	return readLines(r, func(line []byte) error {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return nil
+		}
+		return handle(line)
+	})
 }
 
 // readLines calls handle with each line of r, without its LF or CRLF.

@@ -167,7 +167,9 @@ func median(times []time.Duration) time.Duration {
 func analyseAll(chunks []Chunk) {
 	for i := range chunks {
 		a := analysis.NewAnalyzer()
-		a.AddChunk(chunks[i].Headings, chunks[i].Date, chunks[i].Text)
+		a.Add(chunks[i].Headings)
+		a.Add(chunks[i].Date)
+		a.Add(chunks[i].Text)
 		a.Release()
 	}
 }

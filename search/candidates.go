@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -92,21 +93,12 @@ func recovered(step string, err *error) {
 
 // ids returns the proposed chunks without duplicates.
 func (p proposals) ids() []int64 {
-	ids := make([]int64, 0, len(p.matched)+len(p.near))
-	seen := make(map[int64]bool, cap(ids))
-	propose := func(id int64) {
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
-	for _, id := range p.matched {
-		propose(id)
-	}
+	ids := slices.Clone(p.matched)
 	for _, n := range p.near {
-		propose(n.ID)
+		ids = append(ids, n.ID)
 	}
-	return ids
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // candidates reads the proposed chunks and gives each an exact score on each channel, whichever proposed it.

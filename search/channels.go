@@ -3,7 +3,7 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -43,22 +43,19 @@ func (s *Searcher) checkSpace(r *searchState) {
 		return
 	}
 	have, want := r.index.Space, s.embedder.Space()
+	want.Dims = len(r.vector)
 	switch {
 	case r.index.Embedded == 0 || have.IsZero():
 		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
 		r.vector = nil
-	case !have.Matches(want) || have.Dims != 0 && have.Dims != len(r.vector):
+	case !have.Matches(want):
 		r.degrade(memory.SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
-			spaceName(have.Provider, have.Model, have.Dims), spaceName(want.Provider, want.Model, len(r.vector)))
+			have.Name(), want.Name())
 		r.vector = nil
 	case r.index.Embedded < r.index.Chunks:
 		r.degrade(memory.VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
 			r.index.Chunks-r.index.Embedded, r.index.Chunks)
 	}
-}
-
-func spaceName(provider, model string, dims int) string {
-	return fmt.Sprintf("%s/%s (%d dimensions)", provider, model, dims)
 }
 
 // channelMode returns the mode of the answer. If the index knows no word of the query, as with a question in another
@@ -72,4 +69,30 @@ func (r *searchState) channelMode() string {
 		return memory.ModeVector
 	}
 	return memory.ModeHybrid
+}
+
+// cosine returns the cosine of two vectors. It returns false if they cannot be compared: one is missing, has other
+// dimensions, is all zeros, or contains numbers that are not finite.
+func cosine(a, b []float32) (float64, bool) {
+	if len(a) == 0 || len(a) != len(b) {
+		return 0, false
+	}
+	var dot, aa, bb float64
+	for i, x := range a {
+		y := float64(b[i])
+		dot += float64(x) * y
+		aa += float64(x) * float64(x)
+		bb += y * y
+	}
+	cos := dot / (math.Sqrt(aa) * math.Sqrt(bb))
+	if math.IsNaN(cos) || math.IsInf(cos, 0) {
+		return 0, false
+	}
+	return cos, true
+}
+
+// usable reports whether v can be compared with anything: it has a direction and only finite numbers.
+func usable(v []float32) bool {
+	_, ok := cosine(v, v)
+	return ok
 }

@@ -62,22 +62,14 @@ func matchesAny(globs []string, file string) bool {
 }
 
 func matchSegments(glob, file []string) bool {
-	for len(glob) > 0 {
-		if glob[0] == "**" {
-			for i := range len(file) + 1 {
-				if matchSegments(glob[1:], file[i:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if len(file) == 0 {
-			return false
-		}
-		if ok, err := path.Match(glob[0], file[0]); err != nil || !ok {
-			return false
-		}
-		glob, file = glob[1:], file[1:]
+	switch {
+	case len(glob) == 0:
+		return len(file) == 0
+	case glob[0] == "**":
+		return matchSegments(glob[1:], file) || len(file) > 0 && matchSegments(glob, file[1:])
+	case len(file) == 0:
+		return false
 	}
-	return len(file) == 0
+	ok, err := path.Match(glob[0], file[0])
+	return err == nil && ok && matchSegments(glob[1:], file[1:])
 }

@@ -89,9 +89,10 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 	case c == nil:
 		return memory.Explanation{Outcome: memory.NotACandidate,
 			Text: fmt.Sprintf("No indexed chunk at line %d of %s holds a word of the query.", line, path)}, nil
-	case !admits(r.query.Filter, c):
+	}
+	if reason := excluded(r.query.Filter, c); reason != "" {
 		return memory.Explanation{Outcome: memory.Filtered,
-			Text: fmt.Sprintf("%s:%d-%d would be found, but the filter leaves it out.", path, c.StartLine, c.EndLine)}, nil
+			Text: fmt.Sprintf("%s:%d would be found, but %s.", path, line, reason)}, nil
 	}
 	return memory.Explanation{Outcome: memory.NotACandidate, Text: fmt.Sprintf(
 		"%s:%d-%d holds words of the query, but %d other chunks matched better and were ranked.",
@@ -121,4 +122,32 @@ func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line
 		}
 	}
 	return nil, nil
+}
+
+// hit turns a candidate into a result.
+func (r *searchState) hit(c *candidate) memory.Hit {
+	h := memory.Hit{
+		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
+		Source: c.Source, Headings: c.Headings, Date: c.Date,
+		VectorScore: c.cosine, TextScore: c.text.confidence,
+	}
+	window := snippet(c.Text, c.StartLine, r.terms, r.query.SnippetChars)
+	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
+	if r.query.Explain {
+		h.Trace = c.trace(r.terms)
+	}
+	return h
+}
+
+// trace takes the score of a candidate apart.
+func (c *candidate) trace(q queryTerms) *memory.Trace {
+	return &memory.Trace{
+		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
+		VectorScore: c.cosine, TextScore: c.text.confidence,
+		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
+		Merged: c.merged, DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, Decay: c.decay, AgeDays: c.age,
+		MMRSimilarity: c.similarity, MMRScore: c.mmr,
+		Terms: c.text.shares(q), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
+		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(q), KeywordBacked: c.backfilled,
+	}
 }

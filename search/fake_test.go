@@ -94,11 +94,11 @@ func (s *fakeStore) Match(_ context.Context, t Terms, f memory.Filter, limit int
 	var ids []int64
 	for i, c := range s.chunks {
 		for _, t := range t.All() {
-			if s.terms[i][t] && admits(f, &c) {
+			if s.terms[i][t] && excluded(f, &c) == "" {
 				counts[c.ID]++
 			}
 		}
-		if counts[c.ID] > 0 || len(t.All()) == 0 && admits(f, &c) {
+		if counts[c.ID] > 0 || len(t.All()) == 0 && excluded(f, &c) == "" {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -112,7 +112,7 @@ func (s *fakeStore) Nearest(_ context.Context, v []float32, f memory.Filter, k i
 	s.nearest.Store(int64(k))
 	var near []Neighbor
 	for _, c := range s.chunks {
-		if cos, ok := cosine(v, c.Vector); ok && admits(f, &c) {
+		if cos, ok := cosine(v, c.Vector); ok && excluded(f, &c) == "" {
 			near = append(near, Neighbor{c.ID, cos})
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // sources are those that a filter may name.
 var sources = []string{memory.SourceMemory, memory.SourceExtra, memory.SourceSessions}
 
-// ReadFilter returns a filter with days in the place of times. It returns a *memory.InputError for a source that there is
+// readFilter returns a filter with days in the place of times. It returns a *memory.InputError for a source that there is
 // not, and for days that are none, or that leave nothing.
-func ReadFilter(f memory.Filter) (memory.Filter, error) {
+func readFilter(f memory.Filter) (memory.Filter, error) {
 	for _, s := range f.Sources {
 		if !slices.Contains(sources, s) {
 			return f, badField("sources", "%q is none; there are: %s", s, strings.Join(sources, ", "))
@@ -53,18 +53,21 @@ func badField(field, format string, args ...any) error {
 	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// admits reports whether a chunk passes the filter, by the rules that a store follows.
-func admits(f memory.Filter, c *Chunk) bool {
-	if len(f.Sources) > 0 && !slices.Contains(f.Sources, c.Source) {
-		return false
+// excluded returns why the filter leaves a chunk out, by the rules that a store follows; "" if it does not.
+func excluded(f memory.Filter, c *Chunk) string {
+	switch {
+	case !strings.HasPrefix(c.Path, f.PathPrefix):
+		return "it lies outside of " + f.PathPrefix
+	case len(f.Sources) > 0 && !slices.Contains(f.Sources, c.Source):
+		return fmt.Sprintf("its source is %s, and only %s was asked for", c.Source, strings.Join(f.Sources, ", "))
+	case f.Since+f.Until != "" && c.Date == "":
+		return "it has no date, and since and until leave such notes out"
+	case c.Date < f.Since:
+		return fmt.Sprintf("it is dated %s, before since %s", c.Date, f.Since)
+	case f.Until != "" && c.Date > f.Until:
+		return fmt.Sprintf("it is dated %s, after until %s", c.Date, f.Until)
 	}
-	if !strings.HasPrefix(c.Path, f.PathPrefix) {
-		return false
-	}
-	if (f.Since != "" || f.Until != "") && c.Date == "" {
-		return false
-	}
-	return (f.Since == "" || c.Date >= f.Since) && (f.Until == "" || c.Date <= f.Until)
+	return ""
 }
 
 // filterPhrase returns the words that tell people of a filter, "" if there is none.

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Terms are the terms that a keyword index searches for.
@@ -16,16 +15,6 @@ type Terms struct {
 
 // All returns the terms of Any and Also.
 func (t Terms) All() []string { return slices.Concat(t.Any, t.Also) }
-
-// Expr returns the FTS5 expression that finds the chunks with at least one term of Any; the terms of Also count half as
-// much in their rank. FTS5 finds the places of a term quickly, but ranks a chunk slowly.
-func (t Terms) Expr() string {
-	any, all := MatchExpr(t.Any), MatchExpr(t.All())
-	if any == all || any == "" {
-		return all
-	}
-	return "(" + any + ") AND (" + all + ")"
-}
 
 // matchable returns the terms for the keyword index: the terms that it knows, without very common ones if two others are
 // left. The rarest terms, which make up most of the weight of the query, choose among the chunks, unless there are few
@@ -54,24 +43,4 @@ func (q queryTerms) matchable(chunks int) Terms {
 		chunksFound += t.df
 	}
 	return out
-}
-
-// MatchExpr returns the FTS5 expression that finds any of the terms: each a string in double quotes, joined by OR. No
-// text in a term can become an operator. It returns "" if no term is left to search for.
-func MatchExpr(terms []string) string {
-	var b strings.Builder
-	for _, t := range terms {
-		// FTS5 reads no further than a NUL, which would leave the string open.
-		t = strings.ReplaceAll(t, "\x00", "")
-		if t == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteString(" OR ")
-		}
-		b.WriteByte('"')
-		b.WriteString(strings.ReplaceAll(t, `"`, `""`))
-		b.WriteByte('"')
-	}
-	return b.String()
 }

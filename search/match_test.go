@@ -1,13 +1,11 @@
 package search
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -72,95 +70,4 @@ func TestMatchableReturnsKnownTermsOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestTermsExprRequiresOnlyAny(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		terms Terms
-		want  string
-	}{
-		{Terms{Any: []string{"tea", "c++"}}, `"tea" OR "c++"`},
-		{Terms{Any: []string{"tea"}, Also: []string{"year"}}, `("tea") AND ("tea" OR "year")`},
-		{Terms{Any: []string{"\x00"}, Also: []string{"year"}}, `"year"`},
-		{Terms{}, ""},
-	}
-	for _, test := range tests {
-		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
-			if got := test.terms.Expr(); got != test.want {
-				t.Errorf("%q.Expr() = %s, want %s", test.terms, got, test.want)
-			}
-		})
-	}
-}
-
-func TestMatchExprQuotesEachTerm(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		terms []string
-		want  string
-	}{
-		{[]string{"tea", "c++"}, `"tea" OR "c++"`},
-		{[]string{`say "hi"`, "NEAR(a b)", "x*"}, `"say ""hi""" OR "NEAR(a b)" OR "x*"`},
-		{[]string{"", "a\x00b"}, `"ab"`},
-		{nil, ""},
-	}
-	for _, test := range tests {
-		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
-			if got := MatchExpr(test.terms); got != test.want {
-				t.Errorf("MatchExpr(%q) = %s, want %s", test.terms, got, test.want)
-			}
-		})
-	}
-}
-
-// Hazard D01: an expression is only strings joined by OR, whatever is in the terms.
-func FuzzMatchExpr(f *testing.F) {
-	for _, s := range []string{`foo-bar`, `C++`, `a:b`, `NEAR("a" "b", 2)`, `x*`, `"`, `""`, `" OR "`, "a\x00\"b", `) NOT (`, "^x", "{a b}: c", "\xff"} {
-		f.Add(s, "tea")
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		got, ok := parseStrings(MatchExpr([]string{a, b}))
-		var want []string
-		for _, s := range []string{a, b} {
-			if s = strings.ReplaceAll(s, "\x00", ""); s != "" {
-				want = append(want, s)
-			}
-		}
-		if diff := cmp.Diff(want, got); !ok || diff != "" {
-			t.Errorf("MatchExpr(%q, %q) = %s (-want +got):\n%s", a, b, MatchExpr([]string{a, b}), diff)
-		}
-	})
-}
-
-// parseStrings reads an expression as FTS5 reads strings; it returns false where there is anything but strings and OR.
-func parseStrings(expr string) (terms []string, ok bool) {
-	for expr != "" {
-		if expr[0] != '"' {
-			return terms, false
-		}
-		var b strings.Builder
-		i := 1
-		for ; ; i++ {
-			if i >= len(expr) {
-				return terms, false
-			}
-			if expr[i] == '"' {
-				if i+1 >= len(expr) || expr[i+1] != '"' {
-					break
-				}
-				i++
-			}
-			b.WriteByte(expr[i])
-		}
-		terms = append(terms, b.String())
-		expr = expr[i+1:]
-		if expr == "" {
-			return terms, true
-		}
-		if expr, ok = strings.CutPrefix(expr, " OR "); !ok || expr == "" {
-			return terms, false
-		}
-	}
-	return terms, true
 }

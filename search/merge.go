@@ -53,10 +53,7 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 func merge(list []*candidate, weight channelWeights) {
 	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
-	var best float64
-	for _, c := range list {
-		best = max(best, c.text.raw)
-	}
+	best := bestText(list)
 	for _, c := range list {
 		c.weight = weight
 		vector, text := c.cosine, c.text.confidence
@@ -74,6 +71,15 @@ func merge(list []*candidate, weight channelWeights) {
 	for i, c := range list {
 		c.rank = i + 1
 	}
+}
+
+// bestText returns the best text score of the candidates, 0 if no term occurs.
+func bestText(list []*candidate) float64 {
+	var best float64
+	for _, c := range list {
+		best = max(best, c.text.raw)
+	}
+	return best
 }
 
 // rankChannel calls setRank with the rank, from 1, of each candidate with a score above 0 on one channel.

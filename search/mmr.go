@@ -1,6 +1,7 @@
 package search
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -76,8 +77,11 @@ func (d *diversifier) next(rest []*candidate, best float64) int {
 	return next
 }
 
+// wordSeed is the seed of the hashes of words, which live no longer than one search.
+var wordSeed = maphash.MakeSeed()
+
 // wordSets computes how similar candidates are. It caches the words of each text as ascending hashes.
-type wordSets map[*candidate][]uint32
+type wordSets map[*candidate][]uint64
 
 // similarity, in [0,1], is the cosine of the stored vectors. It is the Jaccard index of the sets of words if one has no
 // vector, and for passages of one chunk, which share its vector. Passages of one section that fits into a chunk have the
@@ -94,7 +98,7 @@ func (s wordSets) similarity(a, b *candidate) float64 {
 
 // of returns the hashes of the words of a candidate, ascending. Words are not stemmed, because near duplicates share
 // their forms.
-func (s wordSets) of(c *candidate) []uint32 {
+func (s wordSets) of(c *candidate) []uint64 {
 	if set, ok := s[c]; ok {
 		return set
 	}
@@ -102,9 +106,9 @@ func (s wordSets) of(c *candidate) []uint32 {
 	defer a.Release()
 	a.StemOnly()
 	a.Add(c.Text)
-	set := make([]uint32, len(a.Tokens))
+	set := make([]uint64, len(a.Tokens))
 	for i, t := range a.Tokens {
-		set[i] = hash(t.Term)
+		set[i] = maphash.String(wordSeed, t.Term)
 	}
 	slices.Sort(set)
 	set = slices.Compact(set)
@@ -112,19 +116,9 @@ func (s wordSets) of(c *candidate) []uint32 {
 	return set
 }
 
-// hash is FNV-1a. Two of a few hundred words collide in one of a hundred thousand texts, which changes a similarity by
-// less than a hundredth.
-func hash(word string) uint32 {
-	h := uint32(2166136261)
-	for i := range len(word) {
-		h = (h ^ uint32(word[i])) * 16777619
-	}
-	return h
-}
-
 // jaccard returns the size of the intersection of two ascending sets divided by the size of their union, 0 for empty
 // sets.
-func jaccard(a, b []uint32) float64 {
+func jaccard(a, b []uint64) float64 {
 	common := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {

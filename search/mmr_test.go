@@ -118,10 +118,10 @@ func TestMMRSecondPoolFillsFreeSlots(t *testing.T) {
 func TestJaccard(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		a, b []uint32
+		a, b []uint64
 		want float64
 	}{
-		{nil, nil, 0}, {[]uint32{1}, nil, 0}, {[]uint32{1, 2}, []uint32{1, 2}, 1}, {[]uint32{1, 2, 3}, []uint32{2, 3, 4}, 0.5},
+		{nil, nil, 0}, {[]uint64{1}, nil, 0}, {[]uint64{1, 2}, []uint64{1, 2}, 1}, {[]uint64{1, 2, 3}, []uint64{2, 3, 4}, 0.5},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.a), func(t *testing.T) {

@@ -44,13 +44,18 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 	return list
 }
 
-// scoreByLine scores a chunk like score and also returns its lines, nil if normalising the text changes the number of
-// lines.
-func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
+// addHeadings starts a new text with the headings and the date of a chunk, and returns the number of their tokens.
+func (s *scorer) addHeadings(c *Chunk) int {
 	s.a.Reset()
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
-	above := len(s.a.Tokens)
+	return len(s.a.Tokens)
+}
+
+// scoreByLine scores a chunk like score and also returns its lines, nil if normalising the text changes the number of
+// lines.
+func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
+	above := s.addHeadings(c)
 	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
 	score := s.sum(len(s.a.Tokens))
@@ -89,10 +94,7 @@ const positionGap = 1 << 20
 
 // scoreLines scores the passage of a chunk that consists of its lines [from,to), counted from 0, as score would.
 func (s *scorer) scoreLines(c *Chunk, l *textLines, from, to int) textScore {
-	s.a.Reset()
-	s.a.Add(c.Headings)
-	s.a.Add(c.Date)
-	above := len(s.a.Tokens)
+	above := s.addHeadings(c)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
 	start, end := l.countsBefore(from), l.countsBefore(to)
 	for _, o := range l.occurrences[start.occurrences:end.occurrences] {

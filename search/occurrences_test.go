@@ -26,10 +26,13 @@ func TestScoreLinesEqualsScore(t *testing.T) {
 			t.Fatalf("the lines of %q are not known", text)
 		}
 		for _, at := range cutPassages(text, c.markdown(), c.StartLine, 1000, 100) {
-			p := &candidate{Chunk: *c, lines: lines}
+			if at.part {
+				continue
+			}
+			p := *c
 			p.Text, p.Headings = at.text, "# tea"
-			want := sc.score(&p.Chunk)
-			if got := p.scoreText(sc, at, c.StartLine); !reflect.DeepEqual(got, want) {
+			want := sc.score(&p)
+			if got := sc.scoreLines(&p, lines, at.from-c.StartLine, at.to+1-c.StartLine); !reflect.DeepEqual(got, want) {
 				t.Fatalf("lines %d-%d of %q: %+v, want %+v", at.from, at.to, text, got, want)
 			}
 		}

@@ -16,30 +16,25 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
-		headings := headingLines(lines, c.StartLine)
 		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, passageOverlap) {
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[span.from-c.StartLine:span.to+1-c.StartLine])
-			p.heading = wholeSection(headings, span.to, c.Closed)
-			p.text = p.scoreText(sc, span, c.StartLine)
+			p.heading = c.wholeSection(lines, span.to)
+			if c.lines == nil || span.part {
+				p.text = sc.score(&p.Chunk)
+			} else {
+				p.text = sc.scoreLines(&p.Chunk, c.lines, span.from-c.StartLine, span.to+1-c.StartLine)
+			}
 			if p.text.raw > 0 {
 				p.text.chunk = passageChunkShare * c.text.raw
 				p.text.raw += p.text.chunk
-				p.text.confidence = passageConfidence(p.text.confidence, c.text.confidence)
+				p.text.confidence = clamp01((1-passageConfidenceShare)*p.text.confidence + passageConfidenceShare*c.text.confidence)
 			}
 			out = append(out, &p)
 		}
 	}
 	return out
-}
-
-// scoreText scores a passage of a chunk. first is the number of the first line of the chunk.
-func (p *candidate) scoreText(sc *scorer, at span, first int) textScore {
-	if p.lines == nil || at.part {
-		return sc.score(&p.Chunk)
-	}
-	return sc.scoreLines(&p.Chunk, p.lines, at.from-first, at.to+1-first)
 }
 
 // topN returns the n candidates that are best on both channels together, in no particular order. Passages of the others
@@ -49,10 +44,7 @@ func (r *searchState) topN(n int) []*candidate {
 	if len(list) <= n {
 		return list
 	}
-	var best float64
-	for _, c := range list {
-		best = max(best, c.text.raw)
-	}
+	best := bestText(list)
 	both := func(c *candidate) float64 {
 		if best == 0 {
 			return c.cosine
@@ -62,11 +54,6 @@ func (r *searchState) topN(n int) []*candidate {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
 	return r.keepIdentifiers(list[:n], list, n)
-}
-
-// passageConfidence combines the confidence of a passage with the confidence of its chunk.
-func passageConfidence(passage, chunk float64) float64 {
-	return clamp01((1-passageConfidenceShare)*passage + passageConfidenceShare*chunk)
 }
 
 // span is a passage and its first and last line.
@@ -163,25 +150,20 @@ func isBlank(p piece) bool { return strings.TrimSpace(p.text) == "" }
 // fence.
 func (c *Chunk) markdown() []chunker.Line { return chunker.Lines(c.Text, c.Fence, c.Closed) }
 
-// headingLines returns the numbers of the lines that are headings, ascending. first is the number of the first line.
-func headingLines(lines []chunker.Line, first int) []int {
-	var numbers []int
-	for i, line := range lines {
-		if line.Level > 0 {
-			numbers = append(numbers, first+i)
-		}
-	}
-	return numbers
-}
-
-// wholeSection returns the last heading of a chunk down to a line, 0 if the chunk does not contain all lines of its
-// section.
-func wholeSection(headings []int, line int, closed bool) int {
-	i, _ := slices.BinarySearch(headings, line+1)
-	if i == 0 || i == len(headings) && !closed {
+// wholeSection returns the line of the last heading of a chunk down to a line, 0 if the chunk does not contain all lines of
+// its section. lines are those of the chunk.
+func (c *Chunk) wholeSection(lines []chunker.Line, line int) int {
+	at := line + 1 - c.StartLine
+	isHeading := func(l chunker.Line) bool { return l.Level > 0 }
+	if !c.Closed && !slices.ContainsFunc(lines[at:], isHeading) {
 		return 0
 	}
-	return headings[i-1]
+	for at--; at >= 0; at-- {
+		if isHeading(lines[at]) {
+			return c.StartLine + at
+		}
+	}
+	return 0
 }
 
 // overlapFrom returns the start of the run after [from,to): at most overlap characters before to, and after from.

@@ -29,18 +29,18 @@ func (p piece) endOffset() int { return p.start + len(p.text) }
 // snippet returns the window of at most limit characters of a text that contains the query terms best, and its first and
 // last line. first is the number of the first line of the text. The window is whole lines if they fit, otherwise whole
 // sentences or words of one long line; it never splits a character. Without any term it is the beginning of the text.
-func snippet(text string, first int, q queryTerms, limit int) (window string, from, to int) {
+func snippet(text string, first int, q queryTerms, limit int) span {
 	if limit <= 0 || strings.TrimSpace(text) == "" {
-		return "", first, first
+		return span{from: first, to: first}
 	}
 	pieces := cutPieces(text, first, limit)
 	countPieces(pieces, q)
 	i, j := bestWindow(pieces, q, limit)
 	i, j = center(pieces, i, j, limit)
 	if s, ok := trimSpan(text, pieces[i:j]); ok {
-		return s.text, s.from, s.to
+		return s
 	}
-	return "", pieces[j-1].line, pieces[j-1].line
+	return span{from: pieces[j-1].line, to: pieces[j-1].line}
 }
 
 // cutPieces cuts a text into pieces of at most limit characters each.
@@ -123,10 +123,7 @@ func wordEnd(s string, n int) int {
 
 // countPieces counts the query terms in each piece.
 func countPieces(pieces []piece, q queryTerms) {
-	places := make(map[string]int, len(q.list))
-	for i, t := range q.list {
-		places[t.term] = i
-	}
+	indexes := q.indexes()
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	for k := range pieces {
@@ -135,7 +132,7 @@ func countPieces(pieces []piece, q queryTerms) {
 		a.Reset()
 		a.Add(p.text)
 		for _, t := range a.Tokens {
-			if i, ok := places[t.Term]; ok {
+			if i, ok := indexes[t.Term]; ok {
 				p.counts[i]++
 				p.any = true
 			}

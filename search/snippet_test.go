@@ -11,7 +11,8 @@ import (
 
 // window cuts a snippet for a query whose terms are all equally rare.
 func window(query, text string, limit int) (string, int, int) {
-	return snippet(text, 10, parseTerms(query, nil).weigh(nil, 100), limit)
+	s := snippet(text, 10, parseTerms(query, nil).weigh(nil, 100), limit)
+	return s.text, s.from, s.to
 }
 
 // log20 is 20 lines, each "line N of the log", with other text in some.

@@ -141,6 +141,15 @@ func (q queryTerms) strings() []string {
 	return terms
 }
 
+// indexes returns the index in the list of each term.
+func (q queryTerms) indexes() map[string]int {
+	indexes := make(map[string]int, len(q.list))
+	for i, t := range q.list {
+		indexes[t.term] = i
+	}
+	return indexes
+}
+
 // weigh returns q with frequencies and idf filled in, cut to the MaxTerms rarest known terms. Terms that the index lacks
 // are dropped first, because they can find nothing.
 func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {

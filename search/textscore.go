@@ -91,12 +91,11 @@ type scorer struct {
 // newScorer returns a scorer for texts with avg terms on average. The caller releases it.
 func newScorer(q queryTerms, avg float64) *scorer {
 	s := &scorer{
-		q: q, avg: max(avg, 1), indexes: make(map[string]int, len(q.list)), a: analysis.NewAnalyzer(),
+		q: q, avg: max(avg, 1), indexes: q.indexes(), a: analysis.NewAnalyzer(),
 		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
 	}
 	s.a.StemOnly(q.strings()...)
-	for i, t := range q.list {
-		s.indexes[t.term] = i
+	for _, t := range q.list {
 		f := fingerprint(t.term)
 		s.sieve[f>>6] |= 1 << (f & 63)
 		switch {
@@ -135,8 +134,8 @@ func (s *scorer) termIndex(term string) int {
 
 // score scores a chunk by its headings, its date and its text.
 func (s *scorer) score(c *Chunk) textScore {
-	s.a.Reset()
-	s.a.AddChunk(c.Headings, c.Date, c.Text)
+	s.addHeadings(c)
+	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
 	return s.sum(len(s.a.Tokens))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -110,11 +111,7 @@ func (r *searchState) addVariants(ctx context.Context, rd Reader) error {
 
 // chooseVariants returns the most frequent of the terms, at most maxVariants: what is written often is meant often.
 func chooseVariants(df map[string]int) []string {
-	terms := make([]string, 0, len(df))
-	for t := range df {
-		terms = append(terms, t)
-	}
-	slices.SortFunc(terms, func(a, b string) int { return cmp.Or(cmp.Compare(df[b], df[a]), strings.Compare(a, b)) })
+	terms := slices.SortedFunc(maps.Keys(df), func(a, b string) int { return cmp.Or(df[b]-df[a], strings.Compare(a, b)) })
 	return terms[:min(maxVariants, len(terms))]
 }
 

@@ -40,8 +40,10 @@ func openHouse(t *testing.T, workspace, state string) house {
 	memory, stop := mustLocal(t, s)
 	car, err := sidecar.New(sidecar.Options{
 		Agent: "main", State: state, Memories: func(string) agent.Memory { return m },
-		Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon},
-		Flush: flush.Defaults(), Model: &echo.Model{},
+		Settings: sidecar.Settings{
+			Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon}, Flush: flush.Defaults(),
+		},
+		Model: &echo.Model{},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (f *fakeSidecar) Compact(ctx context.Context, v session.View, space sidecar
 func withFlushes(t *testing.T, state string, edit func(*sidecar.Options)) *sidecar.Sidecar {
 	t.Helper()
 	opt := sidecar.Options{
-		Agent: "main", State: state, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return nil },
+		Agent: "main", State: state, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) agent.Memory { return nil },
 	}
 	if edit != nil {
 		edit(&opt)

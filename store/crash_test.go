@@ -3,28 +3,37 @@ package store
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
-// crashEnv makes the test binary a writer that is to be killed; its value is the folder to write to.
+// crashEnv makes the test binary a writer that is going to be killed. Its value is the folder to write to.
 const crashEnv = "KIOKU_TEST_CRASH_DIR"
 
+// TestMain runs the tests, with a quarter of the checks of rapid and half of its steps unless testkit.Soak.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashEnv); dir != "" {
 		writeUntilKilled(dir)
 	}
+	for name, n := range map[string]int{"rapid.checks": testkit.Rounds(100, 25), "rapid.steps": testkit.Rounds(30, 15)} {
+		if err := flag.Set(name, strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
+	}
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled replaces files for ever and acknowledges each commit on stdout.
+// writeUntilKilled replaces files forever and acknowledges each commit on stdout.
 func writeUntilKilled(dir string) {
 	ctx := context.Background()
 	s, err := Open(ctx, Path(dir, "main"), testOptions())
@@ -44,16 +53,13 @@ func writeUntilKilled(dir string) {
 	}
 }
 
-// Hazard A01: a hundred times the writer is killed in the middle of its work; every commit that it acknowledged is
-// there, and the tables agree with each other.
-func TestKilledWritersLoseNoAcknowledgedCommit(t *testing.T) {
-	kills := 100
-	if testing.Short() {
-		kills = 10
-	}
+// Hazard A01: the writer is killed again and again while it works. Every commit that it acknowledged is in the index, and the
+// tables are consistent.
+func TestStoreKeepsAcknowledgedCommitsOfKilledWriters(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(7, 7))
-	for range kills {
+	for range testkit.Rounds(100, 8) {
 		acked := killedWriter(t, dir, time.Duration(20+r.IntN(180))*time.Millisecond)
 		if len(acked) == 0 {
 			t.Fatal("the writer acknowledged nothing: the test does not test")
@@ -62,12 +68,12 @@ func TestKilledWritersLoseNoAcknowledgedCommit(t *testing.T) {
 	}
 }
 
-// checkAcknowledged opens the index that a killed writer left and looks for all that it acknowledged.
+// checkAcknowledged opens the index of a killed writer and looks for every acknowledged commit.
 func checkAcknowledged(t *testing.T, dir string, acked map[string]string) {
 	t.Helper()
 	s := openTestStore(t, dir)
 	defer s.db.close()
-	if m := checkSound(t, s); m.chunks == 0 {
+	if m := checkConsistent(t, s); m.chunks == 0 {
 		t.Error("the index is empty")
 	}
 	for path, word := range acked {
@@ -77,8 +83,8 @@ func checkAcknowledged(t *testing.T, dir string, acked map[string]string) {
 	}
 }
 
-// unacknowledged reports whether the file holds what its writer committed last and was killed before it could say so:
-// the word seven after the acknowledged one, for a writer goes round seven files.
+// unacknowledged reports whether the file contains a commit that its writer was killed before acknowledging: seven words after
+// the acknowledged one, because a writer goes round seven files.
 func unacknowledged(t *testing.T, s *Store, path, word string) bool {
 	t.Helper()
 	var pid, i int
@@ -105,7 +111,7 @@ func killedWriter(t *testing.T, dir string, life time.Duration) map[string]strin
 	lines := bufio.NewScanner(out)
 	var killer *time.Timer
 	for lines.Scan() {
-		if killer == nil { // its life begins with the first commit
+		if killer == nil { // its time starts with the first commit
 			killer = time.AfterFunc(life, func() { cmd.Process.Kill() })
 		}
 		f := strings.Fields(lines.Text())

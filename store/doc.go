@@ -1,3 +1,3 @@
-// Package store keeps one agent's index in one SQLite file: its words, its vectors and the embeddings that were paid for. It is
-// the only package with SQL. schema.sql describes the tables.
+// Package store implements one agent's index in one SQLite file: the words of its notes, their vectors, and a cache of vectors
+// that were paid for. It is the only package with SQL. schema.sql describes the tables.
 package store

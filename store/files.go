@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,8 +15,8 @@ import (
 const (
 	selectFiles = "SELECT path, source, sha256, mtime, size, error FROM files"
 
-	// selectFilesUnder reads the files at or below the names of a JSON array; "0" follows "/". CROSS JOIN keeps SQLite from
-	// walking the whole table instead.
+	// selectFilesUnder reads the files at or below the paths of a JSON array; "0" follows "/". CROSS JOIN makes SQLite start
+	// with the array instead of scanning the whole table.
 	selectFilesUnder = `WITH f AS (
 			SELECT f.* FROM json_each(?1) j CROSS JOIN files f ON f.path = j.value
 			UNION ALL SELECT f.* FROM json_each(?1) j CROSS JOIN files f
@@ -25,93 +24,85 @@ const (
 		SELECT path, source, sha256, mtime, size, error FROM f`
 )
 
-// knownFiles is the table files in memory: a sync of an unchanged folder reads nothing else from the index, and as a
-// query it would take longer than the look at the folder. Only this process writes the table.
-type knownFiles struct {
-	mu      sync.Mutex                // guards what follows
-	all     map[string]indexer.Stored // nil where nothing is known
-	changed map[string]bool           // files of all that were written since
+// fileCache caches the table files. A sync of an unchanged folder reads nothing else from the index, and a query would take
+// longer than the scan of the folder. Only this process writes to the table.
+type fileCache struct {
+	mu      sync.Mutex                // guards the following fields
+	files   map[string]indexer.Stored // nil before the first read
+	changed map[string]bool           // paths that were written since files was read
 }
 
 // Files implements indexer.Store.
 func (s *Store) Files(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
 	if len(under) > 0 {
-		return s.filesUnder(ctx, under)
+		return s.readFilesUnder(ctx, under)
 	}
-	k := &s.known
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.all == nil || 2*len(k.changed) > len(k.all) {
-		rows, err := s.db.readers.QueryContext(ctx, selectFiles)
-		if err != nil {
-			return nil, fmt.Errorf("read files: %w", err)
-		}
-		if k.all, err = scanFiles(rows); err != nil {
-			return nil, err
-		}
-	} else if len(k.changed) > 0 {
-		fresh, err := s.filesUnder(ctx, slices.Collect(maps.Keys(k.changed)))
+	c := &s.files
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files == nil || 2*len(c.changed) > len(c.files) {
+		files, err := s.readFiles(ctx, selectFiles)
 		if err != nil {
 			return nil, err
 		}
-		for path := range k.changed {
-			delete(k.all, path)
+		c.files = files
+	} else if len(c.changed) > 0 {
+		fresh, err := s.readFilesUnder(ctx, slices.Collect(maps.Keys(c.changed)))
+		if err != nil {
+			return nil, err
 		}
-		maps.Copy(k.all, fresh)
+		for path := range c.changed {
+			delete(c.files, path)
+		}
+		maps.Copy(c.files, fresh)
 	}
-	k.changed = map[string]bool{}
-	return k.all, nil
+	c.changed = map[string]bool{}
+	return c.files, nil
 }
 
-// wrote notes that files were written, or may have been.
-func (k *knownFiles) wrote(files []indexer.File) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.all == nil {
+// markChanged records that files were written, or may have been.
+func (c *fileCache) markChanged(files []indexer.File) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files == nil {
 		return
 	}
 	for _, f := range files {
-		k.changed[f.Path] = true
+		c.changed[f.Path] = true
 	}
 }
 
-// forget gives up what is known.
-func (k *knownFiles) forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.all, k.changed = nil, nil
+// invalidate empties the cache.
+func (c *fileCache) invalidate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.files, c.changed = nil, nil
 }
 
-// filesUnder reads the files at or below some names.
-func (s *Store) filesUnder(ctx context.Context, names []string) (map[string]indexer.Stored, error) {
-	list, err := json.Marshal(names)
+// readFilesUnder reads the files at or below paths.
+func (s *Store) readFilesUnder(ctx context.Context, paths []string) (map[string]indexer.Stored, error) {
+	list, err := jsonList(paths)
 	if err != nil {
 		return nil, fmt.Errorf("read files: %w", err)
 	}
-	rows, err := s.db.readers.QueryContext(ctx, selectFilesUnder, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("read files: %w", err)
-	}
-	return scanFiles(rows)
+	return s.readFiles(ctx, selectFilesUnder, list)
 }
 
-// scanFiles reads rows of files to their end.
-func scanFiles(rows *sql.Rows) (map[string]indexer.Stored, error) {
-	defer rows.Close()
+// readFiles returns the files that a query selects.
+func (s *Store) readFiles(ctx context.Context, query string, args ...any) (map[string]indexer.Stored, error) {
 	files := make(map[string]indexer.Stored)
-	for rows.Next() {
+	err := forEachRow(ctx, s.db.readers, func(rows *sql.Rows) error {
 		var path string
 		var sum sql.RawBytes
 		var mtime int64
 		var f indexer.Stored
-		if err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Size, &f.Skipped); err != nil {
-			return nil, fmt.Errorf("read files: %w", err)
-		}
+		err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Size, &f.Skipped)
 		copy(f.SHA256[:], sum)
 		f.ModTime = time.Unix(0, mtime)
 		files[path] = f
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, query, args...)
+	if err != nil {
 		return nil, fmt.Errorf("read files: %w", err)
 	}
 	return files, nil

@@ -13,8 +13,9 @@ import (
 	"kioku/indexer"
 )
 
-// Whatever was written, the files that are known are those of the table, and the names choose among them.
-func TestKnownFilesAreThoseOfTheTable(t *testing.T) {
+// After any writes, Files returns the rows of the table, and the names select from them.
+func TestFilesEqualTheTable(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	names := []string{"MEMORY.md", "memory", "memory/a", "memory/a.md", "memory/a/b.md", "memory/a/b/c.md", "memory/a0.md",
 		"memory/a-b.md", "memory/<&>'\".md", "memory/日本.md", "/out", "/out/x.md", "/outer/y.md"}
@@ -61,13 +62,9 @@ func existing(files []note) []note {
 	return slices.DeleteFunc(slices.Clone(files), func(f note) bool { return f.Gone })
 }
 
-// checkFiles compares what Files tells with the table.
+// checkFiles compares the result of Files with the table.
 func checkFiles(t *rapid.T, s *Store, under []string) {
-	rows, err := s.db.readers.Query(selectFiles)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := scanFiles(rows)
+	want, err := s.readFiles(context.Background(), selectFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +85,9 @@ func checkFiles(t *rapid.T, s *Store, under []string) {
 	}
 }
 
-// Looking at a few names must not read the whole table.
-func TestFilesUnderNamesAreFoundByTheirIndex(t *testing.T) {
+// A query for a few names must not read the whole table.
+func TestFilesUnderUsesTheIndex(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN "+selectFilesUnder, `["memory"]`)
 	if err != nil {

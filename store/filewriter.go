@@ -7,60 +7,53 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"kioku/embed"
 	"kioku/indexer"
 )
 
-// fileWriter writes files and vectors within one transaction and keeps the totals that meta will hold.
+// fileWriter writes files and vectors in one transaction and updates the totals.
 type fileWriter struct {
-	tx   *sql.Tx
-	meta meta
-	// change tells of the vectors that are written and removed.
-	change *change
-	used   int64
-	// caching says that embedding_cache has rows.
-	caching bool
-	// attached counts chunks that were written with a vector that was known.
+	tx     *sql.Tx
+	meta   meta          // written by writeTotals
+	change *vectorChange // the vectors that are written and removed
+	now    int64         // seconds since 1970
+	// hasCached reports whether embedding_cache has rows.
+	hasCached bool
+	// attached is the number of chunks that replaceFile wrote with a known vector.
 	attached int
 
-	find, file, chunk, fts    *sql.Stmt
-	vec, unvec, keep, uncache *sql.Stmt // nil while there is no chunks_vec
+	findFile, insertFile, insertChunk, insertTerms         *sql.Stmt
+	insertVector, deleteVector, cacheVector, uncacheVector *sql.Stmt // nil if there is no chunks_vec
 }
 
 const (
-	findFile = `SELECT id, error <> '', chunks, embedded,
+	findFileSQL = `SELECT id, error <> '', chunks, embedded,
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
-	insertFile = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, error, chunks, embedded)
+	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, error, chunks, embedded)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertChunk = `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, fence, closed, terms, checksum, text)
+	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, fence, closed, terms, checksum, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
 )
 
-// newWriter prepares the statements of a transaction.
-func (s *Store) newWriter(ctx context.Context, tx *sql.Tx, ch *change) (*fileWriter, error) {
+// newFileWriter prepares the statements of a transaction.
+func (s *Store) newFileWriter(ctx context.Context, tx *sql.Tx, change *vectorChange) (*fileWriter, error) {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, used: s.now().Unix(), change: ch}
-	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.caching); err != nil {
+	w := &fileWriter{tx: tx, meta: m, now: s.now().Unix(), change: change}
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.hasCached); err != nil {
 		return nil, fmt.Errorf("look into the cache: %w", err)
 	}
-	err = w.prepare(ctx, map[**sql.Stmt]string{&w.find: findFile, &w.file: insertFile, &w.chunk: insertChunk,
-		&w.fts: "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"})
+	err = w.prepare(ctx, map[**sql.Stmt]string{&w.findFile: findFileSQL, &w.insertFile: insertFileSQL,
+		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL})
 	if err == nil && !m.space.IsZero() {
 		err = w.prepareVectors(ctx)
 	}
 	return w, err
 }
 
-// prepareVectors prepares the statements on chunks_vec.
-func (w *fileWriter) prepareVectors(ctx context.Context) error {
-	return w.prepare(ctx, map[**sql.Stmt]string{&w.vec: insertVector, &w.unvec: "DELETE FROM chunks_vec WHERE rowid = ?",
-		&w.keep: keepVector, &w.uncache: deleteCached})
-}
-
-// prepare prepares statements, which end with the transaction.
+// prepare prepares statements, which the end of the transaction closes.
 func (w *fileWriter) prepare(ctx context.Context, stmts map[**sql.Stmt]string) error {
 	for stmt, text := range stmts {
 		var err error
@@ -71,21 +64,12 @@ func (w *fileWriter) prepare(ctx context.Context, stmts map[**sql.Stmt]string) e
 	return nil
 }
 
-// setSpace makes an empty chunks_vec for a space. The vectors of another space have to be in the cache.
-func (w *fileWriter) setSpace(ctx context.Context, space embed.Space) error {
-	if err := createVectors(ctx, w.tx, space); err != nil {
-		return err
-	}
-	w.meta.space, w.meta.embedded, w.change.all = space, 0, true
-	return w.prepareVectors(ctx)
-}
-
-// replace puts f in the place of what the index holds of it, unless ctx is done. The driver runs a statement that can be
-// cancelled on a goroutine of its own, which must wait for a processor after every step of SQLite; a file is soon written.
-func (w *fileWriter) replace(ctx context.Context, f *indexer.File) error {
+// replaceFile replaces the rows of a file, unless ctx is done. It writes without a context that can be cancelled: for such a
+// context the driver runs each statement on a goroutine of its own, which is slow, and a file is written quickly.
+func (w *fileWriter) replaceFile(ctx context.Context, f *indexer.File) error {
 	err := ctx.Err()
 	if err == nil {
-		err = w.put(context.WithoutCancel(ctx), f)
+		err = w.writeFile(context.WithoutCancel(ctx), f)
 	}
 	if err != nil {
 		return fmt.Errorf("index %s: %w", f.Path, err)
@@ -93,13 +77,13 @@ func (w *fileWriter) replace(ctx context.Context, f *indexer.File) error {
 	return nil
 }
 
-// put does what replace does.
-func (w *fileWriter) put(ctx context.Context, f *indexer.File) error {
+// writeFile removes the rows of a file and inserts the new ones, with the vectors that are known.
+func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	known, err := w.knownVectors(ctx, f)
 	if err != nil {
 		return err
 	}
-	if err := w.remove(ctx, f.Path, known); err != nil || f.Gone {
+	if err := w.removeFile(ctx, f.Path, known); err != nil || f.Gone {
 		return err
 	}
 	embedded := 0
@@ -108,8 +92,8 @@ func (w *fileWriter) put(ctx context.Context, f *indexer.File) error {
 			embedded++
 		}
 	}
-	res, err := w.file.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Size, f.Date, evergreen(f),
-		f.Skipped, len(f.Chunks), embedded)
+	res, err := w.insertFile.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Size, f.Date,
+		isEvergreen(f), f.Skipped, len(f.Chunks), embedded)
 	if err != nil {
 		return err
 	}
@@ -122,22 +106,22 @@ func (w *fileWriter) put(ctx context.Context, f *indexer.File) error {
 	}
 	w.attached += embedded
 	for i := range f.Chunks {
-		if err := w.insert(ctx, id, &f.Chunks[i], known[f.Chunks[i].Hash]); err != nil {
+		if err := w.writeChunk(ctx, id, &f.Chunks[i], known[f.Chunks[i].Hash]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// insert writes one chunk to chunks and chunks_fts, and its vector, if it is not nil, to chunks_vec.
-func (w *fileWriter) insert(ctx context.Context, file int64, c *indexer.Chunk, vector []float32) error {
+// writeChunk writes a chunk to chunks and chunks_fts, and its vector, unless it is nil, to chunks_vec.
+func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chunk, vector []float32) error {
 	var blob []byte
 	var checksum any // NULL
 	if vector != nil {
 		blob = encodeVector(vector)
 		checksum = crc32.Checksum(blob, castagnoli)
 	}
-	res, err := w.chunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Hash[:],
+	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Hash[:],
 		c.Fence, c.Closed, c.Terms.Count, checksum, c.Text)
 	if err != nil {
 		return err
@@ -146,7 +130,7 @@ func (w *fileWriter) insert(ctx context.Context, file int64, c *indexer.Chunk, v
 	if err != nil {
 		return err
 	}
-	if _, err := w.fts.ExecContext(ctx, id, c.Terms.Text); err != nil {
+	if _, err := w.insertTerms.ExecContext(ctx, id, c.Terms.Text); err != nil {
 		return err
 	}
 	w.meta.chunks++
@@ -154,21 +138,20 @@ func (w *fileWriter) insert(ctx context.Context, file int64, c *indexer.Chunk, v
 	if blob == nil {
 		return nil
 	}
-	return w.insertVector(ctx, id, c.Hash, vector, blob)
+	return w.writeVector(ctx, id, c.Hash, vector, blob)
 }
 
-// remove takes what the index holds of a file out of every table. Vectors go to the cache, but for those that are known to come
-// back.
-func (w *fileWriter) remove(ctx context.Context, path string, back map[indexer.Hash][]float32) error {
+// removeFile deletes all rows of a file. Its vectors move to the cache, except those in reused, which are written again.
+func (w *fileWriter) removeFile(ctx context.Context, path string, reused map[indexer.Hash][]float32) error {
 	var id int64
 	var skipped bool
 	var chunks, embedded, terms int
-	err := w.find.QueryRowContext(ctx, path).Scan(&id, &skipped, &chunks, &embedded, &terms)
+	err := w.findFile.QueryRowContext(ctx, path).Scan(&id, &skipped, &chunks, &embedded, &terms)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
 	if err == nil && embedded > 0 {
-		err = w.removeVectors(ctx, id, back)
+		err = w.removeVectors(ctx, id, reused)
 	}
 	if err != nil {
 		return err
@@ -191,8 +174,8 @@ func (w *fileWriter) remove(ctx context.Context, path string, back map[indexer.H
 	return nil
 }
 
-// finish writes the totals to meta.
-func (w *fileWriter) finish(ctx context.Context) error {
+// writeTotals writes the totals to meta.
+func (w *fileWriter) writeTotals(ctx context.Context) error {
 	m := w.meta
 	_, err := w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?,
 			space_endpoint = ?, files = ?, chunks = ?, embedded = ?, terms = ?`,

@@ -7,31 +7,27 @@ import (
 	"fmt"
 )
 
-// Location is what the index knows of a line of a file.
+// Location describes a line of a file in the index. The zero value is the location in a file that the index does not know.
 type Location struct {
-	// Known says that the index has the file, be it skipped.
+	// Known reports that the index contains the file, perhaps as a skipped one.
 	Known bool
-	// Skipped is why the file is not indexed, empty where it is.
+	// Skipped is the reason why the file is not indexed, "" if it is indexed.
 	Skipped string
-	Source  string
-	// Chunk says that a chunk covers the line; Date is then its date, empty where it has none.
+	// Chunk reports that a chunk contains the line.
 	Chunk bool
-	Date  string
 }
 
-// Locate looks up a line of a file. A file that the index does not know is no error.
+// Locate looks up a line of a file. It returns no error if the index does not know the file.
 func (s *Store) Locate(ctx context.Context, path string, line int) (Location, error) {
 	l := Location{Known: true}
-	var date sql.NullString
-	err := s.db.readers.QueryRowContext(ctx, `SELECT f.source, f.error, c.date FROM files f
+	err := s.db.readers.QueryRowContext(ctx, `SELECT f.error, c.id IS NOT NULL FROM files f
 			LEFT JOIN chunks c ON c.file = f.id AND c.start_line <= ?2 AND c.end_line >= ?2
-			WHERE f.path = ?1 ORDER BY c.start_line LIMIT 1`, path, line).Scan(&l.Source, &l.Skipped, &date)
+			WHERE f.path = ?1 ORDER BY c.start_line LIMIT 1`, path, line).Scan(&l.Skipped, &l.Chunk)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Location{}, nil
 	}
 	if err != nil {
 		return Location{}, fmt.Errorf("look up %s: %w", path, err)
 	}
-	l.Chunk, l.Date = date.Valid, date.String
 	return l, nil
 }

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"kioku/memory"
 	"kioku/search"
@@ -23,7 +26,8 @@ func matchTerms(t *testing.T, s *Store, terms search.Terms, f memory.Filter, lim
 	return ids
 }
 
-func TestTermsThatAlsoCountDecideBetweenChunksThatAreFound(t *testing.T) {
+func TestMatchRanksByAlsoTerms(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	var lines []string
 	for i := range 100 {
@@ -50,14 +54,15 @@ func TestTermsThatAlsoCountDecideBetweenChunksThatAreFound(t *testing.T) {
 			t.Errorf("number %d is chunk %d: harbor %v, crane %v", i, id, slices.Contains(harbor, id), slices.Contains(crane, id))
 		}
 	}
-	// With more room than harbor fills, all that hold any word have their turn.
+	// If the limit exceeds the chunks with harbor, chunks with any word follow.
 	got := matchTerms(t, s, terms, memory.Filter{}, 25)
 	if all := matchTerms(t, s, search.Terms{Any: terms.All()}, memory.Filter{}, 25); !slices.Equal(got, all) || len(got) != 25 {
 		t.Errorf("25 chunks: got %v, want %v", got, all)
 	}
 }
 
-func TestAFilterKeepsTheOrderOfWhatItLetsThrough(t *testing.T) {
+func TestMatchKeepsTheOrderWithAFilter(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := rand.New(rand.NewPCG(1, 2))
 	words := []string{"harbor", "crane", "rope", "anchor", "sail", "deck"}
@@ -89,4 +94,95 @@ func TestAFilterKeepsTheOrderOfWhatItLetsThrough(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTermsExprRequiresOnlyAny(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		terms search.Terms
+		want  string
+	}{
+		{search.Terms{Any: []string{"tea", "c++"}}, `"tea" OR "c++"`},
+		{search.Terms{Any: []string{"tea"}, Also: []string{"year"}}, `("tea") AND ("tea" OR "year")`},
+		{search.Terms{Any: []string{"\x00"}, Also: []string{"year"}}, `"year"`},
+		{search.Terms{}, ""},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
+			if got := termsExpr(test.terms); got != test.want {
+				t.Errorf("termsExpr(%q) = %s, want %s", test.terms, got, test.want)
+			}
+		})
+	}
+}
+
+func TestAnyExprQuotesEachTerm(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		terms []string
+		want  string
+	}{
+		{[]string{"tea", "c++"}, `"tea" OR "c++"`},
+		{[]string{`say "hi"`, "NEAR(a b)", "x*"}, `"say ""hi""" OR "NEAR(a b)" OR "x*"`},
+		{[]string{"", "a\x00b"}, `"ab"`},
+		{nil, ""},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
+			if got := anyExpr(test.terms); got != test.want {
+				t.Errorf("anyExpr(%q) = %s, want %s", test.terms, got, test.want)
+			}
+		})
+	}
+}
+
+// Hazard D01: an expression is only strings joined by OR, whatever is in the terms.
+func FuzzAnyExpr(f *testing.F) {
+	for _, s := range []string{`foo-bar`, `C++`, `a:b`, `NEAR("a" "b", 2)`, `x*`, `"`, `""`, `" OR "`, "a\x00\"b", `) NOT (`, "^x", "{a b}: c", "\xff"} {
+		f.Add(s, "tea")
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		got, ok := parseStrings(anyExpr([]string{a, b}))
+		var want []string
+		for _, s := range []string{a, b} {
+			if s = strings.ReplaceAll(s, "\x00", ""); s != "" {
+				want = append(want, s)
+			}
+		}
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("anyExpr(%q, %q) = %s (-want +got):\n%s", a, b, anyExpr([]string{a, b}), diff)
+		}
+	})
+}
+
+// parseStrings parses an expression as FTS5 parses strings. It returns false if there is anything but strings and OR.
+func parseStrings(expr string) (terms []string, ok bool) {
+	for expr != "" {
+		if expr[0] != '"' {
+			return terms, false
+		}
+		var b strings.Builder
+		i := 1
+		for ; ; i++ {
+			if i >= len(expr) {
+				return terms, false
+			}
+			if expr[i] == '"' {
+				if i+1 >= len(expr) || expr[i+1] != '"' {
+					break
+				}
+				i++
+			}
+			b.WriteByte(expr[i])
+		}
+		terms = append(terms, b.String())
+		expr = expr[i+1:]
+		if expr == "" {
+			return terms, true
+		}
+		if expr, ok = strings.CutPrefix(expr, " OR "); !ok || expr == "" {
+			return terms, false
+		}
+	}
+	return terms, true
 }

@@ -13,7 +13,7 @@ import (
 	"kioku/store/vector"
 )
 
-// Nearest implements search.Reader; k is cut to what vec0 answers.
+// Nearest implements search.Reader. It returns at most maxNeighbors chunks.
 func (v *view) Nearest(ctx context.Context, vector []float32, f memory.Filter, k int) ([]search.Neighbor, error) {
 	if v.meta.space.IsZero() || len(vector) != v.meta.space.Dims || k <= 0 {
 		return nil, nil
@@ -23,57 +23,53 @@ func (v *view) Nearest(ctx context.Context, vector []float32, f memory.Filter, k
 	}
 	k = min(k, maxNeighbors)
 	if v.slab != nil {
-		return v.nearestHeld(ctx, vector, f, k)
+		return v.nearestCached(ctx, vector, f, k)
 	}
 	query := "SELECT rowid, distance FROM chunks_vec WHERE embedding MATCH ?5 AND k = ?6"
-	if filters(f) {
+	if isFiltered(f) {
 		query += " AND rowid IN (" + selectAllowed + ")"
 	}
-	args := append(filterArgs(f), encodeVector(vector), k)
-	rows, err := v.vec.QueryContext(ctx, query+" ORDER BY distance", args...)
+	var near []search.Neighbor
+	err := forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
+		var n search.Neighbor
+		var distance float64
+		err := rows.Scan(&n.ID, &distance)
+		n.Cosine = 1 - distance
+		near = append(near, n)
+		return err
+	}, query+" ORDER BY distance", append(filterArgs(f), encodeVector(vector), k)...)
 	if err != nil {
 		return nil, fmt.Errorf("nearest: %w", err)
 	}
-	defer rows.Close()
-	var near []search.Neighbor
-	for rows.Next() {
-		var n search.Neighbor
-		var distance float64
-		if err := rows.Scan(&n.ID, &distance); err != nil {
-			return nil, fmt.Errorf("nearest: %w", err)
-		}
-		n.Cosine = 1 - distance
-		near = append(near, n)
-	}
-	return near, rows.Err()
+	return near, nil
 }
 
-// nearestHeld is Nearest in memory.
-func (v *view) nearestHeld(ctx context.Context, query []float32, f memory.Filter, k int) ([]search.Neighbor, error) {
+// nearestCached is Nearest over the cached vectors.
+func (v *view) nearestCached(ctx context.Context, query []float32, f memory.Filter, k int) ([]search.Neighbor, error) {
 	var allow *vector.IDs
-	if filters(f) {
-		ids, err := v.allowed(ctx, f)
+	if isFiltered(f) {
+		ids, err := v.allowedIDs(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("nearest: %w", err)
 		}
 		allow = vector.NewIDs(ids)
 	}
-	found, err := v.slab.Nearest(query, k, allow)
+	rows, err := v.slab.Nearest(query, k, allow)
 	if err != nil {
 		return nil, err
 	}
-	near := make([]search.Neighbor, len(found))
-	for i, n := range found {
+	near := make([]search.Neighbor, len(rows))
+	for i, n := range rows {
 		near[i] = search.Neighbor(n)
 	}
 	return near, nil
 }
 
-// allowed returns the ids of the chunks that a filter lets through. They come as one text, for a row each would cost
-// more than finding them.
-func (v *view) allowed(ctx context.Context, f memory.Filter) ([]int64, error) {
+// allowedIDs returns the ids of the chunks that a filter allows. The query returns them as one text, because a row for each
+// would take longer than finding them.
+func (v *view) allowedIDs(ctx context.Context, f memory.Filter) ([]int64, error) {
 	var list sql.NullString
-	err := v.text.QueryRowContext(ctx, "SELECT group_concat(id) FROM ("+selectAllowed+")", filterArgs(f)...).Scan(&list)
+	err := v.wordsTx.QueryRowContext(ctx, "SELECT group_concat(id) FROM ("+selectAllowed+")", filterArgs(f)...).Scan(&list)
 	if err != nil || list.String == "" {
 		return nil, err
 	}

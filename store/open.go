@@ -12,73 +12,75 @@ import (
 	"kioku/store/vector"
 )
 
-// Options says which index to open and how.
+// Options are the options of Open.
 type Options struct {
-	// Workspace is the folder that the index is made from, absolute and without symbolic links.
+	// Workspace is the folder that the index is made from: absolute and without symbolic links.
 	Workspace string
-	// Chunking is the fingerprint of the chunker in use.
+	// Chunking is the fingerprint of the chunker in use. If it differs from that of the index, Stale says so.
 	Chunking string
-	// ReadOnly opens an index that another process may own.
+	// ReadOnly opens an index that another process may own. By default the index is opened for writing.
 	ReadOnly bool
-	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now.
+	// CacheEntries is the maximum number of cached vectors, in addition to one for each chunk without a vector. With 0, the cache
+	// keeps no others.
 	CacheEntries int
-	// Vectors bounds what is held of the vectors in memory.
+	// Vectors limits the memory of cached vectors. It is required and may be shared by several stores.
 	Vectors *vector.Budget
-	// Now is the clock.
+	// Now returns the current time. It is required.
 	Now func() time.Time
-	// Log receives what no caller can be told.
+	// Log receives warnings that no caller is told about. It is required.
 	Log *slog.Logger
 }
 
-// Open opens the index at path and makes it that of opt.Workspace. The caller sees to it that no other process writes it.
+// Open opens the index at path and binds it to opt.Workspace. The caller ensures that no other process writes to it.
 //
-// An index that shows damage is set aside as *.corrupt-<time> and made anew; one of an older schema or of another workspace
-// is emptied but for its embedding cache. Open returns memory.ErrNewerSchema and memory.ErrForeignFile where the file must not
-// be touched. With opt.ReadOnly it changes nothing, and damage is an error.
+// A damaged index is renamed to *.corrupt-<time>, and Open creates a new one. An index of an older schema or of another
+// workspace is emptied except for its embedding cache. Open returns memory.ErrNewerSchema and memory.ErrForeignFile for a
+// file that it must not change. With opt.ReadOnly it changes nothing, and damage is an error.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
-	s, err := openSound(ctx, path, opt)
+	s, err := openOrReplace(ctx, path, opt)
 	if err != nil {
 		return nil, fmt.Errorf("open index %s: %w", path, err)
 	}
 	return s, nil
 }
 
-// openSound opens an index; one that is damaged is set aside, and a new one opened in its place.
-func openSound(ctx context.Context, path string, opt Options) (*Store, error) {
+// openOrReplace opens an index. It quarantines a damaged one and opens a new one in its place.
+func openOrReplace(ctx context.Context, path string, opt Options) (*Store, error) {
 	const damaged = "index was damaged; it is set aside and made anew"
 	if opt.ReadOnly {
-		return openIndex(ctx, path, opt)
+		return openStore(ctx, path, opt)
 	}
-	aside, err := setCondemnedAside(path)
+	aside, err := quarantineMarked(path)
 	if err != nil {
 		return nil, err
 	}
 	if aside != "" {
 		opt.Log.Warn(damaged, "path", path, "aside", aside)
 	}
-	s, err := openIndex(ctx, path, opt)
+	s, err := openStore(ctx, path, opt)
 	if !isDamage(err) {
 		return s, err
 	}
-	aside, asideErr := setAside(path)
+	aside, asideErr := quarantine(path)
 	if asideErr != nil {
 		return nil, fmt.Errorf("set damaged index aside: %w", errors.Join(err, asideErr))
 	}
 	opt.Log.Warn(damaged, "path", path, "aside", aside, "err", err)
-	return openIndex(ctx, path, opt)
+	return openStore(ctx, path, opt)
 }
 
-// openIndex opens the database and makes it this workspace's.
-func openIndex(ctx context.Context, path string, opt Options) (*Store, error) {
+// openStore opens the database and binds it to the workspace.
+func openStore(ctx context.Context, path string, opt Options) (*Store, error) {
 	db, err := openDatabase(ctx, path, opt.ReadOnly, opt.Log)
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(db, opt.Chunking, opt.CacheEntries, opt.Vectors, opt.Now, opt.Log)
+	s := &Store{db: db, chunking: opt.Chunking, cacheEntries: opt.CacheEntries, now: opt.Now, log: opt.Log,
+		viewSlots: make(chan struct{}, maxViews), vectors: newVectorCache(opt.Vectors)}
 	if opt.ReadOnly {
-		err = s.readable(ctx, opt.Workspace)
+		err = s.checkWorkspace(ctx, opt.Workspace)
 	} else {
-		err = s.adopt(ctx, opt.Workspace)
+		err = s.bindWorkspace(ctx, opt.Workspace)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.close())
@@ -86,16 +88,16 @@ func openIndex(ctx context.Context, path string, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// Close lets go of the vectors in memory and closes the file. Nothing may use the store any more.
+// Close releases the cached vectors and closes the file. No other method may be called after it.
 func (s *Store) Close() error {
-	s.held.drop()
+	s.vectors.clear()
 	return s.db.close()
 }
 
-// Path is where an agent's index lies under a state folder.
+// Path returns the path of an agent's index in a state folder.
 func Path(state, agent string) string { return filepath.Join(state, "memory", agent+".sqlite") }
 
-// WorkspaceOf returns the folder that the index at path was made from, empty where there is no index yet. It changes nothing.
+// WorkspaceOf returns the folder that the index at path was made from, or "" if there is no index. It changes nothing.
 func WorkspaceOf(ctx context.Context, path string) (string, error) {
 	if fileSize(path) == 0 {
 		return "", nil
@@ -108,7 +110,7 @@ func WorkspaceOf(ctx context.Context, path string) (string, error) {
 	return m.workspace, errors.Join(err, db.close())
 }
 
-// fileSize returns the size of a file, 0 where it is missing.
+// fileSize returns the size of a file in bytes, 0 if it does not exist.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

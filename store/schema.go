@@ -6,12 +6,13 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"kioku/memory"
 	"log/slog"
 	"strings"
+
+	"kioku/memory"
 )
 
-// schemaSQL is the whole schema; every statement leaves what is there already alone.
+// schemaSQL is the whole schema. Its statements do not change tables that exist.
 //
 //go:embed schema.sql
 var schemaSQL string
@@ -19,13 +20,13 @@ var schemaSQL string
 const (
 	// applicationID marks a database file as Kioku's: "Kiok" in ASCII.
 	applicationID = 0x4b696f6b
-	// schemaVersion goes up with every change of schema.sql or of analysis.ChunkTerms. An index of an older version is
-	// emptied but for its vectors, which the embedding cache keeps.
+	// schemaVersion is incremented with every change of schema.sql or of analysis.ChunkTerms. An index of an older version is
+	// emptied, and its vectors move to the embedding cache.
 	schemaVersion = 6
 )
 
-// migrate brings the database to the schema of this program. It returns memory.ErrForeignFile for another program's database
-// and memory.ErrNewerSchema for one that a newer Kioku wrote; both are left as they are.
+// migrate updates the database to the current schema. It returns memory.ErrForeignFile for another program's database and
+// memory.ErrNewerSchema for one that a newer Kioku wrote, and changes neither.
 func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -53,7 +54,7 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 			return fmt.Errorf("carry over generation: %w", err)
 		}
 	}
-	// Pragmas take no placeholders; both numbers are constants of this file.
+	// Pragmas take no placeholders. Both numbers are constants.
 	pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
 	if _, err := tx.ExecContext(ctx, pragmas); err != nil {
 		return fmt.Errorf("mark database: %w", err)
@@ -61,7 +62,7 @@ func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	return tx.Commit()
 }
 
-// schemaVersionOf returns the schema version of a database that is Kioku's or empty.
+// schemaVersionOf returns the schema version of one of Kioku's databases, 0 for an empty file.
 func schemaVersionOf(ctx context.Context, q queryer) (int, error) {
 	var app, version, tables int
 	row := q.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
@@ -80,13 +81,13 @@ func schemaVersionOf(ctx context.Context, q queryer) (int, error) {
 	return version, nil
 }
 
-// nextGeneration returns the generation after that of an index of an older schema, so that no other process takes what it
-// remembers of the old index for the new one; 0 where there is no index.
+// nextGeneration returns the generation that follows that of an index of an older schema, 0 if there is no index. Because the
+// generation increases, no other process takes its cached copy of the old index for the new one.
 func nextGeneration(ctx context.Context, tx *sql.Tx) (int64, error) {
-	var there bool
+	var exists bool
 	var next int64
-	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pragma_table_info('meta') WHERE name = 'generation')").Scan(&there)
-	if err == nil && there {
+	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pragma_table_info('meta') WHERE name = 'generation')").Scan(&exists)
+	if err == nil && exists {
 		err = tx.QueryRowContext(ctx, "SELECT coalesce(max(generation), 0) + 1 FROM meta").Scan(&next)
 	}
 	if err != nil {
@@ -95,12 +96,9 @@ func nextGeneration(ctx context.Context, tx *sql.Tx) (int64, error) {
 	return next, nil
 }
 
-// dropIndex removes every table but the embedding cache, which takes over the vectors.
+// dropIndex moves the vectors to the embedding cache and removes every other table.
 func dropIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
-	if err := keepVectors(ctx, tx, log); err != nil {
-		return err
-	}
-	if err := dropVectors(ctx, tx); err != nil {
+	if err := salvageVectors(ctx, tx, log); err != nil {
 		return err
 	}
 	for _, stmt := range []string{
@@ -114,10 +112,10 @@ func dropIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 	return nil
 }
 
-// errNoFTS5 tells how to build with FTS5.
+// errNoFTS5 says how to build with FTS5.
 var errNoFTS5 = errors.New("this binary was built without FTS5; build it with -tags sqlite_fts5 (make build does)")
 
-// schemaError explains the one mistake in building that shows only here.
+// schemaError explains the error of a binary without FTS5.
 func schemaError(err error) error {
 	if strings.Contains(err.Error(), "no such module: fts5") {
 		return errNoFTS5

@@ -7,42 +7,43 @@ import (
 	"fmt"
 )
 
-// Bounds of merging. FTS5 writes the words of each commit as a segment of their own, and a look-up of a word searches
-// every segment. FTS5 merges segments itself while it writes, but leaves a dozen.
+// Limits of merging. FTS5 writes the words of each commit as a new segment, and a look-up of a word searches every segment.
+// FTS5 merges segments while it writes, but leaves a dozen.
 const (
-	// maxSegments is how many segments are let be, and twice as many where only the largest could be merged with others.
+	// maxSegments is the number of segments that are left as they are. Twice as many are left if only a merge with the largest
+	// would help.
 	maxSegments = 4
-	// mergePages is how many pages (4 KB) one step writes: the writer is held for some 30 ms, and the write-ahead log stays
-	// small.
+	// mergePages is the number of pages (4 KB) that one step writes: it locks the writer for about 30 ms, and the write-ahead
+	// log stays small.
 	mergePages = 256
-	// wholeShare: all segments are merged to one once those beside the largest hold this part of the pages (1/8). So the
-	// whole is written again for many edits together, never for one.
+	// wholeShare is 1 / the share of the pages outside the largest segment from which all segments are merged to one. So the
+	// whole is rewritten only after many edits.
 	wholeShare = 8
 )
 
-// segments is how FTS5 keeps the words: levels, the newest and smallest first.
+// segments are the segments of the words in FTS5 by levels, the newest and smallest level first.
 type segments []level
 
-// level is the segments of one level, the oldest first.
+// level contains the segments of one level, oldest first.
 type level struct {
 	pages   []int // of each segment
-	merging int   // how many of them are being merged into the last segment of the next level
+	merging int   // number of segments that are being merged into the last segment of the next level
 }
 
-// MergeSegments merges the segments of the words, a transaction a step, until few are left. It does nothing where few are
-// there or another call is at it. Once ctx is done it returns its error, and the next call goes on from there. Searches
-// answer the same at any moment, so the generation stays.
+// MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,
+// or during another call. When ctx is done it returns the error of ctx, and the next call continues the merge. The answers of
+// searches never change, so the generation stays the same.
 func (s *Store) MergeSegments(ctx context.Context) error {
-	if !s.merging.TryLock() {
+	if !s.mergeMu.TryLock() {
 		return nil
 	}
-	defer s.merging.Unlock()
+	defer s.mergeMu.Unlock()
 	for before := ""; ; {
-		found, record, err := s.readSegments(ctx)
+		segs, record, err := s.readSegments(ctx)
 		if err != nil {
 			return err
 		}
-		pages := found.due()
+		pages := segs.mergeArgument()
 		if pages == 0 || record == before {
 			return nil
 		}
@@ -54,50 +55,51 @@ func (s *Store) MergeSegments(ctx context.Context) error {
 	}
 }
 
-// readSegments returns the segments of the words, and the record that tells of them.
+// readSegments returns the segments of the words, and the record that describes them.
 func (s *Store) readSegments(ctx context.Context) (segments, string, error) {
 	var record []byte
 	err := s.db.readers.QueryRowContext(ctx, "SELECT block FROM chunks_fts_data WHERE id = 10").Scan(&record)
 	if err != nil {
 		return nil, "", fmt.Errorf("read segments: %w", err)
 	}
-	found, err := decodeSegments(record)
+	segs, err := decodeSegments(record)
 	if err != nil {
 		return nil, "", fmt.Errorf("read segments: %w", err)
 	}
-	return found, string(record), nil
+	return segs, string(record), nil
 }
 
-// due returns the argument of FTS5's next 'merge': how many pages it may write, negative where all segments are to become
-// one, 0 where nothing is to be done. A positive one merges the level with the most segments, if it has two.
-func (s segments) due() int {
+// mergeArgument returns the argument of the next 'merge' command of FTS5: the number of pages that it may write, negative to
+// merge all segments to one, 0 if there is nothing to merge. With a positive argument, FTS5 merges the level with the most
+// segments, if it has two.
+func (s segments) mergeArgument() int {
 	count, total, largest := 0, 0, 0
 	for _, l := range s {
 		count += len(l.pages)
 		total += l.size()
 		largest = max(largest, l.largest())
 	}
-	next := s.next()
+	next := s.nextLevel()
 	switch {
 	case count <= maxSegments:
 		return 0
 	case (total-largest)*wholeShare < total && next.size()*wholeShare <= total:
-		// Small segments alone: to merge the largest with a few pages would write all of it for one edit. With no more pages
-		// than the result will have, FTS5 does not go on to another level.
+		// Merges only small segments: a merge of the largest with a few pages would rewrite all of it for one edit. With no more
+		// pages than the result will have, FTS5 does not continue with another level.
 		if len(next.pages) > 1 {
 			return min(next.largest(), mergePages)
 		}
 		return 0
 	case (total-largest)*wholeShare < total && count <= 2*maxSegments:
 		return 0
-	case (total-s.underway())*wholeShare < total:
-		return mergePages // a negative one would begin anew where a commit came between
+	case (total-s.mergingPages())*wholeShare < total:
+		return mergePages // a negative argument would restart the merge after a commit
 	}
 	return -mergePages
 }
 
-// next returns the level that FTS5 merges next.
-func (s segments) next() level {
+// nextLevel returns the level that FTS5 merges next.
+func (s segments) nextLevel() level {
 	var best level
 	for _, l := range s {
 		if l.merging > 0 {
@@ -113,8 +115,8 @@ func (s segments) next() level {
 	return best
 }
 
-// underway returns the pages of the segments that take part in the merge which was begun last and is not done.
-func (s segments) underway() int {
+// mergingPages returns the number of pages of the segments in the unfinished merge that was started last.
+func (s segments) mergingPages() int {
 	for i, l := range s {
 		if l.merging > 0 && i+1 < len(s) && len(s[i+1].pages) > 0 {
 			out := s[i+1].pages
@@ -124,7 +126,7 @@ func (s segments) underway() int {
 	return 0
 }
 
-// size returns the pages of all segments.
+// size returns the number of pages of all segments.
 func (l level) size() int {
 	n := 0
 	for _, p := range l.pages {
@@ -133,7 +135,7 @@ func (l level) size() int {
 	return n
 }
 
-// largest returns the pages of the largest segment.
+// largest returns the number of pages of the largest segment.
 func (l level) largest() int {
 	n := 0
 	for _, p := range l.pages {
@@ -142,33 +144,33 @@ func (l level) largest() int {
 	return n
 }
 
-// errSegments: the record is not one of FTS5.
+// errSegments: the structure record of FTS5 has an unknown format.
 var errSegments = errors.New("unknown structure of chunks_fts")
 
-// segmentsV2 stands after the cookie where segments know their tombstones, as those of a table with contentless_delete do.
+// segmentsV2 follows the cookie if segments contain tombstones, as in a table with contentless_delete.
 const segmentsV2 = 0xff000001
 
-// decodeSegments reads FTS5's structure record: a cookie of 4 bytes and, as varints, how many levels and segments there
-// are and how much was ever written; of each level how many segments are being merged and how many there are; of each
-// segment its id, its first and its last page, and five more numbers.
+// decodeSegments decodes the structure record of FTS5: a cookie of 4 bytes and, as varints, the numbers of levels, of segments
+// and of writes; for each level the numbers of segments that are being merged and of all segments; for each segment its id, its
+// first and last page, and with segmentsV2 five more numbers.
 func decodeSegments(b []byte) (segments, error) {
 	d := varints{b: b[min(4, len(b)):]}
 	rest := 0
 	if len(d.b) >= 4 && binary.BigEndian.Uint32(d.b) == segmentsV2 {
 		d.b, rest = d.b[4:], 5
 	}
-	levels := d.next()
-	d.next()
-	d.next()
+	levels := d.nextVarint()
+	d.nextVarint()
+	d.nextVarint()
 	var s segments
 	for i := 0; i < levels && !d.short; i++ {
-		l := level{merging: d.next()}
-		for n := d.next(); n > 0 && !d.short; n-- {
-			d.next()
-			first, last := d.next(), d.next()
+		l := level{merging: d.nextVarint()}
+		for n := d.nextVarint(); n > 0 && !d.short; n-- {
+			d.nextVarint()
+			first, last := d.nextVarint(), d.nextVarint()
 			l.pages = append(l.pages, max(last-first+1, 0))
 			for range rest {
-				d.next()
+				d.nextVarint()
 			}
 		}
 		s = append(s, l)
@@ -179,14 +181,14 @@ func decodeSegments(b []byte) (segments, error) {
 	return s, nil
 }
 
-// varints reads SQLite's varints: big-endian, seven bits a byte, eight in the ninth.
+// varints decodes the varints of SQLite: big-endian, seven bits a byte, eight in the ninth.
 type varints struct {
 	b     []byte
-	short bool // the bytes did not suffice
+	short bool // there were too few bytes
 }
 
-// next returns the next number, 0 where there is none.
-func (v *varints) next() int {
+// nextVarint returns the next number, 0 if there is none.
+func (v *varints) nextVarint() int {
 	var n uint64
 	for i, c := range v.b {
 		if i == 8 {

@@ -20,7 +20,7 @@ func words(name string, n int, r *rand.Rand) note {
 	return note{File: benchFile(name, n, r, rand.NewZipf(r, 1.1, 4, 20_000))}
 }
 
-// scattered fills a store with one large commit and ten small ones, so that its words are in many segments.
+// scattered writes one large commit and ten small ones, so that the words are in many segments.
 func scattered(t *testing.T, s *Store) {
 	t.Helper()
 	r := newRand()
@@ -33,7 +33,7 @@ func scattered(t *testing.T, s *Store) {
 	}
 }
 
-// sizes returns the pages of each segment of the words.
+// sizes returns the number of pages of each segment of the words.
 func sizes(t *testing.T, s *Store) []int {
 	t.Helper()
 	found, _, err := s.readSegments(t.Context())
@@ -55,17 +55,17 @@ func mergeAll(t *testing.T, s *Store) {
 	}
 }
 
-// answers is what a store says of some words.
+// answers are the answers of a store for some words.
 type answers struct {
 	Generation int64
 	Ranked     map[string][]int64
 	Freq       map[string]int
 }
 
-// ask asks a store for some words, checks that its index is sound, and FTS5's own check of the words.
-func ask(t *testing.T, s *Store) answers {
+// readAnswers searches for some words. It also checks that the index is consistent, by FTS5's own check too.
+func readAnswers(t *testing.T, s *Store) answers {
 	t.Helper()
-	got := answers{Generation: checkSound(t, s).generation, Ranked: make(map[string][]int64)}
+	got := answers{Generation: checkConsistent(t, s).generation, Ranked: make(map[string][]int64)}
 	if _, err := s.db.writer.Exec("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')"); err != nil {
 		t.Error(err)
 	}
@@ -91,21 +91,23 @@ func ask(t *testing.T, s *Store) answers {
 	return got
 }
 
-func TestMergedWordsAnswerAsBefore(t *testing.T) {
+func TestMergeSegmentsKeepsTheAnswers(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
 	replace(t, s, gone("memory/3.md"), words("memory/4.md", 5, newRand()))
-	before := ask(t, s)
+	before := readAnswers(t, s)
 	mergeAll(t, s)
 	if got := sizes(t, s); len(got) > maxSegments {
 		t.Errorf("segments of %v pages are left", got)
 	}
-	if after := ask(t, s); !cmp.Equal(before, after) {
+	if after := readAnswers(t, s); !cmp.Equal(before, after) {
 		t.Error(cmp.Diff(before, after))
 	}
 }
 
-func TestMergedWordsAreNotWrittenAgain(t *testing.T) {
+func TestMergeSegmentsWritesNothingTwice(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
 	mergeAll(t, s)
@@ -116,7 +118,7 @@ func TestMergedWordsAreNotWrittenAgain(t *testing.T) {
 	}
 }
 
-// written returns how many rows the writer has ever written.
+// written returns the number of rows that the writer has written so far.
 func written(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	if err := s.db.writer.QueryRow("SELECT total_changes()").Scan(&n); err != nil {
@@ -125,7 +127,8 @@ func written(t *testing.T, s *Store) (n int) {
 	return n
 }
 
-func TestEditsMergeSmallSegmentsAlone(t *testing.T) {
+func TestMergeSegmentsAfterEditsLeavesTheLargest(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
 	mergeAll(t, s)
@@ -144,17 +147,18 @@ func TestEditsMergeSmallSegmentsAlone(t *testing.T) {
 	}
 }
 
-func TestAMergeThatWasCutShortIsSoundAndGoesOn(t *testing.T) {
+func TestMergeSegmentsContinuesAnUnfinishedMerge(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
-	before := ask(t, s)
+	before := readAnswers(t, s)
 	if _, err := s.db.writer.Exec("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', -10)"); err != nil {
 		t.Fatal(err)
 	}
-	if found, _, err := s.readSegments(t.Context()); err != nil || found.underway() == 0 {
+	if found, _, err := s.readSegments(t.Context()); err != nil || found.mergingPages() == 0 {
 		t.Fatalf("no merge is under way: %v, %v", found, err)
 	}
-	cut := ask(t, s)
+	cut := readAnswers(t, s)
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.MergeSegments(done); !errors.Is(err, context.Canceled) {
@@ -167,12 +171,13 @@ func TestAMergeThatWasCutShortIsSoundAndGoesOn(t *testing.T) {
 	if !cmp.Equal(before, cut) {
 		t.Error(cmp.Diff(before, cut))
 	}
-	if after := ask(t, s); !cmp.Equal(before, after) {
+	if after := readAnswers(t, s); !cmp.Equal(before, after) {
 		t.Error(cmp.Diff(before, after))
 	}
 }
 
-func TestReadersAnswerWhileWordsAreMerged(t *testing.T) {
+func TestMergeSegmentsDoesNotDisturbReaders(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
 	term := analysis.Terms(word(50))[0]
@@ -189,7 +194,8 @@ func TestReadersAnswerWhileWordsAreMerged(t *testing.T) {
 	}
 }
 
-func TestWhatIsDueForSegments(t *testing.T) {
+func TestSegmentsMergeArgument(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		segments segments
 		want     int
@@ -206,13 +212,15 @@ func TestWhatIsDueForSegments(t *testing.T) {
 		"under way, much after": {segments{{pages: []int{300}}, {pages: []int{300, 300, 9}, merging: 3}, {pages: []int{500}}}, -mergePages},
 		"under way, nearly":     {segments{{pages: []int{9, 9, 9, 9}, merging: 4}, {pages: []int{900}}}, 9},
 	} {
-		if got := c.segments.due(); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := c.segments.mergeArgument(); got != c.want {
+				t.Errorf("%d, want %d", got, c.want)
+			}
+		})
 	}
 }
 
-// FuzzDecodeSegments: whatever the record holds, decoding ends and sizes are not negative.
+// FuzzDecodeSegments checks that decoding ends for any record, and that no size is negative.
 func FuzzDecodeSegments(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{0, 0, 0, 1, 0xff, 0, 0, 1, 1, 1, 5, 0, 1, 1, 1, 9, 1, 1, 0, 0, 7})
@@ -231,6 +239,7 @@ func FuzzDecodeSegments(f *testing.F) {
 }
 
 func TestDecodeSegmentsReadsWhatFTS5Wrote(t *testing.T) {
+	t.Parallel()
 	got, err := decodeSegments([]byte{0, 0, 0, 1, 0xff, 0, 0, 1, 2, 2, 5, 1, 1, 3, 4, 9, 1, 1, 0, 0, 7, 0, 1, 4, 1, 0x81, 0, 1, 1, 0, 0, 7})
 	want := segments{{pages: []int{6}, merging: 1}, {pages: []int{128}}}
 	if err != nil || !cmp.Equal(got, want, cmp.AllowUnexported(level{})) {

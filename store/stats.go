@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -9,67 +10,61 @@ import (
 	"kioku/memory"
 )
 
-// Stats describes an index as a whole.
+// Stats are the totals of an index.
 type Stats struct {
-	// Generation is bumped by every committed change.
+	// Generation is incremented by every committed change, from 0.
 	Generation int64
-	// Files counts the files that are indexed, and not those that are skipped.
-	Files  int
+	// Files is the number of indexed files, without skipped ones.
+	Files int
+	// Chunks is the number of chunks.
 	Chunks int
-	// Embedded counts the chunks that have a vector.
+	// Embedded is the number of chunks with a vector.
 	Embedded int
-	// Space of the vectors; zero where there are none.
+	// Space is the embedding space of the vectors, zero if there are none.
 	Space embed.Space
-	// LastSync is the end of the last complete sync, zero where there was none.
+	// LastSync is the end of the last complete sync, zero if there was none.
 	LastSync time.Time
 }
 
-// Stats returns the totals of the index. They are kept with every change, so this costs one row.
+// Stats returns the totals of the index. Every change updates them, so Stats reads one row.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	m, err := readMeta(ctx, s.db.readers)
-	return m.stats(), err
+	return Stats{Generation: m.generation, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Space: m.space,
+		LastSync: m.lastSync}, err
 }
 
-// stats is what others are told of meta.
-func (m meta) stats() Stats {
-	return Stats{Generation: m.generation, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Space: m.space, LastSync: m.lastSync}
-}
-
-// Generation returns the generation of the last commit of this process, 0 where there was none.
-func (s *Store) Generation() int64 { return s.generation.Load() }
-
-// Sizes are the sizes of an index, in bytes unless said otherwise.
+// Sizes are the sizes of an index.
 type Sizes struct {
-	Path     string
+	// Path is the path of the database file.
+	Path string
+	// Database is the size of the database file in bytes.
 	Database int64
-	WAL      int64
-	// Cached counts vectors of texts that are not indexed now.
+	// WAL is the size of the write-ahead log in bytes, 0 if there is none.
+	WAL int64
+	// Cached is the number of cached vectors of texts that are not indexed now.
 	Cached int
-	// Resident is what is held of the vectors in memory.
+	// Resident is the size of the vectors in memory in bytes, 0 if they are not loaded.
 	Resident int64
 }
 
 // Sizes returns the sizes of the index.
 func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
-	n, err := s.cached(ctx)
+	n, err := s.countCached(ctx)
 	return Sizes{Path: s.db.path, Database: fileSize(s.db.path), WAL: fileSize(s.db.path + "-wal"), Cached: n,
-		Resident: s.held.share.Bytes()}, err
+		Resident: s.vectors.share.Bytes()}, err
 }
 
-// Skipped lists the files that are not indexed, and why.
+// Skipped returns the files that are not indexed, with the reasons, in the order of their paths.
 func (s *Store) Skipped(ctx context.Context) ([]memory.SkippedFile, error) {
-	rows, err := s.db.readers.QueryContext(ctx, "SELECT path, error FROM files WHERE error <> '' ORDER BY path")
+	var files []memory.SkippedFile
+	err := forEachRow(ctx, s.db.readers, func(rows *sql.Rows) error {
+		var f memory.SkippedFile
+		err := rows.Scan(&f.Path, &f.Reason)
+		files = append(files, f)
+		return err
+	}, "SELECT path, error FROM files WHERE error <> '' ORDER BY path")
 	if err != nil {
 		return nil, fmt.Errorf("read skipped files: %w", err)
 	}
-	defer rows.Close()
-	var files []memory.SkippedFile
-	for rows.Next() {
-		var f memory.SkippedFile
-		if err := rows.Scan(&f.Path, &f.Reason); err != nil {
-			return nil, fmt.Errorf("read skipped files: %w", err)
-		}
-		files = append(files, f)
-	}
-	return files, rows.Err()
+	return files, nil
 }

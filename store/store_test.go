@@ -27,7 +27,7 @@ import (
 // testSpace is the vector space of the store tests.
 var testSpace = embed.Space{Provider: "test", Model: "m", Dims: 4}
 
-// openTestStore opens a store of its own in a fresh folder.
+// openTestStore opens a store in a folder.
 func openTestStore(t testing.TB, dir string) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Path(dir, "main"), testOptions())
@@ -38,7 +38,7 @@ func openTestStore(t testing.TB, dir string) *Store {
 	return s
 }
 
-// testOptions are those of the store tests.
+// testOptions returns the options of the store tests.
 func testOptions() Options {
 	return Options{Workspace: "/notes", Chunking: "test", CacheEntries: 50, Vectors: vector.NewBudget(vector.DefaultBudget),
 		Now: time.Now, Log: slog.New(slog.DiscardHandler)}
@@ -58,16 +58,16 @@ func unit(r *rand.Rand, n int) []float32 {
 	return v
 }
 
-// note is a file with the vectors that a provider will give its chunks.
+// note is a file with the vectors that a provider returns for its chunks.
 type note struct {
 	indexer.File
 	vectors map[indexer.Hash][]float32
 }
 
-// vector is the vector of a chunk, nil if it gets none.
+// vector returns the vector of a chunk, nil if it has none.
 func (n note) vector(i int) []float32 { return n.vectors[n.Chunks[i].Hash] }
 
-// testFile is a file of one-line chunks, each with a vector if r is not nil.
+// testFile returns a file of one-line chunks, each with a vector if r is not nil.
 func testFile(path string, r *rand.Rand, lines ...string) note {
 	f := note{File: indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
 		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash][]float32{}}
@@ -82,10 +82,10 @@ func testFile(path string, r *rand.Rand, lines ...string) note {
 	return f
 }
 
-// gone is a file that was deleted.
+// gone returns a deleted file.
 func gone(path string) note { return note{File: indexer.File{Path: path, Gone: true}} }
 
-// write writes files as a sync does, and their vectors as a backfill does.
+// write writes files like a sync, and their vectors like a backfill.
 func write(ctx context.Context, s *Store, space embed.Space, notes ...note) error {
 	var files []indexer.File
 	for _, n := range notes {
@@ -97,7 +97,7 @@ func write(ctx context.Context, s *Store, space embed.Space, notes ...note) erro
 	return s.PutVectors(ctx, space, vectorsOf(notes))
 }
 
-// writeAll puts files in the place of the whole index, and then stores their vectors.
+// writeAll replaces the whole index by files, and then stores their vectors.
 func writeAll(ctx context.Context, s *Store, space embed.Space, notes ...note) error {
 	all := func(yield func(indexer.File, error) bool) {
 		for _, n := range notes {
@@ -121,7 +121,7 @@ func vectorsOf(notes []note) map[indexer.Hash][]float32 {
 	return all
 }
 
-// knownVectors returns the sound vectors of texts that the index and the cache hold.
+// knownVectors returns the undamaged vectors of texts in the index and in the cache.
 func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash) map[indexer.Hash][]float32 {
 	t.Helper()
 	known := map[indexer.Hash][]float32{}
@@ -150,7 +150,7 @@ func numbered(prefix string, n int) []string {
 	return lines
 }
 
-// replace puts files into the store or fails the test.
+// replace writes files or fails the test.
 func replace(t *testing.T, s *Store, files ...note) {
 	t.Helper()
 	if err := write(t.Context(), s, testSpace, files...); err != nil {
@@ -158,15 +158,15 @@ func replace(t *testing.T, s *Store, files ...note) {
 	}
 }
 
-// checkSound fails the test unless every table tells of the same chunks and the file is intact.
-func checkSound(t *testing.T, s *Store) meta {
+// checkConsistent fails the test unless the tables are consistent and the file is intact. It returns the totals.
+func checkConsistent(t *testing.T, s *Store) meta {
 	t.Helper()
 	m, err := readMeta(t.Context(), s.db.writer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := s.sound(t.Context(), m); err != nil || !ok {
-		t.Errorf("index is not sound: %+v, %v", m, err)
+	if ok, err := s.consistent(t.Context(), m); err != nil || !ok {
+		t.Errorf("the index is not consistent: %+v, %v", m, err)
 	}
 	var integrity string
 	if err := s.db.writer.QueryRow("PRAGMA integrity_check").Scan(&integrity); err != nil || integrity != "ok" {
@@ -175,7 +175,8 @@ func checkSound(t *testing.T, s *Store) meta {
 	return m
 }
 
-func TestReplaceFilePutsTheNewChunksInThePlaceOfTheOld(t *testing.T) {
+func TestReplaceFileReplacesChunks(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	replace(t, s, testFile("memory/2026-01-02.md", r, "harbor opens", "lantern festival"), testFile("memory/b.md", r, "harbor"))
@@ -183,16 +184,17 @@ func TestReplaceFilePutsTheNewChunksInThePlaceOfTheOld(t *testing.T) {
 	if got, want := match(t, s, memory.Filter{}, "harbor", "lantern"), []string{"memory/2026-01-02.md:1", "memory/b.md:1"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
-	if m := checkSound(t, s); m.files != 2 || m.chunks != 2 || m.embedded != 2 || m.generation != 5 {
+	if m := checkConsistent(t, s); m.files != 2 || m.chunks != 2 || m.embedded != 2 || m.generation != 5 {
 		t.Errorf("totals are wrong: %+v", m)
 	}
 }
 
-func TestAGoneFileLeavesNoRows(t *testing.T) {
+func TestReplaceFileRemovesGoneFiles(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), numbered("harbor", 10)...))
 	replace(t, s, gone("memory/a.md"), gone("memory/never.md"))
-	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 || m.embedded != 0 || m.nTerms != 0 {
+	if m := checkConsistent(t, s); m.files != 0 || m.chunks != 0 || m.embedded != 0 || m.nTerms != 0 {
 		t.Errorf("something is left: %+v", m)
 	}
 	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 0 {
@@ -200,7 +202,8 @@ func TestAGoneFileLeavesNoRows(t *testing.T) {
 	}
 }
 
-func TestASkippedFileIsListedWithItsReason(t *testing.T) {
+func TestSkippedReturnsReasons(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/big.md", nil)
 	f.Skipped = "larger than 10 MiB"
@@ -210,12 +213,13 @@ func TestASkippedFileIsListedWithItsReason(t *testing.T) {
 	if err != nil || !cmp.Equal(got, want) {
 		t.Error(err, cmp.Diff(want, got))
 	}
-	if m := checkSound(t, s); m.files != 0 {
+	if m := checkConsistent(t, s); m.files != 0 {
 		t.Errorf("a skipped file counts as indexed: %+v", m)
 	}
 }
 
-func TestFilesTellsWhatTheScanNeeds(t *testing.T) {
+func TestFilesReturnsWhatTheScanNeeds(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/a.md", newRand(), "one", "two")
 	delete(f.vectors, f.Chunks[1].Hash)
@@ -227,7 +231,8 @@ func TestFilesTellsWhatTheScanNeeds(t *testing.T) {
 	}
 }
 
-func TestPutVectorsOfAnotherSpaceMovesTheOldOnesToTheCache(t *testing.T) {
+func TestPutVectorsMovesVectorsOfAnotherSpaceToTheCache(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	f := testFile("memory/a.md", r, "one", "two")
@@ -240,7 +245,7 @@ func TestPutVectorsOfAnotherSpaceMovesTheOldOnesToTheCache(t *testing.T) {
 	if err := s.PutVectors(t.Context(), next, map[indexer.Hash][]float32{f.Chunks[0].Hash: unit(r, 6)}); err != nil {
 		t.Fatal(err)
 	}
-	if m := checkSound(t, s); m.embedded != 1 || m.space != next {
+	if m := checkConsistent(t, s); m.embedded != 1 || m.space != next {
 		t.Errorf("vectors of two spaces are mixed: %+v", m)
 	}
 	if got := knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash}); !cmp.Equal(got, f.vectors) {
@@ -252,12 +257,13 @@ func TestPutVectorsOfAnotherSpaceMovesTheOldOnesToTheCache(t *testing.T) {
 	if n, err := s.AttachKnown(t.Context(), testSpace); err != nil || n != 2 {
 		t.Errorf("going back attaches %d vectors, %v", n, err)
 	}
-	if m := checkSound(t, s); m.embedded != 2 || m.space != testSpace {
+	if m := checkConsistent(t, s); m.embedded != 2 || m.space != testSpace {
 		t.Errorf("after going back: %+v", m)
 	}
 }
 
 func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	for i, name := range []string{"memory/old.md", "memory/new.md", "memory/middle.md"} {
 		f := testFile(name, nil, name, "the same")
@@ -274,24 +280,26 @@ func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
 	}
 }
 
-func TestPutVectorsKeepsWhatNoChunkLacks(t *testing.T) {
+func TestPutVectorsCachesVectorsWithoutAChunk(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/a.md", newRand(), "one")
 	if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.cached(t.Context()); err != nil || n != 1 {
+	if n, err := s.countCached(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d vectors are cached, %v", n, err)
 	}
 	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 1 {
 		t.Errorf("%d vectors are known, %v", known, err)
 	}
-	if m := checkSound(t, s); m.embedded != 1 {
+	if m := checkConsistent(t, s); m.embedded != 1 {
 		t.Errorf("%+v", m)
 	}
 }
 
-func TestAFailedRebuildLeavesTheOldIndex(t *testing.T) {
+func TestReplaceAllKeepsTheIndexAfterAnError(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
 	boom := errors.New("boom")
@@ -304,10 +312,11 @@ func TestAFailedRebuildLeavesTheOldIndex(t *testing.T) {
 	if got, want := match(t, s, memory.Filter{}, "harbor"), []string{"memory/a.md:1"}; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
 	}
-	checkSound(t, s)
+	checkConsistent(t, s)
 }
 
-func TestAChangeOfChunkingMakesAnIndexStale(t *testing.T) {
+func TestStaleReportsAChangeOfChunking(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	s.chunking = "other"
 	if why, err := s.Stale(t.Context()); err != nil || why != "" {
@@ -321,23 +330,25 @@ func TestAChangeOfChunkingMakesAnIndexStale(t *testing.T) {
 	}
 }
 
-func TestAnotherWorkspaceEmptiesTheIndexButNotTheCache(t *testing.T) {
+func TestBindWorkspaceEmptiesTheIndexOfAnother(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
-	if err := s.adopt(t.Context(), "/other"); err != nil {
+	if err := s.bindWorkspace(t.Context(), "/other"); err != nil {
 		t.Fatal(err)
 	}
 	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 0 {
 		t.Errorf("answers come from the other folder: %v", got)
 	}
-	if n, err := s.cached(t.Context()); err != nil || n != 1 {
+	if n, err := s.countCached(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d vectors cached, %v", n, err)
 	}
-	checkSound(t, s)
+	checkConsistent(t, s)
 }
 
-// Hazard A19: tables that drifted apart are noticed when the index is opened, and it is made anew.
-func TestDriftedTablesEmptyTheIndex(t *testing.T) {
+// Hazard A19: Open notices tables that are not consistent, and empties the index.
+func TestBindWorkspaceEmptiesAnInconsistentIndex(t *testing.T) {
+	t.Parallel()
 	for _, stmt := range []string{
 		"DELETE FROM chunks WHERE id = 1",
 		"DELETE FROM chunks_fts WHERE rowid = 1",
@@ -352,10 +363,10 @@ func TestDriftedTablesEmptyTheIndex(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := s.adopt(t.Context(), "/notes"); err != nil {
+			if err := s.bindWorkspace(t.Context(), "/notes"); err != nil {
 				t.Fatal(err)
 			}
-			if m := checkSound(t, s); m.chunks != 0 {
+			if m := checkConsistent(t, s); m.chunks != 0 {
 				t.Errorf("the drifted index is kept: %+v", m)
 			}
 		})
@@ -365,8 +376,9 @@ func TestDriftedTablesEmptyTheIndex(t *testing.T) {
 // newRand returns the same numbers in every run.
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 
-// Hazard A18: the text of a note is gone from the file of the index once the note is.
-func TestADeletedNoteLeavesNoTextBehind(t *testing.T) {
+// Hazard A18: the file contains no text of a deleted note.
+func TestReplaceFileLeavesNoTextOfADeletedNote(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/keep.md", newRand(), "harbor"))
 	replace(t, s, testFile("memory/a.md", newRand(), numbered("unmistakablesecret", 50)...))
@@ -383,8 +395,9 @@ func TestADeletedNoteLeavesNoTextBehind(t *testing.T) {
 	}
 }
 
-// TestVectorsThatComeLaterLeaveTheWordsAlone tells by the ids of the chunks, which are new where a file is written again.
-func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
+// The ids of chunks change if a file is written again.
+func TestPutVectorsKeepsChunks(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	ids := func() []int64 {
 		t.Helper()
@@ -404,7 +417,7 @@ func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
 		if err := s.PutVectors(t.Context(), testSpace, vectors); err != nil {
 			t.Fatal(err)
 		}
-		if m := checkSound(t, s); m.embedded != 2+i || m.chunks != 4 || m.files != 2 {
+		if m := checkConsistent(t, s); m.embedded != 2+i || m.chunks != 4 || m.files != 2 {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -419,5 +432,5 @@ func TestVectorsThatComeLaterLeaveTheWordsAlone(t *testing.T) {
 	if got := match(t, s, memory.Filter{}, "anoth"); len(got) != 1 {
 		t.Errorf("an edit is not found: %v", got)
 	}
-	checkSound(t, s)
+	checkConsistent(t, s)
 }

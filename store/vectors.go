@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 
@@ -12,29 +11,27 @@ import (
 )
 
 const (
-	// vecRows is how many rows one shadow chunk of vec0 holds. To write or read a row SQLite follows the pages of its chunk
-	// one by one, so an eighth of vec0's own 1024 makes inserts 1.6 times as fast, and searches no slower.
+	// vecRows is the number of rows in a shadow chunk of vec0. To write or read a row, SQLite follows the pages of its shadow
+	// chunk one by one. With an eighth of vec0's default of 1024, inserts are 1.6 times as fast and searches no slower.
 	vecRows = 128
-	// vecSlack is how many shadow chunks more than the live rows need are let be before chunks_vec is compacted.
+	// vecSlack is the number of unnecessary shadow chunks above which chunks_vec is compacted.
 	vecSlack = 16
-	// maxNeighbors is the largest k that vec0 answers.
+	// maxNeighbors is the largest k that vec0 accepts.
 	maxNeighbors = 4096
 
-	// selectCounts counts the rows of chunks_vec, and the blocks that are missing or not as long as they must be. The
-	// length of a blob is known without reading it.
+	// selectCounts counts the rows of chunks_vec, and the blocks that are missing or have a wrong length. SQLite knows the
+	// length of a blob without reading it.
 	selectCounts = `SELECT (SELECT count(*) FROM chunks_vec_rowids), (SELECT count(*) FROM chunks_vec_chunks c
 		LEFT JOIN chunks_vec_vector_chunks00 v ON v._rowid_ = c.chunk_id WHERE length(c.validity) * 8 < c.size
 		OR length(c.rowids) <> c.size * 8 OR length(v.vectors) IS NOT c.size * 4 * ?)`
-
-	insertVector = "INSERT INTO chunks_vec (rowid, embedding) VALUES (?, ?)"
 )
 
-// createVectors makes an empty chunks_vec for a space, in the place of the one that is there.
+// createVectors replaces chunks_vec by an empty table for a space.
 func createVectors(ctx context.Context, tx *sql.Tx, space embed.Space) error {
 	if err := dropVectors(ctx, tx); err != nil {
 		return err
 	}
-	// A table's definition takes no placeholders; both are numbers.
+	// A table definition takes no placeholders. Both values are numbers.
 	stmt := fmt.Sprintf("CREATE VIRTUAL TABLE chunks_vec USING vec0 (embedding float[%d] distance_metric=cosine, chunk_size=%d)",
 		space.Dims, vecRows)
 	if _, err := tx.ExecContext(ctx, stmt); err != nil {
@@ -43,16 +40,16 @@ func createVectors(ctx context.Context, tx *sql.Tx, space embed.Space) error {
 	return nil
 }
 
-// countVectors returns the rows of chunks_vec: 0 where there is no space, -1 where its tables do not hold together.
+// countVectors returns the number of rows in chunks_vec: 0 if space is zero, -1 if its tables are damaged.
 func countVectors(ctx context.Context, q queryer, space embed.Space) (int, error) {
 	if space.IsZero() {
 		return 0, nil
 	}
-	var whole bool
-	if err := q.QueryRowContext(ctx, selectWhole).Scan(&whole); err != nil {
+	var intact bool
+	if err := q.QueryRowContext(ctx, selectIntact).Scan(&intact); err != nil {
 		return 0, fmt.Errorf("look for chunks_vec: %w", err)
 	}
-	if !whole {
+	if !intact {
 		return -1, nil
 	}
 	var n, damaged int
@@ -65,31 +62,9 @@ func countVectors(ctx context.Context, q queryer, space embed.Space) (int, error
 	return n, nil
 }
 
-// tidy keeps the file small after a change: vec0 never gives the room of deleted rows back, and the cache is bounded.
-func (s *Store) tidy(ctx context.Context) error {
-	m, err := readMeta(ctx, s.db.readers)
-	if err != nil || m.space.IsZero() {
-		return err
-	}
-	var shadow int
-	if err := s.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM chunks_vec_chunks").Scan(&shadow); err != nil {
-		return fmt.Errorf("count shadow chunks: %w", err)
-	}
-	if shadow > (m.embedded+vecRows-1)/vecRows+vecSlack {
-		err := s.compactVectors(ctx, m.space)
-		if errors.Is(err, errVectors) {
-			err = s.resetVectors(ctx, err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return s.evict(ctx, m)
-}
-
-// compactVectors writes chunks_vec anew with its live rows alone.
+// compactVectors rewrites chunks_vec without the space of deleted rows.
 func (s *Store) compactVectors(ctx context.Context, space embed.Space) error {
-	return s.write(ctx, func(tx *sql.Tx, _ *change) error {
+	return s.writeTx(ctx, func(tx *sql.Tx, _ *vectorChange) error {
 		if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE live AS SELECT rowid AS id, embedding FROM chunks_vec"); err != nil {
 			return fmt.Errorf("compact vectors: %w", vectorError(err))
 		}
@@ -108,7 +83,7 @@ func (s *Store) compactVectors(ctx context.Context, space embed.Space) error {
 	})
 }
 
-// encodeVector returns a vector as vec0 and the cache hold it: float32, little-endian.
+// encodeVector returns a vector in the format of vec0 and the cache: float32, little-endian.
 func encodeVector(v []float32) []byte {
 	b := make([]byte, 4*len(v))
 	for i, x := range v {
@@ -117,7 +92,7 @@ func encodeVector(v []float32) []byte {
 	return b
 }
 
-// decodeVector is the inverse of encodeVector; a trailing part of a number is dropped.
+// decodeVector is the inverse of encodeVector. It ignores an incomplete number at the end.
 func decodeVector(b []byte) []float32 {
 	v := make([]float32, len(b)/4)
 	decodeInto(v, b)

@@ -10,30 +10,34 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 )
 
-// Hazard D05: what is no unit vector does not enter the index, and the file it came with does not either.
-func TestVectorsThatWouldPoisonTheIndexAreRefused(t *testing.T) {
+// Hazard D05: only unit vectors enter the index.
+func TestPutVectorsRefusesInvalidVectors(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, v := range [][]float32{
 		{nan, 0, 0, 1}, {inf, 0, 0, 0}, {0, 0, 0, 0}, {1e-42, 0, 0, 0}, {3e38, 3e38, 3e38, 3e38}, {1, 0, 0}, {},
 	} {
-		if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash][]float32{{1}: v}); err == nil {
-			t.Errorf("%v was taken", v)
-		}
+		t.Run(fmt.Sprint(v), func(t *testing.T) {
+			if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash][]float32{{1}: v}); err == nil {
+				t.Error("it was stored")
+			}
+		})
 	}
-	if m := checkSound(t, s); m.files != 0 || m.chunks != 0 {
+	if m := checkConsistent(t, s); m.files != 0 || m.chunks != 0 {
 		t.Errorf("something was written: %+v", m)
 	}
 }
 
-// Hazard A17: sqlite-vec never gives the room of deleted rows back; fifty rounds that replace a part of the index keep
-// its shadow chunks within what the live rows need.
-func TestVectorsAreCompacted(t *testing.T) {
+// Hazard A17: sqlite-vec never reuses the space of deleted rows. After many rounds that replace a part of the index, the number
+// of shadow chunks is still limited by the number of rows.
+func TestMaintainCompactsVectors(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	const files, perFile = 20, 150
@@ -44,7 +48,7 @@ func TestVectorsAreCompacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := checkpointed(t, s)
-	for round := range 50 {
+	for round := range testkit.Rounds(50, 12) {
 		for i := range 3 {
 			n := (round*3 + i) % files
 			replace(t, s, testFile(fmt.Sprintf("memory/%d.md", n), r, numbered(fmt.Sprint("r", round, "f", n), perFile)...))
@@ -57,7 +61,7 @@ func TestVectorsAreCompacted(t *testing.T) {
 			t.Fatalf("round %d: %d shadow chunks, at most %d", round, shadow, limit)
 		}
 	}
-	if m := checkSound(t, s); m.embedded != files*perFile {
+	if m := checkConsistent(t, s); m.embedded != files*perFile {
 		t.Errorf("vectors are lost: %+v", m)
 	}
 	if last := checkpointed(t, s); last > 2*first {
@@ -65,7 +69,7 @@ func TestVectorsAreCompacted(t *testing.T) {
 	}
 }
 
-// checkpointed returns the size of the database file with everything in it.
+// checkpointed returns the size of the database file after a checkpoint.
 func checkpointed(t *testing.T, s *Store) int64 {
 	t.Helper()
 	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
@@ -74,8 +78,8 @@ func checkpointed(t *testing.T, s *Store) int64 {
 	return fileSize(s.db.path)
 }
 
-// TestNearestEqualsBruteForce compares vec0 with the definition.
 func TestNearestEqualsBruteForce(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	f := testFile("memory/a.md", r, numbered("n", 300)...)
@@ -116,18 +120,21 @@ func bruteForce(f note, q []float32, k int) []float64 {
 	return all[:k]
 }
 
-// Hazard D04: a k beyond vec0's limit is cut, not an error.
+// Hazard D04: a k above the limit of vec0 is reduced and is no error.
 func TestNearestTakesAnyK(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
 	for k, want := range map[int]int{-1: 0, 0: 0, 1: 1, 4096: 2, 4097: 2, 1_000_000_000: 2} {
-		if got := nearest(t, s, memory.Filter{}, []float32{1, 0, 0, 0}, k); len(got) != want {
-			t.Errorf("k = %d: %d neighbours, want %d", k, len(got), want)
-		}
+		t.Run(fmt.Sprint(k), func(t *testing.T) {
+			if got := nearest(t, s, memory.Filter{}, []float32{1, 0, 0, 0}, k); len(got) != want {
+				t.Errorf("%d neighbours, want %d", len(got), want)
+			}
+		})
 	}
 }
 
-// Hazard D01: whatever stands in a query, MATCH takes it as words.
+// Hazard D01: MATCH treats any query as words.
 func FuzzMatch(f *testing.F) {
 	for _, q := range []string{`"`, `a" OR "b`, "NEAR(a b)", "x*", "a:b", "(((", "C++", "foo-bar", "\x00", "^a", "{a b}: c",
 		"日本語 AND", "-", "'; DROP TABLE chunks; --", "🙂", "\xff\xfe"} {
@@ -152,7 +159,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// fuzzStore is a small index for a fuzz target.
+// fuzzStore returns a small index for a fuzz target.
 func fuzzStore(f *testing.F) *Store {
 	f.Helper()
 	s := openTestStore(f, f.TempDir())
@@ -162,24 +169,29 @@ func fuzzStore(f *testing.F) *Store {
 	return s
 }
 
-func TestEveryAnalysedTermIsFoundInTheIndex(t *testing.T) {
+func TestMatchFindsEveryAnalysedTerm(t *testing.T) {
+	t.Parallel()
 	s := openTestStore(t, t.TempDir())
+	runes := []rune("abcXYZ019 .,-_/:@#+$%&*()[]{}<>|\\'\"`~^!?=;日本語のテスト中文한국\u3000é́ﬁ")
+	texts := rapid.SliceOfN(rapid.StringOfN(rapid.RuneFrom(runes), 1, 40, -1), 4, 4)
 	rapid.Check(t, func(rt *rapid.T) {
-		text := rapid.StringOfN(rapid.RuneFrom([]rune("abcXYZ019 .,-_/:@#+$%&*()[]{}<>|\\'\"`~^!?=;日本語のテスト中文한국\u3000é́ﬁ")), 1, 40, -1).Draw(rt, "text")
-		terms := analysis.Terms(text)
-		if len(terms) == 0 {
-			return
-		}
-		replace(t, s, testFile("memory/a.md", nil, text))
-		for _, term := range terms {
-			if got := match(t, s, memory.Filter{}, term); len(got) != 1 {
-				rt.Fatalf("term %q of %q is not found", term, text)
+		for _, text := range texts.Draw(rt, "texts") {
+			terms := analysis.Terms(text)
+			if len(terms) == 0 {
+				continue
+			}
+			replace(t, s, testFile("memory/a.md", nil, text))
+			for _, term := range terms {
+				if got := match(t, s, memory.Filter{}, term); len(got) != 1 {
+					rt.Fatalf("term %q of %q is not found", term, text)
+				}
 			}
 		}
 	})
 }
 
-func TestEncodedVectorsComeBackAsTheyWere(t *testing.T) {
+func TestDecodeVectorInvertsEncodeVector(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 9))
 	v := unit(r, 100)
 	if got := decodeVector(encodeVector(v)); !slices.Equal(got, v) {

@@ -27,12 +27,12 @@ func Names() []string {
 	return []string{Identity, Soul, Tools, Memory, Heartbeat, Bootstrap, Agents, User}
 }
 
-// Mode is how much of itself an agent is told.
+// Mode says which files a prompt contains.
 type Mode string
 
-// Modes. The empty mode is Full.
+// Modes. The empty mode means Full.
 const (
-	Full    Mode = "full"    // everything
+	Full    Mode = "full"    // all files
 	Minimal Mode = "minimal" // AGENTS.md and TOOLS.md, for sub-agents and scheduled turns
 	None    Mode = "none"    // no file
 )
@@ -43,13 +43,13 @@ func (m Mode) Valid() bool { return slices.Contains([]Mode{"", Full, Minimal, No
 const (
 	defaultMax   = 20_000
 	defaultTotal = 150_000
-	// memoryChars of all are kept for MEMORY.md, as far as it needs them, though never more than half.
+	// memoryChars is the part of the total that is reserved for MEMORY.md if it is that long; at most half.
 	memoryChars = 10_000
-	// maxBytes bounds what is read of one file.
+	// maxBytes is the maximum size of a file.
 	maxBytes = 2 << 20
 )
 
-// Reasons for which nothing of a file is injected, beside those of reading it.
+// Reasons why nothing of a file is in the prompt, in addition to those of package safefile.
 const (
 	ReasonMode  = "not in this mode"
 	ReasonGroup = "private: this is a group or channel session"
@@ -57,19 +57,20 @@ const (
 	ReasonTotal = "the files before it have used up the limit of all files"
 )
 
-// File is what became of one file: its text for the prompt and the report.
+// File is a file with its text for the prompt.
 type File struct {
 	Name string
-	// Path on the disk, empty if there is no such file; Override says that it is the agent's own.
-	Path     string
+	// Path on the disk; empty if there is no such file.
+	Path string
+	// Override reports that the file is in Options.Override.
 	Override bool
-	// Text is what is injected, without blank space around it.
+	// Text for the prompt, without blank space around it.
 	Text string
-	// RawChars are the characters of the file and InjectedChars those of Text, with the marker of a cut.
+	// RawChars is the number of characters of the file, and InjectedChars that of Text, with the marker of a cut.
 	RawChars, InjectedChars int
-	// Cut says that the middle was left out.
+	// Cut reports that the middle was left out.
 	Cut bool
-	// Reason is why Text is empty, and empty if it is not.
+	// Reason says why Text is empty; empty if it is not.
 	Reason string
 }
 
@@ -83,17 +84,11 @@ type Loader struct {
 type Options struct {
 	// Workspace is the folder with the files.
 	Workspace string
-	// Override is a folder of the agent's own. A file in it replaces the workspace's, even if it is empty or
-	// cannot be read. Empty for none.
+	// Override is a folder of the agent's own; empty for none. A file in it replaces the workspace's, even if it is empty or
+	// cannot be read.
 	Override string
-	// MaxChars of one file, 0 means 20,000; TotalMaxChars of all, 0 means 150,000.
+	// MaxChars is the maximum number of characters of one file, 0 means 20,000; TotalMaxChars that of all, 0 means 150,000.
 	MaxChars, TotalMaxChars int
-}
-
-// fileOnDisk is a file as it is on the disk.
-type fileOnDisk struct {
-	File
-	text string
 }
 
 // New returns a Loader.
@@ -107,29 +102,15 @@ func New(opt Options) *Loader {
 	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
 }
 
-// Load returns a File for each of Names, in that order, with the texts for a prompt. group is a session with more than
-// one person in it, which MEMORY.md stays out of.
+// Load returns a File for each of Names, in that order, with the text for a prompt. group says that a session has more than
+// one person in it; then MEMORY.md is left out.
 func (l *Loader) Load(mode Mode, group bool) []File {
 	if mode == "" {
 		mode = Full
 	}
-	all := l.findFiles()
-	files := make([]File, len(all))
-	for i, f := range all {
-		files[i] = f.File
-		if why := Excluded(f.Name, mode, group); why != "" && f.Path != "" {
-			files[i].Reason = why
-		}
-	}
-	l.fit(files, all)
-	return files
-}
-
-// findFiles finds all files, reading those that have changed.
-func (l *Loader) findFiles() []fileOnDisk {
-	var all []fileOnDisk
+	var files []File
 	for _, name := range Names() {
-		f := fileOnDisk{File: File{Name: name, Reason: "missing"}}
+		f := File{Reason: "missing"}
 		if l.opt.Override != "" {
 			f = l.readFile(l.opt.Override, name)
 			f.Override = f.Path != ""
@@ -137,32 +118,33 @@ func (l *Loader) findFiles() []fileOnDisk {
 		if f.Path == "" {
 			f = l.readFile(l.opt.Workspace, name)
 		}
-		all = append(all, f)
+		if why := Excluded(name, mode, group); why != "" && f.Path != "" {
+			f.Reason, f.Text = why, ""
+		}
+		files = append(files, f)
 	}
-	return all
+	l.fit(files)
+	return files
 }
 
-// readFile reads one file. Its path is empty if it is missing.
-func (l *Loader) readFile(dir, name string) fileOnDisk {
-	f := fileOnDisk{File: File{Name: name}}
-	read, err := l.cache.Read(dir, name)
+// readFile returns a file with its whole text. Its path is empty if it is missing.
+func (l *Loader) readFile(dir, name string) File {
+	source, err := l.cache.Read(dir, name)
+	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(source), RawChars: utf8.RuneCountInString(source)}
 	if err != nil {
 		f.Reason = safefile.Reason(err)
-	}
-	if f.Reason != "missing" {
-		f.Path = filepath.Join(dir, name)
-	}
-	f.text = strings.TrimSpace(read.Text)
-	f.RawChars = utf8.RuneCountInString(read.Text)
-	if f.Reason == "" && f.text == "" {
+	} else if f.Text == "" {
 		f.Reason = ReasonEmpty
+	}
+	if f.Reason == "missing" {
+		f.Path = ""
 	}
 	return f
 }
 
-// fit decides how much of each file goes into a prompt. The limit of all is spent in the order of the files.
-func (l *Loader) fit(files []File, all []fileOnDisk) {
-	left, reserved := l.opt.TotalMaxChars, l.reserve(files, all)
+// fit cuts the texts to the limits. The total is spent in the order of the files.
+func (l *Loader) fit(files []File) {
+	left, reserved := l.opt.TotalMaxChars, l.reserve(files)
 	for i := range files {
 		f := &files[i]
 		if f.Name == Memory {
@@ -171,26 +153,25 @@ func (l *Loader) fit(files []File, all []fileOnDisk) {
 		if f.Reason != "" {
 			continue
 		}
-		f.Text = text.CutMiddle(f.Name, all[i].text, min(l.opt.MaxChars, left-reserved))
-		f.Cut = f.Text != all[i].text
+		whole := f.Text
+		f.Text = text.CutMiddle(f.Name, whole, min(l.opt.MaxChars, left-reserved))
 		f.InjectedChars = utf8.RuneCountInString(f.Text)
 		left -= f.InjectedChars
 		if f.Text == "" {
-			f.Cut, f.Reason = false, ReasonTotal
+			f.Reason = ReasonTotal
+		} else {
+			f.Cut = f.Text != whole
 		}
 	}
 }
 
-// reserve is how many characters the files before MEMORY.md have to leave for it.
-func (l *Loader) reserve(files []File, all []fileOnDisk) int {
+// reserve returns the number of characters that the files before MEMORY.md have to leave for it.
+func (l *Loader) reserve(files []File) int {
 	at := slices.IndexFunc(files, func(f File) bool { return f.Name == Memory })
-	if files[at].Reason != "" {
-		return 0
-	}
-	return min(memoryChars, l.opt.TotalMaxChars/2, l.opt.MaxChars, utf8.RuneCountInString(all[at].text))
+	return min(memoryChars, l.opt.TotalMaxChars/2, l.opt.MaxChars, utf8.RuneCountInString(files[at].Text))
 }
 
-// Excluded returns why a file is not for a session of this mode, ReasonMode or ReasonGroup; empty if it is.
+// Excluded returns ReasonMode or ReasonGroup for a file that a session must not contain; empty for others.
 func Excluded(name string, mode Mode, group bool) string {
 	switch {
 	case mode == None, mode == Minimal && name != Agents && name != Tools:

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,32 +19,18 @@ var ErrBlank = errors.New("the message is empty")
 // maxRounds is the maximum number of rounds of tool calls in one turn.
 const maxRounds = 25
 
-// Tools are what a model may call.
-type Tools interface {
-	// List describes them to the model.
-	List() []llm.Tool
-	// Call runs one and returns its output as JSON. What its error says is shown to the model. Of either the model is shown, and
-	// the transcript keeps, at most a quarter of the window, or 50,000 characters if that is not known, and of all calls
-	// of one answer twice that; of what is longer, the beginning and the end. Source tells from ctx where a note is from that
-	// the call stores.
-	Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error)
-}
-
 // Options of a Conversation. Sidecar, with a model, and Session are required.
 type Options struct {
 	Sidecar *sidecar.Sidecar
-	// Session is to be opened with memory.StripRecalled as its Options.Strip: what was recalled is never part of what was
-	// said, even if a model repeats it.
 	Session *session.Session
-	// Tools are what the model may call; nil for none. Join makes one of several. In a group those named memory_search,
-	// memory_get and memory, the last being that of Claude's API, are not offered, and fail if they are called.
+	// Tools that the model may call; nil for none. In a group the tools named memory_search, memory_get and memory (the tool of
+	// Claude's API) are not offered, and fail if they are called.
 	Tools Tools
-	// Turn is what every prompt is made for; Message, Model and Now are set turn by turn. NoTools is set if the tools of
-	// the memory are not among Tools.
+	// Turn is the template of all turns. The conversation sets Message, Model, Now, and NoTools if Tools lack the tools of
+	// the memory.
 	Turn sidecar.Turn
-	// Heartbeat says that the turns are scheduled ones, such as a look at HEARTBEAT.md, and not words of the user. They store
-	// no memories: a flush that is due waits for another turn, and before a compaction it is skipped with that reason. Flush
-	// and Compact do what they are asked to.
+	// Heartbeat says that the turns are scheduled, such as a look at HEARTBEAT.md. They store no memories: a flush that is due
+	// waits for another turn, and before a compaction it is skipped. Flush and Compact are not affected.
 	Heartbeat bool
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
@@ -55,12 +40,12 @@ type Options struct {
 type Event struct {
 	// Text is the next part of the answer.
 	Text string
-	// Call is a tool that is called, and Result what came of it.
+	// Call is a tool that is called, and Result its result.
 	Call   *llm.ToolCall
 	Result *Result
 	// Prompt was assembled for the turn.
 	Prompt *sidecar.Prompt
-	// Pruned, Flushed and Compacted tell of what was done to the conversation.
+	// Pruned, Flushed and Compacted are changes of the conversation.
 	Pruned    *prune.Plan
 	Flushed   *flush.Outcome
 	Compacted *session.Compaction
@@ -68,7 +53,7 @@ type Event struct {
 	Notice string
 }
 
-// Result is what came of a call, with the whole output.
+// Result is the result of a call, with the whole output.
 type Result struct {
 	Call   llm.ToolCall
 	Output json.RawMessage
@@ -78,28 +63,33 @@ type Result struct {
 
 // Reply is the answer of a turn.
 type Reply struct {
-	// Text of the last answer, without those that came before calls.
+	// Text of the last answer. Earlier answers, which made calls, are not part of it.
 	Text string
-	// Silent says that it has nothing for the user.
+	// Silent reports that the text has nothing for the user.
 	Silent bool
-	// Usage of all requests of the turn, those of a flush and a summary included, as far as it is known.
+	// Usage of all requests of the turn, including those of flushes and summaries.
 	Usage llm.Usage
-	// Rounds of tool calls.
+	// Rounds is the number of answers with calls.
 	Rounds int
 }
 
 // Status is how full a conversation is.
 type Status struct {
-	Session string
-	Model   string
-	Window  int
-	// Messages that are sent, the tokens that the next prompt is going to have, and the thresholds.
-	Messages, Projected int
-	FlushAt, CompactAt  int
-	// Cycle is the number of compactions, and Flush the last flush since then, nil if there was none.
+	// Session is the id of the session, and Model the name of the model.
+	Session, Model string
+	// Window of the model in tokens, 0 if it is unknown.
+	Window int
+	// Messages is the number of messages that are sent.
+	Messages int
+	// Projected is the size of the next prompt in tokens.
+	Projected int
+	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is unknown.
+	FlushAt, CompactAt int
+	// Cycle is the number of compactions.
 	Cycle int
+	// Flush is the last flush since the last compaction, nil if there was none.
 	Flush *session.Flush
-	// Usage of all requests since New, as far as it is known.
+	// Usage of all requests since New.
 	Usage llm.Usage
 }
 
@@ -108,16 +98,16 @@ type Conversation struct {
 	opt   Options
 	model llm.Model
 	usage llm.Usage
-	// fixed are the tokens of the last system prompt and the tools, 0 before the first.
+	// fixed is the size of the last system prompt and the tools in tokens, 0 before the first.
 	fixed int
-	// patience is how many tokens the next prompt has to have before a compaction is tried again that has come to nothing.
+	// patience is the size in tokens that the next prompt must have before a compaction is tried again.
 	patience int
-	// unfinished are the flushes of this session that were begun and are not done, the earliest first.
+	// unfinished contains the flushes of this session that were begun and are not done, the earliest first.
 	unfinished []flush.Progress
 }
 
-// New returns a conversation that goes on where the session is. Flushes that are unfinished, because of a crash or because
-// memory was away, are resumed by the next turns, one a turn. It returns sidecar.ErrNoModel if the sidecar has none.
+// New returns a conversation that continues the session. Turns resume flushes that are unfinished because of a crash or because
+// memory was unreachable, one a turn. New returns sidecar.ErrNoModel if the sidecar has no model.
 func New(opt Options) (*Conversation, error) {
 	switch {
 	case opt.Sidecar == nil || opt.Session == nil:
@@ -145,6 +135,3 @@ func (c *Conversation) tools() []llm.Tool {
 	}
 	return c.opt.Tools.List()
 }
-
-// addUsage counts what a request has used.
-func (c *Conversation) addUsage(u llm.Usage) { c.usage = c.usage.Plus(u) }

@@ -70,8 +70,8 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	v := c.opt.Session.View()
 	t := c.beginTurn(c.assemble(ctx, "", true), each)
 	// The summary is written first, because one that comes to nothing must not use up the flush of this cycle.
-	made, used, err := c.opt.Sidecar.Compact(ctx, v, c.space(0))
-	c.addUsage(used)
+	made, used, err := c.opt.Sidecar.Compact(ctx, v, sidecar.Space{Fixed: c.fixed})
+	c.usage = c.usage.Plus(used)
 	if err != nil {
 		return session.Compaction{}, err
 	}

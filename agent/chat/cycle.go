@@ -51,10 +51,10 @@ func (t *turn) prepare(ctx context.Context) error {
 func (t *turn) prune() (projected int, err error) {
 	v := t.opt.Session.View()
 	plan := t.opt.Sidecar.Prune(v.Messages, v.PruneState(t.model.Window()), t.opt.Now())
-	if len(plan.New) == 0 {
-		return t.projected(v), nil
-	}
 	projected = t.projected(v)
+	if len(plan.New) == 0 {
+		return projected, nil
+	}
 	if _, err := t.opt.Session.Append(v.PruneEntry(plan.New)); err != nil {
 		return 0, err
 	}
@@ -105,17 +105,12 @@ func (t *turn) growth() int { return max(t.model.Window()/growthParts, minGrowth
 // the settings say.
 func (t *turn) compact(ctx context.Context, keep int) error {
 	v := t.opt.Session.View()
-	made, used, err := t.opt.Sidecar.Compact(ctx, v, t.space(keep))
-	t.addUsage(used)
+	made, used, err := t.opt.Sidecar.Compact(ctx, v, sidecar.Space{Keep: keep, Fixed: t.fixed})
+	t.usage = t.usage.Plus(used)
 	if err != nil {
 		return err
 	}
 	return t.replace(ctx, made)
-}
-
-// space is what a compaction leaves, with keep as in sidecar.Space.
-func (c *Conversation) space(keep int) sidecar.Space {
-	return sidecar.Space{Keep: keep, Fixed: c.fixed}
 }
 
 // replace appends a compaction to the transcript, after it has begun a flush of all messages that the summary replaces.

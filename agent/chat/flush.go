@@ -61,16 +61,7 @@ func (t *turn) flushAs(ctx context.Context, v session.View, name string, forced 
 		job.Messages = slices.Insert(job.Messages, at, llm.Message{Role: llm.RoleUser, Text: seen})
 	}
 	job.Messages = job.Messages[from:]
-	var err error
-	if job.Spool, err = flush.Spool(job.Messages); err != nil {
-		out := flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
-		t.reportOutcome(v.Cycle, out)
-		return out
-	}
-	out := t.runFlush(ctx, job)
-	t.recordOutcome(ctx, job.Cycle, out)
-	t.trackUnfinished(job, out)
-	return out
+	return t.runFlush(ctx, job, true)
 }
 
 // messagesToFlush returns which messages a flush reads: all if they fit into the window. bare leaves out the system prompt of
@@ -102,18 +93,17 @@ func (t *turn) newJob(name string, cycle int) flush.Job {
 	}
 }
 
-// runFlush runs a flush and counts its usage.
-func (t *turn) runFlush(ctx context.Context, job flush.Job) flush.Outcome {
+// runFlush runs a flush, counts its usage and reports the outcome, unless the turn was canceled before the flush succeeded.
+// That the flush has to wait is reported only if sayLater is true.
+func (t *turn) runFlush(ctx context.Context, job flush.Job, sayLater bool) flush.Outcome {
 	out := t.opt.Sidecar.Flush(ctx, job)
-	t.addUsage(out.Usage)
-	return out
-}
-
-// recordOutcome reports the outcome of a flush, unless the turn was canceled before it succeeded.
-func (t *turn) recordOutcome(ctx context.Context, cycle int, out flush.Outcome) {
-	if ctx.Err() == nil || out.Outcome == session.FlushDone {
-		t.reportOutcome(cycle, out)
+	t.usage = t.usage.Plus(out.Usage)
+	canceled := ctx.Err() != nil && out.Outcome != session.FlushDone
+	if !canceled && (sayLater || !out.Later) {
+		t.reportOutcome(job.Cycle, out)
 	}
+	t.trackUnfinished(job, out)
+	return out
 }
 
 // reportOutcome appends the outcome of a flush to the transcript and reports it as an event.

@@ -154,7 +154,7 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 			t.each(Event{Text: e.Text})
 		}
 	})
-	t.addUsage(resp.Usage)
+	t.usage = t.usage.Plus(resp.Usage)
 	if err != nil {
 		return resp, err
 	}
@@ -162,16 +162,12 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		resp.Message.ToolCalls = nil
 	}
 	t.heard.Reset()
-	resp.Message, err = t.appendMessage(resp.Message, usageOf(resp.Usage))
-	return resp, err
-}
-
-// usageOf returns what a provider has counted, nil if it has told nothing.
-func usageOf(u llm.Usage) *llm.Usage {
-	if u == (llm.Usage{}) {
-		return nil
+	used := &resp.Usage
+	if resp.Usage == (llm.Usage{}) {
+		used = nil // the provider has not said
 	}
-	return &u
+	resp.Message, err = t.appendMessage(resp.Message, used)
+	return resp, err
 }
 
 // keepInterrupted appends the part of an answer that the model had given before it was interrupted, or a note that there is

@@ -16,7 +16,7 @@ const lateMark = "+"
 // came between that and the transcript.
 func (c *Conversation) findFlushes() error {
 	id := c.opt.Session.ID()
-	kept, err := c.opt.Sidecar.Flushes(func(name string) bool {
+	kept, err := c.opt.Sidecar.Flushes().List(func(name string) bool {
 		name, _, _ = strings.Cut(name, lateMark)
 		return name == id
 	})
@@ -107,12 +107,7 @@ func mergeOutcomes(a, b flush.Outcome) flush.Outcome {
 func (t *turn) resumeFlush(ctx context.Context, k flush.Progress, forced bool) flush.Outcome {
 	job := t.newJob(k.Session, k.Cycle)
 	job.Through, job.Forced = k.Through, forced
-	out := t.runFlush(ctx, job)
-	if forced || !out.Later {
-		t.recordOutcome(ctx, k.Cycle, out)
-	}
-	t.trackUnfinished(job, out)
-	return out
+	return t.runFlush(ctx, job, forced)
 }
 
 // trackUnfinished updates the unfinished flushes after a run, and reports where the messages are of a flush that is given up.
@@ -123,7 +118,7 @@ func (t *turn) trackUnfinished(job flush.Job, out flush.Outcome) {
 		t.unfinished = slices.DeleteFunc(t.unfinished, same)
 		return
 	}
-	now, err := t.opt.Sidecar.FlushProgress(job.Session, job.Cycle)
+	now, err := t.opt.Sidecar.Flushes().Progress(job.Session, job.Cycle)
 	known := err == nil && now.Unfinished()
 	switch {
 	case at < 0 && !known:

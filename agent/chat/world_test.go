@@ -120,7 +120,7 @@ func worldIn(dir string, model llm.Model) *world {
 	w := &world{state: filepath.Join(dir, "state"), workspace: dir, notes: &notebook{path: filepath.Join(dir, "notes.md")}}
 	w.now = func() time.Time { return noon }
 	w.sidecar = sidecar.Options{
-		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Flush: flush.Defaults(),
+		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()},
 		Memories: func(string) agent.Memory { return w.notes },
 		Now:      func() time.Time { return w.now() },
 	}
@@ -148,7 +148,7 @@ func (w *world) open(id string, change ...func(*chat.Options)) (*chat.Conversati
 	if err != nil {
 		return nil, err
 	}
-	if w.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled, Now: func() time.Time { return w.now() }}); err != nil {
+	if w.session, _, err = session.Open(folder, id, session.Options{Now: func() time.Time { return w.now() }}); err != nil {
 		return nil, err
 	}
 	opt := chat.Options{Sidecar: s, Session: w.session, Tools: chat.MemoryTools{Memory: w.notes}, Now: func() time.Time { return w.now() }}

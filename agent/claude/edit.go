@@ -10,6 +10,7 @@ import (
 
 	"kioku/internal/atomicfile"
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // maxToldLines bounds how many lines an error names.
@@ -139,7 +140,7 @@ func (f *folder) checked(text, parameter string) (string, error) {
 	if strings.ContainsRune(text, 0) {
 		return "", refuse("%s: must be text without NUL", parameter)
 	}
-	clean := f.opt.Clean(text)
+	clean := memory.StripRecalled(text)
 	if strings.TrimSpace(clean) == "" && strings.TrimSpace(text) != "" {
 		return "", refuse("%s: holds nothing but memories that are stored already", parameter)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"kioku/agent/claude"
 	"kioku/agent/prompt"
-	"kioku/memory"
 )
 
 func create(path, text string) map[string]any {
@@ -168,7 +167,7 @@ func TestEditLeavesTheModeOfAFileAndNothingBesideIt(t *testing.T) {
 func TestEditStripsRecalledMemories(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept"), Clean: memory.StripRecalled})
+	tool, err := claude.New(claude.Options{Folder: filepath.Join(base, "memory"), Kept: filepath.Join(base, "kept")})
 	if err != nil {
 		t.Fatal(err)
 	}

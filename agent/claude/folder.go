@@ -58,22 +58,22 @@ func (f *folder) close() {
 
 // execute carries out a command and returns what to tell the model.
 func (f *folder) execute(ctx context.Context, c command) (string, error) {
-	if c.verb == "rename" {
-		return f.rename(c.oldPath, c.newPath)
+	if c.Verb == "rename" {
+		return f.rename(c.OldPath, c.NewPath)
 	}
-	rel, err := parsePath(c.path)
+	rel, err := parsePath(c.Path)
 	if err != nil {
 		return "", err
 	}
-	switch c.verb {
+	switch c.Verb {
 	case "view":
-		return f.view(ctx, rel, c.viewRange)
+		return f.view(ctx, rel, c.ViewRange)
 	case "create":
-		return f.create(rel, c.fileText)
+		return f.create(rel, c.FileText)
 	case "str_replace":
-		return f.replace(rel, c.oldStr, c.newStr)
+		return f.replace(rel, c.OldStr, c.NewStr)
 	case "insert":
-		return f.insert(ctx, rel, int(c.insertLine), c.insertText)
+		return f.insert(ctx, rel, int(c.InsertLine), c.InsertText)
 	}
 	return f.delete(ctx, rel)
 }
@@ -122,6 +122,15 @@ func (f *folder) stat(rel string) (fs.FileInfo, error) {
 	return info, nil
 }
 
+// existing is stat for a path at which there must be something.
+func (f *folder) existing(rel string) (fs.FileInfo, error) {
+	info, err := f.stat(rel)
+	if err == nil && info == nil {
+		err = errMissing(rel)
+	}
+	return info, err
+}
+
 // makeRoom checks that there is nothing at a path and creates its parents.
 func (f *folder) makeRoom(rel string) error {
 	info, err := f.stat(rel)
@@ -143,13 +152,11 @@ func (f *folder) makeRoom(rel string) error {
 
 // readText returns the text of a regular file and its information from before it was read.
 func (f *folder) readText(rel string) (string, fs.FileInfo, error) {
-	info, err := f.stat(rel)
-	switch {
-	case err != nil:
+	info, err := f.existing(rel)
+	if err != nil {
 		return "", nil, err
-	case info == nil:
-		return "", nil, errMissing(rel)
-	case info.IsDir():
+	}
+	if info.IsDir() {
 		return "", nil, refuse("%s is a folder; only files have text", shown(rel))
 	}
 	data, info, err := safefile.Read(f.root, rel, maxFileBytes)

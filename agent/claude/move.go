@@ -24,14 +24,13 @@ func (f *folder) rename(oldPath, newPath string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	info, err := f.stat(from)
+	if from == "." || to == "." {
+		return "", refuse("%s itself cannot be renamed or replaced", top)
+	}
+	info, err := f.existing(from)
 	switch {
 	case err != nil:
 		return "", err
-	case from == "." || to == ".":
-		return "", refuse("%s itself cannot be renamed or replaced", top)
-	case info == nil:
-		return "", errMissing(from)
 	case isDay(from):
 		return "", errDay(from)
 	case isDay(to):
@@ -70,15 +69,13 @@ func (f *folder) move(from, to string, isFolder bool) error {
 
 // delete removes a file, or a folder with all that is in it, of which copies are kept.
 func (f *folder) delete(ctx context.Context, rel string) (string, error) {
-	info, err := f.stat(rel)
-	switch {
-	case err != nil:
-		return "", err
-	case rel == ".":
+	if rel == "." {
 		return "", refuse("%s itself cannot be deleted; delete what is in it", top)
-	case info == nil:
-		return "", errMissing(rel)
-	case isDay(rel):
+	}
+	if _, err := f.existing(rel); err != nil {
+		return "", err
+	}
+	if isDay(rel) {
 		return "", errDay(rel)
 	}
 	files, folders, err := f.contents(ctx, rel)

@@ -26,8 +26,6 @@ type Options struct {
 	// Kept is where copies of what is deleted or replaced go, such as <state>/agents/<agent>/kept. It is made, 0700, and must
 	// not be inside of Folder, nor Folder inside of it. Nothing in it is ever removed.
 	Kept string
-	// Clean takes out of a text what must not be stored, such as memory.StripRecalled; nil leaves texts as they are.
-	Clean func(text string) string
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 }
@@ -60,9 +58,6 @@ func New(opt Options) (*Tool, error) {
 	}
 	if inside(opt.Folder, opt.Kept) || inside(opt.Kept, opt.Folder) {
 		return nil, fmt.Errorf("memory tool: %s and %s must not be inside of each other; choose another folder for kept copies", opt.Folder, opt.Kept)
-	}
-	if opt.Clean == nil {
-		opt.Clean = func(text string) string { return text }
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -121,7 +116,7 @@ func (t *Tool) Call(ctx context.Context, name string, input json.RawMessage) (js
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := t.openFolder(ctx, c.writes())
+	f, err := t.openFolder(ctx, c.Verb != "view")
 	if err != nil {
 		return nil, err
 	}

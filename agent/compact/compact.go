@@ -11,51 +11,52 @@ import (
 	"kioku/llm"
 )
 
-// Errors of this package; test for them with errors.Is. After each of them, and after those of the model, the history is
-// what it was.
+// Errors of this package; test for them with errors.Is. After any error the history is unchanged.
 var (
-	// ErrNothing: there are no messages before those that are kept.
+	// ErrNothing: there are no messages before the latest ones.
 	ErrNothing = errors.New("nothing to compact")
-	// ErrRefused: the model's summary is of no use, also at the second try.
+	// ErrRefused: the summary cannot be used, even after a second try.
 	ErrRefused = errors.New("summary refused, history kept")
 )
 
-// DefaultKeepTokens is the size of the latest messages that stay if a Compactor does not say.
+// DefaultKeepTokens is the default of Compactor.KeepTokens.
 const DefaultKeepTokens = 20_000
 
 const (
 	defaultSummary = 4000
-	// partOfUnknown is how many tokens of the conversation a model of unknown window is shown at once.
+	// partOfUnknown is the number of tokens of the conversation in a request if the window is unknown.
 	partOfUnknown = 24_000
-	// promptTokens is room for the task, the rules and the list of identifiers.
+	// promptTokens is the room for the task, the rules and the list of identifiers.
 	promptTokens = 1500
-	// minPart keeps the parts for a tiny window from becoming senseless.
+	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
 )
 
-// Compactor compacts conversations. All fields but Model are optional.
+// Compactor compacts conversations. Model is required.
 type Compactor struct {
 	Model llm.Model
 	// Count counts the tokens of a text, as the session does; nil means an estimate.
 	Count func(text string) int
-	// KeepTokens is the maximum size of the latest messages that stay as they are, 0 means 20,000, and SummaryTokens the
-	// maximum size of a summary, 0 means 4,000. See flush.Settings.Keep for sizes that fit into a window.
-	KeepTokens, SummaryTokens int
+	// KeepTokens is the maximum size in tokens of the latest messages, which stay as they are; 0 means 20,000. See
+	// flush.Settings.Keep for sizes that fit into a window.
+	KeepTokens int
+	// SummaryTokens is the maximum size of a summary in tokens; 0 means 4,000.
+	SummaryTokens int
 }
 
-// Compact has the messages before the latest ones summarised and returns what to append to the session, with the summary,
-// the first message that is kept, and the tokens before and after. Messages that are added meanwhile are kept as well.
+// Compact has a model summarise the messages before the latest ones, and returns the compaction to append to the session.
+// Messages that are added meanwhile are kept.
 //
-// It returns ErrNothing if all messages are recent ones, ErrRefused if the summary lacks identifiers or is cut off,
-// also when it was asked for once more, or is not shorter than what it replaces, and otherwise the error of the model or
-// of ctx. used is what its requests have used, after an error too.
+// It returns ErrNothing if there are no such messages; ErrRefused if the summary, even after a second try, lacks identifiers
+// or is cut off, or if it is not shorter than what it replaces; and otherwise the error of the model or of ctx. used is the
+// usage of all requests, also after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
 	w := c.newWriter()
 	at := cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens))
 	if at == 0 || at == 1 && v.Cycle > 0 {
 		return session.Compaction{}, used, ErrNothing
 	}
-	// Half a part for each block leaves room for the indentation of its lines.
+	// Half a part for each block leaves room for the indentation of the lines.
 	blocks := render(v, at, w.part/2, w.count)
 	summary, err := w.summarise(ctx, blocks, identifiers(blocks))
 	if err != nil {
@@ -72,11 +73,11 @@ func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.C
 	return out, w.used, nil
 }
 
-// writer writes the summaries of one compaction.
+// writer has a model write the summaries of one compaction.
 type writer struct {
 	model llm.Model
 	count func(string) int
-	// summary is the maximum size of a summary and part how much of the conversation the model is shown at once, in tokens.
+	// summary is the maximum size of a summary, and part that of the conversation in one request, in tokens.
 	summary, part int
 	used          llm.Usage
 }
@@ -85,13 +86,13 @@ func (c *Compactor) newWriter() *writer {
 	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
 	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
 	if window := c.Model.Window(); window > 0 {
-		// Twice the summary: the second try repeats the first one. A fifth is left because the model counts otherwise.
+		// Twice the summary, because the second try repeats the first one. A fifth is left for other ways to count tokens.
 		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart)
 	}
 	return w
 }
 
-// summarise has blocks summarised, in parts where they are more than the model is shown at once, and the parts merged.
+// summarise returns a summary of blocks. If they do not fit into one request, it merges the summaries of parts.
 func (w *writer) summarise(ctx context.Context, blocks []block, ids []string) (string, error) {
 	texts := make([]string, len(blocks))
 	for i, b := range blocks {
@@ -108,7 +109,7 @@ func (w *writer) summarise(ctx context.Context, blocks []block, ids []string) (s
 	return w.merge(ctx, summaries, ids)
 }
 
-// summariseEach has each group summarised by itself, with those of the identifiers that are in it.
+// summariseEach returns a summary of each group, which must contain the identifiers of that group.
 func (w *writer) summariseEach(ctx context.Context, task string, groups [][]string, ids []string) ([]string, error) {
 	out := make([]string, len(groups))
 	for i, g := range groups {
@@ -128,7 +129,7 @@ func (w *writer) summariseEach(ctx context.Context, task string, groups [][]stri
 	return out, nil
 }
 
-// merge makes one summary of several, in several rounds where they are more than the model is shown at once.
+// merge returns one summary of several. If they do not fit into one request, it takes several rounds.
 func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (string, error) {
 	texts := make([]string, len(summaries))
 	for i, s := range summaries {
@@ -148,7 +149,7 @@ func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (s
 	return w.merge(ctx, summaries, ids)
 }
 
-// generate has a summary written, and once more if something is wrong with it.
+// generate returns a summary. If something is wrong with it, generate asks once more.
 func (w *writer) generate(ctx context.Context, task, material string, ids []string) (string, error) {
 	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary}
 	question := taskPrompt(task, material, ids)
@@ -169,7 +170,7 @@ func (w *writer) generate(ctx context.Context, task, material string, ids []stri
 	return summary, err
 }
 
-// try asks once and tells what is wrong with the answer; nothing if problem is empty.
+// try asks once. problem says what is wrong with the summary; empty if it can be used.
 func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (summary, problem string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", "", err
@@ -190,4 +191,24 @@ func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (summar
 		return summary, "These identifiers do not stand in it letter for letter:\n" + list(lost) + "\n", nil
 	}
 	return summary, "", nil
+}
+
+// cut returns the index of the first message that is kept, such that the kept messages have at most keep tokens. It is never a
+// tool result, so that a call and its results stay together. The last message, and the call that it answers, are always kept.
+func cut(v session.View, keep int) int {
+	at, tokens := len(v.Messages), 0
+	for at > 0 && tokens+v.Counts[at-1] <= keep {
+		at--
+		tokens += v.Counts[at]
+	}
+	for ; at < len(v.Messages); at++ {
+		if v.Messages[at].Role != llm.RoleTool {
+			return at
+		}
+	}
+	at = len(v.Messages) - 1
+	for at > 0 && v.Messages[at].Role == llm.RoleTool {
+		at--
+	}
+	return max(at, 0)
 }

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// maxIdentifiers is how many identifiers a summary is checked for.
+	// maxIdentifiers is the maximum number of identifiers that a summary must contain.
 	maxIdentifiers = 12
-	// maxIdentifierBytes bounds one of them; what is longer is not copied by hand either.
+	// maxIdentifierBytes is the maximum length of an identifier.
 	maxIdentifierBytes = 160
 )
 
-// pattern finds identifiers of a kind; weight is how much one of them counts.
+// pattern matches identifiers of a kind, each of which counts weight.
 type pattern struct {
 	re     *regexp.Regexp
 	weight int
-	// valid, if it is not nil, decides about a match.
+	// valid reports whether a match is an identifier; nil accepts all.
 	valid func(string) bool
 }
 
-// patterns are looked for in this order; what one of them has found is not looked at again. The texts beside an
-// identifier may be Chinese or Japanese without a space between, so all but dates and units are ASCII alone.
+// patterns are applied in this order. What a pattern has matched is not matched again. All but dates and units match ASCII only,
+// because Chinese and Japanese text has no space before an identifier.
 var patterns = []pattern{
 	{re: longest(`https?://[A-Za-z0-9\-._~:/?#@!$&*+,;=%]*[A-Za-z0-9\-_~/#$&*+=%]`), weight: 3},
 	{re: longest(`[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(\.[A-Za-z0-9\-]+)+`), weight: 3},
@@ -42,7 +42,7 @@ var patterns = []pattern{
 	{re: longest(`[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?`), weight: 1},
 }
 
-// Paths and names of files. They are one pattern, so that what begins first is found first.
+// Paths and names of files. They are one pattern, so that the leftmost match wins.
 const (
 	absolutePath = `(~|\.{1,2})?(/[A-Za-z0-9._@+\-]*[A-Za-z0-9_@+\-]){2,}|~/[A-Za-z0-9._\-]*[A-Za-z0-9_\-]`
 	relativePath = `[A-Za-z0-9._\-]+/[A-Za-z0-9._\-]+(/[A-Za-z0-9._\-]*[A-Za-z0-9_\-])+`
@@ -62,19 +62,19 @@ func longest(expr string) *regexp.Regexp {
 	return re
 }
 
-// mixed tells a hash from a number and from a word of letters up to f.
+// mixed reports whether s has digits and letters: then it is a hash, and no number or word.
 func mixed(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && strings.ContainsAny(s, "abcdef")
 }
 
-// identifier is an identifier in the blocks: how much all its places count, and where its first and its last one are.
+// identifier is an identifier in the blocks, with the sum of the weights of its places and the first and the last block.
 type identifier struct {
 	text        string
 	score       int
 	first, last int
 }
 
-// identifiers returns the at most 12 identifiers that count most in blocks, in the order of their first places.
+// identifiers returns the at most 12 identifiers with the highest scores, in the order of their first places.
 func identifiers(blocks []block) []string {
 	known := map[string]*identifier{}
 	for i, b := range blocks {
@@ -96,7 +96,7 @@ func identifiers(blocks []block) []string {
 	return out
 }
 
-// collect adds the identifiers of the block at place i.
+// collect adds the identifiers of block i.
 func collect(b block, i int, known map[string]*identifier) {
 	text := []byte(b.text)
 	for _, p := range patterns {
@@ -105,7 +105,7 @@ func collect(b block, i int, known map[string]*identifier) {
 			if !bounded(string(text[max(at[0]-1, 0):min(at[1]+1, len(text))]), id) || p.valid != nil && !p.valid(id) {
 				continue
 			}
-			// What is taken is no part of another identifier.
+			// A match is no part of another identifier.
 			for k := at[0]; k < at[1]; k++ {
 				text[k] = '\n'
 			}
@@ -123,7 +123,7 @@ func collect(b block, i int, known map[string]*identifier) {
 	}
 }
 
-// missing returns the identifiers that do not stand in a text letter for letter.
+// missing returns the identifiers that a text does not contain.
 func missing(text string, ids []string) (out []string) {
 	for _, id := range ids {
 		if !bounded(text, id) {
@@ -133,7 +133,7 @@ func missing(text string, ids []string) (out []string) {
 	return out
 }
 
-// bounded reports whether an identifier stands in a text and is not a part of a longer word or number.
+// bounded reports whether a text contains an identifier that is not part of a longer word or number.
 func bounded(text, id string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], id)
@@ -150,7 +150,7 @@ func bounded(text, id string) bool {
 	}
 }
 
-// wordByte tells letters and digits of ASCII.
+// wordByte reports whether c is an ASCII letter or digit.
 func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

@@ -2,7 +2,7 @@ package compact
 
 import "strings"
 
-// system is what the model is told about its task.
+// system is the system prompt of a summary.
 const system = `You summarise the old part of a conversation between a user and an assistant. Your summary takes its place: the assistant goes on with nothing but the summary and the latest messages.
 
 Write Markdown with exactly these sections, and "(none)" in one that is empty:
@@ -25,14 +25,14 @@ Rules:
 - Where later messages change earlier ones, the later ones hold.
 - Answer with the summary alone.`
 
-// wholeTask, partTask and mergeTask say what the material is.
+// Tasks of the model.
 const (
 	wholeTask = "Summarise this conversation."
 	partTask  = "Summarise this part of a longer conversation. The parts are merged afterwards."
 	mergeTask = "These are summaries of the parts of one conversation, in their order. Merge them into one summary."
 )
 
-// taskPrompt is the message with the material and what the summary has to have.
+// taskPrompt returns the message with the material and the identifiers that the summary must contain.
 func taskPrompt(task, material string, ids []string) string {
 	var b strings.Builder
 	b.WriteString(task)

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// resultHead and resultTail are how many characters of the ends of a long result or input are shown to the model.
+	// resultHead and resultTail are the numbers of characters at the ends of a long result or input that the model is shown.
 	resultHead = 3000
 	resultTail = 1000
 )
 
-// block is a message, or a part of a long one, as the model that summarises it reads it.
+// block is a message, or a part of a long one, as the model reads it.
 type block struct {
 	text string
-	// weight is how much an identifier in it counts: what people say counts more than what tools print.
+	// weight of an identifier in it. What people say counts more than what tools print.
 	weight int
 }
 
-// render writes messages as blocks of at most most tokens each. Each begins with who speaks; the lines of what is said
-// are indented, so that no text can pass for another speaker or for the end of the conversation.
+// render returns messages as blocks of at most most tokens each. A block begins with its speaker. The other lines are indented,
+// so that no text can pass for another speaker or for the end of the conversation.
 func render(v session.View, until, most int, count func(string) int) []block {
 	var out []block
 	for i, m := range v.Messages[:until] {
@@ -51,7 +51,7 @@ func speakerOf(m llm.Message) (name string, weight int) {
 	return "result of the tool " + text.OneLine(m.ToolName), 1
 }
 
-// body is what a message says, shows and calls.
+// body returns the text, the images and the calls of a message.
 func body(m llm.Message) string {
 	said := m.Text
 	if m.Role == llm.RoleTool {
@@ -70,7 +70,7 @@ func body(m llm.Message) string {
 	return strings.Join(parts, "\n")
 }
 
-// clip leaves out the middle of a long text.
+// clip cuts the middle out of a long text.
 func clip(s string) string {
 	left := utf8.RuneCountInString(s) - resultHead - resultTail
 	if left <= 0 {
@@ -79,13 +79,13 @@ func clip(s string) string {
 	return fmt.Sprintf("%s\n(%d characters left out)\n%s", text.Head(s, resultHead), left, text.Tail(s, resultTail))
 }
 
-// indent moves each line two columns in.
+// indent indents each line by two columns.
 func indent(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
 	return "  " + strings.ReplaceAll(text, "\n", "\n  ")
 }
 
-// split halves a text until no part has more than most tokens, at ends of lines where there is one near the middle.
+// split halves a text until no part has more than most tokens, if possible at the end of a line.
 func split(text string, most int, count func(string) int) []string {
 	if utf8.RuneCountInString(text) < 2 || count(text) <= most {
 		return []string{text}
@@ -103,7 +103,7 @@ func split(text string, most int, count func(string) int) []string {
 	return append(split(text[:at], most, count), split(text[at:], most, count)...)
 }
 
-// pack joins texts in their order to groups of at most most tokens each. A longer text is a group of its own.
+// pack joins texts in order into groups of at most most tokens each. A longer text is a group of its own.
 func pack(texts []string, most int, count func(string) int) [][]string {
 	var out [][]string
 	size := 0

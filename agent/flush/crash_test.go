@@ -111,7 +111,7 @@ func crashRunner(dir string, dying *fuse, name string) *flush.Runner {
 }
 
 func crashJob(text string) flush.Job {
-	return flush.Job{Session: "s", Holder: "a", Spool: messages(text)}
+	return flush.Job{Session: "s", Holder: "a", Messages: []llm.Message{{Role: llm.RoleUser, Text: text}}}
 }
 
 // child is the test binary as a process to be killed.

@@ -1,6 +1,6 @@
 // Package flush stores memories before old messages leave the model's window.
 //
-// Settings.Decide says when: a little before the window is full, once between two compactions, and always before one. A
-// Ledger keeps on disk which flush was begun and which has ended, with the messages that are about to go, so that a crash
-// loses nothing and the same notes are not stored twice. A Runner has a model say what is worth keeping, and appends it.
+// Settings.Decide says when: a little before the window is full, once between two compactions, and always before a
+// compaction. A Ledger records on disk which flushes were begun and which are done, with the messages to flush, so that
+// a crash loses nothing and no note is stored twice. A Runner asks a model for what is worth keeping, and stores it.
 package flush

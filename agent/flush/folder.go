@@ -25,22 +25,23 @@ const (
 	lockName   = "lock"
 )
 
-// folder is the folder of a ledger while it is locked for other processes and goroutines.
+// folder is the open folder of a ledger.
 type folder struct {
 	path string
 	root *os.Root
-	// lock is nil if the folder is only read.
+	// lock excludes other processes and goroutines until it is closed; nil if the folder is only read.
 	lock *os.File
 }
 
-// openLocked opens the folder and waits for its lock, at most until ctx ends. If it is not there, it is made, or ErrUnknown is returned.
+// openLocked opens the folder and waits for its lock until ctx ends. If the folder does not exist, openLocked creates it or
+// returns ErrUnknown.
 func (l *Ledger) openLocked(ctx context.Context, create bool) (*folder, error) {
 	if create {
 		if err := makeFolder(l.folder); err != nil {
 			return nil, fmt.Errorf("%w; the folder must be writable", err)
 		}
 	}
-	f, err := l.peek()
+	f, err := l.openFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +57,8 @@ func (l *Ledger) openLocked(ctx context.Context, create bool) (*folder, error) {
 	return f, nil
 }
 
-// peek opens the folder for reading, without the lock. It returns ErrUnknown if the folder is not there.
-func (l *Ledger) peek() (*folder, error) {
+// openFolder opens the folder without the lock. It returns ErrUnknown if the folder does not exist.
+func (l *Ledger) openFolder() (*folder, error) {
 	root, err := os.OpenRoot(l.folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrUnknown
@@ -68,7 +69,7 @@ func (l *Ledger) peek() (*folder, error) {
 	return &folder{path: l.folder, root: root}, nil
 }
 
-// makeFolder makes a folder that is for its owner alone, and makes its name last.
+// makeFolder creates a folder that only its owner can use, and flushes its name to the disk.
 func makeFolder(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
@@ -91,11 +92,11 @@ func (f *folder) close() {
 	f.root.Close()
 }
 
-// record reads the record of a flush and reports whether there is one.
-func (f *folder) record(id string) (r record, begun bool, err error) {
+// record returns the record of a flush, or ErrUnknown if there is none.
+func (f *folder) record(id string) (r Record, err error) {
 	data, err := f.root.ReadFile(id + recordSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return record{}, false, nil
+		return Record{}, ErrUnknown
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &r)
@@ -104,30 +105,30 @@ func (f *folder) record(id string) (r record, begun bool, err error) {
 		err = errors.New("it is that of another flush")
 	}
 	if err != nil {
-		return record{}, false, f.damaged(id, recordSuffix, err)
+		return Record{}, f.damaged(id, recordSuffix, err)
 	}
-	return r, true, nil
+	return r, nil
 }
 
-// held reads the record of a flush that holder holds.
-func (f *folder) held(id, holder string) (record, error) {
+// heldRecord returns the record of a flush that holder has, or ErrUnknown.
+func (f *folder) heldRecord(id, holder string) (Record, error) {
 	if !idForm.MatchString(id) || holder == "" {
-		return record{}, ErrUnknown
+		return Record{}, ErrUnknown
 	}
-	r, begun, err := f.record(id)
-	if err == nil && (!begun || r.Holder != holder) {
+	r, err := f.record(id)
+	if err == nil && r.Holder != holder {
 		err = ErrUnknown
 	}
 	return r, err
 }
 
-// damaged names a file of a flush that cannot be read as what it is.
+// damaged returns an error that names a damaged file of a flush.
 func (f *folder) damaged(id, suffix string, err error) error {
 	return fmt.Errorf("%s is damaged: %w; move the files %s.* out of the folder to begin this flush anew",
 		filepath.Join(f.path, id+suffix), err, id)
 }
 
-func (f *folder) writeRecord(id string, r record) error {
+func (f *folder) writeRecord(id string, r Record) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -135,17 +136,17 @@ func (f *folder) writeRecord(id string, r record) error {
 	return atomicfile.Write(f.root, id+recordSuffix, append(data, '\n'), 0o600)
 }
 
-// writeSpool writes the spool of a flush that has no record, and returns how many messages it has. Another one that is
-// there, because a record was moved away or a beginning was cut short, is set aside.
+// writeSpool writes the spool of a flush that has no record, and returns the number of its messages. If there is another
+// spool, because the record was moved away or a Begin was interrupted, writeSpool renames that one.
 func (f *folder) writeSpool(id string, lines []byte, now time.Time) (messages int, err error) {
 	name := id + spoolSuffix
-	have, err := f.root.ReadFile(name)
+	old, err := f.root.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, err
 	}
-	if len(have) > 0 && !bytes.Equal(have, lines) {
-		aside := id + now.UTC().Format("-20060102T150405.000000000") + lostSuffix
-		if err := f.root.Rename(name, aside); err != nil {
+	if len(old) > 0 && !bytes.Equal(old, lines) {
+		lost := id + now.UTC().Format("-20060102T150405.000000000") + lostSuffix
+		if err := f.root.Rename(name, lost); err != nil {
 			return 0, err
 		}
 	}

@@ -16,35 +16,31 @@ import (
 	"kioku/memory"
 )
 
-// errOvertaken: somebody else continues this flush.
+// errOvertaken reports that another holder continues this flush.
 var errOvertaken = errors.New("somebody else goes on with this flush")
 
-// step is a line of a flush's journal: an answer of the model, written before its calls are carried out, or the result of
-// one of them. The results of an answer follow it in the order of its calls. Who continues a flush goes through the
-// same steps first, so that no note gets another key than it had.
+// step is a line of a journal: an answer of the model, which is written before its calls are executed, or the result of one
+// of its calls. The results follow the answer in the order of its calls. Whoever continues a flush replays the steps first,
+// so that no note gets a second key.
 type step struct {
 	Answer *llm.Message `json:"answer,omitempty"`
-	// NoteKey is that of the attempt in which the answer came.
+	// NoteKey is Lease.NoteKey of the attempt in which the model answered.
 	NoteKey string           `json:"noteKey,omitempty"`
 	Result  *llm.Message     `json:"result,omitempty"`
 	Note    *memory.Appended `json:"note,omitempty"`
 }
 
-// steps reads the journal of a flush. A last line that was cut off is left out: nobody was told that it is written.
-func (l *Ledger) steps(id string) ([]step, error) {
-	f, err := l.peek()
+// steps reads the journal of a flush. It skips a last line without an end: no one was told that it was written.
+func (l *Ledger) steps(id string) (steps []step, err error) {
+	f, err := l.openFolder()
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
 	data, err := f.root.ReadFile(id + journalSuffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var steps []step
 	for line := range bytes.Lines(wholeLines(data)) {
 		var s step
 		err := json.Unmarshal(line, &s)
@@ -59,8 +55,8 @@ func (l *Ledger) steps(id string) ([]step, error) {
 	return steps, nil
 }
 
-// addStep writes the step after the first n to the journal, waits for the disk, and renews the lease. It returns
-// errOvertaken if holder holds the flush no more, or if there are more steps already.
+// addStep appends a step to a journal of n steps, waits for the disk, and renews the lease. It returns errOvertaken if holder
+// no longer has the flush, or if the journal has other than n steps.
 func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error {
 	line, err := json.Marshal(s)
 	if err != nil {
@@ -71,21 +67,21 @@ func (l *Ledger) addStep(ctx context.Context, lease Lease, n int, s step) error 
 		return err
 	}
 	defer f.close()
-	r, err := f.held(lease.ID, lease.Holder)
+	r, err := f.heldRecord(lease.ID, lease.Holder)
 	if errors.Is(err, ErrUnknown) || err == nil && r.Done {
 		return errOvertaken
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = f.appendLine(lease.ID+journalSuffix, n, append(line, '\n'))
 	}
-	if err := f.appendLine(lease.ID+journalSuffix, n, append(line, '\n')); err != nil {
+	if err != nil {
 		return err
 	}
 	r.Expires = l.now().Add(l.settings.Lease)
 	return f.writeRecord(lease.ID, r)
 }
 
-// appendLine adds a line to a file that has n whole lines, and takes off what a crash has left of another one.
+// appendLine appends a line to a file of n whole lines. It first removes an unfinished line, which a crash left.
 func (f *folder) appendLine(name string, n int, line []byte) error {
 	file, err := f.root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -100,12 +96,11 @@ func (f *folder) appendLine(name string, n int, line []byte) error {
 	if bytes.Count(whole, []byte("\n")) != n {
 		return errOvertaken
 	}
-	if len(whole) < len(data) {
-		if err := file.Truncate(int64(len(whole))); err != nil {
-			return err
-		}
+	size := int64(len(whole))
+	if err := file.Truncate(size); err != nil {
+		return err
 	}
-	if err := atomicfile.Append(file, int64(len(whole)), line); err != nil {
+	if err := atomicfile.Append(file, size, line); err != nil {
 		return err
 	}
 	if n == 0 {

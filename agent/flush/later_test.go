@@ -42,7 +42,7 @@ func TestRunContinuesAFailedFlush(t *testing.T) {
 	if n := len(model.Requests()); n != 4 {
 		t.Errorf("%d requests", n)
 	}
-	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 2 || !got.Done {
+	if got, _ := r.Ledger.Progress("s", 0); got.Failed != 2 || !got.Done {
 		t.Errorf("%+v", got)
 	}
 }
@@ -90,7 +90,7 @@ func TestRunCountsNoAttemptForWhatIsAway(t *testing.T) {
 			t.Errorf("%v: %+v", cause, out)
 		}
 	}
-	if got, err := r.Ledger.Progress("s", 0); err != nil || got.Attempts != 0 || got.Done || len(model.Requests()) != 5 {
+	if got, err := r.Ledger.Progress("s", 0); err != nil || got.Failed != 0 || got.Done || len(model.Requests()) != 5 {
 		t.Errorf("%+v, %v, %d requests", got, err, len(model.Requests()))
 	}
 	cause, model.Steps = nil, append(model.Steps, llmtest.Say("NO_REPLY"))
@@ -107,10 +107,6 @@ func TestRunContinuesWithTheMessagesOfTheSpool(t *testing.T) {
 	r, model := runner(t, &store{}, llmtest.Fail(llm.KindUnavailable), llmtest.Say("NO_REPLY"))
 	first := job()
 	first.Through = "m2"
-	var err error
-	if first.Spool, err = flush.Spool(first.Messages); err != nil {
-		t.Fatal(err)
-	}
 	r.Run(t.Context(), first)
 	kept, err := r.Ledger.List(func(session string) bool { return session == "s" })
 	if err != nil || len(kept) != 1 || kept[0].Through != "m2" || kept[0].Left != 3 || kept[0].Done {

@@ -16,7 +16,6 @@ import (
 	"kioku/memory"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -49,7 +48,10 @@ func TestBeginTwiceResumes(t *testing.T) {
 	clock, folder := newClock(), filepath.Join(t.TempDir(), "agents", "main", "flush")
 	spool := messages("one\ntwo", "三")
 	first := begin(t, flush.NewLedger(folder, flush.Settings{}, clock.Now), "s", 0, "a", spool)
-	want := flush.Lease{ID: first.ID, NoteKey: first.NoteKey, Session: "s", Holder: "a", Expires: clock.now.Add(5 * time.Minute), Attempt: 1, Spool: spool}
+	want := flush.Lease{
+		Record: flush.Record{Session: "s", Begun: clock.now, Holder: "a", Expires: clock.now.Add(5 * time.Minute), Messages: 2},
+		ID:     first.ID, NoteKey: first.NoteKey, Spool: spool,
+	}
 	if diff := cmp.Diff(want, first); diff != "" || first.ID == "" || first.NoteKey == "" {
 		t.Errorf("%+v\n%s", first, diff)
 	}
@@ -77,13 +79,13 @@ func TestReleaseKeepsTheAttempt(t *testing.T) {
 		t.Errorf("committed after that: %v", err)
 	}
 	b := begin(t, l, "s", 0, "b", nil)
-	if !b.Resumed || b.Attempt != 1 || b.NoteKey != a.NoteKey || len(b.Spool) != 1 {
+	if !b.Resumed || b.Failed != 0 || b.NoteKey != a.NoteKey || len(b.Spool) != 1 {
 		t.Errorf("%+v", b)
 	}
 	if err := errors.Join(l.Commit(t.Context(), b.ID, "b"), l.Release(t.Context(), b.ID, "b")); err != nil {
 		t.Error(err)
 	}
-	if p, err := l.Progress("s", 0); err != nil || !p.Done || p.Attempts != 0 {
+	if p, err := l.Progress("s", 0); err != nil || !p.Done || p.Failed != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -100,7 +102,7 @@ func TestBeginIsRefusedWhileALeaseLasts(t *testing.T) {
 	}
 	clock.now = clock.now.Add(time.Second)
 	b := begin(t, l, "s", 3, "b", nil)
-	if !b.Resumed || b.ID != a.ID || b.NoteKey != a.NoteKey || b.Attempt != 1 || len(b.Spool) != 1 {
+	if !b.Resumed || b.ID != a.ID || b.NoteKey != a.NoteKey || b.Failed != 0 || len(b.Spool) != 1 {
 		t.Errorf("%+v", b)
 	}
 	if err := l.Commit(t.Context(), a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
@@ -132,7 +134,7 @@ func TestCommitMakesAFlushDone(t *testing.T) {
 		}
 	}
 	got, err := l.Progress("s", 0)
-	if diff := cmp.Diff(flush.Progress{Session: "s", Begun: true, Done: true}, got, cmpopts.IgnoreUnexported(flush.Progress{})); diff != "" || err != nil {
+	if diff := cmp.Diff(flush.Progress{Record: flush.Record{Session: "s", Begun: got.Begun, Holder: got.Holder, Expires: got.Expires, Messages: 1, Done: true}}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }
@@ -149,7 +151,7 @@ func TestAbortUsesUpAttempts(t *testing.T) {
 	}
 	// The lease is free for anybody, and what the model says now may be something else.
 	second := begin(t, l, "s", 0, "b", nil)
-	if second.ID != first.ID || second.NoteKey == first.NoteKey || second.Attempt != 2 || !second.Resumed || len(second.Spool) != 1 {
+	if second.ID != first.ID || second.NoteKey == first.NoteKey || second.Failed != 1 || !second.Resumed || len(second.Spool) != 1 {
 		t.Errorf("%+v", second)
 	}
 	if left, err := l.Abort(t.Context(), second.ID, "b", "no power"); err != nil || left != 0 {
@@ -158,10 +160,10 @@ func TestAbortUsesUpAttempts(t *testing.T) {
 	if _, err := l.Begin(t.Context(), "s", 0, "a", nil); !errors.Is(err, flush.ErrExhausted) || !strings.Contains(err.Error(), "no power") {
 		t.Errorf("%v", err)
 	}
-	if got, _ := l.Progress("s", 0); got.Attempts != 2 || got.Done || !got.Begun || !got.Aborted {
+	if got, _ := l.Progress("s", 0); got.Failed != 2 || got.Done || got.Begun.IsZero() || !got.Aborted {
 		t.Errorf("%+v", got)
 	}
-	if next := begin(t, l, "s", 1, "a", nil); next.Attempt != 1 || next.Resumed {
+	if next := begin(t, l, "s", 1, "a", nil); next.Failed != 0 || next.Resumed {
 		t.Errorf("the next cycle: %+v", next)
 	}
 }

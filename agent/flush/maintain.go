@@ -1,7 +1,6 @@
 package flush
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,49 +10,23 @@ import (
 )
 
 const (
-	// keepRecords is how long the record of a flush that has succeeded is kept.
+	// keepRecords is the age up to which the records of flushes that succeeded are kept.
 	keepRecords = 30 * 24 * time.Hour
-	// sweepEvery is how often a process looks for old flushes.
+	// sweepEvery is the minimum time between two looks for old flushes in one process.
 	sweepEvery = time.Hour
 )
 
-// NextCycle returns the lowest cycle of a session that can be flushed, with all later ones: the one after the last that has
-// ended well or has no attempt left, 0 if there is none. Who has lost count of the cycles continues it.
-func (l *Ledger) NextCycle(session string) (int, error) {
-	f, err := l.peek()
-	if errors.Is(err, ErrUnknown) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer f.close()
-	cycles := f.cycles(session, recordSuffix)
-	for _, cycle := range slices.Backward(cycles) {
-		r, _, err := f.record(flushID(session, cycle))
-		if err != nil {
-			return 0, err
-		}
-		if r.Done || r.Failed >= l.settings.Attempts {
-			return cycle + 1, nil
-		}
-	}
-	return 0, nil
-}
-
-// Maintain removes spools and journals of the flushes of a session that have succeeded, before a cycle: who is there has
-// compacted what they were of. A file that cannot be removed now is left to the next time.
+// Maintain removes the spools and journals of the flushes of a session that are done and belong to a cycle before the given
+// one. It ignores errors; the next call tries again.
 func (l *Ledger) Maintain(session string, cycle int) {
-	f, err := l.peek()
-	if err != nil {
-		return
-	}
-	defer f.close()
-	f.removeDone(session, cycle)
-	l.sweep(f)
+	l.inspect("", func(f *folder) error {
+		f.removeDone(session, cycle)
+		l.sweep(f)
+		return nil
+	})
 }
 
-// sweep removes all that is left of old flushes that have succeeded, at most once in a while.
+// sweep removes all files of old flushes that succeeded, at most once within sweepEvery.
 func (l *Ledger) sweep(f *folder) {
 	now := l.now()
 	l.mu.Lock()
@@ -65,20 +38,16 @@ func (l *Ledger) sweep(f *folder) {
 	if !due {
 		return
 	}
-	for _, name := range f.names() {
-		id, isRecord := strings.CutSuffix(name, recordSuffix)
-		if !isRecord || !idForm.MatchString(id) {
-			continue
-		}
-		if r, begun, err := f.record(id); err == nil && begun && r.Done && now.Sub(r.Begun) > keepRecords {
+	for _, id := range f.ids(recordSuffix) {
+		if r, err := f.record(id); err == nil && r.Done && now.Sub(r.Begun) > keepRecords {
 			f.removeMessages(id)
-			f.root.Remove(name)
+			f.root.Remove(id + recordSuffix)
 		}
 	}
 }
 
-// names of all files.
-func (f *folder) names() []string {
+// fileNames returns the names of all files.
+func (f *folder) fileNames() []string {
 	d, err := f.root.Open(".")
 	if err != nil {
 		return nil
@@ -88,14 +57,21 @@ func (f *folder) names() []string {
 	return names
 }
 
-// cycles of a session that have a file with a suffix, the lowest first.
+// ids returns the ids of the flushes that have a file with a suffix.
+func (f *folder) ids(suffix string) []string {
+	var ids []string
+	for _, name := range f.fileNames() {
+		if id, ok := strings.CutSuffix(name, suffix); ok && idForm.MatchString(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// cycles returns the cycles of a session that have a file with a suffix, in ascending order.
 func (f *folder) cycles(session, suffix string) []int {
 	var cycles []int
-	for _, name := range f.names() {
-		id, ok := strings.CutSuffix(name, suffix)
-		if !ok || !idForm.MatchString(id) {
-			continue
-		}
+	for _, id := range f.ids(suffix) {
 		hash, number, _ := strings.Cut(id, "-")
 		if cycle, err := strconv.Atoi(number); err == nil && hash == sessionHash(session) {
 			cycles = append(cycles, cycle)
@@ -105,7 +81,8 @@ func (f *folder) cycles(session, suffix string) []int {
 	return cycles
 }
 
-// removeDone is Ledger.Maintain. It needs no lock: who continues a flush that has succeeded is content without them.
+// removeDone removes the spools and journals of flushes that are done and belong to a cycle before the given one. It needs
+// no lock, because a flush that is done is never continued.
 func (f *folder) removeDone(session string, before int) {
 	for _, suffix := range []string{spoolSuffix, journalSuffix} {
 		for _, cycle := range f.cycles(session, suffix) {
@@ -113,22 +90,22 @@ func (f *folder) removeDone(session string, before int) {
 				break
 			}
 			id := flushID(session, cycle)
-			if r, begun, err := f.record(id); err == nil && begun && r.Done {
+			if r, err := f.record(id); err == nil && r.Done {
 				f.removeMessages(id)
 			}
 		}
 	}
 }
 
-// removeMessages removes what a flush keeps beside its record.
+// removeMessages removes the spool and the journal of a flush.
 func (f *folder) removeMessages(id string) {
 	f.root.Remove(id + spoolSuffix)
 	f.root.Remove(id + journalSuffix)
 }
 
-// removeTemps removes files that were not written whole. Who wrote them is gone, for the folder is locked.
+// removeTemps removes temporary files. The folder must be locked: then the processes that wrote them are gone.
 func (f *folder) removeTemps() {
-	for _, name := range f.names() {
+	for _, name := range f.fileNames() {
 		if atomicfile.IsTemp(name) {
 			f.root.Remove(name)
 		}

@@ -17,41 +17,41 @@ import (
 )
 
 const (
-	// maxNameBytes bounds the names of sessions and holders.
+	// maxNameBytes is the maximum length of the name of a session or a holder.
 	maxNameBytes = 256
-	// maxReasonBytes bounds the reason of an abort that is kept.
+	// maxReasonBytes is the length to which the reason of an abort is cut.
 	maxReasonBytes = 1 << 10
 )
 
-// record is what the disk holds of a flush, beside its spool and journal.
-type record struct {
-	Session string    `json:"session"`
-	Cycle   int       `json:"cycle"`
-	Begun   time.Time `json:"begun"`
-	// Holder is empty after an abort and a release.
+// Record is the state of a flush. The ledger keeps it in a file of its own, beside the messages and the journal.
+type Record struct {
+	// Session and Cycle identify the flush in a ledger. Cycle is the number of compactions before it.
+	Session string `json:"session"`
+	Cycle   int    `json:"cycle"`
+	// Begun is the time at which the flush was begun first.
+	Begun time.Time `json:"begun"`
+	// Holder has the lease until Expires. Both are zero after an abort or a release.
 	Holder  string    `json:"holder,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
-	// Failed attempts, and the Reason of the last one.
+	// Failed is the number of failed attempts, and Reason says why the last one failed.
 	Failed int    `json:"failed,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Aborted until it is begun again.
+	// Aborted reports that the last attempt failed and no other was begun since.
 	Aborted bool `json:"aborted,omitempty"`
-	Done    bool `json:"done,omitempty"`
-	// Messages in the spool.
+	// Done reports that the flush has succeeded.
+	Done bool `json:"done,omitempty"`
+	// Messages is the number of messages in the spool.
 	Messages int `json:"messages"`
-	// Through is that of the Job.
+	// Through is Job.Through of the job that began the flush, empty if it had none.
 	Through string `json:"through,omitempty"`
 }
 
-func (r record) lease(id string, resumed bool, spool []json.RawMessage) Lease {
-	return Lease{
-		ID: id, Session: r.Session, Cycle: r.Cycle, Holder: r.Holder, Expires: r.Expires, Attempt: r.Failed + 1, Through: r.Through,
-		Resumed: resumed, Done: r.Done, Spool: spool, NoteKey: fmt.Sprintf("flush-%s-%d-", id, r.Failed+1),
-	}
+func (r Record) lease(id string, resumed bool, spool []json.RawMessage) Lease {
+	return Lease{Record: r, ID: id, Resumed: resumed, Spool: spool, NoteKey: fmt.Sprintf("flush-%s-%d-", id, r.Failed+1)}
 }
 
-// idForm is the form of a flush's id: the hash of the session, which may have any name, and the cycle. It is safe as the
-// name of a file.
+// idForm matches the id of a flush: the hash of the session's name, which may have any form, and the cycle. An id is safe
+// as a file name.
 var idForm = regexp.MustCompile(`^[0-9a-f]{32}-[0-9]{1,19}$`)
 
 func flushID(session string, cycle int) string {
@@ -63,24 +63,28 @@ func sessionHash(session string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// checkFlush returns an *memory.InputError for what cannot name a flush.
+// checkFlush returns an *memory.InputError if a session, cycle or holder is invalid.
 func checkFlush(session string, cycle int, holder string) error {
-	for _, name := range []struct{ field, value string }{{"session", session}, {"holder", holder}} {
-		problem := ""
-		switch {
-		case name.value == "":
-			problem = "must not be empty"
-		case len(name.value) > maxNameBytes:
-			problem = fmt.Sprintf("has %d bytes; the most is %d", len(name.value), maxNameBytes)
-		case !utf8.ValidString(name.value):
-			problem = "must be valid UTF-8"
-		}
-		if problem != "" {
-			return &memory.InputError{Field: name.field, Problem: problem}
-		}
+	if err := checkName("session", session); err != nil {
+		return err
+	}
+	if err := checkName("holder", holder); err != nil {
+		return err
 	}
 	if cycle < 0 {
 		return &memory.InputError{Field: "cycle", Problem: fmt.Sprintf("is %d; it counts compactions, from 0", cycle)}
+	}
+	return nil
+}
+
+func checkName(field, name string) error {
+	switch {
+	case name == "":
+		return &memory.InputError{Field: field, Problem: "must not be empty"}
+	case len(name) > maxNameBytes:
+		return &memory.InputError{Field: field, Problem: fmt.Sprintf("has %d bytes; the most is %d", len(name), maxNameBytes)}
+	case !utf8.ValidString(name):
+		return &memory.InputError{Field: field, Problem: "must be valid UTF-8"}
 	}
 	return nil
 }
@@ -97,24 +101,24 @@ func spoolLines(spool []json.RawMessage) ([]byte, error) {
 	return lines.Bytes(), nil
 }
 
-// parseSpool is the inverse of spoolLines. It returns an error if there are not as many whole messages as there were.
-func parseSpool(lines []byte, messages int) ([]json.RawMessage, error) {
+// parseSpool is the inverse of spoolLines. It returns an error unless there are exactly n whole messages.
+func parseSpool(lines []byte, n int) ([]json.RawMessage, error) {
 	var spool []json.RawMessage
 	for line := range bytes.Lines(lines) {
-		whole, ended := bytes.CutSuffix(line, []byte("\n"))
-		if !ended || !json.Valid(whole) {
+		message, whole := bytes.CutSuffix(line, []byte("\n"))
+		if !whole || !json.Valid(message) {
 			return nil, fmt.Errorf("line %d is damaged", len(spool)+1)
 		}
-		spool = append(spool, whole)
+		spool = append(spool, message)
 	}
-	if len(spool) != messages {
-		return nil, fmt.Errorf("it has %d of %d messages", len(spool), messages)
+	if len(spool) != n {
+		return nil, fmt.Errorf("it has %d of %d messages", len(spool), n)
 	}
 	return spool, nil
 }
 
-// clip shortens a reason to what is kept of it.
-func clip(reason string) string {
+// cutReason returns the part of a reason that is kept.
+func cutReason(reason string) string {
 	if len(reason) > maxReasonBytes {
 		reason = text.HeadBytes(reason, maxReasonBytes) + "…"
 	}

@@ -8,60 +8,68 @@ import (
 )
 
 const (
-	// A summary has at most maxSummary tokens, and no more than 1/summaryParts of the window.
+	// maxSummary is the maximum size of a summary in tokens; it is also at most 1/summaryParts of the window.
 	maxSummary   = 4000
 	summaryParts = 8
-	// leastParts: at least 1/leastParts of the window stays in a compaction.
+	// 1/leastParts of the window may always stay in a compaction.
 	leastParts = 16
 )
 
-// Settings say when memories are stored and history is compacted. The zero value never flushes; Defaults are the ones to
-// start from.
+// Settings say when to flush and when to compact. The zero value never flushes; Defaults returns the ones to start from.
 type Settings struct {
+	// Enabled allows flushes.
 	Enabled bool
-	// ReserveTokens of the window are kept free for the answer; history is compacted if fewer are left. It is never more
-	// than half of the window.
+	// ReserveTokens is the part of the window that is kept free for the answer, in tokens; history is compacted if less is
+	// left. At most half of the window is reserved.
 	ReserveTokens int
-	// SoftThresholdTokens before that point memories are stored. It is never more than half of the way to that point.
+	// SoftThresholdTokens is the distance from that point, in tokens, at which memories are flushed. It counts up to half of
+	// the way to that point.
 	SoftThresholdTokens int
-	// SoftThresholdRatio is a part of the window from which on memories are stored as well; 0 for none.
+	// SoftThresholdRatio is the part of the window from which on memories are flushed as well, from 0 to 1; 0 for none.
 	SoftThresholdRatio float64
-	// TranscriptBytes since the last compaction from which on memories are stored, and history compacted, whatever the
-	// tokens are; 0 for none.
+	// TranscriptBytes is the growth of the transcript since the last compaction, in bytes, at which memories are flushed and
+	// history is compacted; 0 for none.
 	TranscriptBytes int64
-	// Attempts of a cycle's flush before it is given up. What the flush has no part in is none, such as a memory that is away.
+	// Attempts is the maximum number of failed attempts in a cycle.
 	Attempts int
-	// Lease is how long a flush belongs to who has begun it.
+	// Lease is the time after which another holder may continue a flush.
 	Lease time.Duration
-	// MaxNotes that one flush may store.
+	// MaxNotes is the maximum number of notes in a flush.
 	MaxNotes int
 }
 
-// State is a session before its next request to the model.
+// State is the state of a session before the next request to the model.
 type State struct {
-	// Window is how many tokens the model takes, 0 if that is not known, and Projected how many the next request has.
-	Window, Projected int
-	// Bytes of the transcript since the last compaction.
+	// Window is the size of the model's window in tokens, 0 if it is unknown.
+	Window int
+	// Projected is the size of the next request in tokens.
+	Projected int
+	// Bytes is the growth of the transcript since the last compaction.
 	Bytes int64
-	// Flushed says that this cycle was flushed, and Attempts how often that was tried in vain.
-	Flushed  bool
+	// Flushed reports that this cycle was flushed.
+	Flushed bool
+	// Attempts is the number of failed attempts in this cycle.
 	Attempts int
-	// Overflow says that the model has refused a request as too long, Forced that the user wants to compact now.
-	Overflow, Forced bool
-	// Heartbeat turns are scheduled ones that nobody reads. ReadOnly says that memory cannot be written.
-	Heartbeat, ReadOnly bool
+	// Overflow reports that the model refused a request as too long.
+	Overflow bool
+	// Forced reports that the user asked for a compaction.
+	Forced bool
+	// Heartbeat reports that this is a scheduled turn, which nobody reads.
+	Heartbeat bool
+	// ReadOnly reports that memory must not be written.
+	ReadOnly bool
 }
 
-// Decision is what is to be done before the next request.
+// Decision says what to do before the next request.
 type Decision struct {
 	Flush, Compact bool
 	// Reason says why, or why not.
 	Reason string
-	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is not known.
+	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is unknown.
 	FlushAt, CompactAt int
 }
 
-// Defaults are the settings to start from.
+// Defaults returns the settings to start from.
 func Defaults() Settings {
 	return Settings{
 		Enabled:             true,
@@ -74,7 +82,7 @@ func Defaults() Settings {
 	}
 }
 
-// Check tells what is wrong with settings, by the names that they have in a configuration.
+// Check returns an error for values that are out of range. It names them as a configuration does.
 func (s Settings) Check() error {
 	var wrong []error
 	check := func(ok bool, name, must string, have any) {
@@ -97,8 +105,7 @@ func (s Settings) Check() error {
 	return errors.Join(wrong...)
 }
 
-// Decide says whether to flush and whether to compact. Whatever keeps a flush from being done does not keep the history
-// from being compacted.
+// Decide says whether to flush and whether to compact. An obstacle to the flush is none to the compaction.
 func (s Settings) Decide(st State) Decision {
 	var d Decision
 	if st.Window > 0 {
@@ -126,7 +133,7 @@ func (s Settings) Decide(st State) Decision {
 	return d
 }
 
-// compactionDue reports whether to compact, and why.
+// compactionDue reports whether a compaction is due, and why.
 func (s Settings) compactionDue(st State, d Decision) (why string, due bool) {
 	switch {
 	case st.Forced:
@@ -141,7 +148,7 @@ func (s Settings) compactionDue(st State, d Decision) (why string, due bool) {
 	return "", false
 }
 
-// obstacle says why a flush that is due is not done, and is empty if nothing is in the way.
+// obstacle says why a flush that is due must not be done; empty if it may.
 func (s Settings) obstacle(st State) string {
 	switch {
 	case !s.Enabled:
@@ -158,10 +165,10 @@ func (s Settings) obstacle(st State) string {
 	return ""
 }
 
-// Keep returns how many tokens the latest messages and the summary may have after a compaction for a window in which fixed
-// tokens, the system prompt and the tools, are always taken; 0 if these are not known. The two together are below the
-// tokens from which on memories are stored. Half of what is left beside the summary and the fixed tokens stays free for what
-// comes next; but a sixteenth of the window may stay in any case. Both are 0 for a window that is not known.
+// Keep returns the maximum sizes, in tokens, of the latest messages and of the summary after a compaction; both are 0 if the
+// window is unknown. fixed is the size of the system prompt and the tools, 0 if it is unknown. Together they are below the
+// threshold of the next flush: half of what the summary and the fixed tokens leave stays free for the next messages. At least
+// a sixteenth of the window may always stay.
 func (s Settings) Keep(window, fixed int) (recent, summary int) {
 	if window <= 0 {
 		return 0, 0
@@ -171,11 +178,11 @@ func (s Settings) Keep(window, fixed int) (recent, summary int) {
 	return max(1, window/leastParts, (flushAt-fixed-summary)/2), summary
 }
 
-// thresholds returns from how many tokens on to flush and to compact, for any window of at least 3 tokens with
+// thresholds returns the numbers of tokens at which to flush and to compact. For a window of at least 3 tokens,
 // 0 < flushAt < compactAt < window.
 //
-// The reserve is at most half of the window: a compaction leaves a third of it and a summary, and must bring the history
-// below the point at which it begins. So the thresholds grow with the window, without a step.
+// The reserve is at most half of the window, because a compaction leaves a third of the window and a summary, and must end
+// below the threshold. So the thresholds grow with the window, without a step.
 func (s Settings) thresholds(window int) (flushAt, compactAt int) {
 	reserve := max(1, min(s.ReserveTokens, window/2))
 	compactAt = window - reserve

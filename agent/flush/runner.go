@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,104 +14,112 @@ import (
 	"kioku/memory"
 )
 
-// errNoModel: nobody can say what is worth storing.
+// errNoModel reports that a Runner has no model.
 var errNoModel = errors.New("there is no model")
 
-// Notes is where a flush stores; every agent.Memory is one. What an *memory.InputError says is shown to the model, which may try
-// again with another note; every other error ends the Run. A note with a key that was stored before is not stored again.
+// Notes stores notes; every agent.Memory does. A note with a key that was stored before is not stored again. The model is
+// shown a *memory.InputError and may try again with another note; every other error ends Run.
 type Notes interface {
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 }
 
-// Runner has a model store memories. All fields are required, but a Runner without a Model skips every flush. Its methods may
-// be called concurrently.
+// Runner has a model store memories. All fields are required, except that a Runner without a Model skips every flush. Its
+// methods may be called concurrently.
 type Runner struct {
 	Model  llm.Model
 	Notes  Notes
 	Ledger *Ledger
 }
 
-// Job is one flush.
+// Job describes a flush.
 type Job struct {
+	// Session, Cycle and Holder are those of Ledger.Begin.
 	Session string
 	Cycle   int
 	Holder  string
-	// System prompt and Messages of the conversation, as they are sent.
+	// System is the system prompt of the conversation, of which the first CachedBytes bytes are the same in every turn. Both
+	// may be zero.
 	System      string
 	CachedBytes int
-	Messages    []llm.Message
-	// Spool are the messages to keep on disk, nil for none.
-	Spool []json.RawMessage
-	// Through names the last of the messages. If it is set, Spool are the messages as function Spool makes them, and whoever
-	// continues the flush later has the model read those in place of his own.
+	// Messages of the conversation. They stay on disk until the flush is done.
+	Messages []llm.Message
+	// Through is the ID of the last message. If it is set and the flush is resumed, the model reads the messages on disk and
+	// not Messages. Empty means that Messages are always read.
 	Through string
-	// Forced tries even if no attempt is left.
+	// Forced begins the flush even if no attempt is left.
 	Forced bool
 }
 
-// Outcome is what came of a flush.
+// Outcome is the result of a flush.
 type Outcome struct {
-	// Outcome is session.FlushDone, FlushSkipped or FlushFailed, and Reason says why it is not done.
+	// Outcome is session.FlushDone, FlushSkipped or FlushFailed. Reason says why the flush is not done; empty if it is.
 	Outcome, Reason string
-	// Later says that it is not done because of what the flush has no part in, and has cost no attempt.
+	// Later reports that the flush was given back for a cause outside of it, and that no attempt was used up.
 	Later bool
-	// Through names the last of the messages that the flush is of, as the Job did that was begun first.
+	// Through is Job.Through of the job that began the flush, empty if it had none.
 	Through string
-	// Notes that are stored, those of an earlier attempt included.
+	// Notes that were stored, also by earlier attempts.
 	Notes []memory.Appended
-	// Reply for the user, empty if there is none.
+	// Reply for the user; empty for none.
 	Reply string
 	// Usage of all requests.
 	Usage llm.Usage
 }
 
-// giveBackWait bounds the wait for the ledger when a flush that did not come to its end is given back.
+// giveBackWait is the maximum wait for the ledger after a flush was interrupted.
 const giveBackWait = 2 * time.Second
 
-// Run tries once to store what is worth keeping of a conversation. It never returns an error: a flush that fails must not
-// hold up a turn. The outcome says what happened.
+// Run tries once to flush. It returns no error, because a failed flush must not stop a turn; the outcome says what happened.
 //
-// The attempts that a ledger allows are spread over as many calls, since what is wrong now may not be a turn later. What the
-// flush has no part in costs none: that memory or the model is away, refuses, or has reached a limit, and that ctx ends. The
-// flush is given back then, and Outcome.Later says so. The outcome is skipped if somebody else holds the flush, and if
-// memory must not be written.
+// A call uses at most one of the attempts that the ledger allows, because the cause of a failure may be gone a turn later. A
+// cause outside of the flush uses none: memory or the model is unreachable, refuses access or has reached a limit, or ctx has
+// ended. Then the flush is given back and Outcome.Later is true. The flush is skipped if another holder has it, or if memory
+// must not be written.
 //
-// Every answer of the model is on disk before its calls are carried out. Notes go to Notes as the model has worded them. A
-// flush that did not come to its end continues the answers that it has the next time, so that each note is stored once,
-// under the same key.
+// Every answer of the model is on disk before its calls are executed, and notes are stored as the model worded them. A
+// resumed flush replays the answers on disk, so that each note is stored once, with the same key.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
-	var out Outcome
 	switch {
 	case r.Model == nil:
-		out.fail(session.FlushSkipped, errNoModel)
+		return Outcome{Outcome: session.FlushSkipped, Reason: errNoModel.Error()}
 	case ctx.Err() != nil:
-		out.Later = true
-		out.fail(session.FlushFailed, context.Cause(ctx))
-	default:
-		r.attempt(ctx, &job, &out)
+		return Outcome{Outcome: session.FlushFailed, Reason: context.Cause(ctx).Error(), Later: true}
 	}
-	return out
-}
-
-// attempt begins a flush and continues it as far as it goes.
-func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
-	want := record{Session: job.Session, Cycle: job.Cycle, Holder: job.Holder, Through: job.Through}
-	lease, err := r.Ledger.acquire(ctx, want, job.Spool, job.Forced)
+	var out Outcome
+	lease, err := r.begin(ctx, job)
 	out.Through = lease.Through
 	switch {
 	case errors.Is(err, ErrHeld):
 		out.Later = true
 		out.fail(session.FlushSkipped, err)
-		return
 	case err != nil:
 		out.Later = ctx.Err() != nil
 		out.fail(session.FlushFailed, err)
-		return
 	case lease.Done:
-		out.succeed("", r.storedBefore(lease))
-		return
+		out.Outcome, out.Notes = session.FlushDone, r.storedNotes(lease)
+	default:
+		r.attempt(ctx, job, lease, &out)
 	}
-	t := &turn{runner: r, job: job, lease: lease, usage: &out.Usage}
+	return out
+}
+
+// begin takes the lease of a job.
+func (r *Runner) begin(ctx context.Context, job Job) (Lease, error) {
+	var spool []json.RawMessage
+	for i, m := range job.Messages {
+		line, err := json.Marshal(m)
+		if err != nil {
+			return Lease{}, fmt.Errorf("spool message %d: %w", i+1, err)
+		}
+		spool = append(spool, line)
+	}
+	want := Record{Session: job.Session, Cycle: job.Cycle, Holder: job.Holder, Through: job.Through}
+	return r.Ledger.acquire(ctx, want, spool, job.Forced)
+}
+
+// attempt runs a flush that was begun.
+func (r *Runner) attempt(ctx context.Context, job Job, lease Lease, out *Outcome) {
+	t := &turn{runner: r, job: &job, lease: lease, usage: &out.Usage}
 	reply, err := t.complete(ctx)
 	out.Notes = t.notes
 	if err == nil {
@@ -120,35 +129,38 @@ func (r *Runner) attempt(ctx context.Context, job *Job, out *Outcome) {
 		r.giveBack(ctx, lease, err, out)
 		return
 	}
-	out.succeed(reply, t.notes)
+	out.Outcome = session.FlushDone
+	if !Silent(reply) {
+		out.Reply = strings.TrimSpace(reply)
+	}
 }
 
-// giveBack gives a flush back that did not come to its end.
+// giveBack gives a flush back that was not completed.
 func (r *Runner) giveBack(ctx context.Context, lease Lease, err error, out *Outcome) {
-	outcome := session.FlushFailed
-	switch {
-	case errors.Is(err, errOvertaken) || errors.Is(err, ErrUnknown):
+	if isAny(err, errOvertaken, ErrUnknown) {
 		out.Later = true
 		out.fail(session.FlushSkipped, errOvertaken)
 		return
-	case isAny(err, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrDenied):
-		outcome = session.FlushSkipped
 	}
-	// What is given back is so although ctx has ended; but for whoever else is at the ledger nobody waits long.
-	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWait)
+	// ctx may have ended, but the flush is still to be given back.
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWait)
 	defer cancel()
 	var back error
-	if out.Later = ctx.Err() != nil || outside(err); out.Later {
-		back = r.Ledger.Release(giving, lease.ID, lease.Holder)
+	if out.Later = ctx.Err() != nil || isOutside(err); out.Later {
+		back = r.Ledger.Release(short, lease.ID, lease.Holder)
 	} else {
-		_, back = r.Ledger.Abort(giving, lease.ID, lease.Holder, err.Error())
+		_, back = r.Ledger.Abort(short, lease.ID, lease.Holder, err.Error())
+	}
+	outcome := session.FlushFailed
+	if isAny(err, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrDenied) {
+		outcome = session.FlushSkipped
 	}
 	out.fail(outcome, errors.Join(err, back))
 }
 
-// outside reports whether an error says nothing about the flush: another one would have had it as well, and this one may
-// not have it the next time.
-func outside(err error) bool {
+// isOutside reports whether the cause of an error is outside of the flush: any other flush would have failed too, and this
+// one may succeed later.
+func isOutside(err error) bool {
 	switch llm.KindOf(err) {
 	case llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget:
 		return true
@@ -157,18 +169,14 @@ func outside(err error) bool {
 		memory.ErrNotWritable, memory.ErrDenied, context.DeadlineExceeded, context.Canceled)
 }
 
-// isAny reports whether an error is one of some others.
-func isAny(err error, others ...error) bool {
-	return slices.ContainsFunc(others, func(other error) bool { return errors.Is(err, other) })
+// isAny reports whether err is one of targets.
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// storedBefore returns the notes of a flush that has succeeded. They are no more than a comfort: if they cannot be
-// read, the flush has succeeded all the same.
-func (r *Runner) storedBefore(lease Lease) []memory.Appended {
-	steps, err := r.Ledger.steps(lease.ID)
-	if err != nil {
-		return nil
-	}
+// storedNotes returns the notes of a flush that is done. They are only shown, so an error is ignored.
+func (r *Runner) storedNotes(lease Lease) []memory.Appended {
+	steps, _ := r.Ledger.steps(lease.ID)
 	var notes []memory.Appended
 	for _, s := range steps {
 		if s.Note != nil {
@@ -180,11 +188,4 @@ func (r *Runner) storedBefore(lease Lease) []memory.Appended {
 
 func (o *Outcome) fail(outcome string, err error) {
 	o.Outcome, o.Reason = outcome, err.Error()
-}
-
-func (o *Outcome) succeed(reply string, notes []memory.Appended) {
-	o.Outcome, o.Reason, o.Notes = session.FlushDone, "", notes
-	if !Silent(reply) {
-		o.Reply = strings.TrimSpace(reply)
-	}
 }

@@ -215,7 +215,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	if out.Outcome != session.FlushFailed || !strings.Contains(out.Reason, gone.Error()) || len(out.Notes) != 1 {
 		t.Errorf("%+v", out)
 	}
-	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 0 || got.Done || !got.Begun {
+	if got, _ := r.Ledger.Progress("s", 0); got.Failed != 0 || got.Done || got.Begun.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	notes.fail = nil
@@ -239,7 +239,7 @@ func TestRunCountsNoAttemptIfItIsCanceled(t *testing.T) {
 			t.Errorf("%d: %+v", i, out)
 		}
 	}
-	if got, err := r.Ledger.Progress("s", 0); err != nil || got.Attempts != 0 || got.Done {
+	if got, err := r.Ledger.Progress("s", 0); err != nil || got.Failed != 0 || got.Done {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// Nothing is held by who was cancelled, and the next one goes on.
@@ -274,7 +274,7 @@ func TestRunStopsIfItLosesTheLease(t *testing.T) {
 	if out.Outcome != session.FlushSkipped || len(notes.notes) != 0 {
 		t.Errorf("%+v, %v", out, notes.texts())
 	}
-	if got, _ := r.Ledger.Progress("s", 0); got.Attempts != 0 {
+	if got, _ := r.Ledger.Progress("s", 0); got.Failed != 0 {
 		t.Errorf("the other one's flush was aborted: %+v", got)
 	}
 }

@@ -1,16 +1,13 @@
 package flush
 
-import (
-	"kioku/llm"
-)
+import "kioku/llm"
 
-// leftOut begins a conversation whose first part is left out in the middle of a turn: providers want a message of the user
-// first.
+// leftOut is the first message of a conversation that was cut in the middle of a turn, because providers want a message of the
+// user first.
 const leftOut = "(The earlier messages do not fit and are left out.)"
 
-// shorten returns messages without the oldest ones, about a quarter of their tokens, and whether that was possible. It cuts
-// before a message of the user, or if there is none before one of the assistant, so that each result stays behind its
-// call.
+// shorten returns messages without the oldest ones, about a quarter of the tokens, and whether that was possible. It cuts
+// before a message of the user, or else before one of the assistant, so that each result stays behind its call.
 func shorten(messages []llm.Message) ([]llm.Message, bool) {
 	if len(messages) > 0 && messages[0].Text == leftOut {
 		messages = messages[1:]
@@ -25,8 +22,8 @@ func shorten(messages []llm.Message) ([]llm.Message, bool) {
 	return nil, false
 }
 
-// cutBefore returns the first message of a role behind a quarter of the tokens, or the last one if none is that far
-// behind; 0 if only the first message may have this role.
+// cutBefore returns the index of the first message of a role that follows a quarter of the tokens, or of the last message of
+// that role. It returns 0 if only the first message may have this role.
 func cutBefore(messages []llm.Message, role llm.Role) int {
 	total := 0
 	for _, m := range messages {

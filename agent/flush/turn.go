@@ -14,24 +14,24 @@ import (
 	"kioku/memory"
 )
 
-// maxRounds bounds how often the model answers in one flush.
+// maxRounds is the maximum number of answers in one flush.
 const maxRounds = 5
 
-// turn is the conversation of one attempt with the model. It goes through the journal first.
+// turn is the conversation with the model in one attempt. The steps of the journal come first.
 type turn struct {
 	runner *Runner
 	job    *Job
 	lease  Lease
 	usage  *llm.Usage
 
-	// steps of the journal, answers among them, and calls among those.
+	// steps, answers and calls count what is in the journal.
 	steps, answers, calls int
-	// said is what stands behind the conversation and the prompt: answers and results.
+	// said contains the answers and results that follow the conversation and the prompt.
 	said  []llm.Message
 	notes []memory.Appended
 }
 
-// complete continues a flush to its end, and returns what the model has said at the end.
+// complete continues a flush to its end and returns the last words of the model.
 func (t *turn) complete(ctx context.Context) (reply string, err error) {
 	if err := t.loadMessages(); err != nil {
 		return "", err
@@ -41,55 +41,57 @@ func (t *turn) complete(ctx context.Context) (reply string, err error) {
 		return "", err
 	}
 	for len(steps) > 0 {
-		first, results := steps[0], steps[1:]
+		answer, results := steps[0], steps[1:]
 		if end := slices.IndexFunc(results, func(s step) bool { return s.Answer != nil }); end >= 0 {
 			results = results[:end]
 		}
-		if first.Answer == nil || len(results) > len(first.Answer.ToolCalls) {
+		if answer.Answer == nil || len(results) > len(answer.Answer.ToolCalls) {
 			return "", fmt.Errorf("the journal of flush %s has a result without a call", t.lease.ID)
 		}
 		steps = steps[1+len(results):]
 		t.steps += 1 + len(results)
-		if reply, ended, err := t.carryOut(ctx, first, results); ended || err != nil {
-			return reply, err
+		if ended, err := t.execute(ctx, answer, results); ended || err != nil {
+			return answer.Answer.Text, err
 		}
 	}
 	for t.answers < maxRounds {
-		answer, err := t.askModel(ctx)
+		message, err := t.askModel(ctx)
 		if err != nil {
 			return "", err
 		}
-		s := step{Answer: &answer, NoteKey: t.lease.NoteKey}
-		if err := t.journal(ctx, s); err != nil {
+		answer := step{Answer: &message, NoteKey: t.lease.NoteKey}
+		if err := t.journal(ctx, answer); err != nil {
 			return "", err
 		}
-		if reply, ended, err := t.carryOut(ctx, s, nil); ended || err != nil {
-			return reply, err
+		if ended, err := t.execute(ctx, answer, nil); ended || err != nil {
+			return message.Text, err
 		}
 	}
 	return "", nil
 }
 
-// loadMessages takes the messages of a flush that goes on from its spool.
+// loadMessages replaces the messages of the job by those on disk if the flush is resumed.
 func (t *turn) loadMessages() error {
 	if !t.lease.Resumed || t.lease.Through == "" {
 		return nil
 	}
-	messages, err := conversation(t.lease.Spool)
-	if err != nil {
-		return fmt.Errorf("read the spool of flush %s: %w", t.lease.ID, err)
+	t.job.Messages = make([]llm.Message, len(t.lease.Spool))
+	for i, line := range t.lease.Spool {
+		if err := json.Unmarshal(line, &t.job.Messages[i]); err != nil {
+			return fmt.Errorf("read the spool of flush %s: message %d: %w", t.lease.ID, i+1, err)
+		}
 	}
-	t.job.Messages = messages
 	return nil
 }
 
-// askModel asks the model what to do next. If the request is too long, the oldest messages are left out until it fits.
+// askModel returns the next answer of the model. If the request is too long, askModel leaves out the oldest messages until it
+// fits.
 func (t *turn) askModel(ctx context.Context) (llm.Message, error) {
 	for {
 		resp, err := t.runner.Model.Generate(ctx, t.request(), nil)
 		*t.usage = t.usage.Plus(resp.Usage)
 		if err == nil {
-			return readable(resp.Message), nil
+			return withValidInputs(resp.Message), nil
 		}
 		shorter, ok := []llm.Message(nil), false
 		if llm.KindOf(err) == llm.KindOverflow {
@@ -102,8 +104,9 @@ func (t *turn) askModel(ctx context.Context) (llm.Message, error) {
 	}
 }
 
-// readable returns an answer whose calls have inputs that are JSON, as the journal needs them; one that was cut off is empty.
-func readable(m llm.Message) llm.Message {
+// withValidInputs returns a message in which an empty object replaces each input that is not JSON, because it was cut off: the
+// journal needs JSON.
+func withValidInputs(m llm.Message) llm.Message {
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	for i, call := range m.ToolCalls {
 		if !json.Valid(call.Input) {
@@ -119,46 +122,37 @@ func (t *turn) request() llm.Request {
 		system = t.job.System + "\n\n" + system
 	}
 	last := llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.Ledger.now())}
-	req := llm.Request{
+	return llm.Request{
 		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)),
 		Messages: slices.Concat(t.job.Messages, []llm.Message{last}, t.said),
+		Tools:    slices.DeleteFunc(agent.Tools(), func(tool llm.Tool) bool { return tool.Name != agent.ToolAppend }),
 	}
-	for _, tool := range agent.Tools() {
-		if tool.Name == agent.ToolAppend {
-			req.Tools = []llm.Tool{{Name: tool.Name, Description: tool.Description, Schema: tool.InputSchema}}
-		}
-	}
-	return req
 }
 
-// carryOut runs the calls of an answer that have no result yet. ended says that the answer has no calls.
-func (t *turn) carryOut(ctx context.Context, answer step, results []step) (reply string, ended bool, err error) {
+// execute executes the calls of an answer that have no result yet. It reports whether the flush has ended: the answer has no
+// calls.
+func (t *turn) execute(ctx context.Context, answer step, results []step) (ended bool, err error) {
 	t.answers++
 	t.said = append(t.said, *answer.Answer)
 	for i, call := range answer.Answer.ToolCalls {
 		t.calls++
+		var result step
 		if i < len(results) {
-			t.done(results[i])
-			continue
+			result = results[i]
+		} else {
+			if result, err = t.storeNote(ctx, call, answer.NoteKey+strconv.Itoa(t.calls)); err != nil {
+				return false, err
+			}
+			if err := t.journal(ctx, result); err != nil {
+				return false, err
+			}
 		}
-		result, err := t.storeNote(ctx, call, answer.NoteKey+strconv.Itoa(t.calls))
-		if err != nil {
-			return "", false, err
+		t.said = append(t.said, *result.Result)
+		if result.Note != nil {
+			t.notes = append(t.notes, *result.Note)
 		}
-		if err := t.journal(ctx, result); err != nil {
-			return "", false, err
-		}
-		t.done(result)
 	}
-	return answer.Answer.Text, len(answer.Answer.ToolCalls) == 0, nil
-}
-
-// done takes note of a result.
-func (t *turn) done(result step) {
-	t.said = append(t.said, *result.Result)
-	if result.Note != nil {
-		t.notes = append(t.notes, *result.Note)
-	}
+	return len(answer.Answer.ToolCalls) == 0, nil
 }
 
 func (t *turn) journal(ctx context.Context, s step) error {
@@ -169,20 +163,20 @@ func (t *turn) journal(ctx context.Context, s step) error {
 	return nil
 }
 
-// storeNote stores the note of a call and returns what to tell the model. A refusal is a result as well; an error means that the
+// storeNote stores the note of a call and returns the result for the model, which may be a refusal. It returns an error if the
 // note could not be stored now.
 func (t *turn) storeNote(ctx context.Context, call llm.ToolCall, key string) (step, error) {
 	if ctx.Err() != nil {
 		return step{}, context.Cause(ctx)
 	}
 	result := llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, ToolName: call.Name}
-	note, err := t.note(call)
+	note, err := t.noteOf(call)
 	var appended memory.Appended
 	if err == nil {
 		note.Key = key
 		appended, err = t.runner.Notes.Append(ctx, note)
 	}
-	if refusal := (*memory.InputError)(nil); errors.As(err, &refusal) {
+	if _, refused := errors.AsType[*memory.InputError](err); refused {
 		result.Text, result.Failed = err.Error(), true
 		return step{Result: &result}, nil
 	}
@@ -196,8 +190,8 @@ func (t *turn) storeNote(ctx context.Context, call llm.ToolCall, key string) (st
 	return step{Result: &result, Note: &appended}, err
 }
 
-// note returns the note that a call asks to store, or an *memory.InputError, worded for the model.
-func (t *turn) note(call llm.ToolCall) (memory.Note, error) {
+// noteOf returns the note that a call asks to store, or an *memory.InputError for the model.
+func (t *turn) noteOf(call llm.ToolCall) (memory.Note, error) {
 	refuse := func(field, problem string) (memory.Note, error) {
 		return memory.Note{}, &memory.InputError{Field: field, Problem: problem}
 	}

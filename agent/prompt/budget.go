@@ -8,13 +8,13 @@ import (
 	"kioku/internal/text"
 )
 
-// leastTokens are those that a shortened text must have left to be worth its place.
+// leastTokens is the minimum size of a shortened text.
 const leastTokens = 50
 
-// reasonBudget: a memory did not fit.
+// reasonBudget is the reason of memories that did not fit.
 const reasonBudget = "no room within the budget"
 
-// fit cuts parts, in the order of the package comment, until the budget is kept or nothing is left to be cut.
+// fit cuts parts, in the order of the package comment, until the prompt fits or nothing more can be cut.
 func (a *assembly) fit(layers []layer) {
 	if a.Budget <= 0 {
 		return
@@ -39,31 +39,30 @@ func (a *assembly) fit(layers []layer) {
 	}
 }
 
-// victims returns the parts that may be cut, the first to be cut first.
+// victims returns the parts that may be cut, in the order in which they are.
 func (a *assembly) victims(layers []layer) []*part {
 	byName := map[string]*part{}
 	var blocks []*part
 	for _, l := range layers {
+		if l.block {
+			blocks = append(blocks, l.parts...)
+			continue
+		}
 		for _, p := range l.parts {
-			if l.block {
-				blocks = append(blocks, p)
-			} else {
-				byName[p.name] = p
-			}
+			byName[p.name] = p
 		}
 	}
 	slices.Reverse(blocks)
-	var order []*part
-	for _, name := range []string{bootstrap.Heartbeat, bootstrap.Bootstrap, LayerSkills, bootstrap.User} {
-		order = append(order, byName[name])
-	}
-	order = append(order, blocks...)
-	for _, name := range []string{recalledPart, bootstrap.Memory, howToPart, bootstrap.Agents, bootstrap.Tools, bootstrap.Identity, bootstrap.Soul} {
-		if p := byName[name]; p != nil {
-			order = append(order, p)
+	named := func(names ...string) (parts []*part) {
+		for _, name := range names {
+			if p := byName[name]; p != nil {
+				parts = append(parts, p)
+			}
 		}
+		return parts
 	}
-	return order
+	return slices.Concat(named(bootstrap.Heartbeat, bootstrap.Bootstrap, LayerSkills, bootstrap.User), blocks,
+		named(recalledPart, bootstrap.Memory, howToPart, bootstrap.Agents, bootstrap.Tools, bootstrap.Identity, bootstrap.Soul))
 }
 
 // shrink shortens a part to at most target tokens, or leaves it out.
@@ -84,7 +83,7 @@ func (a *assembly) shrink(p *part, target int) {
 	}
 }
 
-// forget leaves out memories from the worst one on. The frame goes with the last of them.
+// forget leaves out memories, the worst first. Without memories there is no frame.
 func (a *assembly) forget(p *part, target int) {
 	for len(p.memories) > 0 && a.tokens(p.text) > target {
 		last := len(p.memories) - 1
@@ -94,7 +93,7 @@ func (a *assembly) forget(p *part, target int) {
 	}
 }
 
-// cut leaves out the middle of a text.
+// cut cuts the middle out of a text.
 func (a *assembly) cut(p *part, target int) {
 	whole := p.text
 	p.text = ""
@@ -102,7 +101,7 @@ func (a *assembly) cut(p *part, target int) {
 		return
 	}
 	limit := utf8.RuneCountInString(whole) * target / max(p.tokens, 1)
-	// Tokens are not spread evenly over a text, so the first guess may be too long.
+	// The number of tokens is not proportional to that of characters, so the first guess may be too long.
 	for range 12 {
 		shorter := text.CutMiddle(p.name, whole, limit)
 		if shorter == "" {

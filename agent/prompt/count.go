@@ -2,11 +2,11 @@ package prompt
 
 import "sync"
 
-// rememberedBytes bounds the texts that Remember keeps.
+// rememberedBytes is the maximum size of the texts in the cache of Remember.
 const rememberedBytes = 4 << 20
 
-// Remember returns a function that counts each text once, so that a prompt of which little has changed is counted quickly. It
-// may be called concurrently; count is called by one goroutine at a time.
+// Remember returns a function that caches the results of count, so that a prompt with few changes is counted quickly. It may be
+// called concurrently; it calls count from one goroutine at a time.
 func Remember(count func(text string) int) func(text string) int {
 	var mu sync.Mutex
 	known, bytes := map[string]int{}, 0

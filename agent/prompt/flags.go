@@ -9,21 +9,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Flags of a memory whose text looks as if it wanted to steer the model. They are a hint and no wall: the frame is what
-// keeps text from being more than data. A memory is never left out for them.
+// Flags of a memory whose text seems to give the model instructions. They are hints; only the frame makes text data. A flagged
+// memory is never left out.
 const (
-	// FlagInstruction: it says such things as "ignore previous instructions", in English, Japanese or Chinese.
+	// FlagInstruction: the text contains a phrase such as "ignore previous instructions", in English, Japanese or Chinese.
 	FlagInstruction = "instruction"
-	// FlagRole: it holds the marks by which models tell apart who speaks.
+	// FlagRole: the text contains the marks of a speaker in a model's input.
 	FlagRole = "role"
-	// FlagHidden: it holds characters that cannot be seen.
+	// FlagHidden: the text contains invisible characters.
 	FlagHidden = "hidden"
-	// FlagLookalike: it holds words of Latin and Cyrillic or Greek letters mixed.
+	// FlagLookalike: the text contains words that mix Latin with Cyrillic or Greek letters.
 	FlagLookalike = "lookalike"
 )
 
 var (
-	// instructing is in English, and holds one of instructingWords wherever it matches; instructingHan is in Japanese and
+	// instructing matches English, and each match contains one of instructingWords. instructingHan matches Japanese and
 	// Chinese.
 	instructing = regexp.MustCompile(`(?i)\b(ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(previous|prior|above|earlier|preceding|all|any|your|system)\b[^.\n]{0,40}\b(instructions?|prompts?|rules?|messages?|directives?|guidelines?|context)\b` +
 		`|\byou are now\b|\b(new|real|actual) (system )?instructions?\b|\b(reveal|print|show|repeat) (me )?(your|the) (system )?prompt\b|\bdo not (tell|inform) the user\b`)
@@ -41,7 +41,7 @@ var lookalikes = strings.NewReplacer(
 	"Α", "A", "Β", "B", "Ε", "E", "Η", "H", "Ι", "I", "Κ", "K", "Μ", "M", "Ν", "N", "Ο", "O", "Ρ", "P", "Τ", "T", "Υ", "Y", "Χ", "X",
 )
 
-// suspicions returns the flags of a text, in the order of the constants, nil if there are none.
+// suspicions returns the flags of a text in the order of the constants, nil if there are none.
 func suspicions(text string) []string {
 	var seen strings.Builder
 	concealed := false
@@ -74,8 +74,8 @@ func suspicions(text string) []string {
 	return flags
 }
 
-// instructs reports whether a text wants to steer the model. Each expression costs much more than the look for what all of
-// its matches hold.
+// instructs reports whether a text gives instructions. It first looks for what all matches contain, because the expressions are
+// slow.
 func instructs(text string) bool {
 	low := strings.ToLower(text)
 	word := slices.ContainsFunc(instructingWords, func(w string) bool { return strings.Contains(low, w) })
@@ -83,7 +83,7 @@ func instructs(text string) bool {
 	return word && instructing.MatchString(text) || han && instructingHan.MatchString(text)
 }
 
-// mixed reports whether a word has letters of Latin and of a script that looks like it.
+// mixed reports whether a word mixes Latin letters with those of a similar script.
 func mixed(text string) bool {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		latin := strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Latin, r) })

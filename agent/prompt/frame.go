@@ -17,15 +17,17 @@ import (
 	"kioku/memory"
 )
 
-// Memory is a passage that was found in memory.
+// Memory is a passage of a memory.
 type Memory struct {
-	// Agent whose memory it is from. Shared memories may be shown to more people than the one whom the agent is for.
-	Agent  string
+	// Agent is the agent whose memory contains the passage.
+	Agent string
+	// Shared says that a group may read the passage.
 	Shared bool
-	Path   string
+	// Path of the file.
+	Path string
 	// StartLine and EndLine of Text in the file, 1-based and inclusive.
 	StartLine, EndLine int
-	// Score in [0,1].
+	// Score, 0 to 1.
 	Score float64
 	// Date of the note (YYYY-MM-DD), empty if it has none.
 	Date string
@@ -34,7 +36,7 @@ type Memory struct {
 	Flags []string
 }
 
-// Source is where the memory is from: path#L3 or path#L3-L5.
+// Source returns the place of the memory: path#L3 or path#L3-L5.
 func (m Memory) Source() string {
 	if m.EndLine > m.StartLine {
 		return fmt.Sprintf("%s#L%d-L%d", m.Path, m.StartLine, m.EndLine)
@@ -52,8 +54,8 @@ type item struct {
 	Text   string      `json:"text"`
 }
 
-// Frame returns what Assemble writes of the recalled memories of in: a section with its heading, and the memories in it
-// with their flags. It is empty if none are for this session. The budget does not count.
+// Frame returns the section of recalled memories as Assemble writes it, and the memories in it with their flags. Both are empty
+// if no memory is for this session. Frame ignores the budget.
 func Frame(in Input) (section string, shown []Memory) {
 	a := &assembly{Input: in}
 	if a.Mode == "" {
@@ -63,9 +65,8 @@ func Frame(in Input) (section string, shown []Memory) {
 	return a.frame(a.Recalled), a.Recalled
 }
 
-// frame returns memories as a section of the prompt, nothing if there are none. Each is a line of JSON in which <, >
-// and & as well as all that ends a line or cannot be seen are escaped. So no text can hold a tag, begin a line, or open a
-// fence.
+// frame returns the section with memories, empty if there are none. Each memory is a line of JSON in which <, > and &, line ends
+// and invisible characters are escaped. So no text can contain a tag, begin a line, or open a fence.
 func (a *assembly) frame(memories []Memory) string {
 	if len(memories) == 0 {
 		return ""
@@ -78,7 +79,7 @@ func (a *assembly) frame(memories []Memory) string {
 	return fmt.Sprintf("%s\n\n%s\n\n<%s id=%q>\n%s</%s id=%q>", memory.RecalledHeading, memory.RecalledIntro, memory.RecalledTag, id, lines.String(), memory.RecalledTag, id)
 }
 
-// line writes a memory.
+// line returns the line of a memory.
 func line(m Memory) string {
 	score := m.Score
 	if math.IsNaN(score) {
@@ -101,18 +102,19 @@ func line(m Memory) string {
 	return b.String()
 }
 
-// Emoji and several scripts need these two.
+// Emoji and several scripts need these two characters.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
 )
 
-// hidden reports whether a character cannot be seen although it is no blank space, or changes how others are seen.
+// hidden reports whether a character is invisible and no space, or changes how other characters look.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp) || r >= 0xE0000 && r <= 0xE0FFF || r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u3164'
 }
 
-// id returns the id of the frame around lines: other for another agent, time or text, and unknown without the key.
+// id returns the id of the frame around lines. It depends on the agent, the channel, the time and the lines, and cannot be
+// predicted without the key.
 func (a *assembly) id(lines string) string {
 	mac := hmac.New(sha256.New, a.Key)
 	moment := binary.BigEndian.AppendUint64(nil, uint64(a.Now.UnixNano()))

@@ -9,8 +9,8 @@ import (
 	"kioku/internal/text"
 )
 
-// Names of the layers in a Result, strongest first. Each block of the caller is a layer of its own, named LayerBlock and its
-// name; it comes after LayerBootstrap. LayerTurn is there in the cache-friendly order alone.
+// Names of the layers in a Result, in order of precedence. Each block of the caller is a layer named LayerBlock and the name of
+// the block, and follows LayerBootstrap. Only the cache-friendly order has LayerTurn.
 const (
 	LayerIdentity  = "identity"
 	LayerSoul      = "soul"
@@ -24,61 +24,61 @@ const (
 	LayerBlock     = "block: "
 )
 
-// Input is what a prompt is made of. Everything but the files may be left out.
+// Input is the input of Assemble. All fields may be zero.
 type Input struct {
-	// Mode, empty for bootstrap.Full. In any other there are no soul, skills and memory.
+	// Mode of the prompt; empty means bootstrap.Full. In other modes there are no soul, skills and memory.
 	Mode bootstrap.Mode
-	// Group is a session with more than one person in it. MEMORY.md and memories that are not shared stay out of it.
+	// Group says that the session has more than one person in it. MEMORY.md and memories that are not shared are left out.
 	Group bool
-	// Files as bootstrap.Loader gives them.
+	// Files as bootstrap.Loader returns them.
 	Files []bootstrap.File
-	// Skills is what is said of the skills, and SkillsShort what is said if the budget has no room for that.
+	// Skills is the section on the skills, and SkillsShort replaces it if the budget has no room for it.
 	Skills, SkillsShort string
 	// Recalled memories, best first.
 	Recalled []Memory
-	// MemoryTools says that the model has the tools memory_search, memory_get and memory_append, in a group the last alone.
+	// MemoryTools says that the model has the tools memory_search, memory_get and memory_append; in a group only the last.
 	MemoryTools bool
-	// Blocks of the caller's own, trusted as the files are. They are there in every mode.
+	// Blocks of the caller, which are trusted like the files. They are in the prompt in every mode.
 	Blocks []Block
-	// Agent and Model are names; Channel is where the conversation takes place, such as "terminal" or "slack".
+	// Agent and Model are names. Channel is the place of the conversation, such as "terminal" or "slack".
 	Agent, Model, Channel string
-	// Now is the time that the model is told, in its own zone; zero for none.
+	// Now is the time that the model is told, in the zone of the value; zero tells none.
 	Now time.Time
-	// CacheFriendly moves what changes from turn to turn, recalled memories and the time, behind everything else.
+	// CacheFriendly moves recalled memories and the time, which change from turn to turn, behind everything else.
 	CacheFriendly bool
-	// Budget in tokens, 0 for none.
+	// Budget in tokens; 0 means no limit.
 	Budget int
-	// Count counts the tokens of a text; nil means an estimate, one for four characters of ASCII and one for any other.
+	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
-	// Key makes the id of the frame around recalled memories a secret: who does not know it cannot tell the id that a
-	// memory will be framed with. With the same key the same input has the same id. Without a key the id still depends on
-	// all that is framed.
+	// Key makes the id of the frame around recalled memories unpredictable for those who do not have it. The same key and
+	// input give the same id. Without a key the id still depends on everything in the frame.
 	Key []byte
 }
 
 // Block is a part of the prompt that the caller adds.
 type Block struct {
-	// Name is its heading.
+	// Name is the heading of the block; empty for none.
 	Name, Text string
-	// Volatile blocks change from turn to turn.
+	// Volatile says that the block changes from turn to turn.
 	Volatile bool
 }
 
-// Result is a prompt and what it consists of.
+// Result is a prompt and its parts.
 type Result struct {
 	Prompt string
-	// CachedBytes is how much of the beginning of the prompt stays the same as long as files, skills, blocks and budget do,
+	// CachedBytes is the length of the beginning of the prompt that stays the same while files, skills, blocks and budget do,
 	// whatever is recalled and whatever the time is.
 	CachedBytes int
-	// Layers that are there, in their order.
+	// Layers of the prompt, in order.
 	Layers []Layer
-	// Tokens of all layers. Over says that they are more than the budget although nothing is left to be cut.
+	// Tokens is the size of all layers.
 	Tokens int
-	Over   bool
+	// Over reports that Tokens exceeds the budget although nothing more can be cut.
+	Over bool
 	// Recalled are the memories in the prompt, and LeftOut those that are not.
 	Recalled []Memory
 	LeftOut  []LeftOut
-	// Cuts are what the budget has cost, in the order in which it was taken.
+	// Cuts are the parts that were cut for the budget, in order.
 	Cuts []Cut
 }
 
@@ -94,32 +94,33 @@ type LeftOut struct {
 	Reason string
 }
 
-// Cut is a part of the prompt that was shortened for the budget. To is 0 if it was left out.
+// Cut is a part of the prompt that was shortened for the budget.
 type Cut struct {
-	Part     string
+	Part string
+	// From and To are sizes in tokens. To is 0 if the part was left out.
 	From, To int
 }
 
-// part is a piece of a layer.
+// part is a part of a layer.
 type part struct {
 	name string
-	// heading stands before text, and both are left out if text is empty.
+	// heading precedes text. Both are left out if text is empty.
 	heading, text string
-	// short replaces text before that is left out.
+	// short replaces text before the part is left out; empty for none.
 	short    string
 	volatile bool
-	// tight parts go on in the list of the part before them.
+	// tight parts follow the part before them without a blank line.
 	tight bool
-	// memories are those that text shows.
+	// memories that text contains.
 	memories []Memory
 	// tokens of heading and text.
 	tokens int
 }
 
-// layer is a run of parts under a heading.
+// layer is a list of parts under a heading.
 type layer struct {
 	name, heading string
-	// block says that it is the caller's.
+	// block says that the layer is a block of the caller.
 	block bool
 	parts []*part
 }
@@ -131,7 +132,7 @@ func (p *part) String() string {
 	return p.heading + p.text
 }
 
-// Assemble makes a prompt.
+// Assemble returns the prompt for an input.
 func Assemble(in Input) Result {
 	if in.Mode == "" {
 		in.Mode = bootstrap.Full
@@ -142,10 +143,12 @@ func Assemble(in Input) Result {
 	a := &assembly{Input: in}
 	a.admit()
 	layers := a.layers()
-	a.measure(layers)
+	for _, p := range allParts(layers) {
+		p.tokens = a.tokens(p.String())
+	}
 	a.fit(layers)
 	a.join(layers)
-	for _, p := range all(layers) {
+	for _, p := range allParts(layers) {
 		a.out.Recalled = append(a.out.Recalled, p.memories...)
 	}
 	return a.out
@@ -157,7 +160,7 @@ type assembly struct {
 	out Result
 }
 
-// admit drops the memories that are not for this session, and tells so.
+// admit leaves out the memories that are not for this session.
 func (a *assembly) admit() {
 	var kept []Memory
 	for _, m := range a.Recalled {
@@ -180,8 +183,8 @@ func (a *assembly) leaveOut(m Memory, reason string) {
 	a.out.LeftOut = append(a.out.LeftOut, LeftOut{m, reason})
 }
 
-// all returns the parts of all layers.
-func all(layers []layer) []*part {
+// allParts returns the parts of all layers.
+func allParts(layers []layer) []*part {
 	var parts []*part
 	for _, l := range layers {
 		parts = append(parts, l.parts...)
@@ -189,14 +192,7 @@ func all(layers []layer) []*part {
 	return parts
 }
 
-// measure counts the tokens of all parts.
-func (a *assembly) measure(layers []layer) {
-	for _, p := range all(layers) {
-		p.tokens = a.tokens(p.String())
-	}
-}
-
-// tokens of a text and of the blank line before it.
+// tokens returns the size of a text and of the blank line before it.
 func (a *assembly) tokens(text string) int {
 	if text == "" {
 		return 0
@@ -204,7 +200,7 @@ func (a *assembly) tokens(text string) int {
 	return a.Count(text) + 1
 }
 
-// layerTokens are those of a layer's heading and parts.
+// layerTokens returns the size of the heading and the parts of a layer.
 func (a *assembly) layerTokens(l layer) int {
 	n := 0
 	for _, p := range l.parts {
@@ -216,7 +212,7 @@ func (a *assembly) layerTokens(l layer) int {
 	return n
 }
 
-// join writes the layers.
+// join makes the prompt of the layers.
 func (a *assembly) join(layers []layer) {
 	var b strings.Builder
 	stable, changing := 0, false

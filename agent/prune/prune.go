@@ -1,31 +1,66 @@
 package prune
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"kioku/internal/text"
 	"kioku/llm"
 )
 
 const (
-	// charsPerToken is how many characters a token of the window counts for.
+	// charsPerToken is the number of characters that a token of the window counts for.
 	charsPerToken = 4
-	// imageChars is what an image counts for.
+	// imageChars is the number of characters that an image counts for.
 	imageChars = 8000
 )
 
-// State is what is known of a conversation beside its messages.
+// Edit replaces the text of a tool result.
+type Edit struct {
+	// Index is the index of the message, and CallID its ToolCallID. If that is another message, or there is none, the edit has
+	// no effect.
+	Index  int
+	CallID string
+	// Text replaces that of the message.
+	Text string
+	// Cleared reports that Text is a placeholder. Otherwise it is the two ends of a long result.
+	Cleared bool
+}
+
+// fits reports whether an edit is meant for one of these messages.
+func (e Edit) fits(messages []llm.Message) bool {
+	if e.Index < 0 || e.Index >= len(messages) {
+		return false
+	}
+	m := &messages[e.Index]
+	return m.Role == llm.RoleTool && m.ToolCallID == e.CallID
+}
+
+// Apply returns a copy of the messages with the edits. Of two edits of a message the later one counts. Edits that do not fit
+// have no effect. The same messages and edits always give the same bytes.
+func Apply(messages []llm.Message, edits []Edit) []llm.Message {
+	out := slices.Clone(messages)
+	for _, e := range edits {
+		if e.fits(messages) {
+			out[e.Index].Text = e.Text
+		}
+	}
+	return out
+}
+
+// State is the state of a conversation, in addition to its messages.
 type State struct {
-	// LastTouch is when the provider's cache of it was written or read last: when the model was last asked, or LastTouch of
-	// the last plan, whichever is later. The zero time means never.
+	// LastTouch is the last use of the provider's cache: the last request, or Plan.LastTouch of the last plan, whichever is
+	// later. The zero time means never.
 	LastTouch time.Time
-	// Window is how many tokens the model takes, 0 if that is not known.
+	// Window is the size of the model's window in tokens, 0 if it is unknown.
 	Window int
-	// Edits are those recorded so far, in their order.
+	// Edits recorded so far, in order.
 	Edits []Edit
 }
 
-// Reasons why a plan goes no further. They come in the order in which they are looked for.
+// Reasons why a plan goes no further, in the order in which they are checked.
 const (
 	ReasonOff           = "off"             // Settings.Mode
 	ReasonCacheFresh    = "cache fresh"     // no last touch, no TTL, or one that is not over
@@ -37,62 +72,28 @@ const (
 	ReasonCleared       = "cleared"         // it went all the way
 )
 
-// Plan is what to send in place of what was said.
+// Plan says which edits to send.
 type Plan struct {
-	// Edits are all that are in force, at most one a message, in the order of the messages.
+	// Edits are all edits in force, at most one a message, in the order of the messages.
 	Edits []Edit
-	// New are those among Edits that were not recorded yet, or not with this text. They are to be recorded before the
-	// request is sent.
+	// New are the Edits that are not recorded yet. Record them before the request is sent.
 	New []Edit
-	// LastTouch is now if there is anything new, otherwise that of the state.
+	// LastTouch is the time of the plan if New is not empty, and otherwise State.LastTouch.
 	LastTouch time.Time
-	// Before and After are how many characters the messages have without and with New. They are not counted, and 0, for
-	// the first three reasons.
+	// Before and After are the numbers of characters of all messages without and with New. For the first three reasons they
+	// are 0.
 	Before, After int
 	// Reason says why the plan goes no further.
 	Reason string
 }
 
-// Prune plans what to send in place of messages at the time now. It reads the messages only: user and assistant messages
-// are never edited, and results of tools keep their place, their call and their images.
+// Prune plans what to send in place of old tool results at the time now. It only reads the messages. Messages of the user and
+// the assistant are never edited; tool results keep their place, their call and their images.
 //
-// Edits in st stay in force, so that a request within the TTL has the bytes of the one before it; only in ModeOff is
-// nothing edited at all. A result is trimmed once and cleared once, and only if it gets shorter by that.
+// The edits of the state stay in force, so that within the TTL requests have the same bytes; only ModeOff edits nothing. A
+// result is trimmed once and cleared once, and only if it becomes shorter.
 func Prune(messages []llm.Message, s Settings, st State, now time.Time) Plan {
-	p := newPlanner(messages, s, st)
-	p.plan(now)
-	plan := Plan{LastTouch: st.LastTouch, Before: p.before, After: p.chars, Reason: p.reason}
-	for i := range messages {
-		e, edited := p.edits[i]
-		if edited {
-			plan.Edits = append(plan.Edits, e)
-		}
-		if p.changed[i] {
-			plan.New = append(plan.New, e)
-		}
-	}
-	if len(plan.New) > 0 {
-		plan.LastTouch = now
-	}
-	return plan
-}
-
-// planner is a plan in the making.
-type planner struct {
-	messages []llm.Message
-	settings Settings
-	state    State
-	edits    map[int]Edit
-	changed  map[int]bool
-	// sizes are the characters of the messages as they are sent, and chars is their sum.
-	sizes  []int
-	chars  int
-	before int
-	reason string
-}
-
-func newPlanner(messages []llm.Message, s Settings, st State) *planner {
-	p := &planner{messages: messages, settings: s, state: st, edits: map[int]Edit{}, changed: map[int]bool{}}
+	p := &planner{messages: messages, settings: s, window: st.Window, edits: map[int]Edit{}, changed: map[int]bool{}}
 	if s.Mode == ModeCacheTTL {
 		for _, e := range st.Edits {
 			if e.fits(messages) {
@@ -100,10 +101,53 @@ func newPlanner(messages []llm.Message, s Settings, st State) *planner {
 			}
 		}
 	}
-	return p
+	plan := Plan{LastTouch: st.LastTouch, Reason: s.obstacle(st, now)}
+	if plan.Reason == "" {
+		p.measure()
+		plan.Before = p.chars
+		plan.Reason = p.prune()
+		plan.After = p.chars
+	}
+	for i := range messages {
+		e, edited := p.edits[i]
+		if edited {
+			plan.Edits = append(plan.Edits, e)
+		}
+		if p.changed[i] {
+			plan.New = append(plan.New, e)
+			plan.LastTouch = now
+		}
+	}
+	return plan
 }
 
-// extraChars is what a message counts for beside its text.
+// obstacle says why nothing is pruned now, empty if it may be.
+func (s Settings) obstacle(st State, now time.Time) string {
+	switch {
+	case s.Mode != ModeCacheTTL:
+		return ReasonOff
+	case st.LastTouch.IsZero() || s.TTL <= 0 || now.Sub(st.LastTouch) < s.TTL:
+		return ReasonCacheFresh
+	case st.Window <= 0:
+		return ReasonNoWindow
+	}
+	return ""
+}
+
+// planner makes a plan.
+type planner struct {
+	messages []llm.Message
+	settings Settings
+	window   int
+	// edits by the index of the message, and whether they are new.
+	edits   map[int]Edit
+	changed map[int]bool
+	// sizes are the numbers of characters of the messages as they are sent, and chars is their sum.
+	sizes []int
+	chars int
+}
+
+// extraChars returns what a message counts for in addition to its text.
 func extraChars(m *llm.Message) int {
 	n := len(m.Images) * imageChars
 	for _, c := range m.ToolCalls {
@@ -112,8 +156,8 @@ func extraChars(m *llm.Message) int {
 	return n
 }
 
-// count returns the characters of a text: the bytes that do not continue another one. All texts of a conversation are counted
-// in every pruning, and this is three times as fast as package utf8.
+// count returns the number of characters of a text: the bytes that do not continue a character. Prune counts all texts of a
+// conversation, and this is three times as fast as package utf8.
 func count[T ~string | ~[]byte](text T) int {
 	n := 0
 	for i := range len(text) {
@@ -124,7 +168,7 @@ func count[T ~string | ~[]byte](text T) int {
 	return n
 }
 
-// measure counts the messages as they were sent so far.
+// measure counts the messages with the recorded edits.
 func (p *planner) measure() {
 	p.sizes = make([]int, len(p.messages))
 	for i := range p.messages {
@@ -135,60 +179,43 @@ func (p *planner) measure() {
 		p.sizes[i] = count(text) + extraChars(&p.messages[i])
 		p.chars += p.sizes[i]
 	}
-	p.before = p.chars
 }
 
-// plan takes the steps one after the other and leaves the reason why it stopped.
-func (p *planner) plan(now time.Time) {
-	if p.reason = p.obstacle(now); p.reason != "" {
-		return
-	}
-	p.measure()
+// prune makes edits and returns the reason why it stopped.
+func (p *planner) prune() string {
 	cutoff, enough := cutoff(p.messages, p.settings.KeepLastAssistants)
 	if !enough {
-		p.reason = ReasonFewAssistants
-		return
+		return ReasonFewAssistants
 	}
 	if p.ratio() < p.settings.SoftTrimRatio {
-		p.reason = ReasonRoom
-		return
+		return ReasonRoom
 	}
-	within := p.prunable(cutoff)
-	p.trim(within)
+	prunable := p.prunable(cutoff)
+	p.trim(prunable)
 	if p.ratio() < p.settings.HardClearRatio || !p.settings.HardClear.Enabled {
-		p.reason = ReasonTrimmed
-		return
+		return ReasonTrimmed
 	}
-	if p.left(within) < p.settings.MinPrunableToolChars {
-		p.reason = ReasonLittleToClear
-		return
+	clearable := 0
+	for _, i := range prunable {
+		if !p.edits[i].Cleared {
+			clearable += p.sizes[i]
+		}
 	}
-	p.clear(within)
-	p.reason = ReasonCleared
+	if clearable < p.settings.MinPrunableToolChars {
+		return ReasonLittleToClear
+	}
+	p.clear(prunable)
+	return ReasonCleared
 }
 
-// obstacle says why nothing at all is pruned now, empty if nothing stands against it.
-func (p *planner) obstacle(now time.Time) string {
-	ttl, last := p.settings.TTL, p.state.LastTouch
-	switch {
-	case p.settings.Mode != ModeCacheTTL:
-		return ReasonOff
-	case last.IsZero() || ttl <= 0 || now.Sub(last) < ttl:
-		return ReasonCacheFresh
-	case p.state.Window <= 0:
-		return ReasonNoWindow
-	}
-	return ""
-}
-
-// cutoff returns the place of the k-th assistant message from the end, and false if there are fewer. With k of 0
-// nothing is out of reach.
+// cutoff returns the index of the k-th assistant message from the end, or false if there are fewer. If k is 0 it returns the
+// number of messages.
 func cutoff(messages []llm.Message, k int) (int, bool) {
 	if k <= 0 {
 		return len(messages), true
 	}
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role != llm.RoleAssistant {
+	for i, m := range slices.Backward(messages) {
+		if m.Role != llm.RoleAssistant {
 			continue
 		}
 		if k--; k == 0 {
@@ -198,50 +225,49 @@ func cutoff(messages []llm.Message, k int) (int, bool) {
 	return 0, false
 }
 
-// prunable returns the places of the results that may be pruned, from the first user message on and before cutoff.
+// prunable returns the indexes of the results that may be pruned: those after the first message of the user and before cutoff.
 func (p *planner) prunable(cutoff int) []int {
-	start := slices.IndexFunc(p.messages, func(m llm.Message) bool { return m.Role == llm.RoleUser })
-	if start < 0 {
-		return nil
-	}
-	prunable := prunableTools(p.settings.Tools)
+	isPrunable := p.settings.Tools.matcher()
 	var out []int
-	for i := start; i < cutoff; i++ {
-		m := &p.messages[i]
-		if m.Role == llm.RoleTool && len(m.Images) == 0 && prunable(m.ToolName) {
+	asked := false
+	for i, m := range p.messages[:cutoff] {
+		asked = asked || m.Role == llm.RoleUser
+		if asked && m.Role == llm.RoleTool && len(m.Images) == 0 && isPrunable(m.ToolName) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// trim cuts the middle out of every long result that was not edited before.
-func (p *planner) trim(within []int) {
-	for _, i := range within {
+// trim cuts the middle out of each long result that was not edited before.
+func (p *planner) trim(prunable []int) {
+	for _, i := range prunable {
 		if _, edited := p.edits[i]; edited {
 			continue
 		}
-		if short, ok := trim(p.messages[i].Text, p.sizes[i], p.settings.SoftTrim); ok {
+		if short, ok := p.settings.SoftTrim.cut(p.messages[i].Text, p.sizes[i]); ok {
 			p.edit(i, short, false)
 		}
 	}
 }
 
-// left is how many characters may still be cleared.
-func (p *planner) left(within []int) (n int) {
-	for _, i := range within {
-		if !p.edits[i].Cleared {
-			n += p.sizes[i]
-		}
+// cut returns the two ends of a text of size characters, with a marker between them and a note behind them. It returns false
+// if that would not be shorter.
+func (s SoftTrim) cut(long string, size int) (string, bool) {
+	head, tail := max(s.Head, 0), max(s.Tail, 0)
+	if size <= s.MaxChars || head+tail >= size {
+		return "", false
 	}
-	return n
+	note := fmt.Sprintf("\n\n[Trimmed: the first %d and the last %d of %d characters are shown.]", head, tail, size)
+	short := text.Head(long, head) + "\n[...]\n" + text.Tail(long, tail) + note
+	return short, count(short) < size
 }
 
-// clear replaces results from the oldest on until there is room. One that is not longer than the placeholder stays.
-func (p *planner) clear(within []int) {
+// clear replaces results from the oldest on until there is room. It skips results that are not longer than the placeholder.
+func (p *planner) clear(prunable []int) {
 	placeholder := p.settings.HardClear.Placeholder
 	size := count(placeholder)
-	for _, i := range within {
+	for _, i := range prunable {
 		if p.ratio() < p.settings.HardClearRatio {
 			return
 		}
@@ -260,7 +286,5 @@ func (p *planner) edit(i int, text string, cleared bool) {
 	p.sizes[i] = size
 }
 
-// ratio is the part of the window that the messages fill.
-func (p *planner) ratio() float64 {
-	return float64(p.chars) / float64(p.state.Window*charsPerToken)
-}
+// ratio returns the part of the window that the messages fill.
+func (p *planner) ratio() float64 { return float64(p.chars) / float64(p.window*charsPerToken) }

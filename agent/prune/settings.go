@@ -2,6 +2,8 @@ package prune
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -16,46 +18,67 @@ const (
 type Settings struct {
 	// Mode is ModeCacheTTL; anything else means ModeOff.
 	Mode string
-	// TTL is how long a provider's prompt cache lives. Within it nothing new is pruned; 0 or less means never.
+	// TTL is the lifetime of a provider's prompt cache. Within it nothing new is pruned; 0 or less means that nothing is.
 	TTL time.Duration
-	// KeepLastAssistants is how many assistant messages from the end are out of reach, with all that follows the first of
-	// them.
+	// KeepLastAssistants is the number of assistant messages from the end that are protected, with all that follows the first
+	// of them.
 	KeepLastAssistants int
-	// SoftTrimRatio and HardClearRatio are parts of the window: from the first on long results are trimmed, from the
-	// second on old results are cleared.
+	// SoftTrimRatio is the part of the window, 0 to 1, from which on long results are trimmed, and HardClearRatio the part
+	// from which on old results are cleared.
 	SoftTrimRatio  float64
 	HardClearRatio float64
-	// MinPrunableToolChars is how much there must be to clear for anything to be cleared.
+	// MinPrunableToolChars is the minimum number of characters to clear; if there are fewer, nothing is cleared.
 	MinPrunableToolChars int
-	SoftTrim             SoftTrim
-	HardClear            HardClear
-	Tools                Tools
+
+	SoftTrim  SoftTrim
+	HardClear HardClear
+	Tools     Tools
 }
 
 // SoftTrim says how a long result is trimmed. Sizes are characters.
 type SoftTrim struct {
-	// MaxChars is how long a result may be without being trimmed.
+	// MaxChars is the maximum length of a result that is not trimmed.
 	MaxChars int
-	// Head and Tail are how much is kept of its two ends.
+	// Head and Tail are the lengths of the two ends that are kept.
 	Head, Tail int
 }
 
 // HardClear says how an old result is cleared.
 type HardClear struct {
 	Enabled bool
-	// Placeholder stands for a result that was cleared.
+	// Placeholder replaces a result that was cleared.
 	Placeholder string
 }
 
 // Tools selects tools by name. In a pattern "*" stands for any characters, and case does not matter.
 type Tools struct {
-	// Allow are the tools whose results may be pruned; none means all.
+	// Allow selects the tools whose results may be pruned; empty means all.
 	Allow []string
-	// Deny are the tools whose results are left alone, even if they are allowed.
+	// Deny selects tools whose results are never pruned.
 	Deny []string
 }
 
-// Defaults are the settings to start from.
+// matcher returns a function that reports whether the results of a tool may be pruned.
+func (t Tools) matcher() func(name string) bool {
+	allow, deny := namePattern(t.Allow), namePattern(t.Deny)
+	return func(name string) bool {
+		return (len(t.Allow) == 0 || allow.MatchString(name)) && !deny.MatchString(name)
+	}
+}
+
+// namePattern matches the names that one of the patterns describes; none if there are no patterns.
+func namePattern(patterns []string) *regexp.Regexp {
+	if len(patterns) == 0 {
+		return regexp.MustCompile(`[^\s\S]`)
+	}
+	alternatives := make([]string, len(patterns))
+	for i, p := range patterns {
+		alternatives[i] = strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(p)), `\*`, ".*")
+	}
+	return regexp.MustCompile(`(?is)^(?:` + strings.Join(alternatives, "|") + `)$`)
+}
+
+// Defaults returns the settings to start from.
 func Defaults() Settings {
 	return Settings{
 		Mode:                 ModeCacheTTL,
@@ -69,8 +92,8 @@ func Defaults() Settings {
 	}
 }
 
-// Check tells what is wrong with settings, by the names that they have in a configuration. Prune does not need it: it
-// takes any settings and never makes a message longer.
+// Check returns an error for values that are out of range. It names them as a configuration does. Prune takes any settings
+// and never makes a message longer.
 func (s Settings) Check() error {
 	switch {
 	case s.Mode != ModeOff && s.Mode != ModeCacheTTL:

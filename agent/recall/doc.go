@@ -1,3 +1,3 @@
-// Package recall searches memory for what a user has just said, before a model is asked. It never holds up a turn for
-// long and never fails one: what went wrong stands in the [Outcome].
+// Package recall searches memory for a message of a user before a model is asked. It delays a turn up to a deadline and never
+// fails one: the [Outcome] says what went wrong.
 package recall

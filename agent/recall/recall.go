@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 )
 
 const (
+	// maxQuery is the maximum length of a query in bytes.
+	maxQuery        = 4 << 10
 	defaultTopK     = 3
 	defaultDeadline = 1500 * time.Millisecond
 )
@@ -32,11 +35,11 @@ var ErrBusy = errors.New("an earlier search has not ended yet")
 
 // Options of a Recaller.
 type Options struct {
-	// TopK is the most passages of all memories together, 0 means 3.
+	// TopK is the maximum number of passages of all memories together; 0 means 3.
 	TopK int
-	// MinScore replaces the threshold of the memories if it is set.
+	// MinScore is the minimum score, 0 to 1; nil means the threshold of the memory.
 	MinScore *float64
-	// Deadline of all searches together, 0 means 1.5 s.
+	// Deadline of all searches together; 0 means 1.5 s.
 	Deadline time.Duration
 }
 
@@ -44,45 +47,45 @@ type Options struct {
 type Request struct {
 	// Message of the user.
 	Message string
-	// Agent whose own memory is searched, and Shared those of other agents that are searched beside it. An agent that is
-	// named twice counts once, and the own memory is never a shared one.
+	// Agent is the agent whose own memory is searched, and Shared are other agents whose memories are searched too. An agent
+	// that is named twice counts once, and the own memory is never a shared one.
 	Agent  string
 	Shared []string
-	// Group is a session with more than one person in it, for which only shared memories are searched.
+	// Group says that the session has more than one person in it. Then only shared memories are searched.
 	Group bool
-	// Now is the moment of the message, zero for the service's clock.
+	// Now is the time of the message; zero means the clock of the memory.
 	Now time.Time
 }
 
-// Recaller searches memories. It may be used concurrently.
+// Recaller searches memories. Its methods may be called concurrently.
 type Recaller struct {
 	opt  Options
 	open func(id string) agent.Memory
 
 	mu sync.Mutex
-	// hanging counts, for each agent, the searches that nobody waits for any more.
+	// hanging counts the running searches of each agent for which no one waits any longer.
 	hanging map[string]int
 }
 
-// Outcome is what was recalled for a message, and how.
+// Outcome is the result of Recall.
 type Outcome struct {
 	// Memories, best first; none if nothing is good enough.
 	Memories []prompt.Memory
-	// Query is what was searched, empty if nothing was; Skipped says why not.
+	// Query is the query, empty if nothing was searched; then Skipped says why.
 	Query, Skipped string
-	// Searches, that of the own memory first.
+	// Searches of the memories, the own first.
 	Searches []Search
 	Took     time.Duration
 }
 
-// Search is what became of the search of one memory.
+// Search is the report on the search of one memory.
 type Search struct {
 	Agent string
 	Hits  int
-	// Mode says which channels ran and Degraded what the search had to do without.
+	// Mode says which channels ran, and Degraded what was missing; see memory.Answer.
 	Mode     string
 	Degraded []memory.Degradation
-	// Err is why there is no answer: context.DeadlineExceeded, ErrBusy, or the memory's own.
+	// Err says why there is no answer: context.DeadlineExceeded, ErrBusy, or an error of the memory; nil if there is one.
 	Err  error
 	Took time.Duration
 }
@@ -98,9 +101,8 @@ func New(opt Options, open func(id string) agent.Memory) *Recaller {
 	return &Recaller{opt: opt, open: open, hanging: map[string]int{}}
 }
 
-// Recall returns what the memories hold about a user's message, the deadline or the end of ctx after it was called at the
-// latest, with the answers that are there by then. A search that does not heed its context ends behind its back; its
-// memory is not searched again before that.
+// Recall searches the memories for a message of a user. It returns at the deadline or when ctx ends, with the answers that
+// have come by then. If a search goes on although its context has ended, its memory is not searched again before it ends.
 func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	begin := time.Now()
 	asked := req.sources()
@@ -121,13 +123,13 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	return out
 }
 
-// source is a memory to be searched.
+// source is a memory to search.
 type source struct {
 	agent  string
 	shared bool
 }
 
-// sources returns those that may be searched for a session.
+// sources returns the memories that may be searched for a session.
 func (req Request) sources() []source {
 	var asked []source
 	if !req.Group {
@@ -141,7 +143,7 @@ func (req Request) sources() []source {
 	return asked
 }
 
-// memories makes memories of the hits of a source.
+// memories returns the hits of a source as memories.
 func (s source) memories(hits []memory.Hit) []prompt.Memory {
 	all := make([]prompt.Memory, len(hits))
 	for i, h := range hits {
@@ -156,8 +158,7 @@ func (s source) memories(hits []memory.Hit) []prompt.Memory {
 	return all
 }
 
-// best returns the n best of all memories; of two with the same text the better, or that of the earlier source. Those
-// without text are of no use.
+// best returns the n best memories. It skips memories without text, and all but the best of those with the same text.
 func best(all []prompt.Memory, n int) []prompt.Memory {
 	slices.SortStableFunc(all, func(a, b prompt.Memory) int { return cmp.Compare(b.Score, a.Score) })
 	seen := map[string]bool{"": true}
@@ -169,4 +170,23 @@ func best(all []prompt.Memory, n int) []prompt.Memory {
 		}
 	}
 	return kept
+}
+
+// Query returns the query for a message of a user: its text without recalled memories. If that has more than 4 KiB, Query
+// returns the beginning and the end, because the question is in one of the two. It cuts between words.
+func Query(message string) string {
+	query := strings.TrimSpace(strings.ToValidUTF8(memory.StripRecalled(message), " "))
+	if len(query) <= maxQuery {
+		return query
+	}
+	const half = (maxQuery - 1) / 2
+	head, tail := text.HeadBytes(query, half), text.TailBytes(query, half)
+	// A long run without blank space is Chinese or Japanese, or nothing that has words.
+	if end := strings.LastIndexAny(head, " \n\t"); end > half/2 {
+		head = head[:end]
+	}
+	if begin := strings.IndexAny(tail, " \n\t"); begin >= 0 && begin < half/2 {
+		tail = tail[begin:]
+	}
+	return strings.TrimSpace(head) + "\n" + strings.TrimSpace(tail)
 }

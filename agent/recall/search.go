@@ -11,69 +11,56 @@ import (
 	"kioku/memory"
 )
 
-// memorySearch is the search of one memory.
-type memorySearch struct {
-	source
-	// done is closed, under the Recaller's lock, when outcome and hits are there.
-	done    chan struct{}
-	outcome Search
-	hits    []memory.Hit
-	// left says that nobody waits for it any more; the Recaller's lock guards it.
-	left bool
+// answer is the result of the search of one memory.
+type answer struct {
+	search   Search
+	memories []prompt.Memory
 }
 
-// search asks all memories at once and takes what comes before ctx ends. Both answers are in the order of asked.
-func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) ([]Search, []prompt.Memory) {
+// search searches all memories at once and takes the answers that come before ctx ends. Both results are in the order of asked.
+func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) (searches []Search, all []prompt.Memory) {
 	begin := time.Now()
-	calls := make([]*memorySearch, len(asked))
+	answers := make([]chan answer, len(asked))
 	for i, s := range asked {
-		calls[i] = &memorySearch{source: s, done: make(chan struct{})}
+		answers[i] = make(chan answer, 1)
 		if r.hangs(s.agent) {
-			calls[i].outcome = Search{Agent: s.agent, Err: ErrBusy}
-			close(calls[i].done)
+			answers[i] <- answer{search: Search{Agent: s.agent, Err: ErrBusy}}
 			continue
 		}
-		go r.searchOne(ctx, calls[i], q)
+		go func() { answers[i] <- r.searchOne(ctx, s, q) }()
 	}
-	searches := make([]Search, len(asked))
-	var all []prompt.Memory
-	for i, c := range calls {
+	for i, s := range asked {
+		var a answer
 		select {
-		case <-c.done:
+		case a = <-answers[i]:
 		case <-ctx.Done():
-			if r.leave(c) {
-				searches[i] = Search{Agent: c.agent, Err: ctx.Err(), Took: time.Since(begin)}
-				continue
+			select {
+			case a = <-answers[i]:
+			default:
+				a.search = Search{Agent: s.agent, Err: ctx.Err(), Took: time.Since(begin)}
+				r.leave(s.agent, answers[i])
 			}
 		}
-		searches[i] = c.outcome
-		all = append(all, c.memories(c.hits)...)
+		searches, all = append(searches, a.search), append(all, a.memories...)
 	}
 	return searches, all
 }
 
 // searchOne searches one memory.
-func (r *Recaller) searchOne(ctx context.Context, c *memorySearch, q memory.Query) {
+func (r *Recaller) searchOne(ctx context.Context, s source, q memory.Query) answer {
 	begin := time.Now()
-	if c.shared {
+	if s.shared {
 		// What was said to another agent is not what that agent shares.
 		q.Filter.Sources = []string{memory.SourceMemory, memory.SourceExtra}
 	}
-	found, err := searchSafely(ctx, r.open(c.agent), q)
+	found, err := searchSafely(ctx, r.open(s.agent), q)
 	if err != nil {
 		found.Hits = nil
-		err = fmt.Errorf("recall from %s: %w", c.agent, err)
+		err = fmt.Errorf("recall from %s: %w", s.agent, err)
 	}
-	c.hits = found.Hits
-	c.outcome = Search{Agent: c.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	close(c.done)
-	if !c.left {
-		return
-	}
-	if r.hanging[c.agent]--; r.hanging[c.agent] == 0 {
-		delete(r.hanging, c.agent)
+	return answer{
+		search:   Search{Agent: s.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)},
+		memories: s.memories(found.Hits),
 	}
 }
 
@@ -87,21 +74,22 @@ func searchSafely(ctx context.Context, m agent.Memory, q memory.Query) (a memory
 	return m.Search(ctx, q)
 }
 
-// leave stops waiting for a search, and reports whether it has not ended.
-func (r *Recaller) leave(c *memorySearch) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	select {
-	case <-c.done:
-		return false
-	default:
-		c.left = true
-		r.hanging[c.agent]++
-		return true
-	}
+// leave counts a search as hanging until it ends.
+func (r *Recaller) leave(agent string, done <-chan answer) {
+	r.countHanging(agent, 1)
+	go func() {
+		<-done
+		r.countHanging(agent, -1)
+	}()
 }
 
-// hangs reports whether a search of an agent's memory that was left has not ended.
+func (r *Recaller) countHanging(agent string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hanging[agent] += n
+}
+
+// hangs reports whether a search of an agent's memory hangs.
 func (r *Recaller) hangs(agent string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

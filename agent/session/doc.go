@@ -1,7 +1,7 @@
-// Package session keeps the transcripts of an agent's conversations: a file of JSON lines each, to which is only ever
-// appended. What a model is sent follows from the transcript alone ([Session.View]), so that a conversation goes on after
-// a crash where it was, with the same bytes.
+// Package session keeps the transcripts of an agent's conversations. A transcript is a file of JSON lines that only grows.
+// The messages that a model is sent follow from the transcript ([Session.View]), so that after a crash a conversation
+// continues with the same bytes.
 //
-// A transcript holds what was said, and nothing that was put beside it: what was recalled for a turn belongs into the
-// system prompt, and [Options.Strip] takes out what comes back all the same.
+// A transcript contains only what was said. Recalled memories belong into the system prompt; [Session.Append] removes them
+// from messages.
 package session

@@ -4,54 +4,57 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"kioku/llm"
 )
 
-// Kind is what an entry records.
+// Kind says what an entry records.
 type Kind string
 
 // Kinds of entries.
 const (
 	// KindMessage is a message of the user, the assistant or a tool.
 	KindMessage Kind = "message"
-	// KindCompaction replaces what was said before by a summary.
+	// KindCompaction replaces old messages by a summary.
 	KindCompaction Kind = "compaction"
-	// KindFlush tells what came of saving memories before a compaction.
+	// KindFlush is the outcome of storing memories before a compaction.
 	KindFlush Kind = "flush"
-	// KindPrune records what is sent in place of old tool results.
+	// KindPrune replaces the texts of old tool results in what is sent.
 	KindPrune Kind = "prune"
-	// KindMeta is whatever a program keeps with a conversation; it is never sent.
+	// KindMeta is data of a program; it is never sent.
 	KindMeta Kind = "meta"
 )
 
-// Entry is a line of a transcript. Beside ID, Time and Kind it has the field of its kind.
+// Entry is a line of a transcript. In addition to ID, Time and Kind it has the field of its kind.
 type Entry struct {
-	// ID is unique in the transcript. Append sets it if it is empty.
+	// ID is unique in the transcript. If it is empty, Append sets it.
 	ID string `json:"id"`
-	// Time is when it was appended. Append sets it if it is zero.
+	// Time of the append. If it is zero, Append sets it.
 	Time time.Time `json:"time"`
 	Kind Kind      `json:"kind"`
 
+	// Message of a KindMessage entry.
 	Message *llm.Message `json:"message,omitempty"`
-	// Usage is what the provider counted for the answer that Message is; nil if it is not an answer.
+	// Usage is what the provider counted for the request that Message answers; nil if it is unknown or Message is no answer.
 	Usage *llm.Usage `json:"usage,omitempty"`
-	// Tokens of Message, counted when it was appended.
+	// Tokens is the size of Message, set by Append; 0 if it was not counted.
 	Tokens int `json:"tokens,omitempty"`
 
+	// Compaction, Flush, Prune and Meta belong to the other kinds.
 	Compaction *Compaction     `json:"compaction,omitempty"`
 	Flush      *Flush          `json:"flush,omitempty"`
 	Prune      []Edit          `json:"prune,omitempty"`
 	Meta       json.RawMessage `json:"meta,omitempty"`
 }
 
-// Compaction says that from here on a summary is sent in place of old messages.
+// Compaction replaces old messages by a summary.
 type Compaction struct {
 	Summary string `json:"summary"`
-	// FirstKept is the ID of the first message that is still sent as it was said; empty if none is.
+	// FirstKept is the ID of the first message that is still sent; empty if none is.
 	FirstKept string `json:"firstKept,omitempty"`
-	// TokensBefore and TokensAfter are those of all messages that are sent.
+	// TokensBefore and TokensAfter are the sizes of all messages that are sent.
 	TokensBefore int `json:"tokensBefore"`
 	TokensAfter  int `json:"tokensAfter"`
 }
@@ -63,23 +66,24 @@ const (
 	FlushFailed  = "failed"
 )
 
-// Flush is what came of saving memories before a compaction.
+// Flush is the outcome of storing memories before a compaction.
 type Flush struct {
-	// Cycle is the number of compactions before it.
+	// Cycle is the number of compactions before the flush.
 	Cycle int `json:"cycle"`
-	// Outcome is one of the constants above, and Reason says why it is not FlushDone.
+	// Outcome is one of the constants above. Reason says why it is not FlushDone.
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason,omitempty"`
-	// Through is the ID of the last message that it has seen; empty if that is the one before this entry.
+	// Through is the ID of the last message that was flushed; empty means the message before this entry.
 	Through string `json:"through,omitempty"`
 }
 
-// Edit is the text that is sent in place of a tool result.
+// Edit replaces the text of a tool result.
 type Edit struct {
 	// Message is the ID of the entry with the result.
 	Message string `json:"message"`
-	Text    string `json:"text"`
-	// Cleared tells that Text is a placeholder.
+	// Text is sent in its place.
+	Text string `json:"text"`
+	// Cleared reports that Text is a placeholder.
 	Cleared bool `json:"cleared,omitempty"`
 }
 
@@ -95,7 +99,7 @@ func parse(line []byte) (Entry, error) {
 	return e, e.check()
 }
 
-// check tells what is wrong with the fields that belong to the kind of an entry.
+// check returns an error if the fields of an entry do not fit to its kind.
 func (e *Entry) check() error {
 	switch e.Kind {
 	case KindMessage:
@@ -120,4 +124,20 @@ func (e *Entry) check() error {
 		return fmt.Errorf("unknown kind %q", e.Kind)
 	}
 	return nil
+}
+
+// Spoken returns what a person said or was told on a line of a transcript, "User: ..." or "Assistant: ...", and when. The text
+// is empty for all other lines.
+func Spoken(line []byte) (text string, at time.Time) {
+	e, err := parse(line)
+	if err != nil || e.Kind != KindMessage || strings.TrimSpace(e.Message.Text) == "" {
+		return "", time.Time{}
+	}
+	switch e.Message.Role {
+	case llm.RoleUser:
+		return "User: " + e.Message.Text, e.Time
+	case llm.RoleAssistant:
+		return "Assistant: " + e.Message.Text, e.Time
+	}
+	return "", time.Time{}
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,16 +13,67 @@ import (
 	"kioku/internal/filelock"
 )
 
-// openFolder opens the folder of transcripts, which it makes for its owner alone.
-func openFolder(folder string) (*os.Root, error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(folder)
+// Bad is a line of a transcript that was skipped.
+type Bad struct {
+	// Line is the number of the line, from 1.
+	Line int
+	Err  error
 }
 
-// openLocked opens or makes a regular file and takes the kernel's lock on it. The lock goes with the process, however it
-// ends.
+// String returns "line 3: ...".
+func (b Bad) String() string { return fmt.Sprintf("line %d: %v", b.Line, b.Err) }
+
+// Report describes the damage that was found in a transcript.
+type Report struct {
+	// Bad are lines that were skipped. They stay in the file.
+	Bad []Bad
+	// Torn is the length in bytes of an unfinished last line, 0 if there is none. No Append of this line succeeded.
+	Torn int
+	// TornFile is the name of the file, beside the transcript, to which Open has moved the unfinished line; empty if there
+	// is none.
+	TornFile string
+}
+
+// Line is an entry and its place in the file.
+type Line struct {
+	Entry
+	// Number of the line, from 1.
+	Number int
+	// Bytes is the length of the line with its end, which the last line may not have yet.
+	Bytes int
+}
+
+// Read calls each for all entries of a transcript in order. A line that is no entry, or for which each returns an error, is
+// skipped and reported as bad. A last line without an end counts as an entry if it is whole, and otherwise as torn. Read
+// returns the errors of r.
+func Read(r io.Reader, each func(Line) error) (Report, error) {
+	var report Report
+	in := bufio.NewReaderSize(r, 64<<10)
+	for number := 1; ; number++ {
+		line, err := in.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return report, err
+		}
+		ended := err == nil
+		if len(bytes.TrimSpace(line)) > 0 {
+			e, bad := parse(line)
+			if bad == nil {
+				bad = each(Line{Entry: e, Number: number, Bytes: len(bytes.TrimSuffix(line, []byte("\n"))) + 1})
+			}
+			switch {
+			case bad != nil && ended:
+				report.Bad = append(report.Bad, Bad{number, bad})
+			case bad != nil:
+				report.Torn = len(line)
+			}
+		}
+		if !ended {
+			return report, nil
+		}
+	}
+}
+
+// openLocked opens or creates a regular file and takes the kernel's lock on it, which ends with the process.
 func openLocked(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -43,15 +96,15 @@ func openLocked(root *os.Root, name string) (*os.File, error) {
 	return f, nil
 }
 
-// mend makes a file end with a whole line: the last torn bytes are moved into a file beside it, and an entry without its
-// line end gets one. It returns the name of that other file, empty if nothing was torn, and the size.
+// mend makes a file end with a whole line: it moves an unfinished line of torn bytes to another file, and completes an entry
+// without a line end. It returns the name of the other file, empty if torn is 0, and the size of the file.
 func mend(root *os.Root, id string, f *os.File, torn int) (moved string, size int64, err error) {
 	if size, err = f.Seek(0, io.SeekEnd); err != nil || size == 0 {
 		return "", size, err
 	}
 	if torn > 0 {
 		size -= int64(torn)
-		if err := setAside(root, id+tornSuffix, io.NewSectionReader(f, size, int64(torn))); err != nil {
+		if err := saveTorn(root, id+tornSuffix, io.NewSectionReader(f, size, int64(torn))); err != nil {
 			return "", size, fmt.Errorf("set an unfinished line aside: %w", err)
 		}
 		return id + tornSuffix, size, errors.Join(f.Truncate(size), f.Sync())
@@ -66,8 +119,8 @@ func mend(root *os.Root, id string, f *os.File, torn int) (moved string, size in
 	return "", size + 1, f.Sync()
 }
 
-// setAside adds what a file has lost to another one, as a line, and waits for the disk.
-func setAside(root *os.Root, name string, from io.Reader) error {
+// saveTorn appends an unfinished line to a file, with an end, and waits for the disk.
+func saveTorn(root *os.Root, name string, from io.Reader) error {
 	f, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err

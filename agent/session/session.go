@@ -13,15 +13,13 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/memory"
 )
 
-// Options of a session. The zero value is useful.
+// Options of a session.
 type Options struct {
 	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
-	// Strip takes out of the text of a user or an assistant what was not said but put beside it, such as recalled memories.
-	// nil leaves texts as they are.
-	Strip func(text string) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -38,9 +36,9 @@ type Session struct {
 	thread *thread
 }
 
-// Open opens the transcript of a session in a folder, or makes it, and keeps it locked until Close. What a crash has left
-// of an unfinished line is moved into a file beside it; the report tells so, and which lines were skipped.
-// Open returns ErrID for an id that cannot be one and ErrInUse for a transcript that is open.
+// Open opens or creates the transcript of a session in a folder, and keeps it locked until Close. It moves an unfinished line,
+// which a crash has left, to another file. The report says so, and names the lines that were skipped. Open returns ErrID for
+// an invalid id and ErrInUse if the transcript is open.
 func Open(folder, id string, opt Options) (*Session, Report, error) {
 	if err := CheckID(id); err != nil {
 		return nil, Report{}, err
@@ -50,9 +48,6 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now
-	}
-	if opt.Strip == nil {
-		opt.Strip = func(text string) string { return text }
 	}
 	s := &Session{id: id, opt: opt, thread: newThread(opt.Count)}
 	report, err := s.load(folder)
@@ -64,7 +59,10 @@ func Open(folder, id string, opt Options) (*Session, Report, error) {
 
 // load locks, reads and mends the file.
 func (s *Session) load(folder string) (Report, error) {
-	root, err := openFolder(folder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return Report{}, err
+	}
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return Report{}, err
 	}
@@ -86,7 +84,7 @@ func (s *Session) load(folder string) (Report, error) {
 	return report, nil
 }
 
-// restore puts a line that was read into the thread.
+// restore adds a line of the file to the thread.
 func (s *Session) restore(l Line) error {
 	if err := s.thread.fits(l.Entry); err != nil {
 		return err
@@ -96,7 +94,7 @@ func (s *Session) restore(l Line) error {
 	return nil
 }
 
-// number is that of an id made by Append, 0 for another one.
+// number returns the number of an id that Append made, 0 for another id.
 func number(id string) int {
 	n, err := strconv.Atoi(id)
 	if err != nil {
@@ -115,16 +113,17 @@ func (s *Session) Size() int64 {
 	return s.size
 }
 
-// View returns what a model is sent now.
+// View returns the messages that a model is sent now.
 func (s *Session) View() View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.thread.view()
 }
 
-// Append adds an entry and returns it as it was kept, with ID, Time and Tokens. When Append returns it is on the disk, and
-// after an error it is not in the transcript. The error is ErrEntry for an entry that cannot come next: a result of no open call,
-// a compaction that keeps what is not there, an id that is taken.
+// Append appends an entry and returns it as it was stored, with ID, Time and Tokens and without recalled memories in the text of
+// a user or an assistant. When Append returns, the entry is on disk; after an error it is not in the transcript. Append
+// returns ErrEntry for an entry that cannot come next: a result without an open call, a compaction that keeps a message that
+// does not exist, or an id that exists already.
 func (s *Session) Append(e Entry) (Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +142,7 @@ func (s *Session) Append(e Entry) (Entry, error) {
 	return e, nil
 }
 
-// prepare fills in an entry, checks it and returns its line. The entry becomes what will be read back from that line.
+// prepare completes and checks an entry and returns its line. The entry becomes what is read back from that line.
 func (s *Session) prepare(e *Entry) ([]byte, error) {
 	if e.ID == "" {
 		e.ID = fmt.Sprintf("%06d", s.last+1)
@@ -169,7 +168,7 @@ func (s *Session) prepare(e *Entry) ([]byte, error) {
 	return line.Bytes(), s.thread.fits(kept)
 }
 
-// fill strips and counts the message of an entry. The caller's message stays as it is.
+// fill strips and counts the message of an entry, without changing the caller's message.
 func (s *Session) fill(e *Entry) {
 	e.Tokens = 0
 	if e.Kind != KindMessage {
@@ -177,14 +176,14 @@ func (s *Session) fill(e *Entry) {
 	}
 	m := *e.Message
 	if m.Role != llm.RoleTool {
-		m.Text = s.opt.Strip(m.Text)
+		m.Text = memory.StripRecalled(m.Text)
 	}
 	e.Message = &m
 	e.Tokens = llm.MessageTokens(s.opt.Count, m)
 }
 
-// write adds a line in one write and waits for the disk. A line that comes to nothing in the middle is taken back; if
-// that is not possible either the session is closed, so that nothing follows half a line.
+// write appends a line and waits for the disk. If an unfinished line cannot be removed, write closes the session, so that no
+// other line follows it.
 func (s *Session) write(line []byte) error {
 	err := atomicfile.Append(s.file, s.size, line)
 	if err == nil {
@@ -196,7 +195,7 @@ func (s *Session) write(line []byte) error {
 	return err
 }
 
-// Close lets go of the transcript. A second Close does nothing.
+// Close closes and unlocks the transcript. A second Close has no effect.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

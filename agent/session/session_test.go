@@ -16,6 +16,7 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -403,15 +404,11 @@ func TestAppendFromManyGoroutines(t *testing.T) {
 // Hazard F08: what is recalled for a turn is not stored with it, so fifty rounds store what fifty users said.
 func TestAppendStripsRecalledBlocks(t *testing.T) {
 	t.Parallel()
-	strip := func(text string) string {
-		before, rest, found := strings.Cut(text, "<recalled>")
-		_, after, closed := strings.Cut(rest, "</recalled>")
-		if !found || !closed {
-			return text
-		}
-		return before + after
+	frame := func(text string) string {
+		const tag = memory.RecalledTag + ` id="0123456789abcdef">`
+		return fmt.Sprintf("<%s\n{\"source\":\"a.md#L1\",\"text\":%q}\n</%s", tag, text, tag)
 	}
-	s, _, err := session.Open(t.TempDir(), "a", session.Options{Strip: strip, Now: clock()})
+	s, _, err := session.Open(t.TempDir(), "a", session.Options{Now: clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,8 +417,8 @@ func TestAppendStripsRecalledBlocks(t *testing.T) {
 	var grown []int64
 	for range 50 {
 		size := s.Size()
-		say(t, s, user("<recalled>"+recalled+"</recalled>what was it?"))
-		say(t, s, answer("it was <recalled>"+recalled+"</recalled>this"))
+		say(t, s, user(frame(recalled)+"\nwhat was it?"))
+		say(t, s, answer(frame(recalled)+"\nit was this"))
 		grown = append(grown, s.Size()-size)
 		for _, m := range s.View().Messages {
 			recalled += m.Text

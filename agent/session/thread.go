@@ -13,21 +13,73 @@ import (
 // unanswered is the result of a call that got none, because the program ended or the turn was given up.
 const unanswered = "[No result: the turn ended before this tool did.]"
 
-// thread is what is sent, kept up to date entry by entry. It is the same whether the entries are read or appended.
+// summaryIntro comes before a summary in what is sent.
+const summaryIntro = "Summary of the conversation up to here:\n\n"
+
+// View is what a model is sent: the summary of the last compaction, if there was one, and the messages since the first one
+// that it kept. Every call is followed by its result, even if the turn was interrupted. The slices are shared and must not be
+// changed.
+type View struct {
+	// IDs are the ids of the entries with the messages. The id of a summary is that of its compaction.
+	IDs      []string
+	Messages []llm.Message
+	// Counts are the sizes of the messages in tokens, without edits, and Tokens is their sum.
+	Counts []int
+	Tokens int
+	// Bytes is the growth of the transcript since the last compaction.
+	Bytes int64
+	// Edits are the recorded edits of old results.
+	Edits []prune.Edit
+	// LastTouch is the time of the last answer or edit, zero if there was none.
+	LastTouch time.Time
+	// Cycle is the number of compactions.
+	Cycle int
+	// Flush is the last flush since the last compaction, nil if there was none.
+	Flush *Flush
+	// Flushed is the number of messages, from the first on, that were flushed, also before a compaction. A summary counts if
+	// all messages that it replaced do.
+	Flushed int
+	// LastUsage is what the provider counted for the last answer since the last compaction, nil if it is unknown.
+	LastUsage *llm.Usage
+	// SinceUsage is the size in tokens of the messages after that answer, or of all if LastUsage is nil. So the next prompt
+	// has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
+	SinceUsage int
+}
+
+// PruneState returns the state for prune.Prune. window is the model's, in tokens.
+func (v View) PruneState(window int) prune.State {
+	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits}
+}
+
+// PruneEntry returns the entry that records edits of the messages of this view.
+func (v View) PruneEntry(edits []prune.Edit) Entry {
+	e := Entry{Kind: KindPrune}
+	for _, edit := range edits {
+		e.Prune = append(e.Prune, Edit{Message: v.IDs[edit.Index], Text: edit.Text, Cleared: edit.Cleared})
+	}
+	return e
+}
+
+// SummaryMessage returns the message with which a summary is sent.
+func SummaryMessage(summary string) llm.Message {
+	return llm.Message{Role: llm.RoleUser, Text: summaryIntro + summary}
+}
+
+// thread builds the view of a transcript, entry by entry.
 type thread struct {
 	count func(string) int
-	// known are the ids of all entries, and place is where a message stands.
+	// known contains the ids of all entries, and place the index of each message.
 	known map[string]bool
 	place map[string]int
-	// ids, messages and counts belong together, tokens is the sum of counts. Views share them, so nothing in them is
-	// changed, only added.
+	// ids, messages and counts belong together; tokens is the sum of counts. Views share them, so elements are added and never
+	// changed.
 	ids      []string
 	messages []llm.Message
 	counts   []int
 	tokens   int
-	// bytes of the entries since the last compaction.
+	// bytes is the size of the entries since the last compaction.
 	bytes int64
-	// open are the calls of the entry caller that have no result yet.
+	// open contains the calls of the entry caller that have no result yet.
 	open   []llm.ToolCall
 	caller string
 
@@ -35,8 +87,8 @@ type thread struct {
 	lastTouch time.Time
 	cycle     int
 	flush     *Flush
-	flushed   int // messages that a flush has seen
-	// usage is that of the last answer since the last compaction, and since are the tokens of the messages after it.
+	flushed   int // number of messages that were flushed
+	// usage is that of the last answer since the last compaction, and since the size of the messages after it.
 	usage *llm.Usage
 	since int
 }
@@ -68,12 +120,12 @@ func (t *thread) fits(e Entry) error {
 	return nil
 }
 
-// callOf returns the place among the open calls of the one that a result answers, -1 if none does.
+// callOf returns the index in open of the call that a result answers, -1 if there is none.
 func (t *thread) callOf(m *llm.Message) int {
 	return slices.IndexFunc(t.open, func(c llm.ToolCall) bool { return c.ID == m.ToolCallID })
 }
 
-// apply takes in an entry that fits.
+// apply adds an entry that fits.
 func (t *thread) apply(l Line) {
 	t.known[l.ID] = true
 	t.bytes += int64(l.Bytes)
@@ -94,7 +146,7 @@ func (t *thread) apply(l Line) {
 	}
 }
 
-// through returns how many messages there are up to one, all for an empty id, and 0 if a summary has taken its place.
+// through returns the number of messages up to an id, all for an empty id, and 0 if the message was replaced by a summary.
 func (t *thread) through(id string) int {
 	if id == "" {
 		return len(t.messages) + len(t.open)
@@ -109,7 +161,7 @@ func (t *thread) through(id string) int {
 	return 0
 }
 
-// say takes in a message.
+// say adds a message.
 func (t *thread) say(l Line) {
 	m := *l.Message
 	if m.Role == llm.RoleTool {
@@ -135,7 +187,7 @@ func (t *thread) say(l Line) {
 	}
 }
 
-// missing returns a result for each open call, with ids that are the same every time.
+// missing returns a result for each open call. The ids are the same every time.
 func (t *thread) missing() (ids []string, results []llm.Message) {
 	for i, c := range t.open {
 		ids = append(ids, fmt.Sprintf("%s/%d", t.caller, i+1))
@@ -153,7 +205,7 @@ func (t *thread) push(id string, m llm.Message, tokens int) {
 	t.since += tokens
 }
 
-// compact puts a summary in place of the messages before the first that is kept.
+// compact replaces the messages before the first that is kept by a summary.
 func (t *thread) compact(l Line) {
 	from, kept := t.place[l.Compaction.FirstKept]
 	if !kept {
@@ -176,7 +228,7 @@ func (t *thread) compact(l Line) {
 	t.cycle++
 }
 
-// prune takes in edits; the later of two of the same message counts.
+// prune adds edits. A later edit of a message replaces an earlier one.
 func (t *thread) prune(l Line) {
 	for _, e := range l.Prune {
 		if _, there := t.place[e.Message]; there {
@@ -188,7 +240,7 @@ func (t *thread) prune(l Line) {
 	}
 }
 
-// view is what is sent now.
+// view returns what is sent now.
 func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),

@@ -10,30 +10,35 @@ import (
 	"kioku/agent/skills"
 )
 
-// Turn is what a prompt is made for.
+// Turn describes the turn for which a prompt is made.
 type Turn struct {
-	// Message of the user, searched in memory.
+	// Message of the user, for which memory is searched.
 	Message string
-	Mode    bootstrap.Mode
+	// Mode of the prompt; empty means bootstrap.Full.
+	Mode bootstrap.Mode
+	// Channel of the conversation; see IsGroup. It may be empty.
 	Channel string
-	// Group overrides what the channel tells if it is not nil.
+	// Group says whether more than one person is in the conversation; nil means that the channel decides.
 	Group *bool
-	// Model is the name of the model that is asked.
+	// Model is the name of the model, which the prompt tells; empty for none.
 	Model string
-	// Shared replaces Options.Shared if it is not nil.
+	// Shared replaces Settings.Shared; nil keeps it.
 	Shared []string
+	// Blocks that the caller adds to the prompt.
 	Blocks []prompt.Block
-	// Budget in tokens, 0 for none.
+	// Budget in tokens; 0 means no limit.
 	Budget int
-	// CacheFriendly replaces that of Options if it is not nil.
+	// CacheFriendly replaces Settings.CacheFriendly; nil keeps it.
 	CacheFriendly *bool
-	// NoTools leaves out how to use the memory tools, NoRecall does not search.
-	NoTools, NoRecall bool
-	// Now is the moment of the turn, zero for the clock.
+	// NoTools leaves out the rules for the memory tools.
+	NoTools bool
+	// NoRecall skips the search.
+	NoRecall bool
+	// Now is the time of the turn; zero means the clock.
 	Now time.Time
 }
 
-// InGroup reports whether more than one person is taken to be in the conversation.
+// InGroup reports whether more than one person is assumed to be in the conversation.
 func (t Turn) InGroup() bool {
 	if t.Group != nil {
 		return *t.Group
@@ -41,19 +46,18 @@ func (t Turn) InGroup() bool {
 	return IsGroup(t.Channel)
 }
 
-// Prompt is a system prompt and what it is made of.
+// Prompt is a system prompt and its sources.
 type Prompt struct {
 	prompt.Result
 	Files  []bootstrap.File
 	Skills skills.Set
 	Recall recall.Outcome
-	// Group says that more than one person is taken to be in the conversation.
+	// Group reports that more than one person is assumed to be in the conversation.
 	Group bool
 }
 
-// Assemble makes the system prompt of a turn. It never fails for the sake of a memory: Prompt.Recall tells what went wrong.
-// Files and skills are those on the disk at this moment. Memory is searched in the full mode alone. A mode that there is
-// not counts as bootstrap.None.
+// Assemble returns the system prompt of a turn, with the files and skills that are on disk now. It never fails because of a
+// memory; Prompt.Recall says what went wrong. Only the full mode searches memory. An unknown mode counts as bootstrap.None.
 func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	t = s.resolve(t)
 	p := Prompt{Group: *t.Group, Files: s.files.Load(t.Mode, *t.Group)}
@@ -74,8 +78,8 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	return p
 }
 
-// Recall searches memory for a message, and returns also the framed block for a prompt, empty if nothing was recalled.
-// Of the turn, Message, Channel, Group, Shared and Now count.
+// Recall searches memory for a message. It also returns the framed section for a prompt, empty if nothing was recalled. It uses
+// Message, Channel, Group, Shared and Now of the turn.
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
 	t = s.resolve(t)
@@ -85,7 +89,7 @@ func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	return out, block
 }
 
-// resolve fills in what a turn leaves open.
+// resolve sets the defaults of a turn.
 func (s *Sidecar) resolve(t Turn) Turn {
 	switch {
 	case t.Mode == "":
@@ -108,12 +112,12 @@ func (s *Sidecar) resolve(t Turn) Turn {
 	return t
 }
 
-// search recalls for a settled turn.
+// search recalls for a resolved turn.
 func (s *Sidecar) search(ctx context.Context, t Turn) recall.Outcome {
 	return s.recall.Recall(ctx, recall.Request{Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Now: t.Now})
 }
 
-// input is that of a settled turn's prompt, without files and skills.
+// input returns the input of the prompt for a resolved turn, without files and skills.
 func (s *Sidecar) input(t Turn, recalled []prompt.Memory) prompt.Input {
 	return prompt.Input{
 		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MemoryTools: !t.NoTools, Blocks: t.Blocks,

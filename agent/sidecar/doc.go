@@ -1,3 +1,3 @@
-// Package sidecar is what runs beside one agent: it joins prompt, recall, pruning, flush and compaction with the settings,
-// the workspace and the memory of that agent. The gRPC AgentService and package chat are made of it.
+// Package sidecar runs beside one agent: it combines prompt, recall, pruning, flush and compaction with the settings, the
+// workspace and the memory of that agent. The gRPC AgentService and package chat use it.
 package sidecar

@@ -13,11 +13,11 @@ import (
 	"kioku/llm"
 )
 
-// ErrNoModel: there is no language model that could write a summary.
+// ErrNoModel: the sidecar has no language model.
 var ErrNoModel = errors.New("no language model: set llm.provider")
 
-// Prune plans what to send in place of old tool results. If st.Window is 0 the model's counts, and if now is zero the
-// clock.
+// Prune plans what to send in place of old tool results. If st.Window is 0, Prune uses the window of the model, and if now is
+// zero, the clock.
 func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan {
 	if st.Window == 0 {
 		st.Window = s.window()
@@ -28,19 +28,19 @@ func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) p
 	return prune.Prune(messages, s.opt.Prune, st, now)
 }
 
-// Decide says whether to flush and to compact. Window 0 means the model's; Flushed, Attempts and ReadOnly are looked up. An
-// error is that of the ledger; the decision counts all the same, for a cycle that was not flushed yet.
+// Decide says whether to flush and to compact. A Window of 0 means that of the model. Decide sets Flushed, Attempts and ReadOnly
+// itself. If the ledger cannot be read, it returns the error and the decision for a cycle that was not flushed.
 func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
 	if st.Window == 0 {
 		st.Window = s.window()
 	}
 	progress, err := s.ledger.Progress(sessionID, cycle)
-	st.Flushed, st.Attempts, st.ReadOnly = progress.Done, progress.Attempts, s.opt.ReadOnly
+	st.Flushed, st.Attempts, st.ReadOnly = progress.Done, progress.Failed, s.opt.ReadOnly
 	return s.opt.Flush.Decide(st), progress, err
 }
 
-// Flush stores what is worth keeping of a conversation with the sidecar's model. It is skipped, with the reason, without a
-// model, if flushes are disabled and if memory must not be written.
+// Flush has the sidecar's model store what is worth keeping of a conversation. The flush is skipped if there is no model, if
+// flushes are disabled, or if memory must not be written.
 func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	why := s.flushless()
 	if why == "" && s.opt.Model == nil {
@@ -53,17 +53,10 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	return r.Run(ctx, job)
 }
 
-// Flushes returns the flushes of some sessions; see [flush.Ledger.List].
-func (s *Sidecar) Flushes(ours func(session string) bool) ([]flush.Progress, error) {
-	return s.ledger.List(ours)
-}
+// Flushes returns the ledger of the agent's flushes.
+func (s *Sidecar) Flushes() *flush.Ledger { return s.ledger }
 
-// FlushProgress returns how far the flush of a cycle is; see [flush.Ledger.Progress].
-func (s *Sidecar) FlushProgress(session string, cycle int) (flush.Progress, error) {
-	return s.ledger.Progress(session, cycle)
-}
-
-// flushless says why there are no flushes, and is empty if there are.
+// flushless says why flushes are impossible; empty if they are possible.
 func (s *Sidecar) flushless() string {
 	switch {
 	case !s.opt.Flush.Enabled:
@@ -74,18 +67,19 @@ func (s *Sidecar) flushless() string {
 	return ""
 }
 
-// Space says how much of a conversation a compaction is to leave. The zero value leaves what the settings say.
+// Space says how much of a conversation a compaction keeps. All sizes are in tokens.
 type Space struct {
-	// Keep replaces Options.KeepRecentTokens if it is not 0.
+	// Keep replaces Settings.KeepRecentTokens; 0 keeps it.
 	Keep int
-	// Window is how many tokens the model of the conversation takes, 0 for the sidecar's. Fixed of these are always taken, by
-	// the system prompt and the tools.
-	Window, Fixed int
+	// Window of the model of the conversation; 0 means that of the sidecar's model.
+	Window int
+	// Fixed is the size of the system prompt and the tools, 0 if it is unknown.
+	Fixed int
 }
 
-// Compact has old messages summarised. Of the latest ones, as many stay as the space says and as the window has room for; see
-// [flush.Settings.Keep]. It returns ErrNoModel without a model, and the errors of compact.Compactor. used is what was used,
-// after an error too.
+// Compact has old messages summarised. It keeps as many of the latest ones as the space says and the window has room for; see
+// [flush.Settings.Keep]. It returns ErrNoModel if there is no model, and the errors of compact.Compactor. used is the usage of
+// all requests, also after an error.
 func (s *Sidecar) Compact(ctx context.Context, v session.View, space Space) (made session.Compaction, used llm.Usage, err error) {
 	if s.opt.Model == nil {
 		return session.Compaction{}, llm.Usage{}, ErrNoModel

@@ -71,7 +71,7 @@ func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
 		}
 		return d, p
 	}
-	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || d.Compact || d.FlushAt != 176_000 || d.CompactAt != 180_000 || p.Begun {
+	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || d.Compact || d.FlushAt != 176_000 || d.CompactAt != 180_000 || !p.Begun.IsZero() {
 		t.Errorf("%+v, %+v", d, p)
 	}
 	if d, _ := decide(s, 0, flush.State{Projected: 176_000, Window: 1_000_000}); d.Flush {
@@ -81,7 +81,7 @@ func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || !p.Begun || p.Done {
+	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || p.Begun.IsZero() || p.Done {
 		t.Errorf("begun: %+v, %+v", d, p)
 	}
 	if err := s.Commit(t.Context(), lease.ID, "me"); err != nil {
@@ -91,7 +91,7 @@ func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
 	if d, p := decide(start(t, opt), 0, flush.State{Projected: 185_000}); d.Flush || !d.Compact || !p.Done {
 		t.Errorf("done: %+v, %+v", d, p)
 	}
-	if d, p := decide(s, 1, flush.State{Projected: 176_000}); !d.Flush || p.Begun {
+	if d, p := decide(s, 1, flush.State{Projected: 176_000}); !d.Flush || !p.Begun.IsZero() {
 		t.Errorf("the next cycle: %+v, %+v", d, p)
 	}
 	opt.ReadOnly = true
@@ -126,7 +126,7 @@ func TestFlushIsSkippedWithTheReason(t *testing.T) {
 		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, want) || len(own.notes) > 0 {
 			t.Errorf("%+v, stored %v", out, own.notes)
 		}
-		if _, p, err := s.Decide("talk", 0, flush.State{}); err != nil || p.Begun {
+		if _, p, err := s.Decide("talk", 0, flush.State{}); err != nil || !p.Begun.IsZero() {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}

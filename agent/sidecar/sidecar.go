@@ -21,38 +21,42 @@ import (
 	"kioku/llm"
 )
 
-// Options of a Sidecar. Agent, State and Memories are required.
-type Options struct {
-	Agent string
-	// Folder of this agent's flushes and transcripts is below State.
-	State string
-	// Memories returns the memory of an agent, never nil: of this one, and of those that are searched beside it.
-	Memories func(id string) agent.Memory
-	// Shared agents are searched beside the own memory if a turn names none.
-	Shared []string
-
+// Settings of a sidecar, as a configuration has them. The zero value never prunes or flushes.
+type Settings struct {
 	Bootstrap bootstrap.Options
 	Skills    skills.Options
 	Recall    recall.Options
-	// NoRecall assembles prompts without a search; Sidecar.Recall still does one.
-	NoRecall bool
-	// Prune and Flush do nothing if they are the zero value.
-	Prune prune.Settings
-	Flush flush.Settings
-	// KeepRecentTokens stay in a compaction; 0 means 20,000.
+	Prune     prune.Settings
+	Flush     flush.Settings
+	// Shared are agents whose memories are searched in addition to the own one if a turn names none.
+	Shared []string
+	// KeepRecentTokens is the size of the latest messages that a compaction keeps; 0 means 20,000.
 	KeepRecentTokens int
-	// CacheFriendly is the order of prompts whose turn does not say.
+	// CacheFriendly is the default of Turn.CacheFriendly.
 	CacheFriendly bool
+}
+
+// Options of a Sidecar. Agent, State and Memories are required.
+type Options struct {
+	Settings
+	// Agent is the id of the agent.
+	Agent string
+	// State is the state folder. The agent's flushes and transcripts are below it.
+	State string
+	// Memories returns the memory of an agent, never nil: of this agent, and of shared ones.
+	Memories func(id string) agent.Memory
+	// NoRecall is the default of Turn.NoRecall. Sidecar.Recall searches nevertheless.
+	NoRecall bool
 	// Model writes summaries and flushes; nil for none.
 	Model llm.Model
-	// Count counts the tokens of a text; nil means an estimate. It is called by several goroutines.
+	// Count counts the tokens of a text; nil means text.EstimateTokens. It is called concurrently.
 	Count func(text string) int
 	// ReadOnly says that memory must not be written.
 	ReadOnly bool
-	// Key makes the frames around recalled memories unguessable. With the same key the same turn and memories have the same
-	// frame. If it is empty, New makes a random one, so that this holds for one Sidecar.
+	// Key makes the ids of the frames around recalled memories unpredictable. The same key, turn and memories give the same
+	// id. If it is empty, New makes a random key.
 	Key []byte
-	// Now is the clock, nil means time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -63,11 +67,11 @@ type Sidecar struct {
 	skills *skills.Loader
 	recall *recall.Recaller
 	ledger *flush.Ledger
-	// count is Options.Count that remembers what it has counted for prompts.
+	// count is Options.Count with a cache, for prompts.
 	count func(text string) int
 }
 
-// New returns a sidecar. It returns an error if a setting is missing or wrong.
+// New returns a sidecar. It returns an error if an option is missing or invalid.
 func New(opt Options) (*Sidecar, error) {
 	folder, err := flushFolder(opt.State, opt.Agent)
 	if err == nil {
@@ -86,7 +90,7 @@ func New(opt Options) (*Sidecar, error) {
 	}, nil
 }
 
-// validate checks options and fills in those that may be left out.
+// validate checks options and sets defaults.
 func (o *Options) validate() error {
 	switch {
 	case o.State == "":
@@ -116,7 +120,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// flushFolder is where the flushes of an agent are: <state>/agents/<agent>/flush, beside its transcripts.
+// flushFolder returns the folder of an agent's flushes, <state>/agents/<agent>/flush, beside its transcripts.
 func flushFolder(state, agent string) (string, error) {
 	sessions, err := session.Folder(state, agent)
 	return filepath.Join(filepath.Dir(sessions), "flush"), err
@@ -128,13 +132,13 @@ func (s *Sidecar) Agent() string { return s.opt.Agent }
 // Model returns the model of the sidecar, nil if there is none.
 func (s *Sidecar) Model() llm.Model { return s.opt.Model }
 
-// Shared returns the agents that are searched beside the own memory if a turn names none.
+// Shared returns Settings.Shared.
 func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
 
 // Count counts the tokens of a text as Compact does.
 func (s *Sidecar) Count(text string) int { return s.opt.Count(text) }
 
-// window is that of the model, 0 if there is none or it is not known.
+// window returns the window of the model in tokens, 0 if there is no model or the window is unknown.
 func (s *Sidecar) window() int {
 	if s.opt.Model == nil {
 		return 0

@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,55 +15,58 @@ import (
 )
 
 const (
-	maxSkills  = 150
-	maxChars   = 30_000
+	defaultMaxSkills = 150
+	defaultMaxChars  = 30_000
+	// maxBytes is the maximum size of a SKILL.md, and maxEntries the number of entries of a folder that are read.
 	maxBytes   = 256_000
 	maxEntries = 2_000
 	fileName   = "SKILL.md"
 )
 
-// Options of a Loader.
+// Options of a Loader. The zero value finds nothing.
 type Options struct {
-	// Extra are folders with skills, the weakest first.
+	// Extra are folders with skills, in ascending order of precedence.
 	Extra []string
-	// Workspace is the agent's and Project the folder that it works in; either may be empty.
+	// Workspace is the agent's folder and Project the folder in which it works. Both may be empty.
 	Workspace, Project string
-	// MaxSkills is how many are used, 0 means 150. MaxChars is how many characters they have in the prompt, 0 means 30,000.
-	MaxSkills, MaxChars int
+	// MaxSkills is the maximum number of skills; 0 means 150.
+	MaxSkills int
+	// MaxChars is the maximum number of characters in the prompt; 0 means 30,000.
+	MaxChars int
 }
 
-// Skill is one that can be used.
+// Skill is a skill that can be used.
 type Skill struct {
 	Name, Description string
-	// Invocation is what a user types to ask for it, such as "/review"; often empty.
+	// Invocation is what a user types to ask for the skill, such as "/review"; often empty.
 	Invocation string
-	// Path of its SKILL.md.
+	// Path of the SKILL.md.
 	Path string
 	// Body is the text below the front matter.
 	Body string
-	// ModelInvocable skills are in the prompt; any may be asked for by users.
+	// ModelInvocable reports that the skill is in the prompt. Users may ask for any skill.
 	ModelInvocable bool
 }
 
 // Entry is a line of the report.
 type Entry struct {
-	// Name is the skill's, that of its folder if it could not be read.
+	// Name of the skill, or of its folder if it could not be read.
 	Name, Path string
-	// Loaded says that the skill is among those that can be used, InPrompt that the model is told of it.
+	// Loaded reports that the skill can be used, and InPrompt that it is in the prompt.
 	Loaded, InPrompt bool
-	// Reason is why it is not loaded or not in the prompt.
+	// Reason says why the skill is not loaded, or why it is not in the prompt.
 	Reason string
 }
 
-// Set is what Load has found.
+// Set is the result of Load.
 type Set struct {
 	// Skills by name.
 	Skills []Skill
-	// Block is what a prompt says of them and Names the same in its shortest form; both are empty if there are none.
+	// Block is the section of the prompt, and Names its shortest form. Both are empty if there are no skills.
 	Block, Names string
-	// Note is what was done to make Block short enough. It stands in Block as well. Empty if nothing was.
+	// Note says how Block was shortened, and is part of it; empty if it was not.
 	Note string
-	// Report has an entry for each skill found, in the order of the folders, with the strongest last.
+	// Report has an entry for each skill that was found, in ascending order of precedence.
 	Report []Entry
 }
 
@@ -72,34 +76,21 @@ type Loader struct {
 	cache *safefile.Cache
 
 	mu sync.Mutex
-	// seen and state are what the set was made of.
-	seen   []skillFile
-	parsed []*skill
-	state  string
-	set    Set
-}
-
-// skillFile is a SKILL.md on the disk.
-type skillFile struct {
-	folder, path string
-	version      uint64
-	text, reason string
-}
-
-// skill is a SKILL.md as it was read.
-type skill struct {
-	skillFile
-	header
-	body string
+	// parsed contains the skills of the last Load by path.
+	parsed map[string]*skill
+	// set was made of found and reasons.
+	found   []*skill
+	reasons []string
+	set     Set
 }
 
 // New returns a Loader.
 func New(opt Options) *Loader {
 	if opt.MaxSkills <= 0 {
-		opt.MaxSkills = maxSkills
+		opt.MaxSkills = defaultMaxSkills
 	}
 	if opt.MaxChars <= 0 {
-		opt.MaxChars = maxChars
+		opt.MaxChars = defaultMaxChars
 	}
 	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
 }
@@ -109,8 +100,7 @@ type skillFolder struct{ root, rel string }
 
 func (p skillFolder) String() string { return filepath.Join(p.root, p.rel) }
 
-// folders returns the folders with skills, the weakest first: of two skills of one name that in the later folder counts. A
-// folder that is named twice has its later place.
+// folders returns the folders with skills in ascending order of precedence. A folder that is named twice has its later place.
 func (l *Loader) folders() []skillFolder {
 	var all []skillFolder
 	for _, dir := range l.opt.Extra {
@@ -128,77 +118,61 @@ func (l *Loader) folders() []skillFolder {
 	return once
 }
 
-// Load returns the skills as they are now. The slices are shared and must not be changed.
+// Load returns the skills that can be used now. The slices are shared and must not be changed.
 func (l *Loader) Load() Set {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var seen []skillFile
+	var found []*skill
 	for _, p := range l.folders() {
-		seen = append(seen, l.findSkills(p)...)
+		found = append(found, l.findSkills(p)...)
 	}
-	changed := !slices.EqualFunc(seen, l.seen, func(a, b skillFile) bool {
-		return a.path == b.path && a.version == b.version && a.reason == b.reason
-	})
-	if changed {
-		l.seen, l.parsed = seen, nil
-		for _, f := range seen {
-			l.parsed = append(l.parsed, parseSkill(f))
-		}
+	l.parsed = make(map[string]*skill, len(found))
+	for _, s := range found {
+		l.parsed[s.path] = s
 	}
-	if state := gateState(l.parsed); changed || state != l.state {
-		l.state, l.set = state, l.choose()
+	reasons := l.refusals(found)
+	if !slices.Equal(found, l.found) || !slices.Equal(reasons, l.reasons) {
+		l.found, l.reasons, l.set = found, reasons, l.newSet(found, reasons)
 	}
 	return l.set
 }
 
-// findSkills returns the skills in a folder by the names of theirs.
-func (l *Loader) findSkills(p skillFolder) []skillFile {
+// findSkills returns the skills in a folder, sorted by file name.
+func (l *Loader) findSkills(p skillFolder) []*skill {
 	dir := p.String()
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []skillFile{{folder: filepath.Base(dir), path: dir, reason: safefile.Reason(err)}}
+		return []*skill{{path: dir, reason: safefile.Reason(err)}}
 	}
-	var all []skillFile
+	var all []*skill
 	for i, e := range entries {
 		if i == maxEntries {
-			return append(all, skillFile{folder: filepath.Base(dir), path: dir, reason: fmt.Sprintf("only the first %d entries of the folder are looked at", maxEntries)})
+			return append(all, &skill{path: dir, reason: fmt.Sprintf("only the first %d entries of the folder are looked at", maxEntries)})
 		}
 		if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 {
 			continue
 		}
-		f := skillFile{folder: e.Name(), path: filepath.Join(dir, e.Name(), fileName)}
-		text, err := l.cache.Read(p.root, filepath.Join(p.rel, e.Name(), fileName))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		path := filepath.Join(dir, e.Name(), fileName)
+		source, err := l.cache.Read(p.root, filepath.Join(p.rel, e.Name(), fileName))
+		switch known := l.parsed[path]; {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			all = append(all, &skill{path: path, reason: safefile.Reason(err)})
+		case known != nil && known.source == source && source != "":
+			all = append(all, known)
+		default:
+			all = append(all, parse(path, source))
 		}
-		if err != nil {
-			f.reason = safefile.Reason(err)
-		}
-		f.text, f.version = text.Text, text.Version
-		all = append(all, f)
 	}
 	return all
 }
 
-// parseSkill makes a skill of a file.
-func parseSkill(f skillFile) *skill {
-	s := &skill{skillFile: f}
-	if s.reason != "" {
-		return s
-	}
-	var err error
-	if s.header, s.body, err = parse(f.text); err != nil {
-		s.reason = err.Error()
-	}
-	return s
-}
-
-// choose decides which skills are used.
-func (l *Loader) choose() Set {
-	reasons := make([]string, len(l.parsed))
+// refusals returns for each skill why it is not used; empty if it is.
+func (l *Loader) refusals(found []*skill) []string {
+	reasons := make([]string, len(found))
 	stronger := map[string]string{}
 	loaded := 0
-	for i, s := range slices.Backward(l.parsed) {
+	for i, s := range slices.Backward(found) {
 		name := strings.ToLower(s.Name)
 		switch reasons[i] = s.reason; {
 		case s.reason != "":
@@ -208,18 +182,25 @@ func (l *Loader) choose() Set {
 			continue
 		}
 		stronger[name] = s.path
-		if reasons[i] = s.refusal(); reasons[i] != "" {
+		if reasons[i] = s.obstacle(); reasons[i] != "" {
 			continue
 		}
 		if loaded++; loaded > l.opt.MaxSkills {
 			reasons[i] = fmt.Sprintf("there are more than %d skills", l.opt.MaxSkills)
 		}
 	}
+	return reasons
+}
+
+// newSet returns the result of Load.
+func (l *Loader) newSet(found []*skill, reasons []string) Set {
 	var set Set
-	for i, s := range l.parsed {
+	for i, s := range found {
 		set.Report = append(set.Report, s.entry(reasons[i]))
 		if reasons[i] == "" {
-			set.Skills = append(set.Skills, s.skill())
+			set.Skills = append(set.Skills, Skill{
+				Name: s.Name, Description: s.Description, Invocation: s.Invocation, Path: s.path, Body: s.body, ModelInvocable: !s.UserOnly,
+			})
 		}
 	}
 	slices.SortFunc(set.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
@@ -227,21 +208,13 @@ func (l *Loader) choose() Set {
 	return set
 }
 
+// entry returns the line of the report for a skill that is not loaded for a reason, or is loaded if there is none.
 func (s *skill) entry(reason string) Entry {
-	e := Entry{Name: s.Name, Path: s.path, Reason: reason, Loaded: reason == ""}
-	if e.Name == "" {
-		e.Name = s.folder
-	}
-	e.InPrompt = e.Loaded && !s.ModelMayNot
-	if e.Loaded && s.ModelMayNot {
+	e := Entry{Name: cmp.Or(s.Name, filepath.Base(strings.TrimSuffix(s.path, "/"+fileName))), Path: s.path, Reason: reason}
+	e.Loaded = reason == ""
+	e.InPrompt = e.Loaded && !s.UserOnly
+	if e.Loaded && s.UserOnly {
 		e.Reason = "disable-model-invocation: only users may ask for it"
 	}
 	return e
-}
-
-func (s *skill) skill() Skill {
-	return Skill{
-		Name: s.Name, Description: s.Description, Invocation: s.Invocation, Path: s.path, Body: s.body,
-		ModelInvocable: !s.ModelMayNot,
-	}
 }

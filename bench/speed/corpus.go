@@ -101,18 +101,14 @@ func (w *words) content(topic int) string {
 	if w.r.Float64() < 0.5 {
 		return spellings[w.topicRank(topic)]
 	}
-	for {
-		if rank := int(w.zipf.Uint64()); !isFunction(rank) {
-			return spellings[rank]
-		}
-	}
+	return spellings[w.rankOf(false)]
 }
 
-// function draws a function word.
-func (w *words) function() string {
+// rankOf draws the rank of a function word, or of a content word.
+func (w *words) rankOf(function bool) int {
 	for {
-		if rank := int(w.zipf.Uint64()); isFunction(rank) {
-			return spellings[rank]
+		if rank := int(w.zipf.Uint64()); isFunction(rank) == function {
+			return rank
 		}
 	}
 }
@@ -167,12 +163,12 @@ func (w *words) japanese(b *strings.Builder, n int) {
 	b.WriteString("。")
 }
 
-// writeLogs writes daily logs with n entries, unless the workspace exists.
-func writeLogs(ctx context.Context, workspace string, n int) error {
-	if _, err := os.Stat(workspace); err == nil {
-		return nil
-	}
-	w := newWords(42)
+// logSeed is the usual seed of writeLogs.
+const logSeed = 42
+
+// writeLogs writes daily logs with n entries, the same ones for a seed.
+func writeLogs(ctx context.Context, workspace string, n int, seed uint64) error {
+	w := newWords(seed)
 	for day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC); n > 0; day = day.AddDate(0, 0, 1) {
 		var b strings.Builder
 		name := day.Format(time.DateOnly)
@@ -242,7 +238,7 @@ func questions(n int) []string {
 		q := []string{starts[w.r.IntN(len(starts))]}
 		for range 2 + w.r.IntN(5) {
 			for range w.r.IntN(3) {
-				q = append(q, w.function())
+				q = append(q, spellings[w.rankOf(true)])
 			}
 			q = append(q, w.content(topic))
 		}

@@ -57,13 +57,13 @@ func (e *Env) startDaemon(ctx context.Context, workspace, state string, args ...
 	}
 	d := &daemon{cmd: cmd, exited: make(chan struct{})}
 	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		d.stdin, err = cmd.StdinPipe()
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("start daemon: %w", err)
-	}
-	if d.stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("start daemon: %w", err)
-	}
-	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start daemon: %w", err)
 	}
 	ready := make(chan string, 1)

@@ -11,8 +11,8 @@ import (
 	"kioku/chunker"
 )
 
-// fixtures are the indexes that the benches of one run share. Each is built when it is used for the first time. One
-// goroutine uses them.
+// fixtures are the indexes in a folder that the benches of one run share. Each is built when it is used for the first time.
+// One goroutine uses them.
 type fixtures struct {
 	dir      string
 	memories map[fixtureKey]*kioku.Memory
@@ -22,17 +22,16 @@ type fixtures struct {
 type fixtureKey struct{ chunks, dims int }
 
 func newFixtures(dir string) *fixtures {
-	return &fixtures{dir: filepath.Join(dir, "fixtures"), memories: make(map[fixtureKey]*kioku.Memory)}
+	return &fixtures{dir: dir, memories: make(map[fixtureKey]*kioku.Memory)}
 }
 
-// close closes the indexes and removes their files.
+// close closes the indexes.
 func (f *fixtures) close() error {
 	var errs []error
 	for _, m := range f.memories {
 		errs = append(errs, m.Close())
 	}
-	clear(f.memories)
-	return errors.Join(append(errs, os.RemoveAll(f.dir))...)
+	return errors.Join(errs...)
 }
 
 // index returns the memory of a workspace with exactly so many chunks, with vectors of dims numbers, or without vectors if
@@ -53,17 +52,16 @@ func (f *fixtures) index(ctx context.Context, chunks, dims int) (*kioku.Memory, 
 
 // indexLogs writes daily logs with so many entries into a workspace, and returns a memory in which each entry is a chunk.
 func indexLogs(ctx context.Context, workspace, state string, chunks, dims int) (*kioku.Memory, error) {
-	if err := writeLogs(ctx, workspace, chunks); err != nil {
-		return nil, err
+	if _, err := os.Stat(workspace); err != nil { // another fixture may have written it
+		if err := writeLogs(ctx, workspace, chunks, logSeed); err != nil {
+			return nil, err
+		}
 	}
 	// Made-up words have many tokens; no entry is to be more than a chunk.
 	opt := kioku.Options{Workspace: workspace, State: state, Chunking: chunker.Options{Tokens: 2000, Overlap: 80}}
-	if dims > 0 {
-		client, err := provider{dims}.client("http://localhost")
-		if err != nil {
-			return nil, err
-		}
-		opt.Embedder = client
+	var err error
+	if opt.Embedder, err = (provider{dims}).client("http://localhost"); err != nil {
+		return nil, err
 	}
 	m, report, err := openIndexed(ctx, opt)
 	if err != nil {

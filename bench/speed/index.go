@@ -54,7 +54,7 @@ func indexWords(ctx context.Context, e *Env) (ours, yardstick float64, err error
 	if err != nil {
 		return 0, 0, err
 	}
-	return e.medians(indexRounds, func() error { return b.index(ctx, false, nil) }, func() error { return b.insertWords(ctx) })
+	return e.medians(indexRounds, func() error { return b.index(ctx, 0, nil) }, func() error { return b.insertWords(ctx) })
 }
 
 // indexVectors compares a full index with the vectors of a provider that answers at once with the same without vectors and
@@ -64,8 +64,8 @@ func indexVectors(ctx context.Context, e *Env) (ours, yardstick float64, err err
 	if err != nil {
 		return 0, 0, err
 	}
-	return e.medians(indexRounds, func() error { return b.index(ctx, true, nil) }, func() error {
-		if err := b.index(ctx, false, nil); err != nil {
+	return e.medians(indexRounds, func() error { return b.index(ctx, vectorDims, nil) }, func() error {
+		if err := b.index(ctx, 0, nil); err != nil {
 			return err
 		}
 		return b.insertVectors(ctx)
@@ -80,7 +80,7 @@ func indexSize(ctx context.Context, e *Env) (ours, yardstick float64, err error)
 		return 0, 0, err
 	}
 	for _, change := range []func() error{func() error { return nil }, b.changeNotes} {
-		err := b.index(ctx, true, func(m *kioku.Memory) error {
+		err := b.index(ctx, vectorDims, func(m *kioku.Memory) error {
 			if err := change(); err != nil {
 				return err
 			}
@@ -100,19 +100,17 @@ func indexSize(ctx context.Context, e *Env) (ours, yardstick float64, err error)
 	return ours, yardstick, nil
 }
 
-// index builds a full index and passes it to use, unless that is nil. It returns an error if the index lacks something,
-// and so was built too fast.
-func (b *indexBench) index(ctx context.Context, vectors bool, use func(*kioku.Memory) error) (err error) {
+// index builds a full index with vectors of dims numbers, or without vectors if dims is 0, and passes it to use, unless that
+// is nil. It returns an error if the index lacks something, and so was built too fast.
+func (b *indexBench) index(ctx context.Context, dims int, use func(*kioku.Memory) error) (err error) {
 	state, err := os.MkdirTemp(b.dir, "state-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(state)
 	opt := kioku.Options{Workspace: b.workspace, State: state}
-	if vectors {
-		if opt.Embedder, err = (provider{vectorDims}).client("http://localhost"); err != nil {
-			return err
-		}
+	if opt.Embedder, err = (provider{dims}).client("http://localhost"); err != nil {
+		return err
 	}
 	m, r, err := openIndexed(ctx, opt)
 	if err != nil {
@@ -122,7 +120,7 @@ func (b *indexBench) index(ctx context.Context, vectors bool, use func(*kioku.Me
 	switch {
 	case r.Files != len(b.notes) || r.Chunks != len(b.chunks):
 		return fmt.Errorf("%d files and %d chunks were indexed, of %d and %d", r.Files, r.Chunks, len(b.notes), len(b.chunks))
-	case vectors && r.Embedded+r.Known < len(b.chunks):
+	case dims > 0 && r.Embedded+r.Known < len(b.chunks):
 		return fmt.Errorf("%d of %d texts were embedded", r.Embedded+r.Known, len(b.chunks))
 	case use != nil:
 		return use(m)

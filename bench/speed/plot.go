@@ -2,22 +2,22 @@ package speed
 
 import (
 	"cmp"
-	"encoding/xml"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
+	"text/template"
 )
 
 // Measures of the plot in pixels.
 const (
 	plotWidth = 960
-	// plotLeft and plotRight bound the lines; plotLabels is the left end of their labels.
+	// plotLeft and plotRight bound the lines, as in plot.svg.tmpl; the labels are to the right of them.
 	plotLeft, plotRight = 76, 600
-	plotLabels          = plotRight + 28
 	// panelHead is the space above the lines of a panel, for its title; panelFoot that below, for the sizes.
 	panelHead, panelFoot = 40, 48
 	panelLeast           = 240
@@ -30,10 +30,33 @@ var (
 	dashes = [...]string{"", "7 4", "2 4"}
 )
 
-// plotHead is the head of the SVG, for a width and a height. Grey text is legible on light and on dark pages.
-const plotHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%d" role="img" aria-label="Cost against size">
-<style>text{font:13px system-ui,sans-serif;fill:#808891}.title{font-weight:600}.grid{stroke:#808891;stroke-opacity:.3}.lead{stroke-opacity:.6}</style>
-`
+//go:embed plot.svg.tmpl
+var plotText string
+
+// plotTemplate draws a []*panel. Grey text is legible on light and on dark pages.
+var plotTemplate = template.Must(template.New("plot").Parse(plotText))
+
+// panel is the part of the plot with the costs of one unit.
+type panel struct {
+	Unit         string
+	growths      []Growth
+	Top, Bottom  int
+	Costs, Sizes []plotMark
+	Lines        []plotLine
+}
+
+// plotMark is a value on an axis.
+type plotMark struct {
+	At    float64
+	Label string
+}
+
+// plotLine is the line of one bench. Its label is At pixels from the top.
+type plotLine struct {
+	Ink, Dash, Label string
+	At               int
+	Points           []struct{ X, Y float64 }
+}
 
 // Plot writes an SVG that shows the cost of each sized bench against the size. Both axes are logarithmic, each bench is a
 // line, and each unit has a panel. It returns an error if no result belongs to a sized bench.
@@ -42,33 +65,36 @@ func Plot(w io.Writer, results []Result) error {
 	if len(all) == 0 {
 		return errors.New("no row was measured at a size: there is nothing to plot")
 	}
-	x := sizeAxis(all)
-	var body strings.Builder
-	top := 0
-	for _, unit := range units(all) {
-		p := panel{unit: unit, top: float64(top + panelHead), x: x}
-		for _, g := range all {
-			if i := len(p.lines); g.Unit == unit {
-				p.lines = append(p.lines, line{Growth: g, ink: inks[i%len(inks)], dash: dashes[i/len(inks)%len(dashes)]})
-			}
+	var panels []*panel
+	for _, g := range all {
+		i := slices.IndexFunc(panels, func(p *panel) bool { return p.Unit == g.Unit })
+		if i < 0 {
+			i = len(panels)
+			panels = append(panels, &panel{Unit: g.Unit})
 		}
-		p.bottom = p.top + float64(max(panelLeast, labelGap*len(p.lines)))
-		p.draw(&body)
-		top = int(p.bottom) + panelFoot
+		panels[i].growths = append(panels[i].growths, g)
 	}
-	_, err := fmt.Fprintf(w, plotHead+"%s</svg>\n", plotWidth, top, body.String())
-	return err
+	smallest, largest := bounds(all, func(p Point) float64 { return float64(p.Size) })
+	x := axis{smallest / 1.5, largest * 1.2, plotLeft, plotRight}
+	height := 0
+	for _, p := range panels {
+		p.Top = height + panelHead
+		p.Bottom = p.Top + max(panelLeast, labelGap*len(p.growths))
+		height = p.Bottom + panelFoot
+		p.draw(x)
+	}
+	return plotTemplate.Execute(w, map[string]any{"Width": plotWidth, "Height": height, "Panels": panels})
 }
 
-// units returns the units of costs in the order of their first use.
-func units(all []Growth) []string {
-	var list []string
+// bounds returns the smallest and the largest value of a point.
+func bounds(all []Growth, value func(Point) float64) (low, high float64) {
+	low = math.Inf(1)
 	for _, g := range all {
-		if !slices.Contains(list, g.Unit) {
-			list = append(list, g.Unit)
+		for _, p := range g.Points {
+			low, high = min(low, value(p)), max(high, value(p))
 		}
 	}
-	return list
+	return low, high
 }
 
 // axis maps values between low and high to pixels between from and to, by their logarithms.
@@ -79,76 +105,31 @@ func (a axis) at(v float64) float64 {
 	return a.from + (a.to-a.from)*math.Log(v/a.low)/math.Log(a.high/a.low)
 }
 
-// sizeAxis returns the axis of all panels, with some space beside the smallest and the largest size.
-func sizeAxis(all []Growth) axis {
-	low, high := math.Inf(1), 0.0
-	for _, g := range all {
-		for _, p := range g.Points {
-			low, high = min(low, float64(p.Size)), max(high, float64(p.Size))
-		}
-	}
-	return axis{low / 1.5, high * 1.2, plotLeft, plotRight}
-}
-
-// panel is the part of the plot with the costs of one unit.
-type panel struct {
-	unit        string
-	lines       []line
-	top, bottom float64
-	x           axis
-}
-
-// line is the line of one bench.
-type line struct {
-	Growth
-	ink, dash string
-	// end is the position of the end of the line and label that of its label, from the top.
-	end, label float64
-}
-
-// draw draws the panel.
-func (p *panel) draw(b *strings.Builder) {
-	y := p.costAxis()
-	text(b, plotLeft, p.top-16, `class="title"`, p.unit)
-	p.grid(b, y)
-	for i := range p.lines {
-		p.lines[i].end = y.at(p.lines[i].Points[len(p.lines[i].Points)-1].Cost)
-	}
-	p.placeLabels()
-	for _, l := range p.lines {
-		l.draw(b, p.x, y)
-	}
-}
-
-// costAxis returns an axis from one power of ten to another.
-func (p *panel) costAxis() axis {
-	low, high := math.Inf(1), 0.0
-	for _, l := range p.lines {
-		for _, pt := range l.Points {
-			low, high = min(low, pt.Cost), max(high, pt.Cost)
-		}
-	}
+// draw sets the marks and the lines of the panel, those of the highest costs first.
+func (p *panel) draw(x axis) {
+	low, high := bounds(p.growths, func(p Point) float64 { return p.Cost })
 	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
-	return axis{math.Pow(10, first), math.Pow(10, max(last, first+1)), p.bottom, p.top}
-}
-
-// grid draws a line and its value for each power of ten, and one for each size.
-func (p *panel) grid(b *strings.Builder, y axis) {
+	y := axis{math.Pow(10, first), math.Pow(10, max(last, first+1)), float64(p.Bottom), float64(p.Top)}
 	for v := y.low; v <= 1.01*y.high; v *= 10 {
-		rule(b, plotLeft, y.at(v), plotRight, y.at(v), `class="grid"`)
-		text(b, plotLeft-8, y.at(v)+4, `text-anchor="end"`, power(v))
+		p.Costs = append(p.Costs, plotMark{y.at(v), power(v)})
 	}
-	var sizes []int
-	for _, l := range p.lines {
-		for _, pt := range l.Points {
-			sizes = append(sizes, pt.Size)
+	slices.SortStableFunc(p.growths, func(g, h Growth) int {
+		return cmp.Compare(h.Points[len(h.Points)-1].Cost, g.Points[len(g.Points)-1].Cost)
+	})
+	sizes := map[int]bool{}
+	for i, g := range p.growths {
+		l := plotLine{Ink: inks[i%len(inks)], Dash: dashes[i/len(inks)%len(dashes)], Label: g.Bench, At: p.Top + i*labelGap}
+		if !math.IsNaN(g.Slope) {
+			l.Label += fmt.Sprintf(", slope %.2f", g.Slope)
 		}
+		for _, pt := range g.Points {
+			l.Points = append(l.Points, struct{ X, Y float64 }{x.at(float64(pt.Size)), y.at(pt.Cost)})
+			sizes[pt.Size] = true
+		}
+		p.Lines = append(p.Lines, l)
 	}
-	slices.Sort(sizes)
-	for _, size := range slices.Compact(sizes) {
-		x := p.x.at(float64(size))
-		rule(b, x, p.top, x, p.bottom, `class="grid"`)
-		text(b, x, p.bottom+20, `text-anchor="middle"`, FormatSize(size))
+	for _, size := range slices.Sorted(maps.Keys(sizes)) {
+		p.Sizes = append(p.Sizes, plotMark{x.at(float64(size)), FormatSize(size)})
 	}
 }
 
@@ -158,48 +139,4 @@ func power(v float64) string {
 		return FormatSize(int(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'g', 1, 64)
-}
-
-// placeLabels sets the position of each label: beside the end of its line, moved up or down if it would overlap.
-func (p *panel) placeLabels() {
-	slices.SortStableFunc(p.lines, func(a, b line) int { return cmp.Compare(a.end, b.end) })
-	lowest := p.bottom
-	for i := len(p.lines) - 1; i >= 0; i-- {
-		p.lines[i].label = min(p.lines[i].end, lowest)
-		lowest = p.lines[i].label - labelGap
-	}
-	highest := p.top
-	for i := range p.lines {
-		p.lines[i].label = max(p.lines[i].label, highest)
-		highest = p.lines[i].label + labelGap
-	}
-}
-
-// draw draws the line and its label.
-func (l line) draw(b *strings.Builder, x, y axis) {
-	var points []string
-	for _, p := range l.Points {
-		px, py := x.at(float64(p.Size)), y.at(p.Cost)
-		points = append(points, fmt.Sprintf("%.1f,%.1f", px, py))
-		fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>`+"\n", px, py, l.ink)
-	}
-	fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2" stroke-dasharray="%s"/>`+"\n",
-		strings.Join(points, " "), l.ink, l.dash)
-	last := x.at(float64(l.Points[len(l.Points)-1].Size))
-	rule(b, last+6, l.end, plotLabels-6, l.label, fmt.Sprintf(`class="lead" stroke="%s"`, l.ink))
-	label := l.Bench
-	if !math.IsNaN(l.Slope) {
-		label += fmt.Sprintf(", slope %.2f", l.Slope)
-	}
-	text(b, plotLabels, l.label+4, fmt.Sprintf(`style="fill:%s"`, l.ink), label)
-}
-
-func rule(b *strings.Builder, x1, y1, x2, y2 float64, attrs string) {
-	fmt.Fprintf(b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" %s/>`+"\n", x1, y1, x2, y2, attrs)
-}
-
-func text(b *strings.Builder, x, y float64, attrs, s string) {
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" %s>`, x, y, attrs)
-	_ = xml.EscapeText(b, []byte(s)) // a Builder takes everything
-	b.WriteString("</text>\n")
 }

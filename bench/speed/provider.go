@@ -13,6 +13,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"strings"
 
 	"kioku/embed"
@@ -29,8 +30,12 @@ type provider struct {
 // model is the name of the model that clients of a provider ask for.
 const model = "speed"
 
-// client returns a client that calls p in this process. Its embedding space is that of a server at baseURL.
+// client returns a client that calls p in this process, nil if p has no dimensions. Its embedding space is that of a server
+// at baseURL.
 func (p provider) client(baseURL string) (*embed.Client, error) {
+	if p.dims == 0 {
+		return nil, nil
+	}
 	c, err := embed.New(embed.Config{Provider: "openai", Model: model, BaseURL: baseURL, Dims: p.dims, Transport: p})
 	if err != nil {
 		return nil, fmt.Errorf("open provider: %w", err)
@@ -91,15 +96,7 @@ func (p provider) serve() (baseURL string, stop func() error, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("serve embeddings: %w", err)
 	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		resp, err := p.RoundTrip(r)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.Copy(w, resp.Body) // a client that does not read is gone
-	})}
+	srv := &http.Server{Handler: &httputil.ReverseProxy{Transport: p, Rewrite: func(*httputil.ProxyRequest) {}}}
 	return "http://" + lis.Addr().String(), background(func() error { return srv.Serve(lis) }, srv.Close), nil
 }
 

@@ -57,10 +57,10 @@ func tasks(benches []Bench, sizes []int) []task {
 	for _, b := range benches {
 		if !b.Sized {
 			all = append(all, task{bench: b, name: b.Name})
-			continue
-		}
-		for _, size := range sizes {
-			all = append(all, task{b, b.Name + " @ " + FormatSize(size), size})
+		} else {
+			for _, size := range sizes {
+				all = append(all, task{b, b.Name + " @ " + FormatSize(size), size})
+			}
 		}
 	}
 	return all
@@ -68,18 +68,14 @@ func tasks(benches []Bench, sizes []int) []task {
 
 // Run measures benches one after the other and returns their results. A bench that fails does not end the run; a canceled
 // ctx and an error of Done do. The error names each row that failed.
-func Run(ctx context.Context, benches []Bench, opt Options) ([]Result, error) {
+func Run(ctx context.Context, benches []Bench, opt Options) (results []Result, err error) {
 	dir, err := os.MkdirTemp("", "kioku-speed-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to work in: %w", err)
 	}
 	shared := newFixtures(dir)
-	results, err := runTasks(ctx, dir, shared, tasks(benches, opt.Sizes), opt)
-	return results, errors.Join(err, shared.close(), os.RemoveAll(dir))
-}
-
-func runTasks(ctx context.Context, dir string, shared *fixtures, rows []task, opt Options) ([]Result, error) {
-	var results []Result
+	defer func() { err = errors.Join(err, shared.close(), os.RemoveAll(dir)) }()
+	rows := tasks(benches, opt.Sizes)
 	var failed []error
 	for i, t := range rows {
 		step := func(part, parts int) {
@@ -127,7 +123,8 @@ func (t task) measure(ctx context.Context, dir string, e Env) (row Row, err erro
 	case !(ours >= 0) || !(yardstick > 0) || math.IsInf(ours, 0) || math.IsInf(yardstick, 0):
 		return Row{}, fmt.Errorf("the figures %v and %v have no ratio", ours, yardstick)
 	}
-	return t.bench.row(t.name, ours, yardstick), nil
+	ratio := ours / yardstick
+	return Row{t.name, ours, yardstick, t.bench.Unit, ratio, t.bench.Goal, ratio <= t.bench.Goal}, nil
 }
 
 // Select returns the benches whose name contains one of texts, in the order of benches; all benches if there is no text. If
@@ -136,19 +133,17 @@ func Select(benches []Bench, texts []string) ([]Bench, error) {
 	if len(texts) == 0 {
 		return benches, nil
 	}
-	for _, text := range texts {
-		if !slices.ContainsFunc(benches, func(b Bench) bool { return strings.Contains(b.Name, text) }) {
-			var names []string
-			for _, b := range benches {
-				names = append(names, b.Name)
-			}
-			return nil, fmt.Errorf("no row's name contains %q; there are: %s", text, strings.Join(names, "; "))
-		}
-	}
+	var names []string
 	var chosen []Bench
 	for _, b := range benches {
+		names = append(names, b.Name)
 		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(b.Name, text) }) {
 			chosen = append(chosen, b)
+		}
+	}
+	for _, text := range texts {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, text) }) {
+			return nil, fmt.Errorf("no row's name contains %q; there are: %s", text, strings.Join(names, "; "))
 		}
 	}
 	return chosen, nil

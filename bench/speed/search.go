@@ -1,12 +1,9 @@
 package speed
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -161,7 +158,7 @@ func searchWhileIndexing(ctx context.Context, e *Env) (ours, yardstick float64, 
 	if err := searchUntil(ctx, m, &idle, once); err != nil {
 		return 0, 0, err
 	}
-	if err := shuffleLogs(workspace); err != nil {
+	if err := writeLogs(ctx, workspace, busyChunks, logSeed+1); err != nil {
 		return 0, 0, err
 	}
 	synced := make(chan error, 1)
@@ -197,31 +194,4 @@ func syncChanged(ctx context.Context, m *kioku.Memory) error {
 		err = fmt.Errorf("%d of %d files were read", report.Read, busyChunks/logEntries)
 	}
 	return err
-}
-
-// shuffleLogs changes the order of the lines of each log, so that all of its chunks change.
-func shuffleLogs(workspace string) error {
-	logs, err := filepath.Glob(filepath.Join(workspace, "memory", "daily", "*.jsonl"))
-	if err != nil {
-		return err
-	}
-	r := rand.New(rand.NewPCG(3, 3))
-	for _, path := range logs {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, shuffleLines(r, text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// shuffleLines returns the lines of a text in a random order.
-func shuffleLines(r *rand.Rand, text []byte) []byte {
-	lines := bytes.SplitAfter(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
-	lines[len(lines)-1] = append(lines[len(lines)-1], '\n')
-	r.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-	return bytes.Join(lines, nil)
 }

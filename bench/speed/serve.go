@@ -117,7 +117,7 @@ func daemonMemory(ctx context.Context, e *Env) (ours, yardstick float64, err err
 // indexForDaemon indexes logs with n entries, as a daemon does that gets its vectors from the server at base, and returns
 // how many vectors there are.
 func indexForDaemon(ctx context.Context, workspace, state string, n int, p provider, base string) (vectors int, err error) {
-	if err := writeLogs(ctx, workspace, n); err != nil {
+	if err := writeLogs(ctx, workspace, n, logSeed); err != nil {
 		return 0, err
 	}
 	client, err := p.client(base)
@@ -135,7 +135,7 @@ func indexForDaemon(ctx context.Context, workspace, state string, n int, p provi
 // indexingMemory measures how much memory a daemon takes while it indexes without vectors, and answers questions then.
 func indexingMemory(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
 	workspace := filepath.Join(e.Dir, "ws")
-	if err := writeLogs(ctx, workspace, indexingChunks); err != nil {
+	if err := writeLogs(ctx, workspace, indexingChunks, logSeed); err != nil {
 		return 0, 0, fmt.Errorf("make the workspace: %w", err)
 	}
 	ours, _, err = e.peakOf(ctx, workspace, filepath.Join(e.Dir, "state"))

@@ -74,9 +74,3 @@ func All() []Bench {
 		{Name: "memory while indexing", Unit: "MB", Goal: 1, Run: indexingMemory},
 	}
 }
-
-// row returns the row of one measurement.
-func (b Bench) row(name string, ours, yardstick float64) Row {
-	ratio := ours / yardstick
-	return Row{Name: name, Ours: ours, Yardstick: yardstick, Unit: b.Unit, Ratio: ratio, Goal: b.Goal, Held: ratio <= b.Goal}
-}

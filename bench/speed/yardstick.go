@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	vec "github.com/asg017/sqlite-vec-go-bindings/cgo"
 	_ "github.com/mattn/go-sqlite3" // the driver
 
 	"kioku"
-	"kioku/search"
 	"kioku/search/analysis"
 	"kioku/store/vector"
 )
@@ -81,7 +81,7 @@ func (y yardstick) match(ctx context.Context, question string) error {
 	slices.Sort(terms)
 	rows, err := y.QueryContext(ctx,
 		"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY bm25(chunks_fts) LIMIT 100",
-		search.MatchExpr(slices.Compact(terms)))
+		`"`+strings.Join(slices.Compact(terms), `" OR "`)+`"`)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
-	"kioku/memory"
 )
 
 // talker is an agent over a real memory, in this process.
@@ -44,7 +43,7 @@ func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.O
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Flush: flush.Defaults(), Memories: func(string) agent.Memory { return m }}
+	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) agent.Memory { return m }}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = s.workspace, s.workspace
 	for _, f := range change {
 		f(&opt)
@@ -70,7 +69,7 @@ func (t *talker) open(opt sidecar.Options, id string, tools chat.Tools) {
 	if err != nil {
 		t.t.Fatal(err)
 	}
-	if t.session, _, err = session.Open(folder, id, session.Options{Strip: memory.StripRecalled}); err != nil {
+	if t.session, _, err = session.Open(folder, id, session.Options{}); err != nil {
 		t.t.Fatal(err)
 	}
 	if t.Conversation, err = chat.New(chat.Options{Sidecar: beside, Session: t.session, Tools: tools, Turn: sidecar.Turn{Channel: "terminal"}}); err != nil {

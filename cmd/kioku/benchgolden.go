@@ -41,7 +41,7 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 	if err != nil {
 		return fmt.Errorf("read questions: %w", err)
 	}
-	cases, err := bench.ParseGolden(text)
+	questions, err := bench.ParseGolden(text)
 	if err != nil {
 		return fmt.Errorf("%s:%w", file, err)
 	}
@@ -50,8 +50,8 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 		if err = c.Freshen(ctx); err != nil {
 			return err
 		}
-		if err = checkPlaces(ctx, c, file, cases); err == nil {
-			r, err = a.askGolden(ctx, c, cases, results)
+		if err = checkPlaces(ctx, c, file, questions); err == nil {
+			r, err = a.askGolden(ctx, c, questions, results)
 		}
 		return err
 	})
@@ -64,43 +64,45 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 	return err
 }
 
-// checkPlaces returns an error that begins with file and line if a case expects a place that is not in the memory.
-func checkPlaces(ctx context.Context, c *connect.Client, file string, cases []bench.Case) error {
-	for _, q := range cases {
-		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: q.Path, From: 1, Lines: 1})
+// checkPlaces returns an error that begins with file and line if a question expects a place that is not in the memory.
+func checkPlaces(ctx context.Context, c *connect.Client, file string, questions []bench.Question) error {
+	for _, q := range questions {
+		place := q.Relevant[0]
+		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: place.Path, From: 1, Lines: 1})
 		switch {
 		case render.NotFound(err):
-			return fmt.Errorf("%s:%d: %s is not a file of this memory", file, q.Line, q.Path)
+			return fmt.Errorf("%s:%d: %s is not a file of this memory", file, q.Line, place.Path)
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", file, q.Line, err)
-		case q.End > int(resp.GetTotalLines()):
-			return fmt.Errorf("%s:%d: %s has %s, the answer ends at %d", file, q.Line, q.Path,
-				render.Count(resp.GetTotalLines(), "line"), q.End)
+		case place.End > int(resp.GetTotalLines()):
+			return fmt.Errorf("%s:%d: %s has %s, the answer ends at %d", file, q.Line, place.Path,
+				render.Count(resp.GetTotalLines(), "line"), place.End)
 		}
 	}
 	return nil
 }
 
 // askGolden asks all questions and ranks what they expect.
-func (a *app) askGolden(ctx context.Context, c *connect.Client, cases []bench.Case, results int32) (bench.GoldenReport, error) {
+func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []bench.Question, results int32) (bench.GoldenReport, error) {
 	var answers []bench.GoldenAnswer
 	m := a.Meter()
 	defer m.End()
-	for i, q := range cases {
-		m.Bench(bench.Progress{Set: "golden", Phase: bench.PhaseAsk, Done: i, Total: len(cases)})
+	for i, q := range questions {
+		m.Bench(bench.Progress{Set: "golden", Phase: bench.PhaseAsk, Done: i, Total: len(questions)})
 		resp, err := c.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{
-			Agent: c.Agent, Query: q.Question, MaxResults: results, Now: q.Now,
+			Agent: c.Agent, Query: q.Query, MaxResults: results, Now: q.Now,
 		})
 		if err != nil {
 			return bench.GoldenReport{}, fmt.Errorf("question %d: %w", i+1, err)
 		}
-		var found []bench.Range
+		var found []bench.Result
 		first := ""
 		for i, hit := range resp.GetResults() {
 			if i == 0 {
 				first = hit.GetCitation()
 			}
-			found = append(found, bench.Range{Path: hit.GetPath(), Start: int(hit.GetStartLine()), End: int(hit.GetEndLine())})
+			r := bench.Range{Path: hit.GetPath(), Start: int(hit.GetStartLine()), End: int(hit.GetEndLine())}
+			found = append(found, bench.Result{Range: r})
 		}
 		answers = append(answers, q.Answer(found, first))
 	}

@@ -18,7 +18,6 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/cmd/kioku/internal/repl"
 	"kioku/llm"
-	"kioku/memory"
 )
 
 // chatFlags are the flags of kioku chat.
@@ -115,7 +114,7 @@ func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 	if f.window > 0 {
 		conf.LLM.Window = f.window
 	}
-	s := chatSetup{chatFlags: f, conf: conf, turn: sidecar.Turn{Channel: f.channel, Shared: conf.SharedAgents}}
+	s := chatSetup{chatFlags: f, conf: conf, turn: sidecar.Turn{Channel: f.channel, Shared: conf.Shared}}
 	if s.model, err = newModel(conf); err == nil && s.model == nil {
 		err = errNoModel
 	}
@@ -171,7 +170,7 @@ func chatTools(m *connect.Memories, state string, names []string, now func() tim
 			continue
 		}
 		tool, err := claude.New(claude.Options{
-			Folder: filepath.Join(m.Place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Clean: memory.StripRecalled, Now: now,
+			Folder: filepath.Join(m.Place.Workspace, "memory"), Kept: filepath.Join(state, "kept"), Now: now,
 		})
 		if err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ func (a *app) promptCmd() *cobra.Command {
 // turn returns the turn that the flags describe, without its message.
 func (f *promptFlags) turn(cmd *cobra.Command, conf *config.Config) (sidecar.Turn, error) {
 	t := sidecar.Turn{
-		Mode: bootstrap.Mode(f.mode), Channel: f.channel, Model: conf.LLM.Model, Shared: conf.SharedAgents, Budget: f.budget,
+		Mode: bootstrap.Mode(f.mode), Channel: f.channel, Model: conf.LLM.Model, Shared: conf.Shared, Budget: f.budget,
 		NoRecall: f.noRecall || !conf.RecallEnabled,
 	}
 	flags := cmd.Flags()

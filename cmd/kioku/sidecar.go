@@ -82,11 +82,8 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent
 		a.Notice("%v; until then each process has a key of its own, and the same turn has another prompt in each", err)
 	}
 	opt := sidecar.Options{
-		State: state, Memories: memories, Shared: conf.SharedAgents,
-		Bootstrap: conf.Bootstrap, Skills: conf.Skills, Recall: conf.Recall, NoRecall: !conf.RecallEnabled,
-		Prune: conf.Prune, Flush: conf.Flush, KeepRecentTokens: conf.KeepRecentTokens,
-		CacheFriendly: conf.CacheFriendly, Model: model, Count: counter.Count, ReadOnly: a.readOnly,
-		Key: key, Now: connect.ClockOf(conf),
+		Settings: conf.Settings, NoRecall: !conf.RecallEnabled, State: state, Memories: memories, Model: model,
+		Count: counter.Count, ReadOnly: a.readOnly, Key: key, Now: connect.ClockOf(conf),
 	}
 	opt.Skills.Project = a.dir
 	return opt, nil

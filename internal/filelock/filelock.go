@@ -48,3 +48,9 @@ func TryLock(f *os.File) error {
 		}
 	}
 }
+
+// Unlock releases the lock on f and closes f. Closing by itself leaves the lock with a child process that is just being
+// started, until that executes its program.
+func Unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}

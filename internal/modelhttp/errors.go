@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"regexp"
 	"time"
+
+	"kioku/internal/text"
 )
 
 // Class says what can be done about a failure.
@@ -118,7 +120,7 @@ func (c *Client) Refused(resp *http.Response, body []byte, texts []string) *Erro
 		e.RetryAfter = retryAfter(resp.Header, body, c.cfg.Now())
 	}
 	if said != "" && class != Auth { // a server that refuses a key likes to repeat parts of it
-		e.Message += fmt.Sprintf(" (%s)", Shorten(said, maxSaid))
+		e.Message += fmt.Sprintf(" (%s)", text.Shorten(said, maxSaid))
 	}
 	return e
 }
@@ -128,7 +130,7 @@ const maxSaid = 300
 
 // Quote returns what a server said, for an error message.
 func (c *Client) Quote(body []byte, texts []string) string {
-	return Shorten(quote(body, c.secrets, texts, c.cfg.TextWindow), maxSaid)
+	return text.Shorten(quote(body, c.secrets, texts, c.cfg.TextWindow), maxSaid)
 }
 
 // Interrupted describes an error that a server reports within an answer that it had begun. code is its own name for the

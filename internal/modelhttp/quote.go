@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"kioku/internal/text"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 // quote returns what a server said in an error, on one line, without any part of secrets and without window consecutive bytes
 // of texts: servers often repeat what they were sent.
 func quote(body []byte, secrets, texts []string, window int) string {
-	said := Shorten(message(body), maxQuotable)
+	said := text.Shorten(message(body), maxQuotable)
 	hidden := make([]bool, len(said))
 	hide(hidden, said, secrets, secretWindow)
 	hide(hidden, said, texts, window)
@@ -29,11 +31,11 @@ func quote(body []byte, secrets, texts []string, window int) string {
 func message(body []byte) string {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
-		return oneLine(strings.ToValidUTF8(string(body), "?"))
+		return text.OneLine(string(body))
 	}
 	var said []string
 	collect(v, &said)
-	return oneLine(strings.Join(said, ": "))
+	return text.OneLine(strings.Join(said, ": "))
 }
 
 // collect appends the strings within v, in the order of their keys.
@@ -52,8 +54,6 @@ func collect(v any, said *[]string) {
 	}
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
 // hide marks the bytes of said that repeat window or more bytes of one of the originals, or all of a shorter one.
 func hide(hidden []bool, said string, originals []string, window int) {
 	places := map[string][]int{}
@@ -66,7 +66,7 @@ func hide(hidden []bool, said string, originals []string, window int) {
 		}
 	}
 	for _, original := range originals {
-		original = oneLine(original)
+		original = text.OneLine(original)
 		for i := 0; i+window <= len(original); i++ {
 			for _, at := range places[original[i:i+window]] {
 				mark(at, window)
@@ -97,12 +97,4 @@ func reveal(said string, hidden []bool) string {
 		inside = now
 	}
 	return b.String()
-}
-
-// Shorten returns at most n characters of s.
-func Shorten(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"kioku/internal/text"
 )
 
 const textWindow = 12
@@ -12,17 +14,17 @@ func FuzzQuoteContainsNoPartOfTheText(f *testing.F) {
 	f.Add("error: cannot embed 'my secret diary', sorry", "my secret diary of May")
 	f.Add(`{"detail":"\u8a18\u61b6\u306e\u8a71"}`, "記憶の話")
 	f.Add("a\xff\xfeb", "\xff\xfe")
-	f.Fuzz(func(t *testing.T, body, text string) {
-		if strings.Contains(text, "[...") || strings.Contains(text, "...]") {
+	f.Fuzz(func(t *testing.T, body, original string) {
+		if strings.Contains(original, "[...") || strings.Contains(original, "...]") {
 			t.Skip("the mark itself")
 		}
-		got := quote([]byte(body), nil, []string{text}, textWindow)
+		got := quote([]byte(body), nil, []string{original}, textWindow)
 		if !utf8.ValidString(got) {
 			t.Errorf("not UTF-8: %q", got)
 		}
-		for text = oneLine(text); len(text) >= textWindow; text = text[1:] {
-			if strings.Contains(got, text[:textWindow]) {
-				t.Errorf("%q is in %q", text[:textWindow], got)
+		for rest := text.OneLine(original); len(rest) >= textWindow; rest = rest[1:] {
+			if strings.Contains(got, rest[:textWindow]) {
+				t.Errorf("%q is in %q", rest[:textWindow], got)
 			}
 		}
 	})

@@ -14,13 +14,6 @@ import (
 // look like one.
 const settleTime = 100 * time.Millisecond
 
-// Text is the content of a file: valid UTF-8 without a byte order mark, lines ending with \n.
-type Text struct {
-	Text string
-	// Version is a different number whenever Text differs.
-	Version uint64
-}
-
 // Cache reads small text files that people edit while the program runs, and keeps them until their information on the
 // disk changes. Its methods may be called concurrently.
 type Cache struct {
@@ -28,13 +21,12 @@ type Cache struct {
 
 	mu      sync.Mutex
 	entries map[string]entry
-	version uint64
 }
 
 // entry is a file as it was read. info is nil if it has to be read again.
 type entry struct {
 	info fs.FileInfo
-	text Text
+	text string
 }
 
 // NewCache returns an empty cache for files of at most limit bytes.
@@ -42,33 +34,29 @@ func NewCache(limit int64) *Cache {
 	return &Cache{limit: limit, entries: map[string]entry{}}
 }
 
-// Read returns the file rel of the folder dir. For a file that has not changed it only looks at the information. It returns
-// the errors of the package's [Read], and a *SkipError for a NUL byte anywhere in the file.
-func (c *Cache) Read(dir, rel string) (Text, error) {
+// Read returns the text of the file rel of the folder dir: valid UTF-8 without a byte order mark, with lines that end with
+// \n. For a file that has not changed it only looks at the information. It returns the errors of the package's [Read], and a
+// *SkipError for a NUL byte anywhere in the file.
+func (c *Cache) Read(dir, rel string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	path := filepath.Join(dir, rel)
 	info, err := os.Lstat(path)
 	if err != nil {
 		delete(c.entries, path)
-		return Text{}, err
+		return "", err
 	}
-	known, ok := c.entries[path]
-	if ok && known.info != nil && Unchanged(known.info, info) {
+	known := c.entries[path]
+	if known.info != nil && Unchanged(known.info, info) {
 		return known.text, nil
 	}
 	text, info, err := c.readText(dir, rel)
 	if err != nil {
 		delete(c.entries, path)
-		return Text{}, err
+		return "", err
 	}
-	if !ok || text != known.text.Text {
-		c.version++
-		known.text = Text{Text: text, Version: c.version}
-	}
-	known.info = info
-	c.entries[path] = known
-	return known.text, nil
+	c.entries[path] = entry{info, text}
+	return text, nil
 }
 
 // readText returns the text of a file. The information is nil if the file may have changed since.

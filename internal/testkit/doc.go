@@ -1,2 +1,2 @@
-// Package testkit is what the tests of several packages share.
+// Package testkit has what the tests of several packages share.
 package testkit

@@ -14,6 +14,14 @@ func OneLine(s string) string {
 	return strings.ToValidUTF8(strings.Join(strings.FieldsFunc(s, apart), " "), "\ufffd")
 }
 
+// FirstLine returns the first line of s with its end.
+func FirstLine(s string) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[:i+1]
+	}
+	return s
+}
+
 // Head returns the first n characters of s, or all of a shorter text.
 func Head(s string, n int) string { return s[:offset(s, n)] }
 

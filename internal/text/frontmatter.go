@@ -19,12 +19,12 @@ var ErrNoFrontMatter = errors.New("no front matter: the first line is not ---")
 // and after it (or ... after it). It returns an error and the length 0 if there is no such block, if it is not closed within
 // 16 KiB, is not a mapping, or uses anchors, aliases or a key twice.
 func FrontMatter(s string) (mapping *yaml.Node, length int, err error) {
-	first := firstLine(s)
+	first := FirstLine(s)
 	if strings.TrimRight(first, " \t\n") != "---" {
 		return nil, 0, ErrNoFrontMatter
 	}
 	for end := len(first); end < len(s) && end <= maxFrontMatter; {
-		line := firstLine(s[end:])
+		line := FirstLine(s[end:])
 		if fence := strings.TrimRight(line, " \t\n"); fence == "---" || fence == "..." {
 			mapping, err := parseMapping(s[len(first):end])
 			if err != nil {
@@ -35,14 +35,6 @@ func FrontMatter(s string) (mapping *yaml.Node, length int, err error) {
 		end += len(line)
 	}
 	return nil, 0, fmt.Errorf("front matter is not closed by --- within %d bytes", maxFrontMatter)
-}
-
-// firstLine returns the first line of s with its end.
-func firstLine(s string) string {
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		return s[:i+1]
-	}
-	return s
 }
 
 // parseMapping returns the mapping that block is.

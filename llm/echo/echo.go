@@ -64,16 +64,11 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, stream func(llm.E
 	if stream == nil {
 		stream = func(llm.Event) {}
 	}
-	for word := range strings.SplitAfterSeq(resp.Message.Text, " ") {
+	for event := range resp.Message.Events() {
 		if ctx.Err() != nil {
 			return llm.Response{Usage: resp.Usage}, fmt.Errorf("ask echo: %w", context.Cause(ctx))
 		}
-		if word != "" {
-			stream(llm.Event{Text: word})
-		}
-	}
-	for _, call := range resp.Message.ToolCalls {
-		stream(llm.Event{ToolCall: &call})
+		stream(event)
 	}
 	return resp, nil
 }
@@ -122,21 +117,20 @@ func toolCall(messages []llm.Message, n int, tool, argument string) llm.ToolCall
 	return llm.ToolCall{ID: fmt.Sprintf("echo_%d_%d", len(messages), n), Name: tool, Input: input}
 }
 
-// What a user writes to have something stored or searched for.
-var (
-	rememberCommand = regexp.MustCompile(`(?is)^(?:(?:please )?remember(?: that)?|覚えて|记住)[\s:：、，]+(.+)$`)
-	searchCommand   = regexp.MustCompile(`(?is)^(?:search(?: for)?|検索|搜索)[\s:：]+(.+)$`)
-)
+// commands match what a user writes to have something stored or searched for, by the tool that does it.
+var commands = map[string]*regexp.Regexp{
+	appendTool: regexp.MustCompile(`(?is)^(?:(?:please )?remember(?: that)?|覚えて|记住)[\s:：、，]+(.+)$`),
+	searchTool: regexp.MustCompile(`(?is)^(?:search(?: for)?|検索|搜索)[\s:：]+(.+)$`),
+}
 
-// command returns the tool that a message names and its argument, or "" if it names none.
+// command returns the tool that a message names and its argument, or "" and the message if it names none.
 func command(message string) (tool, argument string) {
-	if m := rememberCommand.FindStringSubmatch(message); m != nil {
-		return appendTool, m[1]
+	for tool, pattern := range commands {
+		if m := pattern.FindStringSubmatch(strings.TrimSpace(message)); m != nil {
+			return tool, m[1]
+		}
 	}
-	if m := searchCommand.FindStringSubmatch(message); m != nil {
-		return searchTool, m[1]
-	}
-	return "", ""
+	return "", message
 }
 
 // firstRecalled returns the first memory in the frame of recalled memories, which has one JSON object a line.
@@ -155,28 +149,30 @@ func firstRecalled(system string) (source, memory string) {
 func describeResults(results []llm.Message) string {
 	var lines []string
 	for _, m := range results {
-		if m.Role != llm.RoleTool {
-			continue
+		if m.Role == llm.RoleTool {
+			lines = append(lines, describeResult(m))
 		}
-		var out struct {
-			Path    string
-			Results []struct{ Citation, Snippet string }
-		}
-		err := json.Unmarshal([]byte(m.Text), &out)
-		line := fmt.Sprintf("The tool %s answers: %s", m.ToolName, quote(m.Text))
-		switch {
-		case m.Failed:
-			line = fmt.Sprintf("The tool %s failed: %s", m.ToolName, quote(m.Text))
-		case err == nil && m.ToolName == appendTool:
-			line = fmt.Sprintf("I have remembered it in %s.", out.Path)
-		case err == nil && m.ToolName == searchTool && len(out.Results) == 0:
-			line = "I found nothing about that."
-		case err == nil && m.ToolName == searchTool:
-			line = fmt.Sprintf("I found in %s: %s", out.Results[0].Citation, quote(out.Results[0].Snippet))
-		}
-		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+func describeResult(m llm.Message) string {
+	var out struct {
+		Path    string
+		Results []struct{ Citation, Snippet string }
+	}
+	isJSON := json.Unmarshal([]byte(m.Text), &out) == nil
+	switch {
+	case m.Failed:
+		return fmt.Sprintf("The tool %s failed: %s", m.ToolName, quote(m.Text))
+	case isJSON && m.ToolName == appendTool:
+		return fmt.Sprintf("I have remembered it in %s.", out.Path)
+	case isJSON && m.ToolName == searchTool && len(out.Results) == 0:
+		return "I found nothing about that."
+	case isJSON && m.ToolName == searchTool:
+		return fmt.Sprintf("I found in %s: %s", out.Results[0].Citation, quote(out.Results[0].Snippet))
+	}
+	return fmt.Sprintf("The tool %s answers: %s", m.ToolName, quote(m.Text))
 }
 
 // maxQuote is the maximum number of characters that an answer quotes.

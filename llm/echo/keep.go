@@ -24,8 +24,8 @@ var (
 	sentence = regexp.MustCompile(`(?m).+?(?:[。！？]+|[.!?]+(?:\s|$)|$)`)
 	// question matches the end of a question.
 	question = regexp.MustCompile(`[?？]["”」』)）]*$|(?:か|かな|吗|嗎|呢)[。.]?$`)
-	// aside matches a message all in brackets, which the program and not the user has written.
-	aside          = regexp.MustCompile(`^(?:\[[^\]]*\]|\([^)]*\))$`)
+	// aside matches a message that the program and not the user has written: all in brackets, a summary or a request to store.
+	aside          = regexp.MustCompile(`^\[[^\]]*\]$|^\([^)]*\)$|^Summary of the conversation|` + noReply)
 	summaryRequest = regexp.MustCompile(`(?is)^.{0,100}\bsummari[sz]e`)
 	section        = regexp.MustCompile(`(?m)^## .+$`)
 	// required matches the list of what must be in a summary.
@@ -49,14 +49,11 @@ func store(conversation []llm.Message) llm.Message {
 	stored := storedNotes(conversation)
 	var facts []string
 	for _, m := range conversation {
-		tool, argument := command(strings.TrimSpace(m.Text))
-		if m.Role != llm.RoleUser || tool == searchTool || strings.Contains(m.Text, noReply) || strings.HasPrefix(m.Text, "Summary of the conversation") || aside.MatchString(m.Text) {
+		tool, words := command(m.Text)
+		if m.Role != llm.RoleUser || tool == searchTool || aside.MatchString(m.Text) {
 			continue
 		}
-		if tool == "" {
-			argument = m.Text
-		}
-		for _, s := range statements(argument) {
+		for _, s := range statements(words) {
 			if !strings.Contains(stored, s) && !slices.Contains(facts, s) {
 				facts = append(facts, s)
 			}
@@ -75,13 +72,11 @@ func store(conversation []llm.Message) llm.Message {
 // storedNotes returns the texts of all calls of memory_append that have not failed.
 func storedNotes(conversation []llm.Message) string {
 	failed := map[string]bool{}
-	for _, m := range conversation {
+	var all strings.Builder
+	for _, m := range slices.Backward(conversation) { // a result follows its call
 		if m.Failed {
 			failed[m.ToolCallID] = true
 		}
-	}
-	var all strings.Builder
-	for _, m := range conversation {
 		for _, c := range m.ToolCalls {
 			var input struct{ Text string }
 			if c.Name == appendTool && !failed[c.ID] && json.Unmarshal(c.Input, &input) == nil {
@@ -113,18 +108,14 @@ func summarize(req llm.Request) string {
 	}
 	facts = facts[max(0, len(facts)-maxSummarized):]
 	names := section.FindAllString(req.System, -1)
-	for i, name := range names {
-		lines := []string{name}
-		if i == 0 {
-			lines = append(lines, facts...)
+	bullets := make([][]string, len(names))
+	bullets[0] = facts
+	bullets[len(names)-1] = append(bullets[len(names)-1], identifiers...)
+	for i, list := range bullets {
+		if len(list) == 0 {
+			list = []string{"(none)"}
 		}
-		if i == len(names)-1 {
-			lines = append(lines, identifiers...)
-		}
-		if len(lines) == 1 {
-			lines = append(lines, "(none)")
-		}
-		names[i] = strings.Join(lines, "\n- ")
+		names[i] += "\n- " + strings.Join(list, "\n- ")
 	}
 	return strings.Join(names, "\n\n")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 
 	"kioku/llm"
@@ -87,7 +86,9 @@ func (s *Script) Generate(ctx context.Context, req llm.Request, stream func(llm.
 		}
 	}
 	if stream != nil {
-		streamMessage(step.Response.Message, stream)
+		for event := range step.Response.Message.Events() {
+			stream(event)
+		}
 	}
 	if step.Err != nil {
 		return llm.Response{Usage: step.Response.Usage}, step.Err
@@ -105,15 +106,4 @@ func (s *Script) next(req llm.Request) (Step, error) {
 		return Step{}, fmt.Errorf("call %d of a script with %d steps", n, len(s.Steps))
 	}
 	return s.Steps[n-1], nil
-}
-
-func streamMessage(m llm.Message, stream func(llm.Event)) {
-	for word := range strings.SplitAfterSeq(m.Text, " ") {
-		if word != "" {
-			stream(llm.Event{Text: word})
-		}
-	}
-	for _, call := range m.ToolCalls {
-		stream(llm.Event{ToolCall: &call})
-	}
 }

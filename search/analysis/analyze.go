@@ -25,19 +25,20 @@ const (
 // lone character stays. Other letters and digits form words, and words of ASCII letters are stemmed by Porter's
 // algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
 // term has 1 to 64 bytes, without white space and control characters.
-func Terms(text string) []string {
-	a := NewAnalyzer()
-	defer a.Release()
-	a.Add(text)
-	return a.terms()
-}
+func Terms(text string) []string { return ChunkTerms("", "", text) }
 
 // ChunkTerms returns the terms by which a chunk is found: the terms of its heading path, its date and its text.
 func ChunkTerms(headings, date, text string) []string {
 	a := NewAnalyzer()
 	defer a.Release()
-	a.AddChunk(headings, date, text)
-	return a.terms()
+	a.Add(headings)
+	a.Add(date)
+	a.Add(text)
+	terms := make([]string, len(a.Tokens))
+	for i, t := range a.Tokens {
+		terms[i] = t.Term
+	}
+	return terms
 }
 
 // Kind is the kind of a token. The zero value is Word.
@@ -122,21 +123,6 @@ func (a *Analyzer) Reset() {
 	}
 }
 
-func (a *Analyzer) terms() []string {
-	terms := make([]string, len(a.Tokens))
-	for i, t := range a.Tokens {
-		terms[i] = t.Term
-	}
-	return terms
-}
-
-// AddChunk appends the tokens of a chunk: those of its heading path, its date and its text.
-func (a *Analyzer) AddChunk(headings, date, text string) {
-	a.Add(headings)
-	a.Add(date)
-	a.Add(text)
-}
-
 // Add appends the tokens of text. The end of a text ends its last line.
 func (a *Analyzer) Add(text string) {
 	a.Text = Normalize(text)
@@ -171,7 +157,7 @@ func (a *Analyzer) leadsIdentifier(i int) bool {
 
 // readJoined reads words and the joints between them, appends their tokens and returns the offset of their end.
 func (a *Analyzer) readJoined(i int) int {
-	start, first, pos := i, len(a.Tokens), a.pos
+	start, pos := i, a.pos
 	led := asciiClass[a.Lower[i]] == joint
 	if led {
 		i++
@@ -193,7 +179,7 @@ func (a *Analyzer) readJoined(i int) int {
 	if words == 1 && !led && end == i {
 		return i
 	}
-	if led || end > i || a.hasDigit(first) {
+	if led || end > i || strings.ContainsAny(a.Lower[start:end], "0123456789") {
 		k = Whole
 	}
 	if end-start <= maxTermBytes {
@@ -233,15 +219,6 @@ func (a *Analyzer) signSuffix(start, i int) int {
 		return i
 	}
 	return end
-}
-
-func (a *Analyzer) hasDigit(first int) bool {
-	for _, t := range a.Tokens[first:] {
-		if strings.ContainsAny(t.Term, "0123456789") {
-			return true
-		}
-	}
-	return false
 }
 
 // readWord reads the letters and digits at start, appends their tokens and returns the offset of their end.
@@ -312,7 +289,7 @@ func (a *Analyzer) appendWord(start, end int, k Kind, english bool) {
 		term = a.stemEnglish(term)
 	}
 	pos := a.pos
-	if k == Whole && len(a.Tokens) > 0 {
+	if k == Whole {
 		pos = a.firstPart(start)
 	}
 	a.Tokens = append(a.Tokens, Token{term, int32(start), int32(end), pos, k})

@@ -1,6 +1,9 @@
 package dates
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // days is a run of days, both ends included, at midnight UTC.
 type days struct {
@@ -45,19 +48,24 @@ func dayOf(y, m, d int) (days, bool) {
 	return oneDay(date(y, time.Month(m), d)), true
 }
 
-// recentDay returns the day of a year or, if the year is 0, the last such day that is not after today.
-func recentDay(today time.Time, y, m, d int) (days, bool) {
+// recent returns the days that named gives for a year or, if the year is 0, the last such days that have begun.
+func recent(today time.Time, y int, named func(year int) (days, bool)) (d days, ok bool) {
 	if y != 0 {
-		return dayOf(y, m, d)
+		return named(y)
 	}
 	// Leap days can be eight years apart.
 	for y = today.Year(); y >= today.Year()-8; y-- {
-		if found, ok := dayOf(y, m, d); ok && !found.first.After(today) {
-			found.yearless = true
-			return found, true
+		if d, ok = named(y); ok && !d.first.After(today) {
+			d.yearless = true
+			return d, true
 		}
 	}
-	return days{impossible: true}, false
+	return d, false
+}
+
+// recentDay returns the day of a year or, if the year is 0, the last such day that is not after today.
+func recentDay(today time.Time, y, m, d int) (days, bool) {
+	return recent(today, y, func(y int) (days, bool) { return dayOf(y, m, d) })
 }
 
 // monthOf returns a month, and false if there is no such month.
@@ -65,35 +73,46 @@ func monthOf(y, m int) (days, bool) {
 	if y < 1 || y > 9999 || m < 1 || m > 12 {
 		return days{}, false
 	}
-	return monthFrom(date(y, time.Month(m), 1), 0), true
+	return months(y, m, 1), true
 }
 
 // recentMonth returns the month of a year or, if the year is 0, the last such month that has begun.
 func recentMonth(today time.Time, y, m int) (days, bool) {
-	if y != 0 {
-		return monthOf(y, m)
-	}
-	if y = today.Year(); m > int(today.Month()) {
-		y--
-	}
-	d, ok := monthOf(y, m)
-	d.yearless = true
-	return d, ok
+	return recent(today, y, func(y int) (days, bool) { return monthOf(y, m) })
+}
+
+// months returns n months from a month of a year on, which may also be below 1 or above 12.
+func months(y, m, n int) days {
+	first := date(y, time.Month(m), 1)
+	return days{first: first, last: first.AddDate(0, n, -1)}
 }
 
 // monthFrom returns the calendar month n months after the month of today.
-func monthFrom(today time.Time, n int) days {
-	first := date(today.Year(), today.Month()+time.Month(n), 1)
-	return days{first: first, last: first.AddDate(0, 1, -1)}
+func monthFrom(today time.Time, n int) days { return months(today.Year(), int(today.Month())+n, 1) }
+
+func yearOf(y int) days { return months(y, 1, 12) }
+
+// recentQuarter returns the quarter, 1 to 4, of a year or, if the year is 0, the last such quarter that has begun.
+func recentQuarter(today time.Time, y, quarter int) (days, bool) {
+	return recent(today, y, func(y int) (days, bool) { return months(y, 3*quarter-2, 3), true })
 }
 
-func yearOf(y int) days {
-	return days{first: date(y, time.January, 1), last: date(y, time.December, 31)}
+// seasonOf returns a meteorological season of the north: 0 is spring, March to May. Winter begins in December of the
+// year and ends in the next year.
+func seasonOf(y, season int) (days, bool) { return months(y, 3+3*season, 3), true }
+
+// addYears moves a day by whole years; 29 February becomes 28 February in common years.
+func addYears(t time.Time, n int) time.Time {
+	y, m, d := t.Date()
+	return date(y+n, m, min(d, lastDay(y+n, m)))
 }
+
+// weekdayOf returns the number of the weekday of a day; 0 is Monday.
+func weekdayOf(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 
 // weekOf returns the week, Monday to Sunday, n weeks after the week of a day.
 func weekOf(day time.Time, n int) days {
-	monday := day.AddDate(0, 0, 7*n-(int(day.Weekday())+6)%7)
+	monday := day.AddDate(0, 0, 7*n-weekdayOf(day))
 	return days{first: monday, last: monday.AddDate(0, 0, 6)}
 }
 
@@ -108,108 +127,75 @@ func (w days) weekday(n int) days {
 func (w days) weekend() days { return days{first: w.first.AddDate(0, 0, 5), last: w.last} }
 
 // recentWeekend returns the last weekend that has begun.
-func recentWeekend(today time.Time) days {
-	if w := weekOf(today, 0).weekend(); !w.first.After(today) {
-		return w
-	}
-	return weekOf(today, -1).weekend()
-}
+func recentWeekend(today time.Time) days { return weekOf(today.AddDate(0, 0, -5), 0).weekend() }
 
-// recentWeekday returns the last such weekday (0 is Monday) that is not after today; before excludes today.
-func recentWeekday(today time.Time, n int, before bool) days {
-	back := ((int(today.Weekday())+6)%7 - n + 7) % 7
-	if back == 0 && before {
-		back = 7
-	}
-	d := oneDay(today.AddDate(0, 0, -back))
+// recentWeekday returns the last such weekday (0 is Monday) that is not after today.
+func recentWeekday(today time.Time, n int) days {
+	d := oneDay(today.AddDate(0, 0, -(weekdayOf(today)-n+7)%7))
 	d.byWeekday = true
 	return d
 }
 
-// quarterOf returns a quarter of a year, 1 to 4.
-func quarterOf(y, quarter int) days {
-	first := date(y, time.Month(3*quarter-2), 1)
-	return days{first: first, last: first.AddDate(0, 3, -1)}
-}
-
-// recentQuarter returns the quarter of a year or, if the year is 0, the last such quarter that has begun.
-func recentQuarter(today time.Time, y, quarter int) days {
-	if y != 0 {
-		return quarterOf(y, quarter)
-	}
-	d := quarterOf(today.Year(), quarter)
-	if d.first.After(today) {
-		d = quarterOf(today.Year()-1, quarter)
-	}
-	d.yearless = true
-	return d
-}
-
-// Parts of a month or a year.
-const (
-	early = iota
-	mid
-	late
-)
-
-// third returns a part of the month m: days 1-10, days 11-20, or the days from 21 on.
-func (m days) third(part int) days {
-	switch part {
-	case early:
-		m.last = m.first.AddDate(0, 0, 9)
-	case mid:
-		m.first, m.last = m.first.AddDate(0, 0, 10), m.first.AddDate(0, 0, 19)
-	default:
-		m.first = m.first.AddDate(0, 0, 20)
-	}
-	return m
-}
-
-// seasonOf returns a meteorological season of the north: 0 is spring, March to May. Winter begins in December of the
-// year and ends in the next year.
-func seasonOf(year, season int) days {
-	first := date(year, time.Month(3+3*season), 1)
-	return days{first: first, last: first.AddDate(0, 3, -1)}
-}
-
-// recentSeason returns the last such season that has begun, or that has ended if over is set.
-func recentSeason(today time.Time, season int, over bool) days {
-	for y := today.Year(); ; y-- {
-		s := seasonOf(y, season)
-		if !s.first.After(today) && !(over && !s.last.Before(today)) {
-			return s
+// part returns the part of a month that a phrase names, the whole month for "".
+func (d days) part(phrase string) days {
+	phrase = strings.TrimPrefix(phrase, "the ")
+	if nth, _, ok := strings.Cut(phrase, " week"); ok {
+		if nth == "last" {
+			d.first = d.last.AddDate(0, 0, -6)
+			return d
 		}
+		d.first = d.first.AddDate(0, 0, 7*enInt(nth)-7)
+		d.last = d.first.AddDate(0, 0, 6)
+		return d
 	}
-}
-
-// ago returns the calendar unit n units before the current one: a day, week, month, quarter or year. One fortnight ago
-// is the week before last.
-func ago(today time.Time, n int, unit byte) (days, bool) {
-	// There are no older notes, and the arithmetic would leave the calendar.
-	if n < 0 || n > 5000 {
-		return days{}, false
+	phrase, _, _ = strings.Cut(phrase, " ")
+	switch phrase {
+	case "early", "beginning", "start", "上旬", "初旬", "初め", "はじめ", "始め", "初", "月初", "头", "頭":
+		d.last = d.first.AddDate(0, 0, 9)
+	case "mid", "middle", "中旬", "半ば", "月中":
+		d.first, d.last = d.first.AddDate(0, 0, 10), d.first.AddDate(0, 0, 19)
+	case "late", "end", "下旬", "終わり", "月底", "底", "末":
+		d.first = d.first.AddDate(0, 0, 20)
 	}
-	switch unit {
-	case 'd':
-		return oneDay(today.AddDate(0, 0, -n)), true
-	case 'w':
-		return weekOf(today, -n), true
-	case 'f':
-		return weekOf(today, -2*n), true
-	case 'm':
-		return monthFrom(today, -n), true
-	case 'q':
-		return quarterOf(today.Year(), 1+(int(today.Month())-1)/3).monthsBack(3 * n), true
-	}
-	return yearOf(today.Year() - n), today.Year() > n
-}
-
-// monthsBack moves whole months back by n months.
-func (d days) monthsBack(n int) days {
-	months := 12*(d.last.Year()-d.first.Year()) + int(d.last.Month()-d.first.Month()) + 1
-	d.first = d.first.AddDate(0, -n, 0)
-	d.last = d.first.AddDate(0, months, -1)
 	return d
+}
+
+// yearPart returns the part of a year that a phrase names: its first or last month or months, or the whole year for "".
+func (d days) yearPart(phrase string) days {
+	phrase, _, _ = strings.Cut(strings.TrimPrefix(phrase, "the "), " ")
+	switch phrase {
+	case "beginning", "start", "年始", "年初", "初め", "初":
+		d.last = d.first.AddDate(0, 1, -1)
+	case "end", "年末", "年底", "末", "底":
+		d.first = d.first.AddDate(0, 11, 0)
+	case "early":
+		d.last = d.first.AddDate(0, 4, -1)
+	case "late":
+		d.first = d.first.AddDate(0, 8, 0)
+	}
+	return d
+}
+
+// units contains the length of each unit of time: day, week, fortnight, month, quarter and year.
+var units = map[byte]struct{ days, months int }{
+	'd': {days: 1}, 'w': {days: 7}, 'f': {days: 14}, 'm': {months: 1}, 'q': {months: 3}, 'y': {months: 12},
+}
+
+// ago returns the calendar unit n units before the current one. One fortnight ago is the week before last.
+func ago(today time.Time, n int, unit byte) (days, bool) {
+	length := units[unit]
+	switch {
+	case n < 0 || n > 5000:
+		// There are no older notes, and the arithmetic would leave the calendar.
+		return days{}, false
+	case unit == 'd':
+		return oneDay(today.AddDate(0, 0, -n)), true
+	case length.days > 0:
+		return weekOf(today, -n*length.days/7), true
+	}
+	current := 1 + (int(today.Month())-1)/length.months*length.months
+	d := months(today.Year(), current-n*length.months, length.months)
+	return d, d.first.Year() > 0
 }
 
 // between returns the days from far units ago to near units ago.
@@ -232,20 +218,6 @@ func rolling(today time.Time, n int, unit byte) (days, bool) {
 	if n < 1 || n > 5000 {
 		return days{}, false
 	}
-	d := oneDay(today)
-	switch unit {
-	case 'd':
-		d.first = today.AddDate(0, 0, 1-n)
-	case 'w':
-		d.first = today.AddDate(0, 0, 1-7*n)
-	case 'f':
-		d.first = today.AddDate(0, 0, 1-14*n)
-	case 'm':
-		d.first = today.AddDate(0, -n, 1)
-	case 'q':
-		d.first = today.AddDate(0, -3*n, 1)
-	default:
-		d.first = today.AddDate(-n, 0, 1)
-	}
-	return d, true
+	length := units[unit]
+	return days{first: today.AddDate(0, -n*length.months, 1-n*length.days), last: today}, true
 }

@@ -1,6 +1,7 @@
 package dates
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,27 +71,14 @@ func (s Span) Days() []string {
 func Parse(norm string, now time.Time) (spans []Span, impossible []Extent) {
 	low := analysis.ToLower(norm)
 	var found []dated
-	for _, language := range []struct {
-		hints *regexp.Regexp
-		rules [][]dateRule
-	}{
-		{englishHints, [][]dateRule{englishRules, englishQuarters}},
-		{kanjiHints, [][]dateRule{kanjiRules, japaneseRules, chineseRules, hanQuarters}},
-	} {
-		// Most texts name no date: one match is cheaper than all rules.
-		if !language.hints.MatchString(low) {
-			continue
-		}
-		for _, rule := range slices.Concat(language.rules...) {
-			found = append(found, rule.occurrences(norm, low, today(now))...)
-		}
+	// Most texts name no date: one match is cheaper than all rules.
+	if englishHints.MatchString(low) {
+		found = appendDates(found, englishRules, norm, low, today(now))
 	}
-	slices.SortStableFunc(found, func(a, b dated) int {
-		if a.start != b.start {
-			return a.start - b.start
-		}
-		return b.end - a.end
-	})
+	if kanjiHints.MatchString(low) {
+		found = appendDates(found, hanRules, norm, low, today(now))
+	}
+	slices.SortStableFunc(found, func(a, b dated) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	var real []dated
 	for _, d := range withoutOverlaps(found) {
 		if d.impossible {
@@ -168,16 +156,17 @@ type match struct {
 	today time.Time
 }
 
-// occurrences returns all occurrences that are dates, including impossible ones.
-func (r dateRule) occurrences(norm, low string, today time.Time) []dated {
-	var found []dated
-	for _, at := range r.re.FindAllStringSubmatchIndex(low, -1) {
-		m := match{r, norm, low, at, today}
-		if !m.standsAlone() {
-			continue
-		}
-		if d, ok := r.days(m); ok || d.impossible && !m.hangs() {
-			found = append(found, dated{d, m.start(), at[1], m.hangs()})
+// appendDates appends all occurrences of the rules that are dates, including impossible ones.
+func appendDates(found []dated, rules []dateRule, norm, low string, today time.Time) []dated {
+	for _, r := range rules {
+		for _, at := range r.re.FindAllStringSubmatchIndex(low, -1) {
+			m := match{r, norm, low, at, today}
+			if !m.standsAlone() {
+				continue
+			}
+			if d, ok := r.days(m); ok || d.impossible && !m.hangs() {
+				found = append(found, dated{d, m.start(), at[1], m.hangs()})
+			}
 		}
 	}
 	return found

@@ -59,7 +59,7 @@ var englishRules = []dateRule{
 	{regexp.MustCompile(`\b(?:the )?(?:` + enWeekday + `|(?P<unit>week|weekend|month|quarter|year)) before last\b`), readBeforeLast},
 	{regexp.MustCompile(`\bnext (?:week|month|quarter|year)\b`), func(match) (days, bool) { return days{ahead: true}, true }},
 	{regexp.MustCompile(`\b(?:last|past|previous) ` + enNumber + ` ` + enUnit), func(m match) (days, bool) {
-		return rolling(m.today, enCount(m.get("n")), m.get("unit")[0])
+		return rolling(m.today, enInt(m.get("n")), m.get("unit")[0])
 	}},
 	{regexp.MustCompile(`\b(?:(?P<which>last|this|this past|past|previous)|(?P<lead>on|since|until|by|before|after|from)) ` + enWeekday), readWeekday},
 	{regexp.MustCompile(`\b` + enWeekday + `,? (?:of )?(?P<week>last|this) week\b`), readWeekday},
@@ -67,6 +67,10 @@ var englishRules = []dateRule{
 	{regexp.MustCompile(`\b(?:(?P<which>last|this|in the|during the|over the|the past) )?(?P<season>spring|summer|autumn|fall|winter)\b(?: (?:of |in )?` + enYear + `)?`), readSeason},
 	{regexp.MustCompile(`\b(?:(?P<part>(?:the )?(?:beginning|start|end) of|early|late)|(?P<lead>in|during|since|throughout|year|back in)) (?:the year )?` + enYear), readYear},
 	{regexp.MustCompile(`\b(?:from|between|in|during) ` + enYear + `(?: ?[-–—~] ?| (?:to|until|through|and) )(?P<to>(?:19|20)\d\d)\b`), readYears},
+	{regexp.MustCompile(`\b(?:` + enYear + `[ -])?(?P<q>q[1-4])(?:(?:,? (?:of |in )?|[-/])(?P<to>(?:19|20)\d\d))?\b`), readQ},
+	{regexp.MustCompile(`\b(?:the )?(?P<nth>first|second|third|fourth|1st|2nd|3rd|4th) quarter,? (?:of |in )?` + enYear), func(m match) (days, bool) {
+		return recentQuarter(m.today, m.number("year"), enInt(m.get("nth")))
+	}},
 }
 
 var enMonths = []string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
@@ -169,52 +173,44 @@ func readUnit(m match) (days, bool) {
 	return d, ok
 }
 
-// yearPart returns the part of a year that a phrase names: its first or last month, or the whole year for "".
-func (d days) yearPart(phrase string) days {
-	switch before(strings.TrimPrefix(phrase, "the "), " ") {
-	case "beginning", "start":
-		d.last = d.first.AddDate(0, 1, -1)
-	case "end":
-		d.first = d.first.AddDate(0, 11, 0)
-	case "early":
-		d.last = d.first.AddDate(0, 4, -1)
-	case "late":
-		d.first = d.first.AddDate(0, 8, 0)
+// enWords contains the English numbers and ordinals below 100, without those of several words.
+var enWords = func() map[string]int {
+	words := map[string]int{"couple": 2, "thirtieth": 30}
+	for _, list := range []string{
+		`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+			eighteen nineteen`,
+		`first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+			fifteenth sixteenth seventeenth eighteenth nineteenth twentieth`,
+	} {
+		for i, w := range strings.Fields(list) {
+			words[w] = i + 1
+		}
 	}
-	return d
-}
+	for i, w := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
+		words[w] = 10 * (i + 2)
+	}
+	return words
+}()
 
-// enCount returns the number that "three", "a" and "12" stand for.
-func enCount(s string) int {
-	if n, err := strconv.Atoi(s); err == nil {
+// enInt returns the number that "three", "third", "3rd", "a couple of" and "12" stand for, and 1 for other texts.
+func enInt(s string) int {
+	if n, err := strconv.Atoi(strings.TrimRight(s, "stndrh")); err == nil {
 		return n
 	}
-	if i := slices.Index(enNumbers, s); i >= 0 {
-		return i + 1
+	sum := 0
+	for w := range strings.FieldsSeq(strings.Replace(s, "-", " ", 1)) {
+		sum += enWords[w]
 	}
-	if strings.HasSuffix(s, "couple of") {
-		return 2
-	}
-	tens, ones, _ := strings.Cut(strings.Replace(s, "-", " ", 1), " ")
-	if i := slices.Index(enTens, tens); i >= 0 {
-		return 10*(i+2) + slices.Index(enNumbers, ones) + 1
-	}
-	return 1
+	return max(sum, 1)
 }
-
-var (
-	enNumbers = strings.Fields(`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-		sixteen seventeen eighteen nineteen`)
-	enTens = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
-)
 
 // readAgo reads "three days ago" and "3 or 4 weeks ago".
 func readAgo(m match) (days, bool) {
-	n, near, unit := enCount(m.get("n")), m.get("near"), m.get("unit")[0]
+	n, near, unit := enInt(m.get("n")), m.get("near"), m.get("unit")[0]
 	if near == "" {
 		return ago(m.today, n, unit)
 	}
-	return between(m.today, enCount(near), n, unit)
+	return between(m.today, enInt(near), n, unit)
 }
 
 // readBeforeLast reads "the Friday before last" and "the week before last".
@@ -224,7 +220,7 @@ func readBeforeLast(m match) (days, bool) {
 		if !m.isWeekday() {
 			return days{}, false
 		}
-		return oneDay(recentWeekday(m.today, m.weekdayNumber(), true).first.AddDate(0, 0, -7)), true
+		return oneDay(recentWeekday(m.today.AddDate(0, 0, -8), m.weekdayNumber()).first), true
 	case "weekend":
 		return weekOf(m.today, -2).weekend(), true
 	default:
@@ -245,8 +241,11 @@ func readWeekday(m match) (days, bool) {
 	case m.get("week") == "this", m.get("which") == "this":
 		return weekOf(m.today, 0).weekday(n), true
 	}
-	which := m.get("which")
-	return recentWeekday(m.today, n, which == "last" || which == "previous" || strings.HasSuffix(which, "past")), true
+	today := m.today
+	if m.get("which") != "" {
+		today = today.AddDate(0, 0, -1)
+	}
+	return recentWeekday(today, n), true
 }
 
 // isWeekday reports whether the name of a weekday means the weekday.
@@ -260,16 +259,21 @@ func (m match) weekdayNumber() int {
 // readSeason reads "summer 2023", "last winter" and "in the spring".
 func readSeason(m match) (days, bool) {
 	season := slices.Index([]string{"spring", "summer", "autumn", "winter"}, strings.Replace(m.get("season"), "fall", "autumn", 1))
-	which := m.get("which")
+	which, today := m.get("which"), m.today
 	switch {
 	case m.get("year") != "":
-		return seasonOf(m.number("year"), season), true
+		return seasonOf(m.number("year"), season)
 	case which == "":
 		return days{}, false
 	case which == "this":
-		return seasonOf(m.today.Year(), season), true
+		return seasonOf(today.Year(), season)
+	case which == "last":
+		// A season that began by then is over.
+		today = date(today.Year(), today.Month()-3, 1)
 	}
-	return recentSeason(m.today, season, which == "last"), true
+	d, ok := recent(today, 0, func(y int) (days, bool) { return seasonOf(y, season) })
+	d.yearless = false
+	return d, ok
 }
 
 func readYear(m match) (days, bool) { return yearOf(m.number("year")).yearPart(m.get("part")), true }
@@ -280,3 +284,93 @@ func readYears(m match) (days, bool) {
 	d.last, d.closed = yearOf(m.number("to")).last, true
 	return d, d.first.Before(d.last)
 }
+
+// readQ reads Q1, "Q1 2023" and "2023 Q1", but not "Q1:", the number of a question.
+func readQ(m match) (days, bool) {
+	if !m.capital("q") || m.follows(enAhead) || strings.HasPrefix(m.after(), ":") || strings.HasPrefix(m.after(), ".") {
+		return days{}, false
+	}
+	quarter := int(m.get("q")[1] - '0')
+	return recentQuarter(m.today, max(m.number("year"), m.number("to")), quarter)
+}
+
+var (
+	// dayLead matches the words that make "may 8" and "the 8th march" a date, dayEnd the text after them that does so.
+	dayLead = regexp.MustCompile(`\b(?:on|by|since|until|till|before|after|from|between) (?:the )?$`)
+	dayEnd  = regexp.MustCompile(`^\s*(?:$|[^\w\s%-])`)
+	// unitAfter matches the unit in "July 2 years ago", where 2 counts years.
+	unitAfter = regexp.MustCompile(`^ (?:day|week|fortnight|month|year)s?\b`)
+)
+
+// isDayOfMonth reports whether a day beside the name of a month makes a date: "may" and "march" are also words.
+func (m match) isDayOfMonth() bool {
+	switch {
+	case m.at[2*m.rule.re.SubexpIndex("month")] < m.at[2*m.rule.re.SubexpIndex("day")] && unitAfter.MatchString(m.after()):
+		return false
+	case m.capital("month"), m.get("year")+m.get("of")+m.get("week") != "", m.get("month") != "may" && m.get("month") != "march":
+		return true
+	}
+	return m.number("day") <= 31 && (m.follows(dayLead) || dayEnd.MatchString(m.after()))
+}
+
+// readDayOfMonth reads "May 8th, 2023", "8 May" and "6-8 May".
+func readDayOfMonth(m match) (days, bool) {
+	if m.get("year") == "" && m.follows(enAhead) {
+		return days{ahead: true}, true
+	}
+	if !m.isDayOfMonth() {
+		return days{}, false
+	}
+	n := enInt(m.get("day") + m.get("word"))
+	d, ok := recentDay(m.today, m.number("year"), m.monthNumber(), n)
+	switch from := m.number("from"); {
+	case ok && m.get("week") != "":
+		d = weekOf(d.first, 0)
+	case ok && from > 0 && from < n && (m.get("and") == "" || strings.HasSuffix(m.before(), "between ")):
+		d.first, d.closed = d.first.AddDate(0, 0, from-n), true
+	}
+	return d, ok
+}
+
+// readMonth reads "July", "in May", "early June" and "July 2023".
+func readMonth(m match) (days, bool) {
+	month, year, lead := m.monthNumber(), m.get("year"), m.get("lead")
+	if year == "" && m.follows(enAhead) {
+		return days{ahead: true}, true
+	}
+	if year == "" && !m.isMonth() {
+		return days{}, false
+	}
+	d, ok := recentMonth(m.today, m.number("year"), month)
+	switch {
+	case year != "":
+	case lead == "this":
+		d, ok = monthOf(m.today.Year(), month)
+	case lead == "last" && d.last.After(m.today):
+		d, ok = monthOf(d.first.Year()-1, month)
+	}
+	return d.part(m.get("part")), ok
+}
+
+// isMonth reports whether the name of a month without a year means the month.
+func (m match) isMonth() bool {
+	name, lead, part := m.get("month"), m.get("lead"), m.get("part")
+	switch {
+	case m.capital("month") && toMonth.MatchString(m.after()):
+		return true
+	case part != "":
+		return len(name) > 3 || m.capital("month")
+	case name == "may" && (lead == "this" || lead == "to" || lead == "by" || lead == "before" || lead == "after" || lead == "from"):
+		return m.capital("month") && lead != "this"
+	case name == "march", name == "may", len(name) <= 4 && name != "june" && name != "july":
+		// "march" and "may" are also words, the short forms also words or pieces of names.
+		return lead == "in" || lead == "during" || lead == "since" || lead != "" && m.capital("month")
+	case name == "april", name == "june", name == "august":
+		// Also names of people: "a friend of June".
+		return lead != "" && lead != "of" && lead != "by" && lead != "before" && lead != "after"
+	}
+	return m.capital("month") || lead != ""
+}
+
+// toMonth matches the continuation of a range to another month.
+var toMonth = regexp.MustCompile(`^(?: ?[-–—~] ?| (?:to|through|thru|until|till) )(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`)

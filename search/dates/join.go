@@ -100,9 +100,8 @@ func (d days) movedTo(wide days, today time.Time) (days, bool) {
 	case wide.isWeek():
 		return oneDay(d.first.AddDate(0, 0, int(wide.first.Sub(weekOf(today, 0).first).Hours())/24)), true
 	case wide.isMonth():
-		y, m, _ := d.first.Date()
 		n := 12*(wide.first.Year()-today.Year()) + int(wide.first.Month()-today.Month())
-		to := monthFrom(date(y, m, 1), n)
+		to := monthFrom(d.first, n)
 		return oneDay(to.first.AddDate(0, 0, min(d.first.Day(), to.last.Day())-1)), true
 	case wide.isYear():
 		return oneDay(addYears(d.first, wide.first.Year()-today.Year())), true
@@ -127,7 +126,7 @@ func (d dated) shiftBefore(low string, from int) dated {
 	}
 	d.start -= len(at[0])
 	number, unit := at[countBefore.SubexpIndex("n")], at[countBefore.SubexpIndex("unit")][0]
-	n := enCount(number)
+	n := enInt(number)
 	if at[countBefore.SubexpIndex("way")] == "before" {
 		n = -n
 	}

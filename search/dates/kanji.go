@@ -10,6 +10,8 @@ import (
 
 // Parts of the expressions that Japanese and Chinese share. Numbers are digits or Han numerals.
 const (
+	// zhWeek matches the Chinese word for week.
+	zhWeek    = `(?:周|週|星期|礼拜|禮拜)`
 	hanNumber = `(?:\d{1,4}|[〇零一二三四五六七八九十两兩]{1,3})`
 	// A year of the common era, or of an era of Japan.
 	hanYear = `(?:(?P<era>令和|平成|昭和|大正)?(?P<year>元|\d{1,4}|[〇零一二三四五六七八九十]{1,4})年)`
@@ -23,8 +25,8 @@ const (
 // kanjiHints matches every text that may contain a date in Japanese or Chinese.
 var kanjiHints = regexp.MustCompile(`[年月日号號今昨前去先上这這本周週曜末近]|四半期|季度|星期|礼拜|禮拜|おと|きのう|きょう`)
 
-// kanjiRules read calendar days as both languages write them.
-var kanjiRules = []dateRule{
+// hanRules read Japanese and Chinese. The first of them are for both languages.
+var hanRules = []dateRule{
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:(?P<from>` + hanNumber + `)(?:[-–—~〜至到]|から))?(?P<day>` + hanNumber + `)(?:日|号|號)(?: ?\([月火水木金土日]\))?`), readHanDay},
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:の|的)?(?P<month>` + hanNumber + `)月(?:份)?(?:` + hanPart + `)?`), readHanMonth},
 	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)(?:度)?(?:(?:の|的)?(?:` + hanSeason + `|(?P<part>年末|年底|年始|年初|末|底|初め|初)))?`), readHanYear},
@@ -46,12 +48,29 @@ var kanjiRules = []dateRule{
 		if m.isNumbered() || m.follows(hanAhead) {
 			return days{}, false
 		}
-		d := monthFrom(m.today, 0).hanPart(m.get("part"))
+		d := monthFrom(m.today, 0).part(m.get("part"))
 		if d.first.After(m.today) {
-			d = monthFrom(m.today, -1).hanPart(m.get("part"))
+			d = monthFrom(m.today, -1).part(m.get("part"))
 		}
 		return d, true
 	}},
+	{regexp.MustCompile(`(?:` + hanYear + `|` + hanWhichYear + `)?(?:度)?(?:の|的)?第?(?P<q>[1-4一二三四])(?:四半期|季度)`), readHanQuarter},
+	{regexp.MustCompile(`(?P<rel>上上|上|这|這|本|前|今)(?:个|個)?(?:四半期|季度)`), func(m match) (days, bool) {
+		return ago(m.today, strings.Count(m.get("rel"), "上")+strings.Count(m.get("rel"), "前"), 'q')
+	}},
+
+	// Japanese only.
+	{regexp.MustCompile(`(?P<day>今日|本日|今朝|今晩|今夜|きょう|さきおととい|一昨々日|一昨昨日|一昨日|おととい|おとつい|昨日|昨夜|昨晩|きのう)`), readNamedDay},
+	{regexp.MustCompile(`(?P<which>先々週|先先週|先週|今週)(?P<end>末)?(?:の?(?P<weekday>[月火水木金土日])曜日?)?`), readHanWeek},
+	{regexp.MustCompile(`(?P<which>この前の|前の)(?P<weekday>[月火水木金土日])曜日?`), readJapaneseWeekday},
+	{regexp.MustCompile(`(?P<weekday>[月火水木金土日])曜日?`), readJapaneseWeekday},
+	{regexp.MustCompile(`(?P<which>先々月|先先月|先月|今月)(?:の?(?P<day>` + hanNumber + `)日|` + hanPart + `)?`), readHanMonthFrom},
+
+	// Chinese only, simplified and traditional.
+	{regexp.MustCompile(`(?P<day>大前天|前天|前晚|昨天|昨晚|昨日|今天|今早|今晚|今日)`), readNamedDay},
+	{regexp.MustCompile(`(?P<which>上上|上|这|這|本)(?:个|個)?` + zhWeek + `(?P<end>末)?(?P<weekday>[一二三四五六日天])?`), readHanWeek},
+	{regexp.MustCompile(zhWeek + `(?P<weekday>[一二三四五六日天])`), readChineseWeekday},
+	{regexp.MustCompile(`(?P<which>上上|上|这|這|本)(?:个|個)?月(?:的?(?P<day>` + hanNumber + `)(?:日|号|號)|` + hanPart + `)?`), readHanMonthFrom},
 }
 
 // The words that put an expression into the future, or make it recur: a year before a month, and a week, a month or a year
@@ -140,7 +159,7 @@ func readHanMonth(m match) (days, bool) {
 		return days{}, false
 	}
 	d, ok := recentMonth(m.today, y, month)
-	return d.hanPart(m.get("part")), ok
+	return d.part(m.get("part")), ok
 }
 
 func readHanYear(m match) (days, bool) {
@@ -149,29 +168,9 @@ func readHanYear(m match) (days, bool) {
 		return days{}, false
 	}
 	if s := m.get("season"); s != "" {
-		return seasonOf(y, slices.Index([]string{"春", "夏", "秋", "冬"}, s)), true
+		return seasonOf(y, slices.Index([]string{"春", "夏", "秋", "冬"}, s))
 	}
-	d := yearOf(y)
-	switch m.get("part") {
-	case "年末", "年底", "末", "底":
-		return d.yearPart("end"), true
-	case "年始", "年初", "初め", "初":
-		return d.yearPart("start"), true
-	}
-	return d, true
-}
-
-// hanPart returns a part of a month, the whole month for "".
-func (d days) hanPart(part string) days {
-	switch part {
-	case "":
-		return d
-	case "上旬", "初旬", "初め", "はじめ", "始め", "初", "月初", "头", "頭":
-		return d.third(early)
-	case "中旬", "半ば", "月中":
-		return d.third(mid)
-	}
-	return d.third(late)
+	return yearOf(y).yearPart(m.get("part")), true
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
@@ -305,5 +304,47 @@ func readHanMonthFrom(m match) (days, bool) {
 	if day := m.get("day"); day != "" {
 		return dayOf(month.first.Year(), int(month.first.Month()), hanInt(day))
 	}
-	return month.hanPart(m.get("part")), true
+	return month.part(m.get("part")), true
+}
+
+// shortWeekday matches the first end of 月〜金曜.
+var shortWeekday = regexp.MustCompile(`[月火水木金土][~〜・\-]$`)
+
+func readJapaneseWeekday(m match) (days, bool) {
+	switch {
+	case m.follows(hanAhead):
+		return days{ahead: true}, true
+	case m.follows(shortWeekday):
+		return days{}, false
+	}
+	today := m.today
+	if m.get("which") != "" {
+		today = today.AddDate(0, 0, -1)
+	}
+	return recentWeekday(today, hanWeekday(m.get("weekday"))), true
+}
+
+// readChineseWeekday reads 周三 and 星期三, but not 一周三次 (three times a week) or 每周三.
+func readChineseWeekday(m match) (days, bool) {
+	for _, unit := range []string{"次", "回", "天", "个", "個", "年", "岁", "歲", "遍", "日"} {
+		if strings.HasPrefix(m.after(), unit) {
+			return days{}, false
+		}
+	}
+	switch {
+	case m.follows(hanAhead):
+		return days{ahead: true}, true
+	case m.isNumbered():
+		return days{}, false
+	}
+	return recentWeekday(m.today, hanWeekday(m.get("weekday"))), true
+}
+
+// readHanQuarter reads 第1四半期, 一季度 and 去年第三季度.
+func readHanQuarter(m match) (days, bool) {
+	y, ok := m.hanYearOf()
+	if !ok || m.follows(hanAheadYear) || m.isNumbered() && !strings.HasSuffix(m.before(), "第") {
+		return days{}, false
+	}
+	return recentQuarter(m.today, y, hanInt(m.get("q")))
 }

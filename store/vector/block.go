@@ -9,8 +9,8 @@ import (
 // blocks do not slow a scan down.
 const blockBytes = 1 << 20
 
-// free is the id of a row without a vector.
-const free = math.MinInt64
+// freeID is the id of a row without a vector.
+const freeID = math.MinInt64
 
 // block is a run of rows. A block that a Slab shares is copied before it is changed.
 type block struct {
@@ -44,11 +44,11 @@ func (b *block) row(i, dims int) []float32 { return b.data[i*dims : (i+1)*dims :
 
 // allowed reports whether a row contains a vector whose id is in allow; nil allows all ids.
 func (b *block) allowed(i int, allow *IDs) bool {
-	return b.ids[i] != free && (allow == nil || allow.Has(b.ids[i]))
+	return b.ids[i] != freeID && (allow == nil || allow.Has(b.ids[i]))
 }
 
-// set writes a row; i is at most one after the last.
-func (b *block) set(i int, id int64, vec []float32, norm float64, quantized bool) {
+// setRow writes a row; i is at most one after the last.
+func (b *block) setRow(i int, id int64, vec []float32, norm float64, quantized bool) {
 	dims := len(vec)
 	if i == len(b.ids) {
 		b.ids, b.inv = append(b.ids, 0), append(b.inv, 0)
@@ -76,7 +76,7 @@ func (b *block) quantizeAll(dims int) *block {
 	c := *b
 	c.quantized, c.scale, c.slack = make([]int8, len(b.ids)*dims, cap(b.ids)*dims), make([]float32, len(b.ids), cap(b.ids)), 0
 	for i, id := range b.ids {
-		if id != free {
+		if id != freeID {
 			c.quantize(i, dims)
 		}
 	}

@@ -56,7 +56,7 @@ func (s *Share) Use() bool {
 func (s *Share) Resize(bytes int64) bool {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	return s.bytes > 0 && s.hold(bytes)
+	return s.bytes > 0 && s.holdLocked(bytes)
 }
 
 // Hold replaces the bytes that the share holds. To make room, it evicts shares that were not used since this share's use
@@ -65,19 +65,19 @@ func (s *Share) Resize(bytes int64) bool {
 func (s *Share) Hold(bytes int64) bool {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	return s.hold(bytes)
+	return s.holdLocked(bytes)
 }
 
-// hold is Hold with b.mu locked.
-func (s *Share) hold(bytes int64) bool {
+// holdLocked is Hold with b.mu locked.
+func (s *Share) holdLocked(bytes int64) bool {
 	b := s.budget
-	s.drop()
+	s.releaseLocked()
 	if b.held+bytes-b.reclaimable(s.before) > b.limit {
 		return false
 	}
 	for b.held+bytes > b.limit {
 		idle := b.idle(s.before)
-		idle.drop()
+		idle.releaseLocked()
 		idle.evict()
 	}
 	s.bytes = bytes
@@ -90,7 +90,7 @@ func (s *Share) hold(bytes int64) bool {
 func (s *Share) Release() {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	s.drop()
+	s.releaseLocked()
 }
 
 // Bytes returns the number of bytes that the share holds.
@@ -100,8 +100,8 @@ func (s *Share) Bytes() int64 {
 	return s.bytes
 }
 
-// drop removes the share from its budget.
-func (s *Share) drop() {
+// releaseLocked removes the share from its budget. The caller has locked b.mu.
+func (s *Share) releaseLocked() {
 	b := s.budget
 	b.held -= s.bytes
 	s.bytes = 0

@@ -24,6 +24,6 @@ func quantizedScores(quantized []int8, scale []float32, query []int16, out []flo
 // step.
 func roundToSteps(quantized []int8, row []float32, step float32) float32 {
 	_ = quantized[len(row)-1]
-	return float32(C.kioku_encode((*C.float)(unsafe.Pointer(&row[0])), C.int(len(row)), C.float(step), C.float(1/step),
+	return float32(C.kioku_quantize((*C.float)(unsafe.Pointer(&row[0])), C.int(len(row)), C.float(step), C.float(1/step),
 		(*C.int8_t)(unsafe.Pointer(&quantized[0]))))
 }

@@ -49,7 +49,7 @@ func (s *Slab) Vector(id int64) []float32 {
 		}
 	}
 	for _, b := range s.blocks { // the table has changed since
-		if i := slices.Index(b.ids, id); i >= 0 && id != free {
+		if i := slices.Index(b.ids, id); i >= 0 && id != freeID {
 			return b.row(i, s.dims)
 		}
 	}

@@ -23,7 +23,7 @@ type Table struct {
 	hint      int
 	blocks    []*block
 	owned     []bool // blocks that no Slab shares
-	free      []position
+	freeRows  []position
 	positions *positions
 
 	quantized bool
@@ -48,7 +48,7 @@ func Footprint(rows, dims int) int64 {
 
 // Bytes returns about the number of bytes of the table, including free rows.
 func (t *Table) Bytes() int64 {
-	n := t.rows + len(t.free)
+	n := t.rows + len(t.freeRows)
 	if t.quantized {
 		n = max(n, quantizedRows)
 	}
@@ -62,7 +62,7 @@ func (t *Table) Len() int { return t.rows }
 // another length or no direction, or the id is math.MinInt64.
 func (t *Table) Put(id int64, vec []float32) error {
 	n, err := checkVector(vec, t.dims)
-	if err == nil && id == free {
+	if err == nil && id == freeID {
 		err = fmt.Errorf("id %d is not allowed", id)
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *Table) Put(id int64, vec []float32) error {
 		t.positions.m[id] = p
 		t.positions.Unlock()
 	}
-	t.writable(p.block).set(int(p.row), id, vec, n, t.quantized)
+	t.writable(p.block).setRow(int(p.row), id, vec, n, t.quantized)
 	t.changed++
 	return nil
 }
@@ -90,17 +90,17 @@ func (t *Table) Delete(id int64) {
 	t.positions.Lock()
 	delete(t.positions.m, id)
 	t.positions.Unlock()
-	t.writable(p.block).ids[p.row] = free
-	t.free = append(t.free, p)
+	t.writable(p.block).ids[p.row] = freeID
+	t.freeRows = append(t.freeRows, p)
 	t.rows--
 	t.changed++
 }
 
 // freeRow returns the position of a free row, or that after the last row.
 func (t *Table) freeRow() position {
-	if n := len(t.free); n > 0 {
-		p := t.free[n-1]
-		t.free = t.free[:n-1]
+	if n := len(t.freeRows); n > 0 {
+		p := t.freeRows[n-1]
+		t.freeRows = t.freeRows[:n-1]
 		return p
 	}
 	full := blockRows(t.dims)
@@ -129,11 +129,11 @@ func (t *Table) Slab() *Slab {
 		t.tryQuantized()
 	}
 	clear(t.owned)
-	return t.view()
+	return t.sharedSlab()
 }
 
-// view returns a Slab that still shares blocks with the table: later changes show in it.
-func (t *Table) view() *Slab {
+// sharedSlab returns a Slab that still shares blocks with the table: later changes show in it.
+func (t *Table) sharedSlab() *Slab {
 	return &Slab{dims: t.dims, rows: t.rows, blocks: slices.Clone(t.blocks), quantized: t.quantized, positions: t.positions, dense: t.dense}
 }
 
@@ -143,7 +143,7 @@ func (t *Table) tryQuantized() {
 		t.blocks[i] = b.quantizeAll(t.dims)
 	}
 	t.quantized, t.changed, t.dense = true, 0, new(atomic.Int32)
-	if s := t.view(); s.quantizedHelps() {
+	if s := t.sharedSlab(); s.quantizedHelps() {
 		return
 	}
 	t.quantized = false
@@ -157,7 +157,7 @@ func (s *Slab) quantizedHelps() bool {
 	helped := 0
 	for i := range samples {
 		b := s.blocks[i*len(s.blocks)/samples]
-		at := slices.IndexFunc(b.ids, func(id int64) bool { return id != free })
+		at := slices.IndexFunc(b.ids, func(id int64) bool { return id != freeID })
 		if at < 0 {
 			continue
 		}

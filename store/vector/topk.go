@@ -45,17 +45,17 @@ func (t *topK) floor() float32 {
 func (t *topK) offer(s scored) {
 	if len(t.heap) < t.k {
 		t.heap = append(t.heap, s)
-		t.up(len(t.heap) - 1)
+		t.siftUp(len(t.heap) - 1)
 		return
 	}
 	if s.before(t.heap[0]) {
 		t.heap[0] = s
-		t.down()
+		t.siftDown()
 	}
 }
 
-// up moves a row towards the top until its parent is farther.
-func (t *topK) up(i int) {
+// siftUp moves a row towards the top until its parent is farther.
+func (t *topK) siftUp(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
 		if !t.heap[parent].before(t.heap[i]) {
@@ -66,8 +66,8 @@ func (t *topK) up(i int) {
 	}
 }
 
-// down moves the top to its position.
-func (t *topK) down() {
+// siftDown moves the top to its position.
+func (t *topK) siftDown() {
 	for i := 0; ; {
 		far := i
 		for _, child := range [...]int{2*i + 1, 2*i + 2} {

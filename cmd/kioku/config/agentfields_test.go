@@ -64,7 +64,7 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 	home, base := strings.TrimPrefix(src.Env[0], "HOME="), filepath.Dir(src.File)
 	got := []any{
 		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, c.CacheFriendly,
-		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.SharedAgents, c.KeepRecentTokens, c.Flush,
+		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.Shared, c.KeepRecentTokens, c.Flush,
 		c.Prune.Mode, c.Prune.TTL, c.Prune.KeepLastAssistants, c.Prune.SoftTrim, c.Prune.HardClear, c.Prune.Tools,
 		c.LLM, c.Sidecar,
 	}

@@ -14,6 +14,7 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/recall"
+	"kioku/agent/sidecar"
 	"kioku/agent/skills"
 	"kioku/chunker"
 	"kioku/embed"
@@ -58,21 +59,12 @@ type Config struct {
 	// LLM is the language model. Its Provider is "none" if there is none.
 	LLM llm.Config
 
-	// Bootstrap and Skills contain the limits and the common folders. What belongs to one agent is in its Place.
-	Bootstrap bootstrap.Options
-	Skills    skills.Options
+	// Settings of all sidecars. The folders of one agent are in its Place.
+	sidecar.Settings
 	// AgentDir is a folder whose files replace those of the workspace, for agents that do not set one.
-	AgentDir      string
-	CacheFriendly bool
-
-	// RecallEnabled is true if memories are recalled before a turn. SharedAgents are agents whose memory is searched too.
+	AgentDir string
+	// RecallEnabled is true if memories are recalled before a turn.
 	RecallEnabled bool
-	Recall        recall.Options
-	SharedAgents  []string
-
-	Flush            flush.Settings
-	KeepRecentTokens int
-	Prune            prune.Settings
 
 	Sidecar Sidecar
 
@@ -132,16 +124,16 @@ func Default() *Config {
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
 		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
-		LLM:       llm.Config{Provider: "none", Timeout: 2 * time.Minute},
-		Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
-		Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
-
+		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
+		Settings: sidecar.Settings{
+			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
+			Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
+			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
+			Flush:     flush.Defaults(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
+		},
 		RecallEnabled: true,
-		Recall:        recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
-
-		Flush: flush.Defaults(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
-		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
-		headers: map[string]string{}, origins: map[string]origin{},
+		Sidecar:       Sidecar{Listen: "127.0.0.1:7601"},
+		headers:       map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
 	return c

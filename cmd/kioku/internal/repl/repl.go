@@ -21,7 +21,6 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -114,7 +113,7 @@ func newRepl(opt Options) (*repl, error) {
 	}
 	r := &repl{
 		Options: opt, view: newView(opt.Out), folder: folder,
-		options: session.Options{Count: counter.Count, Strip: memory.StripRecalled, Now: connect.ClockOf(opt.Conf)},
+		options: session.Options{Count: counter.Count, Now: connect.ClockOf(opt.Conf)},
 	}
 	r.in, r.terminal = input(opt.Stdin, opt.Out, filepath.Join(filepath.Dir(folder), "chat_history"))
 	return r, nil

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"path"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"kioku/indexer"
+	"kioku/memory"
+	"kioku/search/analysis"
+	"kioku/search/dates"
+)
+
+// Analyze fills in the terms of the chunks of a file. The indexer may call it before ReplaceFile.
+func (s *Store) Analyze(f *indexer.File) {
+	for i := range f.Chunks {
+		f.Chunks[i].Terms = s.analyzeChunk(f, &f.Chunks[i])
+	}
+}
+
+// analyzeAll analyses the files that Analyze has not seen, on all cores, before the transaction that writes them begins.
+func (s *Store) analyzeAll(files []indexer.File) []indexer.File {
+	files = slices.Clone(files)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range files {
+		f := &files[i]
+		if slices.ContainsFunc(f.Chunks, func(c indexer.Chunk) bool { return c.Terms == nil }) {
+			f.Chunks = slices.Clone(f.Chunks) // the caller's chunks do not change
+			g.Go(func() error {
+				s.Analyze(f)
+				return nil
+			})
+		}
+	}
+	g.Wait() // no goroutine returns an error
+	return files
+}
+
+// analyzeChunk returns the terms of a chunk. After a panic it returns no terms, so that only this chunk is affected.
+func (s *Store) analyzeChunk(f *indexer.File, c *indexer.Chunk) (t *indexer.Terms) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
+			t = &indexer.Terms{Date: f.Date}
+		}
+	}()
+	date := chunkDate(f, c)
+	terms := analysis.ChunkTerms(c.Headings, date, c.Text)
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date}
+}
+
+// chunkDate returns the date of the chunk's entry if it has one, else that of its heading or of the file.
+func chunkDate(f *indexer.File, c *indexer.Chunk) string {
+	if c.Date != "" {
+		return c.Date
+	}
+	return dates.OfHeadings(c.Headings, f.Date)
+}
+
+// isEvergreen reports whether the scores of a file do not decay: its front matter says so, or it is one of the curated files.
+func isEvergreen(f *indexer.File) bool {
+	name := path.Base(f.Path)
+	return f.Meta.Evergreen || f.Source == memory.SourceMemory && (name == "MEMORY.md" || name == "USER.md")
+}

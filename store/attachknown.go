@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"kioku/embed"
+	"kioku/indexer"
+)
+
+const (
+	// selectAttachable reads cached vectors of a space whose texts are indexed without a vector. The key of the cache contains
+	// every column that is compared.
+	selectAttachable = `SELECT e.sha256, e.vector, e.checksum FROM embedding_cache e
+		WHERE e.provider = ? AND e.model = ? AND e.dims = ? AND e.endpoint = ? AND e.input = 'document'
+		AND EXISTS (SELECT 1 FROM chunks c WHERE c.sha256 = e.sha256 AND (c.checksum IS NULL OR ?)) LIMIT ?`
+	// attachBatch is the maximum number of cached vectors that one transaction attaches.
+	attachBatch = 500
+)
+
+// AttachKnown implements indexer.VectorStore.
+func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err error) {
+	space, err = s.resolveSpace(ctx, space)
+	if done := s.attachedSpace.Load(); err != nil || space.Dims == 0 || done != nil && *done == space {
+		return 0, err
+	}
+	s.attachedSpace.Store(&space) // before the first query, so that a concurrent clearIndex resets it
+	defer func() {
+		if err != nil {
+			s.attachedSpace.Store(nil)
+		}
+	}()
+	for {
+		known, damaged, err := s.attachableVectors(ctx, space)
+		if err == nil && len(damaged) > 0 {
+			err = s.deleteCachedVectors(ctx, space, damaged)
+		}
+		if err == nil {
+			err = s.PutVectors(ctx, space, known)
+		}
+		if err != nil {
+			return n, fmt.Errorf("attach known vectors: %w", err)
+		}
+		if n += len(known); len(known)+len(damaged) == 0 {
+			return n, nil
+		}
+	}
+}
+
+// attachableVectors returns cached vectors that chunks lack, and the hashes of damaged ones.
+func (s *Store) attachableVectors(ctx context.Context, space embed.Space) (map[indexer.Hash][]float32, []indexer.Hash, error) {
+	tx, m, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer tx.Rollback()
+	otherSpace := m.embedded > 0 && m.space != space
+	known := map[indexer.Hash][]float32{}
+	damaged, err := collectVectors(ctx, tx, known, space.Dims, selectAttachable,
+		space.Provider, space.Model, space.Dims, space.Endpoint, otherSpace, attachBatch)
+	return known, damaged, err
+}
+
+// deleteCachedVectors deletes vectors from the cache.
+func (s *Store) deleteCachedVectors(ctx context.Context, sp embed.Space, hashes []indexer.Hash) error {
+	var errs []error
+	for _, h := range hashes {
+		_, err := s.db.writer.ExecContext(ctx, deleteCached, h[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// resolveSpace fills in an unknown dimension of a space: that of the index if it has the same space, else that of the vectors
+// that were cached last. It stays 0 if there are none.
+func (s *Store) resolveSpace(ctx context.Context, space embed.Space) (embed.Space, error) {
+	if space.IsZero() || space.Dims != 0 {
+		return space, nil
+	}
+	m, err := readMeta(ctx, s.db.readers)
+	if err != nil || !m.space.IsZero() && m.space.Matches(space) {
+		return m.space, err
+	}
+	err = s.db.readers.QueryRowContext(ctx, `SELECT dims FROM embedding_cache
+			WHERE provider = ? AND model = ? AND endpoint = ? ORDER BY used DESC LIMIT 1`,
+		space.Provider, space.Model, space.Endpoint).Scan(&space.Dims)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return space, fmt.Errorf("look up dimension: %w", err)
+	}
+	return space, nil
+}

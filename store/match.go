@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"kioku/memory"
+	"kioku/search"
+)
+
+// selectFreq looks up the terms of a JSON array. CROSS JOIN makes SQLite start with the array instead of scanning the whole
+// vocabulary.
+const selectFreq = "SELECT v.term, v.doc FROM json_each(?) j CROSS JOIN chunks_vocab v WHERE v.term = j.value"
+
+// DocFreq implements search.Reader.
+func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, error) {
+	list, err := jsonList(terms)
+	if err != nil {
+		return nil, fmt.Errorf("read vocabulary: %w", err)
+	}
+	freq := make(map[string]int)
+	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+		var term string
+		var n int
+		err := rows.Scan(&term, &n)
+		freq[term] = n
+		return err
+	}, selectFreq, list)
+	if err != nil {
+		return nil, fmt.Errorf("read vocabulary: %w", err)
+	}
+	return freq, nil
+}
+
+// Dated implements search.Reader.
+func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
+	var dated bool
+	err := v.wordsTx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE date BETWEEN ? AND ?)", first, last).Scan(&dated)
+	if err != nil {
+		return false, fmt.Errorf("look for a date: %w", err)
+	}
+	return dated, nil
+}
+
+// Match implements search.Reader.
+func (v *view) Match(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	if len(t.All()) == 0 {
+		ids, err := queryIDs(ctx, v.wordsTx, selectNewest, append(newestArgs(f), limit)...)
+		if err != nil {
+			return nil, fmt.Errorf("list the newest: %w", err)
+		}
+		return ids, nil
+	}
+	ids, err := v.matchExpr(ctx, termsExpr(t), f, limit)
+	if len(ids) < limit && len(t.Also) > 0 && err == nil {
+		ids, err = v.matchExpr(ctx, anyExpr(t.All()), f, limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("match: %w", err)
+	}
+	return ids, nil
+}
+
+// matchExpr returns the ids of the best chunks that an FTS5 expression finds. With ORDER BY rank, FTS5 would sort all chunks
+// that it finds, whereas SQLite keeps only the best.
+func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limit int) ([]int64, error) {
+	if expr == "" {
+		return nil, nil
+	}
+	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
+	if isFiltered(f) {
+		// Without the plus sign, FTS5 would evaluate the whole expression for each chunk that the filter allows.
+		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 AND +rowid IN (" + selectAllowed +
+			") ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
+	}
+	return queryIDs(ctx, v.wordsTx, query, append(filterArgs(f), expr, limit)...)
+}
+
+// termsExpr returns the FTS5 expression that finds the chunks with at least one term of t.Any. The terms of t.Also count half
+// as much in their rank. FTS5 finds the places of a term quickly, but ranks a chunk slowly.
+func termsExpr(t search.Terms) string {
+	any, all := anyExpr(t.Any), anyExpr(t.All())
+	if any == all || any == "" {
+		return all
+	}
+	return "(" + any + ") AND (" + all + ")"
+}
+
+// anyExpr returns the FTS5 expression that finds any of the terms: each a string in double quotes, joined by OR. No text in a
+// term can become an operator. It returns "" if no term is left to search for.
+func anyExpr(terms []string) string {
+	var b strings.Builder
+	for _, t := range terms {
+		// FTS5 reads no further than a NUL, which would leave the string open.
+		t = strings.ReplaceAll(t, "\x00", "")
+		if t == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(" OR ")
+		}
+		b.WriteByte('"')
+		b.WriteString(strings.ReplaceAll(t, `"`, `""`))
+		b.WriteByte('"')
+	}
+	return b.String()
+}

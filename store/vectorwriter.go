@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"hash/crc32"
+
+	"kioku/embed"
+	"kioku/indexer"
+)
+
+const (
+	// selectIndexed looks up the hashes of a JSON array in the index, one chunk for each.
+	selectIndexed = `SELECT c.sha256, v.embedding, c.checksum FROM json_each(?) j CROSS JOIN chunks c CROSS JOIN chunks_vec v
+		WHERE c.id = (SELECT id FROM chunks WHERE sha256 = unhex(j.value) AND checksum IS NOT NULL LIMIT 1) AND v.rowid = c.id`
+
+	insertVectorSQL = "INSERT INTO chunks_vec (rowid, embedding) VALUES (?, ?)"
+	deleteVectorSQL = "DELETE FROM chunks_vec WHERE rowid = ?"
+
+	// cacheVectorSQL copies the vector of a chunk to the cache, unless another file has the same text.
+	cacheVectorSQL = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
+		SELECT ?, ?, ?, ?, 'document', c.sha256, v.embedding, c.checksum, ? FROM chunks c CROSS JOIN chunks_vec v
+		WHERE c.id = ? AND c.checksum IS NOT NULL AND v.rowid = c.id
+		AND NOT EXISTS (SELECT 1 FROM chunks o WHERE o.sha256 = c.sha256 AND o.file <> c.file AND o.checksum IS NOT NULL)
+		ON CONFLICT DO NOTHING`
+)
+
+// prepareVectors prepares the statements on chunks_vec.
+func (w *fileWriter) prepareVectors(ctx context.Context) error {
+	return w.prepare(ctx, map[**sql.Stmt]string{&w.insertVector: insertVectorSQL, &w.deleteVector: deleteVectorSQL,
+		&w.cacheVector: cacheVectorSQL, &w.uncacheVector: deleteCached})
+}
+
+// setSpace creates an empty chunks_vec for a space. The vectors of another space must already be in the cache.
+func (w *fileWriter) setSpace(ctx context.Context, space embed.Space) error {
+	if err := createVectors(ctx, w.tx, space); err != nil {
+		return err
+	}
+	w.meta.space, w.meta.embedded, w.change.reload = space, 0, true
+	return w.prepareVectors(ctx)
+}
+
+// writeVector writes the vector of a chunk to chunks_vec and deletes it from the cache.
+func (w *fileWriter) writeVector(ctx context.Context, id int64, h indexer.Hash, v []float32, blob []byte) error {
+	if _, err := w.insertVector.ExecContext(ctx, id, blob); err != nil {
+		return vectorError(err)
+	}
+	w.meta.embedded++
+	w.change.recordPut(id, v)
+	if !w.hasCached {
+		return nil
+	}
+	sp := w.meta.space
+	_, err := w.uncacheVector.ExecContext(ctx, h[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+	return err
+}
+
+// removeVectors deletes the vectors of a file's chunks, row by row: with a subquery in the WHERE, vec0 would scan the whole
+// table. It copies them to the cache first, except those in reused and those that cannot be read.
+func (w *fileWriter) removeVectors(ctx context.Context, file int64, reused map[indexer.Hash][]float32) error {
+	chunks, err := embeddedChunks(ctx, w.tx, file)
+	if err != nil {
+		return err
+	}
+	sp := w.meta.space
+	for _, c := range chunks {
+		if reused[c.hash] == nil {
+			w.hasCached = true
+			_, err := w.cacheVector.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.now, c.id)
+			if err != nil && !isVectorDamage(err) {
+				return err
+			}
+		}
+		if _, err := w.deleteVector.ExecContext(ctx, c.id); err != nil {
+			return vectorError(err)
+		}
+		w.change.recordDelete(c.id)
+	}
+	return nil
+}
+
+// embeddedChunk is a chunk with a vector.
+type embeddedChunk struct {
+	id   int64
+	hash indexer.Hash
+}
+
+// embeddedChunks returns the chunks of a file that have a vector.
+func embeddedChunks(ctx context.Context, q queryer, file int64) ([]embeddedChunk, error) {
+	var chunks []embeddedChunk
+	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
+		var c embeddedChunk
+		var hash sql.RawBytes
+		err := rows.Scan(&c.id, &hash)
+		copy(c.hash[:], hash)
+		chunks = append(chunks, c)
+		return err
+	}, "SELECT id, sha256 FROM chunks WHERE file = ? AND checksum IS NOT NULL", file)
+	return chunks, err
+}
+
+// knownVectors returns the vectors of a file's chunks by the hashes of their texts, as far as the index or the cache contains
+// them in the space of the index. It leaves out vectors with a wrong checksum.
+func (w *fileWriter) knownVectors(ctx context.Context, f *indexer.File) (map[indexer.Hash][]float32, error) {
+	known := map[indexer.Hash][]float32{}
+	space := w.meta.space
+	if len(f.Chunks) == 0 || space.IsZero() || w.meta.embedded == 0 && !w.hasCached {
+		return known, nil
+	}
+	hashes := make([]indexer.Hash, len(f.Chunks))
+	for i, c := range f.Chunks {
+		hashes[i] = c.Hash
+	}
+	list, err := hexList(hashes)
+	if err == nil && w.hasCached {
+		_, err = collectVectors(ctx, w.tx, known, space.Dims, selectCached, list, space.Provider, space.Model, space.Dims, space.Endpoint)
+	}
+	if err == nil && w.meta.embedded > 0 {
+		_, err = collectVectors(ctx, w.tx, known, space.Dims, selectIndexed, list)
+		err = vectorError(err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read known vectors: %w", err)
+	}
+	return known, nil
+}
+
+// attachVector writes the vector of a chunk that is already in the index.
+func (w *fileWriter) attachVector(ctx context.Context, c pendingChunk, hash indexer.Hash, v []float32, blob []byte) error {
+	if err := w.writeVector(ctx, c.id, hash, v, blob); err != nil {
+		return err
+	}
+	_, err := w.tx.ExecContext(ctx, "UPDATE chunks SET checksum = ? WHERE id = ?", crc32.Checksum(blob, castagnoli), c.id)
+	if err == nil {
+		_, err = w.tx.ExecContext(ctx, "UPDATE files SET embedded = embedded + 1 WHERE id = ?", c.file)
+	}
+	return err
+}

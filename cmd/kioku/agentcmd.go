@@ -120,9 +120,9 @@ func missing(err error, id, target string) string {
 	case errors.Is(err, memory.ErrUnreachable):
 		return fmt.Sprintf("no memory service answers at %s; start one with kioku serve, or name another with --memory", target)
 	case errors.Is(err, memory.ErrNoAgent):
-		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or give a token that reaches it", target, id)
+		return fmt.Sprintf("the memory service at %s does not serve agent %s; add it there, or set a token that may use it", target, id)
 	case errors.Is(err, memory.ErrDenied):
-		return fmt.Sprintf("the memory service at %s lets nobody in with this token; check sidecar.token", target)
+		return fmt.Sprintf("the memory service at %s refuses this token; check sidecar.token", target)
 	}
 	return fmt.Sprintf("the memory of agent %s at %s: %v", id, target, err)
 }

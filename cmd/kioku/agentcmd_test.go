@@ -161,7 +161,7 @@ func TestAgentCommandNamesTheMemoryItLacks(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.serve()
 	p := s.start("agent", "--listen", "none", "--agent", "nova="+t.TempDir())
-	p.waits(p.err, "does not serve agent nova; add it there, or give a token that reaches it; until then")
+	p.waits(p.err, "does not serve agent nova; add it there, or set a token that may use it; until then")
 	p.waits(p.err, "kioku: ready: main, nova beside")
 	p.terminates()
 }
@@ -199,7 +199,7 @@ func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
 	}
 	_, memory := s.serve("--token-file", tokens)
 	p := s.start("agent", "--listen", "none", "--memory", memory)
-	p.waits(p.err, "lets nobody in with this token; check sidecar.token")
+	p.waits(p.err, "refuses this token; check sidecar.token")
 	p.terminates()
 	s.env = append(s.env, "MEMORY_TOKEN=open sesame")
 	p = s.start("agent", "--listen", "none", "--memory", memory, "--set", "sidecar.token=env:MEMORY_TOKEN")

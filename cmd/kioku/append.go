@@ -27,9 +27,9 @@ func (a *app) appendCmd() *cobra.Command {
 			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
 		},
 	}
-	cmd.Flags().StringVar(&req.Target, "target", memory.TargetDaily, "`where` it goes: daily or long_term")
+	cmd.Flags().StringVar(&req.Target, "target", memory.TargetDaily, "`file` for the note: daily or long_term")
 	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note")
-	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` under which the note is written once only")
+	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` with which the note is written only once")
 	return cmd
 }
 
@@ -42,7 +42,7 @@ func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.Memory
 	return a.Write(resp, func(p *render.Page) {
 		p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
 		if resp.GetOutcome() == kiokuv1.OutcomeDeduplicated {
-			a.Notice("it was there already; nothing was written")
+			a.Notice("the note already exists; nothing was written")
 		}
 	})
 }

@@ -46,13 +46,13 @@ func checkPath(path string) error {
 	if m == nil || memoryFile.MatchString(path) {
 		return nil
 	}
-	return render.Misuse("%q names no lines of %s; write %s:7, %s:7:12 or %s#L7-L18", m[2], m[1], m[1], m[1], m[1])
+	return render.Misuse("%q does not name lines of %s; write %s:7, %s:7:12 or %s#L7-L18", m[2], m[1], m[1], m[1], m[1])
 }
 
 func lineNumber(s string) (int32, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n < 1 {
-		return 0, render.Misuse("%s is no line number; lines count from 1", s)
+		return 0, render.Misuse("%s is not a line number; lines count from 1", s)
 	}
 	return int32(n), nil
 }

@@ -64,20 +64,20 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 func (r retrieval) check() error {
 	for _, by := range r.by {
 		if !slices.Contains(bench.Groupings(), by) {
-			return render.Misuse("--by %s groups nothing; choose %s", by, strings.Join(bench.Groupings(), ", "))
+			return render.Misuse("--by is %s; it must be one of %s", by, strings.Join(bench.Groupings(), ", "))
 		}
 	}
 	for i, g := range r.granularities {
 		switch {
 		case g != memory.GranularityChunk && g != memory.GranularityPassage:
-			return render.Misuse("--granularity %s is none; choose chunk or passage", g)
+			return render.Misuse("--granularity is %s; it must be chunk or passage", g)
 		case slices.Contains(r.granularities[:i], g):
 			return render.Misuse("--granularity names %s twice", g)
 		}
 	}
 	switch {
 	case r.out != "" && len(r.compare) > 1:
-		return render.Misuse("--out takes the results of one provider; leave --compare away")
+		return render.Misuse("--out takes the results of one provider; omit --compare")
 	case r.out != "" && len(r.granularities) > 1:
 		return render.Misuse("--out takes the results of one granularity; name one")
 	}
@@ -87,7 +87,7 @@ func (r retrieval) check() error {
 // checkCompare trims the names of the providers to compare, and refuses empty and repeated names.
 func (a *app) checkCompare(r *retrieval) error {
 	if slices.ContainsFunc(a.flags, func(f config.Flag) bool { return f.Key == "provider" }) {
-		return render.Misuse("--compare names the providers; leave --provider away")
+		return render.Misuse("--compare names the providers; omit --provider")
 	}
 	var names []string
 	for _, name := range r.compare {
@@ -98,7 +98,7 @@ func (a *app) checkCompare(r *retrieval) error {
 		names = append(names, name)
 	}
 	if len(names) == 0 || slices.Contains(names, "") {
-		return render.Misuse("--compare holds an empty name; write it as --compare none,hash")
+		return render.Misuse("--compare contains an empty name; write it as --compare none,hash")
 	}
 	r.compare = names
 	return nil
@@ -153,11 +153,11 @@ func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, erro
 		return nil, err
 	}
 	if len(other) != 1 {
-		return nil, render.Misuse("--off-topic %s holds %s; name one", folder, render.Count(len(other), "set"))
+		return nil, render.Misuse("--off-topic %s contains %s; name one", folder, render.Count(len(other), "set"))
 	}
 	for _, s := range measured {
 		if connect.SameFolder(s.Folder, other[0].Folder) {
-			return nil, render.Misuse("--off-topic %s is measured itself, and its notes answer its questions; name another set", folder)
+			return nil, render.Misuse("--off-topic %s is one of the measured sets, whose notes answer its questions; name another set", folder)
 		}
 	}
 	return &other[0], nil
@@ -184,7 +184,7 @@ func firstOf(runs []bench.Run, granularity string) *bench.Run {
 	return nil
 }
 
-// benchRuns measures all sets with each provider.
+// benchRuns measures all sets with each provider and shows its progress.
 func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan bench.Plan) ([]bench.Run, error) {
 	conf, err := a.config()
 	if err != nil {
@@ -194,13 +194,16 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 	if len(providers) == 0 {
 		providers = []string{conf.Embed.Provider}
 	}
+	m := a.Meter()
+	defer m.End()
 	var runs []bench.Run
 	for _, provider := range providers {
 		opt, run, err := a.benchEngine(conf, provider)
 		if err != nil {
 			return nil, err
 		}
-		measured, err := a.measure(ctx, sets, plan, opt, run)
+		opt.Step = m.Bench
+		measured, err := bench.MeasureRuns(ctx, sets, plan, opt, run)
 		if err != nil {
 			return nil, err
 		}
@@ -227,12 +230,4 @@ func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, 
 	}
 	run := bench.Run{Provider: provider, Model: embedder.Space().Model}
 	return bench.Options{Engine: engine, Granularity: engine.Search.Granularity}, run, nil
-}
-
-// measure measures all sets with one provider and shows how far it is.
-func (a *app) measure(ctx context.Context, sets []bench.Set, plan bench.Plan, opt bench.Options, run bench.Run) ([]bench.Run, error) {
-	m := a.Meter()
-	defer m.End()
-	opt.Step = m.Bench
-	return bench.MeasureRuns(ctx, sets, plan, opt, run)
 }

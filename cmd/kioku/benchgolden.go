@@ -18,13 +18,13 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 	least, results := 1.0, int32(0)
 	cmd := &cobra.Command{
 		Use: "golden FILE.yaml", Short: "Check that questions find the notes that answer them",
-		Long: "Ask the workspace the questions of a YAML list and check that each finds its path, and its lines where they are\n" +
-			"given. Exits with 1 where the share of the questions that do is below --min-recall.",
+		Long: "Ask the workspace the questions of a YAML list and check that each finds its path, and its lines if they are\n" +
+			"given. Exits with 1 if fewer questions than --min-recall find them.",
 		Example: "  kioku bench golden questions.yaml --workspace notes --min-recall 0.9",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(least >= 0 && least <= 1) {
-				return render.Misuse("--min-recall is %v; it lies between 0 and 1", least)
+				return render.Misuse("--min-recall is %v; it must be at least 0 and at most 1", least)
 			}
 			if err := checkResults(cmd); err != nil {
 				return err
@@ -33,7 +33,7 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().Float64Var(&least, "min-recall", least, "minimum `share` of the questions that must be answered")
-	cmd.Flags().Int32VarP(&results, "max-results", "n", 0, "look at this `many` results (default: query.maxResults)")
+	cmd.Flags().Int32VarP(&results, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
 	return cmd
 }
 
@@ -76,7 +76,7 @@ func checkPlaces(ctx context.Context, c *connect.Client, file string, questions 
 		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: place.Path, FromLine: 1, LineCount: 1})
 		switch {
 		case render.NotFound(err):
-			return fmt.Errorf("%s:%d: %s is no file of this memory", file, q.Line, place.Path)
+			return fmt.Errorf("%s:%d: %s is not a file of this memory", file, q.Line, place.Path)
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", file, q.Line, err)
 		case place.End > int(resp.GetTotalLineCount()):

@@ -67,7 +67,7 @@ func TestBenchRetrievalOffTopicIsNotTheMeasuredSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []string{"own", "own/", "./link"} {
-		s.raw("bench", "retrieval", own, "--off-topic", other).wants(t, exitUsage, "is measured itself")
+		s.raw("bench", "retrieval", own, "--off-topic", other).wants(t, exitUsage, "is one of the measured sets")
 	}
 }
 
@@ -84,11 +84,11 @@ func TestBenchRetrievalCompareNamesEachProviderOnce(t *testing.T) {
 		want  string
 	}{
 		{[]string{"--compare", "none, none"}, "--compare names none twice"},
-		{[]string{"--compare", "none,,hash"}, "holds an empty name"},
-		{[]string{"--compare", ""}, "holds an empty name"},
-		{[]string{"--compare", " "}, "holds an empty name"},
-		{[]string{"--compare", "none", "--provider", "hash"}, "leave --provider away"},
-		{[]string{"--compare", "none", "--set", "provider=hash"}, "leave --provider away"},
+		{[]string{"--compare", "none,,hash"}, "contains an empty name"},
+		{[]string{"--compare", ""}, "contains an empty name"},
+		{[]string{"--compare", " "}, "contains an empty name"},
+		{[]string{"--compare", "none", "--provider", "hash"}, "omit --provider"},
+		{[]string{"--compare", "none", "--set", "provider=hash"}, "omit --provider"},
 	} {
 		s.raw(append([]string{"bench", "retrieval", trio(t)}, tc.flags...)...).wants(t, exitUsage, tc.want)
 	}
@@ -149,8 +149,8 @@ func TestBenchGoldenRefusesAPlaceThatDoesNotExist(t *testing.T) {
 	s := newSandbox(t, notes())
 	file := filepath.Join(s.workspace, "questions.yaml")
 	for place, want := range map[string]string{
-		"path: nope.md":                            "questions.yaml:2: nope.md is no file of this memory",
-		"path: memory.md":                          "questions.yaml:2: memory.md is no file of this memory",
+		"path: nope.md":                            "questions.yaml:2: nope.md is not a file of this memory",
+		"path: memory.md":                          "questions.yaml:2: memory.md is not a file of this memory",
 		"path: MEMORY.md\n  lines: 1-900":          "questions.yaml:2: MEMORY.md has 5 lines, the answer ends at 900",
 		"path: ./memory/2026-01-10.md\n  lines: 6": "questions.yaml:2: memory/2026-01-10.md has 5 lines",
 	} {

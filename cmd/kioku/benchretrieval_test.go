@@ -150,11 +150,11 @@ func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
 		flags []string
 		want  string
 	}{
-		{[]string{"--by", "colour"}, "choose category, lang, ws"},
-		{[]string{"--granularity", "page"}, "choose chunk or passage"},
+		{[]string{"--by", "colour"}, "one of category, lang, ws"},
+		{[]string{"--granularity", "page"}, "must be chunk or passage"},
 		{[]string{"--granularity", "chunk,chunk"}, "names chunk twice"},
 		{[]string{"--granularity", "chunk,passage", "--out", "x"}, "one granularity"},
-		{[]string{"--compare", "none,hash", "--out", "x"}, "leave --compare away"},
+		{[]string{"--compare", "none,hash", "--out", "x"}, "omit --compare"},
 	} {
 		s.raw(append([]string{"bench", "retrieval", trio(t)}, tc.flags...)...).wants(t, exitUsage, tc.want)
 	}
@@ -206,7 +206,7 @@ func TestBenchGoldenFailsBelowMinRecall(t *testing.T) {
 	if report.Passed != 1 || report.Total != 2 || report.Questions[0].Rank != 1 || report.Questions[0].Expected != "memory/2026-01-10.md#L3-L5" || report.Questions[1].Passed {
 		t.Errorf("%+v", report)
 	}
-	s.run("bench", "golden", file, "--min-recall", "1.5").wants(t, exitUsage, "between 0 and 1")
+	s.run("bench", "golden", file, "--min-recall", "1.5").wants(t, exitUsage, "at least 0 and at most 1")
 	s.write("questions.yaml", "- question: q\n  paht: a.md\n")
 	s.run("bench", "golden", file).wants(t, exitError, "questions.yaml:2: \"paht\" means nothing here")
 }

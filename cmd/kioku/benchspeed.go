@@ -114,7 +114,7 @@ func (a *app) showSpeed(r speedRun, results []speed.Result) error {
 	if r.plot != "" {
 		err = errors.Join(err, a.plotSpeed(r.plot, results))
 	}
-	a.tellHeld(results)
+	a.tellGoals(results)
 	return err
 }
 
@@ -130,8 +130,8 @@ func (a *app) plotSpeed(path string, results []speed.Result) error {
 	return nil
 }
 
-// tellHeld reports how many goals are held.
-func (a *app) tellHeld(results []speed.Result) {
+// tellGoals reports how many goals are met.
+func (a *app) tellGoals(results []speed.Result) {
 	missed := 0
 	for _, r := range results {
 		if !r.Row.Held {
@@ -139,8 +139,8 @@ func (a *app) tellHeld(results []speed.Result) {
 		}
 	}
 	if missed == 0 {
-		a.Notice("%s measured, every goal is held", render.Count(len(results), "row"))
+		a.Notice("%s measured, every goal is met", render.Count(len(results), "row"))
 		return
 	}
-	a.Notice("%s measured, %d not held", render.Count(len(results), "row"), missed)
+	a.Notice("%s measured, %s missed", render.Count(len(results), "row"), render.Count(missed, "goal"))
 }

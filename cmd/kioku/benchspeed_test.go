@@ -64,7 +64,7 @@ daemon memory              60.0 MB   150 MB  1,050 MB   0.62
 	if diff := cmp.Diff(want, stdout.String()); diff != "" {
 		t.Error(diff)
 	}
-	if got := stderr.String(); got != "kioku: 7 rows measured, 2 not held\n" {
+	if got := stderr.String(); got != "kioku: 7 rows measured, 2 goals missed\n" {
 		t.Errorf("stderr %q", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestBenchSpeedWritesALineOfJSONForEachRow(t *testing.T) {
 	if diff := cmp.Diff(want, stdout.String()); diff != "" {
 		t.Error(diff)
 	}
-	if got := stderr.String(); got != "kioku: 2 rows measured, 1 not held\n" {
+	if got := stderr.String(); got != "kioku: 2 rows measured, 1 goal missed\n" {
 		t.Errorf("stderr %q", got)
 	}
 }

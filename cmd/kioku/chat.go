@@ -52,11 +52,11 @@ func (a *app) chatCmd() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.echo, "echo", false, "chat with a scripted model that needs no network and no key")
-	fl.StringVar(&f.session, "session", "", "go on with the session of this `id`, or begin it")
-	fl.BoolVar(&f.resume, "continue", false, "go on with the latest session")
-	fl.BoolVar(&f.fresh, "new", false, "begin a new session, which is the default")
-	fl.StringVar(&f.channel, "channel", "terminal", "`where` the agent takes the conversation to be: terminal, slack, ...")
-	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out, and the model can remember but not search (default: what the channel tells)")
+	fl.StringVar(&f.session, "session", "", "continue the session with this `id`, or begin it")
+	fl.BoolVar(&f.resume, "continue", false, "continue the latest session")
+	fl.BoolVar(&f.fresh, "new", false, "begin a new session (the default)")
+	fl.StringVar(&f.channel, "channel", "terminal", "`channel` of the conversation: terminal, slack, ...")
+	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: private notes are left out, and the model can remember but not search (default: depends on the channel)")
 	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memories are searched too (default: recall.shared)")
 	fl.StringSliceVar(&f.tools, "tools", []string{"memory"}, "`tools` of the model: memory (memory_search, memory_get, memory_append), claude (the memory tool of Claude's API), or both")
 	fl.IntVar(&f.window, "window", 0, "`tokens` of the model's window, such as 3000 to see --echo flush and compact (default: llm.window)")
@@ -125,7 +125,7 @@ func (a *app) chatSetup(cmd *cobra.Command, f chatFlags) (chatSetup, error) {
 		s.turn.Shared = f.shared
 	}
 	if s.turn.InGroup() && slices.Contains(f.tools, "claude") {
-		return s, render.Misuse("--tools claude reads private notes, which a group must not be shown; leave it out, or say --group=false where %q has one person in it", f.channel)
+		return s, render.Misuse("--tools claude reads private notes, which a group must not see; omit it, or add --group=false if only one person is in %q", f.channel)
 	}
 	return s, err
 }

@@ -90,7 +90,7 @@ func TestChatKeepsAFactThroughFlushCompactionAndRestart(t *testing.T) {
 		lines = append(lines, "Today I saw a "+animal+" beside the long river, and it was "+strings.Repeat("very ", 60)+"calm.")
 	}
 	got := s.chat(append(lines, "/status"), "--window", "4000")
-	got.shows(t, exitOK, "· flush done: stored ", "· compacted: a summary takes the place of the old messages, ", "window     ", " of 4,000 tokens")
+	got.shows(t, exitOK, "· flush done: stored ", "· compacted: a summary replaces the old messages, ", "window     ", " of 4,000 tokens")
 	if strings.Count(got.stderr, "flush done") < strings.Count(got.stderr, "compacted:") {
 		t.Errorf("compacted without a flush:\n%s", got.stderr)
 	}
@@ -98,7 +98,7 @@ func TestChatKeepsAFactThroughFlushCompactionAndRestart(t *testing.T) {
 		t.Errorf("the fact is in no file:\n%s", s.day())
 	}
 	again := s.chat([]string{"What is my locker number?"}, "--continue", "--window", "4000")
-	again.shows(t, exitOK, "K-4711", " goes on with ", ", the first of them a summary\n")
+	again.shows(t, exitOK, "K-4711", " continues with ", ", the first of them a summary\n")
 }
 
 func TestChatCommandsAnswerAndAreNotSentToTheModel(t *testing.T) {
@@ -122,7 +122,7 @@ func TestChatCommandsAnswerAndAreNotSentToTheModel(t *testing.T) {
 	s.stdin = strings.Join(append(lines, "/Quit", "never read"), "\n")
 	got := s.run(append([]string{"chat"}, p.flags()...)...)
 	got.shows(t, exitOK,
-		"You are patient.\n", "brew  How to make tea.\n", "left out: broken", "The task runner is called tanuki.\n", "· the memory holds ",
+		"You are patient.\n", "brew  How to make tea.\n", "left out: broken", "The task runner is called tanuki.\n", "· the memory contains ",
 		" 1. ", "## Personality\n", "<recalled-memories id=", "SOUL.md              17        16\n", "IDENTITY.md           0         0  missing\n",
 		"window     ", "thresholds memories are stored at ", "· nothing to compact", "· flush skipped: nothing was said since the last flush\n",
 		"/search QUERY        search the memory\n", "* ", "· session ",
@@ -137,16 +137,19 @@ func TestChatCommandThatIsWrongFails(t *testing.T) {
 	s := newSandbox(t, notes())
 	for line, want := range map[string]string{
 		"/serach boiler": "there is no /serach; did you mean /search?",
+		"/comp":          "there is no /comp; did you mean /compact?",
 		"/etc/hosts":     "there is no /etc/hosts; /help shows all commands, and a message that begins with a slash is written with two",
-		"/search":        "write what to look for behind /search",
-		"/status now":    "/status stands alone",
+		"/search":        "write what to look for after /search",
+		"/status now":    "/status takes no argument",
 		"/session ../x":  `session "../x" is no valid id`,
 	} {
-		got := s.chat([]string{line})
-		got.shows(t, exitError, "kioku: "+want, "kioku: 1 line of the chat failed\n")
-		if got.stdout != "" {
-			t.Errorf("%q shows %q", line, got.stdout)
-		}
+		t.Run(line, func(t *testing.T) {
+			got := s.chat([]string{line})
+			got.shows(t, exitError, "kioku: "+want, "kioku: 1 line of the chat failed\n")
+			if got.stdout != "" {
+				t.Errorf("it shows %q", got.stdout)
+			}
+		})
 	}
 	s.chat([]string{"//etc/hosts is what?"}).shows(t, exitOK, "You said: /etc/hosts is what?")
 }
@@ -171,7 +174,7 @@ func TestChatContinuesSessions(t *testing.T) {
 	s.chat([]string{"hello there"}, "--session", "first").shows(t, exitOK, "· session first, a new one\n")
 	s.chat([]string{"/help"}).shows(t, exitOK, ", a new one\n")
 	s.chat([]string{"and again", "/new", "/session first", "/session"}, "--continue").shows(t, exitOK,
-		"· session first goes on with 2 messages\n", "· session first goes on with 4 messages\n", "* first")
+		"· session first continues with 2 messages\n", "· session first continues with 4 messages\n", "* first")
 	folder, err := session.Folder(s.state, "main")
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +198,7 @@ func TestChatReportsATornTranscript(t *testing.T) {
 	}
 	f.Close()
 	s.chat([]string{"/status"}, "--session", "torn").shows(t, exitOK,
-		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript goes on without its line 3: ", "· session torn goes on with 2 messages\n")
+		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript continues without its line 3: ", "· session torn continues with 2 messages\n")
 }
 
 func TestChatGoesOnAfterARefusedLine(t *testing.T) {
@@ -224,7 +227,7 @@ func TestChatInterruptCancelsTheTurn(t *testing.T) {
 	p.write("a hard question")
 	p.waits(p.out, "Let me think")
 	p.signal(os.Interrupt)
-	p.waits(p.err, "· canceled; the conversation goes on")
+	p.waits(p.err, "· canceled; the conversation continues")
 	<-gone
 	p.write("an easy one")
 	p.waits(p.out, "Back again.")
@@ -383,7 +386,7 @@ func TestChatInAGroupRefusesSearches(t *testing.T) {
 	alone := []string{"search task runner"}
 	s.chat(alone).shows(t, exitOK, "· memory_search query=", "tanuki")
 	got := s.chat(append(alone, "remember that the heron sleeps in the reeds"), "--channel", "discord")
-	got.shows(t, exitOK, "· others are taken to read this conversation", "I recall nothing about that", "I have remembered it in memory/")
+	got.shows(t, exitOK, "· this is a conversation of a group", "I recall nothing about that", "I have remembered it in memory/")
 	p := newProvider(t, calls("memory_search", `{"query":"task runner"}`), calls("memory_get", `{"path":"MEMORY.md"}`), says("I cannot look it up."))
 	s.stdin = "What is the task runner called?\n"
 	hostile := s.run(append([]string{"chat", "--channel", "discord"}, p.flags()...)...)

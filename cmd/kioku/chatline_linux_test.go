@@ -120,7 +120,7 @@ func TestChatHistoryThatCannotBeKeptIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.atTerminal("--echo")
-	p.shows("kioku: keep the history: ", "what is entered now is not kept")
+	p.shows("kioku: keep the history: ", "the lines of this chat are not kept")
 	p.prompted()
 	p.press("hello there\r")
 	p.shows("You said: hello there")
@@ -160,7 +160,7 @@ func TestChatInterruptAtATerminalCancelsTheTurn(t *testing.T) {
 	p.press("a hard question\r")
 	p.shows("Let me think")
 	p.press("\x03")
-	p.shows("· canceled; the conversation goes on")
+	p.shows("· canceled; the conversation continues")
 	<-gone
 	p.prompted()
 	p.press("an easy one\r")

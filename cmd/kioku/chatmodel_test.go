@@ -216,7 +216,7 @@ func TestChatShowsNothingOfASilentAnswer(t *testing.T) {
 	p := newProvider(t, says("NO", "_REP", "LY"), says("Aloud."))
 	s.stdin = "psst\nhello\n"
 	got := s.run(append([]string{"chat"}, p.flags()...)...)
-	if got.code != exitOK || got.stdout != "Aloud.\n" || !strings.Contains(got.stderr, "· the model has nothing to say to that\n") {
+	if got.code != exitOK || got.stdout != "Aloud.\n" || !strings.Contains(got.stderr, "· the model has no answer to that\n") {
 		t.Errorf("exit %d: %q\n%s", got.code, got.stdout, got.stderr)
 	}
 }

@@ -91,7 +91,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 	defer stop()
 	daemon, err := d.daemon(serving)
 	if err != nil {
-		return fmt.Errorf("the daemon did not get ready: %w", err)
+		return fmt.Errorf("the daemon did not start: %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- daemon.run(serving, nil) }()
@@ -191,7 +191,7 @@ func readQuestions(path string) ([]demoQuestion, error) {
 		list = append(list, demoQuestion{kind: m[1], text: m[2]})
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s holds no row \"| 1 | kind, demo | question | ... |\"", path)
+		return nil, fmt.Errorf("%s contains no row \"| 1 | kind, demo | question | ... |\"", path)
 	}
 	return list, nil
 }

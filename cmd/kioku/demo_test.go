@@ -43,7 +43,7 @@ func TestDemoAsksItsQuestionsAndCleansUp(t *testing.T) {
 	} {
 		_, after, ok := strings.Cut(rest, want)
 		if !ok {
-			t.Fatalf("after what was found, the demonstration lacks %q:\n%s", want, got.stdout)
+			t.Fatalf("the demonstration lacks %q:\n%s", want, got.stdout)
 		}
 		rest = after
 	}
@@ -63,7 +63,7 @@ func TestDemoReportsAFailure(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("# none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.raw("demo", "--workspace", s.workspace, "--questions", empty).wants(t, exitError, "holds no row")
+	s.raw("demo", "--workspace", s.workspace, "--questions", empty).wants(t, exitError, "contains no row")
 }
 
 // A reader that goes away, as head does, must leave neither a daemon nor a folder behind.
@@ -97,7 +97,7 @@ func TestStartDaemonReportsWhyItIsNotReady(t *testing.T) {
 	s := demoSandbox(t)
 	questions := writeQuestions(t)
 	got := s.raw("demo", "--workspace", s.workspace, "--questions", questions, "--socket", questions)
-	if got.code != exitError || !strings.Contains(got.stderr, "the daemon did not get ready: ") || !strings.Contains(got.stderr, questions) {
+	if got.code != exitError || !strings.Contains(got.stderr, "the daemon did not start: ") || !strings.Contains(got.stderr, questions) {
 		t.Errorf("exit %d: %s", got.code, got.stderr)
 	}
 }

@@ -47,7 +47,7 @@ func interruptCode(ctx context.Context) int {
 	return exitInterrupted
 }
 
-// isCanceled reports whether an error only says that the command was told to end.
+// isCanceled reports whether an error only says that the command was canceled.
 func isCanceled(err error) bool {
 	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 }

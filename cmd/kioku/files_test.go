@@ -18,9 +18,11 @@ func TestGetPrintsTheLines(t *testing.T) {
 		{"MEMORY.md:3:2", "## Tools\n- The task runner is called tanuki.\n"},
 		{"MEMORY.md#L4-L4", "- The task runner is called tanuki.\n"},
 	} {
-		if got := s.must("get", tc.place); got != tc.want {
-			t.Errorf("%s: got %q, want %q", tc.place, got, tc.want)
-		}
+		t.Run(tc.place, func(t *testing.T) {
+			if got := s.run("get", tc.place); got.code != exitOK || got.stdout != tc.want {
+				t.Errorf("exit %d, got %q, want %q", got.code, got.stdout, tc.want)
+			}
+		})
 	}
 	s.run("get", "MEMORY.md:99").wants(t, exitOK, "MEMORY.md has 5 lines")
 	if got := s.object("get", "--json", "MEMORY.md:4:1"); got["from"] != 4.0 || got["totalLineCount"] != 5.0 || got["truncated"] != false {
@@ -57,7 +59,7 @@ func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
 	if got := s.object("append", "--json", "--target", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["startLine"] != 6.0 {
 		t.Errorf("got %v", got)
 	}
-	s.run("append", "--target", "long_term", "--key", "k1", "other words").wants(t, exitOK, "it was there already")
+	s.run("append", "--target", "long_term", "--key", "k1", "other words").wants(t, exitOK, "the note already exists")
 	text, err := os.ReadFile(filepath.Join(s.workspace, "MEMORY.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +77,7 @@ func TestInitMakesWhatIsMissingAndNothingElse(t *testing.T) {
 	s := newSandbox(t, nil)
 	dir := filepath.Join(s.home, "my notes")
 	first := s.raw("init", dir)
-	if first.code != 0 || !strings.Contains(first.stdout, "Made MEMORY.md, USER.md, memory/ in "+dir) ||
+	if first.code != 0 || !strings.Contains(first.stdout, "Created MEMORY.md, USER.md, memory/ in "+dir) ||
 		!strings.Contains(first.stdout, "kioku serve --workspace '"+dir+"'") {
 		t.Errorf("exit %d: %s%s", first.code, first.stdout, first.stderr)
 	}

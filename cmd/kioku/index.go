@@ -65,10 +65,10 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 	a.TellDegraded(report.GetDegraded())
 	lost := unread(st)
 	for _, path := range lost {
-		a.Notice("%s cannot be read; what the index holds of it is kept", path)
+		a.Notice("%s cannot be read; its entries stay in the index", path)
 	}
 	if r.Skipped > 0 || len(lost) > 0 {
-		a.Notice("not everything is indexed; kioku status says what was left out, and why")
+		a.Notice("not everything is indexed; kioku status lists what was skipped, and why")
 	}
 	if strict && (len(report.GetDegraded()) > 0 || len(lost) > 0) {
 		return render.ErrDegraded

@@ -96,19 +96,19 @@ func writeNew(path, text string) (bool, error) {
 // tell adds what was created and what to do next.
 func (m made) tell(p *render.Page) {
 	if len(m.Created) == 0 {
-		p.Linef("%s is a workspace already; nothing was changed.", m.Workspace)
+		p.Linef("%s is already a workspace; nothing was changed.", m.Workspace)
 	} else {
-		p.Linef("Made %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
+		p.Linef("Created %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
 	}
 	p.Linef("")
-	p.Linef("MEMORY.md is for what should be known without asking, USER.md for whom the agent works for,")
-	p.Linef("memory/2026-01-20.md and its like for the days. Next:")
+	p.Linef("MEMORY.md is for what the agent should always know, USER.md for the person it works for,")
+	p.Linef("files like memory/2026-01-20.md for single days. Next:")
 	p.Linef("")
 	dir := shellQuote(m.Workspace)
 	p.Linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
 	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
 	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
-	p.Linef("  kioku config set workspace %s       # to leave --workspace out", dir)
+	p.Linef("  kioku config set workspace %s       # makes --workspace unnecessary", dir)
 }
 
 // shellQuote quotes a text as one word of a shell command.

@@ -52,9 +52,9 @@ func (a *app) promptCmd() *cobra.Command {
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.channel, "channel", "terminal", "`where` the conversation takes place: terminal, telegram, discord, slack or another name")
-	fl.StringVar(&f.mode, "mode", string(bootstrap.Full), "`how much` the agent is told: full, minimal or none")
-	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: what is private stays out (default: what the channel tells)")
+	fl.StringVar(&f.channel, "channel", "terminal", "`channel` of the conversation: terminal, telegram, discord, slack or another name")
+	fl.StringVar(&f.mode, "mode", string(bootstrap.Full), "`size` of the prompt: full, minimal or none")
+	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: private notes are left out (default: depends on the channel)")
 	fl.IntVar(&f.budget, "budget", 0, "maximum number of `tokens` of the prompt")
 	fl.BoolVar(&f.cacheFriendly, "cache-friendly", false, "put what changes from turn to turn at the end (default: cacheFriendly)")
 	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memory is searched too (default: recall.shared)")

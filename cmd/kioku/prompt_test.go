@@ -153,10 +153,10 @@ func TestPromptSearchesSharedMemories(t *testing.T) {
 		t.Error(diff)
 	}
 	got := s.run("prompt", "--json", "--shared", "nobody", "boiler pressure")
-	if got.code != 0 || !strings.Contains(got.stderr, "no workspace is known of it; set agents.nobody.workspace") || !strings.Contains(got.stdout, "boiler pressure fell") {
+	if got.code != 0 || !strings.Contains(got.stderr, "it has no workspace; set agents.nobody.workspace") || !strings.Contains(got.stdout, "boiler pressure fell") {
 		t.Errorf("exit %d: %s", got.code, got.stderr)
 	}
-	s.run("prompt", "--shared", "../x", "boiler").wants(t, exitUsage, `"../x" names no agent`)
+	s.run("prompt", "--shared", "../x", "boiler").wants(t, exitUsage, `"../x" is not an agent id`)
 }
 
 func TestPromptUsesTheFilesOfAgentDir(t *testing.T) {
@@ -268,7 +268,7 @@ func TestPromptNotesTellWhatTheBudgetCosts(t *testing.T) {
 	}}
 	got := strings.Join(render.PromptNotes(made), "\n")
 	for _, want := range []string{
-		"the budget takes HEARTBEAT.md from 120 to 0 tokens", "the budget takes skills from 90 to 1 token\n", "over the budget, although",
+		"the budget cuts HEARTBEAT.md from 120 to 0 tokens", "the budget cuts skills from 90 to 1 token\n", "exceeds the budget, and",
 		"left out 0.50 a.md#L3: over the budget",
 	} {
 		if !strings.Contains(got, want) {

@@ -43,10 +43,10 @@ func (d *daemon) reload() {
 	}
 	later := slices.DeleteFunc(slices.Clone(changed), reloadable)
 	if len(later) > 0 {
-		d.log.Warn("these settings count after a restart", "keys", later)
+		d.log.Warn("these settings take effect after a restart", "keys", later)
 	}
 	d.checkTokens()
-	d.app.Notice("settings are read again, %s changed", render.Count(len(changed), "value"))
+	d.app.Notice("read the settings again: %s changed", render.Count(len(changed), "value"))
 }
 
 // checkTokens logs what is wrong with the token file, which is otherwise noticed only at the next call.

@@ -43,7 +43,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	takesText := slices.Contains([]string{"search", "explain", "append", "prompt"}, cmd.Name())
 	if takesText && strings.HasPrefix(text, "unknown ") {
-		return fmt.Errorf("%w; a text that begins with - goes behind --, as in kioku %s -- -x", err, cmd.Name())
+		return fmt.Errorf("%w; write a text that begins with - after --, as in kioku %s -- -x", err, cmd.Name())
 	}
 	m := parserError.FindStringSubmatchIndex(text)
 	if m == nil {

@@ -34,8 +34,8 @@ func (a *app) serveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in sync",
 		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
-			"and keep the indexes in step with the folders. SIGTERM ends it gracefully, a second one at once; SIGHUP reads the settings again\n" +
-			"and takes over those of searches (query.*) and logLevel.",
+			"and keep the indexes in sync with the folders. SIGTERM ends it gracefully, a second one at once. SIGHUP reads the settings\n" +
+			"again and applies those of searches (query.*) and logLevel.",
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,7 +58,7 @@ func (a *app) addServeFlags(cmd *cobra.Command) *serveFlags {
 	f, fl := &serveFlags{}, cmd.Flags()
 	fl.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
 	fl.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may go on after a signal")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may continue after a signal")
 	fl.BoolVar(&f.untilEOF, "until-eof", false, "end when standard input ends, for a program that starts this one")
 	return f
 }
@@ -107,7 +107,7 @@ func (a *app) checkAgents(conf *config.Config) error {
 		for item := range strings.SplitSeq(f.Value, ",") {
 			id, _, _ := strings.Cut(strings.TrimSpace(item), "=")
 			if before := named[id]; before != "" {
-				return render.Misuse("agent %s has two folders, %s and %s %s; leave one out", id, before, f.Name, item)
+				return render.Misuse("agent %s has two folders, %s and %s %s; omit one", id, before, f.Name, item)
 			}
 			named[id] = f.Name + " " + item
 		}
@@ -145,7 +145,7 @@ func (d *daemon) run(ctx context.Context, hangups <-chan os.Signal) error {
 // newDaemon reads the settings, opens the memories and listens.
 func (a *app) newDaemon(ctx context.Context, grace time.Duration) (*daemon, error) {
 	if a.readOnly {
-		return nil, render.Misuse("kioku serve keeps the indexes in sync, so it has to write; leave --read-only out")
+		return nil, render.Misuse("kioku serve keeps the indexes in sync, so it has to write; omit --read-only")
 	}
 	conf, err := a.config()
 	if err != nil {
@@ -252,7 +252,7 @@ func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 		return m.Agent() + " not in sync"
 	}
 	if report.EmbedErr != nil {
-		d.log.Warn("texts are without vectors", "agent", m.Agent(), "err", report.EmbedErr)
+		d.log.Warn("texts lack vectors", "agent", m.Agent(), "err", report.EmbedErr)
 	}
 	state, err := m.State(ctx)
 	if err != nil {
@@ -275,6 +275,6 @@ func (d *daemon) closeMemories() error {
 	case err := <-done:
 		return err
 	case <-time.After(closeWait):
-		return fmt.Errorf("an index was not given back within %s", closeWait)
+		return fmt.Errorf("an index was not closed within %s", closeWait)
 	}
 }

@@ -239,10 +239,10 @@ func TestReloadKeepsTheOldSettingsIfTheNewAreWrong(t *testing.T) {
 	}
 	write("logLevel: debug\nchunking: {tokens: 200}\n")
 	p.signal(syscall.SIGHUP)
-	if line := p.waits(p.err, "count after a restart"); !strings.Contains(line, "chunking.tokens") || strings.Contains(line, "logLevel") {
+	if line := p.waits(p.err, "take effect after a restart"); !strings.Contains(line, "chunking.tokens") || strings.Contains(line, "logLevel") {
 		t.Errorf("got %s", line)
 	}
-	p.waits(p.err, "settings are read again, 2 values changed")
+	p.waits(p.err, "read the settings again: 2 values changed")
 	_, service := dial(t, address)
 	if _, err := service.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{}); err != nil {
 		t.Fatal(err)
@@ -290,13 +290,13 @@ func TestReloadAppliesTheSettingsOfSearches(t *testing.T) {
 	ask("nova", 2, 0)
 	write("query: {maxResults: 1, hybrid: {temporalDecay: {floor: 0.7}}}\n")
 	p.signal(syscall.SIGHUP)
-	p.waits(p.err, "settings are read again, 2 values changed")
+	p.waits(p.err, "read the settings again: 2 values changed")
 	ask("main", 1, 0.7)
 	ask("nova", 1, 0)
 	p.signal(syscall.SIGHUP)
-	p.waits(p.err, "settings are read again, 0 values changed")
+	p.waits(p.err, "read the settings again: 0 values changed")
 	p.terminates()
-	if said := strings.Join(p.said, "\n"); strings.Contains(said, "count after a restart") {
+	if said := strings.Join(p.said, "\n"); strings.Contains(said, "take effect after a restart") {
 		t.Errorf("what counts already does not have to wait: %s", said)
 	}
 }
@@ -320,10 +320,10 @@ func TestReloadReportsABrokenTokenFile(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte("token: x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.waits(p.err, "settings are read again")
+	p.waits(p.err, "read the settings again")
 	p.signal(syscall.SIGHUP)
 	p.waits(p.err, "keeping the old tokens")
-	p.waits(p.err, "settings are read again")
+	p.waits(p.err, "read the settings again")
 	p.terminates()
 }
 
@@ -439,7 +439,7 @@ func TestServeAnswersSeveralCommandsAtOnce(t *testing.T) {
 
 func TestServeRefusesReadOnly(t *testing.T) {
 	t.Parallel()
-	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "leave --read-only out")
+	newSandbox(t, notes()).run("serve", "--read-only", "--listen", "none").wants(t, exitUsage, "omit --read-only")
 }
 
 // hashToken returns the hash of a token as a token file contains it.

@@ -79,7 +79,7 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent
 	}
 	key, err := frameKey(state, !a.readOnly)
 	if err != nil {
-		a.Notice("%v; until then each process has a key of its own, and the same turn another prompt in each", err)
+		a.Notice("%v; until then each process has a key of its own, and the same turn has another prompt in each", err)
 	}
 	opt := sidecar.Options{
 		Settings: conf.Settings, NoRecall: !conf.RecallEnabled, State: state, Memories: memories, Model: model,
@@ -117,7 +117,7 @@ func frameKey(state string, mayMake bool) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the key of the frames around recalled memories: %w; let this user read and write it", err)
 	case len(key) != frameKeyBytes:
-		return nil, fmt.Errorf("the key of the frames around recalled memories, %s, has %d bytes in place of %d; remove it, and a new one is made", path, len(key), frameKeyBytes)
+		return nil, fmt.Errorf("the key of the frames around recalled memories, %s, has %d bytes instead of %d; if it is removed, a new one is created", path, len(key), frameKeyBytes)
 	}
 	return key, nil
 }

@@ -108,7 +108,7 @@ func TestFrameKeyThatCannotBeUsedIsReported(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for state, want := range map[string]string{short: "has 5 bytes in place of 32; remove it", filepath.Join(file, "state"): "not a directory"} {
+	for state, want := range map[string]string{short: "has 5 bytes instead of 32; if it is removed", filepath.Join(file, "state"): "not a directory"} {
 		if key, err := frameKey(state, true); key != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s has the key %x, %v", state, key, err)
 		}

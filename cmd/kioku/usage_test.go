@@ -26,23 +26,23 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 		{[]string{"search", "-k", "-1", "x"}, "--top is -1; it must be at least 1 and at most 100"},
 		{[]string{"explain", "-n", "1000", "x"}, "--max-results is 1000; it must be at least 1 and at most 100"},
 		{[]string{"search", "-n", "2", "-k", "1", "x"}, "-n and -k mean the same; give one of them"},
-		{[]string{"search", "-O2"}, "unknown shorthand flag: 'O' in -O2; a text that begins with - goes behind --, as in kioku search -- -x"},
+		{[]string{"search", "-O2"}, "unknown shorthand flag: 'O' in -O2; write a text that begins with - after --, as in kioku search -- -x"},
 		{[]string{"search", "caf\xe9"}, `argument 2, "caf\xe9", is not valid UTF-8`},
 		{[]string{"append", "--category", "\xff", "x"}, `argument 3, "\xff", is not valid UTF-8`},
-		{[]string{"serve", "--workspace", "/x", "--agent", "main=/y"}, "agent main has two folders, --workspace /x and --agent main=/y; leave one out"},
+		{[]string{"serve", "--workspace", "/x", "--agent", "main=/y"}, "agent main has two folders, --workspace /x and --agent main=/y; omit one"},
 		{[]string{"serve", "--agent", "work=/x", "--agent", "work=/y"}, "agent work has two folders"},
 		{[]string{"search", "x"}, "kioku init"},
 		{[]string{"search", "x", "--set", "nonsense"}, "key=value"},
 		{[]string{"search", "x", "--set", "query.maxResult=1"}, "did you mean query.maxResults?"},
 		{[]string{"search", "x", "--config", "/no/such/file"}, "/no/such/file"},
 		{[]string{"search", "x", "--dims", "many"}, "--dims: dims: "},
-		{[]string{"status", "--agent", "../b"}, "names no agent"},
+		{[]string{"status", "--agent", "../b"}, "is not an agent id"},
 		{[]string{"get", "MEMORY.md:0"}, "lines count from 1"},
 		{[]string{"config", "get", "provder"}, "did you mean provider?"},
 		{[]string{"config", "set", "dims", "70000"}, "not between"},
-		{[]string{"serve", "--agent", "a=/x", "--agent", "B=/y"}, "names no agent"},
+		{[]string{"serve", "--agent", "a=/x", "--agent", "B=/y"}, "is not an agent id"},
 	} {
-		s.raw(tc.args...).wants(t, exitUsage, tc.want)
+		t.Run(tc.want, func(t *testing.T) { s.raw(tc.args...).wants(t, exitUsage, tc.want) })
 	}
 	s.stdin = "caf\xe9"
 	s.run("append", "-").wants(t, exitUsage, "standard input is not valid UTF-8")
@@ -86,7 +86,7 @@ func TestIndexIsSeparateForEachAgent(t *testing.T) {
 		t.Error(err)
 	}
 	for _, id := range []string{"../b", "a/b", "'; drop", strings.Repeat("a", 65)} {
-		s.run("index", "--agent", id).wants(t, exitUsage, "names no agent")
+		s.run("index", "--agent", id).wants(t, exitUsage, "is not an agent id")
 	}
 }
 

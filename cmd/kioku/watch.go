@@ -20,7 +20,7 @@ func (a *app) watchCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "watch", Short: "Follow what happens to the index",
 		Long: "Follow what happens to the index, a line for each event, until it is interrupted. If no daemon runs, this command\n" +
-			"keeps the index in step itself.",
+			"keeps the index in sync itself.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), connect.ToWrite, func(c *connect.Client) error { return a.watch(cmd.Context(), c) })

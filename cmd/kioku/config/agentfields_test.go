@@ -96,7 +96,7 @@ func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
 		{"sizes of a trim", "contextPruning:\n  softTrim:\n    maxChars: 100\n", `:3:5: contextPruning.softTrim: head 1500 and tail 1500 are more than maxChars 100`},
 		{"placeholder", "contextPruning: {hardClear: {placeholder: \"\"}}\n", `contextPruning.hardClear.placeholder: must not be empty`},
 		{"ratio", "compaction: {memoryFlush: {softThresholdRatio: 1}}\n", `:1:28: compaction.memoryFlush.softThresholdRatio: must be at least 0 and below 1, not 1`},
-		{"agent id", "recall: {shared: [../x]}\n", `recall.shared: "../x" names no agent`},
+		{"agent id", "recall: {shared: [../x]}\n", `recall.shared: "../x" is not an agent id`},
 		{"score", "recall: {minScore: 2}\n", `:1:20: recall.minScore: 2 is not between 0 and 1`},
 		{"provider", "llm: {provider: gpt}\n", `llm.provider: "gpt" is not possible; choose none, anthropic, openai, ollama, echo`},
 		{"not one of memory", "memorySearch: {recall: {topK: 1}}\n", `recall.topK: no such setting`},

@@ -137,11 +137,11 @@ func TestLoadNamesThePlaceOfAFault(t *testing.T) {
 		{"out of range", "query:\n  minScore: 1.5\n", `:2:13: query.minScore: 1.5 is not between 0 and 1`},
 		{"not a number", "query: {minScore: .nan}\n", `query.minScore: ".nan" is not a number`},
 		{"no such choice", "provider: gemini\n", `:1:11: provider: "gemini" is not possible; choose none, hash, openai`},
-		{"time zone", "timezone: Mars/Olympus\n", `timezone: "Mars/Olympus" is no time zone`},
-		{"agent id", "agents:\n  ../b: {workspace: /x}\n", `names no agent`},
+		{"time zone", "timezone: Mars/Olympus\n", `timezone: "Mars/Olympus" is not a time zone`},
+		{"agent id", "agents:\n  ../b: {workspace: /x}\n", `is not an agent id`},
 		{"agent setting", "agents: {a: {workspce: /x}}\n", `did you mean agents.a.workspace?`},
-		{"given twice", "dims: 1\ndims: 2\n", `:2:1: dims: given twice, first at 1:1`},
-		{"given twice by blocks", "query: {maxResults: 1}\nquery: {maxResults: 2}\n", `query.maxResults: given twice`},
+		{"given twice", "dims: 1\ndims: 2\n", `:2:1: dims: set twice, first at 1:1`},
+		{"given twice by blocks", "query: {maxResults: 1}\nquery: {maxResults: 2}\n", `query.maxResults: set twice`},
 		{"overlap", "chunking: {tokens: 50}\n", `:1:12: chunking.overlap: 80 is not less than chunking.tokens, 50`},
 		{"weights", "query: {hybrid: {vectorWeight: 0, textWeight: 0}}\n", `vectorWeight and textWeight are both 0`},
 		{"waits", "sync: {maxWaitMs: 10}\n", `sync.maxWaitMs: 10 is less than sync.watchDebounceMs, 1500`},
@@ -275,7 +275,7 @@ func TestOpenClawBlockIsRead(t *testing.T) {
 func TestOpenClawBlockRefusesRepeatedAndForeignSettings(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(write(t, "provider: none\nmemorySearch:\n  provider: hash\n"))
-	if err == nil || !strings.Contains(err.Error(), ":3:3: provider: given twice, first at 1:1") {
+	if err == nil || !strings.Contains(err.Error(), ":3:3: provider: set twice, first at 1:1") {
 		t.Errorf("got %v", err)
 	}
 	_, err = config.Load(write(t, "memorySearch:\n  listen: none\n"))

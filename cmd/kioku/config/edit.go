@@ -21,7 +21,7 @@ func Edit(src Sources, key, value string) (path string, err error) {
 	check := newLoader(src)
 	path, _ = check.filePath(src)
 	if path == "" {
-		return "", errors.New("no place for the config file: HOME is not set; name one with --config")
+		return "", errors.New("no folder for the config file: HOME is not set; name one with --config")
 	}
 	f, ok := check.conf.lookup(key)
 	if !ok {

@@ -123,9 +123,9 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 		case pasted && ignored()[key] != "":
 			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s has no effect: %s", where, openClaw, key, ignored()[key]))
 		case strings.HasPrefix(key, "agents.") && name.Value == openClaw:
-			p.fail(where, key, fmt.Errorf("paste the block %s itself, at the left margin, without what stands around it", openClaw))
+			p.fail(where, key, fmt.Errorf("paste the block %s itself, at the left margin, without the blocks around it", openClaw))
 		case pasted && key == "sync.intervalMinutes" && value.Value == "0":
-			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s: 0 has no effect: the folder is always scanned now and then, "+
+			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s: 0 has no effect: the folder is always scanned regularly, "+
 				"every 5 minutes unless set", where, openClaw, key))
 		case prefix == "agents." && CheckAgent(name.Value) != nil:
 			p.fail(where, "agents", CheckAgent(name.Value))
@@ -173,7 +173,7 @@ func (p *fileParser) header(key, where string, value *yaml.Node) {
 func (p *fileParser) again(key, where string) bool {
 	before, ok := p.seen[key]
 	if ok {
-		p.fail(where, key, fmt.Errorf("given twice, first at %s", strings.TrimPrefix(before, p.path+":")))
+		p.fail(where, key, fmt.Errorf("set twice, first at %s", strings.TrimPrefix(before, p.path+":")))
 	}
 	p.seen[key] = where
 	return ok

@@ -13,9 +13,9 @@ import (
 // Errors of places that are not set; test for them with errors.Is.
 var (
 	// ErrNoWorkspace: nothing says which folder is the memory.
-	ErrNoWorkspace = errors.New("no workspace: name one with --workspace, or make one with kioku init")
+	ErrNoWorkspace = errors.New("no workspace: name one with --workspace, or create one with kioku init")
 	// ErrNoState: there is no home to keep the index in.
-	ErrNoState = errors.New("no place for the index: HOME is not set; name a folder with --state")
+	ErrNoState = errors.New("no folder for the index: HOME is not set; name a folder with --state")
 )
 
 // Place is the folder of an agent.

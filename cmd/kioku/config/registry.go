@@ -3,7 +3,6 @@ package config
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -110,7 +109,7 @@ func (r *registry) isBlock(key string) bool {
 
 // removed returns settings that existed once, and what to know about each.
 func removed() map[string]string {
-	return map[string]string{"fallback": "there is only one provider; if it fails, searches go on with keywords"}
+	return map[string]string{"fallback": "there is only one provider; if it fails, searches continue with keywords"}
 }
 
 // unknown returns the error for a key that is no setting.
@@ -144,22 +143,14 @@ func (r *registry) agents(c *Config, key, doc string) {
 				if !ok || dir == "" {
 					return fmt.Errorf("%q is not id=folder", shorten(item))
 				}
-				if err := CheckAgent(id); err != nil {
+				f, _ := c.agentField(id, "workspace")
+				if err := f.value.set([]string{dir}); err != nil {
 					return err
 				}
-				a := c.Agents[id]
-				a.Workspace = r.abs(dir)
-				c.Agents[id] = a
 			}
 			return nil
 		},
-		get: func() string {
-			var all []string
-			for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
-				all = append(all, id+"="+c.Agents[id].Workspace)
-			}
-			return strings.Join(all, ",")
-		},
+		get: func() string { return pairs(c.Agents, func(a Agent) string { return a.Workspace }) },
 	})
 }
 

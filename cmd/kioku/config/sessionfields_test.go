@@ -34,7 +34,7 @@ func TestOpenClawBlockTurnsTranscriptsOn(t *testing.T) {
 func TestSourcesRefusesUnknownOnes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"sources: [memory, web]\n":               `"web" is no source`,
+		"sources: [memory, web]\n":               `"web" is not a source`,
 		"sources: [sessions]\n":                  "memory is always indexed",
 		"sources: []\n":                          "memory is always indexed",
 		"sync: {sessions: {deltaMessages: 0}}\n": "0 is not between",

@@ -123,7 +123,7 @@ func (r *registry) choice(at *string, choices []string, key, doc string) {
 func CheckAgent(id string) error {
 	var input *memory.InputError
 	if errors.As(kioku.CheckAgent(id), &input) {
-		return fmt.Errorf("%q names no agent: it %s", shorten(id), input.Problem)
+		return fmt.Errorf("%q is not an agent id: it %s", shorten(id), input.Problem)
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (r *registry) timezone(at **time.Location, key, doc string) {
 		}
 		zone, err := time.LoadLocation(s)
 		if err != nil {
-			err = fmt.Errorf("%q is no time zone; write it like Asia/Tokyo, or UTC or Local", shorten(s))
+			err = fmt.Errorf("%q is not a time zone; write it like Asia/Tokyo, or UTC or Local", shorten(s))
 		}
 		return zone, err
 	}, (*time.Location).String)
@@ -285,7 +285,7 @@ func (r *registry) paths(at *[]string, key, doc string) {
 func (r *registry) sources(at *[]string, key, doc string) {
 	r.items(at, "list", key, doc, func(item string) (string, error) {
 		if item != memory.SourceMemory && item != memory.SourceSessions {
-			return "", fmt.Errorf("%q is no source; there are memory and sessions", shorten(item))
+			return "", fmt.Errorf("%q is not a source; there are memory and sessions", shorten(item))
 		}
 		return item, nil
 	})
@@ -318,12 +318,15 @@ func (r *registry) secretMap(at map[string]string, key, doc string) {
 			}
 			return nil
 		},
-		get: func() string {
-			var all []string
-			for _, name := range slices.Sorted(maps.Keys(at)) {
-				all = append(all, name+"="+shown(at[name]))
-			}
-			return strings.Join(all, ",")
-		},
+		get: func() string { return pairs(at, shown) },
 	})
+}
+
+// pairs returns a map as text, "name=value,name=value".
+func pairs[T any](m map[string]T, show func(T) string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, name+"="+show(m[name]))
+	}
+	return strings.Join(all, ",")
 }

@@ -92,7 +92,7 @@ func (k *Connector) serves(ctx context.Context, c *Client, socket string) (bool,
 		k.Out.Notice("the daemon answers for agent %s from %s, not from this folder; name one with --workspace", c.Agent, served)
 		return true, nil
 	}
-	return false, fmt.Errorf("the daemon serves agent %s from %s, not from %s; leave --workspace out, ask for another --agent, "+
+	return false, fmt.Errorf("the daemon serves agent %s from %s, not from %s; omit --workspace, name another --agent, "+
 		"or use another --state", c.Agent, served, filepath.Clean(place.Workspace))
 }
 

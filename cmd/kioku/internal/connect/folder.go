@@ -28,7 +28,7 @@ func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n
 			return nil
 		}
 	}
-	return fmt.Errorf("the index of agent %s belongs to %s, not to %s; choose another place for it with --state, another --agent, "+
+	return fmt.Errorf("the index of agent %s belongs to %s, not to %s; choose another state folder with --state, another --agent, "+
 		"or run kioku index to give it to this folder", place.Agent, indexed, place.Workspace)
 }
 

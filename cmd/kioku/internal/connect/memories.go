@@ -118,7 +118,7 @@ func (k *Connector) shared(ctx context.Context, id string) (*Client, agent.Memor
 	}
 	c, err := k.connect(ctx, id, ToRead)
 	if errors.Is(err, config.ErrNoWorkspace) {
-		err = fmt.Errorf("the memory of agent %s: no workspace is known of it; set agents.%s.workspace", id, id)
+		err = fmt.Errorf("the memory of agent %s: it has no workspace; set agents.%s.workspace", id, id)
 	}
 	if err != nil {
 		if ctx.Err() != nil {

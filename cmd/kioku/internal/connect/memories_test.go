@@ -21,9 +21,7 @@ func TestWithMemoriesReportsASharedMemoryThatCannotBeClosed(t *testing.T) {
 	}
 	k := &Connector{Out: &render.Output{Stdout: io.Discard, Stderr: io.Discard}}
 	for key, value := range map[string]string{"workspace": workspace, "state": t.TempDir(), "agents": "team=" + team} {
-		t.Run(key, func(t *testing.T) {
-			k.Flags = append(k.Flags, config.Flag{Name: "--set", Key: key, Value: value})
-		})
+		k.Flags = append(k.Flags, config.Flag{Name: "--set", Key: key, Value: value})
 	}
 	var err error
 	if k.Conf, err = config.Load(config.Sources{Flags: k.Flags, Dir: t.TempDir()}); err != nil {

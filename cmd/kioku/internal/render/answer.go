@@ -116,9 +116,9 @@ func (o *Output) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGet
 	case resp.GetLineCount() == 0 && resp.GetTotalLineCount() > 0:
 		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLineCount(), "line"))
 	case resp.GetNextLine() > 0 && (resp.GetTruncated() || req.GetLineCount() == 0):
-		o.Notice("lines %d to %d of %d; go on with kioku get %s:%d", resp.GetFromLine(), resp.GetFromLine()+resp.GetLineCount()-1,
+		o.Notice("lines %d to %d of %d; continue with kioku get %s:%d", resp.GetFromLine(), resp.GetFromLine()+resp.GetLineCount()-1,
 			resp.GetTotalLineCount(), resp.GetPath(), resp.GetNextLine())
 	case resp.GetTruncated():
-		o.Notice("line %d of %s is too long, and cut; the file itself has all of it", resp.GetFromLine()+resp.GetLineCount()-1, resp.GetPath())
+		o.Notice("line %d of %s is too long and was cut; the file contains all of it", resp.GetFromLine()+resp.GetLineCount()-1, resp.GetPath())
 	}
 }

@@ -46,13 +46,13 @@ func PromptNotes(made sidecar.Prompt) []string {
 		add("skills: %s", made.Skills.Note)
 	}
 	for _, c := range made.Cuts {
-		add("the budget takes %s from %d to %s", c.Part, c.From, Count(c.To, "token"))
+		add("the budget cuts %s from %d to %s", c.Part, c.From, Count(c.To, "token"))
 	}
 	if made.Over {
-		add("the prompt is over the budget, although nothing is left to be cut")
+		add("the prompt exceeds the budget, and nothing is left to cut")
 	}
 	if made.Group {
-		add("taken for a conversation of a group: MEMORY.md and memories that are not shared stay out")
+		add("this is a conversation of a group: MEMORY.md and memories that are not shared are left out")
 	}
 	return slices.Concat(notes, recallNotes(made))
 }

@@ -25,7 +25,7 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 		p.Row("working", "a sync is running")
 	}
 	for _, path := range st.GetUnavailable() {
-		p.Row("missing", "%s cannot be read; what the index holds of it is kept", path)
+		p.Row("missing", "%s cannot be read; its entries stay in the index", path)
 	}
 	for _, f := range st.GetSkipped() {
 		p.Row("skipped", "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
@@ -38,9 +38,9 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 // LastSync returns how long ago an index was last in sync with its folder.
 func LastSync(ix *kiokuv1.IndexState, now time.Time) string {
 	if ix.GetLastSyncTime() == nil {
-		return "never in step"
+		return "never in sync"
 	}
-	return "in step " + now.Sub(ix.GetLastSyncTime().AsTime()).Round(time.Second).String() + " ago"
+	return "in sync " + now.Sub(ix.GetLastSyncTime().AsTime()).Round(time.Second).String() + " ago"
 }
 
 func providerText(p *kiokuv1.Provider) string {

@@ -16,9 +16,11 @@ import (
 func TestSizeHasThreeDigits(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 152_345: "152 kB", 999_999: "1 MB", 5_250_000_000: "5.25 GB"} {
-		if got := Size(n); got != want {
-			t.Errorf("%d is %s, want %s", n, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Size(n); got != want {
+				t.Errorf("%d is %s", n, got)
+			}
+		})
 	}
 }
 
@@ -43,17 +45,21 @@ func TestMessageLeavesOutTheCodeOfAStatus(t *testing.T) {
 		fmt.Errorf("question 3: %w", refused): "question 3: query: is empty",
 		fmt.Errorf("a: %w; b", status.Error(5, "gone")): "a: gone; b",
 	} {
-		if got := Message(err); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Message(err); got != want {
+				t.Errorf("got %q", got)
+			}
+		})
 	}
 }
 
 func TestNumberHasCommas(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567", -999: "-999"} {
-		if got := Number(n); got != want {
-			t.Errorf("%d is %s", n, got)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Number(n); got != want {
+				t.Errorf("%d is %s", n, got)
+			}
+		})
 	}
 }

@@ -27,14 +27,14 @@ func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"soul", "", "what SOUL.md says", (*repl).soul},
 		{"skills", "", "the skills, and which are left out", (*repl).skills},
-		{"memory", "", "MEMORY.md, and how much the memory holds", (*repl).memory},
+		{"memory", "", "MEMORY.md, and the size of the memory", (*repl).memory},
 		{"search", "QUERY", "search the memory", (*repl).search},
 		{"prompt", "[MESSAGE]", "the system prompt of a message, or of the last one", (*repl).prompt},
 		{"bootstrap", "", "the files of the prompt, and how much of each is in it", (*repl).bootstrap},
 		{"status", "", "how full the window is, and what was used", (*repl).status},
 		{"flush", "", "store what is worth keeping now", (*repl).flush},
-		{"compact", "", "put a summary in the place of old messages", (*repl).compact},
-		{"session", "[ID]", "the sessions, or go on with another one", (*repl).switchTo},
+		{"compact", "", "replace old messages by a summary", (*repl).compact},
+		{"session", "[ID]", "the sessions, or continue another one", (*repl).switchTo},
 		{"new", "", "begin a new session", (*repl).renew},
 		{"help", "", "this list", (*repl).help},
 		{"exit", "", "end the chat; /quit and Ctrl-D do too", (*repl).exit},
@@ -56,9 +56,9 @@ func (r *repl) command(ctx context.Context, line string) error {
 	case i < 0:
 		return unknownCommand(name)
 	case argument != "" && all[i].argument == "":
-		return fmt.Errorf("/%s stands alone; %s", name, sayingSlash)
+		return fmt.Errorf("/%s takes no argument; %s", name, sayingSlash)
 	case argument == "" && all[i].argument == "QUERY":
-		return fmt.Errorf("write what to look for behind /%s", name)
+		return fmt.Errorf("write what to look for after /%s", name)
 	}
 	return all[i].run(r, ctx, argument)
 }

@@ -163,5 +163,5 @@ func flushedLine(o *flush.Outcome) string {
 }
 
 func compactedLine(c *session.Compaction) string {
-	return fmt.Sprintf("compacted: a summary takes the place of the old messages, %s instead of %s", render.Tokens(c.TokensAfter), render.Number(c.TokensBefore))
+	return fmt.Sprintf("compacted: a summary replaces the old messages, %s instead of %s", render.Tokens(c.TokensAfter), render.Number(c.TokensBefore))
 }

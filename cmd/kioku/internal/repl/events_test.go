@@ -47,8 +47,8 @@ func TestEventIsOneLine(t *testing.T) {
 		"· flush done: stored 1 note in memory/2026-01-20.md:9":                                   {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []memory.Appended{{Path: "memory/2026-01-20.md", StartLine: 9}}}},
 		"· flush done: nothing new, 1 note known already":                                         {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []memory.Appended{{Path: "x.md", Deduplicated: true}}}},
 		"· flush done: nothing to store":                                                          {Flushed: &flush.Outcome{Outcome: session.FlushDone}},
-		"· compacted: a summary takes the place of the old messages, 800 tokens instead of 2,100": {Compacted: &session.Compaction{TokensBefore: 2100, TokensAfter: 800}},
-		"· something happened": {Notice: "something happened"},
+		"· compacted: a summary replaces the old messages, 800 tokens instead of 2,100":           {Compacted: &session.Compaction{TokensBefore: 2100, TokensAfter: 800}},
+		"· something happened":                                                                    {Notice: "something happened"},
 	} {
 		v, screen := seen()
 		v.event(e)

@@ -62,7 +62,7 @@ func (r *repl) memory(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	r.view.note("the memory holds %s", render.Holdings(st))
+	r.view.note("the memory contains %s", render.Holdings(st))
 	return nil
 }
 
@@ -124,7 +124,7 @@ func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
 		p.Row("window", "%s of %s (%.0f %%) for the next prompt", render.Number(s.Projected), render.Tokens(s.Window), 100*float64(s.Projected)/float64(s.Window))
 		p.Row("thresholds", "memories are stored at %s, old messages summarised at %s", render.Tokens(s.FlushAt), render.Tokens(s.CompactAt))
 	} else {
-		p.Row("window", "%s for the next prompt; how many the model takes is not known, llm.window sets it", render.Tokens(s.Projected))
+		p.Row("window", "%s for the next prompt; the size of the model's window is unknown, llm.window sets it", render.Tokens(s.Projected))
 	}
 	if s.Flush == nil {
 		p.Row("flush", "not yet since the last summary")

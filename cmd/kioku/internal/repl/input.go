@@ -32,7 +32,7 @@ func input(stdin io.Reader, o *render.Output, historyFile string) (in lineReader
 		return &plainLines{in: stdin}, false
 	}
 	if err := keepPrivate(historyFile); err != nil {
-		o.Notice("keep the history: %v; what is entered now is not kept", err)
+		o.Notice("keep the history: %v; the lines of this chat are not kept", err)
 		historyFile = ""
 	}
 	lines, err := editLines(out, historyFile)

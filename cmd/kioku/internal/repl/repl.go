@@ -137,7 +137,7 @@ func (r *repl) banner(ctx context.Context) error {
 		r.view.note("the memory is open read-only: nothing can be stored")
 	}
 	if r.Turn.InGroup() {
-		r.view.note("others are taken to read this conversation: private memory is neither recalled nor searched")
+		r.view.note("this is a conversation of a group: private memory is neither recalled nor searched")
 	}
 	help := "/help shows the commands"
 	if r.terminal {
@@ -183,7 +183,7 @@ func (r *repl) run(ctx context.Context) error {
 // end returns the result of a chat: an error if a program entered the lines and not all were answered.
 func (r *repl) end() error {
 	if r.terminal && len(r.session.View().Messages) > 0 {
-		r.view.note("kioku chat --continue goes on with this conversation, session %s", r.session.ID())
+		r.view.note("kioku chat --continue continues this conversation, session %s", r.session.ID())
 	}
 	if !r.terminal && r.failures > 0 {
 		return fmt.Errorf("%s of the chat failed", render.Count(r.failures, "line"))
@@ -195,7 +195,7 @@ func (r *repl) end() error {
 func (r *repl) fail(err error) {
 	r.failures++
 	if errors.Is(err, errCanceled) {
-		r.view.note("canceled; the conversation goes on")
+		r.view.note("canceled; the conversation continues")
 		return
 	}
 	for _, fault := range render.Faults(err) {
@@ -220,7 +220,7 @@ func (r *repl) attend(ctx context.Context, f func(context.Context) error) error 
 			return err
 		case <-interrupts:
 			if working.Err() != nil {
-				r.view.note("ended; kioku chat --continue goes on with session %s", r.session.ID())
+				r.view.note("ended; kioku chat --continue continues session %s", r.session.ID())
 				os.Exit(exitInterrupted)
 			}
 			cancel(errCanceled)
@@ -250,7 +250,7 @@ func (r *repl) say(ctx context.Context, text string) error {
 	reply, err := r.talk.Turn(ctx, text, r.view.event)
 	r.view.done()
 	if err == nil && reply.Silent {
-		r.view.note("the model has nothing to say to that")
+		r.view.note("the model has no answer to that")
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func TestAttendExitsAtTheSecondInterrupt(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
 		t.Errorf("exit %v: %q", err, all)
 	}
-	if want := "· ended; kioku chat --continue goes on with session busy"; len(all) != 3 || all[2] != want {
+	if want := "· ended; kioku chat --continue continues session busy"; len(all) != 3 || all[2] != want {
 		t.Errorf("said %q, want %q at the end", all, want)
 	}
 }

@@ -63,7 +63,7 @@ func (r *repl) tellReport(report session.Report) {
 		r.Out.Notice("the last line of the transcript was cut off (%s) and is moved to %s", render.Count(report.Torn, "byte"), report.TornFile)
 	}
 	for _, bad := range report.Bad {
-		r.Out.Notice("the transcript goes on without its %s", bad)
+		r.Out.Notice("the transcript continues without its %s", bad)
 	}
 }
 
@@ -87,7 +87,7 @@ func (r *repl) tellSession() {
 		r.view.note("session %s, a new one", r.session.ID())
 		return
 	}
-	text := fmt.Sprintf("session %s goes on with %s", r.session.ID(), render.Count(len(v.Messages), "message"))
+	text := fmt.Sprintf("session %s continues with %s", r.session.ID(), render.Count(len(v.Messages), "message"))
 	if v.Cycle > 0 {
 		text += ", the first of them a summary"
 	}

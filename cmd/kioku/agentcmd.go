@@ -96,7 +96,7 @@ func (a *app) agentServer(conf *config.Config, places []config.Place, memory *ag
 	if err != nil {
 		return nil, nil, err
 	}
-	srv, err := server.New(server.Options{Tokens: tokens, Version: buildVersion(), Grace: grace, Log: log})
+	srv, err := server.New(server.Options{Tokens: tokens, Version: buildVersion(), Location: conf.Location, Grace: grace, Log: log})
 	if err != nil {
 		return nil, nil, err
 	}

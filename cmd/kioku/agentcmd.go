@@ -90,7 +90,7 @@ func (a *app) agentDoor(conf *config.Config, places []config.Place, memory *agen
 	if err != nil {
 		return nil, err
 	}
-	return a.openDoor(conf, server.Options{Grace: grace, Log: a.log(conf.LogLevel)}, places, func(id string) agent.Memory { return memory.For(id) },
+	return a.openDoor(conf, server.Options{Location: conf.Location, Grace: grace, Log: a.log(conf.LogLevel)}, places, func(id string) agent.Memory { return memory.For(id) },
 		cmp.Or(conf.Sidecar.Socket, server.AgentSocketPath(state)), conf.Sidecar.Listen)
 }
 

@@ -171,7 +171,7 @@ func (l *Loader) findSkills(p skillFolder) []*skill {
 func (l *Loader) refusals(found []*skill) []string {
 	reasons := make([]string, len(found))
 	stronger := map[string]string{}
-	loaded := 0
+	loaded, inPath := 0, newInPath()
 	for i, s := range slices.Backward(found) {
 		name := strings.ToLower(s.Name)
 		switch reasons[i] = s.reason; {
@@ -182,7 +182,7 @@ func (l *Loader) refusals(found []*skill) []string {
 			continue
 		}
 		stronger[name] = s.path
-		if reasons[i] = s.obstacle(); reasons[i] != "" {
+		if reasons[i] = s.obstacle(inPath); reasons[i] != "" {
 			continue
 		}
 		if loaded++; loaded > l.opt.MaxSkills {

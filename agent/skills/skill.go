@@ -94,8 +94,8 @@ func (s *skill) decode(mapping *yaml.Node) (err error) {
 	return nil
 }
 
-// obstacle says why a skill cannot be used on this machine; empty if it can.
-func (s *skill) obstacle() string {
+// obstacle says why a skill cannot be used on this machine; empty if it can. inPath reports whether a program is in PATH.
+func (s *skill) obstacle(inPath func(bin string) bool) string {
 	if len(s.OS) > 0 && !slices.ContainsFunc(s.OS, isThisOS) {
 		return fmt.Sprintf("is for %s, and this is %s", strings.Join(s.OS, ", "), runtime.GOOS)
 	}
@@ -127,11 +127,17 @@ func isThisOS(name string) bool {
 	return name == runtime.GOOS
 }
 
-// inPath reports whether a program is in PATH. It returns false for a path.
-func inPath(bin string) bool {
-	if bin == "" || strings.ContainsAny(bin, `/\`) {
-		return false
+// newInPath returns a function that reports whether a program is in PATH, and looks for each only once. It returns false for a
+// path.
+func newInPath() func(bin string) bool {
+	known := map[string]bool{"": false}
+	return func(bin string) bool {
+		found, ok := known[bin]
+		if !ok && !strings.ContainsAny(bin, `/\`) {
+			_, err := exec.LookPath(bin)
+			found = err == nil
+			known[bin] = found
+		}
+		return found
 	}
-	_, err := exec.LookPath(bin)
-	return err == nil
 }

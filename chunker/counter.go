@@ -10,20 +10,12 @@ import (
 type counter struct {
 	*vocabulary
 	merger merger
-	// cache contains the numbers of tokens of pieces, most of which are words that occur more than once. It is nil in a
-	// counter that is used only once.
-	cache map[string]int
+	// cache of pieces, nil in a counter that is used only once.
+	cache *pieceCache
 }
 
-const (
-	// maxCachedPieces is the number of pieces above which a cache is emptied.
-	maxCachedPieces = 1 << 15
-	// maxCachedPiece is the length in bytes of the longest piece that is cached.
-	maxCachedPiece = 128
-)
-
 func newCounter(v *vocabulary) *counter {
-	return &counter{vocabulary: v, merger: merger{vocabulary: v}, cache: map[string]int{}}
+	return &counter{vocabulary: v, merger: merger{vocabulary: v}, cache: newPieceCache()}
 }
 
 // count returns the number of tokens of text that tiktoken counts without special tokens.
@@ -45,14 +37,11 @@ func (c *counter) countPiece(piece string) int {
 	if c.cache == nil || len(piece) > maxCachedPiece {
 		return c.mergePiece(piece)
 	}
-	tokens, known := c.cache[piece]
-	if !known {
-		if tokens = c.mergePiece(piece); len(c.cache) == maxCachedPieces {
-			clear(c.cache)
-		}
-		c.cache[strings.Clone(piece)] = tokens // the piece itself would keep the whole text in memory
+	slot := c.cache.slot(piece)
+	if slot.piece != piece {
+		slot.store(piece, c.mergePiece(piece))
 	}
-	return tokens
+	return slot.tokens
 }
 
 // mergePiece returns the number of tokens of a piece without the cache.

@@ -202,7 +202,7 @@ func capitalised(text string) int {
 		upper, lower, n := caseOf(text[end:])
 		if !upper {
 			if lower {
-				return end + caseRun(text[end:], true)
+				return end + lowerRun(text[end:])
 			}
 			break
 		}
@@ -215,14 +215,24 @@ func capitalised(text string) int {
 }
 
 // capitals returns the length of a run of upper case letters at the start of text.
-func capitals(text string) int { return caseRun(text, false) }
-
-// caseRun returns the length of a run of lower or of upper case letters at the start of text.
-func caseRun(text string, ofLower bool) int {
+func capitals(text string) int {
 	end := 0
 	for end < len(text) {
-		upper, lower, n := caseOf(text[end:])
-		if ofLower && !lower || !ofLower && !upper {
+		upper, _, n := caseOf(text[end:])
+		if !upper {
+			break
+		}
+		end += n
+	}
+	return end
+}
+
+// lowerRun returns the length of a run of lower case letters at the start of text.
+func lowerRun(text string) int {
+	end := 0
+	for end < len(text) {
+		_, lower, n := caseOf(text[end:])
+		if !lower {
 			break
 		}
 		end += n

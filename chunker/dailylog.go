@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -17,9 +18,9 @@ type logEntry struct {
 // splitLog returns a chunk for each line, or several if the line is over the budget.
 func splitLog(opts Options, counter *counter, text string) []Chunk {
 	var chunks []Chunk
-	for line := 1; text != ""; line++ {
-		raw := firstLine(text)
-		text = text[len(raw):]
+	line := 0
+	for raw := range strings.Lines(text) {
+		line++
 		entry, date := parseEntry(raw)
 		o := newOutline(opts, counter, DailyLog, entry)
 		o.pushPlain(entry)

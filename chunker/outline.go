@@ -1,6 +1,9 @@
 package chunker
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // unit is the smallest part of a text that a packer moves: a line, a run of blank lines, a block of lines that fits into a
 // chunk, or a part of a line that does not.
@@ -43,8 +46,8 @@ func newOutline(opts Options, counter *counter, kind Kind, text string) *outline
 
 // pushPlain appends the units of the next lines, which are text, without looking for Markdown in them.
 func (o *outline) pushPlain(text string) {
-	for end := o.pos + len(text); o.pos < end; {
-		o.pushUnits(Line{Text: firstLine(o.text[o.pos:])})
+	for line := range strings.Lines(text) {
+		o.pushUnits(Line{Text: line})
 	}
 	o.body = len(o.units)
 }

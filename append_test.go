@@ -282,8 +282,8 @@ func TestAppendMakesNoteSearchable(t *testing.T) {
 // Hazard A11: who reads the index of another process adds notes all the same, and that process finds them.
 func TestAppendBesideOwnerIsFoundByOwner(t *testing.T) {
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
-	owner := synced(t, Options{Workspace: ws, State: state})
-	beside := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadIndex})
+	owner := synced(t, Options{Workspace: ws, StateDir: state})
+	beside := openMemory(t, Options{Workspace: ws, StateDir: state, Mode: ReadIndex})
 	a := note(t, beside, memory.Note{Text: "The windmill was painted green."})
 	if again := note(t, beside, memory.Note{Text: "The windmill was painted green."}); !again.Deduplicated {
 		t.Errorf("written twice: %+v", again)
@@ -335,7 +335,7 @@ func TestAppendReportsMissingWorkspace(t *testing.T) {
 }
 
 func TestOpenRefusesMalformedExtraPath(t *testing.T) {
-	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir(), Index: IndexOptions{ExtraPaths: []string{"["}}})
+	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), StateDir: t.TempDir(), Index: IndexOptions{ExtraPaths: []string{"["}}})
 	if err == nil || !strings.Contains(err.Error(), "[") {
 		t.Errorf("got %v", err)
 	}

@@ -49,7 +49,7 @@ func TestSearchDuringRebuild(t *testing.T) {
 					return err
 				}
 				if len(a.Hits) == 0 || a.Hits[0].Path != "MEMORY.md" {
-					return fmt.Errorf("generation %d: no answer: %+v", a.State.Generation, a.Degraded)
+					return fmt.Errorf("generation %d: no answer: %+v", a.Index.Generation, a.Degraded)
 				}
 				asked.Add(1)
 			}

@@ -19,7 +19,7 @@ func ExampleOpen() {
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	m, err := kioku.Open(ctx, kioku.Options{Workspace: dir, State: filepath.Join(dir, "state")})
+	m, err := kioku.Open(ctx, kioku.Options{Workspace: dir, StateDir: filepath.Join(dir, "state")})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 		return memory.Explanation{}, err
 	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
-	ex.Answer.State = lag(ex.Answer.State, stats, m.indexer.SyncState())
+	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
 	if err != nil || ex.Outcome != memory.NotACandidate {
 		return ex, err
 	}

@@ -114,7 +114,7 @@ func FuzzGet(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	m, err := Open(f.Context(), Options{Workspace: ws, State: f.TempDir()})
+	m, err := Open(f.Context(), Options{Workspace: ws, StateDir: f.TempDir()})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -24,14 +24,14 @@ import (
 	"kioku/store/vector"
 )
 
-// Options says which memory to open and how. Workspace and State are required.
+// Options says which memory to open and how. Workspace and StateDir are required.
 type Options struct {
 	// Agent is the id of the agent: [a-z0-9][a-z0-9_-]{0,63}. Empty means "main".
 	Agent string
 	// Workspace is the folder with MEMORY.md and memory/.
 	Workspace string
-	// State is the folder that contains memory/<agent>.sqlite. It is made, 0700, if it is missing.
-	State string
+	// StateDir is the folder that contains memory/<agent>.sqlite. It is made, 0700, if it is missing.
+	StateDir string
 	// Mode is what the memory may do; the zero value is Own.
 	Mode Mode
 
@@ -140,7 +140,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err := CheckAgent(opt.Agent); err != nil {
 		return nil, err
 	}
-	if opt.State == "" {
+	if opt.StateDir == "" {
 		return nil, &memory.InputError{Field: "state", Problem: "must name a folder for the index"}
 	}
 	if err := indexer.CheckPaths(opt.Index.ExtraPaths); err != nil {
@@ -220,7 +220,7 @@ func resolveWorkspace(dir string) (string, error) {
 
 // openStore takes the lock and opens the index.
 func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
-	path := store.Path(m.opt.State, m.opt.Agent)
+	path := store.Path(m.opt.StateDir, m.opt.Agent)
 	if m.opt.Mode == Own {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make state folder: %w", err)

@@ -33,7 +33,7 @@ func checkIndex(t *testing.T, m *Memory) store.Stats {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.CheckIndex(t, store.Path(m.opt.State, m.opt.Agent))
+	storetest.CheckIndex(t, store.Path(m.opt.StateDir, m.opt.Agent))
 	return stats
 }
 
@@ -162,7 +162,7 @@ func TestSearchDegradesWithDeadProviderAndRecovers(t *testing.T) {
 	fake, client := openAI(t)
 	fake.broken.Store(true)
 	ws, state := workspace(t, notes), t.TempDir()
-	m, err := Open(t.Context(), Options{Workspace: ws, State: state, Embedder: client})
+	m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state, Embedder: client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestSearchDegradesWithDeadProviderAndRecovers(t *testing.T) {
 	}
 	fake.broken.Store(false)
 	_, client = openAI(t)
-	m = synced(t, Options{Workspace: ws, State: state, Embedder: client})
+	m = synced(t, Options{Workspace: ws, StateDir: state, Embedder: client})
 	a, err = m.Search(t.Context(), memory.Query{Text: "When does the lighthouse open?"})
 	if err != nil || a.Mode != memory.ModeHybrid || len(a.Degraded) != 0 {
 		t.Errorf("after its return: %+v, %v", a, err)
@@ -198,7 +198,7 @@ func TestSyncRebuildsAfterChangeOfModelOrChunking(t *testing.T) {
 		{Chunking: chunker.Options{Tokens: 64, Overlap: 8}},
 		{Embedder: func() *embed.Client { _, c := openAI(t); return c }(), Chunking: chunker.Options{Tokens: 64, Overlap: 8}},
 	} {
-		opt.Workspace, opt.State = ws, state
+		opt.Workspace, opt.StateDir = ws, state
 		m, err := Open(t.Context(), opt)
 		if err != nil {
 			t.Fatal(err)
@@ -263,8 +263,8 @@ func TestExplainNamesBlankLineEndOfFileAndFilter(t *testing.T) {
 func TestStatusCounts(t *testing.T) {
 	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
 	st, err := m.Status(t.Context())
-	if err != nil || st.State.Files != len(notes) || st.State.Chunks < len(notes) || st.Embedded != st.State.Chunks ||
-		st.Cached != 0 || st.State.LastSync.IsZero() || st.DatabaseBytes == 0 || len(st.Degraded) != 0 {
+	if err != nil || st.Index.Files != len(notes) || st.Index.Chunks < len(notes) || st.Embedded != st.Index.Chunks ||
+		st.Cached != 0 || st.Index.LastSync.IsZero() || st.DatabaseBytes == 0 || len(st.Degraded) != 0 {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
@@ -281,7 +281,7 @@ func TestSyncReusesVectorsAfterSwitchOfModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Open(t.Context(), Options{Workspace: ws, State: state, Embedder: c})
+		m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state, Embedder: c})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +313,7 @@ func TestSyncReusesVectorsAfterSwitchOfModels(t *testing.T) {
 
 func TestSearchNeverRebuilds(t *testing.T) {
 	ws, state := workspace(t, notes), t.TempDir()
-	m := openMemory(t, Options{Workspace: ws, State: state})
+	m := openMemory(t, Options{Workspace: ws, StateDir: state})
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -322,14 +322,14 @@ func TestSearchNeverRebuilds(t *testing.T) {
 		t.Fatal(err)
 	}
 	fake, client := openAI(t)
-	m = openMemory(t, Options{Workspace: ws, State: state, Embedder: client, Chunking: chunker.Options{Tokens: 32, Overlap: 4}})
+	m = openMemory(t, Options{Workspace: ws, StateDir: state, Embedder: client, Chunking: chunker.Options{Tokens: 32, Overlap: 4}})
 	if got := find(t, m, "lighthouse"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
 	if err := m.Close(); err != nil { // waits for what the search began
 		t.Fatal(err)
 	}
-	m = openMemory(t, Options{Workspace: ws, State: state})
+	m = openMemory(t, Options{Workspace: ws, StateDir: state})
 	if after := checkIndex(t, m); after.Chunks != before.Chunks || after.Generation != before.Generation || fake.texts.Load() > 1 {
 		t.Errorf("before %+v, after %+v, %d texts embedded", before, after, fake.texts.Load())
 	}

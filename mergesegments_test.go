@@ -23,7 +23,7 @@ func segmentCount(t *testing.T, state string) int {
 
 func TestSyncMergesSegments(t *testing.T) {
 	dir, state := workspace(t, nil), t.TempDir()
-	m := openMemory(t, Options{Workspace: dir, State: state})
+	m := openMemory(t, Options{Workspace: dir, StateDir: state})
 	for i := range 12 {
 		writeFile(t, dir, fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("The ferry number %d leaves for the harbor.", i))
 		if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
@@ -37,7 +37,7 @@ func TestSyncMergesSegments(t *testing.T) {
 
 func TestWatchMergesSegments(t *testing.T) {
 	dir, state := workspace(t, notes), t.TempDir()
-	m := openMemory(t, Options{Workspace: dir, State: state})
+	m := openMemory(t, Options{Workspace: dir, StateDir: state})
 	for i := range 12 { // a segment each
 		skipped := indexer.File{Path: fmt.Sprintf("memory/x%d.md", i), Source: memory.SourceMemory}
 		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: fmt.Sprint("word", i), Count: 1}})

@@ -41,8 +41,8 @@ func writeFile(t *testing.T, dir, name, text string) {
 // openMemory opens a memory, which is closed with the test.
 func openMemory(t *testing.T, opt Options) *Memory {
 	t.Helper()
-	if opt.State == "" {
-		opt.State = t.TempDir()
+	if opt.StateDir == "" {
+		opt.StateDir = t.TempDir()
 	}
 	m, err := Open(t.Context(), opt)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestOpenRecreatesUnreadableIndex(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
 			writeFile(t, state, "memory/main.sqlite", string(content))
-			m := synced(t, Options{Workspace: ws, State: state})
+			m := synced(t, Options{Workspace: ws, StateDir: state})
 			if got := find(t, m, "lighthouse"); len(got) != 1 {
 				t.Errorf("search finds %v", got)
 			}
@@ -114,7 +114,7 @@ func TestOpenRefusesFolderAsIndex(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(state, "memory", "main.sqlite", "keep"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: state})
+	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), StateDir: state})
 	if err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
@@ -133,7 +133,7 @@ func TestOpenRefusesForeignDatabases(t *testing.T) {
 	} {
 		state := t.TempDir()
 		path := filepath.Join(state, "memory", "main.sqlite")
-		opt := Options{Workspace: t.TempDir(), State: state}
+		opt := Options{Workspace: t.TempDir(), StateDir: state}
 		first, err := Open(t.Context(), opt)
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestOpenCreatesPrivateIndexUnderAnyUmask(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	ws := t.TempDir()
 	writeFile(t, ws, "MEMORY.md", "note")
-	synced(t, Options{Workspace: ws, State: state})
+	synced(t, Options{Workspace: ws, StateDir: state})
 	for name, want := range map[string]os.FileMode{
 		"": 0o700, "memory": 0o700, "memory/main.sqlite": 0o600, "memory/main.sqlite-wal": 0o600,
 		"memory/main.sqlite-shm": 0o600, "memory/main.lock": 0o600,
@@ -177,12 +177,12 @@ func TestOpenCreatesPrivateIndexUnderAnyUmask(t *testing.T) {
 // Hazard A11: a second owner is refused at once, with the name of the first; reading goes on.
 func TestOpenNamesOtherOwner(t *testing.T) {
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
-	synced(t, Options{Workspace: ws, State: state})
-	_, err := Open(t.Context(), Options{Workspace: ws, State: state})
+	synced(t, Options{Workspace: ws, StateDir: state})
+	_, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
 	if !errors.Is(err, memory.ErrLocked) || !strings.Contains(err.Error(), "pid ") {
 		t.Errorf("got %v", err)
 	}
-	reader := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadOnly})
+	reader := openMemory(t, Options{Workspace: ws, StateDir: state, Mode: ReadOnly})
 	if got := find(t, reader, "lighthouse"); len(got) != 1 {
 		t.Errorf("the reader finds %v", got)
 	}
@@ -199,7 +199,7 @@ func TestOpenIgnoresStaleLockFile(t *testing.T) {
 	for _, left := range []string{"", "kioku serve (pid 1, since 2026-01-01T00:00:00Z)\n"} {
 		state := t.TempDir()
 		writeFile(t, state, "memory/main.lock", left)
-		openMemory(t, Options{Workspace: t.TempDir(), State: state})
+		openMemory(t, Options{Workspace: t.TempDir(), StateDir: state})
 	}
 }
 
@@ -208,7 +208,7 @@ func TestOpenRefusesInvalidAgentIDs(t *testing.T) {
 	state := t.TempDir()
 	for _, id := range []string{"../b", "a/b", ".", "a\x00", strings.Repeat("a", 10_000), "'; DROP TABLE chunks; --", "Ä", "A", "-a"} {
 		var input *memory.InputError
-		if _, err := Open(t.Context(), Options{Agent: id, Workspace: t.TempDir(), State: state}); !errors.As(err, &input) || input.Field != "agent" {
+		if _, err := Open(t.Context(), Options{Agent: id, Workspace: t.TempDir(), StateDir: state}); !errors.As(err, &input) || input.Field != "agent" {
 			t.Errorf("%.20q: got %v", id, err)
 		}
 	}
@@ -221,14 +221,14 @@ func TestOpenReportsInvalidWorkspace(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "file", "x")
 	for ws, want := range map[string]string{"": "must name the folder", dir + "/missing": "kioku init", dir + "/file": "is a file"} {
-		if _, err := Open(t.Context(), Options{Workspace: ws, State: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(t.Context(), Options{Workspace: ws, StateDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", ws, err, want)
 		}
 	}
 }
 
 func TestCloseMakesMethodsReturnErrClosed(t *testing.T) {
-	m, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: t.TempDir()})
+	m, err := Open(t.Context(), Options{Workspace: t.TempDir(), StateDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestOpenLeavesForeignDatabaseUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Workspace: t.TempDir(), State: state}); !errors.Is(err, memory.ErrForeignFile) {
+	if _, err := Open(t.Context(), Options{Workspace: t.TempDir(), StateDir: state}); !errors.Is(err, memory.ErrForeignFile) {
 		t.Errorf("got %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
@@ -278,7 +278,7 @@ func TestOpenSurvivesDamagedPages(t *testing.T) {
 	}
 	ws, state := workspace(t, files), t.TempDir()
 	path := filepath.Join(state, "memory", "main.sqlite")
-	m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+	m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestOpenSurvivesDamagedPages(t *testing.T) {
 		if err := os.WriteFile(path, damaged[:len(sound)], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+		m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
 		if err != nil {
 			t.Fatalf("page %d: %v", page, err)
 		}
@@ -328,7 +328,7 @@ func TestIndexedWorkspace(t *testing.T) {
 	if got, err := IndexedWorkspace(t.Context(), state, "main"); err != nil || got != "" {
 		t.Errorf("without an index: %q, %v", got, err)
 	}
-	m := synced(t, Options{Workspace: ws, State: state})
+	m := synced(t, Options{Workspace: ws, StateDir: state})
 	if got, err := IndexedWorkspace(t.Context(), state, "main"); err != nil || got != m.Workspace() {
 		t.Errorf("got %q, %v; want %q", got, err, m.Workspace())
 	}
@@ -343,7 +343,7 @@ func TestOpenReadOnlyStateFolder(t *testing.T) {
 		t.Skip("root may write everywhere")
 	}
 	ws, state := workspace(t, notes), t.TempDir()
-	m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+	m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,10 +358,10 @@ func TestOpenReadOnlyStateFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(dir, 0o700) })
-	if _, err := Open(t.Context(), Options{Workspace: ws, State: state}); err == nil {
+	if _, err := Open(t.Context(), Options{Workspace: ws, StateDir: state}); err == nil {
 		t.Error("it was opened for writing")
 	}
-	reader := openMemory(t, Options{Workspace: ws, State: state, Mode: ReadOnly})
+	reader := openMemory(t, Options{Workspace: ws, StateDir: state, Mode: ReadOnly})
 	if got := find(t, reader, "lighthouse"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
@@ -376,7 +376,7 @@ func TestOpenMendsDamageFoundByWrite(t *testing.T) {
 	ws, state := workspace(t, files), t.TempDir()
 	path := filepath.Join(state, "memory", "main.sqlite")
 	start := func() (error, error) {
-		m, err := Open(t.Context(), Options{Workspace: ws, State: state})
+		m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
 		if err != nil {
 			return err, nil
 		}
@@ -438,7 +438,7 @@ func TestOpenSalvagesVectorsOfEmptiedIndex(t *testing.T) {
 			for i := range 40 {
 				files[fmt.Sprintf("memory/%d.md", i)] = fmt.Sprintf("The ferry number %d was late.", i)
 			}
-			opt := Options{Workspace: workspace(t, files), State: t.TempDir(), Embedder: client, CacheEntries: 10}
+			opt := Options{Workspace: workspace(t, files), StateDir: t.TempDir(), Embedder: client, CacheEntries: 10}
 			m, err := Open(t.Context(), opt)
 			if err != nil {
 				t.Fatal(err)
@@ -449,7 +449,7 @@ func TestOpenSalvagesVectorsOfEmptiedIndex(t *testing.T) {
 			if err := m.Close(); err != nil {
 				t.Fatal(err)
 			}
-			storetest.Exec(t, store.Path(opt.State, "main"), damage)
+			storetest.Exec(t, store.Path(opt.StateDir, "main"), damage)
 			paid := fake.texts.Load()
 			m = openMemory(t, opt)
 			if n, err := m.store.Sizes(t.Context()); err != nil || n.Cached != 40 {

@@ -30,7 +30,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	}
 	state := m.indexer.SyncState()
 	found.Degraded = append(found.Degraded, degradedIndex(state)...)
-	found.State = lag(found.State, stats, state)
+	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil
 }

@@ -31,7 +31,7 @@ func talks(t *testing.T, state, agent string, files map[string]string) (*Memory,
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := openMemory(t, Options{Agent: agent, State: state, Workspace: workspace(t, files), Now: clock("2026-01-10T12:00:00Z"), Location: time.UTC,
+	m := openMemory(t, Options{Agent: agent, StateDir: state, Workspace: workspace(t, files), Now: clock("2026-01-10T12:00:00Z"), Location: time.UTC,
 		Index: IndexOptions{Sessions: indexer.Sessions{Folder: folder, Spoken: spoken}}})
 	return m, folder
 }

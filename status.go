@@ -17,7 +17,7 @@ type Status struct {
 	Agent     string
 	Workspace string
 	Database  string
-	State     memory.IndexState
+	Index     memory.IndexStats
 	Skipped   []memory.SkippedFile
 	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
 	WatchMode, WatchNote string
@@ -35,26 +35,26 @@ type Status struct {
 	Syncing                              bool
 }
 
-// State returns how far the index is.
-func (m *Memory) State(ctx context.Context) (memory.IndexState, error) {
+// IndexStats returns how far the index is.
+func (m *Memory) IndexStats(ctx context.Context) (memory.IndexStats, error) {
 	if err := m.enter(); err != nil {
-		return memory.IndexState{}, err
+		return memory.IndexStats{}, err
 	}
 	defer m.leave()
 	stats, err := m.store.Stats(ctx)
 	if err != nil {
-		return memory.IndexState{}, err
+		return memory.IndexStats{}, err
 	}
 	return indexState(stats, m.indexer.SyncState()), nil
 }
 
 // indexState returns the state of an index and how far it lags behind the files.
-func indexState(stats store.Stats, state indexer.SyncState) memory.IndexState {
-	return lag(memory.IndexState{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}, stats, state)
+func indexState(stats store.Stats, state indexer.SyncState) memory.IndexStats {
+	return lag(memory.IndexStats{Generation: stats.Generation, Files: stats.Files, Chunks: stats.Chunks}, stats, state)
 }
 
 // lag adds to the state of an index how far it lags behind the files.
-func lag(st memory.IndexState, stats store.Stats, state indexer.SyncState) memory.IndexState {
+func lag(st memory.IndexStats, stats store.Stats, state indexer.SyncState) memory.IndexStats {
 	st.PendingFiles, st.LastSync = state.PendingFiles, state.LastSync
 	if st.LastSync.Before(stats.LastSync) {
 		st.LastSync = stats.LastSync
@@ -76,7 +76,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	}
 	ix := m.indexer.SyncState()
 	return Status{
-		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, State: indexState(stats, ix), Skipped: skipped,
+		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,

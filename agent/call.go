@@ -114,7 +114,7 @@ func searchTool(ctx context.Context, m Memory, in searchInput) (searchOutput, er
 	if err != nil {
 		return searchOutput{}, err
 	}
-	out := searchOutput{Results: []resultOutput{}, Mode: answer.Mode, PendingFiles: answer.State.PendingFiles}
+	out := searchOutput{Results: []resultOutput{}, Mode: answer.Mode, PendingFiles: answer.Index.PendingFiles}
 	for _, h := range answer.Hits {
 		out.Results = append(out.Results, resultOutput{
 			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score,

@@ -41,7 +41,7 @@ func TestASearchCarriesItsQueryAndBringsItsHits(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := memory.Answer{
-		Mode: "keyword", Degraded: []memory.Degradation{{Code: "provider_down", Text: "no vectors"}}, State: memory.IndexState{PendingFiles: 2},
+		Mode: "keyword", Degraded: []memory.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: memory.IndexStats{PendingFiles: 2},
 		Hits: []memory.Hit{{
 			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStart: 4, SnippetEnd: 4,
 			Source: "memory", Headings: "# 好み", Date: "2026-01-02",

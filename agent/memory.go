@@ -31,7 +31,7 @@ func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 		return memory.Answer{}, c.failed("search memory", err)
 	}
 	answer := memory.Answer{
-		Mode: resp.GetMode(), Provider: resp.GetProvider(), Model: resp.GetModel(), State: state(resp.GetIndex()), Took: resp.GetTook().AsDuration(),
+		Mode: resp.GetMode(), Provider: resp.GetProvider(), Model: resp.GetModel(), Index: state(resp.GetIndex()), Took: resp.GetTook().AsDuration(),
 	}
 	if answer.Provider == "none" {
 		answer.Provider = ""
@@ -54,8 +54,8 @@ func hit(r *kiokuv1.SearchResult) memory.Hit {
 	}
 }
 
-func state(i *kiokuv1.IndexState) memory.IndexState {
-	st := memory.IndexState{
+func state(i *kiokuv1.IndexState) memory.IndexStats {
+	st := memory.IndexStats{
 		Generation: i.GetGeneration(), Files: int(i.GetFileCount()), Chunks: int(i.GetChunkCount()), PendingFiles: int(i.GetPendingFileCount()),
 	}
 	if i.GetLastSyncTime() != nil {

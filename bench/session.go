@@ -87,7 +87,7 @@ func Open(ctx context.Context, set Set, opt Options) (*Session, error) {
 // index opens the memory of a workspace and syncs it.
 func (s *Session) index(ctx context.Context, name, agent string) error {
 	engine := s.opt.Engine
-	engine.Agent, engine.Workspace, engine.State = agent, s.set.Workspace(name), filepath.Join(s.state, agent)
+	engine.Agent, engine.Workspace, engine.StateDir = agent, s.set.Workspace(name), filepath.Join(s.state, agent)
 	m, err := kioku.Open(ctx, engine)
 	if err != nil {
 		return err

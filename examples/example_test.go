@@ -79,7 +79,7 @@ func serveMemory() (workspace, state, target string, stop func()) {
 	check(os.Mkdir(workspace, 0o755))
 	check(os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte("# Memory\n\n- Mia drinks green tea in the morning.\n"), 0o644))
 	ctx, cancel := context.WithCancel(context.Background())
-	memory, err := kioku.Open(ctx, kioku.Options{Workspace: workspace, State: state})
+	memory, err := kioku.Open(ctx, kioku.Options{Workspace: workspace, StateDir: state})
 	check(err)
 	_, err = memory.Sync(ctx, kioku.SyncOptions{}, func(indexer.Progress) {})
 	check(err)

@@ -15,8 +15,8 @@ type Answer struct {
 	Degraded []Degradation
 	// Provider and Model of the vectors that took part; empty for keywords only.
 	Provider, Model string
-	// State of the index that answered.
-	State IndexState
+	// Index of the index that answered.
+	Index IndexStats
 	// Took is how long the search took.
 	Took time.Duration
 }
@@ -61,8 +61,8 @@ const (
 	DeadlineNear = "deadline"
 )
 
-// IndexState tells how far the index has followed the files.
-type IndexState struct {
+// IndexStats tells how far the index has followed the files.
+type IndexStats struct {
 	// Generation increases with every committed change.
 	Generation int64
 	// Files and Chunks in the index.

@@ -211,7 +211,7 @@ func (r *searchState) explainNothing() {
 // answer returns the hits and what the answer had to do without.
 func (r *searchState) answer() memory.Answer {
 	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
-		State: memory.IndexState{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.Chunks}}
+		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.Chunks}}
 	if r.mode != memory.ModeKeyword {
 		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
 	}

@@ -32,7 +32,7 @@ type house struct {
 // open opens what is in two folders, as kioku serve does.
 func openHouse(t *testing.T, workspace, state string) house {
 	t.Helper()
-	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, State: state, Location: time.UTC})
+	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: state, Location: time.UTC})
 	if err != nil {
 		t.Fatal(err)
 	}

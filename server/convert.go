@@ -35,7 +35,7 @@ func convertAll[From, To any](list []From, convert func(From) To) []To {
 func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 	resp := &kiokuv1.MemorySearchResponse{
 		Provider: providerName(a.Provider), Model: a.Model, Mode: a.Mode,
-		Degraded: convertAll(a.Degraded, degradation), Index: indexState(a.State), Results: convertAll(a.Hits, searchResult),
+		Degraded: convertAll(a.Degraded, degradation), Index: indexState(a.Index), Results: convertAll(a.Hits, searchResult),
 	}
 	if a.Took > 0 {
 		resp.Took = durationpb.New(a.Took)
@@ -104,7 +104,7 @@ func getResponse(e memory.Excerpt) *kiokuv1.MemoryGetResponse {
 
 func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 	return &kiokuv1.StatusResponse{
-		Agent: st.Agent, Workspace: st.Workspace, Database: st.Database, Index: indexState(st.State),
+		Agent: st.Agent, Workspace: st.Workspace, Database: st.Database, Index: indexState(st.Index),
 		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
 		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
 		EmbeddedChunkCount: int32Of(st.Embedded), CachedEmbeddingCount: int32Of(st.Cached),
@@ -147,7 +147,7 @@ func degradation(d memory.Degradation) *kiokuv1.Degradation {
 	return &kiokuv1.Degradation{Code: d.Code, Text: d.Text}
 }
 
-func indexState(st memory.IndexState) *kiokuv1.IndexState {
+func indexState(st memory.IndexStats) *kiokuv1.IndexState {
 	return &kiokuv1.IndexState{
 		Generation: st.Generation, FileCount: int32Of(st.Files), ChunkCount: int32Of(st.Chunks),
 		PendingFileCount: int32Of(st.PendingFiles), LastSyncTime: kiokuv1.TimeOf(st.LastSync),

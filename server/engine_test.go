@@ -31,7 +31,7 @@ func engine(t *testing.T, files map[string]string) (kiokuv1.MemoryServiceClient,
 		}
 	}
 	m, err := kioku.Open(t.Context(), kioku.Options{
-		Agent: "main", Workspace: workspace, State: filepath.Join(t.TempDir(), "state"), Location: time.UTC,
+		Agent: "main", Workspace: workspace, StateDir: filepath.Join(t.TempDir(), "state"), Location: time.UTC,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func FuzzMemoryGet(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	m, err := kioku.Open(context.Background(), kioku.Options{Workspace: workspace, State: filepath.Join(dir, "state")})
+	m, err := kioku.Open(context.Background(), kioku.Options{Workspace: workspace, StateDir: filepath.Join(dir, "state")})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type fakeMemory struct {
 	workspace string
 	search    func(context.Context, memory.Query) (memory.Answer, error)
 	explain   func(context.Context, memory.Query, string, int) (memory.Explanation, error)
-	state     func(context.Context) (memory.IndexState, error)
+	state     func(context.Context) (memory.IndexStats, error)
 	get       func(context.Context, memory.GetRequest) (memory.Excerpt, error)
 	append    func(context.Context, memory.Note) (memory.Appended, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
@@ -54,9 +54,9 @@ func (f *fakeMemory) Explain(ctx context.Context, q memory.Query, path string, l
 	return f.explain(ctx, q, path, line)
 }
 
-func (f *fakeMemory) State(ctx context.Context) (memory.IndexState, error) {
+func (f *fakeMemory) IndexStats(ctx context.Context) (memory.IndexStats, error) {
 	if f.state == nil {
-		return memory.IndexState{}, nil
+		return memory.IndexStats{}, nil
 	}
 	return f.state(ctx)
 }

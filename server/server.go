@@ -27,7 +27,7 @@ type Memory interface {
 	Workspace() string
 	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
 	Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error)
-	State(ctx context.Context) (memory.IndexState, error)
+	IndexStats(ctx context.Context) (memory.IndexStats, error)
 	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)

@@ -124,7 +124,7 @@ func (s service) ListAgents(ctx context.Context, _ *kiokuv1.ListAgentsRequest) (
 	for _, id := range reachable(ctx, s.opt.Agents) {
 		m := s.opt.Agents[id]
 		agent := &kiokuv1.Agent{Id: id, Workspace: m.Workspace()}
-		state, err := m.State(ctx)
+		state, err := m.IndexStats(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()

@@ -38,7 +38,7 @@ func TestMemorySearchReturnsEveryField(t *testing.T) {
 					PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
 					Terms: []memory.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 0.5}}},
 			}},
-			State: memory.IndexState{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: synced},
+			Index: memory.IndexStats{Generation: 7, Files: 2, Chunks: 5, PendingFiles: 1, LastSync: synced},
 			Took:  3 * time.Millisecond,
 		}, nil
 	}}))
@@ -164,7 +164,7 @@ func TestExplainReturnsOutcomePassageAndIndex(t *testing.T) {
 				t.Errorf("engine was asked for %v %q %d", q.Explain, path, line)
 			}
 			return memory.Explanation{
-				Answer:  memory.Answer{Mode: memory.ModeKeyword, State: memory.IndexState{Generation: 3, PendingFiles: 1}},
+				Answer:  memory.Answer{Mode: memory.ModeKeyword, Index: memory.IndexStats{Generation: 3, PendingFiles: 1}},
 				Outcome: memory.BelowThreshold, Text: "0.12 < 0.18",
 				Passage: &memory.Hit{Path: path, StartLine: 4, EndLine: 4, Score: 0.12}, Terms: []string{"tea"},
 			}, nil
@@ -252,8 +252,8 @@ func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
 
 func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
 	t.Parallel()
-	broken := &fakeMemory{workspace: "/b", state: func(context.Context) (memory.IndexState, error) { return memory.IndexState{}, errBoom }}
-	fine := &fakeMemory{workspace: "/a", state: func(context.Context) (memory.IndexState, error) { return memory.IndexState{Files: 3}, nil }}
+	broken := &fakeMemory{workspace: "/b", state: func(context.Context) (memory.IndexStats, error) { return memory.IndexStats{}, errBoom }}
+	fine := &fakeMemory{workspace: "/a", state: func(context.Context) (memory.IndexStats, error) { return memory.IndexStats{Files: 3}, nil }}
 	client := local(t, server.Options{Agents: map[string]server.Memory{"zoe": fine, "bob": broken}})
 	got, err := client.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{})
 	if err != nil {

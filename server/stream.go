@@ -65,7 +65,7 @@ func streamSync(ctx context.Context, m Memory, send func(*kiokuv1.SyncResponse) 
 	if err != nil {
 		return err
 	}
-	state, err := m.State(ctx)
+	state, err := m.IndexStats(ctx)
 	if err != nil {
 		return fmt.Errorf("read the state of the index: %w", err)
 	}
@@ -94,7 +94,7 @@ func sendProgress(send func(*kiokuv1.SyncResponse) error) (step func(indexer.Pro
 }
 
 // syncReport returns what a sync wrote, what it could not do, and the state of the index after it.
-func syncReport(r kioku.SyncReport, state memory.IndexState, took time.Duration) *kiokuv1.SyncReport {
+func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration) *kiokuv1.SyncReport {
 	out := &kiokuv1.SyncReport{
 		FileCount: int32Of(r.Files), ChunkCount: int32Of(r.Chunks), RemovedFileCount: int32Of(r.Removed), SkippedCount: int32Of(r.Skipped),
 		EmbeddedCount: int32Of(r.Embedded), KnownCount: int32Of(r.Known), UnembeddedCount: int32Of(r.Unembedded),

@@ -61,8 +61,8 @@ func TestSyncStreamsProgressAndEndsWithAReport(t *testing.T) {
 				Embedded: 4, EmbedErr: errBoom,
 			}, nil
 		},
-		state: func(context.Context) (memory.IndexState, error) {
-			return memory.IndexState{Generation: 9, Files: 5}, nil
+		state: func(context.Context) (memory.IndexStats, error) {
+			return memory.IndexStats{Generation: 9, Files: 5}, nil
 		},
 	}))
 	messages, err := all(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main", Verify: true, Prune: true}))

@@ -23,7 +23,7 @@ func TestInsertLosesNoNoteThatIsAppendedMeanwhile(t *testing.T) {
 	base := t.TempDir()
 	n := openIn(t, filepath.Join(base, "memory"), filepath.Join(base, "kept"), map[string]string{"2026-01-20.md": "# 2026-01-20\n\nround 0\n"})
 	m, err := kioku.Open(t.Context(), kioku.Options{
-		Workspace: base, State: filepath.Join(base, "state"), Now: func() time.Time { return noon }, Location: time.UTC,
+		Workspace: base, StateDir: filepath.Join(base, "state"), Now: func() time.Time { return noon }, Location: time.UTC,
 	})
 	if err != nil {
 		t.Fatal(err)

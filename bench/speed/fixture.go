@@ -58,7 +58,7 @@ func indexLogs(ctx context.Context, workspace, state string, chunks, dims int) (
 		}
 	}
 	// Made-up words have many tokens; no entry is to be more than a chunk.
-	opt := kioku.Options{Workspace: workspace, State: state, Chunking: chunker.Options{Tokens: 2000, Overlap: 80}}
+	opt := kioku.Options{Workspace: workspace, StateDir: state, Chunking: chunker.Options{Tokens: 2000, Overlap: 80}}
 	var err error
 	if opt.Embedder, err = (provider{dims}).client("http://localhost"); err != nil {
 		return nil, err

@@ -108,7 +108,7 @@ func (b *indexBench) index(ctx context.Context, dims int, use func(*kioku.Memory
 		return err
 	}
 	defer os.RemoveAll(state)
-	opt := kioku.Options{Workspace: b.workspace, State: state}
+	opt := kioku.Options{Workspace: b.workspace, StateDir: state}
 	if opt.Embedder, err = (provider{dims}).client("http://localhost"); err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (b *indexBench) size(ctx context.Context, m *kioku.Memory) (size, least flo
 	if err != nil {
 		return 0, 0, err
 	}
-	if s.Embedded < s.State.Chunks {
-		return 0, 0, fmt.Errorf("%d of %d chunks have a vector", s.Embedded, s.State.Chunks)
+	if s.Embedded < s.Index.Chunks {
+		return 0, 0, fmt.Errorf("%d of %d chunks have a vector", s.Embedded, s.Index.Chunks)
 	}
 	db, err := readIndex(ctx, m)
 	if err != nil {

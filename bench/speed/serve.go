@@ -124,7 +124,7 @@ func indexForDaemon(ctx context.Context, workspace, state string, n int, p provi
 	if err != nil {
 		return 0, err
 	}
-	m, _, err := openIndexed(ctx, kioku.Options{Workspace: workspace, State: state, Embedder: client})
+	m, _, err := openIndexed(ctx, kioku.Options{Workspace: workspace, StateDir: state, Embedder: client})
 	if err != nil {
 		return 0, err
 	}

@@ -41,7 +41,7 @@ func indexNotesIn(ctx context.Context, dir string, n, size int) (*kioku.Memory, 
 		return nil, nil, fmt.Errorf("write notes: %w", err)
 	}
 	m, _, err := openIndexed(ctx, kioku.Options{
-		Workspace: workspace, State: filepath.Join(dir, "state"), Index: kioku.IndexOptions{Debounce: editRest},
+		Workspace: workspace, StateDir: filepath.Join(dir, "state"), Index: kioku.IndexOptions{Debounce: editRest},
 	})
 	return m, notes, err
 }
@@ -165,7 +165,7 @@ func coldStart(ctx context.Context, e *Env) (ours, yardstick float64, err error)
 	if err != nil {
 		return 0, 0, err
 	}
-	st, err := m.State(ctx)
+	st, err := m.IndexStats(ctx)
 	if err := errors.Join(err, m.Close()); err != nil {
 		return 0, 0, err
 	}

@@ -31,8 +31,8 @@ type app struct {
 	conf    *config.Config
 }
 
-// run runs a command line and returns the exit code.
-func (a *app) run(ctx context.Context, args []string) int {
+// execute runs a command line and returns the exit code.
+func (a *app) execute(ctx context.Context, args []string) int {
 	if err := checkArgs(args); err != nil {
 		return a.report(ctx, err)
 	}

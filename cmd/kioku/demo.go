@@ -94,7 +94,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 		return fmt.Errorf("the daemon did not start: %w", err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- daemon.run(serving, nil) }()
+	go func() { ended <- daemon.serveUntilDone(serving, nil) }()
 	defer func() {
 		start := time.Now()
 		stop()
@@ -115,7 +115,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 	service := kiokuv1.NewMemoryServiceClient(conn)
 	for _, q := range list {
 		req := &kiokuv1.MemorySearchRequest{Agent: agent, Query: q.text, MaxResults: 3, AskTime: kiokuv1.TimeOf(d.asked)}
-		if err := d.ask(ctx, service, address, q, req); err != nil {
+		if err := d.askQuestion(ctx, service, address, q, req); err != nil {
 			return err
 		}
 	}
@@ -130,8 +130,8 @@ func (d *demo) daemon(ctx context.Context) (*daemon, error) {
 	return quiet.newDaemon(ctx, 10*time.Second)
 }
 
-// ask asks one question and shows it, its answers, and how to ask it without this program.
-func (d *demo) ask(ctx context.Context, service kiokuv1.MemoryServiceClient, address string, q demoQuestion, req *kiokuv1.MemorySearchRequest) error {
+// askQuestion asks one question and shows it, its answers, and how to askQuestion it without this program.
+func (d *demo) askQuestion(ctx context.Context, service kiokuv1.MemoryServiceClient, address string, q demoQuestion, req *kiokuv1.MemorySearchRequest) error {
 	start := time.Now()
 	resp, err := service.MemorySearch(ctx, req)
 	if err != nil {

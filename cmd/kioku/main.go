@@ -32,7 +32,7 @@ func main() {
 		Output: render.Output{Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()},
 		stdin:  os.Stdin, dir: dir, signals: signals,
 	}
-	os.Exit(a.run(ctx, os.Args[1:]))
+	os.Exit(a.execute(ctx, os.Args[1:]))
 }
 
 // signalled is the cause of a command that a signal ended.

@@ -246,7 +246,7 @@ func TestPromptCannotControlTheTerminal(t *testing.T) {
 	s.write("skills/a\x1b[2Jb/SKILL.md", "none")
 	var out, errs bytes.Buffer
 	a := &app{Output: render.Output{Stdout: &out, Stderr: &errs, Env: s.env}, stdin: strings.NewReader(""), dir: s.home}
-	if code := a.run(t.Context(), []string{"prompt", "--workspace", s.workspace, "--state", s.state, "walrus"}); code != exitOK {
+	if code := a.execute(t.Context(), []string{"prompt", "--workspace", s.workspace, "--state", s.state, "walrus"}); code != exitOK {
 		t.Fatalf("exit %d: %s", code, errs.String())
 	}
 	if strings.ContainsFunc(errs.String(), render.Forbidden) {

@@ -133,11 +133,11 @@ func (a *app) serve(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return d.run(ctx, hangups)
+	return d.serveUntilDone(ctx, hangups)
 }
 
-// run serves until ctx ends, and closes the memories.
-func (d *daemon) run(ctx context.Context, hangups <-chan os.Signal) error {
+// serveUntilDone serves until ctx ends, and closes the memories.
+func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) error {
 	err := d.app.serveDoor(ctx, d.door, d.keepInSync, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) })
 	return errors.Join(err, d.closeMemories())
 }
@@ -254,7 +254,7 @@ func (d *daemon) firstSync(ctx context.Context, m *kioku.Memory) string {
 	if report.EmbedErr != nil {
 		d.log.Warn("texts lack vectors", "agent", m.Agent(), "err", report.EmbedErr)
 	}
-	state, err := m.State(ctx)
+	state, err := m.IndexStats(ctx)
 	if err != nil {
 		return m.Agent()
 	}

@@ -74,8 +74,8 @@ func newRegistry(c *Config) *registry {
 	return r
 }
 
-// add registers a setting.
-func (r *registry) add(key, doc string, v *value) {
+// register registers a setting.
+func (r *registry) register(key, doc string, v *value) {
 	r.Var(v, key, doc)
 	f := r.Lookup(key)
 	r.fields = append(r.fields, Field{Key: key, Group: r.group, Type: v.typ, Default: f.DefValue, Doc: doc, value: v, memory: r.memory})
@@ -135,7 +135,7 @@ func (r *registry) unknown(where, key string) *Error {
 
 // agents adds the map of agents as text, "id=folder,id=folder". Agents named before keep their other settings.
 func (r *registry) agents(c *Config, key, doc string) {
-	r.add(key, doc, &value{
+	r.register(key, doc, &value{
 		kind: aMap, typ: "blocks",
 		set: func(items []string) error {
 			for _, item := range items {

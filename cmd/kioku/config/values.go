@@ -83,7 +83,7 @@ func shorten(s string) string {
 
 // scalar adds a setting whose text parse turns into what at points to, and format turns back.
 func scalar[T any](r *registry, at *T, kind kind, typ, key, doc string, parse func(text string) (T, error), format func(T) string) {
-	r.add(key, doc, &value{
+	r.register(key, doc, &value{
 		kind: kind, typ: typ,
 		set: func(items []string) error {
 			v, err := parse(strings.Join(items, ","))
@@ -240,7 +240,7 @@ func (r *registry) logLevel(at *slog.Level, key, doc string) {
 
 // items adds a list whose items each turns into what the Config contains. A list that is set is never nil.
 func (r *registry) items(at *[]string, typ, key, doc string, each func(item string) (string, error)) {
-	r.add(key, doc, &value{
+	r.register(key, doc, &value{
 		kind: aList, typ: typ,
 		set: func(items []string) error {
 			all := []string{}
@@ -306,7 +306,7 @@ func (r *registry) secret(at *string, key, doc string) {
 
 // secretMap adds a map whose values may be secrets; of two entries with one name the later wins.
 func (r *registry) secretMap(at map[string]string, key, doc string) {
-	r.add(key, doc, &value{
+	r.register(key, doc, &value{
 		kind: aMap, typ: "pairs",
 		set: func(items []string) error {
 			for _, item := range items {

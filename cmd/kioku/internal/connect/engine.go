@@ -28,7 +28,7 @@ func Engine(conf *config.Config, place config.Place, embedder *embed.Client, log
 		index.Sessions.Spoken = spoken(conf.Location)
 	}
 	return kioku.Options{
-		Agent: place.Agent, Workspace: place.Workspace, State: state,
+		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,
 		Chunking: conf.Chunking, Embedder: embedder, Index: index, Search: Ranking(conf),
 		CacheEntries: conf.CacheEntries, Vectors: vector.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
 	}, nil

@@ -59,7 +59,7 @@ func (p *plainLines) ReadLine(ctx context.Context, _ string) (string, error) {
 	if p.lines == nil {
 		p.lines = make(chan plainLine)
 		// A read of standard input cannot be canceled, so this goroutine may live as long as the process.
-		go p.read()
+		go p.readLines()
 	}
 	select {
 	case line := <-p.lines:
@@ -69,7 +69,7 @@ func (p *plainLines) ReadLine(ctx context.Context, _ string) (string, error) {
 	}
 }
 
-func (p *plainLines) read() {
+func (p *plainLines) readLines() {
 	in := bufio.NewReader(p.in)
 	for number := 1; ; number++ {
 		line, err := readLine(in, number)

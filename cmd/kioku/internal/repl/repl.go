@@ -98,7 +98,7 @@ func Run(ctx context.Context, opt Options) (err error) {
 	if err := r.banner(ctx); err != nil {
 		return err
 	}
-	return r.run(ctx)
+	return r.takeTurns(ctx)
 }
 
 // newRepl returns a chat without a session.
@@ -147,13 +147,13 @@ func (r *repl) banner(ctx context.Context) error {
 	return nil
 }
 
-// run answers line by line until the input ends.
-func (r *repl) run(ctx context.Context) error {
+// takeTurns answers line by line until the input ends.
+func (r *repl) takeTurns(ctx context.Context) error {
 	for hinted := false; ; {
 		text, err := readText(ctx, r.in)
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt) && hinted && text == "":
-			return r.end()
+			return r.endSession()
 		case errors.Is(err, readline.ErrInterrupt):
 			if hinted = text == ""; hinted {
 				r.view.note("Ctrl-C once more, Ctrl-D or /exit ends the chat")
@@ -171,7 +171,7 @@ func (r *repl) run(ctx context.Context) error {
 		r.view.done()
 		switch {
 		case errors.Is(err, errEnd):
-			return r.end()
+			return r.endSession()
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
@@ -180,8 +180,8 @@ func (r *repl) run(ctx context.Context) error {
 	}
 }
 
-// end returns the result of a chat: an error if a program entered the lines and not all were answered.
-func (r *repl) end() error {
+// endSession returns the result of a chat: an error if a program entered the lines and not all were answered.
+func (r *repl) endSession() error {
 	if r.terminal && len(r.session.View().Messages) > 0 {
 		r.view.note("kioku chat --continue continues this conversation, session %s", r.session.ID())
 	}

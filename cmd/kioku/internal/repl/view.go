@@ -32,7 +32,7 @@ func newView(o *render.Output) *view {
 func (v *view) say(piece string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.write(v.clean.Add(v.answer.add(piece)))
+	v.write(v.clean.Add(v.answer.write(piece)))
 }
 
 // done ends an answer.
@@ -56,7 +56,7 @@ func (v *view) note(format string, args ...any) {
 
 // endAnswer shows what was held back of an answer and ends its line. The caller holds mu.
 func (v *view) endAnswer() {
-	v.write(v.clean.Add(v.answer.end()) + v.clean.End())
+	v.write(v.clean.Add(v.answer.finishText()) + v.clean.End())
 	if v.open {
 		v.write("\n")
 	}
@@ -74,8 +74,8 @@ func (v *view) write(text string) {
 // user.
 type answer struct{ text, held string }
 
-// add takes the next piece and returns what may be shown now.
-func (a *answer) add(piece string) string {
+// write takes the next piece and returns what may be shown now.
+func (a *answer) write(piece string) string {
 	a.text += piece
 	text := a.held + piece
 	a.held = ""
@@ -89,8 +89,8 @@ func (a *answer) add(piece string) string {
 	return text[:n]
 }
 
-// end returns what was held back if it is for the user after all.
-func (a *answer) end() string {
+// finishText returns what was held back if it is for the user after all.
+func (a *answer) finishText() string {
 	held := a.held
 	if flush.Silent(a.text) {
 		held = ""

@@ -106,8 +106,8 @@ func FuzzViewShowsAnswersWhole(f *testing.F) {
 	f.Add("a NO_", "REPLY b")
 	f.Fuzz(func(t *testing.T, one, two string) {
 		var a answer
-		got := a.add(one) + a.add(two)
-		got += a.end()
+		got := a.write(one) + a.write(two)
+		got += a.finishText()
 		if said := one + two; !flush.Silent(said) && got != said {
 			t.Errorf("%q and %q are shown as %q", one, two, got)
 		}

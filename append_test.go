@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -147,7 +148,7 @@ func TestAppendRefusesInvalidNotes(t *testing.T) {
 
 func TestAppendStaysInWorkspace(t *testing.T) {
 	parent := t.TempDir()
-	writeFile(t, parent, "outside/keep.md", "x")
+	testkit.WriteFile(t, parent, "outside/keep.md", "x")
 	ws := filepath.Join(parent, "ws")
 	if err := os.Mkdir(ws, 0o755); err != nil {
 		t.Fatal(err)

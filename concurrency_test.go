@@ -13,6 +13,7 @@ import (
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -81,7 +82,7 @@ func TestWatchFindsEdit(t *testing.T) {
 		}
 	})
 	waitFor(t, events, indexer.SyncDone, "")
-	writeFile(t, ws, "memory/2026-01-05.md", "The windmill was painted green.")
+	testkit.WriteFile(t, ws, "memory/2026-01-05.md", "The windmill was painted green.")
 	waitFor(t, events, indexer.FileIndexed, "memory/2026-01-05.md")
 	if got := find(t, m, "windmill"); !slices.Equal(got, []string{"memory/2026-01-05.md"}) {
 		t.Errorf("search finds %v", got)

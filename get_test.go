@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -84,7 +85,7 @@ func TestGetRefusesHostilePaths(t *testing.T) {
 		"ws/.git/config": "secret", "ws/memory/.hidden.md": "secret", "ws/index.db": "secret",
 		"ws/node_modules/x.md": "secret", "ws/memory/node_modules/x.md": "secret",
 	} {
-		writeFile(t, parent, name, text)
+		testkit.WriteFile(t, parent, name, text)
 	}
 	m := openMemory(t, Options{Workspace: ws})
 	for _, path := range hostile(filepath.Join(parent, "outside.md")) {
@@ -134,8 +135,8 @@ func FuzzGet(f *testing.F) {
 func TestGetFollowsNoSymbolicLink(t *testing.T) {
 	parent := t.TempDir()
 	ws := filepath.Join(parent, "ws")
-	writeFile(t, parent, "outside/secret.md", "secret")
-	writeFile(t, ws, "memory/real.md", "open")
+	testkit.WriteFile(t, parent, "outside/secret.md", "secret")
+	testkit.WriteFile(t, ws, "memory/real.md", "open")
 	for link, target := range map[string]string{
 		"memory/file.md": filepath.Join(parent, "outside/secret.md"), "memory/dir": filepath.Join(parent, "outside"),
 		"memory/chain.md": "file.md", "memory/loop.md": "loop.md", "memory/up": "../..", "memory/inside.md": "real.md",
@@ -163,8 +164,8 @@ func TestGetFollowsNoSymbolicLink(t *testing.T) {
 func TestGetResistsSwappedLinks(t *testing.T) {
 	parent := t.TempDir()
 	ws := filepath.Join(parent, "ws")
-	writeFile(t, parent, "outside/a.md", "secret")
-	writeFile(t, ws, "memory/d/a.md", "open")
+	testkit.WriteFile(t, parent, "outside/a.md", "secret")
+	testkit.WriteFile(t, ws, "memory/d/a.md", "open")
 	m := openMemory(t, Options{Workspace: ws})
 	stop := make(chan struct{})
 	swapped := make(chan int)
@@ -198,8 +199,8 @@ func TestGetResistsSwappedLinks(t *testing.T) {
 // Hazard C03: a file with a second name somewhere else may be a way out, and is refused.
 func TestGetRefusesHardLinks(t *testing.T) {
 	parent := t.TempDir()
-	writeFile(t, parent, "outside.md", "secret")
-	writeFile(t, parent, "ws/MEMORY.md", "open")
+	testkit.WriteFile(t, parent, "outside.md", "secret")
+	testkit.WriteFile(t, parent, "ws/MEMORY.md", "open")
 	if err := os.Link(filepath.Join(parent, "outside.md"), filepath.Join(parent, "ws", "USER.md")); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/embed"
+	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
 	"kioku/store/storetest"
@@ -144,7 +145,7 @@ func TestSearchHybridThroughOpenAICompatibleServer(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	before := fake.texts.Load()
-	writeFile(t, ws, "memory/2026-01-05.md", notes["memory/2026-01-05.md"]+"\n## 10:00 - more\n\nA second note.\n")
+	testkit.WriteFile(t, ws, "memory/2026-01-05.md", notes["memory/2026-01-05.md"]+"\n## 10:00 - more\n\nA second note.\n")
 	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
 	if err != nil || r.Files != 1 || fake.texts.Load()-before > 1 {
 		t.Errorf("an edit embeds %d texts: %+v, %v", fake.texts.Load()-before, r, err)

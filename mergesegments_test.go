@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
 	"kioku/store/storetest"
@@ -25,7 +26,7 @@ func TestSyncMergesSegments(t *testing.T) {
 	dir, state := workspace(t, nil), t.TempDir()
 	m := openMemory(t, Options{Workspace: dir, StateDir: state})
 	for i := range 12 {
-		writeFile(t, dir, fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("The ferry number %d leaves for the harbor.", i))
+		testkit.WriteFile(t, dir, fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("The ferry number %d leaves for the harbor.", i))
 		if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kioku/indexer"
+	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
 	"kioku/store/storetest"
@@ -21,21 +22,9 @@ func workspace(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		writeFile(t, dir, name, text)
+		testkit.WriteFile(t, dir, name, text)
 	}
 	return dir
-}
-
-// writeFile writes a file below dir.
-func writeFile(t *testing.T, dir, name, text string) {
-	t.Helper()
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // openMemory opens a memory, which is closed with the test.
@@ -90,7 +79,7 @@ func TestOpenRecreatesUnreadableIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
-			writeFile(t, state, "memory/main.sqlite", string(content))
+			testkit.WriteFile(t, state, "memory/main.sqlite", string(content))
 			m := synced(t, Options{Workspace: ws, StateDir: state})
 			if got := find(t, m, "lighthouse"); len(got) != 1 {
 				t.Errorf("search finds %v", got)
@@ -161,7 +150,7 @@ func TestOpenCreatesPrivateIndexUnderAnyUmask(t *testing.T) {
 	defer syscall.Umask(old)
 	state := filepath.Join(t.TempDir(), "state")
 	ws := t.TempDir()
-	writeFile(t, ws, "MEMORY.md", "note")
+	testkit.WriteFile(t, ws, "MEMORY.md", "note")
 	synced(t, Options{Workspace: ws, StateDir: state})
 	for name, want := range map[string]os.FileMode{
 		"": 0o700, "memory": 0o700, "memory/main.sqlite": 0o600, "memory/main.sqlite-wal": 0o600,
@@ -198,7 +187,7 @@ func TestOpenNamesOtherOwner(t *testing.T) {
 func TestOpenIgnoresStaleLockFile(t *testing.T) {
 	for _, left := range []string{"", "kioku serve (pid 1, since 2026-01-01T00:00:00Z)\n"} {
 		state := t.TempDir()
-		writeFile(t, state, "memory/main.lock", left)
+		testkit.WriteFile(t, state, "memory/main.lock", left)
 		openMemory(t, Options{Workspace: t.TempDir(), StateDir: state})
 	}
 }
@@ -219,7 +208,7 @@ func TestOpenRefusesInvalidAgentIDs(t *testing.T) {
 
 func TestOpenReportsInvalidWorkspace(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, dir, "file", "x")
+	testkit.WriteFile(t, dir, "file", "x")
 	for ws, want := range map[string]string{"": "must name the folder", dir + "/missing": "kioku init", dir + "/file": "is a file"} {
 		if _, err := Open(t.Context(), Options{Workspace: ws, StateDir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", ws, err, want)

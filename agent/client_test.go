@@ -22,7 +22,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-func TestASearchCarriesItsQueryAndBringsItsHits(t *testing.T) {
+func TestClientSearchSendsQueryAndReturnsHits(t *testing.T) {
 	f := &fakeService{found: &kiokuv1.MemorySearchResponse{
 		Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: &kiokuv1.IndexState{PendingFileCount: 2},
 		Results: []*kiokuv1.SearchResult{{
@@ -118,7 +118,7 @@ func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
 }
 
 // A service names the error, because several have the same code.
-func TestAnErrorThatTheServiceNamesIsThatError(t *testing.T) {
+func TestClientReturnsTheErrorThatTheServiceNames(t *testing.T) {
 	for _, c := range []struct {
 		code   codes.Code
 		reason string
@@ -142,7 +142,7 @@ func TestAnErrorThatTheServiceNamesIsThatError(t *testing.T) {
 	}
 }
 
-func TestABadFieldIsAnInputError(t *testing.T) {
+func TestClientReturnsInputErrorForBadField(t *testing.T) {
 	st, err := status.New(codes.InvalidArgument, "since: is no day").WithDetails(&errdetails.BadRequest{
 		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "since", Description: "is no day"}},
 	})
@@ -164,7 +164,7 @@ func TestABadFieldIsAnInputError(t *testing.T) {
 	}
 }
 
-func TestADeadServiceIsUnavailableAndNamed(t *testing.T) {
+func TestClientNamesServiceThatIsUnreachable(t *testing.T) {
 	target := "unix://" + filepath.Join(t.TempDir(), "none.sock")
 	_, err := dial(t, target, agent.Options{}).Search(t.Context(), memory.Query{Text: "x"})
 	if !errors.Is(err, memory.ErrUnreachable) || !strings.Contains(err.Error(), target) || !strings.Contains(err.Error(), "kioku serve") {
@@ -172,14 +172,14 @@ func TestADeadServiceIsUnavailableAndNamed(t *testing.T) {
 	}
 }
 
-func TestACallEndsAfterTheTimeout(t *testing.T) {
+func TestClientCallEndsAfterTimeout(t *testing.T) {
 	c := connect(t, &fakeService{hang: true}, agent.Options{Timeout: 20 * time.Millisecond})
 	if _, err := c.Search(t.Context(), memory.Query{Text: "x"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v, want DeadlineExceeded", err)
 	}
 }
 
-func TestATargetIsASocketOrAnAddress(t *testing.T) {
+func TestClientTargetIsSocketOrAddress(t *testing.T) {
 	for _, bad := range []string{"", "unix:", "unix://", "localhost", ":7600", "http://localhost:7600/x", "dns:///x", "localhost:"} {
 		if c, err := agent.Dial(bad, agent.Options{}); err == nil {
 			c.Close()
@@ -196,7 +196,7 @@ func TestATargetIsASocketOrAnAddress(t *testing.T) {
 	}
 }
 
-func TestATokenDoesNotCrossANetworkInTheClear(t *testing.T) {
+func TestClientTokenDoesNotCrossNetworkInTheClear(t *testing.T) {
 	for target, want := range map[string]bool{
 		"memory.example:7600": false, "192.0.2.1:7600": false, "127.0.0.1:7600": true, "[::1]:7600": true, "localhost:7600": true, "unix:///s": true,
 	} {
@@ -213,7 +213,7 @@ func TestATokenDoesNotCrossANetworkInTheClear(t *testing.T) {
 	}
 }
 
-func TestAProxyIsNotAsked(t *testing.T) {
+func TestClientIgnoresProxy(t *testing.T) {
 	proxy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 package bench
 
 import (
-	"os"
+	"kioku/internal/testkit"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,24 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write makes a file in a folder.
-func write(t *testing.T, folder, name, text string) {
-	t.Helper()
-	path := filepath.Join(folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // newSet makes a set of one note of three lines and these lines of questions.
 func newSet(t *testing.T, questions ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "own")
-	write(t, dir, "ws/a/memory/2026-02-01.md", "# 2026-02-01\n\nThe kettle whistles at noon.\n")
-	write(t, dir, questionsFile, strings.Join(questions, "\n"))
+	testkit.WriteFile(t, dir, "ws/a/memory/2026-02-01.md", "# 2026-02-01\n\nThe kettle whistles at noon.\n")
+	testkit.WriteFile(t, dir, questionsFile, strings.Join(questions, "\n"))
 	return dir
 }
 
@@ -125,7 +113,7 @@ func TestLoadReadsAFolderOfSets(t *testing.T) {
 func TestTextsCountsCharactersWithLineEnds(t *testing.T) {
 	t.Parallel()
 	set := Set{Folder: t.TempDir()}
-	write(t, set.Folder, "ws/a/n.md", "味噌\r\nsoup\rrice")
+	testkit.WriteFile(t, set.Folder, "ws/a/n.md", "味噌\r\nsoup\rrice")
 	texts := newTexts(set)
 	for _, tc := range []struct{ start, end, want int }{{1, 1, 3}, {2, 2, 5}, {1, 3, 13}, {3, 99, 5}, {7, 9, 0}} {
 		if got := texts.chars("a", Range{"n.md", tc.start, tc.end}); got != tc.want {

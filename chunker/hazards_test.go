@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/chunker"
+	"kioku/internal/testkit"
 )
 
 func TestNormalizeKeepsTheLines(t *testing.T) {
@@ -70,7 +70,7 @@ const maxGrowth = 32
 
 // textSize returns the size of the texts whose growth is measured: a quarter of size, and all of it if KIOKU_SOAK=1.
 func textSize(size int) int {
-	if os.Getenv("KIOKU_SOAK") == "1" {
+	if testkit.Soak() {
 		return size
 	}
 	return size / 4

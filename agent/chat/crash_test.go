@@ -18,6 +18,7 @@ import (
 
 	"kioku/agent/chat"
 	"kioku/agent/session"
+	"kioku/internal/testkit"
 	"kioku/llm"
 	"kioku/llm/echo"
 )
@@ -147,7 +148,7 @@ func TestCrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 		t.Fatalf("%d points, notes %q: the test does not test", points, want)
 	}
 	step := max(points/fewPoints, 1)
-	if soak() {
+	if testkit.Soak() {
 		step = 1
 	}
 	var group errgroup.Group
@@ -171,9 +172,6 @@ func TestCrashLosesNoTurnAndStoresNothingTwice(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// soak reports whether the loops are to be run in full (make soak).
-func soak() bool { return os.Getenv("KIOKU_SOAK") == "1" }
 
 // checkCrashed checks what a conversation has left and returns its notes.
 func checkCrashed(t *testing.T, dir string, point int) []string {

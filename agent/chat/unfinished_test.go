@@ -13,6 +13,7 @@ import (
 
 	"kioku/agent/chat"
 	"kioku/agent/session"
+	"kioku/internal/testkit"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
@@ -85,7 +86,7 @@ func TestUnfinishedFlushSurvivesAMemoryThatWasAway(t *testing.T) {
 func TestUnfinishedFlushesStoreEveryFactInTheEnd(t *testing.T) {
 	t.Parallel()
 	seeds := 3
-	if soak() {
+	if testkit.Soak() {
 		seeds = 12
 	}
 	events := []string{"", "", "", "", "", "memory", "memory", "back", "model", "start", "flush", "compact", "fact", "fact"}

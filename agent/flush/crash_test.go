@@ -17,6 +17,7 @@ import (
 
 	"kioku/agent/flush"
 	"kioku/agent/session"
+	"kioku/internal/testkit"
 	"kioku/llm"
 	"kioku/llm/llmtest"
 	"kioku/memory"
@@ -209,7 +210,7 @@ func flushUntilKilled(dir string) {
 func TestLedgerAfterAKillHasWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
 	kills := 6
-	if os.Getenv("KIOKU_SOAK") == "1" {
+	if testkit.Soak() {
 		kills = 100
 	}
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(6, 6))

@@ -11,6 +11,7 @@ import (
 	"kioku/agent/bootstrap"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
+	"kioku/internal/testkit"
 )
 
 // question is a turn of one person.
@@ -20,7 +21,7 @@ func TestAssembleJoinsFilesSkillsAndMemories(t *testing.T) {
 	t.Parallel()
 	own := remembering("The key is in vault 7.")
 	opt := options(t, own)
-	write(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
+	testkit.WriteFile(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
 	p := start(t, opt).Assemble(t.Context(), question)
 	for _, want := range []string{
 		"text of IDENTITY.md", "text of SOUL.md", "text of TOOLS.md", "reviews a change", "text of MEMORY.md", "memory/2026-03-01.md#L1",
@@ -42,7 +43,7 @@ func TestAssembleSearchesOnlyForFullPrompts(t *testing.T) {
 	t.Parallel()
 	own := remembering("The key is in vault 7.")
 	opt := options(t, own)
-	write(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
+	testkit.WriteFile(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
 	s := start(t, opt)
 	for mode, want := range map[bootstrap.Mode]string{bootstrap.Minimal: "minimal", bootstrap.None: "none", "everything": "none"} {
 		turn := question
@@ -135,8 +136,8 @@ func TestAssembleSeesAChangedFile(t *testing.T) {
 	if p := s.Assemble(t.Context(), question); !strings.Contains(p.Prompt, "text of SOUL.md") {
 		t.Fatal(p.Prompt)
 	}
-	write(t, opt.Bootstrap.Workspace, bootstrap.Soul, "TEXT OF SOUL.md")
-	write(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
+	testkit.WriteFile(t, opt.Bootstrap.Workspace, bootstrap.Soul, "TEXT OF SOUL.md")
+	testkit.WriteFile(t, opt.Skills.Workspace, "skills/review/SKILL.md", "---\nname: review\ndescription: reviews a change\n---\nRead it.")
 	if p := s.Assemble(t.Context(), question); !strings.Contains(p.Prompt, "TEXT OF SOUL.md") || !strings.Contains(p.Prompt, "reviews a change") {
 		t.Error(p.Prompt)
 	}
@@ -150,7 +151,7 @@ func TestAssembleManyTurnsAtOnce(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for range 5 {
-				write(t, opt.Bootstrap.Workspace, fmt.Sprintf("skills/s%d/SKILL.md", i), fmt.Sprintf("---\nname: s%d\ndescription: d\n---\n", i))
+				testkit.WriteFile(t, opt.Bootstrap.Workspace, fmt.Sprintf("skills/s%d/SKILL.md", i), fmt.Sprintf("---\nname: s%d\ndescription: d\n---\n", i))
 				turn := question
 				turn.Channel, turn.Message = fmt.Sprintf("dm:%d", i), fmt.Sprintf("Where is key %d?", i)
 				p := s.Assemble(t.Context(), turn)

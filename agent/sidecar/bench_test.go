@@ -13,6 +13,7 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/bootstrap"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -34,11 +35,11 @@ func house(b *testing.B) string {
 	dir := b.TempDir()
 	long := strings.Repeat("A line of some words, as people write them.\n", 500)
 	for _, name := range bootstrap.Names() {
-		write(b, dir, name, long)
+		testkit.WriteFile(b, dir, name, long)
 	}
 	for i := range 150 {
 		name := fmt.Sprintf("skill-%03d", i)
-		write(b, dir, "skills/"+name+"/SKILL.md", "---\nname: "+name+"\ndescription: does what it does\nrequires: {anyBins: [sh, ls]}\n---\n"+long[:2000])
+		testkit.WriteFile(b, dir, "skills/"+name+"/SKILL.md", "---\nname: "+name+"\ndescription: does what it does\nrequires: {anyBins: [sh, ls]}\n---\n"+long[:2000])
 	}
 	old := time.Now().Add(-time.Hour)
 	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {

@@ -13,6 +13,7 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/internal/testkit"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/memory"
@@ -107,7 +108,7 @@ func TestDecideWithABrokenLedger(t *testing.T) {
 	t.Parallel()
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
-	write(t, opt.State, "agents/main/flush", "no folder")
+	testkit.WriteFile(t, opt.State, "agents/main/flush", "no folder")
 	d, _, err := start(t, opt).Decide("talk", 0, flush.State{Projected: 185_000})
 	if err == nil || !d.Flush || !d.Compact {
 		t.Errorf("%+v, %v", d, err)

@@ -13,6 +13,7 @@ import (
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -79,7 +80,7 @@ func TestAssembleKeepsPrivateMemoryFromAGroup(t *testing.T) {
 	own, team, other := remembering("SECRET one"), remembering("Common knowledge."), remembering("SECRET of others")
 	opt := options(t, own)
 	opt.Memories = among(map[string]*notes{"main": own, "team": team, "other": other})
-	write(t, opt.Bootstrap.Workspace, bootstrap.Memory, "SECRET evergreen\n"+strings.Repeat("SECRET line\n", 5000))
+	testkit.WriteFile(t, opt.Bootstrap.Workspace, bootstrap.Memory, "SECRET evergreen\n"+strings.Repeat("SECRET line\n", 5000))
 	s := start(t, opt)
 	groups, shown := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -3,8 +3,6 @@ package sidecar_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -74,24 +73,12 @@ func among(memories map[string]*notes) func(string) agent.Memory {
 	return func(id string) agent.Memory { return memories[id] }
 }
 
-// write puts a file below dir.
-func write(t testing.TB, dir, name, text string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // options are those of an agent with a workspace, in which each file says its name, and a memory.
 func options(t testing.TB, own *notes) sidecar.Options {
 	t.Helper()
 	workspace := t.TempDir()
 	for _, name := range bootstrap.Names() {
-		write(t, workspace, name, "text of "+name)
+		testkit.WriteFile(t, workspace, name, "text of "+name)
 	}
 	opt := sidecar.Options{
 		Agent: "main", State: t.TempDir(), Key: []byte("secret"),

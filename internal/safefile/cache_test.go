@@ -9,17 +9,13 @@ import (
 	"time"
 
 	"kioku/internal/safefile"
+	"kioku/internal/testkit"
 )
 
 // write writes a file that has not been touched for a minute.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.WriteFile(t, filepath.Dir(path), filepath.Base(path), text)
 	old := time.Now().Add(-time.Minute)
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"kioku/llm/llmtest"
 )
 
-func TestAScriptGoesThroughItsSteps(t *testing.T) {
+func TestScriptGoesThroughItsSteps(t *testing.T) {
 	broken := llmtest.Say("half an ")
 	broken.Err = &llm.Error{Kind: llm.KindUnavailable}
 	checked := llmtest.Say("fine")
@@ -44,7 +44,7 @@ func TestAScriptGoesThroughItsSteps(t *testing.T) {
 	}
 }
 
-func TestAStepWaitsForItsChannelOrTheCaller(t *testing.T) {
+func TestScriptStepWaitsForItsChannelOrTheCaller(t *testing.T) {
 	step := llmtest.Say("late")
 	step.Wait = make(chan struct{})
 	s := &llmtest.Script{Steps: []llmtest.Step{step}}

@@ -2,7 +2,10 @@ package kioku
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +18,8 @@ import (
 	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
+	"kioku/store"
+	"kioku/store/storetest"
 )
 
 // hashClient returns an offline embedder.
@@ -138,6 +143,12 @@ func TestWatchEmbedsWhatItsSyncsWrite(t *testing.T) {
 	}
 	_, client := openAI(t)
 	m := openMemory(t, Options{Workspace: workspace(t, files), Embedder: client})
+	watchUntilEmbedded(t, m, len(files))
+}
+
+// watchUntilEmbedded watches until the files are indexed with all their vectors.
+func watchUntilEmbedded(t *testing.T, m *Memory, files int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	watched := make(chan error, 1)
@@ -147,7 +158,7 @@ func TestWatchEmbedsWhatItsSyncsWrite(t *testing.T) {
 		if err != nil || ctx.Err() != nil {
 			t.Fatalf("%d of %d chunks are embedded, %v", stats.Embedded, stats.Chunks, err)
 		}
-		if stats.Files == len(files) && stats.Embedded == stats.Chunks {
+		if stats.Files == files && stats.Embedded == stats.Chunks {
 			break
 		}
 		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
@@ -155,5 +166,89 @@ func TestWatchEmbedsWhatItsSyncsWrite(t *testing.T) {
 	cancel()
 	if err := <-watched; err != nil {
 		t.Error(err)
+	}
+}
+
+// A watch that opens an emptied index pays for no vector again, although its backfill begins before the first sync ends.
+func TestWatchOfAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []string{"PRAGMA user_version = 5", "UPDATE meta SET chunks = 1", "UPDATE meta SET workspace = '/moved'"} {
+		t.Run(damage, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			for i := range 100 {
+				files[fmt.Sprintf("memory/%d.md", i)] = fmt.Sprintf("The ferry number %d was late.", i)
+			}
+			fake, client := openAI(t)
+			opt := Options{Workspace: workspace(t, files), StateDir: t.TempDir(), Embedder: client}
+			m, err := Open(t.Context(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Close(); err != nil {
+				t.Fatal(err)
+			}
+			storetest.Exec(t, store.Path(opt.StateDir, "main"), damage)
+			paid := fake.texts.Load()
+			watchUntilEmbedded(t, openMemory(t, opt), len(files))
+			if n := fake.texts.Load() - paid; n != 0 {
+				t.Errorf("%d texts are paid for again", n)
+			}
+		})
+	}
+}
+
+// Calls that want texts embedded in the background leave it to the one that is at it, however long its provider hangs.
+func TestEmbedInBackgroundRunsOnce(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer srv.Close()
+	defer close(hang)
+	client, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: srv.URL + "/v1", MaxTries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := openMemory(t, Options{Workspace: workspace(t, notes), Embedder: client})
+	if _, _, err := m.syncWords(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() { first <- m.embedInBackground(ctx) }()
+	for !m.embedding.Load() {
+		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
+	}
+	for range 20 {
+		if err := m.embedInBackground(ctx); err != nil { // returns while the first call waits
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first call ended with %v", err)
+	}
+}
+
+// A sync for a query does not wait for a provider that hangs.
+func TestSyncForAQueryDoesNotWaitForItsProvider(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer srv.Close()
+	defer close(hang)
+	client, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: srv.URL + "/v1", MaxTries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := openMemory(t, Options{Workspace: workspace(t, notes), Embedder: client})
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	r, err := m.Sync(ctx, SyncOptions{NoRebuild: true}, nil)
+	if err != nil || r.Files != len(notes) || r.EmbedErr == nil || r.Unembedded == 0 {
+		t.Errorf("report %+v, %v", r, err)
 	}
 }

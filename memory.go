@@ -108,7 +108,10 @@ type Memory struct {
 	backfill  *indexer.Backfill
 	searcher  atomic.Pointer[search.Searcher]
 	events    events
-	appending sync.Mutex // held while a note is written
+	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
+	embedRequests atomic.Int64
+	embedding     atomic.Bool
+	appending     sync.Mutex // held while a note is written
 
 	closing    chan struct{} // closed when Close begins
 	calls      sync.WaitGroup

@@ -72,6 +72,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 		g.Go(func() error {
 			for ev := range events {
 				if ev.Kind == indexer.SyncDone {
+					m.recordFullSync(ctx)
 					m.mergeSegments(ctx)
 				}
 			}
@@ -83,7 +84,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 }
 
 // syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel is
-// closed when the words are indexed and, if the index has vectors, the texts embedded.
+// closed when the words are indexed. The vectors follow in the background.
 func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,25 +98,35 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer m.leave()
 		defer cancel()
-		defer close(done)
-		if err := m.syncForQuery(ctx); err != nil && ctx.Err() == nil {
+		_, embeds, err := m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: true}, nil)
+		m.mu.Lock()
+		m.background = nil
+		m.mu.Unlock()
+		close(done)
+		if err == nil && embeds {
+			err = m.embedInBackground(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			m.log.Error("sync in the background", "err", err)
 		}
+		m.mergeSegments(ctx)
 	}()
 	return done
 }
 
-// syncForQuery is what runs in the background. Once the words are indexed, another one may begin.
-func (m *Memory) syncForQuery(ctx context.Context) error {
-	r, embeds, err := m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: true}, nil)
-	m.mu.Lock()
-	m.background = nil
-	m.mu.Unlock()
-	if err == nil && embeds {
-		_, err = m.embed(ctx, r, nil)
+// embedInBackground has embedded what has no vector. If another call is at it, that call goes on with what is new now.
+func (m *Memory) embedInBackground(ctx context.Context) error {
+	m.embedRequests.Add(1)
+	for m.embedding.CompareAndSwap(false, true) {
+		served := m.embedRequests.Load()
+		m.backfill.Wake()
+		_, err := m.backfill.Run(ctx, nil)
+		m.embedding.Store(false)
+		if err != nil || served == m.embedRequests.Load() {
+			return err
+		}
 	}
-	m.mergeSegments(ctx)
-	return err
+	return nil
 }
 
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
@@ -149,6 +160,17 @@ func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(index
 	}
 	r, err := m.recordSync(ctx)(m.indexer.Sync(ctx, opt, step))
 	return r, embeds, err
+}
+
+// recordFullSync stores the end of the last full sync of a watch. The syncs are whole without it, so an error is logged.
+func (m *Memory) recordFullSync(ctx context.Context) {
+	stats, err := m.store.Stats(ctx)
+	if last := m.indexer.SyncState().LastSync; err == nil && last.After(stats.LastSync) {
+		err = m.store.RecordSync(ctx, last)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.log.Warn("record the end of a sync", "err", err)
+	}
 }
 
 // recordSync stores the end of a complete sync in the index.

@@ -283,6 +283,11 @@ func (r *backfillRun) embedTexts(ctx context.Context, group []Text) error {
 		if i < len(out) {
 			e = out[i]
 		}
+		if e.Vector != nil { // the store would refuse it with all others
+			if e.Err = embed.Check(e.Vector, r.embedder.Space().Dims); e.Err != nil {
+				e.Vector = nil
+			}
+		}
 		switch {
 		case e.Vector != nil:
 			r.unsaved[t.Hash], r.embedded[t.Hash] = e.Vector, true

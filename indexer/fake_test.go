@@ -335,9 +335,3 @@ func (p *provider) set(downAfter int, retryAt time.Time) {
 	defer p.mu.Unlock()
 	p.downAfter, p.retryAt = downAfter, retryAt
 }
-
-func (p *provider) embedded() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.texts
-}

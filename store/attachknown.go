@@ -27,13 +27,15 @@ func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err 
 		return 0, err
 	}
 	s.attachedSpace.Store(&space) // before the first query, so that a concurrent clearIndex resets it
+	inSpace := false
 	defer func() {
-		if err != nil {
+		// Files that are written into an index of another space, or of none, leave their cached vectors where they are.
+		if err != nil || !inSpace {
 			s.attachedSpace.Store(nil)
 		}
 	}()
 	for {
-		known, damaged, err := s.attachableVectors(ctx, space)
+		known, damaged, current, err := s.attachableVectors(ctx, space)
 		if err == nil && len(damaged) > 0 {
 			err = s.deleteCachedVectors(ctx, space, damaged)
 		}
@@ -44,23 +46,24 @@ func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err 
 			return n, fmt.Errorf("attach known vectors: %w", err)
 		}
 		if n += len(known); len(known)+len(damaged) == 0 {
+			inSpace = current == space
 			return n, nil
 		}
 	}
 }
 
-// attachableVectors returns cached vectors that chunks lack, and the hashes of damaged ones.
-func (s *Store) attachableVectors(ctx context.Context, space embed.Space) (map[indexer.Hash][]float32, []indexer.Hash, error) {
+// attachableVectors returns cached vectors that chunks lack, the hashes of damaged ones, and the space of the index.
+func (s *Store) attachableVectors(ctx context.Context, space embed.Space) (map[indexer.Hash][]float32, []indexer.Hash, embed.Space, error) {
 	tx, m, err := s.snapshot(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, embed.Space{}, err
 	}
 	defer tx.Rollback()
 	otherSpace := m.embedded > 0 && m.space != space
 	known := map[indexer.Hash][]float32{}
 	damaged, err := collectVectors(ctx, tx, known, space.Dims, selectAttachable,
 		space.Provider, space.Model, space.Dims, space.Endpoint, otherSpace, attachBatch)
-	return known, damaged, err
+	return known, damaged, m.space, err
 }
 
 // deleteCachedVectors deletes vectors from the cache.

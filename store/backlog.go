@@ -15,10 +15,10 @@ import (
 const (
 	// selectBacklog reads the texts without a vector by files_backlog, those of the newest files first.
 	selectBacklog = `SELECT c.sha256, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
-		WHERE f.embedded < f.chunks AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id LIMIT ?`
+		WHERE f.embedded < f.chunks AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
 	// selectNewestTexts reads all texts: the backlog of a space other than that of the index.
 	selectNewestTexts = `SELECT c.sha256, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
-		ORDER BY f.mtime DESC, f.id DESC, c.id LIMIT ?`
+		ORDER BY f.mtime DESC, f.id DESC, c.id`
 	// selectPending looks up the hashes of a JSON array among the chunks without a vector.
 	selectPending = `SELECT c.id, c.file, c.sha256 FROM json_each(?) j CROSS JOIN chunks c
 		WHERE c.sha256 = unhex(j.value) AND c.checksum IS NULL`
@@ -38,24 +38,33 @@ func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) ([]in
 	if chunks == 0 {
 		return nil, 0, nil
 	}
-	var texts []indexer.Text
-	seen := map[indexer.Hash]bool{}
-	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		var hash sql.RawBytes
-		var t indexer.Text
-		if err := rows.Scan(&hash, &t.Text); err != nil {
-			return err
-		}
-		if copy(t.Hash[:], hash); !seen[t.Hash] {
-			seen[t.Hash] = true
-			texts = append(texts, t)
-		}
-		return nil
-	}, query, limit)
+	texts, err := distinctTexts(ctx, tx, query, limit)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read texts without a vector: %w", err)
 	}
 	return texts, chunks, nil
+}
+
+// distinctTexts returns the first different texts of a query, which computes its rows one by one.
+func distinctTexts(ctx context.Context, q queryer, query string, limit int) ([]indexer.Text, error) {
+	rows, err := q.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var texts []indexer.Text
+	seen := map[indexer.Hash]bool{}
+	for len(texts) < limit && rows.Next() {
+		var hash, text sql.RawBytes
+		if err := rows.Scan(&hash, &text); err != nil {
+			return nil, err
+		}
+		if h := indexer.Hash(hash); !seen[h] {
+			seen[h] = true
+			texts = append(texts, indexer.Text{Hash: h, Text: string(text)})
+		}
+	}
+	return texts, rows.Err()
 }
 
 // PutVectors implements indexer.VectorStore.

@@ -20,7 +20,7 @@ import (
 	"kioku/memory"
 )
 
-var away = fmt.Errorf("%w: connection refused", memory.ErrUnreachable)
+var errAway = fmt.Errorf("%w: connection refused", memory.ErrUnreachable)
 
 // flaky is an echo.Model that is away as long as err is set.
 type flaky struct {
@@ -49,7 +49,7 @@ func TestUnfinishedFlushSurvivesAMemoryThatWasAway(t *testing.T) {
 	w := newWorld(t, model)
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
-	w.notes.err = away
+	w.notes.err = errAway
 	compactions := 0
 	var l log
 	for i := 0; compactions < 3; i++ {
@@ -106,7 +106,7 @@ func TestUnfinishedFlushesStoreEveryFactInTheEnd(t *testing.T) {
 			for i := range 10 + random.IntN(50) {
 				switch events[random.IntN(len(events))] {
 				case "memory":
-					w.notes.err = away
+					w.notes.err = errAway
 				case "model":
 					model.err = &llm.Error{Kind: []string{llm.KindUnavailable, llm.KindRateLimit}[random.IntN(2)]}
 				case "back":
@@ -145,7 +145,7 @@ func TestFlushCanBeAskedForAgain(t *testing.T) {
 	w := newWorld(t, &echo.Model{})
 	c := w.start("s")
 	w.say(c, "My boat is called Petrel.", nil)
-	w.notes.err = away
+	w.notes.err = errAway
 	for range 5 {
 		if out := c.Flush(t.Context(), nil); out.Outcome != session.FlushFailed || !out.Later || !strings.Contains(out.Reason, "refused") {
 			t.Errorf("%+v", out)

@@ -74,6 +74,10 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	if err := cmp.Or(statsErr, skippedErr, sizesErr); err != nil {
 		return Status{}, err
 	}
+	degraded := m.degradedVectors(stats)
+	if m.otherModel(stats) {
+		stats.Embedded = 0 // of this model
+	}
 	ix := m.indexer.SyncState()
 	return Status{
 		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
@@ -82,9 +86,15 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
 		HeldBytes: sizes.Resident, AllHeldBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded:    append(m.degradedVectors(stats), degradedIndex(ix)...),
+		Degraded:    append(degraded, degradedIndex(ix)...),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
+}
+
+// otherModel reports whether the vectors of the index are those of another model than the embedder's.
+func (m *Memory) otherModel(stats store.Stats) bool {
+	e := m.opt.Embedder
+	return e.Enabled() && stats.Embedded > 0 && !stats.Space.Matches(e.Space())
 }
 
 // degradedVectors returns what is wrong with the vector channel, nothing if there is no provider.
@@ -99,9 +109,9 @@ func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 			Text: fmt.Sprintf("embedding provider %s does not answer: %v", e.Space().Provider, h.Err)})
 	}
 	switch {
-	case stats.Embedded > 0 && !stats.Space.Matches(e.Space()):
+	case m.otherModel(stats):
 		d = append(d, memory.Degradation{Code: memory.SpaceChanged,
-			Text: fmt.Sprintf("the index holds vectors of %s; searches use keywords until it is rebuilt", stats.Space.Name())})
+			Text: fmt.Sprintf("the index has vectors of %s; searches use keywords until %s has answered: run kioku index, or kioku serve", stats.Space.Name(), e.Space().Name())})
 	case stats.Embedded < stats.Chunks:
 		d = append(d, memory.Degradation{Code: memory.VectorsMissing,
 			Text: fmt.Sprintf("%d of %d chunks have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)})

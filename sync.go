@@ -209,7 +209,7 @@ func (m *Memory) reportVectors(ctx context.Context, r SyncReport, err error) (Sy
 		return r, err
 	}
 	stats, err := m.store.Stats(ctx)
-	if stats.Embedded > 0 && !stats.Space.Matches(e.Space()) {
+	if m.otherModel(stats) {
 		r.Unembedded = stats.Chunks
 		if r.Stale == "" {
 			r.Stale = fmt.Sprintf("embedding model changed from %s to %s", stats.Space.Name(), e.Space().Name())

@@ -206,6 +206,9 @@ func (r *backfillRun) drainBacklog(ctx context.Context) (err error) {
 				return err
 			}
 		}
+		if r.rep.Embedded == 0 {
+			r.reportProgress() // the first request may take long
+		}
 		group := queue[:min(embedGroup, len(queue))]
 		queue = queue[len(group):]
 		err := r.embedTexts(ctx, group)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,16 +68,16 @@ func (a *app) writeEvent(e *kiokuv1.Event) error {
 	if a.JSON {
 		return a.WriteJSON(e, "")
 	}
-	line := fmt.Sprintf("%-16s", e.GetKind())
-	if e.GetPath() != "" {
-		line += " " + e.GetPath()
+	var parts []string
+	for _, part := range []string{e.GetPath(), e.GetText()} {
+		if part != "" {
+			parts = append(parts, part)
+		}
 	}
 	if e.GetChunkCount() > 0 {
-		line += ", " + render.Count(e.GetChunkCount(), "chunk")
+		parts = append(parts, render.Count(e.GetChunkCount(), "chunk"))
 	}
-	if e.GetText() != "" {
-		line += ": " + e.GetText()
-	}
+	line := fmt.Sprintf("%-16s %s", e.GetKind(), strings.Join(parts, ", "))
 	return a.Show(func(p *render.Page) {
 		p.Linef("%s %s", render.Dim(e.GetEventTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
 	})

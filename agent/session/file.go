@@ -17,7 +17,8 @@ import (
 type Bad struct {
 	// Line is the number of the line, from 1.
 	Line int
-	Err  error
+	// Err says what is wrong with the line.
+	Err error
 }
 
 // String returns "line 3: ...".

@@ -202,7 +202,7 @@ func checkFields(t *testing.T, importPath string, typ *doc.Type) {
 	}
 }
 
-// namedFunc is a function as ARCHITECTURE.md names it: `folder/file.go: Name`; or a file alone.
+// namedFunc is a function as ARCHITECTURE.md names it: `folder/file.go: Name`; or only a file.
 var namedFunc = regexp.MustCompile("`([a-z/]+\\.go)(?:: (\\w+))?`")
 
 func TestArchitectureNamesWhatExists(t *testing.T) {

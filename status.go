@@ -26,7 +26,7 @@ type Status struct {
 	Skipped []memory.SkippedFile
 	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
 	WatchMode, WatchNote string
-	// Space is the embedding model in use; zero without a provider.
+	// Space is the space of the vectors that the embedding provider returns.
 	Space embed.Space
 	// Health of the embedding provider.
 	Health embed.Health
@@ -38,8 +38,8 @@ type Status struct {
 	Embedded int
 	// Cached counts vectors of texts that are not indexed now.
 	Cached int
-	// HeldBytes of this memory's vectors are in RAM, and AllHeldBytes of all that share its budget of BudgetBytes.
-	HeldBytes, AllHeldBytes, BudgetBytes int64
+	// ResidentBytes of this memory's vectors are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
+	ResidentBytes, AllResidentBytes, BudgetBytes int64
 	// Degraded is what searches lack now; nil if they lack nothing.
 	Degraded []memory.Degradation
 	// Unavailable are the roots that cannot be read now. Their files stay in the index.
@@ -94,7 +94,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
-		HeldBytes: sizes.Resident, AllHeldBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
+		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    append(m.degradedVectors(stats), degradedIndex(ix)...),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil

@@ -103,9 +103,9 @@ type Run struct {
 	Sets []Report `json:"sets"`
 	// Macro is the mean over the sets, without adversarial questions.
 	Macro Figures `json:"macro"`
-	// MacroTypos is the mean over the sets with misspelt questions; nil if a set has none.
+	// MacroTypos is the mean over the sets; nil if a set has no misspelt questions.
 	MacroTypos *TypoReport `json:"macro_typos,omitempty"`
-	// MacroOffTopic is the mean over the sets with questions that nothing answers; nil if a set has none.
+	// MacroOffTopic is the mean over the sets; nil if a set has no questions without an answer.
 	MacroOffTopic *OffTopicReport `json:"macro_off_topic,omitempty"`
 }
 

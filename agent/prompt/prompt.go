@@ -86,7 +86,7 @@ type Result struct {
 
 // Layer is a layer of a prompt.
 type Layer struct {
-	Name          string // one of the Layer constants, of a block with its name
+	Name          string // a Layer constant; LayerBlock is followed by the name of the block
 	Chars, Tokens int    // the size of the layer in the prompt
 }
 
@@ -99,7 +99,7 @@ type LeftOut struct {
 
 // Cut is a part of the prompt that was shortened for the budget.
 type Cut struct {
-	// Part is the name of the part, such as that of a layer or a file.
+	// Part is the name of the part, such as a layer or a file.
 	Part string
 	// From and To are sizes in tokens. To is 0 if the part was left out.
 	From, To int

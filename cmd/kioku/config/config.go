@@ -38,9 +38,9 @@ type Config struct {
 	Workspace string
 	// Agents that have a folder of their own, by id.
 	Agents map[string]Agent
-	// State is the absolute path of the folder of indexes, sockets and sessions.
+	// State is the folder of indexes, sockets and sessions; empty means the user's, see StateDir.
 	State string
-	// Socket is the path of the daemon's Unix socket.
+	// Socket is the path of the daemon's Unix socket; empty means one in the state folder.
 	Socket string
 	// Listen is the TCP address of the daemon; "none" disables TCP.
 	Listen string

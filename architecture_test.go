@@ -167,6 +167,7 @@ func checkDocs(t *testing.T, importPath string, d *doc.Package) {
 	funcs := d.Funcs
 	for _, typ := range d.Types {
 		check(t, importPath, typ.Name, typ.Doc)
+		checkFields(t, importPath, typ)
 		funcs = append(append(funcs, typ.Funcs...), typ.Methods...)
 	}
 	for _, f := range funcs {
@@ -182,7 +183,26 @@ func check(t *testing.T, importPath, name, doc string) {
 	}
 }
 
-// namedFunc is a function as ARCHITECTURE.md names it: `folder/file.go: Name`; or a file alone.
+// checkFields reports the exported fields of a struct without a comment, above them or on their line.
+func checkFields(t *testing.T, importPath string, typ *doc.Type) {
+	t.Helper()
+	for _, spec := range typ.Decl.Specs {
+		spec := spec.(*ast.TypeSpec)
+		structure, ok := spec.Type.(*ast.StructType)
+		if !ok || spec.Name.Name != typ.Name || !ast.IsExported(typ.Name) {
+			continue
+		}
+		for _, field := range structure.Fields.List {
+			for _, name := range field.Names {
+				if name.IsExported() && field.Doc == nil && field.Comment == nil {
+					t.Errorf("%s: the field %s.%s has no comment", path.Base(importPath), typ.Name, name)
+				}
+			}
+		}
+	}
+}
+
+// namedFunc is a function as ARCHITECTURE.md names it: `folder/file.go: Name`; or only a file.
 var namedFunc = regexp.MustCompile("`([a-z/]+\\.go)(?:: (\\w+))?`")
 
 func TestArchitectureNamesWhatExists(t *testing.T) {

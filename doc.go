@@ -2,5 +2,5 @@
 //
 // [Open] returns a [Memory], which searches, reads, appends, and keeps its index in step with the folder.
 // The Markdown is the truth and is only ever appended to, by [Memory.Append]; the index is a cache that can be
-// made anew at any time, except for embeddings that were paid for, which survive every rebuild.
+// rebuilt at any time, except for embeddings that were paid for, which survive every rebuild.
 package kioku

@@ -94,6 +94,7 @@ type SyncOptions = indexer.SyncOptions
 // Event is something that happened to the index.
 type Event struct {
 	indexer.Event
+	// Generation of the index after the event; it increases with every committed change.
 	Generation int64
 }
 

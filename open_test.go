@@ -406,7 +406,7 @@ func TestOpenMendsDamageFoundByWrite(t *testing.T) {
 			continue // the damage was seen at once, or never mattered
 		}
 		met++
-		if !strings.Contains(syncErr.Error(), "made anew at the next start") {
+		if !strings.Contains(syncErr.Error(), "rebuilt at the next start") {
 			t.Errorf("page %d: %v", page, syncErr)
 		}
 		if openErr, syncErr := start(); openErr != nil || syncErr != nil {
@@ -418,7 +418,7 @@ func TestOpenMendsDamageFoundByWrite(t *testing.T) {
 	}
 }
 
-// An index is emptied by a new schema, by a move and where its tables disagree; none of them costs what was paid for.
+// An index is emptied by a new schema, by a move and if its tables disagree; none of them costs what was paid for.
 func TestOpenSalvagesVectorsOfEmptiedIndex(t *testing.T) {
 	for _, damage := range []string{"PRAGMA user_version = 4", "UPDATE meta SET chunks = 1", "UPDATE meta SET workspace = '/moved'"} {
 		t.Run(damage, func(t *testing.T) {

@@ -14,25 +14,38 @@ import (
 
 // Status describes a memory for people.
 type Status struct {
-	Agent     string
+	// Agent is the id of the agent.
+	Agent string
+	// Workspace is the absolute path of the folder.
 	Workspace string
-	Database  string
-	Index     memory.IndexStats
-	Skipped   []memory.SkippedFile
+	// Database is the path of the index.
+	Database string
+	// Index is the state of the index.
+	Index memory.IndexStats
+	// Skipped are the files that are not indexed; nil if there are none.
+	Skipped []memory.SkippedFile
 	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
 	WatchMode, WatchNote string
-	Space                embed.Space
-	Health               embed.Health
-	DatabaseBytes        int64
-	WALBytes             int64
-	Embedded             int
+	// Space is the space of the vectors that the embedding provider returns.
+	Space embed.Space
+	// Health of the embedding provider.
+	Health embed.Health
+	// DatabaseBytes is the size of the database file.
+	DatabaseBytes int64
+	// WALBytes is the size of its write-ahead log; 0 if there is none.
+	WALBytes int64
+	// Embedded is the number of chunks that have a vector.
+	Embedded int
 	// Cached counts vectors of texts that are not indexed now.
 	Cached int
-	// HeldBytes of this memory's vectors are in RAM, and AllHeldBytes of all that share its budget of BudgetBytes.
-	HeldBytes, AllHeldBytes, BudgetBytes int64
-	Degraded                             []memory.Degradation
-	Unavailable                          []string
-	Syncing                              bool
+	// ResidentBytes of this memory's vectors are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
+	ResidentBytes, AllResidentBytes, BudgetBytes int64
+	// Degraded is what searches lack now; nil if they lack nothing.
+	Degraded []memory.Degradation
+	// Unavailable are the roots that cannot be read now. Their files stay in the index.
+	Unavailable []string
+	// Syncing reports that a sync or rebuild is running.
+	Syncing bool
 }
 
 // IndexStats returns how far the index is.
@@ -85,7 +98,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
-		HeldBytes: sizes.Resident, AllHeldBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
+		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    append(degraded, degradedIndex(ix)...),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil

@@ -33,7 +33,7 @@ type Options struct {
 
 // Client uses the memory of one agent. Its methods may be called concurrently.
 type Client struct {
-	// conn is nil where it is not the client's own.
+	// conn is nil if it is not the client's own.
 	conn    *grpc.ClientConn
 	memory  kiokuv1.MemoryServiceClient
 	target  string

@@ -69,7 +69,7 @@ func kindOf(st *status.Status) error {
 	return nil
 }
 
-// inputError returns the first field violation of a status, or its message where it has none.
+// inputError returns the first field violation of a status, or its message if it has none.
 func inputError(st *status.Status) error {
 	for _, d := range st.Details() {
 		bad, ok := d.(*errdetails.BadRequest)

@@ -134,21 +134,30 @@ func parseLines(text string) (start, end int, err error) {
 
 // GoldenReport is the output of kioku bench golden --json, which scripts read.
 type GoldenReport struct {
-	Recall    float64        `json:"recall"`
-	MRR       float64        `json:"mrr"`
-	Passed    int            `json:"passed"`
-	Total     int            `json:"total"`
+	// Recall is the part of the questions that passed, 0 to 1.
+	Recall float64 `json:"recall"`
+	// MRR is the mean reciprocal rank, 0 to 1.
+	MRR float64 `json:"mrr"`
+	// Passed is the number of questions that passed.
+	Passed int `json:"passed"`
+	// Total is the number of questions.
+	Total int `json:"total"`
+	// Questions are the results, in the order of the questions.
 	Questions []GoldenAnswer `json:"questions"`
 }
 
 // GoldenAnswer is the result of one question.
 type GoldenAnswer struct {
+	// Question is the text of the question.
 	Question string `json:"question"`
-	// Expected is the place, "path" or "path#L3-L9". Rank counts from 1; 0 means not found.
+	// Expected is the place, "path" or "path#L3-L9".
 	Expected string `json:"expected"`
-	Lang     string `json:"lang"`
-	Rank     int    `json:"rank"`
-	Passed   bool   `json:"passed"`
+	// Lang is the language of the question; empty if it is not given.
+	Lang string `json:"lang"`
+	// Rank of the expected place among the results, from 1; 0 means not found.
+	Rank int `json:"rank"`
+	// Passed reports that the place was found.
+	Passed bool `json:"passed"`
 	// First is the citation of the first result, empty if there is none.
 	First string `json:"first"`
 }

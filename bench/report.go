@@ -87,19 +87,25 @@ func (s *Session) report(ctx context.Context, plan Plan) (Report, error) {
 
 // Runs is the output of kioku bench retrieval --json, which scripts read.
 type Runs struct {
+	// Runs has one run for each provider and granularity.
 	Runs []Run `json:"runs"`
 }
 
 // Run contains the figures of one provider and granularity.
 type Run struct {
-	Provider    string   `json:"provider"`
-	Model       string   `json:"model"`
-	Granularity string   `json:"granularity"`
-	Sets        []Report `json:"sets"`
+	// Provider of the embeddings.
+	Provider string `json:"provider"`
+	// Model of the provider; empty if it has none.
+	Model string `json:"model"`
+	// Granularity of the results, "passage" or "chunk".
+	Granularity string `json:"granularity"`
+	// Sets are the reports on the sets, in order.
+	Sets []Report `json:"sets"`
 	// Macro is the mean over the sets, without adversarial questions.
 	Macro Figures `json:"macro"`
-	// MacroTypos and MacroOffTopic are the means over the sets, nil if a set has none.
-	MacroTypos    *TypoReport     `json:"macro_typos,omitempty"`
+	// MacroTypos is the mean over the sets; nil if a set has no misspelt questions.
+	MacroTypos *TypoReport `json:"macro_typos,omitempty"`
+	// MacroOffTopic is the mean over the sets; nil if a set has no questions without an answer.
 	MacroOffTopic *OffTopicReport `json:"macro_off_topic,omitempty"`
 }
 

@@ -20,7 +20,10 @@ type ResultFiles struct {
 }
 
 // InputError is the error of a path that may not take results.
-type InputError struct{ Problem string }
+type InputError struct {
+	// Problem names the path and says what is wrong with it.
+	Problem string
+}
 
 // Error returns the problem.
 func (e *InputError) Error() string { return e.Problem }

@@ -10,12 +10,15 @@ import (
 type Table struct {
 	// Title stands above the table, empty for none.
 	Title string
-	Head  []string
-	Rows  []TableRow
+	// Head contains the names of the columns.
+	Head []string
+	// Rows in order.
+	Rows []TableRow
 }
 
 // TableRow is one row of a [Table].
 type TableRow struct {
+	// Cells are as many as the head has.
 	Cells []string
 	// Strong is true for rows that stand out, such as totals.
 	Strong bool

@@ -61,7 +61,7 @@ type bisector struct {
 }
 
 // embed embeds texts with one request, or with more if the provider refuses them together: it halves them until the refused
-// ones are alone. With an error it returns the outcomes of the first texts only.
+// ones are sent singly. With an error it returns the outcomes of the first texts only.
 func (b *bisector) embed(ctx context.Context, texts []string) ([]Embedding, error) {
 	vecs, err := b.client.request(ctx, b.kind, texts)
 	switch {

@@ -56,12 +56,17 @@ type File struct {
 	Chunks []Chunk
 }
 
-// Stored is what the index contains of one file, without its chunks. The fields have the meaning of those of File.
+// Stored is what the index contains of one file, without its chunks.
 type Stored struct {
-	Source  string
-	SHA256  Hash
+	// Source is that of File.
+	Source string
+	// SHA256 is the hash of the bytes that were indexed; zero if they were not read.
+	SHA256 Hash
+	// ModTime is the modification time when the file was read; zero if it was not known.
 	ModTime time.Time
-	Size    int64
+	// Size in bytes when the file was read; 0 if it was not known.
+	Size int64
+	// Skipped is why the file has no chunks; empty if it is indexed.
 	Skipped string
 }
 
@@ -81,7 +86,9 @@ type Store interface {
 
 // Text is a text that has no vector yet.
 type Text struct {
+	// Hash of the text, which is its key in the cache of embeddings.
 	Hash Hash
+	// Text to embed.
 	Text string
 }
 

@@ -42,9 +42,10 @@ type Message struct {
 	Images []Image `json:"images,omitempty"`
 	// ToolCalls of an assistant; nil if there are none.
 	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
-	// ToolCallID and ToolName identify the call that a message of RoleTool answers; empty for other roles.
+	// ToolCallID is the id of the call that a message of RoleTool answers; empty for other roles.
 	ToolCallID string `json:"toolCallId,omitempty"`
-	ToolName   string `json:"toolName,omitempty"`
+	// ToolName is the name of the tool of that call.
+	ToolName string `json:"toolName,omitempty"`
 	// Failed is set if the tool failed.
 	Failed bool `json:"failed,omitempty"`
 }
@@ -143,8 +144,9 @@ type Usage struct {
 	Input int `json:"input"`
 	// Output is the number of tokens of the answer.
 	Output int `json:"output"`
-	// CacheRead and CacheWrite are the tokens of the prompt that were read from and written to the provider's cache.
-	CacheRead  int `json:"cacheRead,omitempty"`
+	// CacheRead is the number of tokens of the prompt that were read from the provider's cache.
+	CacheRead int `json:"cacheRead,omitempty"`
+	// CacheWrite is the number of tokens of the prompt that were written to it.
 	CacheWrite int `json:"cacheWrite,omitempty"`
 }
 

@@ -104,5 +104,5 @@ func (h Hit) Citation() string { return fmt.Sprintf("%s#L%d-L%d", h.Path, h.Star
 
 // SkippedFile is a file that is not indexed, and why.
 type SkippedFile struct {
-	Path, Reason string
+	Path, Reason string // the path relative to the workspace, and why the file is not indexed
 }

@@ -44,7 +44,7 @@ var reasons = []struct {
 	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"UNREACHABLE", ErrUnreachable},
 }
 
-// Reason returns the name that an error of this package has in protocols, where it stays the same; empty for other errors.
+// Reason returns the stable name of an error of this package, for protocols; empty for other errors.
 func Reason(err error) string {
 	for _, r := range reasons {
 		if errors.Is(err, r.err) {

@@ -10,6 +10,7 @@ type GetRequest struct {
 
 // Excerpt is a run of lines of a file.
 type Excerpt struct {
+	// Path of the file.
 	Path string
 	// Text is whole lines, at most 12,000 characters; empty beyond the end of the file.
 	Text string

@@ -37,8 +37,9 @@ const (
 
 // Appended says where a note is.
 type Appended struct {
-	// Path relative to the workspace, and the 1-based line at which the note begins.
-	Path      string
+	// Path of the file, relative to the workspace.
+	Path string
+	// StartLine is the 1-based line at which the note begins.
 	StartLine int
 	// Deduplicated says that the same text or key was there before, and nothing was written.
 	Deduplicated bool

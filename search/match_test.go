@@ -36,7 +36,7 @@ func TestMatchableChoosesByRareTerms(t *testing.T) {
 		{"work year repair crane harbor", "harbor crane", "repair year"}, // work is in more than half of the chunks
 		{"harbor repair", "harbor repair", ""},                           // 900 chunks are not enough to choose among
 		{"crane year", "crane", "year"},
-		{"repair year", "repair year", ""}, // repair alone has too little of the mass
+		{"repair year", "repair year", ""}, // only repair has too little of the mass
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {

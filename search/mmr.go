@@ -85,7 +85,7 @@ type wordSets map[*candidate][]uint64
 
 // similarity, in [0,1], is the cosine of the stored vectors. It is the Jaccard index of the sets of words if one has no
 // vector, and for passages of one chunk, which share its vector. Passages of one section that fits into a chunk have the
-// similarity 1: who has read the better one knows where the section is.
+// similarity 1: the better one already shows the section.
 func (s wordSets) similarity(a, b *candidate) float64 {
 	if a.heading > 0 && a.heading == b.heading && a.Path == b.Path {
 		return 1

@@ -25,13 +25,15 @@ type Options struct {
 	CandidateMultiplier int
 	// Typos lets indexed words that differ by one typo stand for a word that the index lacks; nil means true.
 	Typos *bool
-	// MMR re-ranks for diversity; nil means true. MMRLambda is the weight of relevance in [0,1]; nil means 0.7.
-	MMR       *bool
+	// MMR re-ranks for diversity; nil means true.
+	MMR *bool
+	// MMRLambda is the weight of relevance in [0,1]; nil means 0.7.
 	MMRLambda *float64
-	// Decay lets older notes weigh less: half of what lies above DecayFloor is gone after HalfLife. Nil means true; HalfLife 0
-	// means 30 days; DecayFloor lies in [0,1], nil means 0.85.
-	Decay      *bool
-	HalfLife   time.Duration
+	// Decay lets older notes weigh less; nil means true.
+	Decay *bool
+	// HalfLife is the age at which half of what lies above DecayFloor is gone; 0 means 30 days.
+	HalfLife time.Duration
+	// DecayFloor is the part of a score in [0,1] that the oldest note keeps; nil means 0.85.
 	DecayFloor *float64
 	// Evergreen are globs of paths that do not decay; nil means none.
 	Evergreen []string

@@ -58,7 +58,7 @@ func TestConfidenceIsIdealAndCoverage(t *testing.T) {
 
 func TestPassageConfidenceIncludesChunk(t *testing.T) {
 	t.Parallel()
-	// The chunk knows the kettle and the water, its second passage the water alone.
+	// The chunk knows the kettle and the water, its second passage only the water.
 	text := "## Kettle\nThe kettle is full.\n\n## Water\nThe water is cold.\n"
 	list := []*candidate{{Chunk: Chunk{ID: 1, StartLine: 1, EndLine: 5, Text: text}}}
 	sc := newScorer(parseTerms("kettle water", nil).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10)

@@ -23,7 +23,7 @@ const (
 	// above a chunk in which they are scattered.
 	bestPartWeight = 0.3
 	partTerms      = 100
-	// gramRequired is the weight of a bigram in what the confidence requires, where a word has 1: each character occurs in
+	// gramRequired is the weight of a bigram in what the confidence requires; a word has 1. Each character occurs in
 	// two bigrams, and few answers contain the bigrams across two words. 0.9 halves the answers lost in Chinese and
 	// Japanese and answers six points more of the off-topic questions.
 	gramRequired = 0.9
@@ -76,7 +76,7 @@ const (
 	maxSpans = 4
 	// datePool is the number of candidates of such days, whatever they say.
 	datePool = 200
-	// dayBonus is added to the score of chunks of a named day or week, where the best text score is 1: they come first.
+	// dayBonus is added to the score of chunks of a named day or week. It equals the best text score, so that they come first.
 	dayBonus = 1.0
 	// spanBonus is added for longer spans, which name too much to come first.
 	spanBonus = 0.3

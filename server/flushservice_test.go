@@ -205,7 +205,7 @@ func TestAbortFlushCountsTheAttempts(t *testing.T) {
 	}
 }
 
-// Hazard C05: the id of a flush is of use to its agent and its holder alone, and is not told from one that is not there.
+// Hazard C05: the id of a flush is of use only to its agent and its holder; for others it is as if it did not exist.
 func TestCommitFlushOfAnotherAgentIsUnknown(t *testing.T) {
 	t.Parallel()
 	s := beside(t, server.Options{}, map[string]server.Sidecar{"ann": withFlushes(t, t.TempDir(), nil), "bob": withFlushes(t, t.TempDir(), nil)})

@@ -226,7 +226,7 @@ func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
 	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) {
 		return kioku.Status{
 			Workspace: "/w", Database: "/s/main.sqlite", WatchMode: "polling", WatchNote: "no watches left", Embedded: 4, Cached: 5,
-			HeldBytes: 30, AllHeldBytes: 40, BudgetBytes: 50,
+			ResidentBytes: 30, AllResidentBytes: 40, BudgetBytes: 50,
 			Space: embed.Space{Provider: "openai", Model: "small", Dims: 3}, Health: embed.Health{Err: errBoom, RetryAt: retry},
 			DatabaseBytes: 10, WALBytes: 20, Unavailable: []string{"/gone"}, Syncing: true,
 			Skipped:  []memory.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
@@ -241,7 +241,7 @@ func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
 	want := &kiokuv1.StatusResponse{
 		Agent: "main", Workspace: "/w", Database: "/s/main.sqlite", Index: &kiokuv1.IndexState{}, WatchMode: "polling", WatchNote: "no watches left",
 		Provider:      &kiokuv1.Provider{Provider: "openai", Model: "small", Dims: 3, Error: errBoom.Error(), RetryTime: timestamppb.New(retry)},
-		DatabaseBytes: 10, WalBytes: 20, EmbeddedChunkCount: 4, CachedEmbeddingCount: 5, HeldBytes: 30, MemoryHeldBytes: 40, MemoryBudgetBytes: 50, Unavailable: []string{"/gone"}, Syncing: true, Version: "v1.2.3",
+		DatabaseBytes: 10, WalBytes: 20, EmbeddedChunkCount: 4, CachedEmbeddingCount: 5, ResidentBytes: 30, MemoryResidentBytes: 40, MemoryBudgetBytes: 50, Unavailable: []string{"/gone"}, Syncing: true, Version: "v1.2.3",
 		Skipped:  []*kiokuv1.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
 		Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "down"}},
 	}

@@ -32,7 +32,7 @@ func TestAddSidecarsRefusesWhatCannotBeServed(t *testing.T) {
 	}
 }
 
-// A process that holds no memories serves the agents' side alone, with the sidecars and the shared agents of another one.
+// A process without memories serves only the agents' side, with the sidecars and the shared agents of another one.
 func TestAddSidecarsNeedsNoMemory(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, server.Options{})

@@ -34,7 +34,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 	})
 }
 
-// Rebuild makes the index anew. It needs the right to write, because it may cost embeddings.
+// Rebuild rebuilds the index from the files. It needs the right to write, because it may cost embeddings.
 func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamingServer[kiokuv1.RebuildResponse]) error {
 	ctx := stream.Context()
 	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())

@@ -115,7 +115,7 @@ func TestSyncThatFailsIsAnError(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition)
 }
 
-// Hazard D14: a panic in the work of a stream ends that stream alone.
+// Hazard D14: a panic in the work of a stream ends only that stream.
 func TestSyncThatPanicsEndsOnlyItsStream(t *testing.T) {
 	t.Parallel()
 	client := local(t, agents(&fakeMemory{

@@ -46,26 +46,26 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 
 // openOrReplace opens an index. It quarantines a damaged one and opens a new one in its place.
 func openOrReplace(ctx context.Context, path string, opt Options) (*Store, error) {
-	const damaged = "index was damaged; it is set aside and made anew"
+	const damaged = "index was damaged; it is quarantined and rebuilt"
 	if opt.ReadOnly {
 		return openStore(ctx, path, opt)
 	}
-	aside, err := quarantineMarked(path)
+	moved, err := quarantineMarked(path)
 	if err != nil {
 		return nil, err
 	}
-	if aside != "" {
-		opt.Log.Warn(damaged, "path", path, "aside", aside)
+	if moved != "" {
+		opt.Log.Warn(damaged, "path", path, "moved", moved)
 	}
 	s, err := openStore(ctx, path, opt)
 	if !isDamage(err) {
 		return s, err
 	}
-	aside, asideErr := quarantine(path)
-	if asideErr != nil {
-		return nil, fmt.Errorf("set damaged index aside: %w", errors.Join(err, asideErr))
+	moved, quarantineErr := quarantine(path)
+	if quarantineErr != nil {
+		return nil, fmt.Errorf("quarantine damaged index: %w", errors.Join(err, quarantineErr))
 	}
-	opt.Log.Warn(damaged, "path", path, "aside", aside, "err", err)
+	opt.Log.Warn(damaged, "path", path, "moved", moved, "err", err)
 	return openStore(ctx, path, opt)
 }
 

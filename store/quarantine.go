@@ -27,7 +27,7 @@ func (d *database) markCorrupt(err error) error {
 	if markErr := os.WriteFile(d.path+corruptMark, nil, 0o600); markErr != nil {
 		return errors.Join(err, fmt.Errorf("mark the index as damaged: %w", markErr))
 	}
-	return fmt.Errorf("the index is damaged and is made anew at the next start (run kioku index, or start kioku serve again): %w", err)
+	return fmt.Errorf("the index is damaged and is rebuilt at the next start (run kioku index, or start kioku serve again): %w", err)
 }
 
 // quarantineMarked quarantines a database that markCorrupt has marked, and returns its new path; "" if there is no mark.
@@ -35,24 +35,24 @@ func quarantineMarked(path string) (string, error) {
 	if _, err := os.Lstat(path + corruptMark); errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	aside, err := quarantine(path)
+	moved, err := quarantine(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("set damaged index aside: %w", err)
+		return "", fmt.Errorf("quarantine damaged index: %w", err)
 	}
-	return aside, os.Remove(path + corruptMark)
+	return moved, os.Remove(path + corruptMark)
 }
 
 // quarantine renames a damaged database together with its -wal and -shm files, which SQLite would otherwise replay into a new
 // database. It returns the new path.
 func quarantine(path string) (string, error) {
-	aside := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405.000000000")
-	if err := os.Rename(path, aside); err != nil {
+	moved := path + ".corrupt-" + time.Now().UTC().Format("20060102T150405.000000000")
+	if err := os.Rename(path, moved); err != nil {
 		return "", err
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Rename(path+suffix, moved+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
 	}
-	return aside, nil
+	return moved, nil
 }

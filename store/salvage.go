@@ -126,7 +126,7 @@ func clearVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 // resetVectors removes a damaged chunks_vec from the index. The words stay. The next sync attaches the vectors that could be
 // salvaged, and the others are embedded again.
 func (s *Store) resetVectors(ctx context.Context, damage error) error {
-	s.log.Warn("the vectors of the index are damaged; they are made anew", "err", damage)
+	s.log.Warn("the vectors of the index are damaged; they are rebuilt", "err", damage)
 	defer s.files.invalidate()
 	s.attachedSpace.Store(nil)
 	return s.writeTx(ctx, func(tx *sql.Tx, change *vectorChange) error {

@@ -22,9 +22,9 @@ func (s *Store) bindWorkspace(ctx context.Context, workspace string) error {
 	moved := m.workspace != "" && m.workspace != workspace
 	switch {
 	case moved:
-		s.log.Warn("the index was that of another folder; it is emptied and made anew from this one", "was", m.workspace, "now", workspace)
+		s.log.Warn("the index was that of another folder; it is emptied and rebuilt from this one", "was", m.workspace, "now", workspace)
 	case !consistent:
-		s.log.Warn("the tables of the index did not agree; it is emptied and made anew")
+		s.log.Warn("the tables of the index did not agree; it is emptied and rebuilt")
 	case m.workspace == workspace && (m.chunks > 0 || m.chunking == s.chunking):
 		return nil
 	}

@@ -59,6 +59,7 @@ const (
 
 // File is a file with its text for the prompt.
 type File struct {
+	// Name of the file, one of Names.
 	Name string
 	// Path on the disk; empty if there is no such file.
 	Path string

@@ -21,7 +21,9 @@ const maxRounds = 25
 
 // Options of a Conversation. Sidecar, with a model, and Session are required.
 type Options struct {
+	// Sidecar assembles prompts, prunes and flushes.
 	Sidecar *sidecar.Sidecar
+	// Session stores the conversation.
 	Session *session.Session
 	// Tools that the model may call; nil for none. In a group the tools named memory_search, memory_get and memory (the tool of
 	// Claude's API) are not offered, and fail if they are called.
@@ -40,14 +42,17 @@ type Options struct {
 type Event struct {
 	// Text is the next part of the answer.
 	Text string
-	// Call is a tool that is called, and Result its result.
-	Call   *llm.ToolCall
+	// Call is a tool that is called.
+	Call *llm.ToolCall
+	// Result of a call, after its Call.
 	Result *Result
 	// Prompt was assembled for the turn.
 	Prompt *sidecar.Prompt
-	// Pruned, Flushed and Compacted are changes of the conversation.
-	Pruned    *prune.Plan
-	Flushed   *flush.Outcome
+	// Pruned is what was removed from old tool results.
+	Pruned *prune.Plan
+	// Flushed is the outcome of storing memories.
+	Flushed *flush.Outcome
+	// Compacted is the summary that replaced old messages.
 	Compacted *session.Compaction
 	// Notice is a sentence for the user, such as why a compaction has failed.
 	Notice string
@@ -55,10 +60,14 @@ type Event struct {
 
 // Result is the result of a call, with the whole output.
 type Result struct {
-	Call   llm.ToolCall
+	// Call is the call that was made.
+	Call llm.ToolCall
+	// Output of the tool; nil if it failed without one.
 	Output json.RawMessage
-	Err    error
-	Took   time.Duration
+	// Err says why the tool failed; nil if it did not.
+	Err error
+	// Took is the duration of the call.
+	Took time.Duration
 }
 
 // Reply is the answer of a turn.

@@ -26,7 +26,10 @@ type Tools interface {
 
 // MemoryTools are the tools of a memory: memory_search, memory_get and memory_append. A note is recorded with its Source. The
 // memory removes from a note what was recalled into the conversation.
-type MemoryTools struct{ Memory agent.Memory }
+type MemoryTools struct {
+	// Memory is what the tools search and write to. It is required.
+	Memory agent.Memory
+}
 
 // List implements Tools.
 func (m MemoryTools) List() []llm.Tool { return agent.Tools() }

@@ -31,7 +31,10 @@ type Options struct {
 }
 
 // InputError is a command that cannot be carried out as it stands. It is worded for the model.
-type InputError struct{ Problem string }
+type InputError struct {
+	// Problem says what is wrong and what to do instead.
+	Problem string
+}
 
 // Error returns the problem.
 func (e *InputError) Error() string { return e.Problem }

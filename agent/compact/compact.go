@@ -34,6 +34,7 @@ const (
 
 // Compactor compacts conversations. Model is required.
 type Compactor struct {
+	// Model writes the summaries.
 	Model llm.Model
 	// Count counts the tokens of a text, as the session does; nil means an estimate.
 	Count func(text string) int

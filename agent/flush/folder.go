@@ -124,7 +124,7 @@ func (f *folder) heldRecord(id, holder string) (Record, error) {
 
 // damaged returns an error that names a damaged file of a flush.
 func (f *folder) damaged(id, suffix string, err error) error {
-	return fmt.Errorf("%s is damaged: %w; move the files %s.* out of the folder to begin this flush anew",
+	return fmt.Errorf("%s is damaged: %w; move the files %s.* out of the folder to begin this flush again",
 		filepath.Join(f.path, id+suffix), err, id)
 }
 

@@ -22,7 +22,10 @@ var (
 )
 
 // HeldError is ErrHeld with the time at which the lease expires.
-type HeldError struct{ Until time.Time }
+type HeldError struct {
+	// Until is the time at which the lease expires.
+	Until time.Time
+}
 
 // Error implements error.
 func (e *HeldError) Error() string {

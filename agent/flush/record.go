@@ -25,16 +25,19 @@ const (
 
 // Record is the state of a flush. The ledger keeps it in a file of its own, beside the messages and the journal.
 type Record struct {
-	// Session and Cycle identify the flush in a ledger. Cycle is the number of compactions before it.
+	// Session is the conversation. Session and Cycle identify the flush in a ledger.
 	Session string `json:"session"`
-	Cycle   int    `json:"cycle"`
+	// Cycle is the number of compactions before the flush.
+	Cycle int `json:"cycle"`
 	// Begun is the time at which the flush was begun first.
 	Begun time.Time `json:"begun"`
-	// Holder has the lease until Expires. Both are zero after an abort or a release.
-	Holder  string    `json:"holder,omitempty"`
+	// Holder has the lease until Expires; empty after an abort or a release.
+	Holder string `json:"holder,omitempty"`
+	// Expires is the time at which the lease expires; zero if nobody has it.
 	Expires time.Time `json:"expires,omitzero"`
-	// Failed is the number of failed attempts, and Reason says why the last one failed.
-	Failed int    `json:"failed,omitempty"`
+	// Failed is the number of failed attempts.
+	Failed int `json:"failed,omitempty"`
+	// Reason says why the last attempt failed; empty if none did.
 	Reason string `json:"reason,omitempty"`
 	// Aborted reports that the last attempt failed and no other was begun since.
 	Aborted bool `json:"aborted,omitempty"`

@@ -62,7 +62,7 @@ type State struct {
 
 // Decision says what to do before the next request.
 type Decision struct {
-	Flush, Compact bool
+	Flush, Compact bool // whether to store memories and to compact; neither if both are false
 	// Reason says why, or why not.
 	Reason string
 	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is unknown.

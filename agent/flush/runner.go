@@ -26,20 +26,25 @@ type Notes interface {
 // Runner has a model store memories. All fields are required, except that a Runner without a Model skips every flush. Its
 // methods may be called concurrently.
 type Runner struct {
-	Model  llm.Model
-	Notes  Notes
+	// Model decides what to store; nil skips every flush.
+	Model llm.Model
+	// Notes takes what the model stores.
+	Notes Notes
+	// Ledger keeps the state of flushes, so that each is done once.
 	Ledger *Ledger
 }
 
 // Job describes a flush.
 type Job struct {
-	// Session, Cycle and Holder are those of Ledger.Begin.
+	// Session is the conversation. Session, Cycle and Holder are passed to Ledger.Begin.
 	Session string
-	Cycle   int
-	Holder  string
-	// System is the system prompt of the conversation, of which the first CachedBytes bytes are the same in every turn. Both
-	// may be zero.
-	System      string
+	// Cycle is the number of compactions before the flush.
+	Cycle int
+	// Holder names who runs the flush, for its lease.
+	Holder string
+	// System is the system prompt of the conversation; it may be empty.
+	System string
+	// CachedBytes is the length of the beginning of System that is the same in every turn; 0 if none is.
 	CachedBytes int
 	// Messages of the conversation. They stay on disk until the flush is done.
 	Messages []llm.Message

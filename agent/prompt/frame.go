@@ -31,6 +31,7 @@ type Memory struct {
 	Score float64
 	// Date of the note (YYYY-MM-DD), empty if it has none.
 	Date string
+	// Text of the passage.
 	Text string
 	// Flags are set by Assemble: FlagInstruction, FlagRole, FlagHidden, FlagLookalike.
 	Flags []string

@@ -10,7 +10,7 @@ import (
 
 const defaultIdentity = "You are a helpful assistant."
 
-// howTo says how to use the memory tools, and howToGroup how to use them in a group, where the model has only memory_append.
+// howTo says how to use the memory tools, and howToGroup how to use them in a group, in which the model has only memory_append.
 const (
 	howTo = howToHeading +
 		"- Before you answer anything about earlier work, decisions, dates, people, preferences or plans, call memory_search, and memory_get for more of a file.\n" +

@@ -65,6 +65,7 @@ type Block struct {
 
 // Result is a prompt and its parts.
 type Result struct {
+	// Prompt is the whole text.
 	Prompt string
 	// CachedBytes is the length of the beginning of the prompt that stays the same while files, skills, blocks and budget do,
 	// whatever is recalled and whatever the time is.
@@ -75,27 +76,30 @@ type Result struct {
 	Tokens int
 	// Over reports that Tokens exceeds the budget although nothing more can be cut.
 	Over bool
-	// Recalled are the memories in the prompt, and LeftOut those that are not.
+	// Recalled are the memories in the prompt.
 	Recalled []Memory
-	LeftOut  []LeftOut
+	// LeftOut are the memories that are not in the prompt; nil if there are none.
+	LeftOut []LeftOut
 	// Cuts are the parts that were cut for the budget, in order.
 	Cuts []Cut
 }
 
 // Layer is a layer of a prompt.
 type Layer struct {
-	Name          string
-	Chars, Tokens int
+	Name          string // a Layer constant; LayerBlock is followed by the name of the block
+	Chars, Tokens int    // the size of the layer in the prompt
 }
 
 // LeftOut is a memory that is not in the prompt, with the reason.
 type LeftOut struct {
 	Memory
+	// Reason says why it was left out.
 	Reason string
 }
 
 // Cut is a part of the prompt that was shortened for the budget.
 type Cut struct {
+	// Part is the name of the part, such as a layer or a file.
 	Part string
 	// From and To are sizes in tokens. To is 0 if the part was left out.
 	From, To int

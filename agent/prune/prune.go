@@ -18,9 +18,9 @@ const (
 
 // Edit replaces the text of a tool result.
 type Edit struct {
-	// Index is the index of the message, and CallID its ToolCallID. If that is another message, or there is none, the edit has
-	// no effect.
-	Index  int
+	// Index is the index of the message. If there is no such message, or it answers another call, the edit has no effect.
+	Index int
+	// CallID is the ToolCallID of the message.
 	CallID string
 	// Text replaces that of the message.
 	Text string

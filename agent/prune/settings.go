@@ -23,16 +23,18 @@ type Settings struct {
 	// KeepLastAssistants is the number of assistant messages from the end that are protected, with all that follows the first
 	// of them.
 	KeepLastAssistants int
-	// SoftTrimRatio is the part of the window, 0 to 1, from which on long results are trimmed, and HardClearRatio the part
-	// from which on old results are cleared.
-	SoftTrimRatio  float64
+	// SoftTrimRatio is the part of the window, 0 to 1, from which on long results are trimmed.
+	SoftTrimRatio float64
+	// HardClearRatio is the part of the window, 0 to 1, from which on old results are cleared.
 	HardClearRatio float64
 	// MinPrunableToolChars is the minimum number of characters to clear; if there are fewer, nothing is cleared.
 	MinPrunableToolChars int
-
-	SoftTrim  SoftTrim
+	// SoftTrim says how long results are trimmed.
+	SoftTrim SoftTrim
+	// HardClear says how old results are cleared; the zero value clears none.
 	HardClear HardClear
-	Tools     Tools
+	// Tools selects the tools whose results are pruned; the zero value selects all.
+	Tools Tools
 }
 
 // SoftTrim says how a long result is trimmed. Sizes are characters.
@@ -45,6 +47,7 @@ type SoftTrim struct {
 
 // HardClear says how an old result is cleared.
 type HardClear struct {
+	// Enabled is set if old results are cleared.
 	Enabled bool
 	// Placeholder replaces a result that was cleared.
 	Placeholder string

@@ -47,9 +47,9 @@ type Options struct {
 type Request struct {
 	// Message of the user.
 	Message string
-	// Agent is the agent whose own memory is searched, and Shared are other agents whose memories are searched too. An agent
-	// that is named twice counts once, and the own memory is never a shared one.
-	Agent  string
+	// Agent is the agent whose own memory is searched.
+	Agent string
+	// Shared are other agents whose memories are searched too. Agent itself and repeated names are ignored.
 	Shared []string
 	// Group says that the session has more than one person in it. Then only shared memories are searched.
 	Group bool
@@ -75,18 +75,23 @@ type Outcome struct {
 	Query, Skipped string
 	// Searches of the memories, the own first.
 	Searches []Search
-	Took     time.Duration
+	// Took is the duration of the whole recall.
+	Took time.Duration
 }
 
 // Search is the report on the search of one memory.
 type Search struct {
+	// Agent is the agent whose memory was searched.
 	Agent string
-	Hits  int
-	// Mode says which channels ran, and Degraded what was missing; see memory.Answer.
-	Mode     string
+	// Hits is the number of hits.
+	Hits int
+	// Mode says which channels ran; see memory.Answer.
+	Mode string
+	// Degraded is what was missing; nil if nothing was.
 	Degraded []memory.Degradation
 	// Err says why there is no answer: context.DeadlineExceeded, ErrBusy, or an error of the memory; nil if there is one.
-	Err  error
+	Err error
+	// Took is the duration of the search.
 	Took time.Duration
 }
 

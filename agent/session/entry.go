@@ -33,7 +33,8 @@ type Entry struct {
 	ID string `json:"id"`
 	// Time of the append. If it is zero, Append sets it.
 	Time time.Time `json:"time"`
-	Kind Kind      `json:"kind"`
+	// Kind says which of the other fields is set.
+	Kind Kind `json:"kind"`
 
 	// Message of a KindMessage entry.
 	Message *llm.Message `json:"message,omitempty"`
@@ -42,21 +43,26 @@ type Entry struct {
 	// Tokens is the size of Message, set by Append; 0 if it was not counted.
 	Tokens int `json:"tokens,omitempty"`
 
-	// Compaction, Flush, Prune and Meta belong to the other kinds.
-	Compaction *Compaction     `json:"compaction,omitempty"`
-	Flush      *Flush          `json:"flush,omitempty"`
-	Prune      []Edit          `json:"prune,omitempty"`
-	Meta       json.RawMessage `json:"meta,omitempty"`
+	// Compaction of a KindCompaction entry.
+	Compaction *Compaction `json:"compaction,omitempty"`
+	// Flush of a KindFlush entry.
+	Flush *Flush `json:"flush,omitempty"`
+	// Prune are the edits of a KindPrune entry.
+	Prune []Edit `json:"prune,omitempty"`
+	// Meta is the data of a KindMeta entry.
+	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
 // Compaction replaces old messages by a summary.
 type Compaction struct {
+	// Summary is the text in place of the old messages.
 	Summary string `json:"summary"`
 	// FirstKept is the ID of the first message that is still sent; empty if none is.
 	FirstKept string `json:"firstKept,omitempty"`
-	// TokensBefore and TokensAfter are the sizes of all messages that are sent.
+	// TokensBefore is the size in tokens of all messages that were sent before the compaction.
 	TokensBefore int `json:"tokensBefore"`
-	TokensAfter  int `json:"tokensAfter"`
+	// TokensAfter is the size in tokens of all messages that are sent after it.
+	TokensAfter int `json:"tokensAfter"`
 }
 
 // Outcomes of a flush.
@@ -70,9 +76,10 @@ const (
 type Flush struct {
 	// Cycle is the number of compactions before the flush.
 	Cycle int `json:"cycle"`
-	// Outcome is one of the constants above. Reason says why it is not FlushDone.
+	// Outcome is one of the constants above.
 	Outcome string `json:"outcome"`
-	Reason  string `json:"reason,omitempty"`
+	// Reason says why Outcome is not FlushDone; empty if it is.
+	Reason string `json:"reason,omitempty"`
 	// Through is the ID of the last message that was flushed; empty means the message before this entry.
 	Through string `json:"through,omitempty"`
 }

@@ -17,7 +17,8 @@ import (
 type Bad struct {
 	// Line is the number of the line, from 1.
 	Line int
-	Err  error
+	// Err says what is wrong with the line.
+	Err error
 }
 
 // String returns "line 3: ...".
@@ -105,7 +106,7 @@ func mend(root *os.Root, id string, f *os.File, torn int) (moved string, size in
 	if torn > 0 {
 		size -= int64(torn)
 		if err := saveTorn(root, id+tornSuffix, io.NewSectionReader(f, size, int64(torn))); err != nil {
-			return "", size, fmt.Errorf("set an unfinished line aside: %w", err)
+			return "", size, fmt.Errorf("move an unfinished line: %w", err)
 		}
 		return id + tornSuffix, size, errors.Join(f.Truncate(size), f.Sync())
 	}

@@ -63,6 +63,7 @@ func Folder(state, agent string) (string, error) {
 
 // Info describes a session.
 type Info struct {
+	// ID of the session, which is the name of its file without the extension.
 	ID string
 	// Bytes is the size of the transcript.
 	Bytes int64

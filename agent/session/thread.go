@@ -21,10 +21,12 @@ const summaryIntro = "Summary of the conversation up to here:\n\n"
 // changed.
 type View struct {
 	// IDs are the ids of the entries with the messages. The id of a summary is that of its compaction.
-	IDs      []string
+	IDs []string
+	// Messages that are sent, in order.
 	Messages []llm.Message
-	// Counts are the sizes of the messages in tokens, without edits, and Tokens is their sum.
+	// Counts are the sizes of the messages in tokens, without edits.
 	Counts []int
+	// Tokens is the sum of Counts.
 	Tokens int
 	// Bytes is the growth of the transcript since the last compaction.
 	Bytes int64

@@ -49,8 +49,11 @@ func (t Turn) InGroup() bool {
 // Prompt is a system prompt and its sources.
 type Prompt struct {
 	prompt.Result
-	Files  []bootstrap.File
+	// Files of the workspace that were read for the prompt.
+	Files []bootstrap.File
+	// Skills that were found.
 	Skills skills.Set
+	// Recall is what was recalled; zero if nothing was searched.
 	Recall recall.Outcome
 	// Group reports that more than one person is assumed to be in the conversation.
 	Group bool

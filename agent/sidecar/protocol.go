@@ -27,7 +27,7 @@ type Check struct {
 // Begun is a flush that an agent has begun, with the prompts for its model. The prompts are empty if the flush is done.
 type Begun struct {
 	flush.Lease
-	System, User string
+	System, User string // the two messages to the model; empty if the flush is done
 }
 
 // Check says what is due, as Decide does, and how far the flushes of a session are. It returns the errors of the ledger.

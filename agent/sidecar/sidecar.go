@@ -23,11 +23,16 @@ import (
 
 // Settings of a sidecar, as a configuration has them. The zero value never prunes or flushes.
 type Settings struct {
+	// Bootstrap says which files are read into the prompt.
 	Bootstrap bootstrap.Options
-	Skills    skills.Options
-	Recall    recall.Options
-	Prune     prune.Settings
-	Flush     flush.Settings
+	// Skills says where skills are read from.
+	Skills skills.Options
+	// Recall says how much is recalled.
+	Recall recall.Options
+	// Prune says when and how tool results are pruned; the zero value prunes nothing.
+	Prune prune.Settings
+	// Flush says when memories are stored; the zero value never flushes.
+	Flush flush.Settings
 	// Shared are agents whose memories are searched in addition to the own one if a turn names none.
 	Shared []string
 	// KeepRecentTokens is the size of the latest messages that a compaction keeps; 0 means 20,000.

@@ -37,7 +37,7 @@ type Options struct {
 
 // Skill is a skill that can be used.
 type Skill struct {
-	Name, Description string
+	Name, Description string // from the front matter
 	// Invocation is what a user types to ask for the skill, such as "/review"; often empty.
 	Invocation string
 	// Path of the SKILL.md.

@@ -161,7 +161,7 @@ func (d *daemon) stop() error {
 }
 
 // ownMemory returns the private memory of a process in MB, including what was swapped out. Pages of files that it maps
-// belong to the kernel, which reclaims them at will; they are included only where the system does not tell them apart.
+// belong to the kernel, which reclaims them at will; they are included only if the system does not tell them apart.
 func ownMemory(pid int) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err == nil {

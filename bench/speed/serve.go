@@ -157,5 +157,5 @@ func (e *Env) peakOf(ctx context.Context, workspace, state string, args ...strin
 	if err != nil {
 		return 0, 0, fmt.Errorf("ask the daemon what it caches: %w", err)
 	}
-	return d.peak, st.GetHeldBytes(), nil
+	return d.peak, st.GetResidentBytes(), nil
 }

@@ -166,7 +166,7 @@ func TestAgentCommandNamesTheMemoryItLacks(t *testing.T) {
 	p.terminates()
 }
 
-// Hazard C07: a sidecar that other machines can reach needs tokens, and a token reaches its own agents alone.
+// Hazard C07: a sidecar that other machines can reach needs tokens, and a token reaches only its own agents.
 func TestAgentCommandNeedsTokensOverTCP(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())

@@ -52,5 +52,5 @@ func TestSearchPrintsWarningsAsLines(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.state, "memory", "main.sqlite"), []byte("scrambled"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("search", "boiler pressure").wants(t, exitOK, "kioku: index was damaged; it is set aside and made anew (agent main, path ")
+	s.run("search", "boiler pressure").wants(t, exitOK, "kioku: index was damaged; it is quarantined and rebuilt (agent main, path ")
 }

@@ -36,7 +36,7 @@ func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
 	}
 	forced := s.object("index", "--json", "--provider", "hash", "--force")
 	if forced["chunks"] != first["chunks"] || forced["embedded"] != 0.0 || forced["generation"] == first["generation"] {
-		t.Errorf("--force must make the index anew from known embeddings: %v after %v", forced, first)
+		t.Errorf("--force must rebuild the index from known embeddings: %v after %v", forced, first)
 	}
 }
 

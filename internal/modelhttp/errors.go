@@ -44,7 +44,9 @@ func (c Class) Terminal() bool { return c == Auth || c == NoCredit || c == Misco
 
 // Error is the failure of one request. It never shows a key, an address or a text of the request.
 type Error struct {
-	Class   Class
+	// Class is the kind of failure, which decides whether to retry.
+	Class Class
+	// Message says what failed, for people.
 	Message string
 	// RetryAfter is how long the server wants to be left alone, at most an hour; 0 if it did not say.
 	RetryAfter time.Duration

@@ -13,10 +13,13 @@ import (
 // Backoff returns pauses that start near First and grow by Factor up to about Longest, with a jitter of 20 %. It is not
 // safe for concurrent use.
 type Backoff struct {
-	First   time.Duration
-	Factor  float64
+	// First pause; 0 means that there are no pauses.
+	First time.Duration
+	// Factor by which each pause is longer than the one before.
+	Factor float64
+	// Longest pause before its jitter.
 	Longest time.Duration
-
+	// next is the next pause without its jitter; 0 means First.
 	next time.Duration
 }
 

@@ -18,7 +18,10 @@ const (
 )
 
 // SkipError says why a file or folder must not be read.
-type SkipError struct{ Reason string }
+type SkipError struct {
+	// Reason is the whole message, such as ReasonFolder.
+	Reason string
+}
 
 // Error returns the reason.
 func (e *SkipError) Error() string { return e.Reason }

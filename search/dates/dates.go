@@ -20,8 +20,10 @@ type Span struct {
 	Numeric bool
 }
 
-// Extent is the place of an expression: Start and End are byte offsets in the normalised text, End excluded.
-type Extent struct{ Start, End int }
+// Extent is the place of an expression in the normalised text.
+type Extent struct {
+	Start, End int // byte offsets, End excluded
+}
 
 // Overlaps reports whether the extent and the bytes [from,to) have a byte in common.
 func (e Extent) Overlaps(from, to int) bool { return from < e.End && e.Start < to }

@@ -291,7 +291,7 @@ var (
 	// dayLead matches the words that make "may 8" and "the 8th march" a date, dayEnd the text after them that does so.
 	dayLead = regexp.MustCompile(`\b(?:on|by|since|until|till|before|after|from|between) (?:the )?$`)
 	dayEnd  = regexp.MustCompile(`^\s*(?:$|[^\w\s%-])`)
-	// unitAfter matches the unit in "July 2 years ago", where 2 counts years.
+	// unitAfter matches the unit in "July 2 years ago", in which 2 counts years.
 	unitAfter = regexp.MustCompile(`^ (?:day|week|fortnight|month|year)s?\b`)
 )
 

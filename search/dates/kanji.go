@@ -175,7 +175,7 @@ func hanInt(s string) int {
 	return -1
 }
 
-// hanWeekday returns the number of a weekday, where 0 is Monday.
+// hanWeekday returns the number of a weekday; 0 is Monday.
 func hanWeekday(s string) int {
 	return max(strings.Index("月火水木金土日", s), strings.Index("一二三四五六天", s)) / len("日")
 }

@@ -111,7 +111,7 @@ func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
 	}
 }
 
-// A key of the environment goes to its own provider's server alone.
+// A key of the environment goes only to the server of its own provider.
 func TestLLMKeyOfTheEnvironmentGoesOnlyToItsProvider(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want string }{

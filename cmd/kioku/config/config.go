@@ -33,23 +33,35 @@ type Config struct {
 	Notices []string
 
 	// Agent that a command uses and that Workspace belongs to.
-	Agent     string
+	Agent string
+	// Workspace is the absolute path of the folder of Agent; empty if none is set.
 	Workspace string
 	// Agents that have a folder of their own, by id.
-	Agents    map[string]Agent
-	State     string
-	Socket    string
-	Listen    string
+	Agents map[string]Agent
+	// State is the folder of indexes, sockets and sessions; empty means the user's, see StateDir.
+	State string
+	// Socket is the path of the daemon's Unix socket; empty means one in the state folder.
+	Socket string
+	// Listen is the TCP address of the daemon; "none" disables TCP.
+	Listen string
+	// TokenFile is the path of the tokens that may connect over TCP; empty for none.
 	TokenFile string
-	Location  *time.Location
-	LogLevel  slog.Level
+	// Location is the time zone that decides which day a note belongs to.
+	Location *time.Location
+	// LogLevel is the minimum log level.
+	LogLevel slog.Level
 
 	// Sources to index in addition to the extra paths; see HasSessions.
-	Sources      []string
-	Chunking     chunker.Options
-	Embed        embed.Config
-	Index        kioku.IndexOptions
-	Search       search.Options
+	Sources []string
+	// Chunking says how files are split.
+	Chunking chunker.Options
+	// Embed describes the embedding provider. Its Provider is "none" if there is none.
+	Embed embed.Config
+	// Index says what is indexed and when.
+	Index kioku.IndexOptions
+	// Search is the ranking.
+	Search search.Options
+	// CacheEntries is the maximum number of cached embeddings of texts that are not indexed now.
 	CacheEntries int
 	// MemoryBudget is the maximum number of bytes of vectors in memory, for all agents.
 	MemoryBudget int64
@@ -65,7 +77,7 @@ type Config struct {
 	AgentDir string
 	// RecallEnabled is true if memories are recalled before a turn.
 	RecallEnabled bool
-
+	// Sidecar contains the addresses of kioku agent.
 	Sidecar Sidecar
 
 	// headers are as written; their values may be references to secrets. Embed contains the secrets.
@@ -81,13 +93,14 @@ type Config struct {
 
 // Sidecar contains the addresses of kioku agent and of the memory service that it uses.
 type Sidecar struct {
-	Listen, Socket string
+	Listen, Socket string // the addresses of kioku agent, as those of Config
 	// Memory is the target of the memory service, empty for the daemon of the state folder. Token is sent to it.
 	Memory, Token string
 }
 
 // Agent is the folder of one agent.
 type Agent struct {
+	// Workspace is the absolute path of the folder.
 	Workspace string
 	// ExtraPaths replace the common ones if they are not nil.
 	ExtraPaths []string
@@ -144,7 +157,8 @@ type Error struct {
 	// Where it stands: "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Where string
 	// Key of the setting; empty if the fault is not in a setting.
-	Key     string
+	Key string
+	// Problem says what is wrong.
 	Problem string
 }
 
@@ -177,7 +191,7 @@ type Sources struct {
 type Flag struct {
 	// Name as it was written: "--model", "--set".
 	Name       string
-	Key, Value string
+	Key, Value string // the setting and its value as text
 }
 
 // Load reads and checks all settings. Its error joins an *[Error] for each fault, also for a file that cannot be read.

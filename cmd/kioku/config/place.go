@@ -20,8 +20,9 @@ var (
 
 // Place is the folder of an agent.
 type Place struct {
-	Agent, Workspace string
-	ExtraPaths       []string
+	Agent, Workspace string // the agent's id and its folder
+	// ExtraPaths are indexed in addition to the workspace; nil for none.
+	ExtraPaths []string
 	// AgentDir is a folder whose bootstrap files replace those of the workspace, empty for none.
 	AgentDir string
 	// Assumed is true if no workspace is set and the working directory, which looks like one, is used.

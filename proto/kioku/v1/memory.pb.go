@@ -1406,13 +1406,13 @@ type StatusResponse struct {
 	// A sync or rebuild is running.
 	Syncing bool `protobuf:"varint,16,opt,name=syncing,proto3" json:"syncing,omitempty"`
 	// Memory that this agent's vectors occupy; 0 if searches read them from the database.
-	HeldBytes int64 `protobuf:"varint,17,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
+	ResidentBytes int64 `protobuf:"varint,17,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"`
 	// Maximum memory for the vectors of all agents.
 	MemoryBudgetBytes int64 `protobuf:"varint,18,opt,name=memory_budget_bytes,json=memoryBudgetBytes,proto3" json:"memory_budget_bytes,omitempty"`
 	// Memory that the vectors of all agents occupy.
-	MemoryHeldBytes int64 `protobuf:"varint,19,opt,name=memory_held_bytes,json=memoryHeldBytes,proto3" json:"memory_held_bytes,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	MemoryResidentBytes int64 `protobuf:"varint,19,opt,name=memory_resident_bytes,json=memoryResidentBytes,proto3" json:"memory_resident_bytes,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
@@ -1557,9 +1557,9 @@ func (x *StatusResponse) GetSyncing() bool {
 	return false
 }
 
-func (x *StatusResponse) GetHeldBytes() int64 {
+func (x *StatusResponse) GetResidentBytes() int64 {
 	if x != nil {
-		return x.HeldBytes
+		return x.ResidentBytes
 	}
 	return 0
 }
@@ -1571,9 +1571,9 @@ func (x *StatusResponse) GetMemoryBudgetBytes() int64 {
 	return 0
 }
 
-func (x *StatusResponse) GetMemoryHeldBytes() int64 {
+func (x *StatusResponse) GetMemoryResidentBytes() int64 {
 	if x != nil {
-		return x.MemoryHeldBytes
+		return x.MemoryResidentBytes
 	}
 	return 0
 }
@@ -2712,7 +2712,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\apassage\x18\x04 \x01(\v2\x16.kioku.v1.SearchResultR\apassage\x12\x14\n" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xdb\x05\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xeb\x05\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -2732,11 +2732,10 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bdegraded\x18\r \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12 \n" +
 	"\vunavailable\x18\x0e \x03(\tR\vunavailable\x12\x18\n" +
 	"\aversion\x18\x0f \x01(\tR\aversion\x12\x18\n" +
-	"\asyncing\x18\x10 \x01(\bR\asyncing\x12\x1d\n" +
-	"\n" +
-	"held_bytes\x18\x11 \x01(\x03R\theldBytes\x12.\n" +
-	"\x13memory_budget_bytes\x18\x12 \x01(\x03R\x11memoryBudgetBytes\x12*\n" +
-	"\x11memory_held_bytes\x18\x13 \x01(\x03R\x0fmemoryHeldBytes\"9\n" +
+	"\asyncing\x18\x10 \x01(\bR\asyncing\x12%\n" +
+	"\x0eresident_bytes\x18\x11 \x01(\x03R\rresidentBytes\x12.\n" +
+	"\x13memory_budget_bytes\x18\x12 \x01(\x03R\x11memoryBudgetBytes\x122\n" +
+	"\x15memory_resident_bytes\x18\x13 \x01(\x03R\x13memoryResidentBytes\"9\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbb\x01\n" +

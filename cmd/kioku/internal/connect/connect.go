@@ -24,19 +24,23 @@ import (
 
 // Connector connects the commands of one run to memories.
 type Connector struct {
+	// Conf contains the settings of the run.
 	Conf *config.Config
-	Out  *render.Output
+	// Out takes notices and warnings.
+	Out *render.Output
 	// Flags are the settings on the command line.
 	Flags []config.Flag
 	// NoDaemon never uses a daemon. ReadOnly reads the index as it is and writes nothing.
 	NoDaemon, ReadOnly bool
-	Version            string
+	// Version of this program.
+	Version string
 }
 
 // Client calls the service for one agent, in a daemon or in this process.
 type Client struct {
 	kiokuv1.MemoryServiceClient
-	from  *Connector
+	from *Connector
+	// Agent is the id of the agent.
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory

@@ -14,6 +14,7 @@ import (
 
 // Memories are the memories that a command uses: that of its agent and the shared ones of other agents.
 type Memories struct {
+	// Own is the memory of the agent of the command.
 	Own *Client
 	// Place of the agent as far as it is known here. Its workspace is the folder of the memory.
 	Place  config.Place

@@ -10,7 +10,9 @@ import (
 
 // Lines is a log handler for commands: it writes records as notices.
 type Lines struct {
-	Out   *Output
+	// Out takes the notices.
+	Out *Output
+	// Level is the minimum level of what is written.
 	Level slog.Leveler
 	attrs []slog.Attr
 }

@@ -16,7 +16,7 @@ import (
 
 // Output is where a command writes, and how.
 type Output struct {
-	Stdout, Stderr io.Writer
+	Stdout, Stderr io.Writer // for answers and for notices
 	// Env is the environment, as os.Environ gives it.
 	Env []string
 	// JSON says that answers are written as JSON.

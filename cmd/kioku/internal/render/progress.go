@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// quietTime is how long work goes on before a terminal shows progress. Elsewhere, where each line stays, it is lineTime.
+	// quietTime is how long work goes on before a terminal shows progress. In a file, in which each line stays, it is lineTime.
 	quietTime = time.Second
 	lineTime  = 5 * time.Second
 	// drawTime is the minimum time between two drawings of a bar, frameTime the time between drawings without a step.

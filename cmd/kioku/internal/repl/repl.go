@@ -59,17 +59,24 @@ type repl struct {
 
 // Options are the parts of a chat. All but Session, Resume and ReadOnly are required.
 type Options struct {
-	Conf   *config.Config
-	Out    *render.Output
-	Stdin  io.Reader
+	// Conf contains the settings of the run.
+	Conf *config.Config
+	// Out takes the answers and notices.
+	Out *render.Output
+	// Stdin is what the user types.
+	Stdin io.Reader
+	// Client is the memory of the agent.
 	Client *connect.Client
-	// Sidecar and Tools of the agent. Turn is the template of every turn.
+	// Sidecar of the agent.
 	Sidecar *sidecar.Sidecar
-	Tools   chat.Tools
-	Turn    sidecar.Turn
-	// Session is the id of the session to continue or begin, empty for a new one. Resume continues the latest session.
+	// Tools that the model may call.
+	Tools chat.Tools
+	// Turn is the template of every turn.
+	Turn sidecar.Turn
+	// Session is the id of the session to continue or begin, empty for a new one.
 	Session string
-	Resume  bool
+	// Resume continues the latest session.
+	Resume bool
 	// ReadOnly forbids storing notes.
 	ReadOnly bool
 	// TakeInterrupts sends Ctrl-C to the channel instead of ending the program, until release is called.

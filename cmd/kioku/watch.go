@@ -78,6 +78,6 @@ func (a *app) writeEvent(e *kiokuv1.Event) error {
 		line += ": " + e.GetText()
 	}
 	return a.Show(func(p *render.Page) {
-		p.Linef("%s %s", render.Dim(e.GetEventTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
+		p.Linef("%s %s", render.Dim(e.GetEventTime().AsTime().Local().Format(time.TimeOnly)), render.CleanLine(line))
 	})
 }

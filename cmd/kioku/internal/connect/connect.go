@@ -147,8 +147,8 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 	}
 }
 
-// mayBeReadable reports whether an index that could not be opened for writing may still be readable: another process
-// or this user may not write.
+// mayBeReadable reports whether an index that could not be opened for writing may still be readable: another
+// process owns it, or this user may not write.
 func mayBeReadable(err error) bool {
 	return errors.Is(err, memory.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }

@@ -89,7 +89,7 @@ func TestImportsFormTheDocumentedDAG(t *testing.T) {
 			allowed, known = mayImport["agent"]+" agent", true
 		}
 		if !known {
-			t.Errorf("%s is in no place of the house: add it to the test and to ARCHITECTURE.md", name)
+			t.Errorf("%s has no layer: add it to the test and to ARCHITECTURE.md", name)
 			continue
 		}
 		for _, dep := range p.Imports {

@@ -13,7 +13,7 @@ import (
 // scored is what the reference scorer prints of each group.
 type scored map[string]map[string]float64
 
-// agree fails where groups and the scorer's figures of them differ.
+// agree fails if groups and the scorer's figures of them differ.
 func agree(t *testing.T, groups []Group, want scored) {
 	t.Helper()
 	if len(groups) != len(want) {

@@ -150,7 +150,7 @@ func TestWatchIndexesFilesThatKeepChanging(t *testing.T) {
 	})
 }
 
-// Hazard B04: where events were lost, everything is scanned, and watched anew.
+// Hazard B04: if events were lost, everything is scanned and watched again.
 func TestWatchScansEverythingAfterLostEvents(t *testing.T) {
 	t.Parallel()
 	src := newScripted()

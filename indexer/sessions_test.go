@@ -204,7 +204,7 @@ func TestSessionsAreIndexedAgainAfterFiftyMessages(t *testing.T) {
 		}
 		say(49, 0)
 		if f.chunks() != 51 {
-			t.Errorf("the count does not begin anew: %d lines", f.chunks())
+			t.Errorf("the count does not begin again: %d lines", f.chunks())
 		}
 	})
 }

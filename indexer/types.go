@@ -58,7 +58,7 @@ type File struct {
 
 // Stored is what the index contains of one file, without its chunks.
 type Stored struct {
-	// Source is that of File.
+	// Source is memory.SourceMemory, memory.SourceExtra or memory.SourceSessions.
 	Source string
 	// SHA256 is the hash of the bytes that were indexed; zero if they were not read.
 	SHA256 Hash

@@ -28,7 +28,7 @@ func (e explosive) Nearest(context.Context, []float32, memory.Filter, int) ([]Ne
 	return nil, nil
 }
 
-// Hazard D14: the channels run on goroutines of their own, where a panic would end the process.
+// Hazard D14: the channels run on goroutines of their own, in which a panic would end the process.
 func TestSearchReturnsPanicOfChannelAsError(t *testing.T) {
 	t.Parallel()
 	for want, rd := range map[string]Reader{

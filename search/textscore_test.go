@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// scoreOf scores a text for a query in an index of 100 chunks of 10 terms, where each term asked for occurs in 5.
+// scoreOf scores a text for a query in an index of 100 chunks of 10 terms; each term of the query occurs in 5.
 func scoreOf(query, text string) textScore {
 	terms := parseTerms(query, nil)
 	df := make(map[string]int)

@@ -172,7 +172,7 @@ func TestUnixSocketNeedsNoToken(t *testing.T) {
 	}
 }
 
-// Hazard C12: reflection is there on the unix socket, on loopback only for those who have a token where tokens are
+// Hazard C12: reflection is there on the unix socket, on loopback only for those who have a token, if tokens are
 // set; health needs none.
 func TestReflectionIsNotForOtherMachines(t *testing.T) {
 	t.Parallel()

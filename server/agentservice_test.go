@@ -231,7 +231,7 @@ func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
 	}
 }
 
-// retryOf returns what an error says about trying again, 0 where it says nothing.
+// retryOf returns what an error says about trying again, 0 if it says nothing.
 func retryOf(err error) time.Duration {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.RetryInfo); ok {

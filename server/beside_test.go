@@ -22,15 +22,15 @@ import (
 	"kioku/server"
 )
 
-// house is a server with a real memory and a real sidecar over folders that outlive it.
-type house struct {
+// completeServer is a server with a real memory and a real sidecar over folders that outlive it.
+type completeServer struct {
 	memory kiokuv1.MemoryServiceClient
 	agents kiokuv1.AgentServiceClient
 	close  func()
 }
 
-// open opens what is in two folders, as kioku serve does.
-func openHouse(t *testing.T, workspace, state string) house {
+// openCompleteServer opens what is in two folders, as kioku serve does.
+func openCompleteServer(t *testing.T, workspace, state string) completeServer {
 	t.Helper()
 	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: state, Location: time.UTC})
 	if err != nil {
@@ -55,7 +55,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return house{memory: memory, agents: client, close: func() {
+	return completeServer{memory: memory, agents: client, close: func() {
 		for _, end := range []func() error{stopAgents, stop, m.Close} {
 			if err := end(); err != nil {
 				t.Error(err)
@@ -64,7 +64,7 @@ func openHouse(t *testing.T, workspace, state string) house {
 	}}
 }
 
-func (h house) sync(t *testing.T) {
+func (h completeServer) sync(t *testing.T) {
 	t.Helper()
 	if _, err := last(h.memory.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"})); err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestFlushKeepsAFactOverACrashAndACompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	messages := longTalk()
-	h := openHouse(t, workspace, state)
+	h := openCompleteServer(t, workspace, state)
 	h.sync(t)
 	wantRecalled(t, h, "What does Hana like to drink, tea or coffee?", "green tea")
 
@@ -91,7 +91,7 @@ func TestFlushKeepsAFactOverACrashAndACompaction(t *testing.T) {
 	appendNote(t, h, first, 1, "The boiler's order number is INV-2041.", false)
 	h.close()
 
-	h = openHouse(t, workspace, state)
+	h = openCompleteServer(t, workspace, state)
 	defer func() { h.close() }()
 	resumed := beginLong(t, h, nil, true)
 	if n := len(resumed.GetMessages()); n != len(messages) || resumed.GetMessages()[0].GetText() != messages[0].GetText() {
@@ -115,7 +115,7 @@ func TestMemoryAppendStoresNoRecalledText(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte(notes["MEMORY.md"]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := openHouse(t, workspace, state)
+	h := openCompleteServer(t, workspace, state)
 	defer h.close()
 	h.sync(t)
 	question := "What does Hana like to drink, tea or coffee?"
@@ -159,7 +159,7 @@ func longTalk() []*kiokuv1.ChatMessage {
 }
 
 // beginLong checks that it is time for a flush, and begins or resumes it.
-func beginLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage, unfinished bool) *kiokuv1.BeginFlushResponse {
+func beginLong(t *testing.T, h completeServer, messages []*kiokuv1.ChatMessage, unfinished bool) *kiokuv1.BeginFlushResponse {
 	t.Helper()
 	check, err := h.agents.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", ProjectedTokens: 190_000})
 	if err != nil || !check.GetFlush() || !check.GetCompact() || check.GetFlushAtTokens() != 176_000 || check.GetUnfinished() != unfinished {
@@ -176,7 +176,7 @@ func beginLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage, unfinishe
 	return got
 }
 
-func appendNote(t *testing.T, h house, f *kiokuv1.BeginFlushResponse, n int, text string, there bool) {
+func appendNote(t *testing.T, h completeServer, f *kiokuv1.BeginFlushResponse, n int, text string, there bool) {
 	t.Helper()
 	got, err := h.memory.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{
 		Agent: "main", Text: text, Target: "daily", IdempotencyKey: fmt.Sprint(f.GetNoteKeyPrefix(), n),
@@ -187,7 +187,7 @@ func appendNote(t *testing.T, h house, f *kiokuv1.BeginFlushResponse, n int, tex
 }
 
 // compactLong compacts once the flush has ended, and checks that what is left holds together.
-func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
+func compactLong(t *testing.T, h completeServer, messages []*kiokuv1.ChatMessage) {
 	t.Helper()
 	check, err := h.agents.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", ProjectedTokens: 190_000})
 	if err != nil || check.GetFlush() || !check.GetCompact() || check.GetUnfinished() {
@@ -217,7 +217,7 @@ func compactLong(t *testing.T, h house, messages []*kiokuv1.ChatMessage) {
 }
 
 // wantRecalled checks that a message's prompt holds a fact, as data, with the report that tells where it is from.
-func wantRecalled(t *testing.T, h house, message, fact string) {
+func wantRecalled(t *testing.T, h completeServer, message, fact string) {
 	t.Helper()
 	got, err := h.agents.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main", Message: message, Channel: "terminal"})
 	if err != nil {

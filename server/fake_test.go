@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ server.Memory = (*kioku.Memory)(nil)
 
-// fakeMemory answers with what its fields say, and with zero values where they say nothing.
+// fakeMemory answers with what its fields say, and with zero values if they say nothing.
 type fakeMemory struct {
 	workspace string
 	search    func(context.Context, memory.Query) (memory.Answer, error)

@@ -18,7 +18,7 @@ import (
 
 var _ server.Sidecar = (*sidecar.Sidecar)(nil)
 
-// fakeSidecar answers with what its fields say, and with zero values where they say nothing. Flushes are begun and ended by
+// fakeSidecar answers with what its fields say, and with zero values if they say nothing. Flushes are begun and ended by
 // its Sidecar.
 type fakeSidecar struct {
 	server.Sidecar

@@ -161,7 +161,7 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 	var entries []tokenEntry
 	for i, t := range file.Tokens {
 		entry := tokenEntry{caller: caller{name: t.Name, agents: t.Agents, write: t.Write}}
-		if err := entry.complete(t.SHA256); err != nil {
+		if err := entry.checkEntry(t.SHA256); err != nil {
 			return nil, fmt.Errorf("token %d (%q): %w", i+1, t.Name, err)
 		}
 		if slices.ContainsFunc(entries, func(e tokenEntry) bool { return e.caller.name == t.Name || e.hash == entry.hash }) {
@@ -172,8 +172,8 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 	return entries, nil
 }
 
-// complete checks an entry and sets its hash.
-func (e *tokenEntry) complete(hexSum string) error {
+// checkEntry checks an entry and sets its hash.
+func (e *tokenEntry) checkEntry(hexSum string) error {
 	sum, err := hex.DecodeString(hexSum)
 	if err != nil || len(sum) != sha256.Size {
 		// The error does not quote the text: it may be the token itself, by mistake.

@@ -17,7 +17,7 @@ const (
 	hashOfBar = "fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9"
 )
 
-func writeFile(t *testing.T, path, text string, mode os.FileMode) {
+func writeTokenFile(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func writeFile(t *testing.T, path, text string, mode os.FileMode) {
 func TestOpenTokensReadsCallers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	writeFile(t, path, `
+	writeTokenFile(t, path, `
 tokens:
   - name: laptop
     sha256: `+hashOfFoo+`
@@ -86,7 +86,7 @@ func TestOpenTokensRefusesABadFile(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "tokens.yaml")
-			writeFile(t, path, c.text, c.mode)
+			writeTokenFile(t, path, c.text, c.mode)
 			_, err := OpenTokens(path, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 				t.Fatalf("err = %v, want the path and %q", err, c.want)
@@ -110,7 +110,7 @@ func TestTokensFollowTheirFile(t *testing.T) {
 	var log strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		line := func(hash string) string { return "tokens:\n  - {name: a, sha256: " + hash + ", agents: '*'}\n" }
-		writeFile(t, path, line(hashOfFoo), 0o600)
+		writeTokenFile(t, path, line(hashOfFoo), 0o600)
 		tokens, err := OpenTokens(path, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestTokensFollowTheirFile(t *testing.T) {
 		}
 		replace := func(text string, mode os.FileMode) {
 			t.Helper()
-			writeFile(t, path+".new", text, mode)
+			writeTokenFile(t, path+".new", text, mode)
 			if err := os.Rename(path+".new", path); err != nil {
 				t.Fatal(err)
 			}

@@ -172,7 +172,7 @@ func TestMayConnectAdmitsThisUserAndRoot(t *testing.T) {
 	}
 }
 
-// Hazard C10: a connection of another user is closed unread, even where the modes would let it in.
+// Hazard C10: a connection of another user is closed unread, even if the modes would let it in.
 func TestListenerRefusesAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -34,7 +34,7 @@ func (n *notebook) sources() []string {
 }
 
 // Hazard F09: a note that a model writes after it has read what a tool returned is recorded as such, because that may be
-// what has it write. The calls of one answer are all made before any is read, and the next turn begins anew.
+// what has it write. The calls of one answer are all made before any is read, and the next turn begins again.
 func TestSourceTellsWhetherAToolWasReadBefore(t *testing.T) {
 	t.Parallel()
 	both := llmtest.Call("1", "read", map[string]any{})

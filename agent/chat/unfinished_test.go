@@ -81,7 +81,7 @@ func TestUnfinishedFlushSurvivesAMemoryThatWasAway(t *testing.T) {
 	}
 }
 
-// Whatever is away in any span of turns, and however often the program is started anew, in the end each fact that was stated
+// Whatever is away in any span of turns, and however often the program is restarted, in the end each fact that was stated
 // is in memory once.
 func TestUnfinishedFlushesStoreEveryFactInTheEnd(t *testing.T) {
 	t.Parallel()

@@ -66,7 +66,7 @@ func (f *folder) replace(rel, old, new string) (string, error) {
 		case 1:
 			return strings.Replace(text, old, new, 1), lines[0], nil
 		}
-		return "", 0, refuse("old_str: occurs more than once in %s, in the lines %s; add some of what stands around it", shown(rel), told(lines))
+		return "", 0, refuse("old_str: occurs more than once in %s, in the lines %s; add some of what stands around it", shown(rel), listLines(lines))
 	})
 }
 
@@ -179,8 +179,8 @@ func occurrences(text, part string) []int {
 	return lines
 }
 
-// told lists line numbers.
-func told(lines []int) string {
+// listLines lists line numbers.
+func listLines(lines []int) string {
 	s := strings.Trim(strings.Join(strings.Fields(fmt.Sprint(lines[:min(len(lines), maxToldLines)])), ", "), "[]")
 	if len(lines) > maxToldLines {
 		s += " and more"

@@ -125,7 +125,7 @@ func (r *Runner) begin(ctx context.Context, job Job) (Lease, error) {
 // attempt runs a flush that was begun.
 func (r *Runner) attempt(ctx context.Context, job Job, lease Lease, out *Outcome) {
 	t := &turn{runner: r, job: &job, lease: lease, usage: &out.Usage}
-	reply, err := t.complete(ctx)
+	reply, err := t.finishFlush(ctx)
 	out.Notes = t.notes
 	if err == nil {
 		err = r.Ledger.Commit(ctx, lease.ID, lease.Holder)

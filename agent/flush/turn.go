@@ -31,8 +31,8 @@ type turn struct {
 	notes []memory.Appended
 }
 
-// complete continues a flush to its end and returns the last words of the model.
-func (t *turn) complete(ctx context.Context) (reply string, err error) {
+// finishFlush continues a flush to its end and returns the last words of the model.
+func (t *turn) finishFlush(ctx context.Context) (reply string, err error) {
 	if err := t.loadMessages(); err != nil {
 		return "", err
 	}

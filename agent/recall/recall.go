@@ -26,7 +26,7 @@ const (
 const (
 	SkippedBlank   = "the message has no text of its own"
 	SkippedPrivate = "this is a group or channel session and no memory is shared"
-	SkippedMode    = "memories belong into full prompts alone"
+	SkippedMode    = "memories belong only in full prompts"
 	SkippedOff     = "no recall was asked for"
 )
 

@@ -49,7 +49,7 @@ func (t Turn) InGroup() bool {
 // Prompt is a system prompt and its sources.
 type Prompt struct {
 	prompt.Result
-	// Files of the workspace that were read for the prompt.
+	// Files are the bootstrap files, including those that are missing.
 	Files []bootstrap.File
 	// Skills that were found.
 	Skills skills.Set

@@ -29,8 +29,8 @@ func (m *timed) Search(ctx context.Context, q memory.Query) (memory.Answer, erro
 	return m.Memory.Search(ctx, q)
 }
 
-// house makes a workspace with all files and 150 skills, none of them changed lately.
-func house(b *testing.B) string {
+// newLargeWorkspace makes a workspace with all files and 150 skills, none of them changed lately.
+func newLargeWorkspace(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()
 	long := strings.Repeat("A line of some words, as people write them.\n", 500)
@@ -57,7 +57,7 @@ func house(b *testing.B) string {
 // BenchmarkAssemble makes the prompts of turns with 8 files and 150 skills that do not change. search-ms is the median of
 // what the search in it took, and beside-ms that of all the rest, whose goal is 2 ms.
 func BenchmarkAssemble(b *testing.B) {
-	dir := house(b)
+	dir := newLargeWorkspace(b)
 	notes := remembering(strings.Repeat("The key is in vault 7. ", 30), strings.Repeat("Tea at four. ", 50), strings.Repeat("Ada likes green. ", 40))
 	notes.after = 5 * time.Millisecond
 	own := &timed{Memory: notes}

@@ -56,7 +56,7 @@ type element struct {
 	attrs      map[string]string
 }
 
-// elements reads an SVG and fails where it is not well-formed.
+// elements reads an SVG and fails if it is not well-formed.
 func elements(t *testing.T, svg string) (list []element) {
 	t.Helper()
 	for dec := xml.NewDecoder(strings.NewReader(svg)); ; {

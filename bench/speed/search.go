@@ -144,7 +144,7 @@ func searchHybrid(ctx context.Context, e *Env, f func(m *kioku.Memory, question 
 	return nil
 }
 
-// searchWhileIndexing compares searches while every file of a workspace is indexed anew with searches before and after,
+// searchWhileIndexing compares searches while every file of a workspace is indexed again with searches before and after,
 // at the 95th percentile. Any error, such as a locked database, ends it.
 func searchWhileIndexing(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
 	workspace := filepath.Join(e.Dir, "workspace")

@@ -116,7 +116,7 @@ type watchedNotes struct {
 	events <-chan kioku.Event
 }
 
-// edit writes a note anew and returns the time from before that to the event after the commit, less editRest. It returns an
+// edit rewrites a note and returns the time from before that to the event after the commit, less editRest. It returns an
 // error if a search does not find the edit then.
 func (w *watchedNotes) edit(ctx context.Context, round int) (time.Duration, error) {
 	path := w.notes[round*7919%len(w.notes)].path

@@ -122,7 +122,7 @@ func (s *sandbox) days() string {
 	return strings.Join(all, "\n")
 }
 
-// Hazard F06: where notes cannot be written, this is told, nothing is written elsewhere, and each turn is answered.
+// Hazard F06: if notes cannot be written, this is told, nothing is written elsewhere, and each turn is answered.
 func TestAgentGoesOnIfNotesCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*testing.T, *sandbox) func(*sidecar.Options){

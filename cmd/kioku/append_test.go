@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Hazard F09: what is typed at the command line is the user's, also where processes write at once.
+// Hazard F09: what is typed at the command line is the user's, also if processes write at once.
 func TestAppendWaitsForOthers(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())

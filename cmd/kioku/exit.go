@@ -22,7 +22,7 @@ const (
 	exitInterrupted = 130
 )
 
-// report writes an error for people, a line for each fault, and returns the exit code.
+// report writes an error for people, a line for each joined error, and returns the exit code.
 func (a *app) report(ctx context.Context, err error) int {
 	code := exitCode(err)
 	switch {
@@ -32,8 +32,8 @@ func (a *app) report(ctx context.Context, err error) int {
 		a.Notice("interrupted")
 		return interruptCode(ctx)
 	}
-	for _, fault := range render.Faults(err) {
-		a.Notice("%s", render.Message(fault))
+	for _, cause := range render.JoinedErrors(err) {
+		a.Notice("%s", render.Message(cause))
 	}
 	return code
 }

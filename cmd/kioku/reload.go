@@ -29,8 +29,8 @@ func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
 func (d *daemon) reload() {
 	next, err := config.Load(d.app.sources())
 	if err != nil {
-		for _, fault := range render.Faults(err) {
-			d.log.Error("keeping the old settings", "err", fault)
+		for _, cause := range render.JoinedErrors(err) {
+			d.log.Error("keeping the old settings", "err", cause)
 		}
 		return
 	}

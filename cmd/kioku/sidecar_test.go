@@ -59,8 +59,8 @@ func TestNewModelNamesAWrongSetting(t *testing.T) {
 		"llm.limits":      {"llm.provider=echo", "llm.limits.usdPerDay=1"},
 	} {
 		_, err := newModel(settings(t, flags...))
-		var fault *config.Error
-		if !errors.As(err, &fault) || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+		var bad *config.Error
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
 			t.Errorf("%q: got %v, want %s", flags, err, want)
 		}
 	}

@@ -79,6 +79,6 @@ func (a *app) writeEvent(e *kiokuv1.Event) error {
 	}
 	line := fmt.Sprintf("%-16s %s", e.GetKind(), strings.Join(parts, ", "))
 	return a.Show(func(p *render.Page) {
-		p.Linef("%s %s", render.Dim(e.GetEventTime().AsTime().Local().Format(time.TimeOnly)), render.OneLine(line))
+		p.Linef("%s %s", render.Dim(e.GetEventTime().AsTime().Local().Format(time.TimeOnly)), render.CleanLine(line))
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"kioku/internal/filelock"
 )
 
-// open opens the file, each time anew: locks belong to what was opened.
+// open opens the file again each time: locks belong to what was opened.
 func open(t *testing.T, path string) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

@@ -156,7 +156,7 @@ func Default() *Config {
 type Error struct {
 	// Where it stands: "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Where string
-	// Key of the setting; empty if the fault is not in a setting.
+	// Key of the setting; empty if the error is not about a setting.
 	Key string
 	// Problem says what is wrong.
 	Problem string
@@ -194,7 +194,7 @@ type Flag struct {
 	Key, Value string // the setting and its value as text
 }
 
-// Load reads and checks all settings. Its error joins an *[Error] for each fault, also for a file that cannot be read.
+// Load reads and checks all settings. Its error joins an *[Error] for each problem, also for a file that cannot be read.
 func Load(src Sources) (*Config, error) {
 	l := newLoader(src)
 	l.readFile(src)

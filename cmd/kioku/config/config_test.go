@@ -153,8 +153,8 @@ func TestLoadNamesThePlaceOfAFault(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			src := write(t, tc.text)
 			_, err := config.Load(src)
-			var fault *config.Error
-			if !errors.As(err, &fault) {
+			var bad *config.Error
+			if !errors.As(err, &bad) {
 				t.Fatalf("got %v, want a *config.Error", err)
 			}
 			if !strings.HasPrefix(err.Error(), src.File) || !strings.Contains(err.Error(), tc.want) {
@@ -164,7 +164,7 @@ func TestLoadNamesThePlaceOfAFault(t *testing.T) {
 	}
 }
 
-func TestLoadReportsAllFaultsAtOnce(t *testing.T) {
+func TestLoadReportsAllErrorsAtOnce(t *testing.T) {
 	t.Parallel()
 	src := write(t, "dims: x\nmodle: a\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=0")
@@ -351,7 +351,7 @@ func TestChangedNamesTheKeysThatDiffer(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write docs/settings.md anew")
+var update = flag.Bool("update", false, "rewrite docs/settings.md")
 
 func TestMarkdownIsDocsSettings(t *testing.T) {
 	t.Parallel()
@@ -362,7 +362,7 @@ func TestMarkdownIsDocsSettings(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(read(t, path), config.Markdown()); diff != "" {
-		t.Errorf("docs/settings.md is stale; go test ./cmd/kioku/config -update writes it anew: %s", diff)
+		t.Errorf("docs/settings.md is stale; go test ./cmd/kioku/config -update rewrites it: %s", diff)
 	}
 }
 

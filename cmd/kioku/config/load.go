@@ -13,7 +13,7 @@ import (
 	"kioku/memory"
 )
 
-// loader fills in a Config from one source after the other and collects the faults.
+// loader fills in a Config from one source after the other and collects the errors.
 type loader struct {
 	conf *Config
 	env  map[string]string
@@ -123,15 +123,15 @@ func (l *loader) agree() {
 		name, problem, _ := strings.Cut(err.Error(), ": ")
 		l.disagree("contextPruning."+name, "", problem)
 	}
-	if faults, ok := c.Flush.Check().(interface{ Unwrap() []error }); ok {
-		for _, fault := range faults.Unwrap() {
-			key, problem, _ := strings.Cut(fault.Error(), " ")
+	if joined, ok := c.Flush.Check().(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			key, problem, _ := strings.Cut(err.Error(), " ")
 			l.disagree(key, "", problem)
 		}
 	}
 }
 
-// disagree reports a fault in a setting or a block of settings at the place where it was set, else at the place where the
+// disagree reports an error in a setting or a block of settings at the place where it was set, else at the place where the
 // other setting was.
 func (l *loader) disagree(key, other, problem string) {
 	where := cmp.Or(l.conf.origins[key].where, l.conf.origins[other].where)

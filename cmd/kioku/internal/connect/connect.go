@@ -113,7 +113,7 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 	end := time.Now().Add(lockWait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
 		c, err := k.open(ctx, place, false)
-		if err == nil || !readable(err) {
+		if err == nil || !mayBeReadable(err) {
 			return c, err
 		}
 		locked := errors.Is(err, memory.ErrLocked)
@@ -147,9 +147,9 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 	}
 }
 
-// readable reports whether an index that could not be opened for writing may still be readable: another process owns it,
-// or this user may not write.
-func readable(err error) bool {
+// mayBeReadable reports whether an index that could not be opened for writing may still be readable: another
+// process owns it, or this user may not write.
+func mayBeReadable(err error) bool {
 	return errors.Is(err, memory.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 

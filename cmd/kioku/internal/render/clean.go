@@ -37,5 +37,5 @@ func Forbidden(r rune) bool {
 	return r == '\u200E' || r == '\u200F' || (r >= '\u202A' && r <= '\u202E') || (r >= '\u2066' && r <= '\u2069')
 }
 
-// OneLine returns a cleaned text on one line, with single spaces.
-func OneLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
+// CleanLine returns a cleaned text on one line, with single spaces.
+func CleanLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }

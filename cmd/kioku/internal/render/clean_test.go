@@ -57,9 +57,9 @@ func TestPageHasColoursOnlyForTerminals(t *testing.T) {
 	}
 }
 
-func TestOneLine(t *testing.T) {
+func TestCleanLine(t *testing.T) {
 	t.Parallel()
-	if got := OneLine("a\n  b\x1b[2J\tc "); got != "a b c" {
+	if got := CleanLine("a\n  b\x1b[2J\tc "); got != "a b c" {
 		t.Errorf("got %q", got)
 	}
 }

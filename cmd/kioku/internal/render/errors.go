@@ -24,8 +24,8 @@ func (e UsageError) Unwrap() error { return e.error }
 // Misuse returns a [UsageError].
 func Misuse(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// Faults returns the errors that were joined into err.
-func Faults(err error) []error {
+// JoinedErrors returns the errors that were joined into err.
+func JoinedErrors(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}

@@ -25,7 +25,7 @@ type Output struct {
 
 // Notice writes a line for people to Stderr.
 func (o *Output) Notice(format string, args ...any) {
-	fmt.Fprintf(o.Stderr, "kioku: %s\n", OneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(o.Stderr, "kioku: %s\n", CleanLine(fmt.Sprintf(format, args...)))
 }
 
 // IsTerminal reports whether w is a terminal.

@@ -117,7 +117,7 @@ func (m *Meter) Tell() {
 		fmt.Fprintf(m.w, "kioku: waiting for the index, %s\n", m.now().Sub(m.start).Round(time.Second))
 	default:
 		m.next = m.now().Add(lineTime)
-		fmt.Fprintf(m.w, "kioku: %s: %d of %d%s\n", OneLine(s.phase), s.done, s.total, s.unit)
+		fmt.Fprintf(m.w, "kioku: %s: %d of %d%s\n", CleanLine(s.phase), s.done, s.total, s.unit)
 	}
 }
 
@@ -138,7 +138,7 @@ func (m *Meter) draw(s step) {
 // description returns the phase, the time that has passed and, once it is known, the time that is left.
 func (m *Meter) description(s step) string {
 	passed := m.now().Sub(m.start)
-	text := fmt.Sprintf("%-6s %s", OneLine(cmp.Or(s.phase, "wait")), passed.Round(time.Second))
+	text := fmt.Sprintf("%-6s %s", CleanLine(cmp.Or(s.phase, "wait")), passed.Round(time.Second))
 	spent := m.now().Sub(m.counted)
 	if s.done > 0 && s.done < s.total && spent >= 2*time.Second {
 		left := spent * time.Duration(s.total-s.done) / time.Duration(s.done)

@@ -77,7 +77,7 @@ func TestMeterBarTellsTheTimeLeft(t *testing.T) {
 		t.Errorf("without a step: %q", got)
 	}
 	if got := frame(time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 50, EmbedTotalCount: 500}); strings.Contains(got, "left") {
-		t.Errorf("where the count begins anew: %q", got)
+		t.Errorf("where the count begins again: %q", got)
 	}
 	if got := frame(4*time.Second, &kiokuv1.Progress{Phase: "embed", EmbeddedCount: 100, EmbedTotalCount: 500}); !strings.Contains(got, "20s, 16s left") {
 		t.Errorf("a fifth of the new count: %q", got)

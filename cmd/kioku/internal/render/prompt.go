@@ -19,7 +19,7 @@ func (p *Page) Layers(made sidecar.Prompt) {
 	p.Linef("%-*s %10s %8s %7s", width, "layer", "characters", "tokens", "share")
 	for _, l := range made.Layers {
 		chars += l.Chars
-		p.Linef("%-*s %10d %8d %6.1f%%", width, OneLine(l.Name), l.Chars, l.Tokens, 100*float64(l.Tokens)/float64(max(made.Tokens, 1)))
+		p.Linef("%-*s %10d %8d %6.1f%%", width, CleanLine(l.Name), l.Chars, l.Tokens, 100*float64(l.Tokens)/float64(max(made.Tokens, 1)))
 	}
 	p.Linef("%-*s %10d %8d", width, "all", chars, made.Tokens)
 }

@@ -23,7 +23,7 @@ func (p *Page) Results(hits []*kiokuv1.SearchResult) {
 
 // Result adds one hit: rank, score, citation and heading, then the snippet with line numbers.
 func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
-	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), Bold(OneLine(hit.GetCitation())), Dim(OneLine(hit.GetHeading())))
+	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), Bold(CleanLine(hit.GetCitation())), Dim(CleanLine(hit.GetHeading())))
 	line := int(hit.GetSnippetStartLine())
 	for text := range strings.Lines(strings.TrimRight(hit.GetSnippet(), "\n")) {
 		p.Linef("%s %s", Dim(fmt.Sprintf("%8d │", line)), strings.TrimSuffix(text, "\n"))
@@ -46,7 +46,7 @@ func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	}
 	p.shares(t)
 	if missing := t.GetMissing(); len(missing) > 0 {
-		p.Linef("      not found: %s", OneLine(strings.Join(missing, ", ")))
+		p.Linef("      not found: %s", CleanLine(strings.Join(missing, ", ")))
 	}
 }
 

@@ -69,15 +69,15 @@ func (p *Page) markdownRow(cells []string) { p.Linef("| %s |", strings.Join(cell
 func (p *Page) Golden(r bench.GoldenReport) {
 	for _, q := range r.Questions {
 		if q.Passed {
-			p.Linef("ok    rank %-2d  %s", q.Rank, OneLine(q.Question))
+			p.Linef("ok    rank %-2d  %s", q.Rank, CleanLine(q.Question))
 			continue
 		}
-		p.Linef("%s           %s", Bold("FAIL"), OneLine(q.Question))
+		p.Linef("%s           %s", Bold("FAIL"), CleanLine(q.Question))
 		first := "nothing was found"
 		if q.First != "" {
-			first = "the first result is " + OneLine(q.First)
+			first = "the first result is " + CleanLine(q.First)
 		}
-		p.Linef("               expected %s; %s", OneLine(q.Expected), first)
+		p.Linef("               expected %s; %s", CleanLine(q.Expected), first)
 	}
 	p.Linef("%s%s", Bold(fmt.Sprintf("%d of %d found, recall %.3f, MRR %.3f", r.Passed, r.Total, r.Recall, r.MRR)), r.ByLanguage())
 }

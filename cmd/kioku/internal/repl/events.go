@@ -84,7 +84,7 @@ func recalledPlaces(list []prompt.Memory) string {
 func toolLine(r chat.Result) string {
 	outcome := summary(r.Output)
 	if r.Err != nil {
-		outcome = "failed: " + text.Shorten(render.OneLine(render.Message(r.Err)), 200)
+		outcome = "failed: " + text.Shorten(render.CleanLine(render.Message(r.Err)), 200)
 	}
 	return strings.Join([]string{r.Call.Name, arguments(r.Call.Input), "→", outcome, "(" + render.ThreeDigits(r.Took) + ")"}, " ")
 }
@@ -93,7 +93,7 @@ func toolLine(r chat.Result) string {
 func arguments(input json.RawMessage) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil {
-		return text.Shorten(render.OneLine(string(input)), 80)
+		return text.Shorten(render.CleanLine(string(input)), 80)
 	}
 	var names, parts []string
 	for name := range fields {
@@ -101,7 +101,7 @@ func arguments(input json.RawMessage) string {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		parts = append(parts, name+"="+text.Shorten(render.OneLine(string(fields[name])), 60))
+		parts = append(parts, name+"="+text.Shorten(render.CleanLine(string(fields[name])), 60))
 	}
 	return text.Shorten(strings.Join(parts, " "), 160)
 }
@@ -120,7 +120,7 @@ func summary(output json.RawMessage) string {
 		if json.Unmarshal(output, &said) != nil {
 			said = string(output)
 		}
-		return text.Shorten(render.OneLine(said), 80)
+		return text.Shorten(render.CleanLine(said), 80)
 	}
 	switch {
 	case out.Results != nil:
@@ -136,7 +136,7 @@ func summary(output json.RawMessage) string {
 	case out.Path != "" && out.StartLine > 0:
 		return fmt.Sprintf("%s:%d", out.Path, out.StartLine)
 	}
-	return text.Shorten(render.OneLine(string(output)), 80)
+	return text.Shorten(render.CleanLine(string(output)), 80)
 }
 
 func prunedLine(p *prune.Plan) string {

@@ -40,11 +40,11 @@ func (r *repl) skills(ctx context.Context, _ string) error {
 	}
 	return r.Out.Show(func(p *render.Page) {
 		for _, s := range set.Skills {
-			p.Linef("%s  %s", render.Bold(render.OneLine(s.Name)), render.OneLine(s.Description))
+			p.Linef("%s  %s", render.Bold(render.CleanLine(s.Name)), render.CleanLine(s.Description))
 		}
 		for _, e := range set.Report {
 			if e.Reason != "" {
-				p.Linef("%s", render.Dim(render.OneLine(fmt.Sprintf("left out: %s (%s): %s", e.Name, e.Path, e.Reason))))
+				p.Linef("%s", render.Dim(render.CleanLine(fmt.Sprintf("left out: %s (%s): %s", e.Name, e.Path, e.Reason))))
 			}
 		}
 	})
@@ -82,7 +82,7 @@ func (r *repl) bootstrap(ctx context.Context, _ string) error {
 			if f.Reason != "" {
 				notes = append(notes, f.Reason)
 			}
-			p.Linef("%-13s %9s %9s  %s", f.Name, render.Number(f.RawChars), render.Number(f.InjectedChars), render.OneLine(strings.Join(notes, ", ")))
+			p.Linef("%-13s %9s %9s  %s", f.Name, render.Number(f.RawChars), render.Number(f.InjectedChars), render.CleanLine(strings.Join(notes, ", ")))
 		}
 	})
 }

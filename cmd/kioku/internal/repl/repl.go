@@ -205,8 +205,8 @@ func (r *repl) fail(err error) {
 		r.view.note("canceled; the conversation continues")
 		return
 	}
-	for _, fault := range render.Faults(err) {
-		r.Out.Notice("%s", render.Message(fault))
+	for _, cause := range render.JoinedErrors(err) {
+		r.Out.Notice("%s", render.Message(cause))
 	}
 }
 

@@ -47,7 +47,7 @@ func (v *view) note(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.endAnswer()
-	text := "· " + render.OneLine(fmt.Sprintf(format, args...))
+	text := "· " + render.CleanLine(fmt.Sprintf(format, args...))
 	if v.dim {
 		text = render.Dim(text).On(true)
 	}

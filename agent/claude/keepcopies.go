@@ -13,7 +13,7 @@ import (
 )
 
 // keepCopies copies the files that one command deletes or replaces to a folder of their own, at the paths that they have here.
-// open returns what to copy. The copies are on the disk when keep returns without an error.
+// open returns what to copy. The copies are on the disk when keepCopies returns without an error.
 func (f *folder) keepCopies(verb string, files []string, open func(rel string) (io.ReadCloser, error)) error {
 	root, name, err := f.newKept(verb)
 	if err != nil {

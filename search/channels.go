@@ -26,11 +26,11 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && errors.Is(embedCtx.Err(), context.DeadlineExceeded):
-		r.degrade(memory.DeadlineNear, "Ranked by keywords alone: embedding the query took more than half of the time allowed.")
+		r.degrade(memory.DeadlineNear, "Ranked by keywords only: embedding the query took more than half of the time allowed.")
 	case err != nil:
-		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the query could not be embedded (%v).", err)
+		r.degrade(memory.ProviderDown, "Ranked by keywords only: the query could not be embedded (%v).", err)
 	case !usable(v):
-		r.degrade(memory.ProviderDown, "Ranked by keywords alone: the provider returned a vector of the query that has no direction.")
+		r.degrade(memory.ProviderDown, "Ranked by keywords only: the provider returned a vector of the query that has no direction.")
 	default:
 		r.vector, r.weak = v, s.embedder.Weak()
 	}
@@ -46,10 +46,10 @@ func (s *Searcher) checkSpace(r *searchState) {
 	want.Dims = len(r.vector)
 	switch {
 	case r.index.Embedded == 0 || have.IsZero():
-		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: no chunk has a vector yet.")
+		r.degrade(memory.VectorsMissing, "Ranked by keywords only: no chunk has a vector yet.")
 		r.vector = nil
 	case !have.Matches(want):
-		r.degrade(memory.SpaceChanged, "Ranked by keywords alone: the index holds vectors of %s, the query is one of %s.",
+		r.degrade(memory.SpaceChanged, "Ranked by keywords only: the index has vectors of %s, the query is of %s.",
 			have.Name(), want.Name())
 		r.vector = nil
 	case r.index.Embedded < r.index.Chunks:

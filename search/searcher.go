@@ -125,7 +125,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	}
 	found.matched = slices.Concat(found.matched, dated, identified)
 	if found.nearErr != nil {
-		r.degrade(memory.VectorsMissing, "Ranked by keywords alone: the vectors could not be searched (%v).", found.nearErr)
+		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil
 	}
 	start = s.observe(StepLists, start)

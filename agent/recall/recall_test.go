@@ -100,7 +100,7 @@ func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 
 func TestRecallOfNothingGoodEnough(t *testing.T) {
 	t.Parallel()
-	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords alone"}}
+	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords only"}}
 	own := &fake{answer: memory.Answer{Mode: "keyword", Degraded: degraded}}
 	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
 	if len(o.Memories) > 0 || own.asked[0].MaxResults != 5 || own.asked[0].MinScore != nil {

@@ -130,14 +130,15 @@ func TestBackfillOfWatchIsTriedAgainAfterErrorOfStore(t *testing.T) {
 // flaky is a provider that fails for documents, and looks healthy since it answers queries.
 type flaky struct {
 	*provider
-	fails bool
+	fails atomic.Bool
+	asked atomic.Int32
 }
 
 func (p *flaky) Health() embed.Health { return embed.Health{Healthy: true} }
 
 func (p *flaky) Documents(ctx context.Context, texts []string) ([]embed.Embedding, error) {
-	if p.fails {
-		p.calls++
+	if p.fails.Load() {
+		p.asked.Add(1)
 		return make([]embed.Embedding, len(texts)), errDown
 	}
 	return p.provider.Documents(ctx, texts)
@@ -146,14 +147,15 @@ func (p *flaky) Documents(ctx context.Context, texts []string) ([]embed.Embeddin
 func TestBackfillOfWatchIsTriedAgainWhileProviderLooksHealthy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		index, prov := newMemIndex(), &flaky{provider: newProvider(), fails: true}
+		index, prov := newMemIndex(), &flaky{provider: newProvider()}
+		prov.fails.Store(true)
 		index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(3)})
 		go indexer.NewBackfill(index, prov, nil, nil).Watch(t.Context())
 		pass(time.Hour)
-		if prov.calls < 5 || prov.calls > 30 {
-			t.Errorf("asked %d times in an hour of failure", prov.calls)
+		if n := prov.asked.Load(); n < 5 || n > 30 {
+			t.Errorf("asked %d times in an hour of failure", n)
 		}
-		prov.fails = false
+		prov.fails.Store(false)
 		pass(6 * time.Minute)
 		if n := index.unembedded(prov.Space()); n != 0 {
 			t.Errorf("%d texts without vectors", n)

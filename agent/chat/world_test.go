@@ -165,7 +165,8 @@ func (w *world) start(id string, change ...func(*chat.Options)) *chat.Conversati
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { w.session.Close() })
+	opened := w.session
+	w.t.Cleanup(func() { opened.Close() })
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku/internal/atomicfile"
+	"kioku/internal/filelock"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/memory"
@@ -189,7 +190,7 @@ func (s *Session) write(line []byte) error {
 	if err == nil {
 		s.size += int64(len(line))
 	} else if errors.Is(err, atomicfile.ErrTorn) {
-		err = errors.Join(err, s.file.Close())
+		err = errors.Join(err, filelock.Unlock(s.file))
 		s.file = nil
 	}
 	return err
@@ -202,7 +203,7 @@ func (s *Session) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	err := s.file.Close()
+	err := filelock.Unlock(s.file)
 	s.file = nil
 	return err
 }

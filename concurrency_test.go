@@ -201,18 +201,24 @@ func TestWatchOfAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
 	}
 }
 
-// Calls that want texts embedded in the background leave it to the one that is at it, however long its provider hangs.
-func TestEmbedInBackgroundRunsOnce(t *testing.T) {
-	t.Parallel()
+// openWithHangingProvider opens a memory of notes whose provider answers nothing before the test ends.
+func openWithHangingProvider(t *testing.T) *Memory {
+	t.Helper()
 	hang := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
-	defer srv.Close()
-	defer close(hang)
+	t.Cleanup(srv.Close)
+	t.Cleanup(func() { close(hang) }) // before srv.Close, which waits for the requests
 	client, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: srv.URL + "/v1", MaxTries: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := openMemory(t, Options{Workspace: workspace(t, notes), Embedder: client})
+	return openMemory(t, Options{Workspace: workspace(t, notes), Embedder: client})
+}
+
+// Calls that want texts embedded in the background leave it to the one that is at it, however long its provider hangs.
+func TestEmbedInBackgroundRunsOnce(t *testing.T) {
+	t.Parallel()
+	m := openWithHangingProvider(t)
 	if _, _, err := m.syncWords(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -236,15 +242,7 @@ func TestEmbedInBackgroundRunsOnce(t *testing.T) {
 // A sync for a query does not wait for a provider that hangs.
 func TestSyncForAQueryDoesNotWaitForItsProvider(t *testing.T) {
 	t.Parallel()
-	hang := make(chan struct{})
-	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
-	defer srv.Close()
-	defer close(hang)
-	client, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: srv.URL + "/v1", MaxTries: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := openMemory(t, Options{Workspace: workspace(t, notes), Embedder: client})
+	m := openWithHangingProvider(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	r, err := m.Sync(ctx, SyncOptions{NoRebuild: true}, nil)

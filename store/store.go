@@ -122,9 +122,12 @@ func (s *Store) MergeSegments(ctx context.Context) error {
 // Stats returns the totals of the index. Every change updates them, so Stats reads one row.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	st, err := use(ctx, s, func(x *index) (Stats, error) { return x.stats(ctx) })
-	st.Repair = s.indexes.Load().repair
+	st.Repair = s.Repair()
 	return st, err
 }
+
+// Repair describes the damage that is being mended, nil if there is none.
+func (s *Store) Repair() *Repair { return s.indexes.Load().repair }
 
 // Sizes returns the sizes of the index.
 func (s *Store) Sizes(ctx context.Context) (Sizes, error) {

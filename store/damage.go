@@ -95,8 +95,8 @@ func (x *index) intact() bool {
 	if err != nil {
 		return !isDamage(err)
 	}
-	consistent, err := x.consistent(ctx, m)
-	return consistent || err != nil && !isDamage(err)
+	agree, err := consistent(ctx, x.db.readers, m)
+	return agree || err != nil && !isDamage(err)
 }
 
 // current returns the index that is read and written.

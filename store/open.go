@@ -171,8 +171,8 @@ func (x *index) check(ctx context.Context, id uint64) error {
 	case m.workspace != x.opt.Workspace:
 		return fmt.Errorf("%w: it was made from %s, not from %s", errOutdated, m.workspace, x.opt.Workspace)
 	}
-	consistent, err := x.consistent(ctx, m)
-	if err == nil && !consistent {
+	agree, err := consistent(ctx, x.db.readers, m)
+	if err == nil && !agree {
 		err = fmt.Errorf("%w: its tables do not agree", errDamaged)
 	}
 	return x.damage(err)

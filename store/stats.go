@@ -10,7 +10,7 @@ import (
 	"kioku/memory"
 )
 
-// stats are the totals of an index.
+// Stats are the totals of an index.
 type Stats struct {
 	// Generation is incremented by every committed change, from 0.
 	Generation int64
@@ -35,7 +35,7 @@ func (x *index) stats(ctx context.Context) (Stats, error) {
 		LastSync: m.lastSync}, err
 }
 
-// sizes are the sizes of an index.
+// Sizes are the sizes of an index.
 type Sizes struct {
 	// Path is the path of the database file.
 	Path string

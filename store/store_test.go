@@ -190,7 +190,7 @@ func checkConsistent(t *testing.T, s *Store) meta {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := s.current().consistent(t.Context(), m); err != nil || !ok {
+	if ok, err := consistent(t.Context(), s.current().db.readers, m); err != nil || !ok {
 		t.Errorf("the index is not consistent: %+v, %v", m, err)
 	}
 	var integrity string

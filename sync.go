@@ -26,15 +26,25 @@ type SyncReport struct {
 	Embedded int
 	// EmbedErr is why texts are without vectors, nil if none are or if they were not asked for.
 	EmbedErr error
+	// Checked is what SyncOptions.Verify found in the index; zero without it.
+	Checked store.Checked
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int
 }
 
 // Sync indexes what has changed in the folder, and then embeds the texts without a vector. It reports its progress to step
-// unless step is nil. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
+// unless step is nil. With opt.Verify, it first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+		var checked store.Checked
+		if opt.Verify {
+			var err error
+			if checked, err = m.store.Check(ctx, nil); err != nil {
+				return SyncReport{Checked: checked}, err
+			}
+		}
 		r, embeds, err := m.syncWords(ctx, opt, step)
+		r.Checked = checked
 		switch {
 		case err != nil:
 			return r, err
@@ -70,6 +80,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 			m.backfill.Watch(ctx)
 			return nil
 		})
+		g.Go(func() error { return m.checkRegularly(ctx) })
 		g.Go(func() error {
 			for ev := range events {
 				if ev.Kind == indexer.SyncDone {

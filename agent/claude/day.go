@@ -27,7 +27,7 @@ func (f *folder) appendDay(ctx context.Context, rel string, after int, added str
 		return "", err
 	}
 	defer file.Close()
-	old, before, err := f.readText(rel)
+	old, _, err := f.readText(rel)
 	if err != nil {
 		return "", err
 	}
@@ -42,7 +42,7 @@ func (f *folder) appendDay(ctx context.Context, rel string, after int, added str
 	if err := checkSize(rel, text); err != nil {
 		return "", err
 	}
-	if err := atomicfile.Append(file, before.Size(), []byte(text[len(old):])); err != nil {
+	if err := atomicfile.Append(file, []byte(text[len(old):])); err != nil {
 		return "", fmt.Errorf("memory tool: write %s: %w", shown(rel), err)
 	}
 	return edited(rel, text, last+1), nil

@@ -88,6 +88,14 @@ type IndexOptions struct {
 	PollInterval time.Duration
 }
 
+// maxFileBytes returns MaxFileBytes or its default.
+func (o IndexOptions) maxFileBytes() int64 {
+	if o.MaxFileBytes <= 0 {
+		return indexer.DefaultMaxFileBytes
+	}
+	return o.MaxFileBytes
+}
+
 // SyncOptions changes what a sync does.
 type SyncOptions = indexer.SyncOptions
 
@@ -112,7 +120,8 @@ type Memory struct {
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool
-	appending     sync.Mutex // held while a note is written
+	// appending has a channel for each target of notes, which contains a token while a note is written there.
+	appending map[string]chan struct{}
 
 	closing    chan struct{} // closed when Close begins
 	calls      sync.WaitGroup
@@ -164,6 +173,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		}
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
+	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
 	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ var errFollowed = errors.New("somebody else has written behind it")
 
 const (
 	// leaseTries is how often Append asks for sole use of a file, and leasePause how long it waits in between.
-	leaseTries = 10
+	leaseTries = 5
 	leasePause = 2 * time.Millisecond
 )
 

@@ -1,0 +1,201 @@
+package kioku
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+	"time"
+
+	"kioku/internal/atomicfile"
+	"kioku/internal/filelock"
+	"kioku/internal/safefile"
+	"kioku/memory"
+)
+
+// maxReopened is the maximum number of times that a file is opened again because it was replaced while Append waited for
+// its lock. A program that does nothing but replace it wins some hundred times in a row.
+const maxReopened = 10_000
+
+// noteFile is a file of notes that is open and locked.
+type noteFile struct {
+	name string
+	// f is nil for a file that is only read.
+	f *os.File
+	// text is what the file contains; nil if it is too large to be indexed.
+	text []byte
+	// tooLarge is set for a file of more than IndexOptions.MaxFileBytes.
+	tooLarge bool
+}
+
+// dayFile returns the path of the daily file of a day. A day with more text than one file may have goes on in part 2, 3, ...
+func dayFile(day time.Time, part int) string {
+	name := day.Format(time.DateOnly)
+	if part > 1 {
+		name = fmt.Sprintf("%s-%d", name, part)
+	}
+	return path.Join("memory", name+".md")
+}
+
+// openDay opens the files of a day, and creates the first one. The lock of the first keeps out whoever else appends to the day.
+func openDay(ctx context.Context, root *os.Root, day time.Time, limit int64) ([]*noteFile, error) {
+	var files []*noteFile
+	for part := 1; ; part++ {
+		name := dayFile(day, part)
+		if _, err := root.Lstat(name); part > 1 && errors.Is(err, fs.ErrNotExist) {
+			return files, nil
+		}
+		file, err := openNotes(ctx, root, name, limit)
+		if err != nil {
+			closeNotes(files)
+			return nil, err
+		}
+		files = append(files, file)
+	}
+}
+
+// openNotes opens or creates a file of notes, and its folder, waits for the kernel's lock on it until ctx ends, and reads it.
+func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*noteFile, error) {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return nil, unwritten(name, err)
+	}
+	f, err := openForAppend(ctx, root, name)
+	if err != nil {
+		return nil, unwritten(name, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, unwritten(name, errors.Join(err, f.Close()))
+	}
+	file := &noteFile{name: name, f: f, text: text}
+	if int64(len(text)) > limit {
+		file.text, file.tooLarge = nil, true
+	}
+	return file, nil
+}
+
+// closeNotes closes files and releases their locks.
+func closeNotes(files []*noteFile) {
+	for _, file := range files {
+		_ = filelock.Unlock(file.f) // what was written is on the disk already
+	}
+}
+
+// openForAppend opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
+// editors do, the lock is on a file without a name; then the new file is opened.
+func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, error) {
+	for range maxReopened {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, named, err := lockNamed(ctx, root, name)
+		if named || err != nil {
+			return f, err
+		}
+	}
+	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", memory.ErrUnavailable)
+}
+
+// lockNamed opens and locks a file. If the file has lost its name by the time it is locked, named is false and f is nil.
+func lockNamed(ctx context.Context, root *os.Root, name string) (f *os.File, named bool, err error) {
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", memory.ErrUnavailable)
+	}
+	f, err = root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	if errors.Is(err, syscall.EWOULDBLOCK) { // somebody has sole use of it for a moment, to take back a failed write
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if err = filelock.Lock(ctx, f); err == nil {
+		named, err = hasName(root, name, f)
+	}
+	if !named {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	return f, true, nil
+}
+
+// hasName reports whether an open file is the one of this name. It is not after an editor has replaced the file.
+func hasName(root *os.Root, name string, f *os.File) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := root.Lstat(name)
+	return err == nil && os.SameFile(opened, now), nil
+}
+
+// write appends data, which is to be found at the end of the file on the disk when write returns. Nothing is written once ctx
+// has ended. It returns the number of the line that data begins in.
+func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (line int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := atomicfile.Append(file.f, data); err != nil {
+		return 0, err
+	}
+	if len(file.text) == 0 {
+		err = cmp.Or(atomicfile.SyncFolder(root, path.Dir(file.name)), atomicfile.SyncFolder(root, "."))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return file.lineOf(len(data))
+}
+
+// lineOf returns the line in which the n bytes begin that were just written. Others may have appended since the file was read.
+func (file *noteFile) lineOf(n int) (int, error) {
+	end, err := file.f.Seek(0, io.SeekCurrent)
+	before := file.text
+	if start := end - int64(n); err == nil && start != int64(len(before)) {
+		before = make([]byte, start)
+		_, err = file.f.ReadAt(before, 0)
+	}
+	return 1 + countLineBreaks(before), err
+}
+
+// readDay reads the files of a day, as far as the index would read them too. It takes no locks.
+func readDay(root *os.Root, day time.Time, limit int64) []*noteFile {
+	var files []*noteFile
+	for part := 1; ; part++ {
+		name := dayFile(day, part)
+		text, _, err := safefile.Read(root, name, limit)
+		if err == nil {
+			files = append(files, &noteFile{name: name, text: text})
+		} else if part > 1 && errors.Is(err, fs.ErrNotExist) {
+			return files
+		}
+	}
+}
+
+// unwritten returns the error of a note that could not be written. It wraps the error of package memory that fits, if any.
+func unwritten(name string, err error) error {
+	var kind error
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		kind = memory.ErrNotWritable
+	case isOutOfRoom(err), errors.Is(err, syscall.EIO):
+		kind = memory.ErrUnavailable
+	}
+	if kind == nil || errors.Is(err, kind) {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	return fmt.Errorf("append to %s: %w: %w", name, kind, err)
+}
+
+// isOutOfRoom reports whether a write failed for want of a resource that may come back: room on the disk, or file descriptors.
+func isOutOfRoom(err error) bool {
+	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}

@@ -145,11 +145,14 @@ type addition struct {
 
 // add appends the note, unless one of the files has it already. lost is set if the file was replaced meanwhile.
 func (p *notePlace) add(ctx context.Context) (a memory.Appended, lost bool, err error) {
-	if a, err := p.find(); err != nil || a.Deduplicated {
+	if a, err := p.findKey(); err != nil || a.Deduplicated {
 		return a, false, err
 	}
 	w := p.rest()
 	if w == nil {
+		if a, err := p.findText(); err != nil || a.Deduplicated {
+			return a, false, err
+		}
 		if w, err = p.whole(ctx); err != nil {
 			return memory.Appended{}, false, err
 		}
@@ -162,23 +165,26 @@ func (p *notePlace) add(ctx context.Context) (a memory.Appended, lost bool, err 
 	return memory.Appended{Path: w.file.name, StartLine: line + w.below}, !named, err
 }
 
-// find returns where the note is already. It returns memory.ErrConflict if its key is that of another text.
-func (p *notePlace) find() (memory.Appended, error) {
-	for i, file := range slices.Concat(p.files, p.before) {
-		today := i < len(p.files)
-		found := findNote(file.text, p.note, today)
-		switch {
-		case found.otherText:
+// findKey returns where the note with this key is. It returns memory.ErrConflict if that note has another text.
+func (p *notePlace) findKey() (memory.Appended, error) {
+	for _, file := range slices.Concat(p.files, p.before) {
+		switch line, same := findKey(file.text, p.note); {
+		case same:
+			return file.deduplicated(line)
+		case line > 0:
 			return memory.Appended{}, fmt.Errorf("append to %s: %w: line %d has another text under this key; nothing was written",
-				file.name, memory.ErrConflict, found.line)
-		case found.line == 0:
-			continue
-		case today: // a write whose fsync failed may have left it
-			if err := file.f.Sync(); err != nil {
-				return memory.Appended{}, unwritten(file.name, err)
-			}
+				file.name, memory.ErrConflict, line)
 		}
-		return memory.Appended{Path: file.name, StartLine: found.line, Deduplicated: true}, nil
+	}
+	return memory.Appended{}, nil
+}
+
+// findText returns where the text of the note is.
+func (p *notePlace) findText() (memory.Appended, error) {
+	for _, file := range p.files {
+		if line := findText(file.text, p.note); line > 0 {
+			return file.deduplicated(line)
+		}
 	}
 	return memory.Appended{}, nil
 }
@@ -190,7 +196,7 @@ func (p *notePlace) rest() *addition {
 		switch {
 		case u.line == 0:
 		case u.rest == nil || !p.fits(file, len(u.rest)):
-			p.log.Warn("the beginning of a note is left from a write that failed; the note is written whole below it",
+			p.log.Warn("the beginning of a note is left from a write that failed; the whole note is elsewhere",
 				"path", file.name, "line", u.line)
 		default:
 			return &addition{file, u.rest, u.line - 1 - countLineBreaks(file.text)}

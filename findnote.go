@@ -9,56 +9,32 @@ import (
 	"kioku/memory"
 )
 
-// foundNote is what a file has of a note.
-type foundNote struct {
-	// line is the line of the heading or bullet, from 1; 0 if the file does not have the note.
-	line int
-	// otherText is set if the note of this key has another text.
-	otherText bool
-}
-
-// findNote looks for a note in the text of a file by its key, and if byText is set also by its text as the whole of a section
-// or bullet.
-func findNote(src []byte, n memory.Note, byText bool) foundNote {
-	text := chunker.Normalize(src)
-	at, same := findKey(text, n)
-	if at < 0 && byText {
-		at, same = findText(text, n), true
-	}
-	if at < 0 {
-		return foundNote{}
-	}
-	return foundNote{line: blockLine(text[:at], n.Target), otherText: !same}
-}
-
 // wholeMarker is the marker of a note with a key at the end of a line.
 var wholeMarker = regexp.MustCompile(`^` + markerPattern.String() + `[ \t]*$`)
 
-// findKey returns the offset of the marker with the key of a note, -1 if there is none, and whether the marker is that of the
-// same text. A marker of an older Kioku does not know its text; then the text before it decides.
-func findKey(text string, n memory.Note) (at int, same bool) {
-	at = -1
+// findKey returns the line of the note with the key of n, 0 if there is none, and whether it is of the same text. A marker of
+// an older Kioku does not know its text; then the text before it decides.
+func findKey(src []byte, n memory.Note) (line int, same bool) {
 	if n.Key == "" {
-		return at, false
+		return 0, false
 	}
+	text := chunker.Normalize(src)
 	start := markerStart + markerKey(n.Key)
 	for from := 0; ; {
 		i := strings.Index(text[from:], start)
 		if i < 0 {
-			return at, false
+			return line, false
 		}
 		i += from
-		line, _, _ := strings.Cut(text[i:], "\n")
 		from = i + len(start)
-		m := wholeMarker.FindStringSubmatch(line)
+		marker, _, _ := strings.Cut(text[i:], "\n")
+		m := wholeMarker.FindStringSubmatch(marker)
 		if m == nil {
 			continue
 		}
+		line = blockLine(text[:i], n.Target)
 		if m[2] == fingerprint(n.Text) || m[2] == "" && endsWithNote(text[:i], n) {
-			return i, true
-		}
-		if at < 0 {
-			at = i
+			return line, true
 		}
 	}
 }
@@ -72,8 +48,9 @@ func endsWithNote(text string, n memory.Note) bool {
 	return strings.HasSuffix(strings.TrimRight(text, " \t\n"), "\n"+want) || text == want+" "
 }
 
-// findText returns an offset in the block that contains the note's text and nothing else, -1 if there is none.
-func findText(text string, n memory.Note) int {
+// findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none.
+func findText(src []byte, n memory.Note) (line int) {
+	text := chunker.Normalize(src)
 	block, ends := "\n\n"+n.Text, append(markerStarts(""), "\n\n## ")
 	if n.Target == memory.TargetLongTerm {
 		block, ends = "\n"+bulletText(n), append(markerStarts(bulletIndent), "\n\n", "\n- ", "\n#", "\n"+markerStart)
@@ -82,10 +59,10 @@ func findText(text string, n memory.Note) int {
 	padded := "\n" + strings.TrimRight(text, "\n") + "\n\n## "
 	for _, end := range ends {
 		if i := strings.Index(padded, block+end); i >= 0 {
-			return min(i+len("\n- "), len(text))
+			return blockLine(text[:min(i+len("\n- "), len(text))], n.Target)
 		}
 	}
-	return -1
+	return 0
 }
 
 // blockLine returns the number of the last line of a text that is a heading, or a bullet for a long-term note; 1 if none is.
@@ -121,8 +98,9 @@ func findUnfinished(src []byte, n memory.Note, block string) unfinishedNote {
 	}
 	left := src[i+len(begin):]
 	_, wanted, _ := strings.Cut(block, begin)
+	wanted = strings.TrimSuffix(wanted, "\n")
 	common := commonPrefix(left, wanted)
-	if common == len(wanted) || bytes.Contains(left, []byte(" text="+fingerprint(n.Text))) {
+	if common == len(wanted) || hasEnd(left, n) {
 		return unfinishedNote{} // it is whole, or somebody has edited it
 	}
 	found := unfinishedNote{line: 1 + countLineBreaks(src[:i])}
@@ -130,9 +108,16 @@ func findUnfinished(src []byte, n memory.Note, block string) unfinishedNote {
 		found.line++ // the marker stands above the bullet
 	}
 	if common == len(left) {
-		found.rest = []byte(wanted[common:])
+		found.rest = []byte(wanted[common:] + "\n")
 	}
 	return found
+}
+
+// hasEnd reports whether a text has the whole marker at the end of a long note.
+func hasEnd(text []byte, n memory.Note) bool {
+	_, after, found := bytes.Cut(text, []byte(" text="+fingerprint(n.Text)))
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	return found && bytes.HasSuffix(bytes.TrimRight(line, " \t\r"), []byte(markerEnd))
 }
 
 // commonPrefix returns the length of the longest prefix that a and b have in common.

@@ -132,6 +132,17 @@ func hasName(root *os.Root, name string, f *os.File) (bool, error) {
 	return err == nil && os.SameFile(opened, now), nil
 }
 
+// deduplicated returns that a line of the file has the note, once the note is on the disk: a write whose fsync failed may have
+// left it.
+func (file *noteFile) deduplicated(line int) (memory.Appended, error) {
+	if file.f != nil {
+		if err := file.f.Sync(); err != nil {
+			return memory.Appended{}, unwritten(file.name, err)
+		}
+	}
+	return memory.Appended{Path: file.name, StartLine: line, Deduplicated: true}, nil
+}
+
 // write appends data, which is to be found at the end of the file on the disk when write returns. Nothing is written once ctx
 // has ended. It returns the number of the line that data begins in.
 func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (line int, err error) {

@@ -139,9 +139,21 @@ func degradedIndex(st indexer.SyncState) []memory.Degradation {
 		d = append(d, memory.Degradation{Code: memory.WorkspaceUnavailable,
 			Text: "cannot be read now, answers come from what was indexed before: " + strings.Join(st.Unavailable, ", ")})
 	}
-	if st.PendingFiles > 0 {
+	switch {
+	case st.LastErr != nil:
+		d = append(d, memory.Degradation{Code: memory.IndexStale, Text: failedSync(st)})
+	case st.PendingFiles > 0:
 		d = append(d, memory.Degradation{Code: memory.IndexStale,
 			Text: fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)})
 	}
 	return d
+}
+
+// failedSync says why the last sync failed and what waits for the next one.
+func failedSync(st indexer.SyncState) string {
+	waiting := "it is not known which files have changed since"
+	if st.PendingFiles > 0 {
+		waiting = fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)
+	}
+	return fmt.Sprintf("the last sync failed, and %s: %v", waiting, st.LastErr)
 }

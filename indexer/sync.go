@@ -31,6 +31,10 @@ type syncRun struct {
 	onProgress func(Progress)
 	progress   Progress
 	rep        Report
+	// planned is true once it is known which files must be read.
+	planned bool
+	// unread are the files that could not be read.
+	unread unreadFiles
 	// unsettled are files that moved, or that still changed after the last round, absolute.
 	unsettled []string
 }
@@ -100,9 +104,9 @@ func (r *syncRun) scanFolder(ctx context.Context) (map[string]Stored, *scan, err
 		} else {
 			enough = s.scanPaths(ctx, r.req.paths)
 		}
-		if err := ctx.Err(); err != nil {
+		if err := firstErr(ctx.Err(), s.exhausted); err != nil {
 			s.close()
-			return nil, nil, err
+			return nil, nil, withAdvice(err)
 		}
 		if enough {
 			r.scanned(s)
@@ -148,6 +152,7 @@ func (r *syncRun) update(ctx context.Context) error {
 			r.progress.FilesTotal++
 		}
 	}
+	r.planned = true
 	r.reportPending()
 	for round := 1; round <= maxRounds && len(tasks) > 0; round++ {
 		if tasks, err = r.indexFiles(ctx, tasks); err != nil {
@@ -156,6 +161,10 @@ func (r *syncRun) update(ctx context.Context) error {
 	}
 	for _, t := range tasks {
 		r.unsettled = append(r.unsettled, t.abs())
+	}
+	if r.unread.count > 0 {
+		r.rep.Unread, r.rep.UnreadErr = r.unread.count, r.unread.first
+		r.opt.Log.Warn("files cannot be read", "count", r.unread.count, "cause", r.unread.first)
 	}
 	return nil
 }

@@ -272,7 +272,7 @@ func TestSyncCancelledLeavesWholeFiles(t *testing.T) {
 			t.Errorf("%s has %d chunks", p, len(f.index.files[p].Chunks))
 		}
 	}
-	if s := f.x.SyncState(); !s.Dirty || s.Syncing || s.LastErr == nil {
+	if s := f.x.SyncState(); !s.Dirty || s.Syncing || s.LastErr != nil {
 		t.Errorf("state %+v", s)
 	}
 	f.sync()

@@ -57,7 +57,7 @@ func (r *syncRun) mustWrite(t *fileTask) bool {
 	case errors.Is(t.err, errMoved):
 		r.unsettled = append(r.unsettled, t.abs())
 	case t.err != nil:
-		r.opt.Log.Warn("a file cannot be read", "path", t.path, "cause", t.err)
+		r.unread.add(t)
 		r.notify(Event{Kind: SyncFailed, Path: t.path, Text: t.err.Error()})
 	case t.unchanged:
 		r.remember(t, false)

@@ -45,7 +45,7 @@ func (x *Indexer) retryWait(failures int) time.Duration {
 // a failure, as others do not look at all files.
 func (s *SyncState) recordOutcome(r *syncRun, err error, canceled bool, wait func(failures int) time.Duration) {
 	s.Syncing = false
-	left := r.progress.FilesTotal - r.progress.FilesDone
+	left := r.differing
 	if err == nil && r.unread.count > 0 {
 		err, left = r.unread.first, r.unread.count
 	}

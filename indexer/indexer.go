@@ -109,7 +109,11 @@ func (x *Indexer) SyncState() SyncState {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.state
-	s.PendingFiles += x.waiting
+	if s.LastErr == nil {
+		s.PendingFiles += x.waiting
+	} else { // the same files, for the most part
+		s.PendingFiles = max(s.PendingFiles, x.waiting)
+	}
 	s.Dirty = s.Dirty || x.waiting > 0 || len(x.left) > 0
 	return s
 }

@@ -31,8 +31,10 @@ type syncRun struct {
 	onProgress func(Progress)
 	progress   Progress
 	rep        Report
-	// planned is true once it is known which files must be read.
-	planned bool
+	// planned is true once it is known which files must be read, and differing counts those of them that differ from the index
+	// and are not done.
+	planned   bool
+	differing int
 	// unread are the files that could not be read.
 	unread unreadFiles
 	// unsettled are files that moved, or that still changed after the last round, absolute.
@@ -151,6 +153,9 @@ func (r *syncRun) update(ctx context.Context) error {
 		if !t.file.Gone {
 			r.progress.FilesTotal++
 		}
+		if t.differs {
+			r.differing++
+		}
 	}
 	r.planned = true
 	r.reportPending()
@@ -172,7 +177,7 @@ func (r *syncRun) update(ctx context.Context) error {
 // reportPending puts the number of unfinished files into the state. The watch counts the files of its own requests.
 func (r *syncRun) reportPending() {
 	if r.req.full() {
-		r.updateState(func(s *SyncState) { s.PendingFiles = r.progress.FilesTotal - r.progress.FilesDone })
+		r.updateState(func(s *SyncState) { s.PendingFiles = r.differing })
 	}
 }
 

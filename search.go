@@ -2,6 +2,7 @@ package kioku
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"kioku/memory"
@@ -29,7 +30,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 		return memory.Answer{}, err
 	}
 	state := m.indexer.SyncState()
-	found.Degraded = append(found.Degraded, degradedIndex(state)...)
+	found.Degraded = slices.Concat(found.Degraded, degradedIndex(state), m.degradedFiles(ctx, stats.Generation))
 	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kioku/embed"
@@ -99,7 +100,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded:    append(degraded, degradedIndex(ix)...),
+		Degraded:    slices.Concat(degraded, degradedIndex(ix), skippedFiles(skipped)),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
 }

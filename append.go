@@ -3,6 +3,7 @@ package kioku
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -145,24 +146,39 @@ type addition struct {
 
 // add appends the note, unless one of the files has it already. lost is set if the file was replaced meanwhile.
 func (p *notePlace) add(ctx context.Context) (a memory.Appended, lost bool, err error) {
-	if a, err := p.findKey(); err != nil || a.Deduplicated {
-		return a, false, err
+	known, err := p.findKey()
+	if err != nil {
+		return memory.Appended{}, false, err
 	}
-	w := p.rest()
-	if w == nil {
-		if a, err := p.findText(); err != nil || a.Deduplicated {
-			return a, false, err
+	if w := p.rest(); w != nil {
+		line, err := w.file.finish(ctx, w.data)
+		if !errors.Is(err, errFollowed) {
+			return p.added(w, line, err)
 		}
-		if w, err = p.whole(ctx); err != nil {
-			return memory.Appended{}, false, err
-		}
+		p.tellLeft(w.file, line+w.below)
+	}
+	if !known.Deduplicated {
+		known, err = p.findText()
+	}
+	if err != nil || known.Deduplicated {
+		return known, false, err
+	}
+	w, err := p.whole(ctx)
+	if err != nil {
+		return memory.Appended{}, false, err
 	}
 	line, err := w.file.write(ctx, p.root, w.data)
+	return p.added(w, line, err)
+}
+
+// added returns the outcome of an addition whose first line is line.
+func (p *notePlace) added(w *addition, line int, err error) (a memory.Appended, lost bool, _ error) {
 	if err != nil {
 		return memory.Appended{}, false, unwritten(w.file.name, err)
 	}
 	named, err := hasName(p.root, w.file.name, w.file.f)
-	return memory.Appended{Path: w.file.name, StartLine: line + w.below}, !named, err
+	// Whoever saved the file without its last line break has not taken the note away.
+	return memory.Appended{Path: w.file.name, StartLine: line + w.below, Deduplicated: string(w.data) == "\n"}, !named, err
 }
 
 // findKey returns where the note with this key is. It returns memory.ErrConflict if that note has another text.
@@ -196,13 +212,17 @@ func (p *notePlace) rest() *addition {
 		switch {
 		case u.line == 0:
 		case u.rest == nil || !p.fits(file, len(u.rest)):
-			p.log.Warn("the beginning of a note is left from a write that failed; the whole note is elsewhere",
-				"path", file.name, "line", u.line)
+			p.tellLeft(file, u.line)
 		default:
 			return &addition{file, u.rest, u.line - 1 - countLineBreaks(file.text)}
 		}
 	}
 	return nil
+}
+
+// tellLeft logs that the beginning of a note stays in a file.
+func (p *notePlace) tellLeft(file *noteFile, line int) {
+	p.log.Warn("the beginning of a note is left from a write that failed; the whole note is elsewhere", "path", file.name, "line", line)
 }
 
 // whole returns the note as it is to be appended to the last file, or to a new one if it does not fit.
@@ -221,7 +241,7 @@ func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 			return nil, &memory.InputError{Field: "target", Problem: fmt.Sprintf("is %q, but %s would be %s, and no search would find "+
 				"what is in it; move old notes from it to other files in memory/", p.note.Target, file.name, safefile.TooLarge(p.limit))}
 		}
-		if len(file.text) == 0 && !file.tooLarge {
+		if len(file.text) == 0 {
 			return nil, &memory.InputError{Field: "text", Problem: "does not fit in a file; a file that is " + safefile.TooLarge(p.limit) + " is not indexed"}
 		}
 		file, err := openNotes(ctx, p.root, p.next(len(p.files)+1), p.limit)

@@ -3,13 +3,14 @@ package kioku
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
 	"kioku/chunker"
 	"kioku/memory"
 )
 
-// wholeMarker is the marker of a note with a key at the end of a line.
+// wholeMarker is a marker at the end of a line.
 var wholeMarker = regexp.MustCompile(`^` + markerPattern.String() + `[ \t]*$`)
 
 // findKey returns the line of the note with the key of n, 0 if there is none, and whether it is of the same text. A marker of
@@ -51,18 +52,37 @@ func endsWithNote(text string, n memory.Note) bool {
 // findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none.
 func findText(src []byte, n memory.Note) (line int) {
 	text := chunker.Normalize(src)
-	block, ends := "\n\n"+n.Text, append(markerStarts(""), "\n\n## ")
+	block := "\n\n" + n.Text
 	if n.Target == memory.TargetLongTerm {
-		block, ends = "\n"+bulletText(n), append(markerStarts(bulletIndent), "\n\n", "\n- ", "\n#", "\n"+markerStart)
+		block = "\n" + bulletText(n)
 	}
 	// A line break before the first line and a heading after the last line, so that both are no special cases.
 	padded := "\n" + strings.TrimRight(text, "\n") + "\n\n## "
-	for _, end := range ends {
-		if i := strings.Index(padded, block+end); i >= 0 {
-			return blockLine(text[:min(i+len("\n- "), len(text))], n.Target)
+	for from := 0; ; {
+		i := strings.Index(padded[from:], block)
+		if i < 0 {
+			return 0
+		}
+		from += i + 1
+		if endsNote(padded[from-1+len(block):], n.Target) {
+			return blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
 		}
 	}
-	return 0
+}
+
+// endsNote reports whether a text that follows that of a note shows that the note is over: with a whole marker, or without one.
+func endsNote(after, target string) bool {
+	indent, ends := "", []string{"\n\n## "}
+	if target == memory.TargetLongTerm {
+		indent, ends = bulletIndent, []string{"\n\n", "\n- ", "\n#", "\n" + markerStart}
+	}
+	for _, lead := range []string{" ", "\n" + indent} {
+		if marker, found := strings.CutPrefix(after, lead+markerStart); found {
+			line, _, _ := strings.Cut(marker, "\n")
+			return wholeMarker.MatchString(markerStart + line)
+		}
+	}
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasPrefix(after, end) })
 }
 
 // blockLine returns the number of the last line of a text that is a heading, or a bullet for a long-term note; 1 if none is.
@@ -98,17 +118,18 @@ func findUnfinished(src []byte, n memory.Note, block string) unfinishedNote {
 	}
 	left := src[i+len(begin):]
 	_, wanted, _ := strings.Cut(block, begin)
-	wanted = strings.TrimSuffix(wanted, "\n")
 	common := commonPrefix(left, wanted)
-	if common == len(wanted) || hasEnd(left, n) {
-		return unfinishedNote{} // it is whole, or somebody has edited it
-	}
 	found := unfinishedNote{line: 1 + countLineBreaks(src[:i])}
 	if n.Target == memory.TargetLongTerm {
 		found.line++ // the marker stands above the bullet
 	}
-	if common == len(left) {
-		found.rest = []byte(wanted[common:] + "\n")
+	switch {
+	case common == len(wanted):
+		return unfinishedNote{}
+	case common == len(left):
+		found.rest = []byte(wanted[common:])
+	case hasEnd(left, n): // somebody has edited it
+		return unfinishedNote{}
 	}
 	return found
 }

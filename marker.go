@@ -116,12 +116,3 @@ func stripMarkers(src []byte) []byte {
 	}
 	return trailingMarker.ReplaceAll(src, []byte("$3"))
 }
-
-// markerStarts returns how a marker begins after a text whose further lines begin with indent.
-func markerStarts(indent string) []string {
-	var starts []string
-	for _, first := range []string{":", " text=", " from="} {
-		starts = append(starts, " "+markerStart+first, "\n"+indent+markerStart+first)
-	}
-	return starts
-}

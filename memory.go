@@ -93,7 +93,7 @@ func (o IndexOptions) maxFileBytes() int64 {
 	if o.MaxFileBytes <= 0 {
 		return indexer.DefaultMaxFileBytes
 	}
-	return o.MaxFileBytes
+	return min(o.MaxFileBytes, 1<<40)
 }
 
 // SyncOptions changes what a sync does.

@@ -22,14 +22,18 @@ import (
 // its lock. A program that does nothing but replace it wins some hundred times in a row.
 const maxReopened = 10_000
 
+// searchedFiles is how many times MaxFileBytes of a file are searched for a note. Other programs can make a file too large to
+// be indexed, but the keys in it still hold.
+const searchedFiles = 4
+
 // noteFile is a file of notes that is open and locked.
 type noteFile struct {
 	name string
 	// f is nil for a file that is only read.
 	f *os.File
-	// text is what the file contains; nil if it is too large to be indexed.
+	// text is what the file contains, or the beginning of it if it is much too large.
 	text []byte
-	// tooLarge is set for a file of more than IndexOptions.MaxFileBytes.
+	// tooLarge is set for a file of more than IndexOptions.MaxFileBytes, which is not indexed and takes no more notes.
 	tooLarge bool
 }
 
@@ -68,15 +72,11 @@ func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*n
 	if err != nil {
 		return nil, unwritten(name, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	text, err := io.ReadAll(io.LimitReader(f, searchedFiles*limit))
 	if err != nil {
 		return nil, unwritten(name, errors.Join(err, f.Close()))
 	}
-	file := &noteFile{name: name, f: f, text: text}
-	if int64(len(text)) > limit {
-		file.text, file.tooLarge = nil, true
-	}
-	return file, nil
+	return &noteFile{name: name, f: f, text: text, tooLarge: int64(len(text)) > limit}, nil
 }
 
 // closeNotes closes files and releases their locks.
@@ -161,6 +161,31 @@ func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (li
 	return file.lineOf(len(data))
 }
 
+// errFollowed: somebody has written behind the beginning of a note that was to be finished.
+var errFollowed = errors.New("something else follows")
+
+// finish appends the rest of a note whose beginning is the end of the file. It returns the number of the line that the rest
+// begins in, and errFollowed if somebody has appended since the file was read.
+func (file *noteFile) finish(ctx context.Context, rest []byte) (line int, err error) {
+	line = 1 + countLineBreaks(file.text)
+	if info, err := file.f.Stat(); err != nil {
+		return 0, err
+	} else if info.Size() != int64(len(file.text)) {
+		return line, errFollowed
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := atomicfile.Append(file.f, rest); err != nil {
+		return 0, err
+	}
+	if end, err := file.f.Seek(0, io.SeekCurrent); err != nil || end != int64(len(file.text)+len(rest)) {
+		_ = atomicfile.CutBack(file.f, rest) // what cannot be taken back stays beside the whole note
+		return line, errors.Join(err, errFollowed)
+	}
+	return line, nil
+}
+
 // lineOf returns the line in which the n bytes begin that were just written. Others may have appended since the file was read.
 func (file *noteFile) lineOf(n int) (int, error) {
 	end, err := file.f.Seek(0, io.SeekCurrent)
@@ -172,12 +197,12 @@ func (file *noteFile) lineOf(n int) (int, error) {
 	return 1 + countLineBreaks(before), err
 }
 
-// readDay reads the files of a day, as far as the index would read them too. It takes no locks.
+// readDay reads the files of a day, without those that are much too large. It takes no locks.
 func readDay(root *os.Root, day time.Time, limit int64) []*noteFile {
 	var files []*noteFile
 	for part := 1; ; part++ {
 		name := dayFile(day, part)
-		text, _, err := safefile.Read(root, name, limit)
+		text, _, err := safefile.Read(root, name, searchedFiles*limit)
 		if err == nil {
 			files = append(files, &noteFile{name: name, text: text})
 		} else if part > 1 && errors.Is(err, fs.ErrNotExist) {

@@ -34,14 +34,15 @@ func Append(f *os.File, data []byte) error {
 	if err == nil || n == 0 {
 		return err
 	}
-	if undo := cutBack(f, data[:n]); undo != nil {
+	if undo := CutBack(f, data[:n]); undo != nil {
 		return errors.Join(err, undo, ErrTorn)
 	}
 	return err
 }
 
-// cutBack removes what was just written to f if nothing follows it.
-func cutBack(f *os.File, written []byte) error {
+// CutBack removes what was just written to f. It returns an error and changes nothing if something follows it, or may follow it
+// because others have the file open.
+func CutBack(f *os.File, written []byte) error {
 	end, err := f.Seek(0, io.SeekCurrent) // a write at the end of a file leaves the offset behind what it wrote
 	if err != nil {
 		return err

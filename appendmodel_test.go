@@ -49,7 +49,7 @@ func TestAppendKeepsEveryAcknowledgedNoteOnce(t *testing.T) {
 	for w := range 4 {
 		random := rand.New(rand.NewPCG(seed, uint64(w)))
 		writers.Go(func() error {
-			for i := range testkit.Rounds(1000, 40) {
+			for i := range testkit.Rounds(1000, 25) {
 				if err := m.step(random, w, i); err != nil {
 					return err
 				}

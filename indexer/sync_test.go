@@ -57,6 +57,7 @@ func TestSyncReadsFilesWrittenJustBeforeLastScan(t *testing.T) {
 	}
 }
 
+// Hazard A23: an edit that leaves size and time unchanged is found by a sync that verifies.
 func TestSyncVerifyFindsEditsThatHide(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)

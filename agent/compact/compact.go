@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"kioku/agent/session"
 	"kioku/llm"
@@ -30,6 +31,8 @@ const (
 	promptTokens = 1500
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
+	// patience is how long after its first try a failed request is sent again: a turn waits for it.
+	patience = 5 * time.Second
 )
 
 // Compactor compacts conversations. Model is required.
@@ -48,9 +51,10 @@ type Compactor struct {
 // Compact has a model summarise the messages before the latest ones, and returns the compaction to append to the session.
 // Messages that are added meanwhile are kept.
 //
-// It returns ErrNothing if there are no such messages; ErrRefused if the summary, even after a second try, lacks identifiers
-// or is cut off, or if it is not shorter than what it replaces; and otherwise the error of the model or of ctx. used is the
-// usage of all requests, also after an error.
+// Identifiers that the summary lacks after a second try are appended to it. Compact returns ErrNothing if there are no such
+// messages; ErrRefused if the summary is empty or cut off twice, or if it is not shorter than what it replaces; and otherwise the
+// error of the model or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also
+// after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
 	w := c.newWriter()
 	at := cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens))
@@ -150,48 +154,71 @@ func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (s
 	return w.merge(ctx, summaries, ids)
 }
 
-// generate returns a summary. If something is wrong with it, generate asks once more.
+// generate returns a summary that contains ids. If something is wrong with the model's first one, generate asks once more, and
+// then appends the identifiers that the better one lacks.
 func (w *writer) generate(ctx context.Context, task, material string, ids []string) (string, error) {
-	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary}
+	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary, Patience: patience}
 	question := taskPrompt(task, material, ids)
 	req.Messages = []llm.Message{{Role: llm.RoleUser, Text: question}}
-	summary, problem, err := w.try(ctx, req, ids)
-	if err != nil || problem == "" {
-		return summary, err
+	first, err := w.try(ctx, req, ids)
+	if err != nil || first.problem() == "" {
+		return first.text, err
 	}
-	correction := "This summary cannot be used: " + problem + " Write the whole summary anew."
-	if summary == "" {
+	correction := "This summary cannot be used: " + first.problem() + " Write the whole summary anew."
+	if first.text == "" {
 		req.Messages[0].Text += "\n\n" + correction
 	} else {
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: summary}, llm.Message{Role: llm.RoleUser, Text: correction})
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: first.text}, llm.Message{Role: llm.RoleUser, Text: correction})
 	}
-	if summary, problem, err = w.try(ctx, req, ids); err == nil && problem != "" {
-		err = fmt.Errorf("%w: %s", ErrRefused, problem)
+	second, err := w.try(ctx, req, ids)
+	switch {
+	case ctx.Err() != nil, err != nil && !first.whole():
+		return "", err
+	case err == nil && second.whole() && (!first.whole() || len(second.lost) <= len(first.lost)):
+		return appendIdentifiers(second.text, ids, w.summary, w.count), nil
+	case first.whole():
+		return appendIdentifiers(first.text, ids, w.summary, w.count), nil
 	}
-	return summary, err
+	return "", fmt.Errorf("%w: %s", ErrRefused, second.problem())
 }
 
-// try asks once. problem says what is wrong with the summary; empty if it can be used.
-func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (summary, problem string, err error) {
+// draft is a summary as the model wrote it.
+type draft struct {
+	text string
+	// cut is true if the answer ended before the summary did.
+	cut bool
+	// lost are the identifiers that it lacks.
+	lost []string
+}
+
+// whole reports whether the draft lacks nothing but identifiers.
+func (d draft) whole() bool { return d.text != "" && !d.cut }
+
+// problem tells the model what is wrong with the draft; it is empty if the draft can be used as it is.
+func (d draft) problem() string {
+	switch {
+	case d.text == "":
+		return "It is empty."
+	case d.cut:
+		return "It is too long and was cut off; be shorter."
+	case len(d.lost) > 0:
+		return "These identifiers do not stand in it letter for letter:\n" + list(d.lost) + "\n"
+	}
+	return ""
+}
+
+// try asks once.
+func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (draft, error) {
 	if err := ctx.Err(); err != nil {
-		return "", "", err
+		return draft{}, err
 	}
 	resp, err := w.model.Generate(ctx, req, nil)
 	w.used = w.used.Plus(resp.Usage)
 	if err != nil {
-		return "", "", fmt.Errorf("summarise: %w", err)
+		return draft{}, fmt.Errorf("summarise: %w", err)
 	}
-	summary = strings.TrimSpace(resp.Message.Text)
-	lost := missing(summary, ids)
-	switch {
-	case summary == "":
-		return "", "It is empty.", nil
-	case resp.Stop == llm.StopLength:
-		return summary, "It is too long and was cut off; be shorter.", nil
-	case len(lost) > 0:
-		return summary, "These identifiers do not stand in it letter for letter:\n" + list(lost) + "\n", nil
-	}
-	return summary, "", nil
+	text := strings.TrimSpace(resp.Message.Text)
+	return draft{text: text, cut: resp.Stop == llm.StopLength, lost: missing(text, ids)}, nil
 }
 
 // cut returns the index of the first message that is kept, such that the kept messages have at most keep tokens. It is never a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,10 +158,8 @@ func TestCompactRefusesAUselessSummary(t *testing.T) {
 	cut := text("ABC-1234 and")
 	cut.Stop = llm.StopLength
 	for name, m := range map[string]*scripted{
-		"wrong identifier": answers("ABC-1235", "ABC 1234"),
-		"in a longer one":  answers("ABC-12345 XABC-1234"),
-		"empty":            answers("", "  \n"),
-		"cut off":          {answer: func(int, llm.Request) (llm.Response, error) { return cut, nil }},
+		"empty":   answers("", "  \n"),
+		"cut off": {answer: func(int, llm.Request) (llm.Response, error) { return cut, nil }},
 	} {
 		got, _, err := compactor(m, 50).Compact(t.Context(), v)
 		if !errors.Is(err, compact.ErrRefused) || got != (session.Compaction{}) || len(m.asked) != 2 {
@@ -174,6 +173,83 @@ func TestCompactRefusesAUselessSummary(t *testing.T) {
 	}
 	if _, _, err := compactor(answers("ABC-1234 "+long(600)), 50).Compact(t.Context(), v); !errors.Is(err, compact.ErrRefused) {
 		t.Errorf("a summary that is longer: %v", err)
+	}
+}
+
+// A model that cannot copy identifiers does not end the conversation: what it leaves out twice is appended, within the limit.
+func TestCompactAppendsIdentifiersThatTheModelLeavesOut(t *testing.T) {
+	t.Parallel()
+	v := view(user("Ticket ABC-1234 for mei@example.com, due 2026-03-05. "+long(9000)), user("recent"))
+	cut := text("cut")
+	cut.Stop = llm.StopLength
+	for name, c := range map[string]struct {
+		first, second llm.Response
+		err           error // of the second try
+		want          string
+	}{
+		"wrong ones":         {text("ABC-1235"), text("due ABC 1234"), nil, "due ABC 1234\n\nIdentifiers:\n- 2026-03-05\n- ABC-1234\n- mei@example.com"},
+		"in longer ones":     {text("none"), text("ABC-12345 XABC-1234 for mei@example.com"), nil, "ABC-12345 XABC-1234 for mei@example.com\n\nIdentifiers:\n- 2026-03-05\n- ABC-1234"},
+		"the first has more": {text("ABC-1234 for mei@example.com"), text("none"), nil, "ABC-1234 for mei@example.com\n\nIdentifiers:\n- 2026-03-05"},
+		"then empty":         {text("ABC-1234"), text(""), nil, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+		"then cut off":       {text("ABC-1234"), cut, nil, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+		"cut off, then not":  {cut, text("ABC-1234"), nil, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+		"then down":          {text("ABC-1234"), llm.Response{}, &llm.Error{Kind: llm.KindUnavailable}, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &scripted{answer: func(n int, _ llm.Request) (llm.Response, error) {
+				if n == 1 {
+					return c.first, nil
+				}
+				return c.second, c.err
+			}}
+			got, _, err := compactor(m, 50).Compact(t.Context(), v)
+			if diff := cmp.Diff(c.want, got.Summary); err != nil || diff != "" {
+				t.Errorf("%v, %s", err, diff)
+			}
+		})
+	}
+}
+
+// The list of identifiers takes the room of the end of the summary.
+func TestCompactAppendsIdentifiersWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	ids := []string{"ABC-1234", "/srv/app/main.go", "mei@example.com", "2026-03-05"}
+	v := view(user(strings.Join(ids, " and ")+". "+long(9000)), user("recent"))
+	for _, limit := range []int{120, 200, 400, 1000} {
+		for name, summary := range map[string]string{"prose": long(limit), "one line": strings.Repeat("語", limit-10), "lines": strings.Repeat("- one thing\n", limit/12)} {
+			c := compactor(answers(summary), 50)
+			c.SummaryTokens = limit
+			got, _, err := c.Compact(t.Context(), v)
+			if err != nil {
+				t.Fatalf("%s, %d: %v", name, limit, err)
+			}
+			if n := llm.MessageTokens(utf8.RuneCountInString, llm.Message{Text: got.Summary}); n > limit || !utf8.ValidString(got.Summary) {
+				t.Errorf("%s: %d tokens of %d: %q", name, n, limit, got.Summary)
+			}
+			for _, id := range ids {
+				if !strings.Contains(got.Summary, "- "+id) {
+					t.Errorf("%s, %d: %q lacks %s", name, limit, got.Summary, id)
+				}
+			}
+			if limit > 200 && !strings.HasPrefix(got.Summary, summary[:30]) {
+				t.Errorf("%s, %d: the summary is gone: %q", name, limit, got.Summary)
+			}
+		}
+	}
+}
+
+// A turn waits for a summary, so its requests have little patience.
+func TestCompactBoundsTheRetriesOfItsRequests(t *testing.T) {
+	t.Parallel()
+	m := answers("", "fine")
+	if _, _, err := compactor(m, 50).Compact(t.Context(), view(user(long(500)), user("recent"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, req := range m.asked {
+		if req.Patience <= 0 || req.Patience > 5*time.Second {
+			t.Errorf("a request with a patience of %s", req.Patience)
+		}
 	}
 }
 

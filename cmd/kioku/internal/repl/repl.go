@@ -133,7 +133,7 @@ func (r *repl) banner(ctx context.Context) error {
 		return err
 	}
 	model := r.Sidecar.Model()
-	window := ""
+	window := ", whose window is unknown: it is learnt when the server refuses a request, or set with llm.window"
 	if n := model.Window(); n > 0 {
 		window = " with a window of " + render.Tokens(n)
 	}

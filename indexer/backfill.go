@@ -24,7 +24,7 @@ const (
 	// refusedFor is how long a text that the provider refused is not sent again.
 	refusedFor = time.Hour
 	// retryLeast and retryMost are the shortest and the longest wait after a failed run.
-	retryLeast, retryMost = 5 * time.Second, 5 * time.Minute
+	retryLeast, retryMost = 2 * time.Second, 5 * time.Minute
 )
 
 var (
@@ -46,6 +46,8 @@ type Backfill struct {
 	wake     chan struct{} // contains a token after Wake until Watch takes it
 	wakes    atomic.Uint64 // counts the calls of Wake
 
+	refusals atomic.Pointer[refusals] // of the last run
+
 	// Owned by the run that has the turn.
 	unsaved map[Hash][]float32   // vectors that are not stored yet, also those that an earlier run could not store
 	refused map[Hash]refusedText // texts that are not sent for now
@@ -55,6 +57,12 @@ type Backfill struct {
 type refusedText struct {
 	err   error
 	until time.Time
+}
+
+// refusals are the texts that the provider refused.
+type refusals struct {
+	texts int
+	err   error // why it refused one of them
 }
 
 // NewBackfill returns a backfill. A nil now means time.Now, and a nil log discards everything.
@@ -69,13 +77,27 @@ func NewBackfill(store VectorStore, e Embedder, now func() time.Time, log *slog.
 		unsaved: map[Hash][]float32{}, refused: map[Hash]refusedText{}}
 }
 
+// Refused returns how many texts without a vector the provider refused in or before the last run, and why it refused one of
+// them.
+func (b *Backfill) Refused() (texts int, err error) {
+	if r := b.refusals.Load(); r != nil {
+		return r.texts, r.err
+	}
+	return 0, nil
+}
+
 // BackfillReport is the outcome of a run.
 type BackfillReport struct {
 	// Embedded counts the texts that the provider embedded.
 	Embedded int
 	// Known counts the chunks that got a cached vector.
 	Known int
-	// Err is why texts are still without a vector; nil if none is.
+	// Truncated counts the texts that are too long for the model, so that their vectors are of their beginnings.
+	Truncated int
+	// Refused counts the texts that the provider refuses. RefusedErr is why it refuses one of them, nil if there are none.
+	Refused    int
+	RefusedErr error
+	// Err is why other texts are still without a vector; nil if none is.
 	Err error
 
 	// stopped is true if texts are left that the provider may accept later.
@@ -117,6 +139,7 @@ func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (Backfill
 
 	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}}
 	err := r.drainBacklog(ctx)
+	b.refusals.Store(&refusals{r.rep.Refused, r.rep.RefusedErr})
 	if ctx.Err() != nil {
 		err = ctx.Err() // rather than what the store calls its interruption
 	}
@@ -137,11 +160,7 @@ func (b *Backfill) Watch(ctx context.Context) {
 		if err != nil {
 			b.log.Error("backfill failed", "cause", err)
 		}
-		cause := fmt.Sprint(rep.Err)
-		if rep.Err != nil && cause != logged {
-			b.log.Warn("some texts have no vector", "cause", rep.Err)
-		}
-		logged = cause
+		logged = b.logReport(rep, logged)
 		failures++
 		if err == nil && !rep.stopped {
 			failures = 0
@@ -156,15 +175,33 @@ func (b *Backfill) Watch(ctx context.Context) {
 	}
 }
 
-// retryAfter returns the wait for the next run after a number of consecutive failed runs. An unhealthy provider decides
-// itself when it is asked again.
+// logReport logs what a run could not do, unless it is what was logged last, and returns it.
+func (b *Backfill) logReport(rep BackfillReport, logged string) string {
+	if rep.Truncated > 0 {
+		b.log.Warn("some texts are longer than the model takes: their vectors are of their beginnings", "texts", rep.Truncated)
+	}
+	cause := fmt.Sprint(rep.Err, rep.Refused, rep.RefusedErr)
+	if cause == logged {
+		return logged
+	}
+	if rep.Err != nil {
+		b.log.Warn("some texts have no vector", "cause", rep.Err)
+	}
+	if rep.Refused > 0 {
+		b.log.Warn("the embedding provider refuses some texts", "texts", rep.Refused, "cause", rep.RefusedErr)
+	}
+	return cause
+}
+
+// retryAfter returns the wait for the next run after a number of consecutive failed runs. An unhealthy provider is not asked
+// before it allows it.
 func (b *Backfill) retryAfter(failures int) time.Duration {
 	if failures == 0 {
 		return refusedFor
 	}
 	wait := retryLeast << min(failures-1, 10)
 	if h := b.embedder.Health(); !h.Healthy && h.RetryAt.After(b.now()) {
-		wait = max(h.RetryAt.Sub(b.now()), retryLeast)
+		wait = max(h.RetryAt.Sub(b.now()), wait)
 	}
 	return min(wait, retryMost)
 }
@@ -242,13 +279,14 @@ func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 		}
 		r.total = max(r.total, r.rep.Embedded+max(chunks-skip, 0))
 		open, unstored := texts[:0], false
+		r.rep.Refused, r.rep.RefusedErr = 0, nil
 		for _, t := range texts {
 			refused, isRefused := r.refused[t.Hash]
 			switch {
 			case r.unsaved[t.Hash] != nil || r.writing[t.Hash] != nil:
 				unstored = true
 			case isRefused:
-				r.rep.Err = refused.err
+				r.rep.Refused, r.rep.RefusedErr = r.rep.Refused+1, refused.err
 			case r.embedded[t.Hash]:
 				r.rep.Err, r.rep.stopped = errNotKept, true
 			default:
@@ -295,6 +333,9 @@ func (r *backfillRun) embedTexts(ctx context.Context, group []Text) error {
 		case e.Vector != nil:
 			r.unsaved[t.Hash], r.embedded[t.Hash] = e.Vector, true
 			r.rep.Embedded++
+			if e.Bytes > 0 {
+				r.rep.Truncated++
+			}
 		case err == nil:
 			r.refused[t.Hash] = refusedText{firstErr(e.Err, errNoVector), r.now().Add(refusedFor)}
 		}

@@ -241,12 +241,15 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	return err
 }
 
-// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs.
+// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs. A person
+// who has changed settings may have mended the embedding provider, so that it is asked again.
 func (m *Memory) Configure(opt search.Options) {
 	if opt.Now == nil {
 		opt.Now = m.opt.Now
 	}
 	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
+	m.opt.Embedder.AllowProbe()
+	m.backfill.Wake()
 }
 
 // Agent returns the agent's id.

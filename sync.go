@@ -25,8 +25,9 @@ type SyncReport struct {
 	Embedded int
 	// Truncated counts texts that are too long for the provider's model: their vectors are of their beginnings.
 	Truncated int
-	// Refused counts texts that the provider refuses. RefusedErr is why it refuses one of them, nil if there are none.
-	Refused    int
+	// Refused counts texts that the provider refuses.
+	Refused int
+	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
 	RefusedErr error
 	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for.
 	EmbedErr error

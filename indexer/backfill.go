@@ -94,8 +94,9 @@ type BackfillReport struct {
 	Known int
 	// Truncated counts the texts that are too long for the model, so that their vectors are of their beginnings.
 	Truncated int
-	// Refused counts the texts that the provider refuses. RefusedErr is why it refuses one of them, nil if there are none.
-	Refused    int
+	// Refused counts the texts that the provider refuses.
+	Refused int
+	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
 	RefusedErr error
 	// Err is why other texts are still without a vector; nil if none is.
 	Err error

@@ -33,6 +33,8 @@ const (
 	askTimeout = 2 * time.Second
 	// askAgainFirst and askAgainLongest are the pauses after a server did not answer.
 	askAgainFirst, askAgainLongest = time.Minute, time.Hour
+	// guessHolds is how long a guess holds: whatever the server meant, it does not keep the window small for ever.
+	guessHolds = time.Hour
 	// minLearnt is the smallest window in tokens that a refusal can teach.
 	minLearnt = 512
 	// minSample is the estimated size in tokens from which a request tells the factor of a tokenizer. In a shorter one the
@@ -66,9 +68,11 @@ type window struct {
 	answered bool // the server has answered ask
 	unloaded bool // the server tells the window once it has answered a request
 
-	limit int     // the number in a refusal, in the tokens of the model; 0 if none has said one
-	guess int     // the window after a refusal without a useful number, in estimated tokens; 0 if there was none
-	above float64 // how much larger than 1 the factor of the tokenizer is
+	limit int // the number in a refusal, in the tokens of the model; 0 if none has said one
+	guess int // the window after a refusal without a useful number, in estimated tokens; 0 if there was none
+	// guessUntil is when the guess ends.
+	guessUntil time.Time
+	above      float64 // how much larger than 1 the factor of the tokenizer is
 }
 
 func newWindow(set, known int, now func() time.Time) *window {
@@ -112,7 +116,7 @@ func (w *window) estimated() (int, string) {
 		tokens, source = w.limit, WindowLearnt
 	}
 	tokens = int(float64(tokens) / (1 + w.above))
-	if w.guess > 0 && (tokens == 0 || w.guess < tokens) {
+	if w.guess > 0 && w.now().Before(w.guessUntil) && (tokens == 0 || w.guess < tokens) {
 		tokens, source = w.guess, WindowLearnt
 	}
 	return tokens, source
@@ -180,7 +184,7 @@ func (w *window) learnRefusal(prompt, answer int, said modelhttp.TokenCount) {
 		w.above = max(w.above, factorAbove(said.Asked, prompt))
 	}
 	if now, _ := w.estimated(); now == 0 || now >= prompt+answer {
-		w.guess = max((prompt+answer)*4/5, minLearnt)
+		w.guess, w.guessUntil = max((prompt+answer)*4/5, minLearnt), w.now().Add(guessHolds)
 	}
 }
 

@@ -152,7 +152,7 @@ func (c *Client) Interrupted(code string, body []byte, texts []string, arrived s
 	case "invalid_request_error", "not_found_error", "400", "404":
 		class = Rejected
 	}
-	if overflowing.MatchString(said) {
+	if class != RateLimited && class != Auth && overflowing.MatchString(said) {
 		class = Overflow
 	}
 	e := c.errorf(class, "the server stopped after %s: %s", arrived, said)

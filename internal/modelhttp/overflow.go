@@ -23,7 +23,7 @@ var overflowing = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context
 	`context (window|length|size)[^.]{0,40}(exceeded|overflow)|context the overflows|input length and .?max_tokens.? exceed|` +
 	`input is too long|request_too_large|exceeds the maximum number of tokens|input token count[^.]{0,40}(exceeds|but)|` +
 	`too large to process|must have less than [0-9]+ tokens|exceeds? (the )?maximum of [0-9]+ tokens|.max_new_tokens. must be <=|` +
-	`range of input length should be|prompt exceeds max length|超长|超(过|出|限).{0,24}(上下文|长度|token)|(上下文|长度|token)[^。]{0,24}超(过|出|限)`)
+	`range of input length should be|prompt exceeds max length|超长|超(过|出|限).{0,24}(上下文|长度|输入.{0,4}token)|(上下文|长度|输入.{0,4}token)[^。]{0,24}超(过|出|限)`)
 
 // A number of tokens may have separators: 200,000.
 const tokenNumber = `([0-9][0-9,_]*)`

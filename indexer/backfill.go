@@ -21,8 +21,9 @@ const (
 	writeAbove = 512
 	// saveWait is how long a cancelled run may take to store the vectors that it has.
 	saveWait = 2 * time.Second
-	// refusedFor is how long a text that the provider refused is not sent again.
-	refusedFor = time.Hour
+	// refusedFor is how long a text that the provider refused is not sent again at first. The time doubles with each refusal, up to
+	// refusedMost.
+	refusedFor, refusedMost = time.Hour, 24 * time.Hour
 	// retryLeast and retryMost are the shortest and the longest wait after a failed run.
 	retryLeast, retryMost = 2 * time.Second, 5 * time.Minute
 )
@@ -50,13 +51,14 @@ type Backfill struct {
 
 	// Owned by the run that has the turn.
 	unsaved map[Hash][]float32   // vectors that are not stored yet, also those that an earlier run could not store
-	refused map[Hash]refusedText // texts that are not sent for now
+	refused map[Hash]refusedText // texts that are not sent for now, or that were refused in the last days
 }
 
-// refusedText is why the provider refused a text, and when the text may be sent again.
+// refusedText is why the provider refused a text, and when the text may be sent again, which is after a pause.
 type refusedText struct {
 	err   error
 	until time.Time
+	pause time.Duration
 }
 
 // refusals are the texts that the provider refused.
@@ -136,9 +138,15 @@ func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (Backfill
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
 	now := b.now()
-	maps.DeleteFunc(b.refused, func(_ Hash, t refusedText) bool { return !now.Before(t.until) })
+	held := 0
+	maps.DeleteFunc(b.refused, func(_ Hash, t refusedText) bool {
+		if now.Before(t.until) {
+			held++
+		}
+		return now.After(t.until.Add(2 * refusedMost)) // it was not sent since, so it is gone
+	})
 
-	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}}
+	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}, held: held}
 	err := r.drainBacklog(ctx)
 	b.refusals.Store(&refusals{r.rep.Refused, r.rep.RefusedErr})
 	if ctx.Err() != nil {
@@ -216,6 +224,8 @@ type backfillRun struct {
 	rep        BackfillReport
 	// embedded contains the texts that the provider embedded in this run. They are never paid for twice.
 	embedded map[Hash]bool
+	// held is the number of refused texts that are not sent for now.
+	held int
 	// total is the number of texts to embed, as far as it is known.
 	total int
 	// writing are the vectors that a goroutine is storing; it sends the outcome to stored. Both are nil while none runs.
@@ -273,7 +283,7 @@ func (r *backfillRun) reportProgress() {
 // backlog has none, or if vectors cannot be stored.
 func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 	for {
-		skip := len(r.unsaved) + len(r.writing) + len(r.refused)
+		skip := len(r.unsaved) + len(r.writing) + r.held
 		texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip)
 		if err != nil {
 			return nil, fmt.Errorf("read the backlog: %w", err)
@@ -286,7 +296,7 @@ func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 			switch {
 			case r.unsaved[t.Hash] != nil || r.writing[t.Hash] != nil:
 				unstored = true
-			case isRefused:
+			case isRefused && r.now().Before(refused.until):
 				r.rep.Refused, r.rep.RefusedErr = r.rep.Refused+1, refused.err
 			case r.embedded[t.Hash]:
 				r.rep.Err, r.rep.stopped = errNotKept, true
@@ -338,10 +348,17 @@ func (r *backfillRun) embedTexts(ctx context.Context, group []Text) error {
 				r.rep.Truncated++
 			}
 		case err == nil:
-			r.refused[t.Hash] = refusedText{firstErr(e.Err, errNoVector), r.now().Add(refusedFor)}
+			r.refuse(t.Hash, firstErr(e.Err, errNoVector))
 		}
 	}
 	return err
+}
+
+// refuse keeps a text from being sent for a while.
+func (r *backfillRun) refuse(text Hash, err error) {
+	pause := min(max(2*r.refused[text].pause, refusedFor), refusedMost)
+	r.refused[text] = refusedText{err: err, until: r.now().Add(pause), pause: pause}
+	r.held++
 }
 
 // save starts to store the unsaved vectors. If the store is still busy, they wait, unless there are many.

@@ -113,7 +113,7 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 		lacks(memory.VectorsMissing, fmt.Sprintf("%d chunks have no vector yet", r.Unembedded))
 	}
 	if r.Refused > 0 {
-		lacks(memory.VectorsMissing, fmt.Sprintf("the embedding provider refuses %d texts, which are sent again in an hour: %s", r.Refused, clip(fmt.Sprint(r.RefusedErr), 500)))
+		lacks(memory.VectorsMissing, fmt.Sprintf("the embedding provider refuses %d texts: %s", r.Refused, clip(fmt.Sprint(r.RefusedErr), 500)))
 	}
 	if r.Truncated > 0 {
 		lacks(memory.VectorsMissing, fmt.Sprintf("%d texts are longer than the embedding model takes: their vectors are of their beginnings", r.Truncated))

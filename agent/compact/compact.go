@@ -29,6 +29,10 @@ const (
 	partOfUnknown = 24_000
 	// promptTokens is the room for the task, the rules and the list of identifiers.
 	promptTokens = 1500
+	// summaryShare is the part of a window that a summary may have, and minSummary its least size in tokens all the same.
+	summaryShare, minSummary = 8, 100
+	// maxRefusals is how often requests may be refused as too long while the window is learnt.
+	maxRefusals = 12
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
 	// patience is how long after its first try a failed request is sent again: a turn waits for it.
@@ -44,7 +48,7 @@ type Compactor struct {
 	// KeepTokens is the maximum size in tokens of the latest messages, which stay as they are; 0 means 20,000. See
 	// flush.Settings.Keep for sizes that fit into a window.
 	KeepTokens int
-	// SummaryTokens is the maximum size of a summary in tokens; 0 means 4,000.
+	// SummaryTokens is the maximum size of a summary in tokens; 0 means 4,000. It is at most an eighth of the window.
 	SummaryTokens int
 }
 
@@ -56,16 +60,13 @@ type Compactor struct {
 // error of the model or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also
 // after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
-	w := c.newWriter()
 	at := cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens))
 	if at == 0 || at == 1 && v.Cycle > 0 {
 		return session.Compaction{}, used, ErrNothing
 	}
-	// Half a part for each block leaves room for the indentation of the lines.
-	blocks := render(v, at, w.part/2, w.count)
-	summary, err := w.summarise(ctx, blocks, identifiers(blocks))
+	summary, used, err := c.summary(ctx, v, at)
 	if err != nil {
-		return session.Compaction{}, w.used, fmt.Errorf("compact %d messages: %w", at, err)
+		return session.Compaction{}, used, fmt.Errorf("compact %d messages: %w", at, err)
 	}
 	out := session.Compaction{Summary: summary, FirstKept: v.IDs[at], TokensBefore: v.Tokens}
 	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary))
@@ -73,9 +74,27 @@ func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.C
 		out.TokensAfter += n
 	}
 	if out.TokensAfter >= out.TokensBefore {
-		return session.Compaction{}, w.used, fmt.Errorf("%w: with it there are %d tokens, without it %d", ErrRefused, out.TokensAfter, out.TokensBefore)
+		return session.Compaction{}, used, fmt.Errorf("%w: with it there are %d tokens, without it %d", ErrRefused, out.TokensAfter, out.TokensBefore)
 	}
-	return out, w.used, nil
+	return out, used, nil
+}
+
+// summary returns a summary of the first messages of a view. If the model refuses a request as too long, and so teaches that its
+// window is smaller than it was believed, summary begins anew with smaller parts.
+func (c *Compactor) summary(ctx context.Context, v session.View, until int) (summary string, used llm.Usage, err error) {
+	for range maxRefusals {
+		window := c.Model.Window()
+		w := c.newWriter(window)
+		// Half a part for each block leaves room for the indentation of the lines.
+		blocks := render(v, until, w.part/2, w.count)
+		summary, err = w.summarise(ctx, blocks, identifiers(blocks))
+		used = used.Plus(w.used)
+		learnt := c.Model.Window()
+		if llm.KindOf(err) != llm.KindOverflow || learnt == 0 || window > 0 && learnt >= window {
+			break
+		}
+	}
+	return summary, used, err
 }
 
 // writer has a model write the summaries of one compaction.
@@ -87,12 +106,15 @@ type writer struct {
 	used          llm.Usage
 }
 
-func (c *Compactor) newWriter() *writer {
+// newWriter returns a writer for a window; 0 means that it is not known.
+func (c *Compactor) newWriter(window int) *writer {
 	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
 	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
-	if window := c.Model.Window(); window > 0 {
+	if window > 0 {
+		w.summary = min(w.summary, max(window/summaryShare, minSummary))
 		// Twice the summary, because the second try repeats the first one. A fifth is left for other ways to count tokens.
-		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart)
+		// Two summaries always fit together, so that they can be merged.
+		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart, 3*w.summary)
 	}
 	return w
 }

@@ -239,6 +239,68 @@ func TestCompactAppendsIdentifiersWithinTheLimit(t *testing.T) {
 	}
 }
 
+// learner is a model that refuses what is longer than its window, and believes another window until then.
+type learner struct {
+	*scripted
+	takes   int
+	refused int
+}
+
+func (m *learner) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	size := utf8.RuneCountInString(req.System) + req.MaxTokens
+	for _, msg := range req.Messages {
+		size += utf8.RuneCountInString(msg.Text)
+	}
+	if size > m.takes {
+		m.refused++
+		m.window = size * 4 / 5
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Message: "too long"}
+	}
+	return m.scripted.Generate(ctx, req, stream)
+}
+
+// A window that is smaller than it was believed costs refused requests and not the summary.
+func TestCompactLearnsTheWindowFromRefusals(t *testing.T) {
+	t.Parallel()
+	v := view(user("Ticket ABC-1234. "+long(30_000)), answer(long(30_000)), user("recent"))
+	for _, believed := range []int{0, 100_000} {
+		m := &learner{scripted: faithful(believed), takes: 8000}
+		got, _, err := compactor(m, 50).Compact(t.Context(), v)
+		if err != nil || !strings.Contains(got.Summary, "ABC-1234") || m.refused == 0 || m.refused > 12 {
+			t.Errorf("believed %d: %q, %v after %d refusals", believed, got.Summary, err, m.refused)
+		}
+	}
+	stubborn := &scripted{window: 8000, answer: func(int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Message: "too long"}
+	}}
+	if _, _, err := compactor(stubborn, 50).Compact(t.Context(), v); llm.KindOf(err) != llm.KindOverflow || len(stubborn.asked) != 1 {
+		t.Errorf("%v after %d questions to a model that teaches nothing", err, len(stubborn.asked))
+	}
+}
+
+// A long conversation is compacted in any window, and no request is longer than it.
+func TestCompactInAnyWindow(t *testing.T) {
+	t.Parallel()
+	var messages []llm.Message
+	for i := range 40 {
+		messages = append(messages, user(fmt.Sprintf("Order ORD-%d. %s", 1000+i, long(2000))), answer("noted"))
+	}
+	v := view(append(messages, user("recent"))...)
+	for _, window := range []int{2000, 2500, 4000, 8192, 32_768, 200_000, 1_000_000} {
+		m := &scripted{window: window, answer: func(_ int, req llm.Request) (llm.Response, error) {
+			if n := llm.RequestTokens(req) + req.MaxTokens; n > window {
+				t.Errorf("a request of %d tokens for a window of %d", n, window)
+			}
+			return text(long(req.MaxTokens * 4)), nil // as long as it may be
+		}}
+		c := compact.Compactor{Model: m, KeepTokens: 50}
+		got, _, err := c.Compact(t.Context(), v)
+		if err != nil || !strings.Contains(got.Summary, "- ORD-1039") {
+			t.Errorf("window %d: %v after %d questions, %d bytes", window, err, len(m.asked), len(got.Summary))
+		}
+	}
+}
+
 // A turn waits for a summary, so its requests have little patience.
 func TestCompactBoundsTheRetriesOfItsRequests(t *testing.T) {
 	t.Parallel()

@@ -46,8 +46,8 @@ func (b *bisector) embedBeginning(ctx context.Context, whole string, refusal err
 // fitting returns the part of a refused text that should fit into the model: by the numbers in the refusal, or else half of it.
 func fitting(refusal error) float64 {
 	e, ok := errors.AsType[*modelhttp.Error](refusal)
-	if ok && e.Refused.Limit > 0 && e.Refused.Asked > e.Refused.Limit {
-		return cutMargin * float64(e.Refused.Limit) / float64(e.Refused.Asked)
+	if ok && e.Tokens.Limit > 0 && e.Tokens.Asked > e.Tokens.Limit {
+		return cutMargin * float64(e.Tokens.Limit) / float64(e.Tokens.Asked)
 	}
 	return 0.5
 }

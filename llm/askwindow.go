@@ -15,7 +15,7 @@ const maxModels = 16 << 20
 // windowAsker asks a server with OpenAI's interface for the window of a model. None of its requests leaves the server of base.
 type windowAsker struct {
 	http  *modelhttp.Client
-	base  *url.URL
+	base  url.URL
 	model string
 }
 
@@ -43,7 +43,7 @@ func (a windowAsker) get(ctx context.Context, address string, into any) (found b
 
 // root returns an address beside the version of the API.
 func (a windowAsker) root(path string) string {
-	u := *a.base
+	u := a.base
 	u.Path = strings.TrimSuffix(u.Path, "/chat/completions")
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/messages"), "/v1") + path
 	return u.String()
@@ -97,7 +97,7 @@ func (a windowAsker) find(ctx context.Context, address string) (m listedModel, e
 }
 
 func (a windowAsker) listed(ctx context.Context) (int, error) {
-	base := *a.base
+	base := a.base
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/chat/completions"), "/messages")
 	m, err := a.find(ctx, modelhttp.Endpoint(&base, "models"))
 	return m.window(), err

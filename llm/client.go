@@ -112,7 +112,7 @@ func (c *client) learn(req Request, resp Response, err error) {
 	case err == nil:
 		c.provider.window().learnAnswer(RequestTokens(req), resp.Usage, hasImages(req))
 	case failed && e.Class == modelhttp.Overflow:
-		c.provider.window().learnRefusal(RequestTokens(req), req.MaxTokens, e.Refused)
+		c.provider.window().learnRefusal(RequestTokens(req), req.MaxTokens, e.Tokens)
 	}
 }
 

@@ -95,11 +95,11 @@ func New(cfg Config) (Model, error) {
 type endpoint struct {
 	http  *modelhttp.Client
 	model string
-	size  *window
+	win   *window
 	modes []schemaMode
 }
 
-func (e endpoint) window() *window { return e.size }
+func (e endpoint) window() *window { return e.win }
 
 func (e endpoint) schemaModes() []schemaMode { return e.modes }
 
@@ -124,11 +124,12 @@ func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "llm.baseUrl", ModelSetting: "llm.model", TimeoutSetting: "llm.timeoutSeconds",
 		Base: base, APIKey: cfg.APIKey, TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now, Transport: cfg.Transport,
 	})
-	size := newWindow(cfg.Window, knownWindow(cfg.Model), cfg.Now)
+	win := newWindow(cfg.Window, knownWindow(cfg.Model), cfg.Now)
 	if base.Hostname() != hostOf(own) {
-		size.ask = windowAsker{http: client, base: base, model: cfg.Model}.ask
+		asker := windowAsker{http: client, base: *base, model: cfg.Model}
+		win.ask = asker.ask
 	}
-	return base, endpoint{http: client, model: cfg.Model, size: size, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
+	return base, endpoint{http: client, model: cfg.Model, win: win, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
 }
 
 // hostOf returns the host of a URL of this package.

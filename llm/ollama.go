@@ -20,8 +20,8 @@ func newOllama(cfg Config) (provider, error) {
 	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/v1"), "/api")
 	o := &ollama{endpoint: e, base: base}
-	o.size = newWindow(cfg.Window, 0, cfg.Now) // a name says nothing of how the server runs the model
-	o.size.ask = o.askWindow
+	o.win = newWindow(cfg.Window, 0, cfg.Now) // a name says nothing of how the server runs the model
+	o.win.ask = o.askWindow
 	return o, nil
 }
 

@@ -36,7 +36,7 @@ func (o *ollama) body(req Request, mode schemaMode) ollamaBody {
 	if req.MaxTokens > 0 {
 		b.Options["num_predict"] = req.MaxTokens
 	}
-	if tokens := o.size.model(); tokens > 0 {
+	if tokens := o.win.model(); tokens > 0 {
 		b.Options["num_ctx"] = tokens
 	}
 	return b

@@ -50,8 +50,8 @@ type Error struct {
 	Message string
 	// RetryAfter is how long the server wants to be left alone, at most an hour; 0 if it did not say.
 	RetryAfter time.Duration
-	// Refused is what a server said of a request that is too long; zero for other failures.
-	Refused TokenCount
+	// Tokens is what a server said of a request that is too long; zero for other failures.
+	Tokens TokenCount
 	// Begun is set if the provider had begun to answer, which it charges for.
 	Begun bool
 	// Err is the cause, for errors.Is.
@@ -124,7 +124,7 @@ func (c *Client) Refused(resp *http.Response, body []byte, texts []string) *Erro
 		e.RetryAfter = retryAfter(resp.Header, body, c.cfg.Now())
 	}
 	if class == Overflow {
-		e.Refused = countTokens(said, body)
+		e.Tokens = countTokens(said, body)
 	}
 	if said != "" && class != Auth { // a server that refuses a key likes to repeat parts of it
 		e.Message += fmt.Sprintf(" (%s)", text.Shorten(said, maxSaid))
@@ -158,7 +158,7 @@ func (c *Client) Interrupted(code string, body []byte, texts []string, arrived s
 	e := c.errorf(class, "the server stopped after %s: %s", arrived, said)
 	e.Begun = true
 	if class == Overflow {
-		e.Refused = countTokens(said, body)
+		e.Tokens = countTokens(said, body)
 	}
 	return e
 }

@@ -33,7 +33,7 @@ func TestInterruptedByARateLimitIsNoOverflow(t *testing.T) {
 	if e := c.Interrupted("rate_limit_error", []byte(said), nil, "nothing"); e.Class != RateLimited {
 		t.Errorf("class %d", e.Class)
 	}
-	if e := c.Interrupted("", []byte(`{"message":"prompt is too long: 9000 tokens > 8192 maximum"}`), nil, "nothing"); e.Class != Overflow || e.Refused != (TokenCount{8192, 9000}) {
+	if e := c.Interrupted("", []byte(`{"message":"prompt is too long: 9000 tokens > 8192 maximum"}`), nil, "nothing"); e.Class != Overflow || e.Tokens != (TokenCount{8192, 9000}) {
 		t.Errorf("%+v", e)
 	}
 }

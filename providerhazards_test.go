@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"kioku/embed"
 	"kioku/memory"
+	"kioku/search"
 )
 
 // switched is a provider without a network, which a test takes off line or gives another model.
@@ -242,32 +244,48 @@ func TestStopInTheMiddleOfABatchPaysNothingTwice(t *testing.T) {
 	}
 }
 
-// A sync that a person asks for asks a provider that has failed, at most every two seconds, and says which texts it refuses.
+// A provider that has failed for hours is asked at once by a sync that a person asks for, or after settings were read again, but
+// not by the sync of a query.
 func TestSyncAsksAProviderThatIsMended(t *testing.T) {
-	p := newSwitched()
-	ws := workspace(t, notes)
-	m := openMemory(t, Options{Workspace: ws, Embedder: p.client(t)})
-	p.set(true, 32)
-	for range 5 { // opens the circuit
-		if _, err := m.Search(t.Context(), memory.Query{Text: "lighthouse"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 3 {
-		m.Sync(t.Context(), SyncOptions{}, nil)
-	}
-	p.set(false, 32)
-	for deadline := time.Now().Add(3 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		r, err := m.Sync(t.Context(), SyncOptions{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.EmbedErr == nil && r.Unembedded == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("still %v", r.EmbedErr)
-		}
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before func(m *Memory)
+		opt    SyncOptions
+		asks   bool
+	}{
+		"a person's":                   {func(*Memory) {}, SyncOptions{}, true},
+		"a query's":                    {func(*Memory) {}, SyncOptions{NoRebuild: true}, false},
+		"a query's after new settings": {func(m *Memory) { m.Configure(search.DefaultOptions()) }, SyncOptions{NoRebuild: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newSwitched()
+			var ahead atomic.Int64 // of the clock
+			now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			client, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: "http://provider.invalid/v1", MaxTries: 1, Transport: p, Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := synced(t, Options{Workspace: workspace(t, notes), Embedder: client, Now: now})
+			p.set(true, 32)
+			for range 20 {
+				client.Documents(t.Context(), []string{"tea"})
+				if h := client.Health(); !h.Healthy {
+					ahead.Add(int64(h.RetryAt.Sub(now())))
+				}
+			}
+			client.Documents(t.Context(), []string{"tea"})
+			ahead.Add(int64(2 * time.Second))
+			p.set(false, 32)
+			if _, err := m.Append(t.Context(), memory.Note{Text: "The harbor is closed in March."}); err != nil {
+				t.Fatal(err)
+			}
+			c.before(m)
+			r, err := m.Sync(t.Context(), c.opt, nil)
+			if err != nil || (r.Unembedded == 0) != c.asks {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
 	}
 }
 

@@ -31,8 +31,6 @@ const (
 	promptTokens = 1500
 	// summaryShare is the part of a window that a summary may have, and minSummary its least size in tokens all the same.
 	summaryShare, minSummary = 8, 100
-	// maxRefusals is how often requests may be refused as too long while the window is learnt.
-	maxRefusals = 12
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
 	// patience is how long after its first try a failed request is sent again: a turn waits for it.
@@ -60,13 +58,14 @@ type Compactor struct {
 // error of the model or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also
 // after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
+	w := c.newWriter()
 	at := cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens))
 	if at == 0 || at == 1 && v.Cycle > 0 {
 		return session.Compaction{}, used, ErrNothing
 	}
-	summary, used, err := c.summary(ctx, v, at)
+	summary, err := w.summariseShorter(ctx, v, at)
 	if err != nil {
-		return session.Compaction{}, used, fmt.Errorf("compact %d messages: %w", at, err)
+		return session.Compaction{}, w.used, fmt.Errorf("compact %d messages: %w", at, err)
 	}
 	out := session.Compaction{Summary: summary, FirstKept: v.IDs[at], TokensBefore: v.Tokens}
 	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary))
@@ -74,27 +73,9 @@ func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.C
 		out.TokensAfter += n
 	}
 	if out.TokensAfter >= out.TokensBefore {
-		return session.Compaction{}, used, fmt.Errorf("%w: with it there are %d tokens, without it %d", ErrRefused, out.TokensAfter, out.TokensBefore)
+		return session.Compaction{}, w.used, fmt.Errorf("%w: with it there are %d tokens, without it %d", ErrRefused, out.TokensAfter, out.TokensBefore)
 	}
-	return out, used, nil
-}
-
-// summary returns a summary of the first messages of a view. If the model refuses a request as too long, and so teaches that its
-// window is smaller than it was believed, summary begins anew with smaller parts.
-func (c *Compactor) summary(ctx context.Context, v session.View, until int) (summary string, used llm.Usage, err error) {
-	for range maxRefusals {
-		window := c.Model.Window()
-		w := c.newWriter(window)
-		// Half a part for each block leaves room for the indentation of the lines.
-		blocks := render(v, until, w.part/2, w.count)
-		summary, err = w.summarise(ctx, blocks, identifiers(blocks))
-		used = used.Plus(w.used)
-		learnt := c.Model.Window()
-		if llm.KindOf(err) != llm.KindOverflow || learnt == 0 || window > 0 && learnt >= window {
-			break
-		}
-	}
-	return summary, used, err
+	return out, w.used, nil
 }
 
 // writer has a model write the summaries of one compaction.
@@ -106,17 +87,53 @@ type writer struct {
 	used          llm.Usage
 }
 
-// newWriter returns a writer for a window; 0 means that it is not known.
-func (c *Compactor) newWriter(window int) *writer {
+func (c *Compactor) newWriter() *writer {
 	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
 	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
-	if window > 0 {
-		w.summary = min(w.summary, max(window/summaryShare, minSummary))
-		// Twice the summary, because the second try repeats the first one. A fifth is left for other ways to count tokens.
-		// Two summaries always fit together, so that they can be merged.
-		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart, 3*w.summary)
-	}
+	w.fit(c.Model.Window())
 	return w
+}
+
+// fit makes requests fit into a window; 0 means that it is not known.
+func (w *writer) fit(window int) {
+	if window <= 0 {
+		return
+	}
+	w.summary = min(w.summary, max(window/summaryShare, minSummary))
+	// Twice the summary, because the second try repeats the first one. A fifth is left for other ways to count tokens. Two
+	// summaries always fit together, so that they can be merged.
+	w.part = max((window-2*w.summary-promptTokens)*4/5, minPart, 3*w.summary)
+}
+
+// shrink makes requests smaller after the model has refused one as too long: at most half as long, and so that they fit into the
+// window that the refusal may have taught. tokens is the size of the conversation. It reports whether anything became smaller.
+func (w *writer) shrink(tokens int) bool {
+	before := w.part
+	w.fit(w.model.Window())
+	w.part = max(min(w.part, before/2, tokens/2), minPart)
+	w.summary = min(w.summary, max(w.part/3, minSummary))
+	return w.part < before
+}
+
+// summariseShorter returns a summary of the first messages of a view. As long as the model refuses a request as too long, it
+// summarises shorter parts.
+func (w *writer) summariseShorter(ctx context.Context, v session.View, until int) (string, error) {
+	tokens := 0
+	for _, n := range v.Counts[:until] {
+		tokens += n
+	}
+	var ids []string
+	for try := 0; ; try++ {
+		// Half a part for each block leaves room for the indentation of the lines.
+		blocks := render(v, until, w.part/2, w.count)
+		if try == 0 {
+			ids = identifiers(blocks)
+		}
+		summary, err := w.summarise(ctx, blocks, ids)
+		if llm.KindOf(err) != llm.KindOverflow || !w.shrink(tokens) {
+			return summary, err
+		}
+	}
 }
 
 // summarise returns a summary of blocks. If they do not fit into one request, it merges the summaries of parts.

@@ -273,8 +273,8 @@ func TestCompactLearnsTheWindowFromRefusals(t *testing.T) {
 	stubborn := &scripted{window: 8000, answer: func(int, llm.Request) (llm.Response, error) {
 		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Message: "too long"}
 	}}
-	if _, _, err := compactor(stubborn, 50).Compact(t.Context(), v); llm.KindOf(err) != llm.KindOverflow || len(stubborn.asked) != 1 {
-		t.Errorf("%v after %d questions to a model that teaches nothing", err, len(stubborn.asked))
+	if _, _, err := compactor(stubborn, 50).Compact(t.Context(), v); llm.KindOf(err) != llm.KindOverflow || len(stubborn.asked) > 6 {
+		t.Errorf("%v after %d questions to a model that refuses all", err, len(stubborn.asked))
 	}
 }
 

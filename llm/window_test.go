@@ -478,3 +478,24 @@ func TestWindowIsLearntInAConversation(t *testing.T) {
 		}
 	})
 }
+
+// Many callers at once have the server asked once, and may learn at the same time.
+func TestWindowWithManyCallers(t *testing.T) {
+	t.Parallel()
+	s, m := serveAnswers(t, llm.Config{Provider: "openai"}, map[string]string{
+		"/v1/models": `{"data":[{"id":"test-model","max_model_len":12000}]}`, "/v1/chat/completions": completionSSE(completions...),
+	})
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			wantWindow(t, m, 12_000, llm.WindowTold)
+			if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if _, n := s.requests("/v1/models"); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}

@@ -29,6 +29,7 @@ var mayImport = map[string]string{
 	"internal/text":       "",
 	"internal/modelhttp":  "internal/text",
 	"internal/testkit":    "",
+	"internal/fair":       "",
 	"proto/kioku/v1":      "",
 	"examples":            "",
 	"embed":               "internal/modelhttp internal/text",

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/sha256"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,6 +28,9 @@ func writeTokenFile(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
+// tokenCredential returns the credential of a token.
+func tokenCredential(token string) credential { return credential{hash: sha256.Sum256([]byte(token))} }
+
 func TestOpenTokensReadsCallers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
@@ -44,7 +48,7 @@ tokens:
 	if err != nil {
 		t.Fatal(err)
 	}
-	laptop, ok := tokens.caller("foo")
+	laptop, ok := tokens.find(tokenCredential("foo"))
 	want := caller{name: "laptop", agents: []string{"main", "work"}}
 	if diff := cmp.Diff(want, laptop, cmp.AllowUnexported(caller{})); diff != "" || !ok {
 		t.Errorf("laptop (-want +got):\n%s", diff)
@@ -52,10 +56,10 @@ tokens:
 	if laptop.reaches("other") || !laptop.reaches("work") {
 		t.Error("laptop reaches other agents than its own")
 	}
-	if desk, ok := tokens.caller("bar"); !ok || !desk.write || !desk.reaches("other") {
+	if desk, ok := tokens.find(tokenCredential("bar")); !ok || !desk.write || !desk.reaches("other") {
 		t.Errorf("desk = %+v, %v", desk, ok)
 	}
-	if c, ok := tokens.caller("baz"); ok || c.reaches("main") {
+	if c, ok := tokens.find(tokenCredential("baz")); ok || c.reaches("main") {
 		t.Errorf("an unknown token is %+v", c)
 	}
 }
@@ -117,8 +121,8 @@ func TestTokensFollowTheirFile(t *testing.T) {
 		}
 		check := func(step string, foo, bar bool) {
 			t.Helper()
-			_, isFoo := tokens.caller("foo")
-			_, isBar := tokens.caller("bar")
+			_, isFoo := tokens.find(tokenCredential("foo"))
+			_, isBar := tokens.find(tokenCredential("bar"))
 			if isFoo != foo || isBar != bar {
 				t.Errorf("%s: foo %v, bar %v; want %v, %v", step, isFoo, isBar, foo, bar)
 			}

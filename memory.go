@@ -114,6 +114,9 @@ type Memory struct {
 	embedding     atomic.Bool
 	appending     sync.Mutex // held while a note is written
 
+	// synced has room for one notice to Watch that a sync has ended.
+	synced chan struct{}
+
 	closing    chan struct{} // closed when Close begins
 	calls      sync.WaitGroup
 	mu         sync.Mutex
@@ -163,7 +166,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 			return nil, err
 		}
 	}
-	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
+	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
 	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
 	}
@@ -246,6 +249,9 @@ func (m *Memory) Configure(opt search.Options) {
 	if opt.Now == nil {
 		opt.Now = m.opt.Now
 	}
+	if opt.Admit == nil {
+		opt.Admit = m.opt.Search.Admit
+	}
 	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
 }
 
@@ -286,12 +292,16 @@ func (m *Memory) untilClose(ctx context.Context) (context.Context, context.Cance
 func (m *Memory) notify(ev indexer.Event) {
 	if ev.Kind == indexer.SyncDone {
 		m.backfill.Wake() // not by Subscribe, which may drop events
+		select {
+		case m.synced <- struct{}{}:
+		default:
+		}
 	}
 	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
 }
 
-// Subscribe returns the events from now on until ctx is done or the memory is closed; then the channel is closed. A
-// subscriber that does not keep up loses events; it never blocks the indexer.
+// Subscribe returns the events from now on until ctx is done or the memory is closed; then the channel is closed. It never
+// blocks the indexer: for a subscriber that does not keep up, the last event is EventsLost, and the channel is closed.
 func (m *Memory) Subscribe(ctx context.Context) <-chan Event { return m.events.subscribe(ctx) }
 
 // Close stops syncs and watches, waits for running calls and closes the index. A second Close does nothing.

@@ -46,6 +46,13 @@ func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader
 	if err := s.embed(ctx, r); err != nil {
 		return err
 	}
+	if s.opt.Admit != nil {
+		done, err := s.opt.Admit(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
 	return s.store.View(ctx, r.vector != nil, func(rd Reader) error {
 		if err := s.rank(ctx, rd, r); err != nil || then == nil {
 			return err

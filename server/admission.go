@@ -25,13 +25,18 @@ type Limits struct {
 	Connections int
 }
 
+// DefaultLimits returns the limits of a server that nobody configured. Searches stays 0: it depends on the machine.
+func DefaultLimits() Limits {
+	return Limits{Waiting: 256, Bytes: 128 << 20, Connections: 1024}
+}
+
 // withDefaults fills in what is not set.
 func (l Limits) withDefaults() Limits {
-	l.Searches = cmp.Or(l.Searches, runtime.GOMAXPROCS(0))
-	l.Waiting = cmp.Or(l.Waiting, 256)
-	l.Bytes = cmp.Or(l.Bytes, 128<<20)
-	l.Connections = cmp.Or(l.Connections, 1024)
-	return l
+	d := DefaultLimits()
+	return Limits{
+		Searches: cmp.Or(l.Searches, runtime.GOMAXPROCS(0)), Waiting: cmp.Or(l.Waiting, d.Waiting),
+		Bytes: cmp.Or(l.Bytes, d.Bytes), Connections: cmp.Or(l.Connections, d.Connections),
+	}
 }
 
 const (

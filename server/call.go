@@ -138,6 +138,9 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 		}
 		s.logCall(ctx, c, start, err)
 	}()
+	if err := c.connection.refused(); err != nil {
+		return err
+	}
 	if c.caller, c.credential, err = authenticate(ctx, c.tokens, c.method); err != nil {
 		return err
 	}

@@ -10,36 +10,60 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/http2"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
 )
 
 // connections counts the open connections of a server.
 type connections struct {
 	limit int
+	log   *slog.Logger
 
 	mu     sync.Mutex
 	open   int            // guarded by mu
 	byPeer map[string]int // guarded by mu
+	// refused is the number of connections that are only told why they are refused. Guarded by mu.
+	refused int
 }
 
-// add counts a connection of a peer. It returns why there may be no more, empty if it counted.
-func (c *connections) add(peer string) (refusal string) {
+const (
+	// maxRefused is how many refused connections are told why at the same time; more are only closed.
+	maxRefused = 64
+	// refusalTimeout is the time for a refused client to make a call and be told why.
+	refusalTimeout = 2 * time.Second
+)
+
+// add counts a connection. One too many is marked as refused, and closed a little later. It returns false for a connection
+// that is to be closed at once.
+func (c *connections) add(conn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	share := max(c.limit/4, 1)
 	switch {
 	case c.open >= c.limit:
-		return fmt.Sprintf("the server has %d connections and takes no more", c.open)
-	case c.byPeer[peer] >= share:
-		return fmt.Sprintf("this client has %d connections and may have no more", c.byPeer[peer])
+		conn.refusal = fmt.Sprintf("the server has %d connections and takes no more; try again later", c.open)
+	case c.byPeer[conn.peer] >= max(c.limit/4, 1):
+		conn.refusal = fmt.Sprintf("this client has %d connections and may have no more; use one for all calls", c.byPeer[conn.peer])
+	default:
+		if c.byPeer == nil {
+			c.byPeer = map[string]int{}
+		}
+		c.open++
+		c.byPeer[conn.peer]++
+		conn.remove = sync.OnceFunc(func() { c.remove(conn.peer) })
+		return true
 	}
-	if c.byPeer == nil {
-		c.byPeer = map[string]int{}
+	c.log.Warn("refused a connection", "from", conn.client, "err", conn.refusal)
+	if c.refused >= maxRefused {
+		return false
 	}
-	c.open++
-	c.byPeer[peer]++
-	return ""
+	c.refused++
+	conn.remove = sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.refused--
+	})
+	time.AfterFunc(refusalTimeout, conn.close)
+	return true
 }
 
 // remove counts a connection no longer.
@@ -59,6 +83,9 @@ type connection struct {
 	peer string
 	// client names the connection among clients without a token: a process or, over TCP, the connection itself.
 	client string
+	// refusal is why no call of the connection is answered; empty if they are.
+	refusal string
+	// remove counts the connection no longer; a second call does nothing.
 	remove func()
 }
 
@@ -84,6 +111,14 @@ func (c *connection) clientName() string {
 		return ""
 	}
 	return c.client
+}
+
+// refused returns why no call is answered, nil if they are.
+func (c *connection) refused() error {
+	if c == nil || c.refusal == "" {
+		return nil
+	}
+	return retryable(codes.ResourceExhausted, c.refusal, retryPause)
 }
 
 // from describes the other end for the log.
@@ -114,9 +149,6 @@ func connectionOf(ctx context.Context) *connection {
 type boundedListener struct {
 	net.Listener
 	connections *connections
-	log         *slog.Logger
-	// plain is true if the connections are not encrypted, so that a refusal can be written to them.
-	plain bool
 }
 
 // Accept returns the next connection that is admitted.
@@ -125,23 +157,20 @@ func (l boundedListener) Accept() (net.Conn, error) {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
-				l.log.Error("cannot accept connections", "address", l.Addr().String(), "err", err)
+				l.connections.log.Error("cannot accept connections", "address", l.Addr().String(), "err", err)
 			}
 			return nil, err
 		}
 		c, err := describe(conn)
 		if err != nil {
 			conn.Close()
-			l.log.Warn("refused a connection", "err", err)
+			l.connections.log.Warn("refused a connection", "err", err)
 			continue
 		}
-		if refusal := l.connections.add(c.peer); refusal != "" {
-			l.log.Warn("refused a connection", "from", c.peer, "err", refusal)
-			l.refuse(conn, refusal)
-			continue
+		if l.connections.add(c) {
+			return c, nil
 		}
-		c.remove = sync.OnceFunc(func() { l.connections.remove(c.peer) })
-		return c, nil
+		conn.Close()
 	}
 }
 
@@ -168,14 +197,3 @@ func describe(conn net.Conn) (*connection, error) {
 }
 
 func mayConnect(peer, own int) bool { return peer == own || peer == 0 }
-
-// refuse tells an HTTP/2 client why its connection is closed, and closes it.
-func (l boundedListener) refuse(conn net.Conn, reason string) {
-	if l.plain {
-		_ = conn.SetDeadline(time.Now().Add(time.Second))
-		framer := http2.NewFramer(conn, nil)
-		_ = framer.WriteSettings()
-		_ = framer.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte(reason))
-	}
-	_ = conn.Close()
-}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 )
 
@@ -27,9 +26,7 @@ func (l Listener) Plaintext() bool { return l.open && l.tls == nil }
 func (l Listener) Close() error { return l.lis.Close() }
 
 // accepting returns the listener with the checks that its connections need.
-func (l Listener) accepting(open *connections, log *slog.Logger) net.Listener {
-	return boundedListener{Listener: l.lis, connections: open, log: log, plain: l.tls == nil}
-}
+func (l Listener) accepting(open *connections) net.Listener { return boundedListener{l.lis, open} }
 
 // TCPOptions say what protects a TCP listener.
 type TCPOptions struct {

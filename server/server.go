@@ -91,7 +91,7 @@ func New(opt Options) (*Server, error) {
 	s := &Server{
 		opt:         opt,
 		health:      health.NewServer(),
-		connections: connections{limit: opt.Limits.Connections},
+		connections: connections{limit: opt.Limits.Connections, log: opt.Log},
 		queue:       newCallQueue(opt.Limits),
 	}
 	if len(opt.Agents) > 0 {
@@ -134,7 +134,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 	for _, l := range listeners {
 		g := s.newGRPC(l)
 		group.Go(func() error {
-			if err := g.Serve(l.accepting(&s.connections, s.opt.Log)); err != nil && ctx.Err() == nil {
+			if err := g.Serve(l.accepting(&s.connections)); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 			return nil

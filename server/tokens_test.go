@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,22 @@ tokens:
 	}
 }
 
+// A token file that is no regular file is called what it is, and nothing waits for it.
+func TestOpenTokensNamesWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{pipe: "is a named pipe, not a regular file", dir: "is a folder", "/dev/null": "is a device"} {
+		_, err := OpenTokens(path, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "chmod") {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
+
 func TestOpenTokensRefusesABadFile(t *testing.T) {
 	t.Parallel()
 	entry := func(s string) string { return "tokens:\n  - {" + s + "}\n" }
@@ -83,6 +100,8 @@ func TestOpenTokensRefusesABadFile(t *testing.T) {
 		{"bad agent", entry("name: a, sha256: " + hashOfFoo + ", agents: [../b]"), 0o600, "../b"},
 		{"short hash", entry("name: a, sha256: abcd, agents: [main]"), 0o600, "64"},
 		{"token for hash", entry("name: a, sha256: hunter2, agents: [main]"), 0o600, "64"},
+		{"hash and name", entry(good + ", san: a.example"), 0o600, "not both"},
+		{"san twice", "tokens:\n  - {name: a, san: x, agents: a}\n  - {name: b, san: x, agents: b}\n", 0o600, "twice"},
 		{"twice", "tokens:\n  - {" + good + "}\n  - {" + good + "}\n", 0o600, "twice"},
 		{"no yaml", "tokens: [", 0o600, "yaml"},
 		{"huge", "# " + strings.Repeat("x", maxTokenFile), 0o600, "larger"},

@@ -30,6 +30,7 @@ var mayImport = map[string]string{
 	"internal/modelhttp":  "internal/text",
 	"internal/testkit":    "",
 	"internal/fair":       "",
+	"internal/loglimit":   "",
 	"proto/kioku/v1":      "",
 	"examples":            "",
 	"embed":               "internal/modelhttp internal/text",

@@ -8,8 +8,8 @@ import (
 	"kioku/memory"
 )
 
-// Hazard D12: a search is admitted before it reads the index, and not while it waits for a provider; its error ends it.
-func TestSearchIsAdmittedAfterItsQueryIsEmbedded(t *testing.T) {
+// Hazard D12: a search reads the index only once it is admitted; a refusal ends it.
+func TestSearchReadsTheIndexOnlyOnceItIsAdmitted(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("too many searches")
 	admitted, ended := 0, 0

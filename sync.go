@@ -79,7 +79,6 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 func (m *Memory) Watch(ctx context.Context) error {
 	_, err := m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		g, ctx := errgroup.WithContext(ctx)
-		events := m.Subscribe(ctx)
 		g.Go(func() error { return m.indexer.Watch(ctx) })
 		g.Go(func() error {
 			m.backfill.Watch(ctx)
@@ -87,13 +86,15 @@ func (m *Memory) Watch(ctx context.Context) error {
 		})
 		g.Go(func() error { return m.checkRegularly(ctx) })
 		g.Go(func() error {
-			for ev := range events {
-				if ev.Kind == indexer.SyncDone {
+			for {
+				select {
+				case <-m.synced:
 					m.recordFullSync(ctx)
 					m.mergeSegments(ctx)
+				case <-ctx.Done():
+					return nil
 				}
 			}
-			return nil
 		})
 		return SyncReport{}, g.Wait()
 	})

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"kioku"
@@ -127,7 +129,10 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 	return out
 }
 
-// WatchEvents streams the events of an index. It misses none after it has sent its header.
+// errEventsLost is why a stream of events ends whose reader does not keep up.
+var errEventsLost = status.Error(codes.Aborted, "events were lost because they were not read in time; watch again")
+
+// WatchEvents streams the events of an index. It misses none after it has sent its header, until it ends.
 func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
 	m, err := authorize(stream.Context(), s.opt.Agents, req.GetAgent())
 	if err != nil {
@@ -142,6 +147,9 @@ func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.Server
 	for e := range events {
 		if err := stream.Send(&kiokuv1.WatchEventsResponse{Event: event(e)}); err != nil {
 			return err
+		}
+		if e.Kind == kioku.EventsLost {
+			return errEventsLost
 		}
 	}
 	if err := stream.Context().Err(); err != nil {

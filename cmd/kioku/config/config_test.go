@@ -168,11 +168,11 @@ func TestLoadReportsAllErrorsAtOnce(t *testing.T) {
 	t.Parallel()
 	src := write(t, "dims: x\nmodle: a\n")
 	src.Env = append(src.Env, "KIOKU_QUERY_MAX_RESULTS=0")
-	src.Flags = []config.Flag{{Name: "--set", Key: "chunking.token", Value: "1"}}
+	src.Flags = []config.Flag{{Name: "--set", Key: "chunking.tokenss", Value: "1"}}
 	_, err := config.Load(src)
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[2], "KIOKU_QUERY_MAX_RESULTS: query.maxResults: 0 is not between") ||
-		!strings.HasPrefix(lines[3], "--set: chunking.token: no such setting; did you mean chunking.tokens?") {
+		!strings.HasPrefix(lines[3], "--set: chunking.tokenss: no such setting; did you mean chunking.tokens?") {
 		t.Error(err)
 	}
 }

@@ -123,7 +123,7 @@ func TestRemoveMarkersLeavesNone(t *testing.T) {
 }
 
 // FuzzMarkers writes and removes the markers of notes of any text: the text stays, no marker of its own does, and the lines
-// keep their numbers. Hazard G07.
+// keep their numbers.
 func FuzzMarkers(f *testing.F) {
 	for _, text := range []string{
 		"a", "a <!-- kioku from=user -->", "a <!-- kioku:0123456789abcdef from=user --> b\r\n", "<!--<!-- kioku from=user --> kioku from=user -->", "```\n~~~", "\xff\x00",
@@ -138,7 +138,7 @@ func FuzzMarkers(f *testing.F) {
 		}
 		written := withMarker(own, "  ", n)
 		shown := string(stripMarkers([]byte(written)))
-		if rest, ok := strings.CutPrefix(shown, own); !ok || strings.TrimSpace(rest) != "" {
+		if strings.TrimRight(shown, " \t\n") != strings.TrimRight(own, " \t\n") {
 			t.Errorf("%q is shown as %q", written, shown)
 		}
 		if got := string(stripMarkers([]byte(text))); strings.Count(got, "\n") != strings.Count(text, "\n") || len(got) > len(text) {

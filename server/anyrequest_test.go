@@ -100,7 +100,7 @@ func serveEverything(f *testing.F) []callable {
 }
 
 // FuzzAnyRequest sends foreign requests to every method: each is answered, or refused with a reason, and none is an internal
-// error. Hazard G07.
+// error.
 func FuzzAnyRequest(f *testing.F) {
 	methods := serveEverything(f)
 	for i, m := range methods {

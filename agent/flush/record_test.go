@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func FuzzSpool(f *testing.F) {
@@ -38,7 +36,7 @@ func FuzzSpool(f *testing.F) {
 }
 
 // FuzzJournal reads foreign journals: each is refused under its name, or has a step for each whole line, and reads the same
-// after it is written. Hazard G07.
+// after it is written.
 func FuzzJournal(f *testing.F) {
 	for _, s := range []string{
 		"", "{}\n", `{"answer":{"role":"assistant","toolCalls":[{"id":"1","name":"memory_append","input":{"text":"x"}}]},"noteKey":"k"}` + "\n" +
@@ -66,17 +64,26 @@ func FuzzJournal(f *testing.F) {
 		if whole := bytes.Count(data, []byte("\n")); len(steps) != whole {
 			t.Errorf("%d steps of %d lines", len(steps), whole)
 		}
-		var written []byte
-		for _, s := range steps {
-			line, err := json.Marshal(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			written = append(append(written, line...), '\n')
-		}
+		written := journalOf(t, steps)
 		again, err := read(t, written)
-		if diff := cmp.Diff(steps, again); diff != "" || err != nil {
-			t.Errorf("%v, read again (-first +second):\n%s", err, diff)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v", err)
+		}
+		if second := journalOf(t, again); !bytes.Equal(second, written) {
+			t.Errorf("%q became %q", written, second)
 		}
 	})
+}
+
+// journalOf returns steps as the lines of a journal.
+func journalOf(t *testing.T, steps []step) (lines []byte) {
+	t.Helper()
+	for _, s := range steps {
+		line, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return lines
 }

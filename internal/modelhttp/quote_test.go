@@ -59,11 +59,12 @@ func TestQuoteHidesALongRun(t *testing.T) {
 }
 
 // FuzzRefused describes refusals with foreign bodies and headers: the error is short, shows no key and no text of the request,
-// and never asks for a long pause. Hazard G07.
+// and never asks for a long pause.
 func FuzzRefused(f *testing.F) {
 	f.Add(429, "3", `{"error":{"message":"no key sk-0123456789abcdef"}}`, "/x?key=sk-0123456789abcdef")
 	f.Add(400, "", "context length exceeded by the secret diary of May", "http://user:sk-0123456789abcdef@host/sk-0123456789abcdef")
 	f.Add(302, "-1", "\xff\x00", "//[::1%25]\n")
+	f.Add(301, "0", "moved", "https://sk-0123456789abcdef.example/v1")
 	f.Add(-7, "1e99", `{"retryDelay":"9e9s"}`, "")
 	const key, original = "sk-0123456789abcdef", "the secret diary of May"
 	c := New(Config{Provider: "test", APIKey: key, TextWindow: textWindow, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
@@ -71,7 +72,7 @@ func FuzzRefused(f *testing.F) {
 		u, _ := url.Parse("http://localhost/")
 		resp := &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {after}, "Location": {location}}, Request: &http.Request{URL: u}}
 		err := c.Refused(resp, []byte(body), []string{original})
-		if said := err.Error(); !utf8.ValidString(said) || strings.ContainsFunc(said, unicode.IsControl) || len(said) > 4*maxSaid+len(location)+200 {
+		if said := err.Error(); !utf8.ValidString(said) || strings.ContainsFunc(said, unicode.IsControl) || len(said) > 8*maxSaid+200 {
 			t.Errorf("the error is %q", said)
 		}
 		if said := err.Error(); strings.Contains(said, key) || strings.Contains(said, original) {

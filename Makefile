@@ -23,7 +23,7 @@ VULNDB ?= https://vuln.go.dev
 # How long "make fuzz" runs each fuzz test.
 FUZZTIME ?= 10s
 
-.PHONY: build static reproducible test soak race fuzz vet lint lint-proto vuln bench performance demo proto docker clean
+.PHONY: build static reproducible test soak race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -52,6 +52,10 @@ soak:
 ## race: every test under the race detector
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m ./...
+
+## asan: the tests of the store with the C code of SQLite and sqlite-vec under the address sanitizer; -O1 compiles it in half the time
+asan:
+	CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -asan -tags '$(TAGS)' ./store/...
 
 ## fuzz: every fuzz test for FUZZTIME; what it finds is written into testdata/fuzz of its package
 fuzz:

@@ -119,7 +119,7 @@ func (c *Client) Lost(err error, arrived string) *Error {
 func (c *Client) Refused(resp *http.Response, body []byte, texts []string) *Error {
 	said := quote(body, c.secrets, texts, c.cfg.TextWindow)
 	class := classify(resp.StatusCode, said)
-	e := c.errorf(class, "%d: %s", resp.StatusCode, c.advice(resp, class))
+	e := c.errorf(class, "%d: %s", resp.StatusCode, c.advice(resp, class, texts))
 	if class.Transient() {
 		e.RetryAfter = retryAfter(resp.Header, body, c.cfg.Now())
 	}
@@ -199,11 +199,11 @@ func classify(status int, said string) Class {
 }
 
 // advice says what a person can do.
-func (c *Client) advice(resp *http.Response, class Class) string {
+func (c *Client) advice(resp *http.Response, class Class, texts []string) string {
 	cfg := c.cfg
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		return "the server redirects" + redirectTarget(resp) + ": set " + cfg.BaseURLSetting + " to the final address"
+		return "the server redirects" + c.redirectTarget(resp, texts) + ": set " + cfg.BaseURLSetting + " to the final address"
 	case resp.StatusCode == http.StatusForbidden:
 		return "this key may not do that: check its permissions, or " + cfg.KeyHint
 	case resp.StatusCode == http.StatusNotFound:
@@ -226,11 +226,11 @@ func (c *Client) advice(resp *http.Response, class Class) string {
 	return "the server refuses the request"
 }
 
-// redirectTarget names the host that a redirect points to; the rest of the address may contain a key.
-func redirectTarget(resp *http.Response) string {
+// redirectTarget names the host that a redirect points to, because the rest of the address may contain a key.
+func (c *Client) redirectTarget(resp *http.Response, texts []string) string {
 	u, err := resp.Location()
 	if err != nil {
 		return ""
 	}
-	return " to " + u.Scheme + "://" + u.Host
+	return " to " + c.Quote([]byte(u.Scheme+"://"+u.Host), texts)
 }

@@ -198,7 +198,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if err != nil {
 			return err
 		}
-		opt.Vectors = memory
+		opt.Vectors, opt.LockWait, opt.Daemon = memory, connect.DaemonLockWait, true
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", p.Agent, err)

@@ -124,7 +124,7 @@ func TestSearchHoldsNoIndexWhileItsProviderHangs(t *testing.T) {
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if hangs.Load() {
 			asked <- struct{}{}
-			<-r.Context().Done()
+			<-t.Context().Done()
 			return
 		}
 		var req struct{ Input []string }
@@ -141,7 +141,7 @@ func TestSearchHoldsNoIndexWhileItsProviderHangs(t *testing.T) {
 			t.Error(err)
 		}
 	}))
-	t.Cleanup(provider.Close) // after the search is killed
+	t.Cleanup(provider.Close)
 	flags := []string{"--provider", "openai", "--base-url", provider.URL, "--model", "m"}
 	s.must(append([]string{"index", "--strict"}, flags...)...)
 	hangs.Store(true)

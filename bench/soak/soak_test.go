@@ -36,8 +36,7 @@ func build(t *testing.T) {
 		}
 	}
 	if out, err := exec.CommandContext(t.Context(), "go", append(args, "kioku/cmd/kioku")...).CombinedOutput(); err != nil {
-		t.Fatalf("build the program: %v
-%s", err, out)
+		t.Fatalf("build the program: %v\n%s", err, out)
 	}
 }
 

@@ -139,8 +139,9 @@ func CheckAgent(id string) error {
 
 // Open opens the memory of an agent and takes its index for this process. It does not sync; call Sync or Watch.
 //
-// A damaged index is quarantined as *.corrupt-<time> and created again. An index of an older schema or of another workspace
-// is emptied except for its embedding cache. Open returns a *LockedError if another process owns the index and
+// An index that is damaged, of an older schema or of another workspace is replaced by an empty one, which the next sync fills;
+// its vectors are salvaged, and a damaged one is kept as *.corrupt-<time> for a while. So is one whose damage is noticed
+// later: then a sync in the background fills the new one. Open returns a *LockedError if another process owns the index and
 // does not give it up within opt.LockWait, and memory.ErrNewerSchema or memory.ErrForeignFile if the file must not be changed.
 // In the modes ReadIndex and ReadOnly it takes no lock and changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
@@ -238,7 +239,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 		}
 	}
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
-		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log})
+		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced})
 	if err != nil && m.lock != nil {
 		err = errors.Join(err, filelock.Unlock(m.lock))
 	}

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store"
@@ -259,59 +258,6 @@ func TestOpenLeavesForeignDatabaseUnchanged(t *testing.T) {
 	}
 }
 
-// Hazard A04: pages that are damaged anywhere let Open succeed, with a new index where the damage shows.
-func TestOpenSurvivesDamagedPages(t *testing.T) {
-	files := map[string]string{}
-	for i := range 60 {
-		files[fmt.Sprintf("memory/2026-01-%02d-%d.md", i%28+1, i)] = strings.Repeat(fmt.Sprintf("The ferry number %d was late again.\n", i), 40)
-	}
-	ws, state := workspace(t, files), t.TempDir()
-	path := filepath.Join(state, "memory", "main.sqlite")
-	m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	aside := 0
-	for page := 0; page*4096 < len(sound); page += 4 {
-		damaged := []byte(string(sound))
-		copy(damaged[page*4096:], strings.Repeat("damage!!", 512))
-		if err := os.WriteFile(path, damaged[:len(sound)], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
-		if err != nil {
-			t.Fatalf("page %d: %v", page, err)
-		}
-		if err := m.Close(); err != nil {
-			t.Errorf("page %d: close: %v", page, err)
-		}
-		kept, err := filepath.Glob(path + ".corrupt-*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, k := range kept {
-			aside++
-			os.Remove(k)
-		}
-		for _, suffix := range []string{"-wal", "-shm"} {
-			os.Remove(path + suffix)
-		}
-	}
-	if aside == 0 {
-		t.Error("no damage was noticed")
-	}
-}
-
 func TestIndexedWorkspace(t *testing.T) {
 	ws, state := workspace(t, notes), t.TempDir()
 	if got, err := IndexedWorkspace(t.Context(), state, "main"); err != nil || got != "" {
@@ -356,70 +302,9 @@ func TestOpenReadOnlyStateFolder(t *testing.T) {
 	}
 }
 
-// TestOpenMendsDamageFoundByWrite overwrites one page after another of an index that opens all the same.
-func TestOpenMendsDamageFoundByWrite(t *testing.T) {
-	files := map[string]string{}
-	for i := range 40 {
-		files[fmt.Sprintf("memory/2026-01-%02d-%d.md", i%28+1, i)] = strings.Repeat(fmt.Sprintf("The ferry number %d was late again.\n", i), 40)
-	}
-	ws, state := workspace(t, files), t.TempDir()
-	path := filepath.Join(state, "memory", "main.sqlite")
-	start := func() (error, error) {
-		m, err := Open(t.Context(), Options{Workspace: ws, StateDir: state})
-		if err != nil {
-			return err, nil
-		}
-		_, syncErr := m.Sync(t.Context(), SyncOptions{}, nil)
-		return nil, errors.Join(syncErr, m.Close())
-	}
-	edit := func(round int) {
-		for name, text := range files {
-			text = fmt.Sprintf("Round %d. %s", round, text)
-			if err := os.WriteFile(filepath.Join(ws, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	met := 0
-	for round := 1; met < 3; round++ {
-		if openErr, syncErr := start(); openErr != nil || syncErr != nil {
-			t.Fatalf("round %d: %v, %v", round, openErr, syncErr)
-		}
-		sound, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		page := 4 + 3*round
-		if page*4096+4096 > len(sound) {
-			break
-		}
-		copy(sound[page*4096:], strings.Repeat("damage!!", 512))
-		if err := os.WriteFile(path, sound, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		edit(round)
-		openErr, syncErr := start()
-		if openErr != nil {
-			t.Fatalf("page %d: %v", page, openErr)
-		}
-		if syncErr == nil {
-			continue // the damage was seen at once, or never mattered
-		}
-		met++
-		if !strings.Contains(syncErr.Error(), "rebuilt at the next start") {
-			t.Errorf("page %d: %v", page, syncErr)
-		}
-		if openErr, syncErr := start(); openErr != nil || syncErr != nil {
-			t.Errorf("page %d, the start after that: %v, %v", page, openErr, syncErr)
-		}
-	}
-	if met == 0 {
-		t.Error("no write met the damage")
-	}
-}
-
-// An index is emptied by a new schema, by a move and if its tables disagree; none of them costs what was paid for.
-func TestOpenSalvagesVectorsOfEmptiedIndex(t *testing.T) {
+// Hazards A05, A21: an index is replaced if its schema is older, if it is of another folder and if its tables disagree; none of
+// them costs what was paid for.
+func TestOpenSalvagesVectorsOfReplacedIndex(t *testing.T) {
 	for _, damage := range []string{"PRAGMA user_version = 4", "UPDATE meta SET chunks = 1", "UPDATE meta SET workspace = '/moved'"} {
 		t.Run(damage, func(t *testing.T) {
 			fake, client := openAI(t)
@@ -441,14 +326,6 @@ func TestOpenSalvagesVectorsOfEmptiedIndex(t *testing.T) {
 			storetest.Exec(t, store.Path(opt.StateDir, "main"), damage)
 			paid := fake.texts.Load()
 			m = openMemory(t, opt)
-			if n, err := m.store.Sizes(t.Context()); err != nil || n.Cached != 40 {
-				t.Fatalf("%d vectors are kept, %v", n.Cached, err)
-			}
-			for i := range 40 { // file by file, each a change of its own
-				if _, err := m.store.ReplaceFile(t.Context(), indexer.File{Path: fmt.Sprint(i), Gone: true}); err != nil {
-					t.Fatal(err)
-				}
-			}
 			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || fake.texts.Load() != paid {
 				t.Errorf("%d texts are embedded again, %v", fake.texts.Load()-paid, err)
 			}

@@ -25,11 +25,18 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 		return memory.Answer{}, err
 	}
 	found, err := m.searcher.Load().Search(ctx, q)
+	if err == nil && m.store.Repair() != stats.Repair {
+		// The search itself has met damage: the index that answers now is another one.
+		if stats, err = m.freshen(ctx); err == nil {
+			found, err = m.searcher.Load().Search(ctx, q)
+		}
+	}
 	if err != nil {
 		return memory.Answer{}, err
 	}
+	stats.Repair = m.store.Repair()
 	state := m.indexer.SyncState()
-	found.Degraded = append(found.Degraded, degradedIndex(state)...)
+	found.Degraded = append(found.Degraded, degradedIndex(stats, state)...)
 	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil
@@ -43,7 +50,7 @@ func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 		return stats, err
 	}
 	state := m.indexer.SyncState()
-	empty := stats.Files == 0 && (state.LastSync.IsZero() || state.Dirty)
+	empty := stats.Files == 0 && (state.LastSync.IsZero() || state.Dirty || stats.Repair != nil)
 	if !empty && (!state.Dirty || state.Syncing || m.indexer.IndexPending()) {
 		return stats, nil
 	}

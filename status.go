@@ -99,7 +99,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded:    append(degraded, degradedIndex(ix)...),
+		Degraded:    append(degraded, degradedIndex(stats, ix)...),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
 }
@@ -132,9 +132,12 @@ func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 	return d
 }
 
-// degradedIndex says how far the index lags behind the disk.
-func degradedIndex(st indexer.SyncState) []memory.Degradation {
+// degradedIndex says what is wrong with the index, and how far it lags behind the disk.
+func degradedIndex(stats store.Stats, st indexer.SyncState) []memory.Degradation {
 	var d []memory.Degradation
+	if r := stats.Repair; r != nil {
+		d = append(d, memory.Degradation{Code: memory.IndexDamaged, Text: repairText(r, stats.Files)})
+	}
 	if len(st.Unavailable) > 0 {
 		d = append(d, memory.Degradation{Code: memory.WorkspaceUnavailable,
 			Text: "cannot be read now, answers come from what was indexed before: " + strings.Join(st.Unavailable, ", ")})
@@ -144,4 +147,16 @@ func degradedIndex(st indexer.SyncState) []memory.Degradation {
 			Text: fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)})
 	}
 	return d
+}
+
+// repairText describes a repair for people. files is the number of files in the new index.
+func repairText(r *store.Repair, files int) string {
+	if r.Err != nil {
+		return fmt.Sprintf("the index is damaged (%s) and is still used as far as it can be read: %v", r.Cause, r.Err)
+	}
+	of := ""
+	if r.Files > 0 {
+		of = fmt.Sprintf(" of %d", r.Files)
+	}
+	return fmt.Sprintf("the index was damaged and is made again: %d%s files so far; until then answers may lack notes", files, of)
 }

@@ -10,6 +10,7 @@ import (
 
 	"kioku/indexer"
 	"kioku/memory"
+	"kioku/store"
 )
 
 // queryPatience is how long a sync for a query waits for vectors.
@@ -25,15 +26,25 @@ type SyncReport struct {
 	Embedded int
 	// EmbedErr is why texts are without vectors, nil if none are or if they were not asked for.
 	EmbedErr error
+	// Checked is what SyncOptions.Verify found in the index; zero without it.
+	Checked store.Checked
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int
 }
 
 // Sync indexes what has changed in the folder, and then embeds the texts without a vector. It reports its progress to step
-// unless step is nil. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
+// unless step is nil. With opt.Verify, it first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+		var checked store.Checked
+		if opt.Verify {
+			var err error
+			if checked, err = m.store.Check(ctx, nil); err != nil {
+				return SyncReport{Checked: checked}, err
+			}
+		}
 		r, embeds, err := m.syncWords(ctx, opt, step)
+		r.Checked = checked
 		switch {
 		case err != nil:
 			return r, err
@@ -49,7 +60,7 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 // Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		r, err := m.recordSync(ctx)(m.indexer.Rebuild(ctx, step))
+		r, err := m.wholeSync(ctx, func() (indexer.Report, error) { return m.indexer.Rebuild(ctx, step) })
 		if err != nil {
 			return r, err
 		}
@@ -81,6 +92,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 			m.backfill.Watch(ctx)
 			return nil
 		})
+		g.Go(func() error { return m.checkRegularly(ctx) })
 		g.Go(func() error {
 			for ev := range events {
 				if ev.Kind == indexer.SyncDone {
@@ -110,7 +122,12 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer m.leave()
 		defer cancel()
-		_, embeds, err := m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: true}, nil)
+		stats, err := m.store.Stats(ctx)
+		embeds := false
+		if err == nil {
+			// An index that is made again must contain all of every transcript.
+			_, embeds, err = m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: stats.Repair == nil}, nil)
+		}
 		m.mu.Lock()
 		m.background = nil
 		m.mu.Unlock()
@@ -170,7 +187,7 @@ func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(index
 		}
 		embeds = before.Chunks == 0 || before.Embedded > 0 && before.Space.Matches(m.opt.Embedder.Space())
 	}
-	r, err := m.recordSync(ctx)(m.indexer.Sync(ctx, opt, step))
+	r, err := m.wholeSync(ctx, func() (indexer.Report, error) { return m.indexer.Sync(ctx, opt, step) })
 	return r, embeds, err
 }
 
@@ -185,15 +202,24 @@ func (m *Memory) recordFullSync(ctx context.Context) {
 	}
 }
 
-// recordSync stores the end of a complete sync in the index.
-func (m *Memory) recordSync(ctx context.Context) func(indexer.Report, error) (SyncReport, error) {
-	return func(r indexer.Report, err error) (SyncReport, error) {
+// maxSyncs is how often a sync begins again because the index was replaced meanwhile.
+const maxSyncs = 3
+
+// wholeSync calls a complete sync, again if the index was damaged and replaced meanwhile, and stores its end in the index.
+func (m *Memory) wholeSync(ctx context.Context, sync func() (indexer.Report, error)) (SyncReport, error) {
+	for try := 1; ; try++ {
+		r, err := sync()
 		if err == nil {
 			err = m.store.RecordSync(ctx, m.opt.Now())
 		}
-		return SyncReport{Report: r}, err
+		if !errors.Is(err, store.ErrReplaced) || try == maxSyncs {
+			return SyncReport{Report: r}, err
+		}
 	}
 }
+
+// indexReplaced is called within a call when the index was damaged and an empty one took its place.
+func (m *Memory) indexReplaced() { m.syncInBackground(context.Background()) }
 
 // long runs f until it ends or the memory is closed, and merges what f wrote.
 func (m *Memory) long(ctx context.Context, f func(context.Context) (SyncReport, error)) (SyncReport, error) {

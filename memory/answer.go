@@ -53,6 +53,8 @@ const (
 	SpaceChanged = "space_changed"
 	// WorkspaceUnavailable means that the folder of notes cannot be read.
 	WorkspaceUnavailable = "workspace_unavailable"
+	// IndexDamaged means that the index was damaged and is being made again.
+	IndexDamaged = "index_damaged"
 	// TermsCapped means that the query has too many terms.
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.

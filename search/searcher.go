@@ -46,7 +46,9 @@ func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader
 	if err := s.embed(ctx, r); err != nil {
 		return err
 	}
+	before := *r
 	return s.store.View(ctx, r.vector != nil, func(rd Reader) error {
+		*r = before // the view may be another one after an error
 		if err := s.rank(ctx, rd, r); err != nil || then == nil {
 			return err
 		}

@@ -58,7 +58,7 @@ type Neighbor struct {
 // Store gives a search a consistent view of the index.
 type Store interface {
 	// View calls f with a reader of one snapshot; vectors reports whether Nearest will be called. The reader is valid until
-	// f returns, and Match and Nearest may run at the same time.
+	// f returns, and Match and Nearest may run at the same time. After an error, View may call f again with another snapshot.
 	View(ctx context.Context, vectors bool, f func(Reader) error) error
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"log/slog"
 	"path"
 	"runtime"
 	"runtime/debug"
@@ -15,15 +16,15 @@ import (
 	"kioku/search/dates"
 )
 
-// Analyze fills in the terms of the chunks of a file. The indexer may call it before ReplaceFile.
-func (s *Store) Analyze(f *indexer.File) {
+// analyze fills in the terms of the chunks of a file.
+func analyze(f *indexer.File, log *slog.Logger) {
 	for i := range f.Chunks {
-		f.Chunks[i].Terms = s.analyzeChunk(f, &f.Chunks[i])
+		f.Chunks[i].Terms = analyzeChunk(f, &f.Chunks[i], log)
 	}
 }
 
-// analyzeAll analyses the files that Analyze has not seen, on all cores, before the transaction that writes them begins.
-func (s *Store) analyzeAll(files []indexer.File) []indexer.File {
+// analyzeAll analyses the files that analyze has not seen, on all cores, before the transaction that writes them begins.
+func (x *index) analyzeAll(files []indexer.File) []indexer.File {
 	files = slices.Clone(files)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -32,7 +33,7 @@ func (s *Store) analyzeAll(files []indexer.File) []indexer.File {
 		if slices.ContainsFunc(f.Chunks, func(c indexer.Chunk) bool { return c.Terms == nil }) {
 			f.Chunks = slices.Clone(f.Chunks) // the caller's chunks do not change
 			g.Go(func() error {
-				s.Analyze(f)
+				analyze(f, x.log)
 				return nil
 			})
 		}
@@ -42,10 +43,10 @@ func (s *Store) analyzeAll(files []indexer.File) []indexer.File {
 }
 
 // analyzeChunk returns the terms of a chunk. After a panic it returns no terms, so that only this chunk is affected.
-func (s *Store) analyzeChunk(f *indexer.File, c *indexer.Chunk) (t *indexer.Terms) {
+func analyzeChunk(f *indexer.File, c *indexer.Chunk, log *slog.Logger) (t *indexer.Terms) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
+			log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
 			t = &indexer.Terms{Date: f.Date}
 		}
 	}()

@@ -20,27 +20,27 @@ const (
 	attachBatch = 500
 )
 
-// AttachKnown implements indexer.VectorStore.
-func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err error) {
-	space, err = s.resolveSpace(ctx, space)
-	if done := s.attachedSpace.Load(); err != nil || space.Dims == 0 || done != nil && *done == space {
+// attachKnown implements Store.AttachKnown.
+func (x *index) attachKnown(ctx context.Context, space embed.Space) (n int, err error) {
+	space, err = x.resolveSpace(ctx, space)
+	if done := x.attachedSpace.Load(); err != nil || space.Dims == 0 || done != nil && *done == space {
 		return 0, err
 	}
-	s.attachedSpace.Store(&space) // before the first query, so that a concurrent clearIndex resets it
+	x.attachedSpace.Store(&space) // before the first query, so that a concurrent clearIndex resets it
 	inSpace := false
 	defer func() {
 		// Files that are written into an index of another space, or of none, leave their cached vectors where they are.
 		if err != nil || !inSpace {
-			s.attachedSpace.Store(nil)
+			x.attachedSpace.Store(nil)
 		}
 	}()
 	for {
-		known, damaged, current, err := s.attachableVectors(ctx, space)
+		known, damaged, current, err := x.attachableVectors(ctx, space)
 		if err == nil && len(damaged) > 0 {
-			err = s.deleteCachedVectors(ctx, space, damaged)
+			err = x.deleteCachedVectors(ctx, space, damaged)
 		}
 		if err == nil {
-			err = s.PutVectors(ctx, space, known)
+			err = x.putVectors(ctx, space, known)
 		}
 		if err != nil {
 			return n, fmt.Errorf("attach known vectors: %w", err)
@@ -53,8 +53,8 @@ func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err 
 }
 
 // attachableVectors returns cached vectors that chunks lack, the hashes of damaged ones, and the space of the index.
-func (s *Store) attachableVectors(ctx context.Context, space embed.Space) (map[indexer.Hash][]float32, []indexer.Hash, embed.Space, error) {
-	tx, m, err := s.snapshot(ctx)
+func (x *index) attachableVectors(ctx context.Context, space embed.Space) (map[indexer.Hash][]float32, []indexer.Hash, embed.Space, error) {
+	tx, m, err := x.snapshot(ctx)
 	if err != nil {
 		return nil, nil, embed.Space{}, err
 	}
@@ -67,10 +67,10 @@ func (s *Store) attachableVectors(ctx context.Context, space embed.Space) (map[i
 }
 
 // deleteCachedVectors deletes vectors from the cache.
-func (s *Store) deleteCachedVectors(ctx context.Context, sp embed.Space, hashes []indexer.Hash) error {
+func (x *index) deleteCachedVectors(ctx context.Context, sp embed.Space, hashes []indexer.Hash) error {
 	var errs []error
 	for _, h := range hashes {
-		_, err := s.db.writer.ExecContext(ctx, deleteCached, h[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+		_, err := x.db.writer.ExecContext(ctx, deleteCached, h[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -78,15 +78,15 @@ func (s *Store) deleteCachedVectors(ctx context.Context, sp embed.Space, hashes 
 
 // resolveSpace fills in an unknown dimension of a space: that of the index if it has the same space, else that of the vectors
 // that were cached last. It stays 0 if there are none.
-func (s *Store) resolveSpace(ctx context.Context, space embed.Space) (embed.Space, error) {
+func (x *index) resolveSpace(ctx context.Context, space embed.Space) (embed.Space, error) {
 	if space.IsZero() || space.Dims != 0 {
 		return space, nil
 	}
-	m, err := readMeta(ctx, s.db.readers)
+	m, err := readMeta(ctx, x.db.readers)
 	if err != nil || !m.space.IsZero() && m.space.Matches(space) {
 		return m.space, err
 	}
-	err = s.db.readers.QueryRowContext(ctx, `SELECT dims FROM embedding_cache
+	err = x.db.readers.QueryRowContext(ctx, `SELECT dims FROM embedding_cache
 			WHERE provider = ? AND model = ? AND endpoint = ? ORDER BY used DESC LIMIT 1`,
 		space.Provider, space.Model, space.Endpoint).Scan(&space.Dims)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -24,9 +24,9 @@ const (
 		WHERE c.sha256 = unhex(j.value) AND c.checksum IS NULL`
 )
 
-// Backlog implements indexer.VectorStore.
-func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
-	tx, m, err := s.snapshot(ctx)
+// backlog implements Store.Backlog.
+func (x *index) backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
+	tx, m, err := x.snapshot(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -59,7 +59,11 @@ func distinctTexts(ctx context.Context, q queryer, query string, limit int) ([]i
 		if err := rows.Scan(&hash, &text); err != nil {
 			return nil, err
 		}
-		if h := indexer.Hash(hash); !seen[h] {
+		h, err := hashOf(hash)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[h] {
 			seen[h] = true
 			texts = append(texts, indexer.Text{Hash: h, Text: string(text)})
 		}
@@ -67,8 +71,8 @@ func distinctTexts(ctx context.Context, q queryer, query string, limit int) ([]i
 	return texts, rows.Err()
 }
 
-// PutVectors implements indexer.VectorStore.
-func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+// putVectors implements Store.PutVectors.
+func (x *index) putVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
 	for _, v := range vectors {
 		if err := embed.Check(v, space.Dims); err != nil {
 			return fmt.Errorf("store vectors: %w", err)
@@ -77,8 +81,8 @@ func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[i
 	if len(vectors) == 0 {
 		return nil
 	}
-	return s.writeIndex(ctx, func(w *fileWriter) error {
-		if err := s.switchSpace(ctx, w, space); err != nil {
+	return x.writeIndex(ctx, func(w *fileWriter) error {
+		if err := x.switchSpace(ctx, w, space); err != nil {
 			return err
 		}
 		if err := w.putVectors(ctx, vectors); err != nil {
@@ -89,15 +93,15 @@ func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[i
 }
 
 // switchSpace makes space the space of the index. Vectors of another space move to the cache.
-func (s *Store) switchSpace(ctx context.Context, w *fileWriter, space embed.Space) error {
+func (x *index) switchSpace(ctx context.Context, w *fileWriter, space embed.Space) error {
 	if w.meta.space == space {
 		return nil
 	}
 	if w.meta.embedded > 0 {
-		if err := clearVectors(ctx, w.tx, s.log); err != nil {
+		if err := clearVectors(ctx, w.tx); err != nil {
 			return err
 		}
-		s.attachedSpace.Store(nil)
+		x.attachedSpace.Store(nil)
 	}
 	return w.setSpace(ctx, space)
 }
@@ -152,8 +156,9 @@ func (w *fileWriter) pendingChunks(ctx context.Context, hashes []indexer.Hash) (
 		if err := rows.Scan(&c.id, &c.file, &hash); err != nil {
 			return err
 		}
-		pending[indexer.Hash(hash)] = append(pending[indexer.Hash(hash)], c)
-		return nil
+		h, err := hashOf(hash)
+		pending[h] = append(pending[h], c)
+		return err
 	}, selectPending, list)
 	return pending, err
 }

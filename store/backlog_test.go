@@ -10,7 +10,7 @@ import (
 func TestBacklogIsReadFromItsIndex(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
-	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN " + selectBacklog)
+	rows, err := s.current().db.readers.Query("EXPLAIN QUERY PLAN " + selectBacklog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,9 +55,7 @@ func TestAttachKnownBeforeTheFirstWriteForgetsNothing(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/a.md", newRand(), "one", "two")
 	replace(t, s, f)
-	if err := s.bindWorkspace(t.Context(), "/other"); err != nil {
-		t.Fatal(err)
-	}
+	s = moved(t, s, "/other")
 	if n, err := s.AttachKnown(t.Context(), testSpace); err != nil || n != 0 {
 		t.Fatalf("%d vectors are attached to nothing, %v", n, err)
 	}

@@ -47,11 +47,11 @@ func BenchmarkMisspelt(b *testing.B) {
 				edited = append(edited, lookUp(b, s))
 			}
 		}
-		if _, err := s.db.writer.Exec("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')"); err != nil {
+		if _, err := s.current().db.writer.Exec("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')"); err != nil {
 			b.Fatal(err)
 		}
 		optimal = append(optimal, lookUp(b, s))
-		if err := s.db.readers.QueryRow("SELECT count(*) FROM chunks_vocab").Scan(&vocabulary); err != nil {
+		if err := s.current().db.readers.QueryRow("SELECT count(*) FROM chunks_vocab").Scan(&vocabulary); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -72,7 +72,7 @@ func TestStoreKeepsAcknowledgedCommitsOfKilledWriters(t *testing.T) {
 func checkAcknowledged(t *testing.T, dir string, acked map[string]string) {
 	t.Helper()
 	s := openTestStore(t, dir)
-	defer s.db.close()
+	defer s.current().db.close()
 	if m := checkConsistent(t, s); m.chunks == 0 {
 		t.Error("the index is empty")
 	}

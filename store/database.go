@@ -5,8 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
-	"log/slog"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,16 +15,28 @@ import (
 
 	vec "github.com/asg017/sqlite-vec-go-bindings/cgo"
 	"github.com/mattn/go-sqlite3"
+
+	"kioku/store/checksumvfs"
 )
 
 // loadVec registers sqlite-vec with SQLite for the whole process: the library offers no other way.
 var loadVec = sync.OnceFunc(vec.Auto)
 
-// database is an open index file: one connection for writing, and a pool of connections that only read.
+// database is an open database file: one connection for writing, and a pool of connections that only read.
 type database struct {
 	path    string
-	writer  *sql.DB
+	pages   *checksumvfs.File // counts bad pages
+	writer  *sql.DB           // nil if the database is opened to be read only
 	readers *sql.DB
+	info    fs.FileInfo // of the file that is open
+	gate    *gate
+}
+
+// gate ends the opening of connections before the file moves: a connection opened across the move would read the file under
+// its old name and the log of its successor.
+type gate struct {
+	mu     sync.RWMutex // read-locked while a connection is opened
+	closed bool         // guarded by mu
 }
 
 const (
@@ -35,38 +46,53 @@ const (
 	readerPool = 2*maxViews + 4
 )
 
-// openDatabase opens the index at path and creates it or updates its schema if necessary. It logs vectors that are lost by an
-// update.
-func openDatabase(ctx context.Context, path string, readOnly bool, log *slog.Logger) (*database, error) {
+// openMode says for what a database is opened.
+type openMode int
+
+const (
+	modeWrite  openMode = iota // read and write an index
+	modeRead                   // read an index that another process may write to
+	modeCheck                  // read an index and leave the file as it is, even when the last connection closes
+	modeCreate                 // write the schema of a new index
+)
+
+// openDatabase returns the connections of the database with an id at path; with id 0 its pages have no checksums. The
+// connections are opened when they are first used.
+func openDatabase(path string, id uint64, mode openMode) (*database, error) {
 	loadVec()
-	if err := prepareFile(path, readOnly); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return nil, err
 	}
 	immutable, err := inReadOnlyFolder(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFile(ctx, path, immutable); err != nil {
+	pages, err := checksumvfs.Open(id)
+	if err != nil {
 		return nil, err
 	}
-	db := openConnections(path, immutable)
-	if readOnly {
-		err = db.checkSchema(ctx)
-	} else {
-		err = migrate(ctx, db.writer, log)
+	d := &database{path: path, pages: pages, info: info, gate: &gate{}}
+	options := url.Values{"_busy_timeout": {"5000"}}
+	if id != 0 {
+		pages.AddTo(options)
 	}
-	if err != nil {
-		return nil, errors.Join(err, db.close())
+	if immutable {
+		options.Set("immutable", "1")
 	}
-	return db, nil
-}
-
-// checkFile returns memory.ErrForeignFile and memory.ErrNewerSchema for a file that must not be changed. It does not change the
-// file, whereas the connections of openConnections put any database into WAL mode.
-func checkFile(ctx context.Context, path string, immutable bool) error {
-	db := sql.OpenDB(connector{dsn: dsn(path, "deferred", immutable) + "&mode=ro"})
-	_, err := schemaVersionOf(ctx, db)
-	return errors.Join(err, db.Close())
+	if mode == modeCheck {
+		options.Set("mode", "ro")
+	}
+	d.readers = sql.OpenDB(connector{dsn: dsn(path, "deferred", options), pragmas: readerPragmas, gate: d.gate})
+	d.readers.SetMaxOpenConns(readerPool)
+	d.readers.SetMaxIdleConns(readerPool)
+	d.readers.SetConnMaxIdleTime(time.Minute)
+	if mode == modeWrite || mode == modeCreate {
+		d.writer = sql.OpenDB(connector{dsn: dsn(path, "immediate", options), pragmas: writerPragmas, gate: d.gate,
+			create: mode == modeCreate})
+		d.writer.SetMaxOpenConns(1)
+	}
+	return d, nil
 }
 
 // inReadOnlyFolder reports whether an index is in a folder without the right to write. Then nobody changes the index, and
@@ -82,94 +108,92 @@ func inReadOnlyFolder(path string) (bool, error) {
 	return true, nil
 }
 
-// checkSchema returns an error for an index of another schema, which a read-only process must not update.
-func (d *database) checkSchema(ctx context.Context) error {
-	version, err := schemaVersionOf(ctx, d.readers)
-	if err == nil && version != schemaVersion {
-		err = fmt.Errorf("the index has schema %d and this program needs %d: open it once with the right to write",
-			version, schemaVersion)
-	}
-	return err
-}
-
-// prepareFile creates the folder with mode 0700 and an empty file with mode 0600, before SQLite creates them with a wider
-// mode. The -wal and -shm files get the mode of the file.
-func prepareFile(path string, readOnly bool) error {
-	if readOnly {
-		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("there is no index yet at %s: run kioku index first", path)
-		}
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make state folder: %w", err)
-	}
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return errors.New("it is not a regular file; move it away or choose another state folder")
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return fmt.Errorf("make index: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("make index: %w", err)
-	}
-	return os.Chmod(path, 0o600)
-}
-
-// openConnections returns the two pools of connections. They connect when they are first used.
-func openConnections(path string, immutable bool) *database {
-	w := sql.OpenDB(connector{dsn: dsn(path, "immediate", immutable), pragmas: writerPragmas})
-	w.SetMaxOpenConns(1)
-	r := sql.OpenDB(connector{dsn: dsn(path, "deferred", immutable), pragmas: readerPragmas})
-	r.SetMaxOpenConns(readerPool)
-	r.SetMaxIdleConns(readerPool)
-	r.SetConnMaxIdleTime(time.Minute)
-	return &database{path: path, writer: w, readers: r}
-}
-
 const (
 	// A large page cache makes inserts into vec0 three times as fast. Checkpoints at 16 MB, the size that the log has anyway,
 	// copy pages that change in every commit less often. secure_delete overwrites deleted rows. Temporary tables in memory need
 	// no writable folder.
-	writerPragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -64000; " +
-		"PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 16777216; PRAGMA wal_autocheckpoint = 4000; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY"
-	// Readers use the memory map, so that their page caches can be small.
-	readerPragmas = "PRAGMA query_only = ON; PRAGMA mmap_size = 1073741824; PRAGMA cache_size = -2000"
+	writerPragmas = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -64000; PRAGMA foreign_keys = ON; " +
+		"PRAGMA journal_size_limit = 16777216; PRAGMA wal_autocheckpoint = 4000; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY"
+	// The page cache of each reader has 8 MB at most. There is no memory map: a process that reads a mapped file dies when
+	// another program cuts the file off, and a mapped page has no checksum.
+	readerPragmas = "PRAGMA query_only = ON; PRAGMA cache_size = -8000"
 )
 
 // dsn returns the data source name for go-sqlite3. The path is escaped because it may contain '?' or '%'.
-func dsn(path, txlock string, immutable bool) string {
+func dsn(path, txlock string, options url.Values) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	options := url.Values{"_busy_timeout": {"5000"}, "_txlock": {txlock}}
-	if immutable {
-		options.Set("immutable", "1")
-	}
-	u.RawQuery = options.Encode()
+	u.RawQuery = options.Encode() + "&_txlock=" + txlock
 	return u.String()
 }
 
 // connector opens connections and sets their pragmas, without registering a driver for the whole process.
 type connector struct {
 	dsn, pragmas string
+	gate         *gate
+	create       bool // the database is new
 }
+
+// errMoved: the file has moved, and a new index is at its path.
+var errMoved = errors.New("the index was replaced")
+
+// Operation codes of SQLite's file control.
+const (
+	fcntlPersistWAL   = 10
+	fcntlReserveBytes = 38
+)
 
 // Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) {
+	c.gate.mu.RLock()
+	defer c.gate.mu.RUnlock()
+	if c.gate.closed {
+		return nil, errMoved
+	}
 	conn, err := c.Driver().Open(c.dsn)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.(*sqlite3.SQLiteConn).Exec(c.pragmas, nil); err != nil {
+	if err := c.prepare(conn.(*sqlite3.SQLiteConn)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }
 
+// prepare sets up a connection. It reads the schema, so that SQLite opens the log now. The log stays when the last connection
+// closes, so that an index that has moved does not remove the log of its successor.
+func (c connector) prepare(conn *sqlite3.SQLiteConn) error {
+	if c.create {
+		if err := conn.SetFileControlInt("main", fcntlReserveBytes, checksumvfs.Reserve); err != nil {
+			return err
+		}
+	}
+	if err := conn.SetFileControlInt("main", fcntlPersistWAL, 1); err != nil {
+		return err
+	}
+	_, err := conn.Exec(c.pragmas+"; SELECT count(*) FROM sqlite_master", nil)
+	return err
+}
+
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
-// close closes all connections. The last one checkpoints the write-ahead log.
+// close closes all connections that are not in use, and the others when their transactions end. No connection is opened after
+// it. The last one checkpoints the write-ahead log.
 func (d *database) close() error {
-	return errors.Join(d.readers.Close(), d.writer.Close())
+	d.gate.mu.Lock()
+	d.gate.closed = true
+	d.gate.mu.Unlock()
+	err := d.readers.Close()
+	if d.writer != nil {
+		err = errors.Join(err, d.writer.Close())
+	}
+	d.pages.Close()
+	return err
+}
+
+// isClosed reports whether close was called.
+func (d *database) isClosed() bool {
+	d.gate.mu.RLock()
+	defer d.gate.mu.RUnlock()
+	return d.gate.closed
 }

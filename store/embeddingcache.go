@@ -36,10 +36,14 @@ func collectVectors(ctx context.Context, q queryer, found map[indexer.Hash][]flo
 		if err := rows.Scan(&hash, &blob, &sum); err != nil {
 			return err
 		}
+		h, err := hashOf(hash)
+		if err != nil {
+			return err
+		}
 		if v := decodeVector(blob); crc32.Checksum(blob, castagnoli) == sum && embed.Check(v, dims) == nil {
-			found[indexer.Hash(hash)] = v
+			found[h] = v
 		} else {
-			damaged = append(damaged, indexer.Hash(hash))
+			damaged = append(damaged, h)
 		}
 		return nil
 	}, query, args...)
@@ -48,19 +52,19 @@ func collectVectors(ctx context.Context, q queryer, found map[indexer.Hash][]flo
 
 // evictCached deletes the oldest cached vectors beyond the limit. Texts that are indexed without a vector raise the limit. An
 // index that was emptied evicts nothing before its first complete sync, which is about to need the cached vectors.
-func (s *Store) evictCached(ctx context.Context, m meta) error {
+func (x *index) evictCached(ctx context.Context, m meta) error {
 	if m.space.IsZero() || m.lastSync.IsZero() {
 		return nil
 	}
-	limit := s.cacheEntries + m.chunks - m.embedded
-	n, err := s.countCached(ctx)
+	limit := x.opt.CacheEntries + m.chunks - m.embedded
+	n, err := x.countCached(ctx)
 	if err != nil || n <= limit {
 		return err
 	}
 	// Deletes a tenth more than necessary, so that the next change does not evict again.
-	_, err = s.db.writer.ExecContext(ctx,
+	_, err = x.db.writer.ExecContext(ctx,
 		"DELETE FROM embedding_cache WHERE id IN (SELECT id FROM embedding_cache ORDER BY used, id LIMIT ?)",
-		n-limit+s.cacheEntries/10)
+		n-limit+x.opt.CacheEntries/10)
 	if err != nil {
 		return fmt.Errorf("evict cached vectors: %w", err)
 	}
@@ -68,9 +72,9 @@ func (s *Store) evictCached(ctx context.Context, m meta) error {
 }
 
 // countCached returns the number of vectors in the cache.
-func (s *Store) countCached(ctx context.Context) (int, error) {
+func (x *index) countCached(ctx context.Context) (int, error) {
 	var n int
-	if err := s.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM embedding_cache").Scan(&n); err != nil {
+	if err := x.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM embedding_cache").Scan(&n); err != nil {
 		return 0, fmt.Errorf("count cached vectors: %w", err)
 	}
 	return n, nil

@@ -28,9 +28,7 @@ func TestEmbeddingCacheSurvivesRemovalAndRebuild(t *testing.T) {
 	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 2 {
 		t.Errorf("%d vectors are known, %v", known, err)
 	}
-	if err := s.bindWorkspace(t.Context(), "/other"); err != nil {
-		t.Fatal(err)
-	}
+	s = moved(t, s, "/other")
 	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 0 {
 		t.Errorf("an index without a space takes %d vectors, %v", known, err)
 	}
@@ -64,7 +62,7 @@ func TestKnownVectorsLeaveOutDamagedOnes(t *testing.T) {
 			if c.cached {
 				replace(t, s, gone(f.Path))
 			}
-			if _, err := s.db.writer.Exec(c.damage, f.Chunks[0].Hash[:]); err != nil {
+			if _, err := s.current().db.writer.Exec(c.damage, f.Chunks[0].Hash[:]); err != nil {
 				t.Fatal(err)
 			}
 			f.SHA256[0]++
@@ -117,7 +115,7 @@ func TestEmbeddingCacheLosesAndDuplicatesNoVector(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := openTestStore(t, t.TempDir())
-		defer s.db.close()
+		defer func() { s.Close() }()
 		known := map[indexer.Hash][]float32{}
 		paths := rapid.SampledFrom([]string{"memory/a.md", "memory/b.md", "memory/c.md"})
 		rt.Repeat(map[string]func(*rapid.T){
@@ -133,7 +131,8 @@ func TestEmbeddingCacheLosesAndDuplicatesNoVector(t *testing.T) {
 				}
 			},
 			"empty": func(rt *rapid.T) {
-				if err := s.bindWorkspace(t.Context(), rapid.SampledFrom([]string{"/x", "/y"}).Draw(rt, "folder")); err != nil {
+				s = moved(t, s, rapid.SampledFrom([]string{"/x", "/y"}).Draw(rt, "folder"))
+				if err := s.salvage(t.Context()); err != nil {
 					rt.Fatal(err)
 				}
 			},
@@ -142,7 +141,7 @@ func TestEmbeddingCacheLosesAndDuplicatesNoVector(t *testing.T) {
 					rt.Fatal(cmp.Diff(known, got))
 				}
 				var twice int
-				err := s.db.writer.QueryRow(`SELECT count(*) FROM embedding_cache e JOIN chunks c ON c.sha256 = e.sha256
+				err := s.current().db.writer.QueryRow(`SELECT count(*) FROM embedding_cache e JOIN chunks c ON c.sha256 = e.sha256
 					WHERE c.checksum IS NOT NULL`).Scan(&twice)
 				if m := checkConsistent(t, s); err != nil || twice > 0 || t.Failed() {
 					rt.Fatalf("%d vectors are kept twice, %v, %+v", twice, err, m)
@@ -158,14 +157,14 @@ func TestEmbeddingCacheIsBounded(t *testing.T) {
 	r := newRand()
 	live := testFile("memory/live.md", r, numbered("live", 40)...)
 	replace(t, s, live)
-	if err := s.RecordSync(t.Context(), s.now()); err != nil {
+	if err := recordSync(t, s); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20 {
 		replace(t, s, testFile("memory/b.md", r, numbered(fmt.Sprint("round", i), 20)...))
 	}
-	n, err := s.countCached(t.Context())
-	if err != nil || n > 40+20+s.cacheEntries {
+	n, err := s.current().countCached(t.Context())
+	if err != nil || n > 40+20+s.opt.CacheEntries {
 		t.Errorf("the cache holds %d rows, %v", n, err)
 	}
 	var hashes []indexer.Hash

@@ -32,22 +32,23 @@ type fileCache struct {
 	changed map[string]bool           // paths that were written since files was read
 }
 
-// Files implements indexer.Store.
-func (s *Store) Files(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
+// listFiles implements Store.Files.
+func (x *index) listFiles(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
 	if len(under) > 0 {
-		return s.readFilesUnder(ctx, under)
+		return x.readFilesUnder(ctx, under)
 	}
-	c := &s.files
+	x.listed.Store(true)
+	c := &x.files
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.files == nil || 2*len(c.changed) > len(c.files) {
-		files, err := s.readFiles(ctx, selectFiles)
+		files, err := x.readFiles(ctx, selectFiles)
 		if err != nil {
 			return nil, err
 		}
 		c.files = files
 	} else if len(c.changed) > 0 {
-		fresh, err := s.readFilesUnder(ctx, slices.Collect(maps.Keys(c.changed)))
+		fresh, err := x.readFilesUnder(ctx, slices.Collect(maps.Keys(c.changed)))
 		if err != nil {
 			return nil, err
 		}
@@ -80,18 +81,18 @@ func (c *fileCache) invalidate() {
 }
 
 // readFilesUnder reads the files at or below paths.
-func (s *Store) readFilesUnder(ctx context.Context, paths []string) (map[string]indexer.Stored, error) {
+func (x *index) readFilesUnder(ctx context.Context, paths []string) (map[string]indexer.Stored, error) {
 	list, err := jsonList(paths)
 	if err != nil {
 		return nil, fmt.Errorf("read files: %w", err)
 	}
-	return s.readFiles(ctx, selectFilesUnder, list)
+	return x.readFiles(ctx, selectFilesUnder, list)
 }
 
 // readFiles returns the files that a query selects.
-func (s *Store) readFiles(ctx context.Context, query string, args ...any) (map[string]indexer.Stored, error) {
+func (x *index) readFiles(ctx context.Context, query string, args ...any) (map[string]indexer.Stored, error) {
 	files := make(map[string]indexer.Stored)
-	err := forEachRow(ctx, s.db.readers, func(rows *sql.Rows) error {
+	err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
 		var path string
 		var sum sql.RawBytes
 		var mtime int64

@@ -64,7 +64,7 @@ func existing(files []note) []note {
 
 // checkFiles compares the result of Files with the table.
 func checkFiles(t *rapid.T, s *Store, under []string) {
-	want, err := s.readFiles(context.Background(), selectFiles)
+	want, err := s.current().readFiles(context.Background(), selectFiles)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func checkFiles(t *rapid.T, s *Store, under []string) {
 func TestFilesUnderUsesTheIndex(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
-	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN "+selectFilesUnder, `["memory"]`)
+	rows, err := s.current().db.readers.Query("EXPLAIN QUERY PLAN "+selectFilesUnder, `["memory"]`)
 	if err != nil {
 		t.Fatal(err)
 	}

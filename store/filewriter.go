@@ -36,12 +36,12 @@ const (
 )
 
 // newFileWriter prepares the statements of a transaction.
-func (s *Store) newFileWriter(ctx context.Context, tx *sql.Tx, change *vectorChange) (*fileWriter, error) {
+func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *vectorChange) (*fileWriter, error) {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, now: s.now().Unix(), change: change}
+	w := &fileWriter{tx: tx, meta: m, now: x.opt.Now().Unix(), change: change}
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.hasCached); err != nil {
 		return nil, fmt.Errorf("look into the cache: %w", err)
 	}

@@ -10,26 +10,32 @@ import (
 	"kioku/store/vector"
 )
 
-// loadVectorCache loads the vectors if a query needs them and they are not cached. It logs an error; then chunks_vec answers.
-func (s *Store) loadVectorCache(ctx context.Context) {
-	c := s.vectors
+// loadVectorCache loads the vectors if a query needs them and they are not cached. It returns an error of damage,
+// and logs any other; then chunks_vec answers.
+func (x *index) loadVectorCache(ctx context.Context) error {
+	c := x.vectors
 	cached := c.share.Use()
 	if cached && c.missed.Load() == 0 || !c.queried.Swap(true) || !c.loadMu.TryLock() {
-		return
+		return nil
 	}
 	defer c.loadMu.Unlock()
-	if err := s.fillVectorCache(ctx); err != nil && ctx.Err() == nil {
-		s.log.Warn("hold vectors in memory; they are searched on disk", "err", err)
+	err := x.fillVectorCache(ctx)
+	if isDamage(err) {
+		return err
+	}
+	if err != nil && ctx.Err() == nil {
+		x.log.Warn("hold vectors in memory; they are searched on disk", "err", err)
 		c.queried.Store(false)
 	}
+	return nil
 }
 
 // fillVectorCache loads the vectors of a snapshot and applies the commits that were made meanwhile.
-func (s *Store) fillVectorCache(ctx context.Context) error {
-	c := s.vectors
+func (x *index) fillVectorCache(ctx context.Context) error {
+	c := x.vectors
 	c.setRecording(true)
 	defer c.setRecording(false)
-	tx, m, err := s.snapshot(ctx)
+	tx, m, err := x.snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,10 +94,13 @@ func readVectorTable(ctx context.Context, q queryer, m meta) (*vector.Table, err
 		if err := rows.Scan(&validity, &ids, &vectors); err != nil {
 			return err
 		}
-		return addBlock(table, m.space.Dims, validity, ids, vectors)
+		if err := addBlock(table, m.space.Dims, validity, ids, vectors); err != nil {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		return nil
 	}, selectBlocks)
 	if err == nil && table.Len() != m.embedded {
-		err = fmt.Errorf("%d are there, %d were written", table.Len(), m.embedded)
+		err = fmt.Errorf("%w: %d are there, %d were written", errDamaged, table.Len(), m.embedded)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read vectors: %w", err)

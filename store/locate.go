@@ -17,10 +17,10 @@ type Location struct {
 	Chunk bool
 }
 
-// Locate looks up a line of a file. It returns no error if the index does not know the file.
-func (s *Store) Locate(ctx context.Context, path string, line int) (Location, error) {
+// locate implements Store.Locate.
+func (x *index) locate(ctx context.Context, path string, line int) (Location, error) {
 	l := Location{Known: true}
-	err := s.db.readers.QueryRowContext(ctx, `SELECT f.error, c.id IS NOT NULL FROM files f
+	err := x.db.readers.QueryRowContext(ctx, `SELECT f.error, c.id IS NOT NULL FROM files f
 			LEFT JOIN chunks c ON c.file = f.id AND c.start_line <= ?2 AND c.end_line >= ?2
 			WHERE f.path = ?1 ORDER BY c.start_line LIMIT 1`, path, line).Scan(&l.Skipped, &l.Chunk)
 	if errors.Is(err, sql.ErrNoRows) {

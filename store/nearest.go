@@ -39,7 +39,7 @@ func (v *view) Nearest(ctx context.Context, vector []float32, f memory.Filter, k
 		return err
 	}, query+" ORDER BY distance", append(filterArgs(f), encodeVector(vector), k)...)
 	if err != nil {
-		return nil, fmt.Errorf("nearest: %w", err)
+		return nil, fmt.Errorf("nearest: %w", vectorError(err))
 	}
 	return near, nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,87 +28,236 @@ type Options struct {
 	Vectors *vector.Budget
 	// Now returns the current time. It is required.
 	Now func() time.Time
+	// Replaced is called after a damaged index was replaced by an empty one, which a sync must fill. It must not block. Nil if
+	// nobody wants to know.
+	Replaced func()
 	// Log receives warnings that no caller is told about. It is required.
 	Log *slog.Logger
 }
 
 // Open opens the index at path and binds it to opt.Workspace. The caller ensures that no other process writes to it.
 //
-// A damaged index is renamed to *.corrupt-<time>, and Open creates a new one. An index of an older schema or of another
-// workspace is emptied except for its embedding cache. Open returns memory.ErrNewerSchema and memory.ErrForeignFile for a
-// file that it must not change. With opt.ReadOnly it changes nothing, and damage is an error.
+// Open replaces an index that is damaged, of an older schema or of another workspace by an empty one; the vectors of the old
+// one are salvaged later. It returns memory.ErrNewerSchema and memory.ErrForeignFile for a file that it must not change. With
+// opt.ReadOnly it changes nothing, and damage is an error.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
-	s, err := openOrReplace(ctx, path, opt)
+	s := &Store{path: path, opt: opt, viewSlots: make(chan struct{}, maxViews), salvaged: map[string]bool{}}
+	var err error
+	if opt.ReadOnly {
+		err = s.openToRead(ctx)
+	} else {
+		err = s.openToWrite(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open index %s: %w", path, err)
 	}
 	return s, nil
 }
 
-// openOrReplace opens an index. It quarantines a damaged one and opens a new one in its place.
-func openOrReplace(ctx context.Context, path string, opt Options) (*Store, error) {
-	const damaged = "index was damaged; it is quarantined and rebuilt"
-	if opt.ReadOnly {
-		return openStore(ctx, path, opt)
+// openToRead opens an index that it must not change.
+func (s *Store) openToRead(ctx context.Context) error {
+	h, err := readHeader(s.path)
+	if err == nil {
+		err = h.refusal()
 	}
-	moved, err := quarantineMarked(path)
+	switch {
+	case err != nil:
+		return err
+	case h.kind == fileAbsent:
+		return fmt.Errorf("there is no index yet at %s: run kioku index first", s.path)
+	case h.kind == fileOlder:
+		return fmt.Errorf("the index has schema %d and this program needs %d: open it once with the right to write",
+			h.schema, schemaVersion)
+	case h.kind == fileDamaged:
+		return fmt.Errorf("%w: %s", errDamaged, adviceReadOnly)
+	}
+	x, err := openIndex(s.path, h.id, modeRead, &s.opt)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if moved != "" {
-		opt.Log.Warn(damaged, "path", path, "moved", moved)
+	m, err := readMeta(ctx, x.db.readers)
+	if err == nil && m.workspace != s.opt.Workspace {
+		err = fmt.Errorf("it was made from %s, not from %s", m.workspace, s.opt.Workspace)
 	}
-	s, err := openStore(ctx, path, opt)
-	if !isDamage(err) {
-		return s, err
+	if err != nil {
+		return errors.Join(s.readOnlyError(x.damage(err)), x.close())
 	}
-	moved, quarantineErr := quarantine(path)
-	if quarantineErr != nil {
-		return nil, fmt.Errorf("quarantine damaged index: %w", errors.Join(err, quarantineErr))
-	}
-	opt.Log.Warn(damaged, "path", path, "moved", moved, "err", err)
-	return openStore(ctx, path, opt)
+	s.indexes.Store(&indexes{current: x})
+	return nil
 }
 
-// openStore opens the database and binds it to the workspace.
-func openStore(ctx context.Context, path string, opt Options) (*Store, error) {
-	db, err := openDatabase(ctx, path, opt.ReadOnly, opt.Log)
+// openToWrite opens the index, or replaces it by an empty one if it cannot be used.
+func (s *Store) openToWrite(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return fmt.Errorf("make state folder: %w", err)
+	}
+	if err := finishMove(s.path); err != nil {
+		return err
+	}
+	h, err := readHeader(s.path)
+	if err == nil {
+		err = h.refusal()
+	}
+	if err != nil {
+		return err
+	}
+	generation := int64(0)
+	cause := errNoIndex
+	if h.kind != fileAbsent {
+		generation, cause = s.checkFile(ctx, h)
+	}
+	switch {
+	case cause == nil:
+		err = os.Chmod(s.path, 0o600)
+	case cause == errNoIndex:
+		err = s.replaceFile(ctx, nil, generation, nil)
+	case errors.Is(cause, errOutdated) || isDamage(cause):
+		s.opt.Log.Warn("the index is replaced by a new one", "path", s.path, "cause", cause)
+		err = s.replaceFile(ctx, cause, generation, nil)
+	default:
+		err = cause
+	}
+	if err != nil {
+		return err
+	}
+	ix, err := s.openCurrent(ctx, cause)
+	if err == nil {
+		s.indexes.Store(ix)
+	}
+	return err
+}
+
+// errNoIndex: there is no file.
+var errNoIndex = errors.New("there is no index")
+
+// errOutdated: the index is intact, but not the one that is needed.
+var errOutdated = errors.New("the index is outdated")
+
+// checkFile returns why the file cannot be used: an error with errOutdated or one of damage, nil if it can. It does not change
+// the file. It also returns the generation, 0 if it cannot be read.
+func (s *Store) checkFile(ctx context.Context, h header) (generation int64, err error) {
+	switch h.kind {
+	case fileDamaged:
+		return 0, fmt.Errorf("%w: its first page cannot be read", errDamaged)
+	case fileOlder:
+		err = fmt.Errorf("%w: it has schema %d, this program needs %d", errOutdated, h.schema, schemaVersion)
+	case fileCurrent:
+		if exists(s.path+openSuffix) && !exists(s.path+"-wal") {
+			err = fmt.Errorf("%w: its write-ahead log was removed", errDamaged)
+		}
+	}
+	x, openErr := openIndex(s.path, h.pageID(), modeCheck, &s.opt)
+	if openErr != nil {
+		return 0, openErr
+	}
+	defer x.close()
+	if row := x.db.readers.QueryRowContext(ctx, "SELECT generation FROM meta"); row.Scan(&generation) != nil {
+		generation = 0
+	}
+	if err == nil {
+		err = x.check(ctx, h.id)
+	}
+	return generation, err
+}
+
+// check returns an error of damage if the tables do not agree, and one with errOutdated if the index is of another workspace.
+func (x *index) check(ctx context.Context, id uint64) error {
+	m, err := readMeta(ctx, x.db.readers)
+	switch {
+	case err != nil:
+		return x.damage(err)
+	case m.id != id:
+		return fmt.Errorf("%w: %w", errDamaged, errForeignLog)
+	case m.workspace != x.opt.Workspace:
+		return fmt.Errorf("%w: it was made from %s, not from %s", errOutdated, m.workspace, x.opt.Workspace)
+	}
+	agree, err := consistent(ctx, x.db.readers, m)
+	if err == nil && !agree {
+		err = fmt.Errorf("%w: its tables do not agree", errDamaged)
+	}
+	return x.damage(err)
+}
+
+// errForeignLog: the write-ahead log beside the file is that of another index.
+var errForeignLog = errors.New("its write-ahead log is that of another index")
+
+// openCurrent opens the index at s.path to write. Unless a sync has completed it, the damaged index before it is opened too.
+func (s *Store) openCurrent(ctx context.Context, cause error) (*indexes, error) {
+	h, err := readHeader(s.path)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, chunking: opt.Chunking, cacheEntries: opt.CacheEntries, now: opt.Now, log: opt.Log,
-		viewSlots: make(chan struct{}, maxViews), vectors: newVectorCache(opt.Vectors)}
-	if opt.ReadOnly {
-		err = s.checkWorkspace(ctx, opt.Workspace)
-	} else {
-		err = s.bindWorkspace(ctx, opt.Workspace)
+	x, err := openIndex(s.path, h.id, modeWrite, &s.opt)
+	if err != nil {
+		return nil, err
+	}
+	m, err := readMeta(ctx, x.db.writer)
+	if err == nil && m.chunks == 0 && m.chunking != x.opt.Chunking {
+		_, err = x.db.writer.ExecContext(ctx, "UPDATE meta SET chunking = ?", x.opt.Chunking)
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.close())
+		return nil, errors.Join(x.damage(err), x.close())
 	}
-	return s, nil
+	x.generation.Store(m.generation)
+	if err := createPrivate(s.path + openSuffix); err != nil { // after the log was created
+		return nil, errors.Join(err, x.close())
+	}
+	ix := &indexes{current: x}
+	if m.lastSync.IsZero() {
+		ix.repair, ix.damaged = s.openDamaged(ctx, cause)
+	}
+	return ix, nil
 }
 
 // Close releases the cached vectors and closes the file. No other method may be called after it.
 func (s *Store) Close() error {
-	s.vectors.clear()
-	return s.db.close()
+	s.replaceMu.Lock()
+	defer s.replaceMu.Unlock()
+	s.closed = true
+	ix := s.indexes.Load()
+	err := ix.current.close()
+	if ix.damaged != nil {
+		err = errors.Join(err, ix.damaged.close())
+	}
+	if err == nil && !s.opt.ReadOnly && fileSize(s.path+"-wal") == 0 {
+		err = os.Remove(s.path + openSuffix)
+	}
+	return err
+}
+
+// openSuffix is the suffix of the mark of an index that is open to write, or was when its process died: then its log has
+// changes that the file lacks.
+const openSuffix = "-open"
+
+// exists reports whether there is a file at path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // Path returns the path of an agent's index in a state folder.
 func Path(state, agent string) string { return filepath.Join(state, "memory", agent+".sqlite") }
 
-// WorkspaceOf returns the folder that the index at path was made from, or "" if there is no index. It changes nothing.
+// WorkspaceOf returns the folder that the index at path was made from, or "" if there is no index or it is damaged. It changes
+// nothing.
 func WorkspaceOf(ctx context.Context, path string) (string, error) {
-	if fileSize(path) == 0 {
-		return "", nil
+	h, err := readHeader(path)
+	if err == nil {
+		err = h.refusal()
 	}
-	db, err := openDatabase(ctx, path, true, slog.New(slog.DiscardHandler))
+	if err != nil || h.kind == fileAbsent || h.kind == fileDamaged {
+		return "", err
+	}
+	db, err := openDatabase(path, h.pageID(), modeCheck)
 	if err != nil {
 		return "", fmt.Errorf("open index %s: %w", path, err)
 	}
-	m, err := readMeta(ctx, db.readers)
-	return m.workspace, errors.Join(err, db.close())
+	var workspace string
+	err = db.readers.QueryRowContext(ctx, "SELECT workspace FROM meta").Scan(&workspace)
+	if isDamage(err) || errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return workspace, errors.Join(err, db.close())
 }
 
 // fileSize returns the size of a file in bytes, 0 if it does not exist.

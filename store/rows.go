@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 
 	"kioku/indexer"
 )
@@ -40,6 +41,14 @@ func queryIDs(ctx context.Context, q queryer, query string, args ...any) ([]int6
 		return err
 	}, query, args...)
 	return ids, err
+}
+
+// hashOf returns a hash that was read from the index.
+func hashOf(b []byte) (indexer.Hash, error) {
+	if len(b) != len(indexer.Hash{}) {
+		return indexer.Hash{}, fmt.Errorf("%w: a hash has %d bytes", errDamaged, len(b))
+	}
+	return indexer.Hash(b), nil
 }
 
 // jsonList returns a list as a JSON array, for json_each.

@@ -3,142 +3,178 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"log/slog"
+	"hash/crc32"
 
-	"github.com/mattn/go-sqlite3"
+	"kioku/embed"
+	"kioku/indexer"
 )
 
 const (
-	// selectIntact reports whether all vectorTables exist: vec0 crashes the process if one is missing.
-	selectIntact = `SELECT count(*) = 5 FROM sqlite_master WHERE type = 'table' AND name IN
-	('chunks_vec', 'chunks_vec_chunks', 'chunks_vec_info', 'chunks_vec_rowids', 'chunks_vec_vector_chunks00')`
+	// salvageRows is the number of ids that are read and written at a time.
+	salvageRows = 256
 
-	// salvageAllSQL copies all vectors of the index to the cache.
-	salvageAllSQL = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
-		SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, 'document', c.sha256, v.embedding, c.checksum,
-			unixepoch() FROM meta m CROSS JOIN chunks c CROSS JOIN chunks_vec v
-		WHERE c.checksum IS NOT NULL AND v.rowid = c.id
+	// salvageCached and salvageIndexed read the vectors of a range of ids from an index that was set aside.
+	salvageCached = `SELECT provider, model, dims, endpoint, sha256, vector, checksum FROM embedding_cache
+		WHERE id BETWEEN ? AND ? AND input = 'document'`
+	salvageIndexed = `SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, c.sha256, v.embedding, c.checksum
+		FROM chunks c CROSS JOIN meta m CROSS JOIN chunks_vec v ON v.rowid = c.id
+		WHERE c.id BETWEEN ? AND ? AND c.checksum IS NOT NULL`
+
+	// insertSalvaged caches a vector, unless the index has it.
+	insertSalvaged = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
+		SELECT ?1, ?2, ?3, ?4, 'document', ?5, ?6, ?7, ?8
+		WHERE NOT EXISTS (SELECT 1 FROM meta m CROSS JOIN chunks c WHERE c.sha256 = ?5 AND c.checksum IS NOT NULL
+			AND m.space_provider = ?1 AND m.space_model = ?2 AND m.space_dims = ?3 AND m.space_endpoint = ?4)
 		ON CONFLICT DO NOTHING`
 )
 
-// vectorTables are chunks_vec and the tables in which vec0 stores its rows.
-var vectorTables = [...]string{"chunks_vec", "chunks_vec_chunks", "chunks_vec_info", "chunks_vec_rowids", "chunks_vec_vector_chunks00"}
-
-// errVectorsDamaged: a statement on chunks_vec failed because its tables are damaged.
-var errVectorsDamaged = errors.New("chunks_vec is damaged")
-
-// isVectorDamage reports whether an error of a statement on chunks_vec is due to damaged tables, and not to the disk, a lock
-// or the end of a context. After such an error the transaction is still open.
-func isVectorDamage(err error) bool {
-	var e sqlite3.Error
-	return errors.As(err, &e) && (e.Code == sqlite3.ErrError || e.Code == sqlite3.ErrInternal || e.Code == sqlite3.ErrCorrupt)
+// salvagedVector is a vector of an index that was set aside. Its checksum held.
+type salvagedVector struct {
+	space  embed.Space
+	hash   indexer.Hash
+	vector []byte
 }
 
-// vectorError wraps an error of a statement on chunks_vec in errVectorsDamaged if it is due to damaged tables.
-func vectorError(err error) error {
-	if isVectorDamage(err) {
-		return fmt.Errorf("%w: %w", errVectorsDamaged, err)
-	}
-	return err
-}
-
-// salvageVectors moves all vectors of the index to the cache, and removes chunks_vec.
-func salvageVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
-	if err := cacheAllVectors(ctx, tx, log); err != nil {
-		return fmt.Errorf("salvage vectors: %w", err)
-	}
-	return dropVectors(ctx, tx)
-}
-
-// cacheAllVectors copies the vectors of the index to the cache. Indexes of the first schemas have theirs there already. It logs
-// a warning if the vectors are damaged; then they are embedded again.
-func cacheAllVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
-	var exists, intact, old bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'chunks_vec'), (`+selectIntact+`),
-		NOT EXISTS (SELECT 1 FROM pragma_table_info('chunks') WHERE name = 'checksum')`).Scan(&exists, &intact, &old)
-	switch {
-	case err != nil:
-		return err
-	case !exists || old:
-		return nil
-	case !intact:
-		log.Warn("the vectors of the index are damaged and are embedded again", "err", "a table of chunks_vec is missing")
-		return nil
-	}
-	if _, err := tx.ExecContext(ctx, "SAVEPOINT salvage"); err != nil {
-		return err
-	}
-	end := "RELEASE salvage"
-	if _, err := tx.ExecContext(ctx, salvageAllSQL); err != nil {
-		if !isVectorDamage(err) {
-			return err
+// salvage copies the vectors of the indexes that were set aside to the cache, as far as they can be read and their checksums
+// hold. It does nothing if there are none.
+func (s *Store) salvage(ctx context.Context) error {
+	s.salvageMu.Lock()
+	defer s.salvageMu.Unlock()
+	for _, name := range unsalvaged(s.path) {
+		if s.salvaged[name] {
+			continue
 		}
-		log.Warn("the vectors of the index are damaged and are embedded again", "err", err)
-		end = "ROLLBACK TO salvage; RELEASE salvage"
-	}
-	_, err = tx.ExecContext(ctx, end)
-	return err
-}
-
-// dropVectors removes chunks_vec, even if some of its tables are missing.
-func dropVectors(ctx context.Context, tx *sql.Tx) error {
-	var exists, intact bool
-	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'chunks_vec'), ("+selectIntact+")").
-		Scan(&exists, &intact)
-	if err != nil {
-		return fmt.Errorf("look for chunks_vec: %w", err)
-	}
-	var stmts []string
-	if exists && !intact { // vec0 drops its table only if all of its tables exist
-		for _, name := range vectorTables[1:] {
-			stmts = append(stmts, "CREATE TABLE IF NOT EXISTS "+name+" (x)")
-		}
-	}
-	for _, name := range vectorTables {
-		stmts = append(stmts, "DROP TABLE IF EXISTS "+name)
-	}
-	for _, stmt := range stmts {
-		if _, err := tx.ExecContext(ctx, stmt); err != nil {
-			return fmt.Errorf("drop chunks_vec: %w", err)
-		}
-	}
-	return nil
-}
-
-// clearVectors moves all vectors of the index to the cache. The caller updates the totals of meta.
-func clearVectors(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
-	if err := salvageVectors(ctx, tx, log); err != nil {
-		return err
-	}
-	for _, stmt := range []string{
-		"UPDATE chunks SET checksum = NULL WHERE checksum IS NOT NULL",
-		"UPDATE files SET embedded = 0 WHERE embedded > 0",
-	} {
-		if _, err := tx.ExecContext(ctx, stmt); err != nil {
-			return fmt.Errorf("clear vectors: %w", err)
-		}
-	}
-	return nil
-}
-
-// resetVectors removes a damaged chunks_vec from the index. The words stay. The next sync attaches the vectors that could be
-// salvaged, and the others are embedded again.
-func (s *Store) resetVectors(ctx context.Context, damage error) error {
-	s.log.Warn("the vectors of the index are damaged; they are rebuilt", "err", damage)
-	defer s.files.invalidate()
-	s.attachedSpace.Store(nil)
-	return s.writeTx(ctx, func(tx *sql.Tx, change *vectorChange) error {
-		change.reload = true
-		if err := clearVectors(ctx, tx, s.log); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
-			embedded = 0, last_sync = 0`)
+		n, err := s.salvageFrom(ctx, name)
 		if err != nil {
-			return fmt.Errorf("reset vectors: %w", err)
+			return fmt.Errorf("salvage vectors: %w", err)
+		}
+		if n > 0 {
+			s.opt.Log.Info("vectors of the index before were salvaged", "path", name, "vectors", n)
+		}
+		s.salvaged[name] = true
+	}
+	return s.retireSalvaged()
+}
+
+// retireSalvaged retires the salvaged indexes, except one that still answers searches.
+func (s *Store) retireSalvaged() error {
+	for name := range s.salvaged {
+		if d := s.indexes.Load().damaged; d != nil && d.db.path == name {
+			continue
+		}
+		if err := retire(s.path, name, s.opt.Now()); err != nil {
+			return fmt.Errorf("set a salvaged index aside: %w", err)
+		}
+		delete(s.salvaged, name)
+	}
+	return nil
+}
+
+// salvageFrom copies the vectors of one index to the cache, and returns how many. Errors of reading are not returned: what
+// cannot be read is embedded again.
+func (s *Store) salvageFrom(ctx context.Context, name string) (int, error) {
+	x := s.openAside(name)
+	if x == nil {
+		return 0, nil
+	}
+	defer x.close()
+	n := 0
+	for _, source := range []struct{ query, ids string }{
+		{salvageCached, "SELECT max(id) FROM embedding_cache"},
+		{salvageIndexed, "SELECT max(id) FROM chunks"},
+	} {
+		if source.query == salvageIndexed && !x.hasVectors(ctx) {
+			continue
+		}
+		last := x.lastID(ctx, source.ids)
+		for first := int64(1); first <= last; first += salvageRows {
+			found := x.readVectors(ctx, source.query, first, min(first+salvageRows-1, last))
+			if err := ctx.Err(); err != nil {
+				return n, err
+			}
+			if err := s.cacheSalvaged(ctx, found); err != nil {
+				return n, err
+			}
+			n += len(found)
+		}
+	}
+	return n, nil
+}
+
+// hasVectors reports whether all tables of chunks_vec exist: vec0 crashes the process if one is missing.
+func (x *index) hasVectors(ctx context.Context) bool {
+	var intact bool
+	err := x.db.readers.QueryRowContext(ctx, selectIntact).Scan(&intact)
+	return err == nil && intact
+}
+
+// lastID returns the largest id of a table. If the end of the table cannot be read, it returns the number of rows that fit
+// into the file, which is larger.
+func (x *index) lastID(ctx context.Context, query string) int64 {
+	var last sql.NullInt64
+	if err := x.db.readers.QueryRowContext(ctx, query).Scan(&last); err == nil {
+		return last.Int64
+	}
+	const smallestRow = 64
+	return x.db.info.Size() / smallestRow
+}
+
+// readVectors reads the vectors of a range of ids. If that fails, it reads them one by one, and leaves out those that cannot
+// be read.
+func (x *index) readVectors(ctx context.Context, query string, first, last int64) []salvagedVector {
+	found, err := x.scanVectors(ctx, query, first, last)
+	if err == nil {
+		return found
+	}
+	found = nil
+	for id := first; id <= last && ctx.Err() == nil; id++ {
+		if one, err := x.scanVectors(ctx, query, id, id); err == nil {
+			found = append(found, one...)
+		}
+	}
+	return found
+}
+
+// scanVectors reads the vectors of a range of ids, without those whose checksum does not hold.
+func (x *index) scanVectors(ctx context.Context, query string, first, last int64) ([]salvagedVector, error) {
+	var found []salvagedVector
+	err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
+		var v salvagedVector
+		var hash sql.RawBytes
+		var sum uint32
+		err := rows.Scan(&v.space.Provider, &v.space.Model, &v.space.Dims, &v.space.Endpoint, &hash, &v.vector, &sum)
+		if err != nil {
+			return err
+		}
+		if v.hash, err = hashOf(hash); err != nil {
+			return err
+		}
+		if crc32.Checksum(v.vector, castagnoli) == sum && embed.Check(decodeVector(v.vector), v.space.Dims) == nil {
+			found = append(found, v)
 		}
 		return nil
+	}, query, first, last)
+	return found, err
+}
+
+// cacheSalvaged writes salvaged vectors to the cache.
+func (s *Store) cacheSalvaged(ctx context.Context, vectors []salvagedVector) error {
+	if len(vectors) == 0 {
+		return nil
+	}
+	_, err := use(ctx, s, func(x *index) (struct{}, error) {
+		x.attachedSpace.Store(nil)
+		return struct{}{}, inTx(ctx, x.db.writer, func(tx *sql.Tx) error {
+			for _, v := range vectors {
+				_, err := tx.ExecContext(ctx, insertSalvaged, v.space.Provider, v.space.Model, v.space.Dims, v.space.Endpoint,
+					v.hash[:], v.vector, crc32.Checksum(v.vector, castagnoli), s.opt.Now().Unix())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
+	return err
 }

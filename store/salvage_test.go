@@ -30,10 +30,10 @@ func TestOpenSurvivesDamagedVectorTables(t *testing.T) {
 				s := openTestStore(t, dir)
 				f := testFile("memory/a.md", newRand(), "one", "two")
 				replace(t, s, f)
-				if err := s.db.close(); err != nil {
+				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				storetest.Exec(t, s.db.path, damage, fmt.Sprintf("PRAGMA user_version = %d", version))
+				storetest.Exec(t, s.path, damage, fmt.Sprintf("PRAGMA user_version = %d", version))
 				s = openTestStore(t, dir)
 				if m := checkConsistent(t, s); m.chunks != 0 {
 					t.Errorf("the damage is not noticed: %+v", m)
@@ -47,21 +47,28 @@ func TestOpenSurvivesDamagedVectorTables(t *testing.T) {
 	}
 }
 
-// Hazard A04: if chunks_vec is damaged while the index is open, an edit succeeds and the words stay.
-func TestReplaceFileResetsDamagedVectorTables(t *testing.T) {
+// Hazard A04: if chunks_vec is damaged while the index is open, the index is replaced, and the edit succeeds.
+func TestReplaceFileReplacesDamagedVectorTables(t *testing.T) {
 	t.Parallel()
 	for _, damage := range vectorDamages[:3] {
 		t.Run(damage, func(t *testing.T) {
 			s := openTestStore(t, t.TempDir())
 			r := newRand()
-			replace(t, s, testFile("memory/a.md", r, "one", "two"), testFile("memory/b.md", r, "three"))
-			if _, err := s.db.writer.Exec(damage); err != nil {
+			a, b := testFile("memory/a.md", r, "one", "two"), testFile("memory/b.md", r, "three")
+			replace(t, s, a, b)
+			if _, err := s.current().db.writer.Exec(damage); err != nil {
 				t.Fatal(err)
 			}
 			f := testFile("memory/a.md", r, "four", "five")
 			f.SHA256[0]++
 			replace(t, s, f)
+			if st, err := s.Stats(t.Context()); err != nil || st.Repair == nil || st.Repair.Files != 2 {
+				t.Fatalf("%+v, %v", st, err)
+			}
 			replace(t, s, testFile("memory/b.md", r, "three"), gone("memory/none.md"))
+			if err := recordSync(t, s); err != nil {
+				t.Fatal(err)
+			}
 			if got := match(t, s, memory.Filter{}, "three", "four", "two"); len(got) != 2 {
 				t.Errorf("found %v", got)
 			}
@@ -77,14 +84,14 @@ func TestOpenContinuesTheGenerationOfAnOlderSchema(t *testing.T) {
 	dir := t.TempDir()
 	s := openTestStore(t, dir)
 	replace(t, s, testFile("memory/a.md", newRand(), "one"))
-	before, err := readMeta(t.Context(), s.db.writer)
+	before, err := readMeta(t.Context(), s.current().db.writer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Exec(t, s.db.path, "PRAGMA user_version = 4")
+	storetest.Exec(t, s.path, "PRAGMA user_version = 4")
 	if after := checkConsistent(t, openTestStore(t, dir)); after.generation <= before.generation {
 		t.Errorf("generation %d follows %d", after.generation, before.generation)
 	}
@@ -96,28 +103,31 @@ func TestRecordSyncEvictsCachedVectors(t *testing.T) {
 	r := newRand()
 	replace(t, s, testFile("memory/a.md", r, numbered("old", 100)...))
 	replace(t, s, testFile("memory/a.md", r, "new"))
-	if n, err := s.countCached(t.Context()); err != nil || n != 100 {
+	if n, err := s.current().countCached(t.Context()); err != nil || n != 100 {
 		t.Errorf("before the first sync %d vectors are cached, %v", n, err)
 	}
-	if err := s.RecordSync(t.Context(), s.now()); err != nil {
+	if err := recordSync(t, s); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.countCached(t.Context()); err != nil || n > s.cacheEntries {
+	if n, err := s.current().countCached(t.Context()); err != nil || n > s.opt.CacheEntries {
 		t.Errorf("after it %d are, %v", n, err)
 	}
 }
 
-func TestOpenEmptiesAnOlderSchemaAndKeepsTheCache(t *testing.T) {
+func TestOpenReplacesAnOlderSchemaAndKeepsItsVectors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openTestStore(t, dir)
 	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
-	if err := s.db.close(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Exec(t, s.db.path, "PRAGMA user_version = 0")
+	storetest.Exec(t, s.path, "PRAGMA user_version = 0")
 	s = openTestStore(t, dir)
-	if n, err := s.countCached(t.Context()); err != nil || n != 2 {
+	if err := s.salvage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.current().countCached(t.Context()); err != nil || n != 2 {
 		t.Errorf("%d cached vectors, %v", n, err)
 	}
 	if m := checkConsistent(t, s); m.chunks != 0 {

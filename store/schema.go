@@ -6,13 +6,13 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
-
-	"kioku/memory"
 )
 
-// schemaSQL is the whole schema. Its statements do not change tables that exist.
+// schemaSQL is the whole schema.
 //
 //go:embed schema.sql
 var schemaSQL string
@@ -21,95 +21,109 @@ const (
 	// applicationID marks a database file as Kioku's: "Kiok" in ASCII.
 	applicationID = 0x4b696f6b
 	// schemaVersion is incremented with every change of schema.sql or of analysis.ChunkTerms. An index of an older version is
-	// emptied, and its vectors move to the embedding cache.
-	schemaVersion = 6
+	// replaced by a new one.
+	schemaVersion = 7
 )
 
-// migrate updates the database to the current schema. It returns memory.ErrForeignFile for another program's database and
-// memory.ErrNewerSchema for one that a newer Kioku wrote, and changes neither.
-func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
+// newSuffix is the suffix of an index while it is created.
+const newSuffix = ".new"
+
+// createDraft creates an empty index beside path. publishDraft gives it its name, so that whatever is at path is a whole index.
+func createDraft(ctx context.Context, path string, opt *Options, generation int64) error {
+	draft := path + newSuffix
+	if err := removeIndex(draft); err != nil {
+		return err
+	}
+	if err := createPrivate(draft); err != nil {
+		return err
+	}
+	return writeSchema(ctx, draft, opt, generation)
+}
+
+// publishDraft moves the draft to path, where no file is.
+func publishDraft(path string) error {
+	if err := os.Remove(path + openSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(path+newSuffix, path); err != nil {
+		return fmt.Errorf("make index: %w", err)
+	}
+	return errors.Join(removeIndex(path+newSuffix), syncFolder(filepath.Dir(path)))
+}
+
+// createPrivate creates an empty file with mode 0600, before SQLite creates it with a wider mode. The -wal and -shm files get
+// the mode of the database.
+func createPrivate(path string) error {
+	err := os.WriteFile(path, nil, 0o600)
+	if err == nil {
+		err = os.Chmod(path, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("make index: %w", err)
+	}
+	return nil
+}
+
+// removeIndex removes a database and the files beside it, as far as they exist.
+func removeIndex(path string) error {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeSchema writes the schema and the row of meta to an empty file.
+func writeSchema(ctx context.Context, path string, opt *Options, generation int64) error {
+	id := rand.Uint64()
+	db, err := openDatabase(path, id, modeCreate)
+	if err != nil {
+		return err
+	}
+	err = inTx(ctx, db.writer, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
+			return schemaError(err)
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO meta (id, index_id, workspace, chunking, generation) VALUES (1, ?, ?, ?, ?)",
+			int64(id), opt.Workspace, opt.Chunking, generation)
+		if err != nil {
+			return fmt.Errorf("write meta: %w", err)
+		}
+		// Pragmas take no placeholders. Both numbers are constants.
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion))
+		return err
+	})
+	if err == nil {
+		// Only now, so that the first page of the file, and not of a log, says what the file is.
+		_, err = db.writer.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+	}
+	return errors.Join(err, db.close())
+}
+
+// inTx calls f in a transaction.
+func inTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback()
-	version, err := schemaVersionOf(ctx, tx)
-	if err != nil {
+	if err := f(tx); err != nil {
 		return err
 	}
-	var generation int64
-	if version < schemaVersion {
-		if generation, err = nextGeneration(ctx, tx); err != nil {
-			return err
-		}
-		if err := dropIndex(ctx, tx, log); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.ExecContext(ctx, schemaSQL); err != nil {
-		return schemaError(err)
-	}
-	if generation > 0 {
-		if _, err := tx.ExecContext(ctx, "UPDATE meta SET generation = ?", generation); err != nil {
-			return fmt.Errorf("carry over generation: %w", err)
-		}
-	}
-	// Pragmas take no placeholders. Both numbers are constants.
-	pragmas := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion)
-	if _, err := tx.ExecContext(ctx, pragmas); err != nil {
-		return fmt.Errorf("mark database: %w", err)
-	}
-	return tx.Commit()
-}
-
-// schemaVersionOf returns the schema version of one of Kioku's databases, 0 for an empty file.
-func schemaVersionOf(ctx context.Context, q queryer) (int, error) {
-	var app, version, tables int
-	row := q.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
-		(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)`)
-	if err := row.Scan(&app, &version, &tables); err != nil {
-		return 0, fmt.Errorf("read schema version: %w", err)
-	}
-	switch {
-	case app != applicationID && tables > 0:
-		return 0, fmt.Errorf("%w: its application id is %#x; move it away or choose another state folder",
-			memory.ErrForeignFile, uint32(app))
-	case version > schemaVersion:
-		return 0, fmt.Errorf("%w: schema %d, this program knows %d; update kioku, or move the file away to build a new index",
-			memory.ErrNewerSchema, version, schemaVersion)
-	}
-	return version, nil
-}
-
-// nextGeneration returns the generation that follows that of an index of an older schema, 0 if there is no index. Because the
-// generation increases, no other process takes its cached copy of the old index for the new one.
-func nextGeneration(ctx context.Context, tx *sql.Tx) (int64, error) {
-	var exists bool
-	var next int64
-	err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pragma_table_info('meta') WHERE name = 'generation')").Scan(&exists)
-	if err == nil && exists {
-		err = tx.QueryRowContext(ctx, "SELECT coalesce(max(generation), 0) + 1 FROM meta").Scan(&next)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read generation: %w", err)
-	}
-	return next, nil
-}
-
-// dropIndex moves the vectors to the embedding cache and removes every other table.
-func dropIndex(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
-	if err := salvageVectors(ctx, tx, log); err != nil {
-		return err
-	}
-	for _, stmt := range []string{
-		"DROP TABLE IF EXISTS chunks_vocab", "DROP TABLE IF EXISTS chunks_fts",
-		"DROP TABLE IF EXISTS chunks", "DROP TABLE IF EXISTS files", "DROP TABLE IF EXISTS meta",
-	} {
-		if _, err := tx.ExecContext(ctx, stmt); err != nil {
-			return fmt.Errorf("drop old index: %w", err)
-		}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+// syncFolder makes the names of a folder durable.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // errNoFTS5 says how to build with FTS5.

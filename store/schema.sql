@@ -3,8 +3,9 @@
 -- chunks_vec, the vec0 table of unit vectors (rowid = chunks.id), is created when the dimension of the vectors is known.
 
 -- meta: one row about the whole index. Every change updates the totals, so that no query has to count.
-CREATE TABLE IF NOT EXISTS meta (
+CREATE TABLE meta (
   id              INTEGER PRIMARY KEY CHECK (id = 1),
+  index_id        INTEGER NOT NULL,            -- random; each page of the file ends with it too
   workspace       TEXT    NOT NULL DEFAULT '', -- folder that the index was made from
   chunking        TEXT    NOT NULL DEFAULT '', -- fingerprint of the chunker that made the chunks
   space_provider  TEXT    NOT NULL DEFAULT '', -- embedding space of chunks_vec, '' if there is none
@@ -18,10 +19,9 @@ CREATE TABLE IF NOT EXISTS meta (
   terms           INTEGER NOT NULL DEFAULT 0,  -- number of analysed terms of all chunks
   last_sync       INTEGER NOT NULL DEFAULT 0   -- end of the last complete sync, 0 if there was none
 ) STRICT;
-INSERT OR IGNORE INTO meta (id) VALUES (1);
 
 -- files: every file that the scan has found, including skipped ones.
-CREATE TABLE IF NOT EXISTS files (
+CREATE TABLE files (
   id         INTEGER PRIMARY KEY,
   path       TEXT    NOT NULL UNIQUE,     -- relative to the workspace, with '/'; absolute if outside
   source     TEXT    NOT NULL,            -- 'memory', 'extra' or 'sessions'
@@ -35,10 +35,10 @@ CREATE TABLE IF NOT EXISTS files (
   embedded   INTEGER NOT NULL DEFAULT 0   -- chunks with a row in chunks_vec
 ) STRICT;
 -- The backlog: files with chunks without a vector.
-CREATE INDEX IF NOT EXISTS files_backlog ON files (mtime) WHERE embedded < chunks;
+CREATE INDEX files_backlog ON files (mtime) WHERE embedded < chunks;
 
 -- chunks: runs of lines of about 400 tokens.
-CREATE TABLE IF NOT EXISTS chunks (
+CREATE TABLE chunks (
   id         INTEGER PRIMARY KEY,
   file       INTEGER NOT NULL REFERENCES files (id),
   start_line INTEGER NOT NULL,
@@ -52,36 +52,33 @@ CREATE TABLE IF NOT EXISTS chunks (
   checksum   INTEGER,          -- CRC-32 (Castagnoli) of its vector in chunks_vec, NULL if it has none
   text       TEXT    NOT NULL
 ) STRICT;
-CREATE INDEX IF NOT EXISTS chunks_file ON chunks (file);
-CREATE INDEX IF NOT EXISTS chunks_sha256 ON chunks (sha256);
+CREATE INDEX chunks_file ON chunks (file);
+CREATE INDEX chunks_sha256 ON chunks (sha256);
 -- Contains every column that a search by date reads.
-CREATE INDEX IF NOT EXISTS chunks_date ON chunks (date, file);
+CREATE INDEX chunks_date ON chunks (date, file);
 
 -- chunks_fts: the analysed terms of each chunk, its headings and its date, separated by spaces. Text is analysed in Go. This
 -- tokenizer only splits at spaces: every other ASCII character is a token character, and so is every character beyond ASCII.
 -- The words of a deleted note, without their order, stay in the file until FTS5 merges their segment. The secure-delete
 -- option of FTS5 has no effect on a table without content.
-CREATE VIRTUAL TABLE IF NOT EXISTS chunks_fts USING fts5 (
+CREATE VIRTUAL TABLE chunks_fts USING fts5 (
   terms, content = '', contentless_delete = 1, detail = full,
   tokenize = "ascii tokenchars '!""#$%&''()*+,-./:;<=>?@[\]^_`{|}~'"
 );
 -- A merge command merges a level with two segments or more, not four.
-INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'usermerge', 2
-  WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'usermerge');
+INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('usermerge', 2);
 -- FTS5 merges by itself at 16 segments of a level, not 4: a long sync writes each word half as often, and the segments that
 -- remain are merged after it.
-INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'automerge', 16
-  WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'automerge');
+INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('automerge', 16);
 -- The words of a commit are one segment: FTS5 buffers up to 4 MB in memory, not 1.
-INSERT INTO chunks_fts (chunks_fts, rank) SELECT 'hashsize', 4194304
-  WHERE NOT EXISTS (SELECT 1 FROM chunks_fts_config WHERE k = 'hashsize');
+INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('hashsize', 4194304);
 
 -- chunks_vocab: the number of chunks that contain a term.
-CREATE VIRTUAL TABLE IF NOT EXISTS chunks_vocab USING fts5vocab (chunks_fts, 'row');
+CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab (chunks_fts, 'row');
 
 -- embedding_cache: vectors that were paid for and are not in chunks_vec, by the hash of their text. A vector moves here when
 -- its last chunk is deleted, and back when the text is indexed again; no vector is in both. The cache survives every rebuild.
-CREATE TABLE IF NOT EXISTS embedding_cache (
+CREATE TABLE embedding_cache (
   id       INTEGER PRIMARY KEY,
   provider TEXT    NOT NULL,
   model    TEXT    NOT NULL,
@@ -93,5 +90,5 @@ CREATE TABLE IF NOT EXISTS embedding_cache (
   checksum INTEGER NOT NULL, -- CRC-32 (Castagnoli) of vector
   used     INTEGER NOT NULL  -- time when the row was written, seconds since 1970
 ) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS embedding_cache_key ON embedding_cache (sha256, provider, model, dims, endpoint, input);
-CREATE INDEX IF NOT EXISTS embedding_cache_used ON embedding_cache (used);
+CREATE UNIQUE INDEX embedding_cache_key ON embedding_cache (sha256, provider, model, dims, endpoint, input);
+CREATE INDEX embedding_cache_used ON embedding_cache (used);

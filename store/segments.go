@@ -30,16 +30,14 @@ type level struct {
 	merging int   // number of segments that are being merged into the last segment of the next level
 }
 
-// MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,
-// or during another call. When ctx is done it returns the error of ctx, and the next call continues the merge. The answers of
-// searches never change, so the generation stays the same.
-func (s *Store) MergeSegments(ctx context.Context) error {
-	if !s.mergeMu.TryLock() {
+// mergeSegments implements Store.MergeSegments.
+func (x *index) mergeSegments(ctx context.Context) error {
+	if !x.mergeMu.TryLock() {
 		return nil
 	}
-	defer s.mergeMu.Unlock()
+	defer x.mergeMu.Unlock()
 	for before := ""; ; {
-		segs, record, err := s.readSegments(ctx)
+		segs, record, err := x.readSegments(ctx)
 		if err != nil {
 			return err
 		}
@@ -48,7 +46,7 @@ func (s *Store) MergeSegments(ctx context.Context) error {
 			return nil
 		}
 		before = record
-		_, err = s.db.writer.ExecContext(ctx, "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', ?)", pages)
+		_, err = x.db.writer.ExecContext(ctx, "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', ?)", pages)
 		if err != nil {
 			return fmt.Errorf("merge segments: %w", err)
 		}
@@ -56,9 +54,9 @@ func (s *Store) MergeSegments(ctx context.Context) error {
 }
 
 // readSegments returns the segments of the words, and the record that describes them.
-func (s *Store) readSegments(ctx context.Context) (segments, string, error) {
+func (x *index) readSegments(ctx context.Context) (segments, string, error) {
 	var record []byte
-	err := s.db.readers.QueryRowContext(ctx, "SELECT block FROM chunks_fts_data WHERE id = 10").Scan(&record)
+	err := x.db.readers.QueryRowContext(ctx, "SELECT block FROM chunks_fts_data WHERE id = 10").Scan(&record)
 	if err != nil {
 		return nil, "", fmt.Errorf("read segments: %w", err)
 	}

@@ -36,7 +36,7 @@ func scattered(t *testing.T, s *Store) {
 // sizes returns the number of pages of each segment of the words.
 func sizes(t *testing.T, s *Store) []int {
 	t.Helper()
-	found, _, err := s.readSegments(t.Context())
+	found, _, err := s.current().readSegments(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ type answers struct {
 func readAnswers(t *testing.T, s *Store) answers {
 	t.Helper()
 	got := answers{Generation: checkConsistent(t, s).generation, Ranked: make(map[string][]int64)}
-	if _, err := s.db.writer.Exec("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')"); err != nil {
+	if _, err := s.current().db.writer.Exec("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')"); err != nil {
 		t.Error(err)
 	}
 	err := s.View(t.Context(), false, func(r search.Reader) (err error) {
@@ -121,7 +121,7 @@ func TestMergeSegmentsWritesNothingTwice(t *testing.T) {
 // written returns the number of rows that the writer has written so far.
 func written(t *testing.T, s *Store) (n int) {
 	t.Helper()
-	if err := s.db.writer.QueryRow("SELECT total_changes()").Scan(&n); err != nil {
+	if err := s.current().db.writer.QueryRow("SELECT total_changes()").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -152,10 +152,10 @@ func TestMergeSegmentsContinuesAnUnfinishedMerge(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	scattered(t, s)
 	before := readAnswers(t, s)
-	if _, err := s.db.writer.Exec("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', -10)"); err != nil {
+	if _, err := s.current().db.writer.Exec("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', -10)"); err != nil {
 		t.Fatal(err)
 	}
-	if found, _, err := s.readSegments(t.Context()); err != nil || found.mergingPages() == 0 {
+	if found, _, err := s.current().readSegments(t.Context()); err != nil || found.mergingPages() == 0 {
 		t.Fatalf("no merge is under way: %v, %v", found, err)
 	}
 	cut := readAnswers(t, s)

@@ -24,11 +24,13 @@ type Stats struct {
 	Space embed.Space
 	// LastSync is the end of the last complete sync, zero if there was none.
 	LastSync time.Time
+	// Repair describes the damage that is being mended, nil if there is none.
+	Repair *Repair
 }
 
-// Stats returns the totals of the index. Every change updates them, so Stats reads one row.
-func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	m, err := readMeta(ctx, s.db.readers)
+// stats implements Store.Stats.
+func (x *index) stats(ctx context.Context) (Stats, error) {
+	m, err := readMeta(ctx, x.db.readers)
 	return Stats{Generation: m.generation, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Space: m.space,
 		LastSync: m.lastSync}, err
 }
@@ -47,17 +49,17 @@ type Sizes struct {
 	Resident int64
 }
 
-// Sizes returns the sizes of the index.
-func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
-	n, err := s.countCached(ctx)
-	return Sizes{Path: s.db.path, Database: fileSize(s.db.path), WAL: fileSize(s.db.path + "-wal"), Cached: n,
-		Resident: s.vectors.share.Bytes()}, err
+// sizes implements Store.Sizes.
+func (x *index) sizes(ctx context.Context) (Sizes, error) {
+	n, err := x.countCached(ctx)
+	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"), Cached: n,
+		Resident: x.vectors.share.Bytes()}, err
 }
 
-// Skipped returns the files that are not indexed, with the reasons, in the order of their paths.
-func (s *Store) Skipped(ctx context.Context) ([]memory.SkippedFile, error) {
+// skipped implements Store.Skipped.
+func (x *index) skipped(ctx context.Context) ([]memory.SkippedFile, error) {
 	var files []memory.SkippedFile
-	err := forEachRow(ctx, s.db.readers, func(rows *sql.Rows) error {
+	err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
 		var f memory.SkippedFile
 		err := rows.Scan(&f.Path, &f.Reason)
 		files = append(files, f)

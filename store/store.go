@@ -2,33 +2,30 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
-	"log/slog"
+	"errors"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 )
 
 // Store is the index of one agent in one SQLite file. It implements indexer.Store, indexer.VectorStore and search.Store. Its
-// methods are safe for concurrent use.
+// methods are safe for concurrent use. Each of them replaces the index if it meets damage, and goes on with the new one.
 type Store struct {
-	db           *database
-	chunking     string // fingerprint of the chunker in use
-	cacheEntries int
-	now          func() time.Time
-	log          *slog.Logger
-	generation   atomic.Int64  // of the last commit of this process
-	viewSlots    chan struct{} // a token for each open view; a view uses up to two reading connections
-	mergeMu      sync.Mutex    // locked while segments are merged
-	vectors      *vectorCache
-	files        fileCache
-	// attachedSpace is the space for which no chunk lacks a vector that the cache contains. It is nil if that is not known.
-	attachedSpace atomic.Pointer[embed.Space]
+	path      string
+	opt       Options
+	indexes   atomic.Pointer[indexes]
+	viewSlots chan struct{} // a token for each open view; a view uses up to two reading connections
+	replaceMu sync.Mutex    // locked while the index is replaced
+	closed    bool          // guarded by replaceMu
+	salvageMu sync.Mutex    // locked while vectors are salvaged
+	// salvaged are the indexes that were set aside and whose vectors are in the cache; guarded by salvageMu.
+	salvaged map[string]bool
 }
 
 var (
@@ -37,78 +34,136 @@ var (
 	_ search.Store        = (*Store)(nil)
 )
 
-// meta is the row of the table meta.
-type meta struct {
-	workspace, chunking             string
-	space                           embed.Space
-	generation                      int64
-	files, chunks, embedded, nTerms int
-	lastSync                        time.Time
+// indexes are the index that is read and written, and, until a sync has completed it, the damaged one that it replaces.
+type indexes struct {
+	current *index
+	// repair describes the damage, nil if there is none.
+	repair *Repair
+	// damaged answers searches as far as it can be read, nil if it cannot.
+	damaged *index
 }
 
-// readMeta reads the row of the table meta.
-func readMeta(ctx context.Context, q queryer) (meta, error) {
-	var m meta
-	var last int64
-	err := q.QueryRowContext(ctx, `SELECT workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
-			generation, files, chunks, embedded, terms, last_sync FROM meta`).
-		Scan(&m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
-			&m.generation, &m.files, &m.chunks, &m.embedded, &m.nTerms, &last)
-	if err != nil {
-		return meta{}, fmt.Errorf("read meta: %w", err)
-	}
-	if last != 0 {
-		m.lastSync = time.Unix(0, last)
-	}
-	return m, nil
-}
-
-// writeTx runs f in one transaction of the only writer and increments the generation. f records the vectors that it changes.
-func (s *Store) writeTx(ctx context.Context, f func(*sql.Tx, *vectorChange) error) error {
-	tx, err := s.db.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer tx.Rollback()
-	var change vectorChange
-	if err := f(tx, &change); err != nil {
-		return err
-	}
-	row := tx.QueryRowContext(ctx, "UPDATE meta SET generation = generation + 1 RETURNING generation")
-	if err := row.Scan(&change.generation); err != nil {
-		return fmt.Errorf("increment generation: %w", err)
-	}
-	if err := s.vectors.commit(tx.Commit, change); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	s.generation.Store(change.generation)
-	return nil
-}
+// ErrReplaced is the error of a step of a sync that began before the index was replaced. The sync must begin again.
+var ErrReplaced = errors.New("the index was damaged and was replaced during the sync")
 
 // Generation returns the generation of the last commit of this process, 0 if there was none.
-func (s *Store) Generation() int64 { return s.generation.Load() }
+func (s *Store) Generation() int64 { return s.indexes.Load().current.generation.Load() }
+
+// Analyze fills in the terms of the chunks of a file. The indexer may call it before ReplaceFile.
+func (s *Store) Analyze(f *indexer.File) { analyze(f, s.opt.Log) }
 
 // Stale implements indexer.Store.
 func (s *Store) Stale(ctx context.Context) (string, error) {
-	m, err := readMeta(ctx, s.db.readers)
-	switch {
-	case err != nil:
-		return "", err
-	case m.chunks > 0 && m.chunking != s.chunking:
-		return fmt.Sprintf("chunking changed from %q to %q", m.chunking, s.chunking), nil
+	return use(ctx, s, func(x *index) (string, error) { return x.stale(ctx) })
+}
+
+// Files implements indexer.Store.
+func (s *Store) Files(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
+	return use(ctx, s, func(x *index) (map[string]indexer.Stored, error) { return x.listFiles(ctx, under...) })
+}
+
+// ReplaceFile implements indexer.Store.
+func (s *Store) ReplaceFile(ctx context.Context, files ...indexer.File) (known int, err error) {
+	return use(ctx, s, func(x *index) (int, error) { return x.replaceFiles(ctx, files...) })
+}
+
+// ReplaceAll implements indexer.Store. It returns ErrReplaced if it meets damage: the new index is empty.
+func (s *Store) ReplaceAll(ctx context.Context, files iter.Seq2[indexer.File, error]) (known int, err error) {
+	x := s.current()
+	known, err = x.replaceAll(ctx, files)
+	if err = s.noticeDamage(ctx, x, err); s.current() != x {
+		return 0, ErrReplaced
 	}
-	return "", nil
+	return known, err
 }
 
 // RecordSync records the end of a complete sync, and evicts cached vectors beyond the limit. The generation stays the same,
-// because no chunk changes.
+// because no chunk changes. It returns ErrReplaced if the sync has not listed all files of this index. If the index replaces a
+// damaged one, it is complete now, and RecordSync salvages the vectors of the damaged one.
 func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
-	if _, err := s.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
-		return fmt.Errorf("record sync: %w", err)
-	}
-	m, err := readMeta(ctx, s.db.readers)
+	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.recordSync(ctx, t) })
 	if err != nil {
 		return err
 	}
-	return s.evictCached(ctx, m)
+	return errors.Join(s.endRepair(), s.salvage(ctx))
+}
+
+// AttachKnown implements indexer.VectorStore. It salvages the vectors of a damaged index first, so that none is paid for again.
+func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err error) {
+	if err := s.salvage(ctx); err != nil {
+		return 0, err
+	}
+	return use(ctx, s, func(x *index) (int, error) { return x.attachKnown(ctx, space) })
+}
+
+// Backlog implements indexer.VectorStore.
+func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) (texts []indexer.Text, chunks int, err error) {
+	texts, err = use(ctx, s, func(x *index) (found []indexer.Text, err error) {
+		found, chunks, err = x.backlog(ctx, space, limit)
+		return found, err
+	})
+	return texts, chunks, err
+}
+
+// PutVectors implements indexer.VectorStore.
+func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.putVectors(ctx, space, vectors) })
+	return err
+}
+
+// MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,
+// or during another call. When ctx is done it returns the error of ctx, and the next call continues the merge. The answers of
+// searches never change, so the generation stays the same.
+func (s *Store) MergeSegments(ctx context.Context) error {
+	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.mergeSegments(ctx) })
+	return err
+}
+
+// Stats returns the totals of the index. Every change updates them, so Stats reads one row.
+func (s *Store) Stats(ctx context.Context) (Stats, error) {
+	st, err := use(ctx, s, func(x *index) (Stats, error) { return x.stats(ctx) })
+	st.Repair = s.Repair()
+	return st, err
+}
+
+// Repair describes the damage that is being mended, nil if there is none.
+func (s *Store) Repair() *Repair { return s.indexes.Load().repair }
+
+// Sizes returns the sizes of the index.
+func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
+	return use(ctx, s, func(x *index) (Sizes, error) { return x.sizes(ctx) })
+}
+
+// Skipped returns the files that are not indexed, with the reasons, in the order of their paths.
+func (s *Store) Skipped(ctx context.Context) ([]memory.SkippedFile, error) {
+	return use(ctx, s, func(x *index) ([]memory.SkippedFile, error) { return x.skipped(ctx) })
+}
+
+// Locate looks up a line of a file. It returns no error if the index does not know the file.
+func (s *Store) Locate(ctx context.Context, path string, line int) (Location, error) {
+	return use(ctx, s, func(x *index) (Location, error) { return x.locate(ctx, path, line) })
+}
+
+// View implements search.Store. It waits while maxViews views are open: two views that each had one connection and waited for
+// a second would wait forever. Until the first sync after damage, the damaged index answers as far as it can be read.
+func (s *Store) View(ctx context.Context, vectors bool, f func(search.Reader) error) error {
+	select {
+	case s.viewSlots <- struct{}{}:
+		defer func() { <-s.viewSlots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for try := 1; ; try++ {
+		ix := s.indexes.Load()
+		if ix.damaged != nil {
+			if answered, err := ix.damaged.tryDamaged(ctx, vectors, f); answered {
+				return err
+			}
+		}
+		x := s.current()
+		err := s.noticeDamage(ctx, x, x.withView(ctx, vectors, f))
+		if s.current() == x || try == maxTries {
+			return err
+		}
+	}
 }

@@ -38,6 +38,31 @@ func openTestStore(t testing.TB, dir string) *Store {
 	return s
 }
 
+// moved closes a store and opens its index for a workspace.
+func moved(t testing.TB, s *Store, workspace string) *Store {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opt := testOptions()
+	opt.Workspace = workspace
+	next, err := Open(t.Context(), s.path, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { next.Close() })
+	return next
+}
+
+// recordSync records a complete sync.
+func recordSync(t testing.TB, s *Store) error {
+	t.Helper()
+	if _, err := s.Files(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s.RecordSync(t.Context(), s.opt.Now())
+}
+
 // testOptions returns the options of the store tests.
 func testOptions() Options {
 	return Options{Workspace: "/notes", Chunking: "test", CacheEntries: 50, Vectors: vector.NewBudget(vector.DefaultBudget),
@@ -127,15 +152,15 @@ func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash)
 	known := map[indexer.Hash][]float32{}
 	list, err := hexList(hashes)
 	if err == nil {
-		_, err = collectVectors(t.Context(), s.db.readers, known, sp.Dims, selectCached, list, sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+		_, err = collectVectors(t.Context(), s.current().db.readers, known, sp.Dims, selectCached, list, sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.space != sp || m.embedded == 0 {
+	if m, err := readMeta(t.Context(), s.current().db.readers); err != nil || m.space != sp || m.embedded == 0 {
 		return known
 	}
-	if _, err := collectVectors(t.Context(), s.db.readers, known, sp.Dims, selectIndexed, list); err != nil {
+	if _, err := collectVectors(t.Context(), s.current().db.readers, known, sp.Dims, selectIndexed, list); err != nil {
 		t.Fatal(err)
 	}
 	return known
@@ -161,15 +186,15 @@ func replace(t *testing.T, s *Store, files ...note) {
 // checkConsistent fails the test unless the tables are consistent and the file is intact. It returns the totals.
 func checkConsistent(t *testing.T, s *Store) meta {
 	t.Helper()
-	m, err := readMeta(t.Context(), s.db.writer)
+	m, err := readMeta(t.Context(), s.current().db.writer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := s.consistent(t.Context(), m); err != nil || !ok {
+	if ok, err := consistent(t.Context(), s.current().db.readers, m); err != nil || !ok {
 		t.Errorf("the index is not consistent: %+v, %v", m, err)
 	}
 	var integrity string
-	if err := s.db.writer.QueryRow("PRAGMA integrity_check").Scan(&integrity); err != nil || integrity != "ok" {
+	if err := s.current().db.writer.QueryRow("PRAGMA integrity_check").Scan(&integrity); err != nil || integrity != "ok" {
 		t.Errorf("integrity_check: %q, %v", integrity, err)
 	}
 	return m
@@ -287,7 +312,7 @@ func TestPutVectorsCachesVectorsWithoutAChunk(t *testing.T) {
 	if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.countCached(t.Context()); err != nil || n != 1 {
+	if n, err := s.current().countCached(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d vectors are cached, %v", n, err)
 	}
 	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 1 {
@@ -318,36 +343,40 @@ func TestReplaceAllKeepsTheIndexAfterAnError(t *testing.T) {
 func TestStaleReportsAChangeOfChunking(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
-	s.chunking = "other"
+	s.opt.Chunking = "other"
 	if why, err := s.Stale(t.Context()); err != nil || why != "" {
 		t.Errorf("an empty index is stale: %q, %v", why, err)
 	}
-	s.chunking = "test"
+	s.opt.Chunking = "test"
 	replace(t, s, testFile("memory/a.md", nil, "harbor"))
-	s.chunking = "other"
+	s.opt.Chunking = "other"
 	if why, err := s.Stale(t.Context()); err != nil || why == "" {
 		t.Errorf("a change of chunking goes unnoticed: %q, %v", why, err)
 	}
 }
 
-func TestBindWorkspaceEmptiesTheIndexOfAnother(t *testing.T) {
+func TestOpenReplacesTheIndexOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
-	if err := s.bindWorkspace(t.Context(), "/other"); err != nil {
-		t.Fatal(err)
-	}
+	s = moved(t, s, "/other")
 	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 0 {
 		t.Errorf("answers come from the other folder: %v", got)
 	}
-	if n, err := s.countCached(t.Context()); err != nil || n != 1 {
+	if err := s.salvage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.current().countCached(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d vectors cached, %v", n, err)
+	}
+	if left := unsalvaged(s.path); len(left) != 0 {
+		t.Errorf("the old index is kept: %v", left)
 	}
 	checkConsistent(t, s)
 }
 
-// Hazard A19: Open notices tables that are not consistent, and empties the index.
-func TestBindWorkspaceEmptiesAnInconsistentIndex(t *testing.T) {
+// Hazard A19: Open notices tables that are not consistent, and replaces the index.
+func TestOpenReplacesAnInconsistentIndex(t *testing.T) {
 	t.Parallel()
 	for _, stmt := range []string{
 		"DELETE FROM chunks WHERE id = 1",
@@ -359,13 +388,11 @@ func TestBindWorkspaceEmptiesAnInconsistentIndex(t *testing.T) {
 			s := openTestStore(t, t.TempDir())
 			replace(t, s, testFile("memory/a.md", newRand(), "harbor", "lantern"))
 			for _, q := range []string{"PRAGMA foreign_keys = OFF", stmt, "PRAGMA foreign_keys = ON"} {
-				if _, err := s.db.writer.Exec(q); err != nil {
+				if _, err := s.current().db.writer.Exec(q); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := s.bindWorkspace(t.Context(), "/notes"); err != nil {
-				t.Fatal(err)
-			}
+			s = moved(t, s, "/notes")
 			if m := checkConsistent(t, s); m.chunks != 0 {
 				t.Errorf("the drifted index is kept: %+v", m)
 			}
@@ -383,10 +410,10 @@ func TestReplaceFileLeavesNoTextOfADeletedNote(t *testing.T) {
 	replace(t, s, testFile("memory/keep.md", newRand(), "harbor"))
 	replace(t, s, testFile("memory/a.md", newRand(), numbered("unmistakablesecret", 50)...))
 	replace(t, s, gone("memory/a.md"))
-	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+	if _, err := s.current().db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(s.db.path)
+	b, err := os.ReadFile(s.current().db.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +428,7 @@ func TestPutVectorsKeepsChunks(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	ids := func() []int64 {
 		t.Helper()
-		ids, err := queryIDs(t.Context(), s.db.readers, "SELECT id FROM chunks ORDER BY id")
+		ids, err := queryIDs(t.Context(), s.current().db.readers, "SELECT id FROM chunks ORDER BY id")
 		if err != nil {
 			t.Fatal(err)
 		}

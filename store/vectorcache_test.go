@@ -28,7 +28,7 @@ func openWithBudget(t testing.TB, dir string, budget *vector.Budget, readOnly bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.db.close() })
+	t.Cleanup(func() { s.current().db.close() })
 	return s
 }
 
@@ -126,11 +126,11 @@ func drawFilter(r *rand.Rand) memory.Filter {
 
 // compact compacts the vectors of an index if it has any.
 func compact(ctx context.Context, s *Store) error {
-	m, err := readMeta(ctx, s.db.readers)
+	m, err := readMeta(ctx, s.current().db.readers)
 	if err != nil || m.space.IsZero() {
 		return err
 	}
-	return s.compactVectors(ctx, m.space)
+	return s.current().compactVectors(ctx, m.space)
 }
 
 // vectorPool returns n unit vectors. A quarter of them is close to another.
@@ -155,7 +155,7 @@ func TestVectorCacheAnswersLikeTheDisk(t *testing.T) {
 		space := testSpace
 		space.Dims = rapid.SampledFrom([]int{1, 2, 5, 64, 1024}).Draw(rt, "dims")
 		s := openWithBudget(t, t.TempDir(), vector.NewBudget(vector.DefaultBudget), false)
-		defer s.db.close()
+		defer s.current().db.close()
 		p := vectorPool(r, 40, space.Dims)
 		cached := 0
 		for step := range rapid.IntRange(4, 10).Draw(rt, "steps") {
@@ -182,7 +182,7 @@ func TestVectorCacheAnswersLikeTheDisk(t *testing.T) {
 				cached++
 			}
 		}
-		if m, err := readMeta(t.Context(), s.db.readers); err != nil || m.embedded > 0 && cached == 0 {
+		if m, err := readMeta(t.Context(), s.current().db.readers); err != nil || m.embedded > 0 && cached == 0 {
 			rt.Fatalf("no view had cached vectors: %v", err)
 		}
 	})
@@ -274,7 +274,7 @@ func TestVectorCacheLoadsAtTheSecondQuery(t *testing.T) {
 	if err := writeAll(t.Context(), s, testSpace, testFile("memory/c.md", newRand(), "n")); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.vectors.share.Bytes(); n != 0 {
+	if n := s.current().vectors.share.Bytes(); n != 0 {
 		t.Errorf("%d bytes are cached after a rebuild", n)
 	}
 	if !viewCached(t, s, nil) {
@@ -347,7 +347,7 @@ func TestVectorCacheOfAnIdleStoreIsEvicted(t *testing.T) {
 		}
 	}
 	viewCached(t, b, nil)
-	if !viewCached(t, b, nil) || a.vectors.share.Bytes() != 0 || a.vectors.generations.Load() != nil {
+	if !viewCached(t, b, nil) || a.current().vectors.share.Bytes() != 0 || a.current().vectors.generations.Load() != nil {
 		t.Error("an idle store keeps its vectors")
 	}
 	if memory.Held() > memory.Limit() {

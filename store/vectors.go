@@ -19,6 +19,10 @@ const (
 	// maxNeighbors is the largest k that vec0 accepts.
 	maxNeighbors = 4096
 
+	// selectIntact reports whether all tables of vec0 exist: it crashes the process if one is missing.
+	selectIntact = `SELECT count(*) = 5 FROM sqlite_master WHERE type = 'table' AND name IN
+		('chunks_vec', 'chunks_vec_chunks', 'chunks_vec_info', 'chunks_vec_rowids', 'chunks_vec_vector_chunks00')`
+
 	// selectCounts counts the rows of chunks_vec, and the blocks that are missing or have a wrong length. SQLite knows the
 	// length of a blob without reading it.
 	selectCounts = `SELECT (SELECT count(*) FROM chunks_vec_rowids), (SELECT count(*) FROM chunks_vec_chunks c
@@ -28,8 +32,8 @@ const (
 
 // createVectors replaces chunks_vec by an empty table for a space.
 func createVectors(ctx context.Context, tx *sql.Tx, space embed.Space) error {
-	if err := dropVectors(ctx, tx); err != nil {
-		return err
+	if _, err := tx.ExecContext(ctx, "DROP TABLE IF EXISTS chunks_vec"); err != nil {
+		return fmt.Errorf("drop chunks_vec: %w", vectorError(err))
 	}
 	// A table definition takes no placeholders. Both values are numbers.
 	stmt := fmt.Sprintf("CREATE VIRTUAL TABLE chunks_vec USING vec0 (embedding float[%d] distance_metric=cosine, chunk_size=%d)",
@@ -63,8 +67,8 @@ func countVectors(ctx context.Context, q queryer, space embed.Space) (int, error
 }
 
 // compactVectors rewrites chunks_vec without the space of deleted rows.
-func (s *Store) compactVectors(ctx context.Context, space embed.Space) error {
-	return s.writeTx(ctx, func(tx *sql.Tx, _ *vectorChange) error {
+func (x *index) compactVectors(ctx context.Context, space embed.Space) error {
+	return x.writeTx(ctx, func(tx *sql.Tx, _ *vectorChange) error {
 		if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE live AS SELECT rowid AS id, embedding FROM chunks_vec"); err != nil {
 			return fmt.Errorf("compact vectors: %w", vectorError(err))
 		}

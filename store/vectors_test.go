@@ -44,7 +44,7 @@ func TestMaintainCompactsVectors(t *testing.T) {
 	for i := range files {
 		replace(t, s, testFile(fmt.Sprintf("memory/%d.md", i), r, numbered(fmt.Sprint("f", i), perFile)...))
 	}
-	if err := s.RecordSync(t.Context(), s.now()); err != nil {
+	if err := recordSync(t, s); err != nil {
 		t.Fatal(err)
 	}
 	first := checkpointed(t, s)
@@ -54,7 +54,7 @@ func TestMaintainCompactsVectors(t *testing.T) {
 			replace(t, s, testFile(fmt.Sprintf("memory/%d.md", n), r, numbered(fmt.Sprint("r", round, "f", n), perFile)...))
 		}
 		var shadow int
-		if err := s.db.writer.QueryRow("SELECT count(*) FROM chunks_vec_chunks").Scan(&shadow); err != nil {
+		if err := s.current().db.writer.QueryRow("SELECT count(*) FROM chunks_vec_chunks").Scan(&shadow); err != nil {
 			t.Fatal(err)
 		}
 		if limit := (files*perFile+vecRows-1)/vecRows + vecSlack; shadow > limit {
@@ -72,10 +72,10 @@ func TestMaintainCompactsVectors(t *testing.T) {
 // checkpointed returns the size of the database file after a checkpoint.
 func checkpointed(t *testing.T, s *Store) int64 {
 	t.Helper()
-	if _, err := s.db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+	if _, err := s.current().db.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		t.Fatal(err)
 	}
-	return fileSize(s.db.path)
+	return fileSize(s.current().db.path)
 }
 
 func TestNearestEqualsBruteForce(t *testing.T) {

@@ -57,7 +57,7 @@ func (w *fileWriter) writeVector(ctx context.Context, id int64, h indexer.Hash, 
 }
 
 // removeVectors deletes the vectors of a file's chunks, row by row: with a subquery in the WHERE, vec0 would scan the whole
-// table. It copies them to the cache first, except those in reused and those that cannot be read.
+// table. It copies them to the cache first, except those in reused.
 func (w *fileWriter) removeVectors(ctx context.Context, file int64, reused map[indexer.Hash][]float32) error {
 	chunks, err := embeddedChunks(ctx, w.tx, file)
 	if err != nil {
@@ -68,8 +68,8 @@ func (w *fileWriter) removeVectors(ctx context.Context, file int64, reused map[i
 		if reused[c.hash] == nil {
 			w.hasCached = true
 			_, err := w.cacheVector.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, w.now, c.id)
-			if err != nil && !isVectorDamage(err) {
-				return err
+			if err != nil {
+				return vectorError(err)
 			}
 		}
 		if _, err := w.deleteVector.ExecContext(ctx, c.id); err != nil {

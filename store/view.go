@@ -21,21 +21,16 @@ type view struct {
 	slab               *vector.Slab // the vectors of this snapshot, nil if they are not cached
 }
 
-// View implements search.Store. It waits while maxViews views are open: two views that each had one connection and waited for
-// a second would wait forever. Match and Nearest use a connection each, so that they can run at the same time; both see the
-// same generation of the index.
-func (s *Store) View(ctx context.Context, vectors bool, f func(search.Reader) error) error {
-	select {
-	case s.viewSlots <- struct{}{}:
-		defer func() { <-s.viewSlots }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// withView calls f with a snapshot of the index. Match and Nearest use a connection each, so that they can run at the same
+// time; both see the same generation of the index.
+func (x *index) withView(ctx context.Context, vectors bool, f func(search.Reader) error) error {
 	if vectors {
-		s.loadVectorCache(ctx)
+		if err := x.loadVectorCache(ctx); err != nil {
+			return err
+		}
 	}
 	for try := 1; ; try++ {
-		done, err := s.tryView(ctx, vectors, try < maxSnapshotTries, f)
+		done, err := x.tryView(ctx, vectors, try < maxSnapshotTries, f)
 		if done || err != nil {
 			return err
 		}
@@ -44,18 +39,18 @@ func (s *Store) View(ctx context.Context, vectors bool, f func(search.Reader) er
 
 // tryView calls f with a view. It returns false if a commit came between its two transactions. With two, it begins a second
 // transaction unless the vectors are cached.
-func (s *Store) tryView(ctx context.Context, vectors, two bool, f func(search.Reader) error) (done bool, err error) {
-	wordsTx, m, err := s.snapshot(ctx)
+func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Reader) error) (done bool, err error) {
+	wordsTx, m, err := x.snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer wordsTx.Rollback()
 	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m}
 	if vectors && !m.space.IsZero() {
-		v.slab = s.vectors.slab(m)
+		v.slab = x.vectors.slab(m)
 	}
 	if vectors && v.slab == nil && two && !m.space.IsZero() {
-		vectorsTx, other, err := s.snapshot(ctx)
+		vectorsTx, other, err := x.snapshot(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -69,8 +64,8 @@ func (s *Store) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 }
 
 // snapshot begins a reading transaction and reads meta, at which SQLite takes the snapshot.
-func (s *Store) snapshot(ctx context.Context) (*sql.Tx, meta, error) {
-	tx, err := s.db.readers.BeginTx(ctx, nil)
+func (x *index) snapshot(ctx context.Context) (*sql.Tx, meta, error) {
+	tx, err := x.db.readers.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, meta{}, fmt.Errorf("begin: %w", err)
 	}
@@ -148,7 +143,7 @@ func (v *view) readVectors(ctx context.Context, chunks []search.Chunk) error {
 		return err
 	}, selectVectors, list)
 	if err != nil {
-		return fmt.Errorf("read vectors: %w", err)
+		return fmt.Errorf("read vectors: %w", vectorError(err))
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func TestSelectNewestUsesTheIndexOfDates(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	args := append(newestArgs(memory.Filter{Since: "2025-05-01", Until: "2025-05-31"}), 9)
-	rows, err := s.db.readers.Query("EXPLAIN QUERY PLAN "+selectNewest, args...)
+	rows, err := s.current().db.readers.Query("EXPLAIN QUERY PLAN "+selectNewest, args...)
 	if err != nil {
 		t.Fatal(err)
 	}

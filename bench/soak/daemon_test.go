@@ -27,7 +27,7 @@ const patience = 30 * time.Second
 
 // place is a workspace with its state, served by one daemon at a time.
 type place struct {
-	t                     testing.TB
+	t                     *testing.T
 	dir, workspace, state string
 	provider              *provider // nil without vectors
 	cmd                   *exec.Cmd
@@ -38,7 +38,7 @@ type place struct {
 }
 
 // newPlace makes an empty workspace.
-func newPlace(t testing.TB, dir string, p *provider) *place {
+func newPlace(t *testing.T, dir string, p *provider) *place {
 	t.Helper()
 	pl := &place{t: t, dir: dir, workspace: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state"), provider: p}
 	if err := os.MkdirAll(filepath.Join(pl.workspace, "memory"), 0o755); err != nil {
@@ -251,15 +251,13 @@ func (p *place) compare() []string {
 	if out, err := p.command(fresh, "index", "--no-daemon", "--strict").CombinedOutput(); err != nil {
 		return []string{fmt.Sprintf("the fresh index: %v: %s", err, out)}
 	}
-	want, err := storetest.IndexLines(store.Path(fresh, "main"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	got, err := storetest.IndexLines(p.database())
-	if err != nil {
-		return []string{err.Error()}
-	}
-	return difference(want, got)
+	return difference(p.dump(store.Path(fresh, "main")), p.dump(p.database()))
+}
+
+// dump returns the lines of an index, or none if it cannot be read.
+func (p *place) dump(path string) (lines []string) {
+	p.t.Run("dump", func(t *testing.T) { lines = strings.Split(storetest.Dump(t, path), "\n") })
+	return lines
 }
 
 // difference returns up to three of the lines that only one of two lists has.

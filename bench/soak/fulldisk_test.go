@@ -26,7 +26,7 @@ func fullDisks(s *soak, d time.Duration) {
 			s.Errorf("unmount: %v", err)
 		}
 	})
-	m := &model{place: newPlace(s, dir, nil)}
+	m := &model{place: newPlace(s.T, dir, nil)}
 	m.place.serve()
 	stop := make(chan struct{})
 	var users sync.WaitGroup

@@ -18,7 +18,7 @@ func kills(s *soak, d time.Duration) {
 	provider := newProvider(s)
 	end := time.Now().Add(d)
 	for round := 0; round == 0 || time.Now().Before(end); round++ {
-		m := &model{place: newPlace(s, s.TempDir(), nil)}
+		m := &model{place: newPlace(s.T, s.TempDir(), nil)}
 		if round%2 == 0 {
 			m.place.provider = provider
 		}

@@ -3,10 +3,14 @@ package storetest
 
 import (
 	"database/sql"
+	"net/url"
+	"os"
 	"testing"
 
 	vec "github.com/asg017/sqlite-vec-go-bindings/cgo"
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+
+	"kioku/store/checksumvfs"
 )
 
 // Exec runs statements on the index at path, as another program with vec0 at hand would.
@@ -51,13 +55,25 @@ func CheckIndex(t testing.TB, path string) {
 	}
 }
 
-// openIndex opens an index with vec0 at hand.
+// openIndex opens an index with vec0 at hand, and with its page checksums if it has any.
 func openIndex(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	vec.Auto()
-	db, err := sql.Open("sqlite3", path+"?_busy_timeout=5000")
+	options := url.Values{"_busy_timeout": {"5000"}}
+	if page, err := os.ReadFile(path); err == nil && len(page) >= checksumvfs.PageSize {
+		if id, ok := checksumvfs.PageID(page[:checksumvfs.PageSize], 1); ok {
+			f, err := checksumvfs.Open(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(f.Close)
+			f.AddTo(options)
+		}
+	}
+	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+options.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.SetMaxOpenConns(1)
 	return db
 }

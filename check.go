@@ -1,0 +1,52 @@
+package kioku
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// firstCheck is how long after the start of a watch the index is checked for the first time, and checkInterval how long
+	// after that it is checked again.
+	firstCheck    = 2 * time.Minute
+	checkInterval = 24 * time.Hour
+	// checkRest is how many times as long as it works a check rests, so that it takes 1 % of a core.
+	checkRest = 99
+)
+
+// checkRegularly checks the index from time to time, and the files after it, until ctx is done.
+func (m *Memory) checkRegularly(ctx context.Context) error {
+	for wait := firstCheck; ; wait = checkInterval {
+		if err := sleep(ctx, wait); err != nil {
+			return nil
+		}
+		m.checkOnce(ctx)
+	}
+}
+
+// checkOnce checks the index at leisure, and then all files against it. It logs what it finds: searches and Status tell of
+// damage themselves.
+func (m *Memory) checkOnce(ctx context.Context) {
+	checked, err := m.store.Check(ctx, func(worked time.Duration) error { return sleep(ctx, checkRest*worked) })
+	if len(checked.Found) > 0 {
+		m.log.Warn("the check of the index has found damage", "found", checked.Found)
+	}
+	if err == nil {
+		_, err = m.indexer.Sync(ctx, SyncOptions{Verify: true, NoRebuild: true, DeferSessions: len(checked.Found) == 0}, nil)
+	}
+	if err != nil && ctx.Err() == nil {
+		m.log.Error("check of the index", "err", err)
+	}
+}
+
+// sleep waits, or returns the error of ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

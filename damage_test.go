@@ -1,0 +1,215 @@
+package kioku
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/embed"
+	"kioku/internal/testkit"
+	"kioku/memory"
+	"kioku/store"
+	"kioku/store/checksumvfs"
+	"kioku/store/storetest"
+)
+
+// damage changes the bytes of an index file without SQLite.
+type damage struct {
+	name  string
+	apply func(r *rand.Rand, file []byte) []byte
+}
+
+// pageSize is the size of a page of an index.
+const pageSize = checksumvfs.PageSize
+
+// randomPage returns a page of a file.
+func randomPage(r *rand.Rand, file []byte) []byte {
+	n := r.IntN(len(file) / pageSize)
+	return file[n*pageSize : (n+1)*pageSize]
+}
+
+// damages are the kinds of damage.
+var damages = []damage{
+	{"zeroed page", func(r *rand.Rand, file []byte) []byte { clear(randomPage(r, file)); return file }},
+	{"random page", func(r *rand.Rand, file []byte) []byte {
+		page := randomPage(r, file)
+		for i := range page {
+			page[i] = byte(r.Uint32())
+		}
+		return file
+	}},
+	{"flipped bit", func(r *rand.Rand, file []byte) []byte {
+		randomPage(r, file)[r.IntN(pageSize)] ^= 1 << r.IntN(8)
+		return file
+	}},
+	{"swapped pages", func(r *rand.Rand, file []byte) []byte {
+		a, b := randomPage(r, file), randomPage(r, file)
+		keep := string(a)
+		copy(a, b)
+		copy(b, keep)
+		return file
+	}},
+	{"cut", func(r *rand.Rand, file []byte) []byte { return file[:r.IntN(len(file))] }},
+}
+
+// ferryNotes are files of several chunks each.
+func ferryNotes(n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		files[fmt.Sprintf("memory/2026-01-%02d-%d.md", i%28+1, i)] = strings.Repeat(fmt.Sprintf("The ferry number %d was late again.\n", i), 80)
+	}
+	return files
+}
+
+// soundIndex is an index of ferryNotes that tests damage.
+type soundIndex struct {
+	workspace, dump string
+	files           map[string][]byte // of the folder memory in the state folder
+	embedder        *embed.Client
+	provider        *fakeOpenAI
+}
+
+// newSoundIndex makes an index, with vectors or without.
+func newSoundIndex(t *testing.T, vectors bool) soundIndex {
+	t.Helper()
+	ix := soundIndex{workspace: workspace(t, ferryNotes(60)), files: map[string][]byte{}}
+	if vectors {
+		ix.provider, ix.embedder = openAI(t)
+	}
+	state := t.TempDir()
+	m, err := Open(t.Context(), Options{Workspace: ix.workspace, StateDir: state, Embedder: ix.embedder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ix.dump = storetest.Dump(t, store.Path(state, "main"))
+	entries, err := os.ReadDir(filepath.Join(state, "memory"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(state, "memory", e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix.files[e.Name()] = b
+	}
+	return ix
+}
+
+// copyTo returns a state folder with a copy of the index.
+func (ix soundIndex) copyTo(t *testing.T) string {
+	t.Helper()
+	state := t.TempDir()
+	for name, b := range ix.files {
+		testkit.WriteFile(t, state, filepath.Join("memory", name), string(b))
+	}
+	return state
+}
+
+// overwrite changes a file in place, as another program does.
+func overwrite(t *testing.T, path string, change func(file []byte) []byte) {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, change(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settle waits until a repair has ended.
+func settle(t *testing.T, m *Memory) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for m.store.Repair() != nil {
+		select {
+		case <-m.syncInBackground(ctx):
+		case <-ctx.Done():
+			t.Fatal("the repair does not end")
+		}
+	}
+}
+
+// Hazards A04, A05, A06: pages that are damaged anywhere, while the process runs or not, are noticed by a search that reads
+// them or by a check. The index mends itself: after the check it equals a new one, and no vector is paid for again that could
+// be read. Meanwhile no answer is an error, and one from a damaged index says so.
+func TestDamageIsNoticedAndMended(t *testing.T) {
+	for _, vectors := range []bool{false, true} {
+		ix := newSoundIndex(t, vectors)
+		for round := range testkit.Rounds(10, 1) {
+			for _, d := range damages {
+				for _, running := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s vectors=%v running=%v seed=%d", d.name, vectors, running, round), func(t *testing.T) {
+						testDamage(t, ix, d, running, rand.New(rand.NewPCG(uint64(round), 11)))
+					})
+				}
+			}
+		}
+	}
+}
+
+// testDamage damages a copy of an index.
+func testDamage(t *testing.T, ix soundIndex, d damage, running bool, r *rand.Rand) {
+	state := ix.copyTo(t)
+	path := store.Path(state, "main")
+	same := false
+	hurt := func() {
+		overwrite(t, path, func(file []byte) []byte {
+			before := string(file)
+			after := d.apply(r, file)
+			same = before == string(after)
+			return after
+		})
+	}
+	if !running {
+		hurt()
+	}
+	m, err := Open(t.Context(), Options{Workspace: ix.workspace, StateDir: state, Embedder: ix.embedder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if running {
+		hurt()
+	}
+	for i := range 5 {
+		a, err := m.Search(t.Context(), memory.Query{Text: fmt.Sprintf("ferry number %d", r.IntN(60))})
+		if err != nil {
+			t.Fatalf("search %d: %v", i, err)
+		}
+		if len(a.Hits) == 0 && !hasCode(a.Degraded, memory.IndexDamaged) {
+			t.Errorf("search %d finds nothing and does not say why: %+v", i, a.Degraded)
+		}
+	}
+	if _, err := m.Sync(t.Context(), SyncOptions{Verify: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, m)
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if aside, err := filepath.Glob(path + ".corrupt-*"); err != nil || !same && len(aside) == 0 {
+		t.Errorf("the damage was not noticed: %v", err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ix.dump, storetest.Dump(t, path)); diff != "" {
+		t.Errorf("the index is another one:\n%s", diff)
+	}
+}

@@ -1,0 +1,345 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/indexer"
+	"kioku/search/analysis"
+)
+
+const (
+	// checkRows is the number of rows that one step of a check reads.
+	checkRows = 128
+	// sampleRate is 1 / the share of the chunks whose words a check analyses again.
+	sampleRate = 16
+	// lookupTerms is the number of words that a check looks up at a time.
+	lookupTerms = 32
+)
+
+// Checked tells what a check of the index has looked at and found.
+type Checked struct {
+	// Pages is the number of pages whose checksums were compared.
+	Pages int
+	// Tables is the number of tables whose structure was checked.
+	Tables int
+	// Texts is the number of chunks whose text was compared with its hash.
+	Texts int
+	// Words is the number of chunks whose words were compared with their text.
+	Words int
+	// Vectors is the number of vectors whose checksums were compared.
+	Vectors int
+	// Found lists what was wrong, for people. None if the index is intact.
+	Found []string
+	// Forgotten is the number of files that the next sync indexes again, because rows of them were wrong.
+	Forgotten int
+}
+
+// Check compares the index with its checksums and its tables with each other, and mends what is wrong: files with wrong rows
+// are forgotten, so that the next sync indexes them again; wrong vectors are removed, so that they are embedded again; after
+// other damage, the index is replaced. Check calls pace after each step with the time that the step took, and ends with the
+// error of pace. pace may be nil.
+func (s *Store) Check(ctx context.Context, pace func(worked time.Duration) error) (Checked, error) {
+	x := s.current()
+	c := checker{index: x, pace: pace}
+	err := c.checkAll(ctx)
+	damage := x.damage(err)
+	if !isDamage(damage) {
+		return c.Checked, err
+	}
+	c.Found = append(c.Found, damage.Error())
+	if err := s.noticeDamage(ctx, x, damage); err != nil {
+		return c.Checked, fmt.Errorf("mend the index: %w", err)
+	}
+	return c.Checked, nil
+}
+
+// checker is one check of an index.
+type checker struct {
+	*index
+	Checked
+	pace func(worked time.Duration) error
+	// sampled counts chunks, so that every sampleRate-th is analysed again.
+	sampled    int
+	wrong      []string       // paths of files with wrong rows
+	badVectors []wrongVector  // of the index
+	badCached  []indexer.Hash // hashes of wrong vectors of the cache
+}
+
+// wrongVector is a chunk whose vector does not have its checksum.
+type wrongVector struct{ chunk, file int64 }
+
+// checkAll takes all steps. It returns an error of damage that only a new index mends.
+func (c *checker) checkAll(ctx context.Context) error {
+	for _, check := range []func(context.Context) error{
+		c.checkPages, c.checkTables, c.checkTexts, c.checkVectors, c.checkCache, c.checkTotals, c.mend,
+	} {
+		if err := check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step takes one step and paces it.
+func (c *checker) step(ctx context.Context, f func() error) error {
+	start := time.Now()
+	if err := f(); err != nil {
+		return err
+	}
+	if c.pace != nil {
+		if err := c.pace(time.Since(start)); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// checkTables has SQLite check the structure of each table, its indexes, and the words.
+func (c *checker) checkTables(ctx context.Context) error {
+	var names []string
+	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	}, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('chunks_vec', 'chunks_vocab')")
+	if err != nil {
+		return fmt.Errorf("list tables: %w", err)
+	}
+	for _, name := range names {
+		if err := c.step(ctx, func() error { return c.checkTable(ctx, name) }); err != nil {
+			return err
+		}
+		c.Tables++
+	}
+	return nil
+}
+
+// checkTable checks one table.
+func (c *checker) checkTable(ctx context.Context, name string) error {
+	// A pragma takes no placeholders; the name is one of the schema.
+	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
+		var result string
+		if err := rows.Scan(&result); err != nil {
+			return err
+		}
+		if result != "ok" {
+			return fmt.Errorf("%w: %s", errDamaged, result)
+		}
+		return nil
+	}, fmt.Sprintf("PRAGMA quick_check('%s')", name))
+	if err != nil {
+		return fmt.Errorf("check table %s: %w", name, err)
+	}
+	return nil
+}
+
+// checkedChunk is a chunk as checkTexts reads it.
+type checkedChunk struct {
+	id                         int64
+	path, headings, date, text string
+	hash                       indexer.Hash
+	terms                      int
+}
+
+// checkTexts compares the text of every chunk with its hash, and the words of some with their text.
+func (c *checker) checkTexts(ctx context.Context) error {
+	for last := int64(-1); ; {
+		var chunks []checkedChunk
+		err := c.step(ctx, func() (err error) {
+			if chunks, err = c.readChecked(ctx, last); err != nil {
+				return fmt.Errorf("check texts: %w", err)
+			}
+			return c.compareTexts(ctx, chunks)
+		})
+		if err != nil || len(chunks) == 0 {
+			return err
+		}
+		last = chunks[len(chunks)-1].id
+	}
+}
+
+// readChecked reads the chunks that follow an id.
+func (c *checker) readChecked(ctx context.Context, after int64) ([]checkedChunk, error) {
+	var chunks []checkedChunk
+	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
+		var k checkedChunk
+		var hash sql.RawBytes
+		err := rows.Scan(&k.id, &k.path, &k.headings, &k.date, &k.text, &hash, &k.terms)
+		copy(k.hash[:], hash) // a hash of another length differs
+		chunks = append(chunks, k)
+		return err
+	}, `SELECT c.id, f.path, c.headings, c.date, c.text, c.sha256, c.terms FROM chunks c JOIN files f ON f.id = c.file
+		WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, checkRows)
+	return chunks, err
+}
+
+// compareTexts compares chunks with their hashes, and some with their words.
+func (c *checker) compareTexts(ctx context.Context, chunks []checkedChunk) error {
+	for _, k := range chunks {
+		c.Texts++
+		if sha256.Sum256([]byte(k.text)) != k.hash {
+			c.foundWrong(k.path, "the text of a chunk does not have its hash")
+			continue
+		}
+		if c.sampled++; c.sampled%sampleRate != 1 {
+			continue
+		}
+		c.Words++
+		same, err := c.sameWords(ctx, k)
+		if err != nil {
+			return fmt.Errorf("check words: %w", err)
+		}
+		if !same {
+			c.foundWrong(k.path, "the words of a chunk are not those of its text")
+		}
+	}
+	return nil
+}
+
+// foundWrong records a file with wrong rows.
+func (c *checker) foundWrong(path, what string) {
+	c.Found = append(c.Found, path+": "+what)
+	c.wrong = append(c.wrong, path)
+}
+
+// sameWords reports whether the index finds a chunk by all of its words, and knows how many there are. It reports true for a
+// chunk that was deleted meanwhile.
+func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
+	tx, _, err := c.snapshot(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback()
+	var exists bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE id = ? AND sha256 = ?)", k.id, k.hash[:]).Scan(&exists); err != nil || !exists {
+		return true, err
+	}
+	terms := analysis.ChunkTerms(k.headings, k.date, k.text)
+	if len(terms) != k.terms {
+		return false, nil
+	}
+	slices.Sort(terms)
+	for part := range slices.Chunk(slices.Compact(terms), lookupTerms) {
+		quoted := make([]string, len(part))
+		for i, t := range part {
+			quoted[i] = anyExpr([]string{t})
+		}
+		var found bool
+		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid = ?)",
+			strings.Join(quoted, " "), k.id).Scan(&found)
+		if err != nil || !found {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// checkVectors compares the vectors of the index with their checksums.
+func (c *checker) checkVectors(ctx context.Context) error {
+	for last := int64(-1); ; {
+		n := 0
+		err := c.step(ctx, func() error {
+			m, err := readMeta(ctx, c.db.readers)
+			if err != nil || m.space.IsZero() {
+				return err
+			}
+			err = forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
+				var w wrongVector
+				var blob sql.RawBytes
+				var sum uint32
+				if err := rows.Scan(&w.chunk, &w.file, &blob, &sum); err != nil {
+					return err
+				}
+				n, last = n+1, w.chunk
+				if crc32.Checksum(blob, castagnoli) != sum {
+					c.Found = append(c.Found, "a vector does not have its checksum")
+					c.badVectors = append(c.badVectors, w)
+				}
+				return nil
+			}, `SELECT c.id, c.file, v.embedding, c.checksum FROM (SELECT id, file, checksum FROM chunks
+				WHERE id > ? AND checksum IS NOT NULL ORDER BY id LIMIT ?) c CROSS JOIN chunks_vec v ON v.rowid = c.id`, last, checkRows)
+			return vectorError(err)
+		})
+		if err != nil {
+			return fmt.Errorf("check vectors: %w", err)
+		}
+		if c.Checked.Vectors += n; n == 0 {
+			return nil
+		}
+	}
+}
+
+// checkCache compares the cached vectors with their checksums.
+func (c *checker) checkCache(ctx context.Context) error {
+	for last := int64(-1); ; {
+		n := 0
+		err := c.step(ctx, func() error {
+			return forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
+				var hash, blob sql.RawBytes
+				var sum uint32
+				if err := rows.Scan(&last, &hash, &blob, &sum); err != nil {
+					return err
+				}
+				n++
+				if crc32.Checksum(blob, castagnoli) == sum {
+					return nil
+				}
+				h, err := hashOf(hash)
+				c.Found = append(c.Found, "a cached vector does not have its checksum")
+				c.badCached = append(c.badCached, h)
+				return err
+			}, "SELECT id, sha256, vector, checksum FROM embedding_cache WHERE id > ? ORDER BY id LIMIT ?", last, checkRows)
+		})
+		if err != nil {
+			return fmt.Errorf("check cached vectors: %w", err)
+		}
+		if c.Checked.Vectors += n; n == 0 {
+			return nil
+		}
+	}
+}
+
+// checkTotals compares the numbers of rows in one snapshot.
+func (c *checker) checkTotals(ctx context.Context) error {
+	return c.step(ctx, func() error {
+		tx, m, err := c.snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		agree, err := consistent(ctx, tx, m)
+		if err != nil {
+			return err
+		}
+		var wrong int
+		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM files f LEFT JOIN
+			(SELECT file, count(*) AS chunks, count(checksum) AS embedded FROM chunks GROUP BY file) c ON c.file = f.id
+			WHERE f.chunks <> coalesce(c.chunks, 0) OR f.embedded <> coalesce(c.embedded, 0)`).Scan(&wrong)
+		if err == nil && (wrong > 0 || !agree) {
+			err = fmt.Errorf("%w: its tables do not agree", errDamaged)
+		}
+		return err
+	})
+}
+
+// consistent reports whether the tables of the index contain the same chunks.
+func consistent(ctx context.Context, q queryer, m meta) (bool, error) {
+	var chunks, fts, files, vecs int
+	err := q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize),
+		(SELECT count(*) FROM files WHERE error = '')`).Scan(&chunks, &fts, &files)
+	if err != nil {
+		return false, fmt.Errorf("count rows: %w", err)
+	}
+	if vecs, err = countVectors(ctx, q, m.space); err != nil {
+		return false, err
+	}
+	return chunks == m.chunks && fts == m.chunks && files == m.files && vecs == m.embedded, nil
+}

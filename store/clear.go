@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"kioku/embed"
+)
+
+// cacheAllSQL copies all vectors of the index to the cache.
+const cacheAllSQL = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
+	SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, 'document', c.sha256, v.embedding, c.checksum,
+		unixepoch() FROM meta m CROSS JOIN chunks c CROSS JOIN chunks_vec v
+	WHERE c.checksum IS NOT NULL AND v.rowid = c.id
+	ON CONFLICT DO NOTHING`
+
+// clearVectors moves all vectors of the index to the cache. The caller updates the totals of meta.
+func clearVectors(ctx context.Context, tx *sql.Tx) error {
+	for _, stmt := range []string{
+		cacheAllSQL,
+		"DROP TABLE chunks_vec",
+		"UPDATE chunks SET checksum = NULL WHERE checksum IS NOT NULL",
+		"UPDATE files SET embedded = 0 WHERE embedded > 0",
+	} {
+		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+			return fmt.Errorf("clear vectors: %w", vectorError(err))
+		}
+	}
+	return nil
+}
+
+// clearIndex moves the vectors to embedding_cache, empties every other table and resets the totals of meta. It returns the
+// space of the vectors.
+func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (embed.Space, error) {
+	x.attachedSpace.Store(nil)
+	m, err := readMeta(ctx, tx)
+	if err == nil && !m.space.IsZero() {
+		err = clearVectors(ctx, tx)
+	}
+	if err != nil {
+		return embed.Space{}, err
+	}
+	for _, stmt := range []string{
+		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
+		"DELETE FROM chunks",
+		"DELETE FROM files",
+		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
+			files = 0, chunks = 0, embedded = 0, terms = 0, last_sync = 0`,
+	} {
+		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+			return embed.Space{}, fmt.Errorf("clear index: %w", err)
+		}
+	}
+	return m.space, nil
+}

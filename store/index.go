@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kioku/embed"
+)
+
+// index is one database file with what is cached of it. A Store goes on to another index if one is damaged.
+type index struct {
+	db         *database
+	opt        *Options
+	log        *slog.Logger
+	generation atomic.Int64 // of the last commit of this process
+	mergeMu    sync.Mutex   // locked while segments are merged
+	vectors    *vectorCache
+	files      fileCache
+	// attachedSpace is the space for which no chunk lacks a vector that the cache contains. It is nil if that is not known.
+	attachedSpace atomic.Pointer[embed.Space]
+	// listed reports that a sync has asked for all files of this index.
+	listed atomic.Bool
+}
+
+// openIndex returns the index with an id at path.
+func openIndex(path string, id uint64, mode openMode, opt *Options) (*index, error) {
+	db, err := openDatabase(path, id, mode)
+	if err != nil {
+		return nil, err
+	}
+	return &index{db: db, opt: opt, log: opt.Log, vectors: newVectorCache(opt.Vectors)}, nil
+}
+
+// close releases the cached vectors and closes the file.
+func (x *index) close() error {
+	x.vectors.clear()
+	return x.db.close()
+}
+
+// meta is the row of the table meta.
+type meta struct {
+	id                              uint64 // of the index
+	workspace, chunking             string
+	space                           embed.Space
+	generation                      int64
+	files, chunks, embedded, nTerms int
+	lastSync                        time.Time
+}
+
+// readMeta reads the row of the table meta.
+func readMeta(ctx context.Context, q queryer) (meta, error) {
+	var m meta
+	var id, last int64
+	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
+			generation, files, chunks, embedded, terms, last_sync FROM meta`).
+		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
+			&m.generation, &m.files, &m.chunks, &m.embedded, &m.nTerms, &last)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: meta is empty", errDamaged)
+	}
+	if err != nil {
+		return meta{}, fmt.Errorf("read meta: %w", err)
+	}
+	m.id = uint64(id)
+	if last != 0 {
+		m.lastSync = time.Unix(0, last)
+	}
+	return m, nil
+}
+
+// writeTx runs f in one transaction of the only writer and increments the generation. f records the vectors that it changes.
+func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *vectorChange) error) error {
+	tx, err := x.db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback()
+	var change vectorChange
+	if err := f(tx, &change); err != nil {
+		return err
+	}
+	row := tx.QueryRowContext(ctx, "UPDATE meta SET generation = generation + 1 RETURNING generation")
+	if err := row.Scan(&change.generation); err != nil {
+		return fmt.Errorf("increment generation: %w", err)
+	}
+	if err := x.vectors.commit(tx.Commit, change); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	x.generation.Store(change.generation)
+	return nil
+}
+
+// stale implements Store.Stale.
+func (x *index) stale(ctx context.Context) (string, error) {
+	m, err := readMeta(ctx, x.db.readers)
+	switch {
+	case err != nil:
+		return "", err
+	case m.chunks > 0 && m.chunking != x.opt.Chunking:
+		return fmt.Sprintf("chunking changed from %q to %q", m.chunking, x.opt.Chunking), nil
+	}
+	return "", nil
+}
+
+// recordSync implements Store.RecordSync.
+func (x *index) recordSync(ctx context.Context, t time.Time) error {
+	if !x.listed.Load() {
+		return ErrReplaced
+	}
+	if _, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
+		return fmt.Errorf("record sync: %w", err)
+	}
+	m, err := readMeta(ctx, x.db.readers)
+	if err != nil {
+		return err
+	}
+	return x.evictCached(ctx, m)
+}

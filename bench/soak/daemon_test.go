@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -200,18 +201,13 @@ func finds(r *kiokuv1.MemorySearchResponse, text string) bool {
 	return false
 }
 
-// verify has the daemon read every file and its whole index, and mend what is wrong.
-func (c client) verify() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	stream, err := c.Sync(ctx, &kiokuv1.SyncRequest{Agent: "main", Verify: true})
-	for err == nil {
-		var resp *kiokuv1.SyncResponse
-		if resp, err = stream.Recv(); resp.GetReport() != nil {
-			return nil
-		}
+// scrub has the daemon read every file and its whole index, and mend what is wrong. It returns what it says.
+func (p *place) scrub() (string, error) {
+	out, err := p.command(p.state, "status", "--deep", "--json").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("kioku status --deep: %w: %s", err, out)
 	}
-	return err
+	return string(out), err
 }
 
 // status returns the state of the index.
@@ -254,11 +250,32 @@ func (p *place) compare() []string {
 	return difference(p.dump(store.Path(fresh, "main")), p.dump(p.database()))
 }
 
-// dump returns the lines of an index, or none if it cannot be read.
-func (p *place) dump(path string) (lines []string) {
-	p.t.Run("dump", func(t *testing.T) { lines = strings.Split(storetest.Dump(t, path), "\n") })
-	return lines
+// dump returns the lines of an index, or why it cannot be read.
+func (p *place) dump(path string) []string {
+	d := &dumper{T: p.t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.text = storetest.Dump(d, path)
+	}()
+	<-done
+	return strings.Split(d.text, "\n")
 }
+
+// dumper takes the place of a test for storetest.Dump: an index that cannot be read must not end the run.
+type dumper struct {
+	*testing.T
+	text string
+}
+
+// Fatal keeps what it is told and ends the goroutine.
+func (d *dumper) Fatal(args ...any) {
+	d.text = fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+// Fatalf is Fatal with a format.
+func (d *dumper) Fatalf(format string, args ...any) { d.Fatal(fmt.Sprintf(format, args...)) }
 
 // difference returns up to three of the lines that only one of two lists has.
 func difference(want, got []string) []string {

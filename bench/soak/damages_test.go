@@ -1,6 +1,8 @@
 package soak
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -15,53 +17,56 @@ import (
 // pageSize of the database.
 const pageSize = 4096
 
-// harm is one way to damage a file.
+// harm is one way to damage a file. It returns where.
 type harm struct {
 	name string
-	do   func(f *os.File, size int64, r *rand.Rand) error
+	do   func(f *os.File, size int64, r *rand.Rand) (at int64, err error)
 }
 
 var harms = []harm{
-	{"zeroed page", func(f *os.File, size int64, r *rand.Rand) error {
-		_, err := f.WriteAt(make([]byte, pageSize), pageOf(size, r))
-		return err
+	{"zeroed page", func(f *os.File, size int64, r *rand.Rand) (int64, error) {
+		at := pageOf(size, r)
+		_, err := f.WriteAt(make([]byte, pageSize), at)
+		return at, err
 	}},
-	{"random page", func(f *os.File, size int64, r *rand.Rand) error {
-		b := make([]byte, pageSize)
+	{"random page", func(f *os.File, size int64, r *rand.Rand) (int64, error) {
+		at, b := pageOf(size, r), make([]byte, pageSize)
 		for i := range b {
 			b[i] = byte(r.Uint32())
 		}
-		_, err := f.WriteAt(b, pageOf(size, r))
-		return err
+		_, err := f.WriteAt(b, at)
+		return at, err
 	}},
-	{"flipped bit", func(f *os.File, size int64, r *rand.Rand) error {
+	{"flipped bit", func(f *os.File, size int64, r *rand.Rand) (int64, error) {
 		at, b := r.Int64N(size), make([]byte, 1)
 		if _, err := f.ReadAt(b, at); err != nil {
-			return err
+			return at, err
 		}
 		b[0] ^= 1 << r.IntN(8)
 		_, err := f.WriteAt(b, at)
-		return err
+		return at, err
 	}},
-	{"swapped pages", func(f *os.File, size int64, r *rand.Rand) error {
-		one, other := pageOf(size, r), pageOf(size, r)
+	{"swapped pages", func(f *os.File, size int64, r *rand.Rand) (int64, error) {
 		a, b := make([]byte, pageSize), make([]byte, pageSize)
-		for string(a) == string(b) { // or nothing changes
-			one, other = pageOf(size, r), pageOf(size, r)
-			if _, err := f.ReadAt(a, one); err != nil {
-				return err
+		for {
+			one, other := pageOf(size, r), pageOf(size, r)
+			_, errA := f.ReadAt(a, one)
+			_, errB := f.ReadAt(b, other)
+			if err := errors.Join(errA, errB); err != nil {
+				return one, err
 			}
-			if _, err := f.ReadAt(b, other); err != nil {
-				return err
+			if bytes.Equal(a, b) { // nothing would change
+				continue
 			}
+			_, errA = f.WriteAt(a, other)
+			_, errB = f.WriteAt(b, one)
+			return one, errors.Join(errA, errB)
 		}
-		if _, err := f.WriteAt(a, other); err != nil {
-			return err
-		}
-		_, err := f.WriteAt(b, one)
-		return err
 	}},
-	{"cut", func(f *os.File, size int64, r *rand.Rand) error { return f.Truncate(r.Int64N(size)) }},
+	{"cut", func(f *os.File, size int64, r *rand.Rand) (int64, error) {
+		at := r.Int64N(size)
+		return at, f.Truncate(at)
+	}},
 }
 
 // pageOf returns the offset of a random page.
@@ -170,7 +175,6 @@ func (c client) answers() []string {
 // attack damages the index of a place, asks, has it scrubbed, and asks again.
 func (t *damageTotals) attack(s *soak, p *place, h harm, running bool) {
 	s.Helper()
-	what := fmt.Sprintf("damage %d, %s, running %v, vectors %v", t.done, h.name, running, p.provider != nil)
 	p.restore(s)
 	p.serve()
 	c := p.dial()
@@ -184,26 +188,26 @@ func (t *damageTotals) attack(s *soak, p *place, h harm, running bool) {
 		p.stop(syscall.SIGTERM)
 	}
 	log := p.lines()
-	p.damage(s, h)
+	at := p.damage(s, h)
+	what := fmt.Sprintf("damage %d, %s at %d, running %v, vectors %v", t.done, h.name, at, running, p.provider != nil)
 	t.done++
 	if !running {
 		p.start()
 	}
 	got := c.answers()
 	t.count(s, what, want, got, &t.silent)
-	if err := c.verify(); err != nil {
+	found, err := p.scrub()
+	if err != nil {
 		s.broken("%s: the scrub fails: %v; %q", what, err, p.tail())
 	}
-	lacks := c.settle(patience)
-	t.count(s, what, want, c.answers(), &t.silentAfter)
-	if t.silentAfter > 0 {
+	lacks, silent := c.settle(patience), t.silentAfter
+	if t.count(s, what, want, c.answers(), &t.silentAfter); t.silentAfter > silent {
 		s.broken("%s: other answers after the scrub", what)
-		t.silentAfter = 0
 	}
 	if p.provider != nil {
 		t.embedded += int(p.provider.texts.Load() - before)
 	}
-	noticed := p.said(log, "damage") || slices.ContainsFunc(got, func(a string) bool { return a == "degraded" })
+	noticed := p.said(log, "damage") || p.said(log, "is replaced by a new one") || strings.Contains(found, "damage") || slices.ContainsFunc(got, func(a string) bool { return a == "degraded" })
 	if noticed {
 		t.noticed++
 	} else {
@@ -238,7 +242,7 @@ func (t *damageTotals) count(s *soak, what string, want, got []string, silent *i
 
 // damage damages the database, of which everything has been written by then: SQLite copies the log into the file at the end of
 // a process only.
-func (p *place) damage(s *soak, h harm) {
+func (p *place) damage(s *soak, h harm) (at int64) {
 	s.Helper()
 	f, err := os.OpenFile(p.database(), os.O_RDWR, 0)
 	if err != nil {
@@ -247,9 +251,10 @@ func (p *place) damage(s *soak, h harm) {
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err == nil {
-		err = h.do(f, size, s.rand)
+		at, err = h.do(f, size, s.rand)
 	}
 	if err != nil {
 		s.Fatalf("%s: %v", h.name, err)
 	}
+	return at
 }

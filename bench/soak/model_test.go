@@ -164,8 +164,8 @@ func (m *model) ask(r *rand.Rand, stop <-chan struct{}) {
 // be running and is stopped.
 func (m *model) check(s *soak) (lost int) {
 	s.Helper()
-	if err := m.place.dialed(func(c client) error { return c.verify() }); err != nil {
-		s.broken("a sync fails after the attack: %v; %q", err, m.place.tail())
+	if _, err := m.place.scrub(); err != nil {
+		s.broken("the scrub fails after the attack: %v; %q", err, m.place.tail())
 	}
 	text := m.place.text(s)
 	for _, word := range append(append([]string{}, m.acked...), m.others...) {

@@ -19,14 +19,18 @@ var (
 	minutes = flag.Float64("minutes", 0, "how long to attack, in all; 0 means not at all")
 	seed    = flag.Uint64("seed", 0, "seed of what is attacked; 0 means the time")
 	only    = flag.String("only", "", "names of the only attacks to run, separated by commas")
+	binary  = flag.String("program", "", "the kioku to attack; empty means to build it")
 )
 
-// program is the real binary, which TestSoak builds.
+// program is the binary that is attacked.
 var program string
 
-// build builds the program, with the tags of this test.
+// build builds the program, with the tags of this test, unless one was named.
 func build(t *testing.T) {
 	t.Helper()
+	if program = *binary; program != "" {
+		return
+	}
 	program = filepath.Join(t.TempDir(), "kioku")
 	args := []string{"build", "-o", program}
 	info, _ := debug.ReadBuildInfo()

@@ -15,22 +15,20 @@ export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUF         := github.com/bufbuild/buf/cmd/buf@v1.57.2
-VULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-# How long make soak attacks, and the seed of what it attacks; 0 is the time. How long make fuzz runs each fuzz test.
-MINUTES  ?= 5
-SEED     ?= 0
-FUZZTIME ?= 20s
+# How many minutes make soak attacks, and the seed of what it attacks; 0 is the time.
+MINUTES ?= 5
+SEED    ?= 0
 
-.PHONY: build static test soak attack race fuzz vulncheck reproducible vet lint lint-proto bench performance demo proto docker clean
+.PHONY: build static test soak attack race vet lint lint-proto bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
-	$(GO) build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/kioku ./cmd/kioku
+	$(GO) build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/kioku ./cmd/kioku
 
 ## static: bin/kioku without shared libraries, as the container holds it
 static:
-	$(GO) build -trimpath -tags '$(TAGS) netgo osusergo sqlite_omit_load_extension' \
+	$(GO) build -tags '$(TAGS) netgo osusergo sqlite_omit_load_extension' \
 		-ldflags '$(LDFLAGS) -s -w -linkmode external -extldflags "-static"' -o bin/kioku ./cmd/kioku
 
 ## test: every test, once
@@ -48,28 +46,6 @@ attack:
 ## race: every test under the race detector
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m ./...
-
-## fuzz: every fuzz test for FUZZTIME
-fuzz:
-	@set -e; for package in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n 1 dirname | sort -u); do \
-		for test in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9]*\)(.*/\1/p' $$package/*_test.go); do \
-			echo "$$package $$test"; \
-			$(GO) test -tags '$(TAGS)' -run '^$$' -fuzz "^$$test$$" -fuzztime $(FUZZTIME) ./$$package >bin/fuzz.log 2>&1 || { cat bin/fuzz.log; exit 1; }; \
-		done; done
-
-## vulncheck: known vulnerabilities of what is linked. The database is on the internet; without it nothing is checked
-vulncheck:
-	@if curl -sfo bin/vulndb.json --max-time 10 https://vuln.go.dev/index/db.json; \
-		then $(GO) run $(VULNCHECK) -tags '$(TAGS)' ./...; \
-		else echo "skipped: https://vuln.go.dev cannot be reached"; fi
-
-## reproducible: two builds of the last commit, in two folders, are the same file
-reproducible:
-	for copy in one other; do \
-		rm -rf bin/$$copy && mkdir -p bin/$$copy && git archive HEAD | tar -x -C bin/$$copy && \
-		GOFLAGS=-buildvcs=false $(MAKE) -s -C bin/$$copy build VERSION='$(VERSION)' || exit 1; done
-	cmp bin/one/bin/kioku bin/other/bin/kioku
-	rm -rf bin/one bin/other
 
 vet:
 	$(GO) vet -tags '$(TAGS)' ./...

@@ -3,6 +3,8 @@ package kioku
 import (
 	"context"
 	"time"
+
+	"kioku/store"
 )
 
 const (
@@ -24,19 +26,35 @@ func (m *Memory) checkRegularly(ctx context.Context) error {
 	}
 }
 
-// checkOnce checks the index at leisure, and then all files against it. It logs what it finds: searches and Status tell of
-// damage themselves.
+// checkOnce checks the index at leisure, and then all files against it. It logs what it finds: Status tells of it, and
+// searches tell of damage themselves.
 func (m *Memory) checkOnce(ctx context.Context) {
-	checked, err := m.store.Check(ctx, func(worked time.Duration) error { return sleep(ctx, checkRest*worked) })
-	if len(checked.Found) > 0 {
-		m.log.Warn("the check of the index has found damage", "found", checked.Found)
-	}
+	checked, err := m.checkIndex(ctx, func(worked time.Duration) error { return sleep(ctx, checkRest*worked) })
 	if err == nil {
 		_, err = m.indexer.Sync(ctx, SyncOptions{Verify: true, NoRebuild: true, DeferSessions: len(checked.Found) == 0}, nil)
 	}
 	if err != nil && ctx.Err() == nil {
 		m.log.Error("check of the index", "err", err)
 	}
+}
+
+// IndexCheck is the outcome of a check.
+type IndexCheck struct {
+	store.Checked
+	// Time is the end of the check.
+	Time time.Time
+}
+
+// checkIndex checks the index and records the outcome.
+func (m *Memory) checkIndex(ctx context.Context, pace func(worked time.Duration) error) (store.Checked, error) {
+	checked, err := m.store.Check(ctx, pace)
+	if len(checked.Found) > 0 {
+		m.log.Warn("the check of the index has found damage", "found", checked.Found)
+	}
+	if err == nil {
+		m.lastCheck.Store(&IndexCheck{Checked: checked, Time: m.opt.Now()})
+	}
+	return checked, err
 }
 
 // sleep waits, or returns the error of ctx.

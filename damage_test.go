@@ -165,6 +165,10 @@ func TestDamageIsNoticedAndMended(t *testing.T) {
 
 // testDamage damages a copy of an index.
 func testDamage(t *testing.T, ix soundIndex, d damage, running bool, r *rand.Rand) {
+	if ix.provider != nil {
+		paid := ix.provider.texts.Load()
+		defer func() { t.Logf("%d vectors are paid for again", ix.provider.texts.Load()-paid) }()
+	}
 	state := ix.copyTo(t)
 	path := store.Path(state, "main")
 	same := false

@@ -113,6 +113,7 @@ type Memory struct {
 	backfill  *indexer.Backfill
 	searcher  atomic.Pointer[search.Searcher]
 	events    events
+	lastCheck atomic.Pointer[IndexCheck]
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool

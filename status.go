@@ -42,6 +42,8 @@ type Status struct {
 	ResidentBytes, AllResidentBytes, BudgetBytes int64
 	// Degraded is what searches lack now; nil if they lack nothing.
 	Degraded []memory.Degradation
+	// Check is the last check of the index; nil before the first.
+	Check *IndexCheck
 	// Unavailable are the roots that cannot be read now. Their files stay in the index.
 	Unavailable []string
 	// Syncing reports that a sync or rebuild is running.
@@ -100,6 +102,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Embedded: stats.Embedded, Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    append(degraded, degradedIndex(stats, ix)...),
+		Check:       m.lastCheck.Load(),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
 }

@@ -26,8 +26,6 @@ type SyncReport struct {
 	Embedded int
 	// EmbedErr is why texts are without vectors, nil if none are or if they were not asked for.
 	EmbedErr error
-	// Checked is what SyncOptions.Verify found in the index; zero without it.
-	Checked store.Checked
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int
 }
@@ -36,15 +34,12 @@ type SyncReport struct {
 // unless step is nil. With opt.Verify, it first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		var checked store.Checked
 		if opt.Verify {
-			var err error
-			if checked, err = m.store.Check(ctx, nil); err != nil {
-				return SyncReport{Checked: checked}, err
+			if _, err := m.checkIndex(ctx, nil); err != nil {
+				return SyncReport{}, err
 			}
 		}
 		r, embeds, err := m.syncWords(ctx, opt, step)
-		r.Checked = checked
 		switch {
 		case err != nil:
 			return r, err

@@ -108,6 +108,7 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
 		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
 		EmbeddedChunkCount: int32Of(st.Embedded), CachedEmbeddingCount: int32Of(st.Cached),
+		Check:         indexCheck(st.Check),
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
 	}
@@ -169,3 +170,19 @@ func event(e kioku.Event) *kiokuv1.Event {
 
 // int32Of returns the nearest int32.
 func int32Of(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
+
+// maxFound is the maximum number of sentences about damage in a status.
+const maxFound = 100
+
+// indexCheck returns the last check of an index, nil if there was none.
+func indexCheck(c *kioku.IndexCheck) *kiokuv1.IndexCheck {
+	if c == nil {
+		return nil
+	}
+	out := &kiokuv1.IndexCheck{PageCount: int32Of(c.Pages), TableCount: int32Of(c.Tables), TextCount: int32Of(c.Texts),
+		WordCount: int32Of(c.Words), VectorCount: int32Of(c.Checked.Vectors), Time: kiokuv1.TimeOf(c.Time)}
+	for _, found := range c.Found[:min(len(c.Found), maxFound)] {
+		out.Found = append(out.Found, clip(found, 500))
+	}
+	return out
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"kioku/search"
+	"kioku/store/checksumvfs"
 )
 
 // errDamaged: the index is not what Kioku wrote.
@@ -275,6 +276,12 @@ func (s *Store) openAside(name string) *index {
 	h, err := readHeader(name)
 	if err != nil || h.kind != fileCurrent && h.kind != fileOlder {
 		return nil
+	}
+	// SQLite refuses a file that is cut off. The pages that are missing have no checksum either when they are zeros.
+	if whole := int64(h.pages) * checksumvfs.PageSize; h.checked && fileSize(name) < whole {
+		if err := os.Truncate(name, whole); err != nil {
+			return nil
+		}
 	}
 	x, err := openIndex(name, h.pageID(), modeCheck, &s.opt)
 	if err != nil {

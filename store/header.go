@@ -18,6 +18,7 @@ type header struct {
 	id            uint64 // of the index
 	schema        int    // 0 for an empty file
 	applicationID uint32
+	pages         uint32 // number of pages that the file should have
 	// checked reports that the page has its checksum. Indexes of schemas before 7 have none.
 	checked bool
 	// kind says what to do with the file.
@@ -70,7 +71,8 @@ func decodeHeader(page []byte) header {
 	if len(page) < 100 || !bytes.HasPrefix(page, []byte(sqliteMagic)) {
 		return header{kind: fileDamaged}
 	}
-	h := header{schema: int(binary.BigEndian.Uint32(page[60:])), applicationID: binary.BigEndian.Uint32(page[68:])}
+	h := header{schema: int(binary.BigEndian.Uint32(page[60:])), applicationID: binary.BigEndian.Uint32(page[68:]),
+		pages: binary.BigEndian.Uint32(page[28:])}
 	reserve := page[20]
 	h.id, h.checked = checksumvfs.PageID(page, 1)
 	switch {

@@ -25,7 +25,7 @@ func (a *app) statusCmd() *cobra.Command {
 			return a.with(cmd.Context(), need, func(c *connect.Client) error { return a.status(cmd.Context(), c, deep) })
 		},
 	}
-	cmd.Flags().BoolVar(&deep, "deep", false, "read every file again and compare it with the index")
+	cmd.Flags().BoolVar(&deep, "deep", false, "check the whole index, mend it, and compare every file with it")
 	return cmd
 }
 

@@ -728,7 +728,7 @@ func (x *TermShare) GetShare() float64 {
 type Degradation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
-	// "workspace_unavailable", "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks
+	// "workspace_unavailable", "index_damaged", "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks
 	// results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
@@ -1411,8 +1411,10 @@ type StatusResponse struct {
 	MemoryBudgetBytes int64 `protobuf:"varint,18,opt,name=memory_budget_bytes,json=memoryBudgetBytes,proto3" json:"memory_budget_bytes,omitempty"`
 	// Memory that the vectors of all agents occupy.
 	MemoryResidentBytes int64 `protobuf:"varint,19,opt,name=memory_resident_bytes,json=memoryResidentBytes,proto3" json:"memory_resident_bytes,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Last check of the index; not set before the first since the start.
+	Check         *IndexCheck `protobuf:"bytes,20,opt,name=check,proto3" json:"check,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
@@ -1578,6 +1580,113 @@ func (x *StatusResponse) GetMemoryResidentBytes() int64 {
 	return 0
 }
 
+func (x *StatusResponse) GetCheck() *IndexCheck {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+// IndexCheck is the outcome of a check of the whole index. What was wrong is mended.
+type IndexCheck struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Pages of the file that were compared with their checksums.
+	PageCount int32 `protobuf:"varint,1,opt,name=page_count,json=pageCount,proto3" json:"page_count,omitempty"`
+	// Tables whose structure was checked.
+	TableCount int32 `protobuf:"varint,2,opt,name=table_count,json=tableCount,proto3" json:"table_count,omitempty"`
+	// Chunks whose texts were compared with their hashes.
+	TextCount int32 `protobuf:"varint,3,opt,name=text_count,json=textCount,proto3" json:"text_count,omitempty"`
+	// Chunks whose words were compared with their texts.
+	WordCount int32 `protobuf:"varint,4,opt,name=word_count,json=wordCount,proto3" json:"word_count,omitempty"`
+	// Vectors that were compared with their checksums.
+	VectorCount int32 `protobuf:"varint,5,opt,name=vector_count,json=vectorCount,proto3" json:"vector_count,omitempty"`
+	// What was wrong, a sentence each. Empty if the index was intact.
+	Found []string `protobuf:"bytes,6,rep,name=found,proto3" json:"found,omitempty"`
+	// End of the check.
+	Time          *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IndexCheck) Reset() {
+	*x = IndexCheck{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IndexCheck) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IndexCheck) ProtoMessage() {}
+
+func (x *IndexCheck) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
+func (*IndexCheck) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *IndexCheck) GetPageCount() int32 {
+	if x != nil {
+		return x.PageCount
+	}
+	return 0
+}
+
+func (x *IndexCheck) GetTableCount() int32 {
+	if x != nil {
+		return x.TableCount
+	}
+	return 0
+}
+
+func (x *IndexCheck) GetTextCount() int32 {
+	if x != nil {
+		return x.TextCount
+	}
+	return 0
+}
+
+func (x *IndexCheck) GetWordCount() int32 {
+	if x != nil {
+		return x.WordCount
+	}
+	return 0
+}
+
+func (x *IndexCheck) GetVectorCount() int32 {
+	if x != nil {
+		return x.VectorCount
+	}
+	return 0
+}
+
+func (x *IndexCheck) GetFound() []string {
+	if x != nil {
+		return x.Found
+	}
+	return nil
+}
+
+func (x *IndexCheck) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
 type SkippedFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
@@ -1589,7 +1698,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1601,7 +1710,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1614,7 +1723,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -1651,7 +1760,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +1772,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +1785,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Provider) GetProvider() string {
@@ -1737,7 +1846,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1749,7 +1858,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1762,7 +1871,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -1806,7 +1915,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +1927,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +1940,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -1885,7 +1994,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1897,7 +2006,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1910,7 +2019,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -1933,7 +2042,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2054,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +2067,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -2028,7 +2137,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2040,7 +2149,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2053,7 +2162,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Progress) GetPhase() string {
@@ -2145,7 +2254,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2157,7 +2266,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2170,7 +2279,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -2266,7 +2375,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2387,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2400,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -2310,7 +2419,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2322,7 +2431,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2335,7 +2444,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -2366,7 +2475,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2378,7 +2487,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2391,7 +2500,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Event) GetKind() string {
@@ -2444,7 +2553,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2456,7 +2565,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2469,7 +2578,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 type ListAgentsResponse struct {
@@ -2481,7 +2590,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2493,7 +2602,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2506,7 +2615,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -2529,7 +2638,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2541,7 +2650,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2554,7 +2663,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Agent) GetId() string {
@@ -2712,7 +2821,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\apassage\x18\x04 \x01(\v2\x16.kioku.v1.SearchResultR\apassage\x12\x14\n" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xeb\x05\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\x97\x06\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -2735,7 +2844,21 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\asyncing\x18\x10 \x01(\bR\asyncing\x12%\n" +
 	"\x0eresident_bytes\x18\x11 \x01(\x03R\rresidentBytes\x12.\n" +
 	"\x13memory_budget_bytes\x18\x12 \x01(\x03R\x11memoryBudgetBytes\x122\n" +
-	"\x15memory_resident_bytes\x18\x13 \x01(\x03R\x13memoryResidentBytes\"9\n" +
+	"\x15memory_resident_bytes\x18\x13 \x01(\x03R\x13memoryResidentBytes\x12*\n" +
+	"\x05check\x18\x14 \x01(\v2\x14.kioku.v1.IndexCheckR\x05check\"\xf3\x01\n" +
+	"\n" +
+	"IndexCheck\x12\x1d\n" +
+	"\n" +
+	"page_count\x18\x01 \x01(\x05R\tpageCount\x12\x1f\n" +
+	"\vtable_count\x18\x02 \x01(\x05R\n" +
+	"tableCount\x12\x1d\n" +
+	"\n" +
+	"text_count\x18\x03 \x01(\x05R\ttextCount\x12\x1d\n" +
+	"\n" +
+	"word_count\x18\x04 \x01(\x05R\twordCount\x12!\n" +
+	"\fvector_count\x18\x05 \x01(\x05R\vvectorCount\x12\x14\n" +
+	"\x05found\x18\x06 \x03(\tR\x05found\x12.\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbb\x01\n" +
@@ -2839,7 +2962,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),   // 0: kioku.v1.MemorySearchRequest
 	(*MemorySearchResponse)(nil),  // 1: kioku.v1.MemorySearchResponse
@@ -2856,74 +2979,77 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*ExplainResponse)(nil),       // 12: kioku.v1.ExplainResponse
 	(*StatusRequest)(nil),         // 13: kioku.v1.StatusRequest
 	(*StatusResponse)(nil),        // 14: kioku.v1.StatusResponse
-	(*SkippedFile)(nil),           // 15: kioku.v1.SkippedFile
-	(*Provider)(nil),              // 16: kioku.v1.Provider
-	(*SyncRequest)(nil),           // 17: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),          // 18: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),        // 19: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),       // 20: kioku.v1.RebuildResponse
-	(*Progress)(nil),              // 21: kioku.v1.Progress
-	(*SyncReport)(nil),            // 22: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),    // 23: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),   // 24: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                 // 25: kioku.v1.Event
-	(*ListAgentsRequest)(nil),     // 26: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),    // 27: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                 // 28: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
+	(*IndexCheck)(nil),            // 15: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),           // 16: kioku.v1.SkippedFile
+	(*Provider)(nil),              // 17: kioku.v1.Provider
+	(*SyncRequest)(nil),           // 18: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),          // 19: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),        // 20: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),       // 21: kioku.v1.RebuildResponse
+	(*Progress)(nil),              // 22: kioku.v1.Progress
+	(*SyncReport)(nil),            // 23: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),    // 24: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),   // 25: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                 // 26: kioku.v1.Event
+	(*ListAgentsRequest)(nil),     // 27: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),    // 28: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                 // 29: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 31: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	29, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	30, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	2,  // 1: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	5,  // 2: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	6,  // 3: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	30, // 4: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	31, // 4: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	3,  // 5: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	4,  // 6: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	29, // 7: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	30, // 7: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	0,  // 8: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
 	1,  // 9: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
 	2,  // 10: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
 	6,  // 11: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	15, // 12: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	16, // 13: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	16, // 12: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	17, // 13: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
 	5,  // 14: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	29, // 15: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	21, // 16: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	22, // 17: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	21, // 18: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	22, // 19: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	30, // 20: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	5,  // 21: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	6,  // 22: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	25, // 23: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	29, // 24: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	28, // 25: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	6,  // 26: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 27: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	7,  // 28: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	9,  // 29: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	11, // 30: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	13, // 31: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	17, // 32: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	19, // 33: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	23, // 34: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	26, // 35: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	1,  // 36: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	8,  // 37: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	10, // 38: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	12, // 39: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	14, // 40: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	18, // 41: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	20, // 42: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	24, // 43: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	27, // 44: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	36, // [36:45] is the sub-list for method output_type
-	27, // [27:36] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	15, // 15: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	30, // 16: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	30, // 17: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	22, // 18: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	23, // 19: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	22, // 20: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	23, // 21: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	31, // 22: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	5,  // 23: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	6,  // 24: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	26, // 25: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	30, // 26: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	29, // 27: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	6,  // 28: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 29: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	7,  // 30: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	9,  // 31: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	11, // 32: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	13, // 33: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	18, // 34: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	20, // 35: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	24, // 36: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	27, // 37: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	1,  // 38: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	8,  // 39: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	10, // 40: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	12, // 41: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	14, // 42: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	19, // 43: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	21, // 44: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	25, // 45: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	28, // 46: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	38, // [38:47] is the sub-list for method output_type
+	29, // [29:38] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -2932,11 +3058,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[18].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[19].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[20].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[21].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -2946,7 +3072,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,14 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	for _, f := range st.GetSkipped() {
 		p.Row("skipped", "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
 	}
+	if c := st.GetCheck(); c != nil {
+		p.Row("check", "%s, %s, %s, words of %s, %s checked, %s ago", Count(c.GetPageCount(), "page"),
+			Count(c.GetTableCount(), "table"), Count(c.GetTextCount(), "text"), Count(c.GetWordCount(), "text"), Count(c.GetVectorCount(), "vector"),
+			now.Sub(c.GetTime().AsTime()).Round(time.Second))
+		for _, found := range c.GetFound() {
+			p.Row("found", "%s; it was mended", found)
+		}
+	}
 	for _, d := range st.GetDegraded() {
 		p.Row("degraded", "%s: %s", d.GetCode(), d.GetText())
 	}

@@ -107,7 +107,7 @@ func TestAppendWritesAKeyOnceAcrossMidnightWithoutIndex(t *testing.T) {
 		t.Error("the key itself stands in the file")
 	}
 	later := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-06T09:00:00Z"), Location: time.UTC})
-	again := note(t, later, memory.Note{Text: "one, in other words", Key: "k --> 1"})
+	again := note(t, later, memory.Note{Text: "one", Key: "k --> 1"})
 	if !again.Deduplicated || again.Path != first.Path || again.StartLine != first.StartLine {
 		t.Errorf("first %+v, again %+v", first, again)
 	}

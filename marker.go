@@ -23,35 +23,58 @@ func checkSource(source string) error {
 		Problem: fmt.Sprintf("is %.80q; must be one of %s, or empty", source, strings.Join(noteSources, ", "))}
 }
 
-// A note with a key or a source ends with a marker: "<!-- kioku:1a2b3c4d5e6f7a8b from=tool -->", in which either may be
-// missing. The marker follows the text in the same line, or in a line of its own if the last line closes a code fence.
+// A note with a key or a source ends with a marker: "<!-- kioku:1a2b3c4d5e6f7a8b text=0123456789abcdef from=tool -->", with
+// fingerprints of its key and its text and with its source. Any of the three may be missing. The marker follows the text in
+// the same line, or in a line of its own if the last line closes a code fence.
+//
+// A long note, which a crash may leave unfinished, also begins with a marker: "<!-- kioku begins=0123456789abcdef -->", with
+// the fingerprint of its text. It always ends with one too, so a long note without its end is recognised.
 const (
 	markerStart = "<!-- kioku"
 	markerEnd   = " -->"
+	// longNote is the length of a note from which on it begins with a marker.
+	longNote = 512
 )
 
 // markersVersion is part of the fingerprint of an index. It changes whenever stripMarkers removes something else.
-const markersVersion = ", marks v1"
+const markersVersion = ", marks v2"
 
-// markerOf returns the marker of a note, "" for a note without key and source.
+// markerOf returns the marker at the end of a note, "" for a short note without key and source.
 func markerOf(n memory.Note) string {
-	if n.Key == "" && n.Source == "" {
-		return ""
-	}
 	marker := markerStart
 	if n.Key != "" {
 		marker += markerKey(n.Key)
 	}
+	if n.Key != "" || isLong(n) {
+		marker += " text=" + fingerprint(n.Text)
+	}
 	if n.Source != "" {
 		marker += " from=" + n.Source
+	}
+	if marker == markerStart {
+		return ""
 	}
 	return marker + markerEnd
 }
 
+// beginMarkerOf returns the marker at the beginning of a note, "" for a short note.
+func beginMarkerOf(n memory.Note) string {
+	if !isLong(n) {
+		return ""
+	}
+	return markerStart + " begins=" + fingerprint(n.Text) + markerEnd
+}
+
+// isLong reports whether a note begins with a marker.
+func isLong(n memory.Note) bool { return len(n.Text) >= longNote }
+
 // markerKey returns the part of a marker that stands for a key.
-func markerKey(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return ":" + hex.EncodeToString(sum[:8])
+func markerKey(key string) string { return ":" + fingerprint(key) }
+
+// fingerprint returns what a marker records of a key or a text.
+func fingerprint(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
 }
 
 // withMarker appends the marker of a note to its text, whose further lines begin with indent.
@@ -73,18 +96,16 @@ func endsWithFence(text string) bool {
 }
 
 var (
-	markerPattern  = regexp.MustCompile(`[ \t]*<!-- kioku(?::[0-9a-f]{16}(?: from=[a-z]+)?| from=[a-z]+) -->`)
+	// markerPattern has two groups: the fingerprints of the key and of the text.
+	markerPattern = regexp.MustCompile(`[ \t]*<!-- kioku(?: begins=[0-9a-f]{16}|` +
+		`:([0-9a-f]{16})(?: text=([0-9a-f]{16}))?(?: from=[a-z]+)?| text=[0-9a-f]{16}(?: from=[a-z]+)?| from=[a-z]+) -->`)
 	trailingMarker = regexp.MustCompile(`(?m)` + markerPattern.String() + `([ \t]*\r?)$`)
 )
 
-// removeMarkers removes all markers from the text of a new note. Only Kioku writes markers: a marker copied from another note
-// would claim its key and its source.
+// removeMarkers removes all markers from the text of a new note, and changes whatever else begins like one. Only Kioku writes
+// markers: a marker copied from another note would claim its key and its source.
 func removeMarkers(text string) string {
-	text = markerPattern.ReplaceAllString(text, "")
-	if markerPattern.MatchString(text) { // A marker was around another one.
-		text = strings.ReplaceAll(text, markerStart, "<!--kioku")
-	}
-	return text
+	return strings.ReplaceAll(markerPattern.ReplaceAllString(text, ""), markerStart, "<!--kioku")
 }
 
 // stripMarkers removes the markers at the ends of lines from the text of a file, so that no search finds or shows them. The
@@ -93,11 +114,5 @@ func stripMarkers(src []byte) []byte {
 	if !bytes.Contains(src, []byte(markerStart)) {
 		return src
 	}
-	return trailingMarker.ReplaceAll(src, []byte("$1"))
-}
-
-// markerStarts returns how a marker begins after a text whose further lines begin with indent.
-func markerStarts(indent string) []string {
-	key, source := markerStart+":", markerStart+" from="
-	return []string{" " + key, " " + source, "\n" + indent + key, "\n" + indent + source}
+	return trailingMarker.ReplaceAll(src, []byte("$3"))
 }

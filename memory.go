@@ -92,6 +92,14 @@ type IndexOptions struct {
 	PollInterval time.Duration
 }
 
+// maxFileBytes returns MaxFileBytes or its default.
+func (o IndexOptions) maxFileBytes() int64 {
+	if o.MaxFileBytes <= 0 {
+		return indexer.DefaultMaxFileBytes
+	}
+	return min(o.MaxFileBytes, 1<<40)
+}
+
 // SyncOptions changes what a sync does.
 type SyncOptions = indexer.SyncOptions
 
@@ -114,10 +122,12 @@ type Memory struct {
 	searcher  atomic.Pointer[search.Searcher]
 	events    events
 	lastCheck atomic.Pointer[IndexCheck]
+	skipped   skippedNotes
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool
-	appending     sync.Mutex // held while a note is written
+	// appending has a channel for each target of notes, which contains a token while a note is written there.
+	appending map[string]chan struct{}
 
 	closing    chan struct{} // closed when Close begins
 	calls      sync.WaitGroup
@@ -170,6 +180,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		}
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
+	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
 	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package kioku
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"kioku/memory"
@@ -36,14 +37,14 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	}
 	stats.Repair = m.store.Repair()
 	state := m.indexer.SyncState()
-	found.Degraded = append(found.Degraded, degradedIndex(stats, state)...)
+	found.Degraded = slices.Concat(found.Degraded, degradedIndex(stats, state), m.degradedFiles(ctx, stats.Generation))
 	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil
 }
 
 // freshen starts a sync in the background if the index is known to lag: of the changed files if a watch knows them, of all
-// files otherwise. If the index is empty, it waits for up to emptyWait. It returns the statistics from before the sync.
+// files otherwise. After a failed sync it leaves the index until the next one is due. If the index is empty, it waits for up to emptyWait. It returns the statistics from before the sync.
 func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	stats, err := m.store.Stats(ctx)
 	if err != nil || m.opt.Mode != Own {
@@ -51,7 +52,7 @@ func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	}
 	state := m.indexer.SyncState()
 	empty := stats.Files == 0 && (state.LastSync.IsZero() || state.Dirty || stats.Repair != nil)
-	if !empty && (!state.Dirty || state.Syncing || m.indexer.IndexPending()) {
+	if time.Now().Before(state.RetryAt) || !empty && (!state.Dirty || state.Syncing || m.indexer.IndexPending()) {
 		return stats, nil
 	}
 	done := m.syncInBackground(ctx)

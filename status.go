@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kioku/embed"
@@ -101,7 +102,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded:    append(degraded, degradedIndex(stats, ix)...),
+		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix), skippedFiles(skipped)),
 		Check:       m.lastCheck.Load(),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
@@ -145,7 +146,10 @@ func degradedIndex(stats store.Stats, st indexer.SyncState) []memory.Degradation
 		d = append(d, memory.Degradation{Code: memory.WorkspaceUnavailable,
 			Text: "cannot be read now, answers come from what was indexed before: " + strings.Join(st.Unavailable, ", ")})
 	}
-	if st.PendingFiles > 0 {
+	switch {
+	case st.LastErr != nil:
+		d = append(d, memory.Degradation{Code: memory.IndexStale, Text: failedSync(st)})
+	case st.PendingFiles > 0:
 		d = append(d, memory.Degradation{Code: memory.IndexStale,
 			Text: fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)})
 	}
@@ -162,4 +166,13 @@ func repairText(r *store.Repair, files int) string {
 		of = fmt.Sprintf(" of %d", r.Files)
 	}
 	return fmt.Sprintf("the index was damaged and is made again: %d%s files so far; until then answers may lack notes", files, of)
+}
+
+// failedSync says why the last sync failed and what waits for the next one.
+func failedSync(st indexer.SyncState) string {
+	waiting := "it is not known which files have changed since"
+	if st.PendingFiles > 0 {
+		waiting = fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)
+	}
+	return fmt.Sprintf("the last sync failed, and %s: %v", waiting, st.LastErr)
 }

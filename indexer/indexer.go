@@ -24,7 +24,7 @@ const (
 
 // SyncState is how far the index is in step with the folder.
 type SyncState struct {
-	// PendingFiles counts changed paths that wait to be indexed, and files of the sync under way.
+	// PendingFiles counts changed paths that wait to be indexed, and files of the sync under way or of the one that failed.
 	PendingFiles int
 	// LastSync is the end of the last complete sync; zero before the first.
 	LastSync time.Time
@@ -41,8 +41,14 @@ type SyncState struct {
 	// Dirty is true if the index may lag behind the folder: before the first sync, after a failed one, and while changed
 	// paths wait.
 	Dirty bool
-	// LastErr is why the last sync failed; nil if it did not.
+	// LastErr is why the last sync failed, or why it could not read some files. It is nil from the next full sync on that
+	// ends well.
 	LastErr error
+	// RetryAt is the earliest time of the next sync after a failure; zero if LastErr is nil. A sync that a person asks for
+	// does not wait.
+	RetryAt time.Time
+	// failures counts the syncs that failed in a row.
+	failures int
 }
 
 // Indexer keeps an index in step with a folder. Its methods may be called concurrently; one sync runs at a time.
@@ -103,7 +109,11 @@ func (x *Indexer) SyncState() SyncState {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.state
-	s.PendingFiles += x.waiting
+	if s.LastErr == nil {
+		s.PendingFiles += x.waiting
+	} else { // the same files, for the most part
+		s.PendingFiles = max(s.PendingFiles, x.waiting)
+	}
 	s.Dirty = s.Dirty || x.waiting > 0 || len(x.left) > 0
 	return s
 }
@@ -131,20 +141,22 @@ func (x *Indexer) sync(ctx context.Context, req request, onProgress func(Progres
 	err := r.execute(ctx)
 	x.caughtUp = x.caughtUp || req.full() && err == nil
 	r.rep.Took = x.opt.Now().Sub(start)
-	x.syncEnded(r, err)
+	x.syncEnded(r, err, ctx.Err() != nil)
 	return r.rep, err
 }
 
 // syncEnded records the outcome of a sync and notifies of it.
-func (x *Indexer) syncEnded(r *syncRun, err error) {
+func (x *Indexer) syncEnded(r *syncRun, err error, canceled bool) {
 	x.updateState(func(s *SyncState) {
-		s.Syncing, s.PendingFiles, s.LastErr = false, 0, err
+		s.recordOutcome(r, err, err != nil && canceled, x.retryWait)
 		if err != nil {
-			s.Dirty = true
 			return
 		}
 		if r.req.full() {
-			s.LastSync, s.Dirty, s.Stale = x.opt.Now(), false, r.rep.Stale
+			s.Stale = r.rep.Stale
+			if s.LastErr == nil {
+				s.LastSync = x.opt.Now()
+			}
 		}
 		x.left = append(x.left, r.unsettled...)
 	})

@@ -29,6 +29,8 @@ type fileTask struct {
 	foundFile
 	// stored is what the index contains of the file; nil if it does not have the file.
 	stored *Stored
+	// differs is true if the scan shows that the file is not as it was indexed: it is new, gone, or has another size or time.
+	differs bool
 	// file is what the index must contain, unless it is unchanged or err is set.
 	file File
 	// readAt is when the file was about to be read; contentRead is true if its content was read.
@@ -45,6 +47,7 @@ func newTask(f *foundFile, st Stored, known bool) *fileTask {
 	if known {
 		t.stored = &st
 	}
+	t.differs = !known || f.info == nil || st.Size != f.info.Size() || !st.ModTime.Equal(f.info.ModTime())
 	return t
 }
 
@@ -86,7 +89,7 @@ func (r *syncRun) removals(s *scan, stored map[string]Stored) []*fileTask {
 	var tasks []*fileTask
 	for name, st := range stored {
 		if !s.byPath[name] && r.inScope(name, scope) && !s.keeps(name) {
-			tasks = append(tasks, &fileTask{foundFile: foundFile{path: name}, stored: &st, file: File{Path: name, Gone: true}})
+			tasks = append(tasks, &fileTask{foundFile: foundFile{path: name}, stored: &st, differs: true, file: File{Path: name, Gone: true}})
 		}
 	}
 	sortTasks(tasks)

@@ -137,7 +137,7 @@ func (w *watch) pollIfExhausted() {
 func (w *watch) startPolling(cause error) {
 	note := fmt.Sprintf("%v; looking for changes every %v", cause, w.x.opt.PollInterval)
 	if errors.Is(cause, syscall.ENOSPC) || errors.Is(cause, syscall.EMFILE) {
-		note += " (raise fs.inotify.max_user_watches or fs.inotify.max_user_instances)"
+		note += " (raise fs.inotify.max_user_watches, fs.inotify.max_user_instances or the limit of open files)"
 	}
 	if w.setMode(ModePolling, note) {
 		w.x.opt.Log.Warn("no file watches to be had", "note", note)

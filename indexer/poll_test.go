@@ -242,6 +242,7 @@ func TestWatchPollsWithoutWatches(t *testing.T) {
 	}
 }
 
+// Hazard A23: a watch finds an edit that leaves size and time unchanged within the hour.
 func TestWatchReconcilesAndVerifies(t *testing.T) {
 	t.Parallel()
 	src := newScripted()
@@ -261,6 +262,7 @@ func TestWatchReconcilesAndVerifies(t *testing.T) {
 	})
 }
 
+// Hazard A12: syncs that fail are tried again, neither all the time nor too late.
 func TestWatchRetriesFailedSyncs(t *testing.T) {
 	t.Parallel()
 	src := newScripted()
@@ -274,10 +276,16 @@ func TestWatchRetriesFailedSyncs(t *testing.T) {
 		if n := f.count(indexer.SyncFailed, ""); n < 2 || n > 6 {
 			f.Errorf("failed %d times in a minute", n)
 		}
+		if s := f.x.SyncState(); s.LastErr == nil || s.PendingFiles != 1 || s.RetryAt.IsZero() || time.Until(s.RetryAt) > time.Minute {
+			f.Errorf("state %+v", s)
+		}
 		f.index.mu.Lock()
 		f.index.fail = nil
 		f.index.mu.Unlock()
 		pass(time.Minute)
 		f.has("memory/a.md", "edited")
+		if s := f.x.SyncState(); s.LastErr != nil || s.PendingFiles != 0 || !s.RetryAt.IsZero() || s.Dirty {
+			f.Errorf("state after it succeeded %+v", s)
+		}
 	})
 }

@@ -76,6 +76,9 @@ func isEmpty(dir *os.Root) bool {
 // targetUnavailable records a target that cannot be read. The index keeps its files, except those of a symbolic link, which
 // must not be followed.
 func (s *scan) targetUnavailable(t target, err error) {
+	if s.endedBy(err) {
+		return
+	}
 	name := s.layout.name(t.abs())
 	top, reason := name, skipReason(err)
 	if errors.Is(err, path.ErrBadPattern) {

@@ -52,6 +52,8 @@ type scan struct {
 	// kept are names that could not be read. The index keeps what it has at or below them. "" is the workspace.
 	kept        []string
 	unavailable []unavailableRoot
+	// exhausted is why the scan is incomplete for want of file descriptors or memory; nil if it is complete.
+	exhausted error
 }
 
 // openedRoot is a root that was opened, or why it could not be.
@@ -208,7 +210,7 @@ func (s *scan) openFailed(t target, root *openedRoot, rel string, err error) {
 
 // scanFolder scans a folder and all below it.
 func (s *scan) scanFolder(ctx context.Context, t target, root *openedRoot, dir *os.Root, rel string) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || s.exhausted != nil {
 		return
 	}
 	s.onFolder(filepath.Join(t.root, rel))
@@ -241,7 +243,7 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 	if ignoredName(name) || !(wanted || s.mayContain(t, dir, inner, info)) {
 		return
 	}
-	if hit, err := root.ignores.match(rel, info.IsDir()); hit || err != nil {
+	if hit, err := root.ignores.match(rel, info.IsDir()); hit || s.endedBy(err) || err != nil {
 		return
 	}
 	reason := badName(name)
@@ -294,8 +296,22 @@ func (s *scan) addFile(t target, root *openedRoot, rel string, info fs.FileInfo,
 
 // unreadable lists a folder that cannot be read. The index keeps its files.
 func (s *scan) unreadable(t target, root *openedRoot, rel string, err error) {
+	if s.endedBy(err) {
+		return
+	}
 	s.kept = append(s.kept, s.layout.name(filepath.Join(t.root, rel)))
 	s.addFile(t, root, rel, nil, skipReason(err))
+}
+
+// endedBy reports whether an error says nothing about the file or folder, but means that the scan is incomplete.
+func (s *scan) endedBy(err error) bool {
+	if !isExhausted(err) {
+		return false
+	}
+	if s.exhausted == nil {
+		s.exhausted = fmt.Errorf("list the files: %w", err)
+	}
+	return true
 }
 
 // keeps reports whether the index keeps the file of this name, because nothing is known of it.

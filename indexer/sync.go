@@ -33,6 +33,12 @@ type syncRun struct {
 	onProgress func(Progress)
 	progress   Progress
 	rep        Report
+	// planned is true once it is known which files must be read, and differing counts those of them that differ from the index
+	// and are not done.
+	planned   bool
+	differing int
+	// unread are the files that could not be read.
+	unread unreadFiles
 	// unsettled are files that moved, or that still changed after the last round, absolute.
 	unsettled []string
 }
@@ -102,9 +108,9 @@ func (r *syncRun) scanFolder(ctx context.Context) (map[string]Stored, *scan, err
 		} else {
 			enough = s.scanPaths(ctx, r.req.paths)
 		}
-		if err := ctx.Err(); err != nil {
+		if err := firstErr(ctx.Err(), s.exhausted); err != nil {
 			s.close()
-			return nil, nil, err
+			return nil, nil, withAdvice(err)
 		}
 		if enough {
 			r.scanned(s)
@@ -149,7 +155,11 @@ func (r *syncRun) update(ctx context.Context) error {
 		if !t.file.Gone {
 			r.progress.FilesTotal++
 		}
+		if t.differs {
+			r.differing++
+		}
 	}
+	r.planned = true
 	r.reportPending()
 	for round := 1; round <= maxRounds && len(tasks) > 0; round++ {
 		if tasks, err = r.indexFiles(ctx, tasks); err != nil {
@@ -159,13 +169,17 @@ func (r *syncRun) update(ctx context.Context) error {
 	for _, t := range tasks {
 		r.unsettled = append(r.unsettled, t.abs())
 	}
+	if r.unread.count > 0 {
+		r.rep.Unread, r.rep.UnreadErr = r.unread.count, r.unread.first
+		r.opt.Log.Warn("files cannot be read", "count", r.unread.count, "cause", r.unread.first)
+	}
 	return nil
 }
 
 // reportPending puts the number of unfinished files into the state. The watch counts the files of its own requests.
 func (r *syncRun) reportPending() {
 	if r.req.full() {
-		r.updateState(func(s *SyncState) { s.PendingFiles = r.progress.FilesTotal - r.progress.FilesDone })
+		r.updateState(func(s *SyncState) { s.PendingFiles = r.differing })
 	}
 }
 

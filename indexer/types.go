@@ -175,6 +175,10 @@ type Report struct {
 	Known int
 	// Read counts files whose content was read.
 	Read int
+	// Unread counts files that could not be read, for a reason that may pass. The index keeps what it has of them.
+	Unread int
+	// UnreadErr is the first of these reasons; nil if all files were read.
+	UnreadErr error
 	// Unavailable lists the roots that could not be read; empty if all could.
 	Unavailable []string
 	// Stale is why the index must be rebuilt, which this sync did not do; empty if it need not.

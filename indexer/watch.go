@@ -72,7 +72,6 @@ type watch struct {
 	// running gets the outcome of the sync under way; nil while there is none.
 	running  chan error
 	inFlight int // paths of the sync under way
-	failures int // consecutive failed syncs
 	scans    int // reconciling scans
 	// fullAt is when a full scan is due; zero if none is wanted.
 	fullAt time.Time
@@ -99,7 +98,7 @@ func newWatch(x *Indexer) *watch {
 // startDueSync starts the sync that is due, unless one runs.
 func (w *watch) startDueSync(ctx context.Context, now time.Time) {
 	w.pollIfExhausted()
-	if w.running != nil {
+	if w.running != nil || now.Before(w.x.SyncState().RetryAt) {
 		return
 	}
 	if !now.Before(w.rootsAt) {
@@ -146,6 +145,9 @@ func (w *watch) nextDue() time.Time {
 			at = t
 		}
 	}
+	if retry := w.x.SyncState().RetryAt; at.Before(retry) {
+		return retry
+	}
 	return at
 }
 
@@ -160,14 +162,13 @@ func (w *watch) wantFullScan(at time.Time) {
 func (w *watch) syncFinished(err error, now time.Time) {
 	w.running, w.inFlight = nil, 0
 	w.countWaiting()
+	if state := w.x.SyncState(); state.LastErr != nil {
+		w.x.opt.Log.Error("sync failed", "cause", state.LastErr, "again_at", state.RetryAt)
+		w.wantFullScan(state.RetryAt)
+	}
 	if err != nil {
-		w.failures++
-		wait := min(w.x.opt.PollInterval<<min(w.failures-1, 10), w.x.opt.Interval)
-		w.x.opt.Log.Error("sync failed", "cause", err, "again_in", wait)
-		w.wantFullScan(now.Add(wait))
 		return
 	}
-	w.failures = 0
 	for _, p := range w.x.takeLeft() {
 		w.pathChanged(p, now)
 	}

@@ -57,7 +57,7 @@ func (r *syncRun) mustWrite(t *fileTask) bool {
 	case errors.Is(t.err, errMoved):
 		r.unsettled = append(r.unsettled, t.abs())
 	case t.err != nil:
-		r.opt.Log.Warn("a file cannot be read", "path", t.path, "cause", t.err)
+		r.unread.add(t)
 		r.notify(Event{Kind: SyncFailed, Path: t.path, Text: t.err.Error()})
 	case t.unchanged:
 		r.remember(t, false)
@@ -68,8 +68,16 @@ func (r *syncRun) mustWrite(t *fileTask) bool {
 	return false
 }
 
+// taskDone counts a task that differed from the index.
+func (r *syncRun) taskDone(t *fileTask) {
+	if t.differs {
+		r.differing--
+	}
+}
+
 // fileDone counts a file in the progress.
 func (r *syncRun) fileDone(t *fileTask) {
+	r.taskDone(t)
 	r.progress.FilesDone++
 	if t.file.Skipped != "" {
 		r.progress.Skipped++
@@ -156,6 +164,7 @@ func (w *batchWriter) wait() error {
 func (r *syncRun) committed(t *fileTask) *fileTask {
 	r.countWritten(t)
 	if t.file.Gone {
+		r.taskDone(t)
 		delete(r.stats, t.path)
 		return nil
 	}

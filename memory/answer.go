@@ -45,7 +45,7 @@ const (
 	ProviderDown = "provider_down"
 	// IndexEmpty means that nothing is indexed yet.
 	IndexEmpty = "index_empty"
-	// IndexStale means that files have changed since the last sync.
+	// IndexStale means that files have changed since the last sync, or that it failed.
 	IndexStale = "index_stale"
 	// VectorsMissing means that chunks have no vector, or that the vectors could not be searched.
 	VectorsMissing = "vectors_missing"
@@ -55,6 +55,8 @@ const (
 	WorkspaceUnavailable = "workspace_unavailable"
 	// IndexDamaged means that the index was damaged and is being made again.
 	IndexDamaged = "index_damaged"
+	// FilesSkipped means that MEMORY.md, USER.md or files of days are not indexed: they are too large or cannot be read.
+	FilesSkipped = "files_skipped"
 	// TermsCapped means that the query has too many terms.
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.

@@ -20,6 +20,8 @@ var (
 	ErrNotWritable = errors.New("the workspace cannot be written by this user; see to its permissions")
 	// ErrUnavailable: the workspace, or the file in it that is to be written, cannot be used now.
 	ErrUnavailable = errors.New("workspace is unavailable")
+	// ErrConflict: the key of a note was used for another text.
+	ErrConflict = errors.New("the idempotency key was used for another text")
 	// ErrClosed: the memory was closed.
 	ErrClosed = errors.New("memory is closed")
 	// ErrDenied: the token is missing or unknown, or lacks the right. Only a memory that a service keeps returns it.
@@ -40,7 +42,7 @@ var reasons = []struct {
 }{
 	{"LOCKED", ErrLocked}, {"NEWER_SCHEMA", ErrNewerSchema}, {"FOREIGN_FILE", ErrForeignFile},
 	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
-	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"CLOSED", ErrClosed},
+	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
 	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"UNREACHABLE", ErrUnreachable},
 }
 

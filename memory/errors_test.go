@@ -12,7 +12,7 @@ func TestReasonNamesEachErrorOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, err := range []error{
 		memory.ErrLocked, memory.ErrNewerSchema, memory.ErrForeignFile, memory.ErrNoAgent, memory.ErrNotFound, memory.ErrReadOnly,
-		memory.ErrNotWritable, memory.ErrUnavailable, memory.ErrClosed, memory.ErrDenied, memory.ErrBusy, memory.ErrUnreachable,
+		memory.ErrNotWritable, memory.ErrUnavailable, memory.ErrConflict, memory.ErrClosed, memory.ErrDenied, memory.ErrBusy, memory.ErrUnreachable,
 	} {
 		reason := memory.Reason(fmt.Errorf("append: %w", err))
 		if reason == "" || seen[reason] || memory.ErrorOf(reason) != err {

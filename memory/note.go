@@ -8,7 +8,8 @@ type Note struct {
 	Target string
 	// Category heads the section of a daily note; empty means "note".
 	Category string
-	// Key makes the call idempotent: a second note with the same key is not written. Empty means no key.
+	// Key makes the call idempotent: a second note with the same key and text is not written, and one with another text is
+	// an ErrConflict. Empty means no key.
 	Key string
 	// Source is who has written the note, one of the constants NoteFrom..., and is recorded beside the text; empty records
 	// nothing.

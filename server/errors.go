@@ -57,6 +57,7 @@ var memoryStatuses = []struct {
 	{err: memory.ErrNotFound, code: codes.NotFound, message: memory.ErrNotFound.Error() + "; use a path as a search result gives it"},
 	{err: memory.ErrReadOnly, code: codes.FailedPrecondition},
 	{err: memory.ErrNotWritable, code: codes.FailedPrecondition},
+	{err: memory.ErrConflict, code: codes.AlreadyExists, message: memory.ErrConflict.Error() + "; nothing was written: use another key for another note"},
 	{err: memory.ErrDenied, code: codes.PermissionDenied},
 	{err: memory.ErrBusy, code: codes.ResourceExhausted},
 	{err: memory.ErrClosed, code: codes.Unavailable},

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -217,6 +218,18 @@ func TestMemoryGetAndMemoryAppendPassEveryFieldOnAndBack(t *testing.T) {
 	wantAdded := &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 12, Outcome: "deduplicated"}
 	if diff := cmp.Diff(wantAdded, added, protocmp.Transform()); diff != "" {
 		t.Errorf("appended (-want +got):\n%s", diff)
+	}
+}
+
+// Hazard F06: a key that comes again with another text is an error of its own kind.
+func TestMemoryAppendReportsAConflict(t *testing.T) {
+	t.Parallel()
+	client := local(t, agents(&fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
+		return memory.Appended{}, fmt.Errorf("append to MEMORY.md: %w", memory.ErrConflict)
+	}}))
+	_, err := client.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x", IdempotencyKey: "k"})
+	if status.Code(err) != codes.AlreadyExists || !strings.Contains(err.Error(), "use another key") {
+		t.Errorf("got %v", err)
 	}
 }
 

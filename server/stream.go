@@ -109,6 +109,9 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 	if r.Stale != "" {
 		lacks(memory.IndexStale, "the index was made with other settings: "+clip(r.Stale, 500))
 	}
+	if r.UnreadErr != nil {
+		lacks(memory.IndexStale, fmt.Sprintf("%d files could not be read: %s", r.Unread, clip(r.UnreadErr.Error(), 500)))
+	}
 	if r.Unembedded > 0 {
 		lacks(memory.VectorsMissing, fmt.Sprintf("%d chunks have no vector yet", r.Unembedded))
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
+	"regexp"
 	"syscall"
 	"time"
 
@@ -13,11 +13,17 @@ import (
 	"kioku/internal/safefile"
 )
 
+// dayName is the name of a file to which MemoryAppend writes the notes of a day. A long day goes on in 2026-01-20-2.md.
+var dayName = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(-([2-9]|[1-9]\d+))?\.md$`)
+
 // isDay reports whether MemoryAppend writes the notes of a day to the file rel.
 func isDay(rel string) bool {
-	name, isMarkdown := strings.CutSuffix(rel, ".md")
-	_, err := time.Parse(time.DateOnly, name)
-	return isMarkdown && err == nil
+	m := dayName.FindStringSubmatch(rel)
+	if m == nil {
+		return false
+	}
+	_, err := time.Parse(time.DateOnly, m[1])
+	return err == nil
 }
 
 // appendDay adds whole lines at the end of the file of a day, which must be where they are to be inserted.
@@ -27,7 +33,7 @@ func (f *folder) appendDay(ctx context.Context, rel string, after int, added str
 		return "", err
 	}
 	defer file.Close()
-	old, before, err := f.readText(rel)
+	old, _, err := f.readText(rel)
 	if err != nil {
 		return "", err
 	}
@@ -42,7 +48,10 @@ func (f *folder) appendDay(ctx context.Context, rel string, after int, added str
 	if err := checkSize(rel, text); err != nil {
 		return "", err
 	}
-	if err := atomicfile.Append(file, before.Size(), []byte(text[len(old):])); err != nil {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if err := atomicfile.Append(file, []byte(text[len(old):])); err != nil {
 		return "", fmt.Errorf("memory tool: write %s: %w", shown(rel), err)
 	}
 	return edited(rel, text, last+1), nil

@@ -100,7 +100,7 @@ func (f *folder) appendLine(name string, n int, line []byte) error {
 	if err := file.Truncate(size); err != nil {
 		return err
 	}
-	if err := atomicfile.Append(file, size, line); err != nil {
+	if err := atomicfile.Append(file, line); err != nil {
 		return err
 	}
 	if n == 0 {

@@ -186,7 +186,7 @@ func (s *Session) fill(e *Entry) {
 // write appends a line and waits for the disk. If an unfinished line cannot be removed, write closes the session, so that no
 // other line follows it.
 func (s *Session) write(line []byte) error {
-	err := atomicfile.Append(s.file, s.size, line)
+	err := atomicfile.Append(s.file, line)
 	if err == nil {
 		s.size += int64(len(line))
 	} else if errors.Is(err, atomicfile.ErrTorn) {

@@ -23,6 +23,7 @@ var version string
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGXFSZ) // a write beyond ulimit -f fails then, like one to a full disk
 	ctx := untilSignal(context.Background(), signals)
 	dir, err := os.Getwd()
 	if err != nil {

@@ -80,26 +80,6 @@ func writeTemp(root *os.Root, rel string, data []byte, perm fs.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// ErrTorn reports that a part of what was to be appended may be left at the end of the file.
-var ErrTorn = errors.New("a part may be left at the end of the file")
-
-// Append adds data at the end of f, which is open for appending and has size bytes, and flushes it to the disk. After an
-// error the file is as it was, unless the error wraps ErrTorn. A crash may leave a part of data. f is to be locked by the
-// caller if others append to it too.
-func Append(f *os.File, size int64, data []byte) error {
-	_, err := f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		return nil
-	}
-	if undo := f.Truncate(size); undo != nil {
-		return errors.Join(err, undo, ErrTorn)
-	}
-	return err
-}
-
 // SyncFolder flushes the names of the files in the folder rel of root to the disk; "." is root itself. After it returns,
 // files that were created, renamed or removed there stay so after a power cut.
 func SyncFolder(root *os.Root, rel string) error {

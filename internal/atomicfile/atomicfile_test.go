@@ -154,30 +154,6 @@ func TestCreateSucceedsForOneOfMany(t *testing.T) {
 	}
 }
 
-func TestAppendAddsOrTakesBack(t *testing.T) {
-	_, dir := openDir(t)
-	name := filepath.Join(dir, "a")
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := errors.Join(atomicfile.Append(f, 0, []byte("one\n")), atomicfile.Append(f, 4, []byte("two\n"))); err != nil {
-		t.Fatal(err)
-	}
-	if got := files(t, dir); got != "a=one\ntwo\n" {
-		t.Errorf("the folder has %q", got)
-	}
-	readOnly, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer readOnly.Close()
-	if err := atomicfile.Append(readOnly, 8, []byte("three\n")); !errors.Is(err, atomicfile.ErrTorn) {
-		t.Errorf("neither written nor taken back: %v", err)
-	}
-}
-
 func TestIsTempKnowsWhatACrashLeaves(t *testing.T) {
 	root, dir := openDir(t)
 	var temp string

@@ -36,7 +36,7 @@ func (r *registry) provider(c *Config) {
 func (r *registry) index(c *Config) {
 	r.group = "Index"
 	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the last element may be a glob.")
-	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped.")
+	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped. A day whose notes need more goes on in a further file.")
 	number(r, &c.Chunking.Tokens, 16, 8192, "chunking.tokens", "Maximum number of tokens of a chunk.")
 	number(r, &c.Chunking.Overlap, 0, 8191, "chunking.overlap", "Tokens that a chunk repeats from the one before; less than chunking.tokens.")
 	r.choice(&c.Chunking.Encoding, []string{"cl100k_base", "o200k_base"}, "chunking.encoding", "Vocabulary that counts tokens.")

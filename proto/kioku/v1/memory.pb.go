@@ -728,8 +728,8 @@ func (x *TermShare) GetShare() float64 {
 type Degradation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
-	// "workspace_unavailable", "index_damaged", "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks
-	// results).
+	// "workspace_unavailable", "files_skipped" (curated or daily files are not indexed), "index_damaged", "terms_capped",
+	// "no_match", "deadline" or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -1037,11 +1037,13 @@ type MemoryAppendRequest struct {
 	// Markdown, at most 32 KiB. Frames of recalled memories, as AssemblePrompt and Recall return them, are removed. A text
 	// that is blank then is INVALID_ARGUMENT.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// File of the note: "daily" (memory/YYYY-MM-DD.md) or "long_term" (MEMORY.md). Empty means "daily".
+	// File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md) or "long_term" (MEMORY.md).
+	// Empty means "daily".
 	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
 	// Word for the heading of a daily note. Empty means "note".
 	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
-	// Key of the note: a second note with the same key is not written. Empty means no key.
+	// Key of the note: a second note with the same key and text is not written, and one with another text is ALREADY_EXISTS
+	// (reason "CONFLICT"). Empty means no key.
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Writer of the note, recorded beside it: "user", "agent" (a model), "tool" (a model after it has read the result of a
 	// tool) or "flush". Empty records nothing.

@@ -1,0 +1,153 @@
+package kioku
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kioku/chunker"
+	"kioku/memory"
+)
+
+// wholeMarker is a marker at the end of a line.
+var wholeMarker = regexp.MustCompile(`^` + markerPattern.String() + `[ \t]*$`)
+
+// findKey returns the line of the note with the key of n, 0 if there is none, and whether it is of the same text. A marker of
+// an older Kioku does not know its text; then the text before it decides.
+func findKey(src []byte, n memory.Note) (line int, same bool) {
+	if n.Key == "" {
+		return 0, false
+	}
+	text := chunker.Normalize(src)
+	start := markerStart + markerKey(n.Key)
+	for from := 0; ; {
+		i := strings.Index(text[from:], start)
+		if i < 0 {
+			return line, false
+		}
+		i += from
+		from = i + len(start)
+		marker, _, _ := strings.Cut(text[i:], "\n")
+		m := wholeMarker.FindStringSubmatch(marker)
+		if m == nil {
+			continue
+		}
+		line = blockLine(text[:i], n.Target)
+		if m[2] == fingerprint(n.Text) || m[2] == "" && endsWithNote(text[:i], n) {
+			return line, true
+		}
+	}
+}
+
+// endsWithNote reports whether a text ends with that of a note.
+func endsWithNote(text string, n memory.Note) bool {
+	want := n.Text
+	if n.Target == memory.TargetLongTerm {
+		want = bulletText(n)
+	}
+	return strings.HasSuffix(strings.TrimRight(text, " \t\n"), "\n"+want) || text == want+" "
+}
+
+// findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none.
+func findText(src []byte, n memory.Note) (line int) {
+	text := chunker.Normalize(src)
+	block := "\n\n" + n.Text
+	if n.Target == memory.TargetLongTerm {
+		block = "\n" + bulletText(n)
+	}
+	// A line break before the first line and a heading after the last line, so that both are no special cases.
+	padded := "\n" + strings.TrimRight(text, "\n") + "\n\n## "
+	for from := 0; ; {
+		i := strings.Index(padded[from:], block)
+		if i < 0 {
+			return 0
+		}
+		from += i + 1
+		if endsNote(padded[from-1+len(block):], n.Target) {
+			return blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
+		}
+	}
+}
+
+// endsNote reports whether a text that follows that of a note shows that the note is over: with a whole marker, or without one.
+func endsNote(after, target string) bool {
+	indent, ends := "", []string{"\n\n## "}
+	if target == memory.TargetLongTerm {
+		indent, ends = bulletIndent, []string{"\n\n", "\n- ", "\n#", "\n" + markerStart}
+	}
+	for _, lead := range []string{" ", "\n" + indent} {
+		if marker, found := strings.CutPrefix(after, lead+markerStart); found {
+			line, _, _ := strings.Cut(marker, "\n")
+			return wholeMarker.MatchString(markerStart + line)
+		}
+	}
+	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasPrefix(after, end) })
+}
+
+// blockLine returns the number of the last line of a text that is a heading, or a bullet for a long-term note; 1 if none is.
+func blockLine(text, target string) int {
+	prefix := "## "
+	if target == memory.TargetLongTerm {
+		prefix = "- "
+	}
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 1; i > 0; i-- {
+		if strings.HasPrefix(lines[i], prefix) {
+			return i + 1
+		}
+	}
+	return 1
+}
+
+// unfinishedNote is what a crash, or a failed write that could not be taken back, has left of a long note.
+type unfinishedNote struct {
+	// line is the line of its heading or bullet, from 1; 0 if nothing is left of the note.
+	line int
+	// rest is what its block lacks, which the end of the file continues with; nil if something else follows what is left.
+	rest []byte
+}
+
+// findUnfinished looks in a file for the beginning of a note that ends before its marker. block is the note as it would be
+// written now; its heading may be another one by now.
+func findUnfinished(src []byte, n memory.Note, block string) unfinishedNote {
+	begin := beginMarkerOf(n)
+	i := bytes.LastIndex(src, []byte(begin))
+	if begin == "" || i < 0 {
+		return unfinishedNote{}
+	}
+	left := src[i+len(begin):]
+	_, wanted, _ := strings.Cut(block, begin)
+	common := commonPrefix(left, wanted)
+	found := unfinishedNote{line: 1 + countLineBreaks(src[:i])}
+	if n.Target == memory.TargetLongTerm {
+		found.line++ // the marker stands above the bullet
+	}
+	switch {
+	case common == len(wanted):
+		return unfinishedNote{}
+	case common == len(left):
+		found.rest = []byte(wanted[common:])
+	case hasEnd(left, n): // somebody has edited it
+		return unfinishedNote{}
+	}
+	return found
+}
+
+// hasEnd reports whether a text has the whole marker at the end of a long note.
+func hasEnd(text []byte, n memory.Note) bool {
+	_, after, found := bytes.Cut(text, []byte(" text="+fingerprint(n.Text)))
+	line, _, _ := bytes.Cut(after, []byte("\n"))
+	return found && bytes.HasSuffix(bytes.TrimRight(line, " \t\r"), []byte(markerEnd))
+}
+
+// commonPrefix returns the length of the longest prefix that a and b have in common.
+func commonPrefix(a []byte, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

@@ -1,0 +1,237 @@
+package kioku
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+	"time"
+
+	"kioku/internal/atomicfile"
+	"kioku/internal/filelock"
+	"kioku/internal/safefile"
+	"kioku/memory"
+)
+
+// maxReopened is the maximum number of times that a file is opened again because it was replaced while Append waited for
+// its lock. A program that does nothing but replace it wins some hundred times in a row.
+const maxReopened = 10_000
+
+// searchedFiles is how many times MaxFileBytes of a file are searched for a note. Other programs can make a file too large to
+// be indexed, but the keys in it still hold.
+const searchedFiles = 4
+
+// noteFile is a file of notes that is open and locked.
+type noteFile struct {
+	name string
+	// f is nil for a file that is only read.
+	f *os.File
+	// text is what the file contains, or the beginning of it if it is much too large.
+	text []byte
+	// tooLarge is set for a file of more than IndexOptions.MaxFileBytes, which is not indexed and takes no more notes.
+	tooLarge bool
+}
+
+// dayFile returns the path of the daily file of a day. A day with more text than one file may have goes on in part 2, 3, ...
+func dayFile(day time.Time, part int) string {
+	name := day.Format(time.DateOnly)
+	if part > 1 {
+		name = fmt.Sprintf("%s-%d", name, part)
+	}
+	return path.Join("memory", name+".md")
+}
+
+// openDay opens the files of a day, and creates the first one. The lock of the first keeps out whoever else appends to the day.
+func openDay(ctx context.Context, root *os.Root, day time.Time, limit int64) ([]*noteFile, error) {
+	var files []*noteFile
+	for part := 1; ; part++ {
+		name := dayFile(day, part)
+		if _, err := root.Lstat(name); part > 1 && errors.Is(err, fs.ErrNotExist) {
+			return files, nil
+		}
+		file, err := openNotes(ctx, root, name, limit)
+		if err != nil {
+			closeNotes(files)
+			return nil, err
+		}
+		files = append(files, file)
+	}
+}
+
+// openNotes opens or creates a file of notes, and its folder, waits for the kernel's lock on it until ctx ends, and reads it.
+func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*noteFile, error) {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return nil, unwritten(name, err)
+	}
+	f, err := openForAppend(ctx, root, name)
+	if err != nil {
+		return nil, unwritten(name, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, searchedFiles*limit))
+	if err != nil {
+		return nil, unwritten(name, errors.Join(err, f.Close()))
+	}
+	return &noteFile{name: name, f: f, text: text, tooLarge: int64(len(text)) > limit}, nil
+}
+
+// closeNotes closes files and releases their locks.
+func closeNotes(files []*noteFile) {
+	for _, file := range files {
+		_ = filelock.Unlock(file.f) // what was written is on the disk already
+	}
+}
+
+// openForAppend opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
+// editors do, the lock is on a file without a name; then the new file is opened.
+func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, error) {
+	for range maxReopened {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, named, err := lockNamed(ctx, root, name)
+		if named || err != nil {
+			return f, err
+		}
+	}
+	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", memory.ErrUnavailable)
+}
+
+// lockNamed opens and locks a file. If the file has lost its name by the time it is locked, named is false and f is nil.
+func lockNamed(ctx context.Context, root *os.Root, name string) (f *os.File, named bool, err error) {
+	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", memory.ErrUnavailable)
+	}
+	f, err = root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	if errors.Is(err, syscall.EWOULDBLOCK) { // somebody has sole use of it for a moment, to take back a failed write
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if err = filelock.Lock(ctx, f); err == nil {
+		named, err = hasName(root, name, f)
+	}
+	if !named {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	return f, true, nil
+}
+
+// hasName reports whether an open file is the one of this name. It is not after an editor has replaced the file.
+func hasName(root *os.Root, name string, f *os.File) (bool, error) {
+	opened, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := root.Lstat(name)
+	return err == nil && os.SameFile(opened, now), nil
+}
+
+// deduplicated returns that a line of the file has the note, once the note is on the disk: a write whose fsync failed may have
+// left it.
+func (file *noteFile) deduplicated(line int) (memory.Appended, error) {
+	if file.f != nil {
+		if err := file.f.Sync(); err != nil {
+			return memory.Appended{}, unwritten(file.name, err)
+		}
+	}
+	return memory.Appended{Path: file.name, StartLine: line, Deduplicated: true}, nil
+}
+
+// write appends data, which is to be found at the end of the file on the disk when write returns. Nothing is written once ctx
+// has ended. It returns the number of the line that data begins in.
+func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (line int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := atomicfile.Append(file.f, data); err != nil {
+		return 0, err
+	}
+	if len(file.text) == 0 {
+		err = cmp.Or(atomicfile.SyncFolder(root, path.Dir(file.name)), atomicfile.SyncFolder(root, "."))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return file.lineOf(len(data))
+}
+
+// errFollowed: somebody has written behind the beginning of a note that was to be finished.
+var errFollowed = errors.New("something else follows")
+
+// finish appends the rest of a note whose beginning is the end of the file. It returns the number of the line that the rest
+// begins in, and errFollowed if somebody has appended since the file was read.
+func (file *noteFile) finish(ctx context.Context, rest []byte) (line int, err error) {
+	line = 1 + countLineBreaks(file.text)
+	if info, err := file.f.Stat(); err != nil {
+		return 0, err
+	} else if info.Size() != int64(len(file.text)) {
+		return line, errFollowed
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if err := atomicfile.Append(file.f, rest); err != nil {
+		return 0, err
+	}
+	if end, err := file.f.Seek(0, io.SeekCurrent); err != nil || end != int64(len(file.text)+len(rest)) {
+		_ = atomicfile.CutBack(file.f, rest) // what cannot be taken back stays beside the whole note
+		return line, errors.Join(err, errFollowed)
+	}
+	return line, nil
+}
+
+// lineOf returns the line in which the n bytes begin that were just written. Others may have appended since the file was read.
+func (file *noteFile) lineOf(n int) (int, error) {
+	end, err := file.f.Seek(0, io.SeekCurrent)
+	before := file.text
+	if start := end - int64(n); err == nil && start != int64(len(before)) {
+		before = make([]byte, start)
+		_, err = file.f.ReadAt(before, 0)
+	}
+	return 1 + countLineBreaks(before), err
+}
+
+// readDay reads the files of a day, without those that are much too large. It takes no locks.
+func readDay(root *os.Root, day time.Time, limit int64) []*noteFile {
+	var files []*noteFile
+	for part := 1; ; part++ {
+		name := dayFile(day, part)
+		text, _, err := safefile.Read(root, name, searchedFiles*limit)
+		if err == nil {
+			files = append(files, &noteFile{name: name, text: text})
+		} else if part > 1 && errors.Is(err, fs.ErrNotExist) {
+			return files
+		}
+	}
+}
+
+// unwritten returns the error of a note that could not be written. It wraps the error of package memory that fits, if any.
+func unwritten(name string, err error) error {
+	var kind error
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		kind = memory.ErrNotWritable
+	case isOutOfRoom(err), errors.Is(err, syscall.EIO):
+		kind = memory.ErrUnavailable
+	}
+	if kind == nil || errors.Is(err, kind) {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	return fmt.Errorf("append to %s: %w: %w", name, kind, err)
+}
+
+// isOutOfRoom reports whether a write failed for want of a resource that may come back: room on the disk, or file descriptors.
+func isOutOfRoom(err error) bool {
+	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,223 @@
+package kioku
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"kioku/internal/atomicfile"
+	"kioku/internal/testkit"
+	"kioku/memory"
+)
+
+// longText returns a text that is long enough for a marker at its beginning.
+func longText(i int) string {
+	return fmt.Sprintf("Barrel %d.\n", i) + strings.Repeat("It holds salt, and the salt is white.\nNobody knows who brought it.\n\n", 12) + "That is all."
+}
+
+// Hazard F06: wherever a kill has cut a long note off, the same note written again becomes whole and is there once.
+func TestAppendFinishesANoteThatWasCutOff(t *testing.T) {
+	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
+		for _, key := range []string{"k", ""} {
+			n := memory.Note{Text: longText(1), Key: key, Target: target}
+			ws := t.TempDir()
+			m := appendTo(t, ws)
+			note(t, m, memory.Note{Text: "before", Target: target})
+			a := note(t, m, n)
+			whole := read(t, ws, a.Path)
+			begin := strings.Index(whole, beginMarkerOf(n)) + len(beginMarkerOf(n))
+			later := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T13:59:00Z"), Location: m.opt.Location})
+			for end := begin; end < len(whole); end += testkit.Rounds(1, 67) {
+				if err := os.WriteFile(filepath.Join(ws, a.Path), []byte(whole[:end]), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				again := note(t, later, n)
+				if got := read(t, ws, a.Path); got != whole && got != strings.TrimSuffix(whole, "\n") || again.StartLine != a.StartLine {
+					t.Fatalf("%s, cut off after %d of %d bytes: line %d, not %d, and the end is %q", target, end, len(whole), again.StartLine, a.StartLine, got[max(0, end-20):])
+				}
+				if once := note(t, later, n); !once.Deduplicated || once.StartLine != a.StartLine {
+					t.Fatalf("%s: written again: %+v", target, once)
+				}
+			}
+		}
+	}
+}
+
+// If others have written behind the beginning of a note, both stay as they are, the note is written whole and the log names
+// the place.
+func TestAppendLeavesTheBeginningOfANoteThatIsFollowed(t *testing.T) {
+	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
+		n := memory.Note{Text: longText(1), Key: "k", Target: target}
+		ws := t.TempDir()
+		a := note(t, appendTo(t, ws), n)
+		whole := read(t, ws, a.Path)
+		part := whole[:len(whole)/2]
+		for _, theirs := range []string{"their line\n", "\n\n## 22:00 - note\n\ntheir note <!-- kioku from=user -->\n", "\n- their bullet"} {
+			if err := os.WriteFile(filepath.Join(ws, a.Path), []byte(part+theirs), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var logged strings.Builder
+			m := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:40:00Z"), Location: time.FixedZone("JST", 9*3600), Log: slog.New(slog.NewTextHandler(&logged, nil))})
+			again := note(t, m, n)
+			got := read(t, ws, a.Path)
+			if again.Deduplicated || !strings.HasPrefix(got, part+theirs) || !strings.HasSuffix(got, withMarker(n.Text, "", n)+"\n") && target == memory.TargetDaily {
+				t.Errorf("%s: %+v, and the file ends with %q", target, again, got[len(part):])
+			}
+			if want := fmt.Sprintf("path=%s line=%d", a.Path, a.StartLine); !strings.Contains(logged.String(), want) || strings.Contains(logged.String(), "Barrel") {
+				t.Errorf("%s: the log says %q, want %q", target, &logged, want)
+			}
+			if once := note(t, m, n); !once.Deduplicated || once.StartLine != again.StartLine {
+				t.Errorf("%s: written again: %+v", target, once)
+			}
+		}
+	}
+}
+
+// A note that only begins like another one is no part of it.
+func TestAppendDoesNotFinishAnotherNote(t *testing.T) {
+	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
+		ws := t.TempDir()
+		m := appendTo(t, ws)
+		short, long := longText(1), longText(1)+"\nNot quite."
+		note(t, m, memory.Note{Text: short, Target: target})
+		if a := note(t, m, memory.Note{Text: long, Target: target}); a.Deduplicated || a.StartLine < 10 {
+			t.Errorf("%s: %+v", target, a)
+		}
+		if a := note(t, m, memory.Note{Text: short, Target: target}); !a.Deduplicated {
+			t.Errorf("%s: the shorter note is written again: %+v", target, a)
+		}
+	}
+}
+
+// appendChildEnv makes a copy of the test binary append notes, see appendChild.
+const appendChildEnv = "KIOKU_TEST_APPEND_CHILD"
+
+// childNote is note i of appendChild.
+func childNote(i int) memory.Note {
+	return memory.Note{Text: longText(i) + strings.Repeat(" x", 10_000), Key: fmt.Sprint(i)}
+}
+
+// TestAppendChild is no test: it appends notes for other tests, from the number in the environment on, and writes the number
+// of each one that was acknowledged to standard output.
+func TestAppendChild(t *testing.T) {
+	var workspace string
+	var first, limit int
+	if _, err := fmt.Sscanf(os.Getenv(appendChildEnv), "%d %d %s", &first, &limit, &workspace); err != nil {
+		t.Skip("runs as a child only")
+	}
+	m := appendTo(t, workspace)
+	if limit > 0 {
+		signal.Ignore(syscall.SIGXFSZ)
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(limit), Max: uint64(limit)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := first; ; i++ {
+		if _, err := m.Append(t.Context(), childNote(i)); err != nil {
+			fmt.Println("failed", errors.Is(err, memory.ErrUnavailable), errors.Is(err, syscall.EFBIG), errors.Is(err, atomicfile.ErrTorn))
+			return
+		}
+		fmt.Println("acknowledged", i)
+	}
+}
+
+// startAppendChild starts appendChild for a workspace. A limit above 0 is the maximum size of its files.
+func startAppendChild(t *testing.T, workspace string, first, limit int) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAppendChild$")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s", appendChildEnv, first, limit, workspace))
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, out
+}
+
+// Hazard F06: whenever a writer of large notes is killed, no acknowledged note is lost, and each that comes again is whole and
+// there once.
+func TestAppendOfKilledWritersIsThereOnce(t *testing.T) {
+	ws := t.TempDir()
+	next := 0
+	for range testkit.Rounds(100, 5) {
+		cmd, out := startAppendChild(t, ws, next, 0)
+		wait := time.Duration(rand.IntN(60)) * time.Millisecond
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if _, err := fmt.Sscanf(lines.Text(), "acknowledged %d", &next); err != nil {
+				continue
+			}
+			if next++; wait >= 0 {
+				time.AfterFunc(wait, func() { _ = cmd.Process.Kill() })
+				wait = -1
+			}
+		}
+		_ = cmd.Wait() // it was killed
+	}
+	m := appendTo(t, ws)
+	note(t, m, childNote(next)) // was perhaps cut off
+	var all strings.Builder
+	for part := 1; part <= 1+next*25_000/(10<<20)+1; part++ {
+		text, _ := os.ReadFile(filepath.Join(ws, dayFile(m.opt.Now().In(m.opt.Location), part)))
+		all.Write(text)
+	}
+	got := all.String()
+	for i := range next + 1 {
+		n := childNote(i)
+		if count := strings.Count(got, "\n\n"+withMarker(n.Text, "", n)+"\n"); count != 1 {
+			t.Errorf("note %d of %d is there %d times", i, next, count)
+		}
+	}
+	if n := strings.Count(got, "Barrel "); n != next+1 {
+		t.Errorf("%d beginnings of %d notes", n, next+1)
+	}
+	t.Logf("%d notes", next+1)
+}
+
+// Hazard A13: a note that does not fit on the disk is not there if nobody else has the file open. If somebody has, its
+// beginning may stay, and the note that comes again is finished.
+func TestAppendBeyondALimitIsTakenBackOrFinished(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		t.Run(fmt.Sprint("open ", open), func(t *testing.T) {
+			ws := t.TempDir()
+			a := note(t, appendTo(t, ws), memory.Note{Text: "before"})
+			before := read(t, ws, a.Path)
+			if open {
+				f, err := os.Open(filepath.Join(ws, a.Path))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+			}
+			cmd, out := startAppendChild(t, ws, 0, 1<<17)
+			said, err := io.ReadAll(out)
+			if err := errors.Join(err, cmd.Wait()); err != nil {
+				t.Fatal(err)
+			}
+			next := strings.Count(string(said), "acknowledged ")
+			if want := fmt.Sprintf("failed true true %v\n", open); !strings.Contains(string(said), want) || next == 0 {
+				t.Errorf("the child says %q, want %q", said, want)
+			}
+			n := childNote(next)
+			if got := read(t, ws, a.Path); strings.Contains(got, beginMarkerOf(n)) != open || !strings.HasPrefix(got, before) {
+				t.Errorf("a beginning is left: %v", !open)
+			}
+			note(t, appendTo(t, ws), n)
+			if got := read(t, ws, a.Path); strings.Count(got, withMarker(n.Text, "", n)) != 1 || strings.Count(got, beginMarkerOf(n)) != 1 {
+				t.Error("the note is not there once")
+			}
+		})
+	}
+}

@@ -23,7 +23,11 @@ VULNDB ?= https://vuln.go.dev
 # How long "make fuzz" runs each fuzz test.
 FUZZTIME ?= 10s
 
-.PHONY: build static reproducible test soak race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
+# How many minutes make soak attacks, and the seed of what it attacks; 0 is the time.
+MINUTES ?= 5
+SEED    ?= 0
+
+.PHONY: build static reproducible test soak attack race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -45,9 +49,13 @@ reproducible: static
 test:
 	$(GO) test -tags '$(TAGS)' ./...
 
-## soak: the tests that repeat something for long (kills, damaged pages, growth), in full
-soak:
+## soak: the tests that repeat something for long (kills, damaged pages, growth), in full, and then the attacks
+soak: attack
 	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/...
+
+## attack: kill, damage and crowd a running daemon for MINUTES, and print the table of what was found
+attack:
+	$(GO) test -tags '$(TAGS)' -count 1 -timeout 2h -run '^TestSoak$$' -v ./bench/soak -minutes $(MINUTES) -seed $(SEED)
 
 ## race: every test under the race detector
 race:

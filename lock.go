@@ -1,6 +1,8 @@
 package kioku
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +15,73 @@ import (
 	"kioku/memory"
 )
 
+const (
+	// tellWait is how long Open waits for the owner of an index before it logs who that is.
+	tellWait = time.Second
+	// confirmDaemon is how long a lock file must name a daemon before Open believes it: the owner before may have been one,
+	// and the new owner not have written its name yet.
+	confirmDaemon = 100 * time.Millisecond
+	// maxLockPause is the longest pause between two attempts to take the lock of an index.
+	maxLockPause = 20 * time.Millisecond
+)
+
+// daemonMark is the end of a lock file whose owner is a daemon.
+const daemonMark = "daemon"
+
+// LockedError reports that another process owns an index. It is a memory.ErrLocked.
+type LockedError struct {
+	// Path of the lock file.
+	Path string
+	// Owner is the command, the process id and the start of the owner, as far as they are known.
+	Owner string
+	// Daemon is true if the owner keeps the index until it is stopped.
+	Daemon bool
+}
+
+// Error names the owner and the lock file.
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("%v: %s holds %s", memory.ErrLocked, e.Owner, e.Path)
+}
+
+// Unwrap returns memory.ErrLocked.
+func (e *LockedError) Unwrap() error { return memory.ErrLocked }
+
+// takeLock takes the lock of the index. It waits up to LockWait for an owner that is no daemon.
+func (m *Memory) takeLock(ctx context.Context, path string) error {
+	start := time.Now()
+	var told bool
+	var daemon string // the daemon that the lock file named
+	var named time.Time
+	for pause := time.Millisecond; ; pause = min(2*pause, maxLockPause) {
+		var err error
+		m.lock, err = lockFile(path, m.opt.Daemon)
+		var held *LockedError
+		if !errors.As(err, &held) || time.Since(start) >= m.opt.LockWait {
+			return err
+		}
+		switch {
+		case !held.Daemon:
+			daemon = ""
+		case held.Owner != daemon:
+			daemon, named = held.Owner, time.Now()
+		case time.Since(named) >= confirmDaemon:
+			return err
+		}
+		if !told && time.Since(start) >= tellWait {
+			told = true
+			m.log.Warn("the index is in use; waiting for its owner", "owner", held.Owner, "at_most", m.opt.LockWait)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
 // lockFile takes the kernel's lock on path for this process and writes into the file which process this is, for the error
-// message of a second owner. The lock is released when the process ends, however it ends.
-func lockFile(path string) (*os.File, error) {
+// of a second owner. The lock is released when the process ends, however it ends.
+func lockFile(path string, daemon bool) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrPermission) {
 		return nil, fmt.Errorf("open lock: %w; the state folder must be writable, or be opened read-only", err)
@@ -26,28 +92,32 @@ func lockFile(path string) (*os.File, error) {
 	if err := filelock.TryLock(f); err != nil {
 		defer f.Close()
 		if errors.Is(err, filelock.ErrHeld) {
-			return nil, fmt.Errorf("%w: %s holds %s", memory.ErrLocked, lockHolder(f), path)
+			return nil, lockedError(f)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	holder := fmt.Sprintf("%s (pid %d, since %s)\n", commandLine(), os.Getpid(), time.Now().Format(time.RFC3339))
+	owner := fmt.Sprintf("%s (pid %d, since %s)\n", commandLine(), os.Getpid(), time.Now().Format(time.RFC3339Nano))
+	if daemon {
+		owner += daemonMark + "\n"
+	}
 	err = f.Truncate(0)
 	if err == nil {
-		_, err = f.WriteString(holder)
+		_, err = f.WriteString(owner)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("write lock %s: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("write lock %s: %w", path, err), filelock.Unlock(f))
 	}
 	return f, nil
 }
 
-// lockHolder returns what the owner of a lock has written into its file.
-func lockHolder(f *os.File) string {
+// lockedError returns what the owner of a lock has written into its file.
+func lockedError(f *os.File) *LockedError {
 	b, err := io.ReadAll(io.LimitReader(f, 512))
-	if s := strings.TrimSpace(string(b)); err == nil && s != "" {
-		return s
+	if err != nil {
+		b = nil
 	}
-	return "another process"
+	owner, kind, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	return &LockedError{Path: f.Name(), Owner: cmp.Or(owner, "another process"), Daemon: kind == daemonMark}
 }
 
 // commandLine returns the program and the subcommand of this process.

@@ -34,6 +34,10 @@ type Options struct {
 	StateDir string
 	// Mode is what the memory may do; the zero value is Own.
 	Mode Mode
+	// LockWait is how long Open waits for another process that owns the index, unless that is a daemon; 0 means not at all.
+	LockWait time.Duration
+	// Daemon marks this process as one that keeps the index until it is stopped, so that nobody waits for it.
+	Daemon bool
 
 	// Chunking is how notes are cut; the zero value means 400 tokens with an overlap of 80.
 	Chunking chunker.Options
@@ -151,9 +155,9 @@ func CheckAgent(id string) error {
 //
 // An index that is damaged, of an older schema or of another workspace is replaced by an empty one, which the next sync fills;
 // its vectors are salvaged, and a damaged one is kept as *.corrupt-<time> for a while. So is one whose damage is noticed
-// later: then a sync in the background fills the new one. Open returns memory.ErrLocked if another process owns the index, and
-// memory.ErrNewerSchema or memory.ErrForeignFile if the file must not be changed. In the modes ReadIndex and ReadOnly it
-// takes no lock and changes nothing.
+// later: then a sync in the background fills the new one. Open returns a *LockedError if another process owns the index and
+// does not give it up within opt.LockWait, and memory.ErrNewerSchema or memory.ErrForeignFile if the file must not be changed.
+// In the modes ReadIndex and ReadOnly it takes no lock and changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {
 	opt = opt.withDefaults()
 	if err := CheckAgent(opt.Agent); err != nil {
@@ -245,7 +249,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make state folder: %w", err)
 		}
-		if m.lock, err = lockFile(strings.TrimSuffix(path, ".sqlite") + ".lock"); err != nil {
+		if err := m.takeLock(ctx, strings.TrimSuffix(path, ".sqlite")+".lock"); err != nil {
 			return err
 		}
 	}

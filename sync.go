@@ -74,6 +74,18 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 	})
 }
 
+// Compare counts the files that differ from the index, without indexing them. Until the next comparison, answers and Status
+// report them as memory.IndexStale. It is for an index that another process owns; a sync makes it superfluous.
+func (m *Memory) Compare(ctx context.Context) error {
+	if err := m.enter(); err != nil {
+		return err
+	}
+	defer m.leave()
+	ctx, cancel := m.untilClose(ctx)
+	defer cancel()
+	return m.indexer.Compare(ctx)
+}
+
 // Watch syncs and then keeps the index in step with the folder, and its vectors with the index, until ctx is done or the memory
 // is closed.
 func (m *Memory) Watch(ctx context.Context) error {

@@ -51,7 +51,7 @@ func (r *syncRun) readFile(t *fileTask) {
 	}
 	t.file.SHA256 = sha256.Sum256(data)
 	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source && t.stored.SHA256 == t.file.SHA256
-	if !t.unchanged {
+	if !t.unchanged && !r.req.compares {
 		r.split(&t.file, data)
 	}
 }

@@ -17,6 +17,8 @@ type request struct {
 	paths []string
 	// rebuild splits all files again.
 	rebuild bool
+	// compares is true if the sync only compares: it splits and writes nothing.
+	compares bool
 	// counted is true if the scan counts towards confirming that the files of an empty root are gone.
 	counted bool
 }

@@ -24,7 +24,7 @@ func (a *app) appendCmd() *cobra.Command {
 				return err
 			}
 			req.Text = text
-			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
+			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
 		},
 	}
 	cmd.Flags().StringVar(&req.Target, "target", memory.TargetDaily, "`file` for the note: daily or long_term")

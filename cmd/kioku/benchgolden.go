@@ -51,7 +51,7 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 		return err
 	}
 	var r bench.GoldenReport
-	err = a.with(ctx, connect.ToRead, func(c *connect.Client) (err error) {
+	err = a.with(ctx, connect.ToSearch, func(c *connect.Client) (err error) {
 		if err = c.Freshen(ctx); err != nil {
 			return err
 		}

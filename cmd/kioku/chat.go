@@ -136,7 +136,7 @@ func (a *app) chat(ctx context.Context, s chatSetup) error {
 	if err != nil {
 		return err
 	}
-	return k.WithMemories(ctx, connect.ToRead, s.turn.Shared, func(m *connect.Memories) error {
+	return k.WithMemories(ctx, connect.ToWatch, s.turn.Shared, func(m *connect.Memories) error {
 		return m.Own.Watching(ctx, func(ctx context.Context) error { return a.converse(ctx, s, m) })
 	})
 }

@@ -31,7 +31,7 @@ func (a *app) explainCmd() *cobra.Command {
 				}
 				req.Path, req.Line = path, max(line, 1)
 			}
-			return a.with(ctx, connect.ToRead, func(c *connect.Client) error {
+			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
 				if err := c.Freshen(ctx); err != nil {
 					return err
 				}

@@ -18,7 +18,7 @@ func (a *app) getCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.with(cmd.Context(), connect.ToRead, func(c *connect.Client) error {
+			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
 				return a.Get(cmd.Context(), c, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: c.MemoryPath(path), FromLine: from, LineCount: lines})
 			})
 		},

@@ -112,7 +112,7 @@ func (a *app) prompt(ctx context.Context, conf *config.Config, turn sidecar.Turn
 	if turn.Message == "" || turn.NoRecall || turn.Mode != bootstrap.Full {
 		return k.WithoutMemory(ctx, show)
 	}
-	return k.WithMemories(ctx, connect.ToRead, turn.Shared, show)
+	return k.WithMemories(ctx, connect.ToSearch, turn.Shared, show)
 }
 
 // showPrompt writes a prompt to stdout and a report on its parts to stderr. Control characters are removed only for a

@@ -89,7 +89,7 @@ func (a *app) searchCmd() *cobra.Command {
 			if err := q.prepare(a, cmd); err != nil {
 				return err
 			}
-			return a.with(ctx, connect.ToRead, func(c *connect.Client) error {
+			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
 				if err := c.Freshen(ctx); err != nil {
 					return err
 				}

@@ -203,7 +203,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if err != nil {
 			return err
 		}
-		opt.Vectors = memory
+		opt.Vectors, opt.LockWait, opt.Daemon = memory, connect.DaemonLockWait, true
 		opt.Search.Admit = searches.Admit
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {

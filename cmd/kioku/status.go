@@ -18,7 +18,11 @@ func (a *app) statusCmd() *cobra.Command {
 		Use: "status", Short: "Describe the index: counts, lag, skipped files, provider",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), connect.ToRead, func(c *connect.Client) error { return a.status(cmd.Context(), c, deep) })
+			need := connect.ToSearch
+			if deep {
+				need = connect.ToWrite
+			}
+			return a.with(cmd.Context(), need, func(c *connect.Client) error { return a.status(cmd.Context(), c, deep) })
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "check the whole index, mend it, and compare every file with it")

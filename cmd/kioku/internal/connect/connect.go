@@ -40,6 +40,7 @@ type Connector struct {
 type Client struct {
 	kiokuv1.MemoryServiceClient
 	from *Connector
+	need Need
 	// Agent is the id of the agent.
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
@@ -56,9 +57,13 @@ type Client struct {
 type Need int
 
 const (
-	ToRead Need = iota
-	// ToAppend adds notes, which does not need the lock of the index.
-	ToAppend
+	// ToGet reads notes, or adds some. It takes the lock of the index only to create one.
+	ToGet Need = iota
+	// ToSearch reads an index, after Freshen has brought it up to date if nobody else has it.
+	ToSearch
+	// ToWatch keeps the index in sync if nobody else has it, and otherwise reads it.
+	ToWatch
+	// ToWrite needs the index for itself.
 	ToWrite
 	// ToTakeOver writes, and may give the index of another folder to this one.
 	ToTakeOver
@@ -66,8 +71,17 @@ const (
 	ToWriteNow
 )
 
-// lockWait is how long to wait for an index that another process owns.
-const lockWait = 5 * time.Second
+// mayRead reports whether the command can do with an index that it only reads.
+func (n Need) mayRead() bool { return n <= ToWatch }
+
+const (
+	// lockWait is how long a command waits for an index that another process owns.
+	lockWait = 5 * time.Second
+	// DaemonLockWait is how long a daemon waits for it.
+	DaemonLockWait = 10 * time.Second
+	// tellWait is how long a command waits before it says for whom.
+	tellWait = time.Second
+)
 
 // connect returns a client of the daemon that serves the agent, else a client over an index that this process opens. If
 // another process owns the index, the client can only read it and add notes.
@@ -81,7 +95,7 @@ func (k *Connector) connect(ctx context.Context, agent string, n Need) (*Client,
 		return nil, err
 	}
 	if k.ReadOnly {
-		return k.open(ctx, place, true)
+		return k.open(ctx, place, n, true)
 	}
 	if err := CheckFolder(ctx, k.Conf, place, n); err != nil {
 		return nil, err
@@ -110,23 +124,30 @@ func (c *Client) Improve(ctx context.Context) error {
 // or another process owns the index, a need that can do with reading opens it to read. Any other need waits for the owner,
 // for at most lockWait.
 func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Client, error) {
-	end := time.Now().Add(lockWait)
+	if n == ToGet {
+		// This fails if there is no index yet, or none that can be read.
+		if c, err := k.open(ctx, place, n, true); err == nil {
+			return c, nil
+		}
+	}
+	start, told := time.Now(), false
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
-		c, err := k.open(ctx, place, false)
+		c, err := k.open(ctx, place, n, false)
 		if err == nil || !mayBeReadable(err) {
 			return c, err
 		}
-		locked := errors.Is(err, memory.ErrLocked)
+		var held *kioku.LockedError
+		locked := errors.As(err, &held)
 		if locked {
 			// The owner may be a daemon that has only just begun to listen.
 			if c, again := k.daemon(ctx, place.Agent); c != nil || again != nil {
 				return c, again
 			}
 		}
-		if n <= ToAppend {
+		if n.mayRead() {
 			// Of a locked index this fails only while its owner creates it.
-			if c, reading := k.open(ctx, place, true); reading == nil {
-				if n == ToRead {
+			if c, reading := k.open(ctx, place, n, true); reading == nil {
+				if !locked || held.Daemon {
 					k.Out.Notice("%v; reading it as it is", err)
 				}
 				return c, nil
@@ -135,8 +156,13 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 		if !locked || n == ToWriteNow {
 			return nil, err
 		}
-		if time.Now().After(end) {
+		waited := time.Since(start)
+		if waited > lockWait || k.NoDaemon && held.Daemon && waited > tellWait/2 {
 			return nil, fmt.Errorf("%w; wait for it, or end it and run kioku serve, which many commands may ask at once", err)
+		}
+		if !told && waited > tellWait {
+			told = true
+			k.Out.Notice("%v; waiting for it", err)
 		}
 		select {
 		// Jitter keeps processes that wait together from retrying together.
@@ -154,7 +180,7 @@ func mayBeReadable(err error) bool {
 }
 
 // open opens the memory in this process.
-func (k *Connector) open(ctx context.Context, place config.Place, readOnly bool) (*Client, error) {
+func (k *Connector) open(ctx context.Context, place config.Place, n Need, readOnly bool) (*Client, error) {
 	embedder, err := embed.New(k.Conf.Embed)
 	if err != nil {
 		return nil, err
@@ -180,8 +206,8 @@ func (k *Connector) open(ctx context.Context, place config.Place, readOnly bool)
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), from: k, Agent: place.Agent, Memory: memory, Workspace: place.Workspace, ReadOnly: readOnly,
-		close: memory.Close,
+		MemoryServiceClient: srv.Local(), from: k, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
+		ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }
 
@@ -193,13 +219,33 @@ func QuietLevel(conf *config.Config) slog.Level {
 	return slog.LevelWarn
 }
 
-// Freshen syncs the index before a query, unless a daemon keeps it in sync or the index is read as it is. It never rebuilds
-// the index, which may take long and cost embeddings, but reports that kioku index would. If the sync fails, Freshen
-// reports it, and the index still answers.
+// Freshen syncs the index before a query, unless a daemon keeps it in sync. It never rebuilds the index, which may take long
+// and cost embeddings, but reports that kioku index would. If the sync fails, Freshen reports it, and the index still
+// answers. For the need ToSearch the client gives the index up then: a search may wait for a provider, and others for the
+// index. A client that only reads compares the folder with the index, so that answers say if it has changed.
 func (c *Client) Freshen(ctx context.Context) error {
-	if c.Memory == nil || c.ReadOnly {
+	if c.Memory == nil {
 		return nil
 	}
+	if !c.ReadOnly {
+		if err := c.syncForQuery(ctx); err != nil || c.need != ToSearch {
+			return err
+		}
+		if err := c.release(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.Memory.Compare(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		c.from.Out.Notice("the index may lag behind the folder: %s", render.Message(err))
+	}
+	return nil
+}
+
+// syncForQuery syncs the index of this process. It reports a sync that failed or was not complete.
+func (c *Client) syncForQuery(ctx context.Context) error {
 	out := c.from.Out
 	report, err := c.SyncIndex(ctx, &kiokuv1.SyncRequest{NoRebuild: true})
 	if ctx.Err() != nil {
@@ -211,6 +257,27 @@ func (c *Client) Freshen(ctx context.Context) error {
 	}
 	out.TellUndone(report.GetDegraded())
 	return nil
+}
+
+// release gives up the index that this process owns and opens it to read.
+func (c *Client) release(ctx context.Context) error {
+	if err := c.close(); err != nil {
+		return fmt.Errorf("close the index: %w", err)
+	}
+	c.close = func() error { return nil }
+	place, err := c.from.Conf.Place(c.Agent)
+	if err != nil {
+		return err
+	}
+	reading, err := c.from.open(ctx, place, c.need, true)
+	if err != nil {
+		// Another process may have the index now, and not be ready yet.
+		reading, err = c.from.connect(ctx, c.Agent, c.need)
+	}
+	if err == nil {
+		*c = *reading
+	}
+	return err
 }
 
 // SyncIndex syncs the index of the client's agent, shows the progress and returns the report.

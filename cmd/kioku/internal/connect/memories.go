@@ -77,7 +77,7 @@ func (k *Connector) WithMemories(ctx context.Context, n Need, shared []string, f
 			return err
 		}
 		m := &Memories{Own: own, Place: place, beside: map[string]agent.Memory{}}
-		if err = k.addShared(ctx, m, shared); err == nil {
+		if err = k.addShared(ctx, m, n, shared); err == nil {
 			err = f(m)
 		}
 		return errors.Join(err, m.closeOthers())
@@ -85,12 +85,12 @@ func (k *Connector) WithMemories(ctx context.Context, n Need, shared []string, f
 }
 
 // addShared connects to the memories of other agents.
-func (k *Connector) addShared(ctx context.Context, m *Memories, agents []string) error {
+func (k *Connector) addShared(ctx context.Context, m *Memories, n Need, agents []string) error {
 	for _, id := range agents {
 		if id == m.Own.Agent || m.beside[id] != nil {
 			continue
 		}
-		c, memory, err := k.shared(ctx, id)
+		c, memory, err := k.shared(ctx, id, n)
 		if err != nil {
 			return err
 		}
@@ -113,11 +113,11 @@ func (m *Memories) closeOthers() error {
 }
 
 // shared connects to the memory of another agent. If that fails, the client is nil and the memory returns why.
-func (k *Connector) shared(ctx context.Context, id string) (*Client, agent.Memory, error) {
+func (k *Connector) shared(ctx context.Context, id string, n Need) (*Client, agent.Memory, error) {
 	if err := config.CheckAgent(id); err != nil {
 		return nil, nil, render.Misuse("%w", err)
 	}
-	c, err := k.connect(ctx, id, ToRead)
+	c, err := k.connect(ctx, id, n)
 	if errors.Is(err, config.ErrNoWorkspace) {
 		err = fmt.Errorf("the memory of agent %s: it has no workspace; set agents.%s.workspace", id, id)
 	}

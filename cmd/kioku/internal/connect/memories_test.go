@@ -30,7 +30,7 @@ func TestWithMemoriesReportsASharedMemoryThatCannotBeClosed(t *testing.T) {
 	lost, failed := errors.New("the disk is gone"), errors.New("nothing was shown")
 	for _, cause := range []error{nil, failed} {
 		closed := 0
-		err := k.WithMemories(t.Context(), ToRead, []string{"team", "main", "team"}, func(m *Memories) error {
+		err := k.WithMemories(t.Context(), ToSearch, []string{"team", "main", "team"}, func(m *Memories) error {
 			for _, c := range m.others {
 				whole := c.close
 				c.close = func() error {

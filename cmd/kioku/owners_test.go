@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"kioku"
+	"kioku/cmd/kioku/internal/connect"
+)
+
+// own takes the index of the sandbox for this process, as a command that is at work does.
+func (s *sandbox) own(daemon bool) *kioku.Memory {
+	s.t.Helper()
+	m, err := kioku.Open(s.t.Context(), kioku.Options{Workspace: s.workspace, StateDir: s.state, Daemon: daemon})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// Hazard A11: a daemon waits for a command that has the index for a moment, and says for whom it waits.
+func TestServeWaitsForACommandThatHasTheIndex(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.must("index")
+	owner := s.own(false)
+	p := s.start("serve", "--listen", "none")
+	p.waits(p.err, "waiting for its owner")
+	if err := owner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.waits(p.err, "kioku: ready: ")
+	p.terminates()
+}
+
+// Hazard A11: two daemons are told apart at once, not after the wait for a command.
+func TestServeDoesNotWaitForAnotherDaemon(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.own(true)
+	start := time.Now()
+	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", "pid ")
+	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", "end it and run kioku serve")
+	if took := time.Since(start); took > connect.DaemonLockWait/2 {
+		t.Errorf("two refusals took %s", took)
+	}
+}
+
+// Hazard A11: searches that open the index one after the other do not keep a daemon from starting.
+func TestServeStartsBesideALoopOfSearches(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.must("index")
+	stop := make(chan struct{})
+	var loops sync.WaitGroup
+	for range 3 {
+		loops.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					s.run("search", "--no-daemon", "boiler pressure").wants(t, exitOK)
+				}
+			}
+		})
+	}
+	p := s.start("serve", "--listen", "none")
+	p.waits(p.err, "kioku: ready: ")
+	close(stop)
+	loops.Wait()
+	p.terminates()
+}
+
+// Hazard A11: of searches that begin together, the first makes the index, and all answer.
+func TestSearchesInParallelAllAnswer(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	var searches sync.WaitGroup
+	for range 20 {
+		searches.Go(func() {
+			got := s.run("search", "boiler pressure")
+			got.wants(t, exitOK)
+			if !strings.Contains(got.stdout, "memory/2026-01-10.md") && !strings.Contains(got.stdout+got.stderr, "not indexed yet") {
+				t.Errorf("an answer lacks the note and does not say so: %q, %q", got.stdout, got.stderr)
+			}
+		})
+	}
+	searches.Wait()
+}
+
+// Hazards A11, D10: a search that finds the index in use answers from it, and says that the folder has changed.
+func TestSearchOfAnIndexInUseSaysThatTheFolderHasChanged(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.must("index")
+	s.own(false)
+	if got := s.object("search", "--json", "boiler pressure"); fmt.Sprint(got["degraded"]) != "[]" {
+		t.Errorf("nothing has changed: %v", got["degraded"])
+	}
+	s.write("memory/2026-02-01.md", "The heron nests by the weir.")
+	s.run("search", "boiler pressure").wants(t, exitOK)
+	got := fmt.Sprint(s.object("search", "--json", "boiler pressure")["degraded"])
+	if !strings.Contains(got, "index_stale") || !strings.Contains(got, "1 changed file") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Hazard A11: a search that waits for its provider does not hold the index meanwhile.
+func TestSearchHoldsNoIndexWhileItsProviderHangs(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	asked := make(chan struct{}, 100)
+	var hangs atomic.Bool
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hangs.Load() {
+			asked <- struct{}{}
+			<-t.Context().Done()
+			return
+		}
+		var req struct{ Input []string }
+		err := json.NewDecoder(r.Body).Decode(&req)
+		type item struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		}
+		var data []item
+		for i := range req.Input {
+			data = append(data, item{i, []float32{1, 0}})
+		}
+		if err := errors.Join(err, json.NewEncoder(w).Encode(map[string]any{"data": data})); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(provider.Close)
+	flags := []string{"--provider", "openai", "--base-url", provider.URL, "--model", "m"}
+	s.must(append([]string{"index", "--strict"}, flags...)...)
+	hangs.Store(true)
+	search := s.start(append([]string{"search", "boiler pressure"}, flags...)...)
+	select {
+	case <-asked:
+	case <-time.After(patience):
+		t.Fatal("the search does not ask the provider")
+	}
+	p := s.start("serve", "--listen", "none")
+	p.waits(p.err, "kioku: ready: ")
+	for _, line := range p.said {
+		if strings.Contains(line, "waiting for its owner") {
+			t.Error(line)
+		}
+	}
+	select {
+	case code := <-search.code:
+		t.Errorf("the search ended with %d before the daemon was ready", code)
+	default:
+	}
+	p.terminates()
+}
+
+// Hazard A11: reading and adding notes needs no lock where an index exists.
+func TestGetAndAppendNeedNoIndexOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.must("index")
+	s.own(false)
+	for _, args := range [][]string{{"get", "MEMORY.md"}, {"append", "The ferry leaves at six."}} {
+		got := s.run(args...)
+		got.wants(t, exitOK)
+		if got.stderr != "" {
+			t.Errorf("%v says %q", args, got.stderr)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -519,5 +521,67 @@ func TestReaderFollowsTheOwner(t *testing.T) {
 	replace(t, owner, testFile("memory/new.md", nil, "lantern"))
 	if got := match(t, reader, memory.Filter{}, "lantern"); len(got) != 1 {
 		t.Errorf("the reader finds %v", got)
+	}
+}
+
+// Hazard A25: an index on a network file system works, with a warning that says what to do.
+func TestOpenWarnsOfANetworkFileSystem(t *testing.T) {
+	t.Parallel()
+	for fs, want := range map[string]bool{"": false, "NFS": true} {
+		var log bytes.Buffer
+		opt := testOptions()
+		opt.Log = slog.New(slog.NewTextHandler(&log, nil))
+		opt.FileSystem = func(string) string { return fs }
+		s, err := Open(t.Context(), Path(t.TempDir(), "main"), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(log.String(), "network file system") && strings.Contains(log.String(), "move the state folder"); got != want {
+			t.Errorf("%q: %s", fs, &log)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Hazard A03: after a power cut the log ends anywhere. The index is that of an earlier commit, and intact.
+func TestOpenAfterAPowerCut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openTestStore(t, dir)
+	files := killNotes()
+	for _, f := range files {
+		replace(t, s, f)
+	}
+	sound, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(s.path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := dump(t, s)
+	r := newRand()
+	for range testkit.Rounds(100, 6) {
+		left := t.TempDir()
+		end := r.IntN(len(log))
+		tail := [][]byte{nil, make([]byte, len(log)-end), bytes.Repeat([]byte("garbage!"), 1000)}[r.IntN(3)]
+		testkit.WriteFile(t, left, "memory/main.sqlite", string(sound))
+		testkit.WriteFile(t, left, "memory/main.sqlite-wal", string(log[:end])+string(tail))
+		s := openTestStore(t, left)
+		if c, err := s.Check(t.Context(), nil); err != nil || len(c.Found) > 0 {
+			t.Errorf("log of %d bytes: %+v, %v", end, c, err)
+		}
+		restore(t, s, files...)
+		for _, f := range files {
+			if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(want, dump(t, s)); diff != "" {
+			t.Errorf("log of %d bytes:\n%s", end, diff)
+		}
 	}
 }

@@ -456,14 +456,14 @@ func TestWindowIsLearntInAConversation(t *testing.T) {
 		}
 		size, largest := 200, 0
 		for range 50 {
-			if window := m.Window(); window > 0 && size > window {
+			if window := m.Window(); window > 0 && llm.RequestTokens(tea(size)) > window {
 				size = window / 2
 			}
 			if _, err := m.Generate(context.Background(), tea(size), nil); err == nil {
 				largest = max(largest, size)
 				size += size / 3
-			} else if llm.KindOf(err) != llm.KindOverflow || m.Window() > size {
-				t.Fatalf("%v; the window is %d after %d", err, m.Window(), size)
+			} else if asked := llm.RequestTokens(tea(size)); llm.KindOf(err) != llm.KindOverflow || m.Window() >= asked {
+				t.Fatalf("%v; the window is %d after %d", err, m.Window(), asked)
 			}
 		}
 		if s.refusals > 4 {

@@ -188,7 +188,7 @@ func (p *notePlace) findKey() (memory.Appended, error) {
 		case same:
 			return file.deduplicated(line)
 		case line > 0:
-			return memory.Appended{}, fmt.Errorf("append to %s: %w: line %d has another text under this key; nothing was written",
+			return memory.Appended{}, fmt.Errorf("append to %s: %w, in line %d; nothing was written: use another key for another note",
 				file.name, memory.ErrConflict, line)
 		}
 	}

@@ -33,7 +33,7 @@ test:
 
 ## soak: the tests that repeat something for long (kills, damaged pages, growth), in full
 soak:
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/...
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/... ./server ./cmd/kioku
 
 ## race: every test under the race detector
 race:

@@ -51,7 +51,7 @@ test:
 
 ## soak: the tests that repeat something for long (kills, damaged pages, growth), in full, and then the attacks
 soak: attack
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/...
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/... ./server ./cmd/kioku
 
 ## attack: kill, damage and crowd a running daemon for MINUTES, and print the table of what was found
 attack:

@@ -40,8 +40,9 @@ func (l Limits) withDefaults() Limits {
 }
 
 const (
-	// callBytes is what a call takes of Limits.Bytes at least: its buffers and goroutines.
-	callBytes = 64 << 10
+	// callBytes is what a call takes of Limits.Bytes at least: its buffers and goroutines. streamBytes is that of a stream, for
+	// which gRPC queues messages until they are read.
+	callBytes, streamBytes = 64 << 10, 256 << 10
 	// retryPause is the pause that a refused client is told to make.
 	retryPause = time.Second
 )

@@ -69,7 +69,7 @@ func (r registrar) handler(desc *grpc.ServiceDesc, name string, next grpc.Stream
 			defer end()
 		}
 		return r.server.serveCall(withCall(ctx, c), c, func(ctx context.Context) error {
-			return next(srv, callStream{ServerStream: stream, ctx: ctx, call: c, manyRequests: manyRequests})
+			return next(srv, callStream{ServerStream: stream, ctx: ctx, call: c, manyRequests: manyRequests, sendTimeout: r.server.sendTimeout})
 		})
 	}
 }
@@ -127,6 +127,14 @@ func (c *call) client() string {
 	return c.connection.clientName()
 }
 
+// leastBytes is what the call takes of the bytes in flight however small its request is.
+func (c *call) leastBytes() int64 {
+	if c.stream {
+		return streamBytes
+	}
+	return callBytes
+}
+
 // serveCall authenticates and admits a call and handles it. It returns errors and panics as statuses, and logs the outcome.
 func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Context) error) (err error) {
 	start := time.Now()
@@ -153,15 +161,8 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 	return handle(ctx)
 }
 
-const (
-	// receiveTimeout is the time for a request to arrive after the first of its bytes is wanted.
-	receiveTimeout = 30 * time.Second
-	// sendTimeout is the time for a client to make room for the next message of a stream.
-	sendTimeout = 30 * time.Second
-)
-
-// errNotReading is why a stream ends whose client does not read.
-var errNotReading = status.Errorf(codes.Aborted, "the stream has ended because its messages were not read for %s", sendTimeout)
+// receiveTimeout is the time for a request to arrive after the first of its bytes is wanted.
+const receiveTimeout = 30 * time.Second
 
 // callStream is a stream with the context of its call. The texts that it sends are valid UTF-8.
 type callStream struct {
@@ -170,6 +171,7 @@ type callStream struct {
 	call *call
 	// manyRequests is true if the client may send requests whenever it wants.
 	manyRequests bool
+	sendTimeout  time.Duration
 }
 
 // Context returns the context of the call.
@@ -185,7 +187,7 @@ func (s callStream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(r); err != nil {
 		return err
 	}
-	s.call.grant.Shrink(max(callBytes, int64(r.size)))
+	s.call.grant.Shrink(max(s.call.leastBytes(), int64(r.size)))
 	s.call.agent = agentOf(m)
 	return r.err
 }
@@ -199,7 +201,7 @@ func (s callStream) SendMsg(m any) error {
 	sent := make(chan error, 1)
 	// The goroutine ends at the latest when the handler has returned, because that ends the stream.
 	go func() { sent <- s.ServerStream.SendMsg(m) }()
-	late := time.NewTimer(sendTimeout)
+	late := time.NewTimer(s.sendTimeout)
 	defer late.Stop()
 	select {
 	case err := <-sent:
@@ -207,7 +209,7 @@ func (s callStream) SendMsg(m any) error {
 	case <-s.ctx.Done():
 		return s.ctx.Err()
 	case <-late.C:
-		return errNotReading
+		return status.Errorf(codes.Aborted, "the stream has ended because its messages were not read for %s", s.sendTimeout)
 	}
 }
 

@@ -74,6 +74,8 @@ type Server struct {
 	connections connections
 	// queue of the bytes in flight.
 	queue *fair.Queue
+	// sendTimeout is the time for a client to make room for the next message of a stream; tests shorten it.
+	sendTimeout time.Duration
 }
 
 // New returns a server of memories. It returns an error if an id is not an agent's. [Server.AddSidecars] adds sidecars.
@@ -93,6 +95,7 @@ func New(opt Options) (*Server, error) {
 		health:      health.NewServer(),
 		connections: connections{limit: opt.Limits.Connections, log: opt.Log},
 		queue:       newCallQueue(opt.Limits),
+		sendTimeout: 30 * time.Second,
 	}
 	if len(opt.Agents) > 0 {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

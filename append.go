@@ -61,6 +61,7 @@ func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended,
 	}
 	a, err := m.writeNote(ctx, note)
 	if err == nil && !a.Deduplicated && m.opt.Mode == Own {
+		m.notesWritten.Add(1)
 		m.syncInBackground(ctx)
 	}
 	return a, err

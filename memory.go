@@ -123,6 +123,8 @@ type Memory struct {
 	events    events
 	lastCheck atomic.Pointer[IndexCheck]
 	skipped   skippedNotes
+	// notesWritten counts the notes that Append has written, and notesIndexed those that a later sync has seen.
+	notesWritten, notesIndexed atomic.Int64
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool

@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -25,6 +26,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	if err != nil {
 		return memory.Answer{}, err
 	}
+	stale := m.stale(m.indexer.SyncState())
 	found, err := m.searcher.Load().Search(ctx, q)
 	if err == nil && m.store.Repair() != stats.Repair {
 		// The search itself has met damage: the index that answers now is another one.
@@ -37,7 +39,9 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	}
 	stats.Repair = m.store.Repair()
 	state := m.indexer.SyncState()
-	found.Degraded = slices.Concat(found.Degraded, degradedIndex(stats, state), m.degradedFiles(ctx, stats.Generation))
+	// What was indexed during the search is missing in its answer.
+	stale = cmp.Or(m.stale(state), stale)
+	found.Degraded = slices.Concat(found.Degraded, degradedIndex(stats, state, stale), m.degradedFiles(ctx, stats.Generation))
 	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil

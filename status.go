@@ -102,7 +102,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix), skippedFiles(skipped)),
+		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
 		Check:       m.lastCheck.Load(),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
@@ -140,7 +140,7 @@ func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 }
 
 // degradedIndex says what is wrong with the index, and how far it lags behind the disk.
-func degradedIndex(stats store.Stats, st indexer.SyncState) []memory.Degradation {
+func degradedIndex(stats store.Stats, st indexer.SyncState, stale string) []memory.Degradation {
 	var d []memory.Degradation
 	if r := stats.Repair; r != nil {
 		d = append(d, memory.Degradation{Code: memory.IndexDamaged, Text: repairText(r, stats.Files)})
@@ -149,14 +149,26 @@ func degradedIndex(stats store.Stats, st indexer.SyncState) []memory.Degradation
 		d = append(d, memory.Degradation{Code: memory.WorkspaceUnavailable,
 			Text: "cannot be read now, answers come from what was indexed before: " + strings.Join(st.Unavailable, ", ")})
 	}
-	switch {
-	case st.LastErr != nil:
-		d = append(d, memory.Degradation{Code: memory.IndexStale, Text: failedSync(st)})
-	case st.PendingFiles > 0:
-		d = append(d, memory.Degradation{Code: memory.IndexStale,
-			Text: fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)})
+	if stale != "" {
+		d = append(d, memory.Degradation{Code: memory.IndexStale, Text: stale})
 	}
 	return d
+}
+
+// stale returns why the index may lag behind the folder, or "" if it does not as far as is known.
+func (m *Memory) stale(st indexer.SyncState) string {
+	notes := m.notesWritten.Load() - m.notesIndexed.Load()
+	switch {
+	case st.LastErr != nil:
+		return failedSync(st)
+	case st.PendingFiles > 0:
+		return fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)
+	case m.opt.Mode == Own && st.LastSync.IsZero():
+		return "the folder has not been compared with the index since the start"
+	case notes > 0:
+		return fmt.Sprintf("the last notes, %d in number, are not indexed yet", notes)
+	}
+	return ""
 }
 
 // repairText describes a repair for people. files is the number of files in the new index.

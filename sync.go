@@ -114,7 +114,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 }
 
 // syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel is
-// closed when the words are indexed. The vectors follow in the background.
+// closed when the words are indexed, also those of notes that were written meanwhile. The vectors follow in the background.
 func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,15 +128,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 	go func() {
 		defer m.leave()
 		defer cancel()
-		stats, err := m.store.Stats(ctx)
-		embeds := false
-		if err == nil {
-			// An index that is made again must contain all of every transcript.
-			_, embeds, err = m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: stats.Repair == nil}, nil)
-		}
-		m.mu.Lock()
-		m.background = nil
-		m.mu.Unlock()
+		embeds, err := m.syncNotes(ctx)
 		close(done)
 		if err == nil && embeds {
 			err = m.embedInBackground(ctx)
@@ -147,6 +139,29 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 		m.mergeSegments(ctx)
 	}()
 	return done
+}
+
+// syncNotes syncs until every note that was written is indexed, or a sync fails; then it clears m.background. It reports
+// whether texts are to be embedded.
+func (m *Memory) syncNotes(ctx context.Context) (embeds bool, err error) {
+	for {
+		var more bool
+		stats, err := m.store.Stats(ctx)
+		if err == nil {
+			// An index that is made again must contain all of every transcript.
+			_, more, err = m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: stats.Repair == nil}, nil)
+		}
+		embeds = embeds || more
+		m.mu.Lock()
+		ended := err != nil || m.notesIndexed.Load() >= m.notesWritten.Load()
+		if ended {
+			m.background = nil
+		}
+		m.mu.Unlock()
+		if ended {
+			return embeds, err
+		}
+	}
 }
 
 // embedInBackground has embedded what has no vector. If another call is at it, that call goes on with what is new now.
@@ -215,13 +230,22 @@ const maxSyncs = 3
 // wholeSync calls a complete sync, again if the index was damaged and replaced meanwhile, and stores its end in the index.
 func (m *Memory) wholeSync(ctx context.Context, sync func() (indexer.Report, error)) (SyncReport, error) {
 	for try := 1; ; try++ {
+		written := m.notesWritten.Load()
 		r, err := sync()
 		if err == nil {
+			m.notesSeen(written)
 			err = m.store.RecordSync(ctx, m.opt.Now())
 		}
 		if !errors.Is(err, store.ErrReplaced) || try == maxSyncs {
 			return SyncReport{Report: r}, err
 		}
+	}
+}
+
+// notesSeen records that the index contains the first n notes that Append has written.
+func (m *Memory) notesSeen(n int64) {
+	for old := m.notesIndexed.Load(); old < n; old = m.notesIndexed.Load() {
+		m.notesIndexed.CompareAndSwap(old, n)
 	}
 }
 

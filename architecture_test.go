@@ -51,7 +51,6 @@ var mayImport = map[string]string{
 	"bench":               ". memory indexer search search/analysis internal",
 	"bench/soak":          "", // its tests use proto, store and store/storetest
 	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",
-	"bench/soak":          "",
 }
 
 // pkg is what go list tells of a package.

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"kioku/indexer"
 )
@@ -20,7 +19,7 @@ func TestCacheStaysBoundedUnderLoad(t *testing.T) {
 	if err := write(t.Context(), s, testSpace, live); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RecordSync(t.Context(), time.Now()); err != nil { // an index without a complete sync evicts nothing
+	if err := recordSync(t, s); err != nil { // an index without a complete sync evicts nothing
 		t.Fatal(err)
 	}
 	bound := testOptions().CacheEntries

@@ -75,12 +75,14 @@ func vectorError(err error) error {
 func (x *index) damage(err error) error {
 	n, first := x.db.pages.BadPages()
 	switch {
-	case isDamage(err):
+	case errors.Is(err, errDamaged):
 		return err
 	case n > 0 && err == nil:
 		return fmt.Errorf("%w: page %d does not have its checksum", errDamaged, first)
 	case n > 0:
 		return fmt.Errorf("%w: page %d does not have its checksum: %w", errDamaged, first, err)
+	case isDamage(err):
+		return err
 	case err != nil && x.db.isClosed():
 		return fmt.Errorf("%w and could not be replaced before: %w", errDamaged, err)
 	case errors.Is(err, errVectors) && !x.intact():

@@ -14,7 +14,7 @@ COPY --from=build --chown=nonroot:nonroot /out/workspace /workspace
 ENV KIOKU_STATE=/data KIOKU_WORKSPACE=/workspace
 VOLUME ["/data", "/workspace"]
 HEALTHCHECK --interval=30s --timeout=3s CMD ["/usr/local/bin/kioku", "status", "--json", "--socket", "/data/kioku.sock"]
-# The socket under /data serves this container. To publish a port, mount a token file and add
-#   --listen 0.0.0.0:7600 --token-file /run/secrets/kioku-tokens
+# The socket under /data serves this container. To publish a port, mount a token file and a certificate and add
+#   --listen 0.0.0.0:7600 --token-file /run/secrets/kioku-tokens --tls-cert /run/secrets/cert.pem --tls-key /run/secrets/key.pem
 ENTRYPOINT ["/usr/local/bin/kioku"]
 CMD ["serve", "--listen", "none"]

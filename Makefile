@@ -15,21 +15,35 @@ export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUF         := github.com/bufbuild/buf/cmd/buf@v1.57.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+# The database of known vulnerabilities; file:///DIR for a copy.
+VULNDB ?= https://vuln.go.dev
+
+# How long "make fuzz" runs each fuzz test.
+FUZZTIME ?= 10s
 
 # How many minutes make soak attacks, and the seed of what it attacks; 0 is the time.
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static test soak attack race vet lint lint-proto bench performance demo proto docker clean
+.PHONY: build static reproducible test soak attack race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
 	$(GO) build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/kioku ./cmd/kioku
 
-## static: bin/kioku without shared libraries, as the container holds it
+## static: bin/kioku without shared libraries and without the names of this machine's folders, as the container holds it
 static:
-	$(GO) build -tags '$(TAGS) netgo osusergo sqlite_omit_load_extension' \
+	$(GO) build -trimpath -buildvcs=false -tags '$(TAGS) netgo osusergo sqlite_omit_load_extension' \
 		-ldflags '$(LDFLAGS) -s -w -linkmode external -extldflags "-static"' -o bin/kioku ./cmd/kioku
+
+## reproducible: that the static binary is the same if it is built in another folder
+reproducible: static
+	@again=$$(mktemp -d) && trap 'rm -rf "$$again"' EXIT && \
+	git ls-files -z | tar --null --files-from=- --create | tar --extract --directory="$$again" && \
+	$(MAKE) --no-print-directory -C "$$again" static VERSION='$(VERSION)' && \
+	sha256sum bin/kioku "$$again/bin/kioku" && cmp bin/kioku "$$again/bin/kioku"
 
 ## test: every test, once
 test:
@@ -37,7 +51,7 @@ test:
 
 ## soak: the tests that repeat something for long (kills, damaged pages, growth), in full, and then the attacks
 soak: attack
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/...
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/... ./server ./cmd/kioku
 
 ## attack: kill, damage and crowd a running daemon for MINUTES, and print the table of what was found
 attack:
@@ -47,6 +61,17 @@ attack:
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m ./...
 
+## asan: the tests of the store with the C code of SQLite and sqlite-vec under the address sanitizer; -O1 compiles it in half the time
+asan:
+	CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -asan -tags '$(TAGS)' ./store/...
+
+## fuzz: every fuzz test for FUZZTIME; what it finds is written into testdata/fuzz of its package
+fuzz:
+	@git ls-files '*_test.go' | xargs grep -H -o '^func Fuzz[A-Za-z0-9_]*' | while IFS=: read -r file func; do \
+		echo "$${file%/*}: $${func#func }"; \
+		$(GO) test -tags '$(TAGS)' -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "./$$(dirname "$$file")" || exit 1; \
+	done
+
 vet:
 	$(GO) vet -tags '$(TAGS)' ./...
 
@@ -55,6 +80,12 @@ lint: vet
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 	$(GO) run $(STATICCHECK) -tags '$(TAGS)' ./...
+
+## vuln: known vulnerabilities in what the code calls, if their database can be reached
+vuln:
+	@if $(GO) run $(GOVULNCHECK) -db '$(VULNDB)' -version | grep -q '^DB updated'; then \
+		$(GO) run $(GOVULNCHECK) -db '$(VULNDB)' -tags '$(TAGS)' ./...; \
+	else echo "not checked: the database $(VULNDB) cannot be reached"; fi
 
 ## bench: the speed table, a ratio of two things measured in the same run a row; then the Go benchmarks that have no row:
 ## BenchmarkMisspelt, look-ups of misspelt words after syncs and edits, BenchmarkRank, the re-scoring of 100 candidates,

@@ -1,18 +1,13 @@
 package kioku
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"kioku/internal/safefile"
 	"kioku/memory"
 )
 
@@ -100,164 +95,6 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 	return memory.Appended{}, fmt.Errorf("%w: the file is replaced again and again by another program; try again later", memory.ErrUnavailable)
 }
 
-// notePlace is where a note goes: the files of today, or MEMORY.md.
-type notePlace struct {
-	root *os.Root
-	log  *slog.Logger
-	note memory.Note
-	// files are open and locked. The note goes into the last of them.
-	files []*noteFile
-	// before are the files of yesterday, which may have the key of the note. They are only read.
-	before []*noteFile
-	// next returns the path of part 2, 3, ... for when the last file is full; nil if there is only one file.
-	next func(part int) string
-	// title begins a new file, and block is the note as Markdown.
-	title, block string
-	// limit is the size above which a file is not indexed.
-	limit int64
-}
-
-// openPlace opens the files in which a note may be or go.
-func (m *Memory) openPlace(ctx context.Context, root *os.Root, n memory.Note) (*notePlace, error) {
-	p := &notePlace{root: root, log: m.log, note: n, limit: m.opt.Index.maxFileBytes()}
-	var err error
-	if n.Target == memory.TargetLongTerm {
-		p.block = bullet(n)
-		file, err := openNotes(ctx, root, longTermFile, p.limit)
-		p.files = []*noteFile{file}
-		return p, err
-	}
-	now := m.opt.Now().In(m.opt.Location)
-	p.title, p.block = "# "+now.Format(time.DateOnly)+"\n", section(n, now)
-	p.next = func(part int) string { return dayFile(now, part) }
-	if n.Key != "" {
-		p.before = readDay(root, now.AddDate(0, 0, -1), p.limit)
-	}
-	p.files, err = openDay(ctx, root, now, p.limit)
-	return p, err
-}
-
-// addition is what is to be appended to a file.
-type addition struct {
-	file *noteFile
-	data []byte
-	// below is how many lines below the first line of data the note begins; negative if its beginning is in the file already.
-	below int
-}
-
-// add appends the note, unless one of the files has it already. lost is set if the file was replaced meanwhile.
-func (p *notePlace) add(ctx context.Context) (a memory.Appended, lost bool, err error) {
-	known, err := p.findKey()
-	if err != nil {
-		return memory.Appended{}, false, err
-	}
-	if w := p.rest(); w != nil {
-		line, err := w.file.finish(ctx, w.data)
-		if !errors.Is(err, errFollowed) {
-			return p.added(w, line, err)
-		}
-		p.tellLeft(w.file, line+w.below)
-	}
-	if !known.Deduplicated {
-		known, err = p.findText()
-	}
-	if err != nil || known.Deduplicated {
-		return known, false, err
-	}
-	w, err := p.whole(ctx)
-	if err != nil {
-		return memory.Appended{}, false, err
-	}
-	line, err := w.file.write(ctx, p.root, w.data)
-	return p.added(w, line, err)
-}
-
-// added returns the outcome of an addition whose first line is line.
-func (p *notePlace) added(w *addition, line int, err error) (a memory.Appended, lost bool, _ error) {
-	if err != nil {
-		return memory.Appended{}, false, unwritten(w.file.name, err)
-	}
-	named, err := hasName(p.root, w.file.name, w.file.f)
-	// Whoever saved the file without its last line break has not taken the note away.
-	return memory.Appended{Path: w.file.name, StartLine: line + w.below, Deduplicated: string(w.data) == "\n"}, !named, err
-}
-
-// findKey returns where the note with this key is. It returns memory.ErrConflict if that note has another text.
-func (p *notePlace) findKey() (memory.Appended, error) {
-	for _, file := range slices.Concat(p.files, p.before) {
-		switch line, same := findKey(file.text, p.note); {
-		case same:
-			return file.deduplicated(line)
-		case line > 0:
-			return memory.Appended{}, fmt.Errorf("append to %s: %w: line %d has another text under this key; nothing was written",
-				file.name, memory.ErrConflict, line)
-		}
-	}
-	return memory.Appended{}, nil
-}
-
-// findText returns where the text of the note is.
-func (p *notePlace) findText() (memory.Appended, error) {
-	for _, file := range p.files {
-		if line := findText(file.text, p.note); line > 0 {
-			return file.deduplicated(line)
-		}
-	}
-	return memory.Appended{}, nil
-}
-
-// rest returns what is left to be written of a note whose beginning is the end of a file; nil if there is no such file.
-func (p *notePlace) rest() *addition {
-	for _, file := range p.files {
-		u := findUnfinished(file.text, p.note, p.block)
-		switch {
-		case u.line == 0:
-		case u.rest == nil || !p.fits(file, len(u.rest)):
-			p.tellLeft(file, u.line)
-		default:
-			return &addition{file, u.rest, u.line - 1 - countLineBreaks(file.text)}
-		}
-	}
-	return nil
-}
-
-// tellLeft logs that the beginning of a note stays in a file.
-func (p *notePlace) tellLeft(file *noteFile, line int) {
-	p.log.Warn("the beginning of a note is left from a write that failed; the whole note is elsewhere", "path", file.name, "line", line)
-}
-
-// whole returns the note as it is to be appended to the last file, or to a new one if it does not fit.
-func (p *notePlace) whole(ctx context.Context) (*addition, error) {
-	for {
-		file := p.files[len(p.files)-1]
-		lead := separator(file.text, p.title, p.block)
-		if p.fits(file, len(lead)+len(p.block)) {
-			below := strings.Count(lead, "\n")
-			if strings.HasPrefix(p.block, markerStart) {
-				below++ // the marker stands above the bullet
-			}
-			return &addition{file, []byte(lead + p.block), below}, nil
-		}
-		if p.next == nil {
-			return nil, &memory.InputError{Field: "target", Problem: fmt.Sprintf("is %q, but %s would be %s, and no search would find "+
-				"what is in it; move old notes from it to other files in memory/", p.note.Target, file.name, safefile.TooLarge(p.limit))}
-		}
-		if len(file.text) == 0 {
-			return nil, &memory.InputError{Field: "text", Problem: "does not fit in a file; a file that is " + safefile.TooLarge(p.limit) + " is not indexed"}
-		}
-		file, err := openNotes(ctx, p.root, p.next(len(p.files)+1), p.limit)
-		if err != nil {
-			return nil, err
-		}
-		p.files = append(p.files, file)
-	}
-}
-
-// fits reports whether a file may grow by n bytes.
-func (p *notePlace) fits(file *noteFile, n int) bool {
-	return !file.tooLarge && int64(len(file.text)+n) <= p.limit
-}
-
 // checkNote returns a note with its defaults filled in, or a *memory.InputError.
 func checkNote(n memory.Note) (memory.Note, error) {
 	own := memory.StripRecalled(n.Text)
@@ -316,23 +153,3 @@ func bullet(n memory.Note) string {
 func bulletText(n memory.Note) string {
 	return "- " + strings.ReplaceAll(n.Text, "\n", "\n"+bulletIndent)
 }
-
-// separator returns the text between the text of a file and a new block: a title for a new file, a line break after an
-// unfinished line, and a blank line before a section.
-func separator(have []byte, title, block string) string {
-	lead := ""
-	switch {
-	case len(have) == 0:
-		lead = title
-	case have[len(have)-1] != '\n':
-		lead = "\n"
-	}
-	text := string(have[max(0, len(have)-2):]) + lead
-	if strings.HasPrefix(block, "## ") && !strings.HasSuffix(text, "\n\n") && text != "" {
-		lead += "\n"
-	}
-	return lead
-}
-
-// countLineBreaks returns the number of line breaks in a text.
-func countLineBreaks(text []byte) int { return bytes.Count(text, []byte("\n")) }

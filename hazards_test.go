@@ -23,6 +23,9 @@ var (
 	testFunc      = regexp.MustCompile(`^func ((?:Test|Fuzz)\w+)\(`)
 )
 
+// fuzzHazard is the code that every fuzz test is for.
+const fuzzHazard = "G07"
+
 // hazardTests returns, by code, the tests whose comments cite a hazard, as package.Test.
 func hazardTests(t *testing.T) map[string][]string {
 	t.Helper()
@@ -38,6 +41,9 @@ func hazardTests(t *testing.T) map[string][]string {
 				codes = append(codes, hazardCode.FindAllString(line, -1)...)
 			}
 			if m := testFunc.FindStringSubmatch(line); m != nil {
+				if strings.HasPrefix(m[1], "Fuzz") {
+					codes = append(codes, fuzzHazard)
+				}
 				for _, code := range codes {
 					cited[code] = append(cited[code], filepath.ToSlash(filepath.Dir(path))+": "+m[1])
 				}
@@ -52,6 +58,66 @@ func hazardTests(t *testing.T) map[string][]string {
 	return cited
 }
 
+// doesNotOccur begins the last column of a hazard that has a reason instead of tests.
+const doesNotOccur = "does not occur:"
+
+// hazardRow is a line of docs/hazards.md.
+type hazardRow struct {
+	// holds is the sentence that says what holds.
+	holds string
+	// reason is the last column of a hazard that does not occur; empty for others.
+	reason string
+}
+
+// readHazards returns the rows of the table by code, and the text before them.
+func readHazards(text string) (head string, rows map[string]hazardRow) {
+	rows = map[string]hazardRow{}
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.Trim(line, "|\n "), " | ")
+		if len(cells) != 3 || !strings.HasPrefix(line, "| ") || !hazardCode.MatchString(cells[0]) {
+			if len(rows) == 0 {
+				head += line
+			}
+			continue
+		}
+		row := hazardRow{holds: cells[1]}
+		if strings.HasPrefix(cells[2], doesNotOccur) {
+			row.reason = cells[2]
+		}
+		rows[cells[0]] = row
+	}
+	return head, rows
+}
+
+// hazardTable returns the lines of the table with the tests that cite each hazard, and what is wrong with them.
+func hazardTable(rows map[string]hazardRow, cited map[string][]string) (table string, problems []string) {
+	codes := map[string]bool{}
+	for code := range cited {
+		codes[code] = true
+	}
+	for code, row := range rows {
+		if row.reason != "" {
+			codes[code] = true
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		row, last := rows[code], rows[code].reason
+		switch {
+		case row.holds == "":
+			problems = append(problems, fmt.Sprintf("%s is cited by %v and has no line", code, cited[code]))
+		case row.reason == doesNotOccur:
+			problems = append(problems, code+" does not say why it does not occur")
+		case row.reason != "" && cited[code] != nil:
+			problems = append(problems, fmt.Sprintf("%s is said not to occur and is cited by %v", code, cited[code]))
+		}
+		if row.reason == "" {
+			last = strings.Join(slices.Compact(slices.Sorted(slices.Values(cited[code]))), ", ")
+		}
+		table += fmt.Sprintf("| %s | %s | %s |\n", code, row.holds, last)
+	}
+	return table, problems
+}
+
 // docs/hazards.md has a line for each code that a test cites, with its tests.
 func TestHazardsAreListedWithTheirTests(t *testing.T) {
 	const name = "docs/hazards.md"
@@ -59,32 +125,39 @@ func TestHazardsAreListedWithTheirTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sentences := map[string]string{}
-	var head strings.Builder
-	for line := range strings.Lines(string(old)) {
-		if cells := strings.Split(line, " | "); len(cells) == 3 && strings.HasPrefix(line, "| ") && hazardCode.MatchString(cells[0]) {
-			sentences[strings.TrimPrefix(cells[0], "| ")] = cells[1]
-		} else if len(sentences) == 0 {
-			head.WriteString(line)
-		}
-	}
-	cited := hazardTests(t)
-	var want strings.Builder
-	want.WriteString(head.String())
-	for _, code := range slices.Sorted(maps.Keys(cited)) {
-		if sentences[code] == "" {
-			t.Errorf("%s is cited by %v and has no line in %s", code, cited[code], name)
-		}
-		slices.Sort(cited[code])
-		fmt.Fprintf(&want, "| %s | %s | %s |\n", code, sentences[code], strings.Join(slices.Compact(cited[code]), ", "))
+	head, rows := readHazards(string(old))
+	table, problems := hazardTable(rows, hazardTests(t))
+	for _, problem := range problems {
+		t.Errorf("%s: %s", name, problem)
 	}
 	if *updateHazards {
-		if err := os.WriteFile(name, []byte(want.String()), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(head+table), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if diff := cmp.Diff(want.String(), string(old)); diff != "" {
+	if diff := cmp.Diff(head+table, string(old)); diff != "" {
 		t.Errorf("%s is stale; go test -run Hazards -update-hazards . writes it:\n%s", name, diff)
+	}
+}
+
+func TestHazardTableHasTestsOrReasons(t *testing.T) {
+	head, rows := readHazards("# Hazards\n\n| code | what holds | tests |\n|---|---|---|\n" +
+		"| X01 | Tested. | old: TestGone |\n| A01 | Tested. | old: TestGone |\n| A02 | Never. | does not occur: no such file |\n" +
+		"| A03 | Both. | does not occur: no such file |\n| A04 | Empty. | does not occur: |\n| A05 | Cited no longer. | old: TestGone |\n")
+	if want := "| X01 | Tested. | old: TestGone |\n"; !strings.HasSuffix(head, want) {
+		t.Errorf("the text before the table is %q", head)
+	}
+	table, problems := hazardTable(rows, map[string][]string{"A01": {"b: TestY", "a: TestX", "b: TestY"}, "A03": {"a: TestX"}, "A06": {"a: TestX"}})
+	want := "| A01 | Tested. | a: TestX, b: TestY |\n| A02 | Never. | does not occur: no such file |\n" +
+		"| A03 | Both. | does not occur: no such file |\n| A04 | Empty. | does not occur: |\n| A06 |  | a: TestX |\n"
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+	wantProblems := []string{
+		"A03 is said not to occur and is cited by [a: TestX]", "A04 does not say why it does not occur", "A06 is cited by [a: TestX] and has no line",
+	}
+	if diff := cmp.Diff(wantProblems, problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

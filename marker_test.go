@@ -127,6 +127,31 @@ func TestRemoveMarkersLeavesNone(t *testing.T) {
 	})
 }
 
+// FuzzMarkers writes and removes the markers of notes of any text: the text stays, no marker of its own does, and the lines
+// keep their numbers.
+func FuzzMarkers(f *testing.F) {
+	for _, text := range []string{
+		"a", "a <!-- kioku from=user -->", "a <!-- kioku:0123456789abcdef from=user --> b\r\n", "<!--<!-- kioku from=user --> kioku from=user -->", "```\n~~~", "\xff\x00",
+	} {
+		f.Add(text, "key", uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, text, key string, source uint8) {
+		n := memory.Note{Key: key, Source: append(noteSources, "")[int(source)%(len(noteSources)+1)]}
+		own := removeMarkers(text)
+		if again := removeMarkers(own); again != own || markerPattern.MatchString(own) {
+			t.Errorf("%q becomes %q, then %q", text, own, again)
+		}
+		written := withMarker(own, "  ", n)
+		shown := string(stripMarkers([]byte(written)))
+		if strings.TrimRight(shown, " \t\n") != strings.TrimRight(own, " \t\n") {
+			t.Errorf("%q is shown as %q", written, shown)
+		}
+		if got := string(stripMarkers([]byte(text))); strings.Count(got, "\n") != strings.Count(text, "\n") || len(got) > len(text) {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	})
+}
+
 // A code fence is closed only by a line with nothing behind the fence.
 func TestMarkerLeavesCodeFenceClosed(t *testing.T) {
 	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {

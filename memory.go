@@ -131,6 +131,9 @@ type Memory struct {
 	// appending has a channel for each target of notes, which contains a token while a note is written there.
 	appending map[string]chan struct{}
 
+	// synced has room for one notice to Watch that a sync has ended.
+	synced chan struct{}
+
 	closing    chan struct{} // closed when Close begins
 	calls      sync.WaitGroup
 	mu         sync.Mutex
@@ -181,7 +184,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 			return nil, err
 		}
 	}
-	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{})}
+	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
 	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
 	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
@@ -192,7 +195,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		StripMarkers: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
-	m.Configure(opt.Search)
+	m.rankBy(opt.Search)
 	return m, nil
 }
 
@@ -260,10 +263,21 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	return err
 }
 
-// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs.
+// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs. A person
+// who has changed settings may have mended the embedding provider, so that it is asked again.
 func (m *Memory) Configure(opt search.Options) {
+	m.rankBy(opt)
+	m.opt.Embedder.AllowProbe()
+	m.backfill.Wake()
+}
+
+// rankBy makes a searcher of search settings.
+func (m *Memory) rankBy(opt search.Options) {
 	if opt.Now == nil {
 		opt.Now = m.opt.Now
+	}
+	if opt.Admit == nil {
+		opt.Admit = m.opt.Search.Admit
 	}
 	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
 }
@@ -305,12 +319,16 @@ func (m *Memory) untilClose(ctx context.Context) (context.Context, context.Cance
 func (m *Memory) notify(ev indexer.Event) {
 	if ev.Kind == indexer.SyncDone {
 		m.backfill.Wake() // not by Subscribe, which may drop events
+		select {
+		case m.synced <- struct{}{}:
+		default:
+		}
 	}
 	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
 }
 
-// Subscribe returns the events from now on until ctx is done or the memory is closed; then the channel is closed. A
-// subscriber that does not keep up loses events; it never blocks the indexer.
+// Subscribe returns the events from now on until ctx is done or the memory is closed; then the channel is closed. It never
+// blocks the indexer: for a subscriber that does not keep up, the last event is EventsLost, and the channel is closed.
 func (m *Memory) Subscribe(ctx context.Context) <-chan Event { return m.events.subscribe(ctx) }
 
 // Close stops syncs and watches, waits for running calls and closes the index. A second Close does nothing.

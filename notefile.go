@@ -202,11 +202,11 @@ func readDay(root *os.Root, day time.Time, limit int64) []*noteFile {
 	var files []*noteFile
 	for part := 1; ; part++ {
 		name := dayFile(day, part)
-		text, _, err := safefile.Read(root, name, searchedFiles*limit)
-		if err == nil {
-			files = append(files, &noteFile{name: name, text: text})
-		} else if part > 1 && errors.Is(err, fs.ErrNotExist) {
+		if _, err := root.Lstat(name); part > 1 && err != nil {
 			return files
+		}
+		if text, _, err := safefile.Read(root, name, searchedFiles*limit); err == nil {
+			files = append(files, &noteFile{name: name, text: text})
 		}
 	}
 }

@@ -82,6 +82,19 @@ func TestAppendKnowsTheKeysOfAllFilesOfYesterday(t *testing.T) {
 	}
 }
 
+// A folder of notes that is a link inside of the workspace takes notes, with keys too.
+func TestAppendWithAKeyIntoALinkedFolder(t *testing.T) {
+	ws := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(ws, "notes"), 0o755), os.Symlink("notes", filepath.Join(ws, "memory"))); err != nil {
+		t.Fatal(err)
+	}
+	m := appendTo(t, ws)
+	note(t, m, memory.Note{Text: "one", Key: "k"})
+	if a := note(t, m, memory.Note{Text: "one", Key: "k"}); !a.Deduplicated {
+		t.Errorf("written again: %+v", a)
+	}
+}
+
 // A file that is too large already, by the hand of somebody else, takes no more notes.
 func TestAppendLeavesAFileThatIsTooLarge(t *testing.T) {
 	ws := t.TempDir()

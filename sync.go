@@ -24,14 +24,22 @@ type SyncReport struct {
 	indexer.Report
 	// Embedded counts texts that the provider embedded.
 	Embedded int
-	// EmbedErr is why texts are without vectors, nil if none are or if they were not asked for.
+	// Truncated counts texts that are too long for the provider's model: their vectors are of their beginnings.
+	Truncated int
+	// Refused counts texts that the provider refuses.
+	Refused int
+	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
+	RefusedErr error
+	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for.
 	EmbedErr error
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int
 }
 
-// Sync indexes what has changed in the folder, and then embeds the texts without a vector. It reports its progress to step
-// unless step is nil. With opt.Verify, it first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
+// Sync indexes what has changed in the folder, and then embeds the texts without a vector. A provider that has failed is asked
+// again at once, unless that was less than 2 s ago. Sync reports its progress to step unless step is nil. With opt.Verify, it
+// first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index
+// that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		if opt.Verify {
@@ -46,6 +54,7 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 		case embeds && opt.NoRebuild:
 			r, err = m.embedForQuery(ctx, r, step)
 		case embeds:
+			m.opt.Embedder.AllowProbe()
 			r, err = m.embed(ctx, r, step)
 		}
 		return m.reportVectors(ctx, r, err)
@@ -59,6 +68,7 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 		if err != nil {
 			return r, err
 		}
+		m.opt.Embedder.AllowProbe()
 		r, err = m.embed(ctx, r, step)
 		return m.reportVectors(ctx, r, err)
 	})
@@ -81,7 +91,6 @@ func (m *Memory) Compare(ctx context.Context) error {
 func (m *Memory) Watch(ctx context.Context) error {
 	_, err := m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		g, ctx := errgroup.WithContext(ctx)
-		events := m.Subscribe(ctx)
 		g.Go(func() error { return m.indexer.Watch(ctx) })
 		g.Go(func() error {
 			m.backfill.Watch(ctx)
@@ -89,13 +98,15 @@ func (m *Memory) Watch(ctx context.Context) error {
 		})
 		g.Go(func() error { return m.checkRegularly(ctx) })
 		g.Go(func() error {
-			for ev := range events {
-				if ev.Kind == indexer.SyncDone {
+			for {
+				select {
+				case <-m.synced:
 					m.recordFullSync(ctx)
 					m.mergeSegments(ctx)
+				case <-ctx.Done():
+					return nil
 				}
 			}
-			return nil
 		})
 		return SyncReport{}, g.Wait()
 	})
@@ -172,6 +183,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
 	b, err := m.backfill.Run(ctx, step)
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
+	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err
 }
 

@@ -59,7 +59,7 @@ func TestDebounceRefusesTooManyPaths(t *testing.T) {
 	}
 }
 
-// Hazard B07: whatever happens, a path is handed out after its rest or the longest wait, never before, never twice.
+// Hazards B07, G06: whatever happens, a path is handed out after its rest or the longest wait, never before, never twice.
 func TestDebounceKeepsItsTimes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

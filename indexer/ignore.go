@@ -66,7 +66,7 @@ func badName(name string) string {
 	return ""
 }
 
-// printable returns a name with invalid bytes and control characters escaped.
+// printable returns a name or message with invalid bytes and control characters escaped.
 func printable(name string) string {
 	if badName(name) == "" {
 		return name
@@ -171,7 +171,7 @@ func (g *ignores) complaint(dir string) string {
 		return ""
 	}
 	first := m.Errors()[0]
-	return fmt.Sprintf("line %d: %s", first.Line, first.Message)
+	return fmt.Sprintf("line %d: %s", first.Line, printable(first.Message))
 }
 
 // skipReason returns the reason for skipping a file that could not be read.

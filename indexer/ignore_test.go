@@ -1,10 +1,15 @@
 package indexer
 
 import (
+	"bytes"
+	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"kioku/internal/testkit"
 )
 
 // Hazard B02: the names that editors and tools use, and those that only look like them.
@@ -44,6 +49,41 @@ func FuzzPrintable(f *testing.F) {
 		}
 		if (got == name) != (badName(name) == "") {
 			t.Errorf("printable(%q) = %q, but badName says %q", name, got, badName(name))
+		}
+	})
+}
+
+// FuzzIgnoreFile reads foreign ignore files: whatever their lines say, the last pattern that matches decides.
+func FuzzIgnoreFile(f *testing.F) {
+	for _, s := range []string{"*.md", "!a.md\n# note\n\\#x\n", "[a-", "**/**/**", "a/**/b/", "\xff[[:alpha:]]\r\n", "\ufeff/a", "{a,b}", "[[:\xef:]", "\\", "a\\ "} {
+		f.Add([]byte(s), "memory/a.md")
+	}
+	dir := f.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { root.Close() })
+	f.Fuzz(func(t *testing.T, patterns []byte, name string) {
+		if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\x00") || len(name) > 200 {
+			return // no file has this path
+		}
+		if len(patterns) > ignoreFileLimit/2 || bytes.IndexByte(patterns, 0) >= 0 {
+			return // a binary file is refused
+		}
+		for last, want := range map[string]bool{"": false, "\n*\n": true, "\n*\n!*\n": false} {
+			testkit.WriteFile(t, dir, ignoreFile, string(patterns)+last)
+			g := newIgnores(root)
+			got, err := g.match(name, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last != "" && got != want {
+				t.Errorf("%q ignores %q: %v", string(patterns)+last, name, got)
+			}
+			if said := g.complaint("."); strings.ContainsFunc(said, unicode.IsControl) || !utf8.ValidString(said) {
+				t.Errorf("the complaint about %q is %q", patterns, said)
+			}
 		}
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -91,6 +93,37 @@ func FuzzStreamIsAnAnswerOrAnError(f *testing.F) {
 		resp, err = o.finish(readNDJSON(bytes.NewReader(stream), o.handleLine))
 		checkAnswer(t, resp, err, said)
 	})
+}
+
+// FuzzAnthropicStream answers with foreign events: each stream is an answer or an error, whatever the order of its events.
+func FuzzAnthropicStream(f *testing.F) {
+	const start = `{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":1}}}`
+	for _, s := range []string{
+		start, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`, `{"type":"content_block_stop","index":7}`,
+		`{"type":"content_block_start","index":-1,"content_block":{"type":"tool_use","id":"","name":"n","input":{}}}`,
+		`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{"}}`, `{"type":"message_stop"}`,
+		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":-1}}`, `{"type":"error","error":{"type":"overloaded_error"}}`, `null`, `{`,
+	} {
+		f.Add("data: " + s + "\n\n")
+		f.Add("data: " + start + "\n\ndata: " + `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"n","input":{}}}` + "\n\ndata: " + s + "\n\n")
+	}
+	f.Fuzz(func(t *testing.T, stream string) {
+		p, err := newAnthropic(Config{Provider: "anthropic", Model: "m", APIKey: "k", Now: time.Now, Transport: canned(stream)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		emit := func(e Event) { said += e.Text }
+		resp, err := p.generate(t.Context(), Request{Messages: []Message{{Role: RoleUser, Text: "hello"}}}, noSchema, emit)
+		checkAnswer(t, resp, err, said)
+	})
+}
+
+// canned is a server that answers every request with the same events.
+type canned string
+
+func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(string(c)))}, nil
 }
 
 func checkAnswer(t *testing.T, resp Response, err error, said string) {

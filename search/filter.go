@@ -12,9 +12,21 @@ import (
 // sources are those that a filter may name.
 var sources = []string{memory.SourceMemory, memory.SourceExtra, memory.SourceSessions}
 
+const (
+	// maxSources is the maximum number of sources of a filter, and maxPathPrefix the maximum length of its path prefix in bytes.
+	maxSources    = 16
+	maxPathPrefix = 4096
+)
+
 // readFilter returns a filter with days in the place of times. It returns a *memory.InputError for a source that there is
-// not, and for days that are none, or that leave nothing.
+// not, for more or longer values than a filter needs, and for days that are none, or that leave nothing.
 func readFilter(f memory.Filter) (memory.Filter, error) {
+	if len(f.Sources) > maxSources {
+		return f, badField("sources", "has %d entries; at most %d", len(f.Sources), maxSources)
+	}
+	if len(f.PathPrefix) > maxPathPrefix {
+		return f, badField("path_prefix", "has %d bytes; at most %d", len(f.PathPrefix), maxPathPrefix)
+	}
 	for _, s := range f.Sources {
 		if !slices.Contains(sources, s) {
 			return f, badField("sources", "%q is none; there are: %s", s, strings.Join(sources, ", "))

@@ -146,6 +146,8 @@ func TestSearchRefusesBadQueries(t *testing.T) {
 		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "yesterday"}}},
 		{"until", memory.Query{Text: "tea", Filter: memory.Filter{Until: "today"}}},
 		{"sources", memory.Query{Text: "tea", Filter: memory.Filter{Sources: []string{"memory", "web"}}}},
+		{"sources", memory.Query{Text: "tea", Filter: memory.Filter{Sources: slices.Repeat([]string{"memory"}, 200_000)}}},
+		{"path_prefix", memory.Query{Text: "tea", Filter: memory.Filter{PathPrefix: strings.Repeat("x", 1<<20)}}},
 		{"since", memory.Query{Text: "tea", Filter: memory.Filter{Since: "2026-02-02", Until: "2026-02-01"}}},
 	}
 	s := New(newFakeStore(notes()...), nil, testOptions())

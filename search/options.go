@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"kioku/memory"
@@ -43,6 +44,9 @@ type Options struct {
 	SnippetChars int
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
+	// Admit waits until a search may use the processor, and returns a function that ends it; its error ends the search. It is
+	// called after the query is embedded, so that nobody waits for another's provider. Nil admits every search at once.
+	Admit func(ctx context.Context) (done func(), err error)
 	// Observe is told how long each of the steps StepLists and StepScores of a search took; nil means nobody is told. It is
 	// called by the goroutine of the search.
 	Observe func(step string, took time.Duration)

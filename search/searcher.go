@@ -46,6 +46,13 @@ func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader
 	if err := s.embed(ctx, r); err != nil {
 		return err
 	}
+	if s.opt.Admit != nil {
+		done, err := s.opt.Admit(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
 	before := *r
 	return s.store.View(ctx, r.vector != nil, func(rd Reader) error {
 		*r = before // the view may be another one after an error

@@ -73,7 +73,7 @@ func TestNewRefusesAnIdThatIsNoAgents(t *testing.T) {
 
 func TestServeRefusesAServerWithoutAgents(t *testing.T) {
 	t.Parallel()
-	l, err := server.ListenTCP("127.0.0.1:0", nil)
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestReflectionIsNotForOtherMachines(t *testing.T) {
 		t.Errorf("health = %v, %v", resp, err)
 	}
 
-	l, err := server.ListenTCP("0.0.0.0:0", opt.Tokens)
+	l, err := server.ListenTCP("0.0.0.0:0", server.TCPOptions{Tokens: opt.Tokens, InsecurePlaintext: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func list(ctx context.Context, conn *grpc.ClientConn) ([]string, error) {
 func TestListenTCPNeedsTokensForAnOpenAddress(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:7600"} {
-		l, err := server.ListenTCP(addr, nil)
+		l, err := server.ListenTCP(addr, server.TCPOptions{})
 		if err == nil {
 			l.Close()
 			t.Errorf("%s: listens without tokens", addr)
@@ -248,14 +248,14 @@ func TestListenTCPNeedsTokensForAnOpenAddress(t *testing.T) {
 		}
 	}
 	for _, addr := range []string{"127.0.0.1:0", "localhost:0"} {
-		l, err := server.ListenTCP(addr, nil)
+		l, err := server.ListenTCP(addr, server.TCPOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", addr, err)
 			continue
 		}
 		l.Close()
 	}
-	if _, err := server.ListenTCP("nonsense", nil); err == nil {
+	if _, err := server.ListenTCP("nonsense", server.TCPOptions{}); err == nil {
 		t.Error("an address without a port is no error")
 	}
 }
@@ -263,7 +263,7 @@ func TestListenTCPNeedsTokensForAnOpenAddress(t *testing.T) {
 // Hazard C07: a server without tokens does not serve an open listener that was made with some.
 func TestServeRefusesAnOpenListenerWithoutTokens(t *testing.T) {
 	t.Parallel()
-	l, err := server.ListenTCP("0.0.0.0:0", openTokens(t, tokenLine("a", "tok-a", `"*"`, false)))
+	l, err := server.ListenTCP("0.0.0.0:0", server.TCPOptions{Tokens: openTokens(t, tokenLine("a", "tok-a", `"*"`, false)), InsecurePlaintext: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestServeRefusesAnOpenListenerWithoutTokens(t *testing.T) {
 
 func TestServeReportsAListenerThatFails(t *testing.T) {
 	t.Parallel()
-	l, err := server.ListenTCP("127.0.0.1:0", nil)
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"strings"
@@ -17,44 +18,61 @@ import (
 
 const healthService = "/grpc.health.v1.Health/"
 
-// authenticate returns the caller of a method, or Unauthenticated. Without tokens everyone is the owner. A health check needs
-// no token and gets no rights.
-func authenticate(ctx context.Context, tokens *Tokens, method string) (caller, error) {
+// authenticate returns the caller of a method and what proves who it is, or Unauthenticated. Without tokens everyone is the
+// owner. A health check needs no token and gets no rights.
+func authenticate(ctx context.Context, tokens *Tokens, method string) (caller, credential, error) {
 	if tokens == nil {
-		return owner, nil
+		return owner, credential{}, nil
 	}
 	if strings.HasPrefix(method, healthService) {
-		return caller{}, nil
+		return caller{}, credential{}, nil
 	}
-	token, err := bearer(ctx)
+	cred, err := credentialOf(ctx)
 	if err != nil {
-		return caller{}, err
+		return caller{}, credential{}, err
 	}
-	c, ok := tokens.caller(token)
-	if !ok {
-		return caller{}, status.Error(codes.Unauthenticated, "unknown token")
+	c, ok := tokens.find(cred)
+	switch {
+	case ok:
+		return c, cred, nil
+	case cred.names != nil:
+		return caller{}, cred, status.Errorf(codes.Unauthenticated, "no entry of the token file has a name of this certificate (%s)",
+			clip(strings.Join(cred.names, ", "), 200))
 	}
-	return c, nil
+	return caller{}, credential{}, status.Error(codes.Unauthenticated, "unknown token")
 }
 
-// bearer returns the token that a call carries.
-func bearer(ctx context.Context) (string, error) {
+// credential is what a caller proves its identity with: a token, or else a certificate.
+type credential struct {
+	// hash of the token.
+	hash [sha256.Size]byte
+	// names of the certificate; nil if there is a token.
+	names []string
+}
+
+func (c credential) isZero() bool { return c.hash == [sha256.Size]byte{} && c.names == nil }
+
+// credentialOf returns the token that a call carries, else the certificate of its connection.
+func credentialOf(ctx context.Context) (credential, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	values := md.Get("authorization")
+	if names := certificateNames(ctx); len(values) == 0 && names != nil {
+		return credential{names: names}, nil
+	}
 	if len(values) != 1 {
-		return "", status.Error(codes.Unauthenticated, `a token is required: send metadata "authorization: Bearer <token>" once`)
+		return credential{}, status.Error(codes.Unauthenticated, `a token is required: send metadata "authorization: Bearer <token>" once`)
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "bearer") || token == "" {
-		return "", status.Error(codes.Unauthenticated, `metadata "authorization" must be "Bearer <token>"`)
+		return credential{}, status.Error(codes.Unauthenticated, `metadata "authorization" must be "Bearer <token>"`)
 	}
-	return token, nil
+	return credential{hash: sha256.Sum256([]byte(token))}, nil
 }
 
 // caller is who calls, and what they may do. The zero caller may do nothing.
 type caller struct {
-	// name of the token, empty if none was needed.
+	// name of the token or certificate, empty if none was needed.
 	name string
 	// agents that the caller may reach; everyone means all.
 	agents   []string
@@ -67,16 +85,12 @@ var owner = caller{everyone: true, write: true}
 
 func (c caller) reaches(agent string) bool { return c.everyone || slices.Contains(c.agents, agent) }
 
-type callerKey struct{}
-
+// withCaller returns the context of a call in this process.
 func withCaller(ctx context.Context, c caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
+	return withCall(ctx, &call{caller: c})
 }
 
-func callerOf(ctx context.Context) caller {
-	c, _ := ctx.Value(callerKey{}).(caller)
-	return c
-}
+func callerOf(ctx context.Context) caller { return currentCall(ctx).caller }
 
 // authorize returns the memory or sidecar of an agent if the caller may reach the agent, or the first error of checks of the
 // request. Handlers have no other way to one.
@@ -92,12 +106,14 @@ func authorize[T any](ctx context.Context, of map[string]T, agent string, checks
 	if !ok || !callerOf(ctx).reaches(agent) {
 		return none, memory.ErrNoAgent
 	}
+	currentCall(ctx).useAgent(agent)
 	return one, cmp.Or(checks...)
 }
 
 // authorizeWrite is authorize for calls that change something.
 func authorizeWrite[T any](ctx context.Context, of map[string]T, agent string, checks ...error) (T, error) {
 	one, err := authorize(ctx, of, agent)
+	currentCall(ctx).useWrite()
 	if err == nil && !callerOf(ctx).write {
 		err = status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")
 	}

@@ -2,38 +2,75 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"kioku"
+	"kioku/internal/fair"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// errStopping is why the context of a stream ends when the server does.
-var errStopping = errors.New("server is shutting down")
+// registrar registers services on a gRPC server, with handlers that admit, authenticate and log each call.
+type registrar struct {
+	*grpc.Server
+	server *Server
+	tokens *Tokens
+}
 
-// unary returns the interceptor of calls with one response. A call without a deadline gets one.
-func (s *Server) unary(tokens *Tokens) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (resp any, err error) {
-		if _, ok := ctx.Deadline(); !ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, s.timeout(info.FullMethod))
-			defer cancel()
-		}
-		err = s.call(ctx, tokens, info.FullMethod, agentOf(req), func(ctx context.Context) error {
-			resp, err = next(ctx, req)
-			makeValid(resp)
+// RegisterService registers a service. Every method becomes a stream, so that a call is admitted before its request is read
+// and ends after its response is sent.
+func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	own := *desc
+	own.Methods, own.Streams = nil, nil
+	for _, m := range desc.Methods {
+		own.Streams = append(own.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: r.handler(desc, m.MethodName, unaryHandler(m))})
+	}
+	for _, st := range desc.Streams {
+		st.Handler = r.handler(desc, st.StreamName, st.Handler)
+		own.Streams = append(own.Streams, st)
+	}
+	r.Server.RegisterService(&own, impl)
+}
+
+// unaryHandler returns the handler of a method with one request and one response.
+func unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
+	return func(srv any, stream grpc.ServerStream) error {
+		resp, err := m.Handler(srv, stream.Context(), stream.RecvMsg, nil)
+		if err != nil {
 			return err
+		}
+		return stream.SendMsg(resp)
+	}
+}
+
+// handler returns the handler of a method with everything that the server does around it.
+func (r registrar) handler(desc *grpc.ServiceDesc, name string, next grpc.StreamHandler) grpc.StreamHandler {
+	method := "/" + desc.ServiceName + "/" + name
+	isStream, manyRequests := false, false
+	for _, st := range desc.Streams {
+		if st.StreamName == name {
+			isStream, manyRequests = true, st.ClientStreams
+		}
+	}
+	return func(srv any, stream grpc.ServerStream) error {
+		ctx, cancel := context.WithCancelCause(stream.Context())
+		defer cancel(nil)
+		c := &call{method: method, stream: isStream, tokens: r.tokens, connection: connectionOf(ctx), cancel: cancel}
+		if _, ok := ctx.Deadline(); !ok && !isStream {
+			var end context.CancelFunc
+			ctx, end = context.WithTimeout(ctx, r.server.timeout(method))
+			defer end()
+		}
+		return r.server.serveCall(withCall(ctx, c), c, func(ctx context.Context) error {
+			return next(srv, callStream{ServerStream: stream, ctx: ctx, call: c, manyRequests: manyRequests, sendTimeout: r.server.sendTimeout})
 		})
-		return resp, err
 	}
 }
 
@@ -45,59 +82,135 @@ func (s *Server) timeout(method string) time.Duration {
 	return s.opt.SearchTimeout
 }
 
-// stream returns the interceptor of streams. They have no deadline, and end when the server stops.
-func (s *Server) stream(tokens *Tokens) grpc.StreamServerInterceptor {
-	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		ctx, cancel := context.WithCancelCause(stream.Context())
-		defer cancel(nil)
-		go func() {
-			select {
-			case <-s.stopping:
-				cancel(errStopping)
-			case <-ctx.Done():
-			}
-		}()
-		err := s.call(ctx, tokens, info.FullMethod, "", func(ctx context.Context) error {
-			return next(srv, callStream{stream, ctx})
-		})
-		if err != nil && context.Cause(ctx) == errStopping {
-			return status.Error(codes.Unavailable, errStopping.Error())
+// call is a call under way.
+type call struct {
+	method string
+	// stream is true for a method with many responses, which ends when the server stops.
+	stream bool
+	// tokens that the caller needs one of; nil if none is needed.
+	tokens     *Tokens
+	connection *connection
+	cancel     context.CancelCauseFunc
+	// agent of the request, for the log.
+	agent string
+
+	caller     caller
+	credential credential
+	// grant is what the request takes of the bytes in flight.
+	grant *fair.Grant
+
+	mu sync.Mutex
+	// agents that the call was allowed to reach, and whether it was allowed to write. Guarded by mu.
+	agents []string
+	writes bool
+}
+
+type callKey struct{}
+
+func withCall(ctx context.Context, c *call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// currentCall returns the call that ctx belongs to; outside of one, a call of a caller who may do nothing.
+func currentCall(ctx context.Context) *call {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		return c
+	}
+	return &call{}
+}
+
+// client names who shares the server with others: a token, or a connection if no token was needed.
+func (c *call) client() string {
+	if c.caller.name != "" {
+		return "token " + c.caller.name
+	}
+	return c.connection.clientName()
+}
+
+// leastBytes is what the call takes of the bytes in flight however small its request is.
+func (c *call) leastBytes() int64 {
+	if c.stream {
+		return streamBytes
+	}
+	return callBytes
+}
+
+// serveCall authenticates and admits a call and handles it. It returns errors and panics as statuses, and logs the outcome.
+func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Context) error) (err error) {
+	start := time.Now()
+	defer func() {
+		if v := recover(); v != nil {
+			err = s.panicked(c.method, v)
+		} else if err != nil {
+			err = s.status(ctx, c.method, err)
 		}
+		s.logCall(ctx, c, start, err)
+	}()
+	if err := c.connection.refused(); err != nil {
 		return err
 	}
+	if c.caller, c.credential, err = authenticate(ctx, c.tokens, c.method); err != nil {
+		return err
+	}
+	s.running.begin(c)
+	defer s.running.end(c)
+	if c.grant, err = s.admit(ctx, c.client()); err != nil {
+		return err
+	}
+	defer c.grant.Release()
+	return handle(ctx)
 }
+
+// receiveTimeout is the time for a request to arrive after the first of its bytes is wanted.
+const receiveTimeout = 30 * time.Second
 
 // callStream is a stream with the context of its call. The texts that it sends are valid UTF-8.
 type callStream struct {
 	grpc.ServerStream
-	ctx context.Context
+	ctx  context.Context
+	call *call
+	// manyRequests is true if the client may send requests whenever it wants.
+	manyRequests bool
+	sendTimeout  time.Duration
 }
 
 // Context returns the context of the call.
 func (s callStream) Context() context.Context { return s.ctx }
 
-// SendMsg sends a message.
-func (s callStream) SendMsg(m any) error {
-	makeValid(m)
-	return s.ServerStream.SendMsg(m)
-}
-
-// call authenticates the caller and handles a call. It returns errors and panics as statuses, and logs the outcome.
-func (s *Server) call(ctx context.Context, tokens *Tokens, method, agent string, handle func(context.Context) error) (err error) {
-	start := time.Now()
-	defer func() {
-		if v := recover(); v != nil {
-			err = s.panicked(method, v)
-		} else if err != nil {
-			err = s.status(ctx, method, err)
-		}
-		s.logCall(ctx, method, agent, start, err)
-	}()
-	c, err := authenticate(ctx, tokens, method)
-	if err != nil {
+// RecvMsg receives a request. A request that does not arrive in time costs the client its connection.
+func (s callStream) RecvMsg(m any) error {
+	if !s.manyRequests {
+		late := time.AfterFunc(receiveTimeout, s.call.connection.close)
+		defer late.Stop()
+	}
+	r := &request{message: m}
+	if err := s.ServerStream.RecvMsg(r); err != nil {
 		return err
 	}
-	return handle(withCaller(ctx, c))
+	s.call.grant.Shrink(max(s.call.leastBytes(), int64(r.size)))
+	s.call.agent = agentOf(m)
+	return r.err
+}
+
+// SendMsg sends a message. It returns early if the call ends or the client does not read.
+func (s callStream) SendMsg(m any) error {
+	makeValid(m)
+	if !s.call.stream {
+		return s.ServerStream.SendMsg(m) // waits only for earlier messages
+	}
+	sent := make(chan error, 1)
+	// The goroutine ends at the latest when the handler has returned, because that ends the stream.
+	go func() { sent <- s.ServerStream.SendMsg(m) }()
+	late := time.NewTimer(s.sendTimeout)
+	defer late.Stop()
+	select {
+	case err := <-sent:
+		return err
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	case <-late.C:
+		return status.Errorf(codes.Aborted, "the stream has ended because its messages were not read for %s", s.sendTimeout)
+	}
 }
 
 // panicked logs a panic and returns its status.
@@ -109,21 +222,22 @@ func (s *Server) panicked(method string, v any) error {
 }
 
 // logCall logs the outcome of a call, but not its message, which may quote the caller.
-func (s *Server) logCall(ctx context.Context, method, agent string, start time.Time, err error) {
+func (s *Server) logCall(ctx context.Context, c *call, start time.Time, err error) {
 	code := status.Code(err)
 	level := callLevel(code)
 	if !s.opt.Log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", time.Since(start)),
+		slog.String("method", c.method), slog.String("code", code.String()), slog.Duration("took", time.Since(start)),
 	}
-	if agent != "" {
-		attrs = append(attrs, slog.String("agent", agent))
+	if c.agent != "" {
+		attrs = append(attrs, slog.String("agent", c.agent))
 	}
-	if p, ok := peer.FromContext(ctx); ok {
-		attrs = append(attrs, slog.String("from", p.Addr.String()))
+	if c.caller.name != "" {
+		attrs = append(attrs, slog.String("caller", c.caller.name))
 	}
+	attrs = append(attrs, slog.String("from", c.connection.from()))
 	s.opt.Log.LogAttrs(ctx, level, "call", attrs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -227,6 +228,8 @@ func TestMemorySearchRefusesNumbersOutOfRange(t *testing.T) {
 		{"since", &kiokuv1.MemorySearchRequest{Since: "2026-02-30"}},
 		{"until", &kiokuv1.MemorySearchRequest{Until: "2026-1-2"}},
 		{"sources", &kiokuv1.MemorySearchRequest{Sources: []string{"memory", "web"}}},
+		{"sources", &kiokuv1.MemorySearchRequest{Sources: slices.Repeat([]string{"memory"}, 1000)}},
+		{"path_prefix", &kiokuv1.MemorySearchRequest{PathPrefix: strings.Repeat("x", 1<<20)}},
 	} {
 		bad.req.Agent, bad.req.Query = "main", "tea"
 		_, err := client.MemorySearch(t.Context(), bad.req)

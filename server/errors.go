@@ -24,6 +24,9 @@ import (
 // status returns the status of the error of a call. The cause of an unforeseen error goes to the log, under an id that the
 // status contains; so does what a provider answered.
 func (s *Server) status(ctx context.Context, method string, err error) error {
+	if cause := context.Cause(ctx); isStatus(cause) {
+		return cause // for which the server has ended the call
+	}
 	for _, st := range []error{s.sidecarStatus(ctx, method, err), s.memoryStatus(method, err)} {
 		if st != nil {
 			return st
@@ -52,6 +55,8 @@ var memoryStatuses = []struct {
 	message string
 	// logged errors have a cause that only the log contains.
 	logged bool
+	// pause before the next attempt; 0 tells none.
+	pause time.Duration
 }{
 	{err: memory.ErrNoAgent, code: codes.NotFound, message: memory.ErrNoAgent.Error() + "; ListAgents of MemoryService lists those that you may reach"},
 	{err: memory.ErrNotFound, code: codes.NotFound, message: memory.ErrNotFound.Error() + "; use a path as a search result gives it"},
@@ -59,7 +64,8 @@ var memoryStatuses = []struct {
 	{err: memory.ErrNotWritable, code: codes.FailedPrecondition},
 	{err: memory.ErrConflict, code: codes.AlreadyExists, message: memory.ErrConflict.Error() + "; nothing was written: use another key for another note"},
 	{err: memory.ErrDenied, code: codes.PermissionDenied},
-	{err: memory.ErrBusy, code: codes.ResourceExhausted},
+	{err: memory.ErrBusy, code: codes.ResourceExhausted, pause: retryPause,
+		message: memory.ErrBusy.Error() + ": too many calls of this client are waiting; try again later"},
 	{err: memory.ErrClosed, code: codes.Unavailable},
 	{err: memory.ErrUnavailable, code: codes.Unavailable, logged: true,
 		message: "the workspace cannot be read or written now; kioku status names the folder or file in the way"},
@@ -76,7 +82,11 @@ func (s *Server) memoryStatus(method string, err error) error {
 			s.logFailure(method, err)
 		}
 		st := status.New(m.code, cmp.Or(m.message, m.err.Error()))
-		return detailed(st, &errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(m.err)})
+		details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(m.err)}}
+		if m.pause > 0 {
+			details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(m.pause)})
+		}
+		return detailed(st, details...)
 	}
 	return nil
 }
@@ -86,9 +96,9 @@ func (s *Server) logFailure(method string, err error, attrs ...any) {
 	s.opt.Log.Error("call failed", append([]any{"method", method, "err", clip(err.Error(), 1000)}, attrs...)...)
 }
 
-// detailed returns a status with one more detail.
-func detailed(st *status.Status, detail protoadapt.MessageV1) error {
-	if with, err := st.WithDetails(detail); err == nil {
+// detailed returns a status with more details.
+func detailed(st *status.Status, details ...protoadapt.MessageV1) error {
+	if with, err := st.WithDetails(details...); err == nil {
 		st = with
 	}
 	return st.Err()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -59,3 +60,6 @@ func (s *Server) inside() (*grpc.ClientConn, func() error, error) {
 		return errors.Join(err, <-served)
 	}), nil
 }
+
+// SetSendTimeout sets how long a message of a stream waits for its reader.
+func (s *Server) SetSendTimeout(d time.Duration) { s.sendTimeout = d }

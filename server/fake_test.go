@@ -203,7 +203,7 @@ func onSocket(t *testing.T, opt server.Options) *grpc.ClientConn {
 // onTCP serves on a loopback port and returns its address.
 func onTCP(t *testing.T, opt server.Options) string {
 	t.Helper()
-	l, err := server.ListenTCP("127.0.0.1:0", opt.Tokens)
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{Tokens: opt.Tokens})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func agentClient(t *testing.T, car server.Sidecar) kiokuv1.AgentServiceClient {
 // besideOnTCP serves sidecars on a loopback port and returns its address.
 func besideOnTCP(t *testing.T, opt server.Options, sidecars map[string]server.Sidecar) string {
 	t.Helper()
-	l, err := server.ListenTCP("127.0.0.1:0", opt.Tokens)
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{Tokens: opt.Tokens})
 	if err != nil {
 		t.Fatal(err)
 	}

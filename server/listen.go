@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 )
 
@@ -13,38 +12,52 @@ type Listener struct {
 	trusted bool
 	// open listeners are reachable from other machines.
 	open bool
+	// tls has the certificate of the listener; nil without TLS.
+	tls *Certificates
 }
 
 // Addr returns the address of the listener.
 func (l Listener) Addr() net.Addr { return l.lis.Addr() }
 
+// Plaintext reports whether other machines can reach the listener and what they send can be read on the network.
+func (l Listener) Plaintext() bool { return l.open && l.tls == nil }
+
 // Close stops listening, and removes the file of a unix socket. Closing twice is harmless.
 func (l Listener) Close() error { return l.lis.Close() }
 
 // accepting returns the listener with the checks that its connections need.
-func (l Listener) accepting(log *slog.Logger) net.Listener {
-	if u, ok := l.lis.(*net.UnixListener); ok {
-		return peerListener{UnixListener: u, log: log, uid: peerUID}
-	}
-	return l.lis
+func (l Listener) accepting(open *connections) net.Listener { return boundedListener{l.lis, open} }
+
+// TCPOptions say what protects a TCP listener.
+type TCPOptions struct {
+	// Tokens that the server demands; nil admits every process of this machine.
+	Tokens *Tokens
+	// TLS encrypts the connections; nil does not.
+	TLS *Certificates
+	// InsecurePlaintext permits an address that other machines can reach without TLS.
+	InsecurePlaintext bool
 }
 
-// ListenTCP listens on host:port. Without tokens it returns an error for an address that other machines can reach, such as an
-// empty host.
-func ListenTCP(addr string, tokens *Tokens) (Listener, error) {
+// ListenTCP listens on host:port. An address that other machines can reach, such as an empty host, needs tokens, and TLS
+// unless opt.InsecurePlaintext is set; without them ListenTCP returns an error.
+func ListenTCP(addr string, opt TCPOptions) (Listener, error) {
 	a, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %q: %w", addr, err)
 	}
 	open := !a.IP.IsLoopback()
-	if open && tokens == nil {
+	if open && opt.Tokens == nil {
 		return Listener{}, errOpenAddress(addr)
+	}
+	if open && opt.TLS == nil && !opt.InsecurePlaintext {
+		return Listener{}, fmt.Errorf("refusing to listen on %s without TLS: tokens and memories could be read on the network; "+
+			"set tls.cert and tls.key, or permit it with --insecure-plaintext", addr)
 	}
 	lis, err := net.ListenTCP("tcp", a)
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	return Listener{lis: lis, open: open}, nil
+	return Listener{lis: lis, open: open, tls: opt.TLS}, nil
 }
 
 func errOpenAddress(addr string) error {

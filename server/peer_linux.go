@@ -6,11 +6,14 @@ import (
 	"syscall"
 )
 
-// peerUID returns the user of the process that connected, as reported by the kernel.
-func peerUID(conn *net.UnixConn) (int, error) {
+// process is a process at the other end of a socket.
+type process struct{ uid, pid int }
+
+// peerOf returns the process that connected, as reported by the kernel.
+func peerOf(conn *net.UnixConn) (process, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return -1, fmt.Errorf("ask for the peer of a socket: %w", err)
+		return process{}, fmt.Errorf("ask for the peer of a socket: %w", err)
 	}
 	var cred *syscall.Ucred
 	var credErr error
@@ -21,7 +24,7 @@ func peerUID(conn *net.UnixConn) (int, error) {
 		err = credErr
 	}
 	if err != nil {
-		return -1, fmt.Errorf("ask for the peer of a socket: %w", err)
+		return process{}, fmt.Errorf("ask for the peer of a socket: %w", err)
 	}
-	return int(cred.Uid), nil
+	return process{uid: int(cred.Uid), pid: int(cred.Pid)}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +17,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/internal/fair"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -56,6 +56,8 @@ type Options struct {
 	Grace time.Duration
 	// MaxStreams is the maximum number of concurrent calls on one connection; 0 means 128.
 	MaxStreams uint32
+	// Limits bound the calls and connections of all clients.
+	Limits Limits
 
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.
 	Log *slog.Logger
@@ -68,9 +70,12 @@ type Server struct {
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
-	// stopping is closed once, by stop.
-	stopping chan struct{}
-	stopOnce sync.Once
+	running     runningCalls
+	connections connections
+	// queue of the bytes in flight.
+	queue *fair.Queue
+	// sendTimeout is the time for a client to make room for the next message of a stream; tests shorten it.
+	sendTimeout time.Duration
 }
 
 // New returns a server of memories. It returns an error if an id is not an agent's. [Server.AddSidecars] adds sidecars.
@@ -84,10 +89,13 @@ func New(opt Options) (*Server, error) {
 	opt.MaxStreams = cmp.Or(opt.MaxStreams, 128)
 	opt.Location = cmp.Or(opt.Location, time.Local)
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
+	opt.Limits = opt.Limits.withDefaults()
 	s := &Server{
-		opt:      opt,
-		health:   health.NewServer(),
-		stopping: make(chan struct{}),
+		opt:         opt,
+		health:      health.NewServer(),
+		connections: connections{limit: opt.Limits.Connections, log: opt.Log},
+		queue:       newCallQueue(opt.Limits),
+		sendTimeout: 30 * time.Second,
 	}
 	if len(opt.Agents) > 0 {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
@@ -129,7 +137,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 	for _, l := range listeners {
 		g := s.newGRPC(l)
 		group.Go(func() error {
-			if err := g.Serve(l.accepting(s.opt.Log)); err != nil && ctx.Err() == nil {
+			if err := g.Serve(l.accepting(&s.connections)); err != nil && ctx.Err() == nil {
 				return fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 			return nil
@@ -141,15 +149,17 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 			return nil
 		})
 	}
+	group.Go(func() error {
+		s.keepHouse(ctx, listeners)
+		return nil
+	})
 	return group.Wait()
 }
 
 // stop ends streams, and health checks report NOT_SERVING.
 func (s *Server) stop() {
-	s.stopOnce.Do(func() {
-		s.health.Shutdown()
-		close(s.stopping)
-	})
+	s.health.Shutdown()
+	s.running.endStreams()
 }
 
 // drain waits for the running calls of g, at most for Options.Grace.
@@ -172,26 +182,32 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		tokens = nil
 	}
 	opts := append([]grpc.ServerOption{
-		grpc.UnaryInterceptor(s.unary(tokens)),
-		grpc.StreamInterceptor(s.stream(tokens)),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxConcurrentStreams(s.opt.MaxStreams),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
 		grpc.MaxHeaderListSize(64 << 10),
+		// What a client sends before its call is admitted stays within this window.
+		grpc.StaticStreamWindowSize(64 << 10),
+		grpc.StaticConnWindowSize(1 << 20),
 		grpc.ConnectionTimeout(20 * time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
 	}, more...)
+	if l.tls != nil {
+		opts = append(opts, grpc.Creds(l.tls.credentials()))
+	}
 	g := grpc.NewServer(opts...)
+	r := registrar{Server: g, server: s, tokens: tokens}
 	if len(s.opt.Agents) > 0 {
-		kiokuv1.RegisterMemoryServiceServer(g, service{Server: s})
+		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
 	}
 	if len(s.sidecars) > 0 {
-		kiokuv1.RegisterAgentServiceServer(g, agentService{Server: s})
+		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})
 	}
-	healthpb.RegisterHealthServer(g, s.health)
+	healthpb.RegisterHealthServer(r, s.health)
 	if !l.open {
-		reflection.Register(g)
+		reflection.Register(r)
 	}
 	return g
 }

@@ -39,7 +39,7 @@ func TestAddSidecarsNeedsNoMemory(t *testing.T) {
 	if err := s.AddSidecars(map[string]server.Sidecar{"ann": &fakeSidecar{}}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := server.ListenTCP("127.0.0.1:0", nil)
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"kioku"
@@ -115,13 +117,22 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 	if r.Unembedded > 0 {
 		lacks(memory.VectorsMissing, fmt.Sprintf("%d chunks have no vector yet", r.Unembedded))
 	}
+	if r.Refused > 0 {
+		lacks(memory.VectorsMissing, fmt.Sprintf("the embedding provider refuses %d texts: %s", r.Refused, clip(fmt.Sprint(r.RefusedErr), 500)))
+	}
+	if r.Truncated > 0 {
+		lacks(memory.VectorsMissing, fmt.Sprintf("%d texts are longer than the embedding model takes: their vectors are of their beginnings", r.Truncated))
+	}
 	if len(r.Unavailable) > 0 {
 		lacks(memory.WorkspaceUnavailable, "cannot be read now, its notes are kept: "+clip(strings.Join(r.Unavailable, ", "), 2000))
 	}
 	return out
 }
 
-// WatchEvents streams the events of an index. It misses none after it has sent its header.
+// errEventsLost is why a stream of events ends whose reader does not keep up.
+var errEventsLost = status.Error(codes.Aborted, "events were lost because they were not read in time; watch again")
+
+// WatchEvents streams the events of an index. It misses none after it has sent its header, until it ends.
 func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
 	m, err := authorize(stream.Context(), s.opt.Agents, req.GetAgent())
 	if err != nil {
@@ -136,6 +147,9 @@ func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.Server
 	for e := range events {
 		if err := stream.Send(&kiokuv1.WatchEventsResponse{Event: event(e)}); err != nil {
 			return err
+		}
+		if e.Kind == kioku.EventsLost {
+			return errEventsLost
 		}
 	}
 	if err := stream.Context().Err(); err != nil {

@@ -32,10 +32,14 @@ const maxTokenFile = 1 << 20
 //	    sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
 //	    agents: [main, work]   # or "*" for all
 //	    write: true            # default: false
+//	  - name: build
+//	    san: build.example.org # a name in the client's certificate instead of a token
+//	    agents: [work]
 //
 // The hash is the SHA-256 of the token in hexadecimal. Tokens are long and random, so a plain hash reveals nothing. A change of
-// the file takes effect within a second; while the file cannot be used, the tokens before the change stay valid. To revoke
-// all, write "tokens: []".
+// the file takes effect within a second, also for calls under way: a call ends whose token is gone, or has lost the agent or the
+// right that the call uses. While the file cannot be used, the tokens before the change stay valid. To revoke all, write
+// "tokens: []".
 type Tokens struct {
 	path string
 	log  *slog.Logger
@@ -48,8 +52,10 @@ type Tokens struct {
 	checked time.Time
 }
 
+// tokenEntry is a caller with the hash of its token, or with a name of its certificate.
 type tokenEntry struct {
 	hash   [sha256.Size]byte
+	san    string
 	caller caller
 }
 
@@ -67,11 +73,11 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	return t, nil
 }
 
-// caller returns the caller of a token. It takes the same time for every token, known or not.
-func (t *Tokens) caller(token string) (found caller, ok bool) {
-	sum := sha256.Sum256([]byte(token))
+// find returns the caller with a credential. It takes the same time for every token, known or not.
+func (t *Tokens) find(cred credential) (found caller, ok bool) {
 	for _, e := range t.current() {
-		if subtle.ConstantTimeCompare(sum[:], e.hash[:]) == 1 {
+		byToken := cred.names == nil && e.san == "" && subtle.ConstantTimeCompare(cred.hash[:], e.hash[:]) == 1
+		if byToken || e.san != "" && slices.Contains(cred.names, e.san) {
 			found, ok = e.caller, true
 		}
 	}
@@ -101,26 +107,50 @@ func (t *Tokens) current() []tokenEntry {
 	return t.entries
 }
 
-// readTokens reads a token file. The FileInfo is nil only if the file cannot be opened.
+// readTokens reads a token file. The FileInfo is nil only if there is no file.
 func readTokens(path string) ([]tokenEntry, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if perm := info.Mode().Perm(); !info.Mode().IsRegular() || perm&0o077 != 0 {
-		return nil, info, fmt.Errorf("must be a file that only its owner can use (it has mode %04o); run: chmod 600 %s", perm, path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	data, info, err := readRegular(path)
 	if err != nil {
 		return nil, info, err
 	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return nil, info, fmt.Errorf("must be a file that only its owner can use (it has mode %04o); run: chmod 600 %s", perm, path)
+	}
 	entries, err := parseTokens(data)
 	return entries, info, err
+}
+
+// readRegular reads a regular file without waiting for anything. The FileInfo is nil only if there is no file.
+func readRegular(path string) ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind := kindOf(info.Mode()); kind != "" {
+		return nil, info, fmt.Errorf("is %s, not a regular file", kind)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, info, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	return data, info, err
+}
+
+// kindOf says what a file is that is not regular, empty for a regular one.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return ""
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
 }
 
 // tokenFile is the content of a token file.
@@ -128,6 +158,7 @@ type tokenFile struct {
 	Tokens []struct {
 		Name   string     `yaml:"name"`
 		SHA256 string     `yaml:"sha256"`
+		SAN    string     `yaml:"san"`
 		Agents agentNames `yaml:"agents"`
 		Write  bool       `yaml:"write"`
 	} `yaml:"tokens"`
@@ -160,26 +191,36 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 	}
 	var entries []tokenEntry
 	for i, t := range file.Tokens {
-		entry := tokenEntry{caller: caller{name: t.Name, agents: t.Agents, write: t.Write}}
+		entry := tokenEntry{san: t.SAN, caller: caller{name: t.Name, agents: t.Agents, write: t.Write}}
 		if err := entry.checkEntry(t.SHA256); err != nil {
 			return nil, fmt.Errorf("token %d (%q): %w", i+1, t.Name, err)
 		}
-		if slices.ContainsFunc(entries, func(e tokenEntry) bool { return e.caller.name == t.Name || e.hash == entry.hash }) {
-			return nil, fmt.Errorf("token %d (%q): name or sha256 is there twice", i+1, t.Name)
+		if slices.ContainsFunc(entries, entry.clashes) {
+			return nil, fmt.Errorf("token %d (%q): name, sha256 or san is there twice", i+1, t.Name)
 		}
 		entries = append(entries, entry)
 	}
 	return entries, nil
 }
 
+// clashes reports whether two entries cannot be told apart.
+func (e tokenEntry) clashes(other tokenEntry) bool {
+	return e.caller.name == other.caller.name || e.san == other.san && (e.san != "" || e.hash == other.hash)
+}
+
 // checkEntry checks an entry and sets its hash.
 func (e *tokenEntry) checkEntry(hexSum string) error {
-	sum, err := hex.DecodeString(hexSum)
-	if err != nil || len(sum) != sha256.Size {
-		// The error does not quote the text: it may be the token itself, by mistake.
-		return fmt.Errorf("sha256 must be the %d hexadecimal digits of the token's hash", 2*sha256.Size)
+	if (hexSum == "") == (e.san == "") {
+		return errors.New("one of sha256 and san is required, and not both")
 	}
-	e.hash = [sha256.Size]byte(sum)
+	if e.san == "" {
+		sum, err := hex.DecodeString(hexSum)
+		if err != nil || len(sum) != sha256.Size {
+			// The error does not quote the text: it may be the token itself, by mistake.
+			return fmt.Errorf("sha256 must be the %d hexadecimal digits of the token's hash", 2*sha256.Size)
+		}
+		e.hash = [sha256.Size]byte(sum)
+	}
 	c := &e.caller
 	if c.name == "" {
 		return errors.New("name is required")

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"crypto/sha256"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +29,9 @@ func writeTokenFile(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
+// tokenCredential returns the credential of a token.
+func tokenCredential(token string) credential { return credential{hash: sha256.Sum256([]byte(token))} }
+
 func TestOpenTokensReadsCallers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
@@ -44,7 +49,7 @@ tokens:
 	if err != nil {
 		t.Fatal(err)
 	}
-	laptop, ok := tokens.caller("foo")
+	laptop, ok := tokens.find(tokenCredential("foo"))
 	want := caller{name: "laptop", agents: []string{"main", "work"}}
 	if diff := cmp.Diff(want, laptop, cmp.AllowUnexported(caller{})); diff != "" || !ok {
 		t.Errorf("laptop (-want +got):\n%s", diff)
@@ -52,11 +57,27 @@ tokens:
 	if laptop.reaches("other") || !laptop.reaches("work") {
 		t.Error("laptop reaches other agents than its own")
 	}
-	if desk, ok := tokens.caller("bar"); !ok || !desk.write || !desk.reaches("other") {
+	if desk, ok := tokens.find(tokenCredential("bar")); !ok || !desk.write || !desk.reaches("other") {
 		t.Errorf("desk = %+v, %v", desk, ok)
 	}
-	if c, ok := tokens.caller("baz"); ok || c.reaches("main") {
+	if c, ok := tokens.find(tokenCredential("baz")); ok || c.reaches("main") {
 		t.Errorf("an unknown token is %+v", c)
+	}
+}
+
+// A token file that is no regular file is called what it is, and nothing waits for it.
+func TestOpenTokensNamesWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{pipe: "is a named pipe, not a regular file", dir: "is a folder", "/dev/null": "is a device"} {
+		_, err := OpenTokens(path, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "chmod") {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
 	}
 }
 
@@ -79,6 +100,8 @@ func TestOpenTokensRefusesABadFile(t *testing.T) {
 		{"bad agent", entry("name: a, sha256: " + hashOfFoo + ", agents: [../b]"), 0o600, "../b"},
 		{"short hash", entry("name: a, sha256: abcd, agents: [main]"), 0o600, "64"},
 		{"token for hash", entry("name: a, sha256: hunter2, agents: [main]"), 0o600, "64"},
+		{"hash and name", entry(good + ", san: a.example"), 0o600, "not both"},
+		{"san twice", "tokens:\n  - {name: a, san: x, agents: a}\n  - {name: b, san: x, agents: b}\n", 0o600, "twice"},
 		{"twice", "tokens:\n  - {" + good + "}\n  - {" + good + "}\n", 0o600, "twice"},
 		{"no yaml", "tokens: [", 0o600, "yaml"},
 		{"huge", "# " + strings.Repeat("x", maxTokenFile), 0o600, "larger"},
@@ -117,8 +140,8 @@ func TestTokensFollowTheirFile(t *testing.T) {
 		}
 		check := func(step string, foo, bar bool) {
 			t.Helper()
-			_, isFoo := tokens.caller("foo")
-			_, isBar := tokens.caller("bar")
+			_, isFoo := tokens.find(tokenCredential("foo"))
+			_, isBar := tokens.find(tokenCredential("bar"))
 			if isFoo != foo || isBar != bar {
 				t.Errorf("%s: foo %v, bar %v; want %v, %v", step, isFoo, isBar, foo, bar)
 			}

@@ -192,7 +192,7 @@ func TestListenerRefusesAnotherUser(t *testing.T) {
 	var log bytes.Buffer
 	accepted := make(chan error, 1)
 	go func() {
-		conn, err := l.accepting(slog.New(slog.NewTextHandler(&log, nil))).Accept()
+		conn, err := l.accepting(&connections{limit: 8, log: slog.New(slog.NewTextHandler(&log, nil))}).Accept()
 		if err == nil {
 			conn.Close()
 		}

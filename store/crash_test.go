@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashEnv); dir != "" {
 		writeUntilKilled(dir)
 	}
+	if value := os.Getenv(killEnv); value != "" {
+		syncUntilKilled(value)
+	}
 	for name, n := range map[string]int{"rapid.checks": testkit.Rounds(100, 25), "rapid.steps": testkit.Rounds(30, 15)} {
 		if err := flag.Set(name, strconv.Itoa(n)); err != nil {
 			panic(err)

@@ -274,6 +274,9 @@ func (s *Store) openDamaged(ctx context.Context, cause error) (*Repair, *index) 
 // openAside opens an index that was set aside to read it, nil if it cannot be read at all.
 func (s *Store) openAside(name string) *index {
 	h, err := readHeader(name)
+	if err == nil && h.kind == fileDamaged {
+		h, err = sealHeader(name)
+	}
 	if err != nil || h.kind != fileCurrent && h.kind != fileOlder {
 		return nil
 	}

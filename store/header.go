@@ -105,6 +105,36 @@ func (h header) refusal() error {
 	return nil
 }
 
+// sealHeader makes the first page of an index that was set aside readable, if it looks like one: it gives the page the checksum
+// that it should have, so that SQLite reads what is left. A file whose second page has no checksum either is a copy that
+// SQLite made without them.
+func sealHeader(name string) (header, error) {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return header{}, err
+	}
+	defer f.Close()
+	pages := make([]byte, 2*checksumvfs.PageSize)
+	if _, err := io.ReadFull(f, pages); err != nil {
+		return header{}, err
+	}
+	first, second := pages[:checksumvfs.PageSize], pages[checksumvfs.PageSize:]
+	if !bytes.HasPrefix(first, []byte(sqliteMagic)) || first[20] != checksumvfs.Reserve {
+		return header{kind: fileDamaged}, nil
+	}
+	id, ok := checksumvfs.PageID(second, 2)
+	if !ok {
+		h := decodeHeader(first)
+		h.kind = fileOlder
+		return h, nil
+	}
+	checksumvfs.Seal(first, 1, id)
+	if _, err := f.WriteAt(first, 0); err != nil {
+		return header{}, err
+	}
+	return decodeHeader(first), nil
+}
+
 // pageID returns the id with which the pages of the file are verified, 0 if they have no checksums.
 func (h header) pageID() uint64 {
 	if h.checked {

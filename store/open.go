@@ -31,8 +31,19 @@ type Options struct {
 	// Replaced is called after a damaged index was replaced by an empty one, which a sync must fill. It must not block. Nil if
 	// nobody wants to know.
 	Replaced func()
+	// FileSystem returns the name of the network file system that a folder is on, "" if it is on none. Nil means to ask the
+	// system.
+	FileSystem func(dir string) string
 	// Log receives warnings that no caller is told about. It is required.
 	Log *slog.Logger
+}
+
+// fileSystem calls FileSystem, or asks the system.
+func (o *Options) fileSystem(dir string) string {
+	if o.FileSystem != nil {
+		return o.FileSystem(dir)
+	}
+	return networkFileSystem(dir)
 }
 
 // Open opens the index at path and binds it to opt.Workspace. The caller ensures that no other process writes to it.
@@ -90,6 +101,10 @@ func (s *Store) openToRead(ctx context.Context) error {
 func (s *Store) openToWrite(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("make state folder: %w", err)
+	}
+	if fs := s.opt.fileSystem(filepath.Dir(s.path)); fs != "" {
+		s.opt.Log.Warn("the index is on a network file system, on which SQLite may damage it; move the state folder to a local disk "+
+			"(notes may stay where they are)", "path", s.path, "filesystem", fs)
 	}
 	if err := finishMove(s.path); err != nil {
 		return err

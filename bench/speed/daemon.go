@@ -101,7 +101,7 @@ func (d *daemon) awaitReady(ctx context.Context, ready <-chan string) (err error
 	for {
 		select {
 		case socket := <-ready:
-			if d.conn, d.client, err = dial(socket); err != nil {
+			if d.conn, d.client, err = dial("unix:" + socket); err != nil {
 				return err
 			}
 			return d.look()
@@ -116,9 +116,9 @@ func (d *daemon) awaitReady(ctx context.Context, ready <-chan string) (err error
 	}
 }
 
-// dial returns a client of the server at a unix socket.
-func dial(socket string) (*grpc.ClientConn, kiokuv1.MemoryServiceClient, error) {
-	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+// dial returns a client of the server at a target of gRPC, such as "unix:/path" or "host:port".
+func dial(target string) (*grpc.ClientConn, kiokuv1.MemoryServiceClient, error) {
+	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, nil, err
 	}

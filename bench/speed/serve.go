@@ -85,7 +85,7 @@ func serveMemory(ctx context.Context, m *kioku.Memory, dir string) (c kiokuv1.Me
 	if err != nil {
 		return nil, nil, err
 	}
-	conn, c, err := dial(lis.Addr().String())
+	conn, c, err := dial("unix:" + lis.Addr().String())
 	if err != nil {
 		return nil, nil, errors.Join(err, lis.Close())
 	}

@@ -51,7 +51,11 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	memory, err := agent.Dial(target, agent.Options{Token: conf.Sidecar.Token})
+	tls, err := connect.ClientTLS(conf, target)
+	if err != nil {
+		return err
+	}
+	memory, err := agent.Dial(target, agent.Options{Token: conf.Sidecar.Token, TLS: tls})
 	if err != nil {
 		return &config.Error{Key: "sidecar.memory", Problem: err.Error()}
 	}

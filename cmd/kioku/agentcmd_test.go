@@ -206,7 +206,7 @@ func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
 	p.waits(p.err, "kioku: ready:")
 	recalls(t, agentsOn(t, "unix://"+filepath.Join(s.state, "kioku-agent.sock")), "boiler pressure", "boiler pressure fell")
 	p.terminates()
-	s.run("agent", "--memory", "192.0.2.1:7600", "--set", "sidecar.token=x").wants(t, exitUsage, "sidecar.memory: dial 192.0.2.1:7600: the token would be readable")
+	s.run("agent", "--memory", "192.0.2.1:7600", "--set", "client.ca=/no/such/ca.pem").wants(t, exitUsage, "client.ca: open /no/such/ca.pem")
 	s.run("agent", "--memory", "nowhere").wants(t, exitUsage, `sidecar.memory: dial "nowhere": must be unix:///path/to/kioku.sock or host:port`)
 }
 

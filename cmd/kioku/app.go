@@ -10,6 +10,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/loglimit"
 )
 
 // app is one run of the command: what it was started with and where it writes.
@@ -99,11 +100,12 @@ func (a *app) with(ctx context.Context, n connect.Need, f func(*connect.Client) 
 	return k.With(ctx, n, f)
 }
 
-// log returns a logger on stderr: text on a terminal, JSON elsewhere.
+// log returns a logger on stderr: text on a terminal, JSON elsewhere. It leaves out most of a storm of like lines.
 func (a *app) log(level slog.Leveler) *slog.Logger {
 	opt := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler = slog.NewJSONHandler(a.Stderr, opt)
 	if render.IsTerminal(a.Stderr) {
-		return slog.New(slog.NewTextHandler(a.Stderr, opt))
+		handler = slog.NewTextHandler(a.Stderr, opt)
 	}
-	return slog.New(slog.NewJSONHandler(a.Stderr, opt))
+	return slog.New(loglimit.New(handler))
 }

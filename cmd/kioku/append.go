@@ -29,7 +29,7 @@ func (a *app) appendCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&req.Target, "target", memory.TargetDaily, "`file` for the note: daily or long_term")
 	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note")
-	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` with which the note is written only once")
+	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` with which the note is written only once; another text under it is an error")
 	return cmd
 }
 

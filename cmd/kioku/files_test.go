@@ -59,7 +59,8 @@ func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
 	if got := s.object("append", "--json", "--target", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["startLine"] != 6.0 {
 		t.Errorf("got %v", got)
 	}
-	s.run("append", "--target", "long_term", "--key", "k1", "other words").wants(t, exitOK, "the note already exists")
+	s.run("append", "--target", "long_term", "--key", "k1", "Piped line one.\nLine two.").wants(t, exitOK, "the note already exists")
+	s.run("append", "--target", "long_term", "--key", "k1", "other words").wants(t, exitError, "MEMORY.md", "key was used for another text", "nothing was written")
 	text, err := os.ReadFile(filepath.Join(s.workspace, "MEMORY.md"))
 	if err != nil {
 		t.Fatal(err)

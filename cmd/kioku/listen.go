@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
@@ -21,13 +22,11 @@ type door struct {
 
 // openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents.
 func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
-	var err error
-	if conf.TokenFile != "" {
-		if opt.Tokens, err = server.OpenTokens(conf.TokenFile, opt.Log); err != nil {
-			return nil, err
-		}
+	guard, err := openGuard(conf, opt.Log)
+	if err != nil {
+		return nil, err
 	}
-	opt.Version = buildVersion()
+	opt.Tokens, opt.Limits, opt.Version = guard.Tokens, conf.Limits, buildVersion()
 	srv, err := server.New(opt)
 	if err != nil {
 		return nil, err
@@ -39,12 +38,26 @@ func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.
 	if err := srv.AddSidecars(sidecars); err != nil {
 		return nil, err
 	}
-	listeners, err := listenOn(socket, address, opt.Tokens)
+	listeners, err := listenOn(socket, address, guard)
 	return &door{srv, listeners}, err
 }
 
+// openGuard opens what protects the TCP address: tokens and certificates.
+func openGuard(conf *config.Config, log *slog.Logger) (guard server.TCPOptions, err error) {
+	guard.InsecurePlaintext = conf.InsecurePlaintext
+	if conf.TokenFile != "" {
+		if guard.Tokens, err = server.OpenTokens(conf.TokenFile, log); err != nil {
+			return guard, err
+		}
+	}
+	if conf.TLS.Cert != "" {
+		guard.TLS, err = server.OpenCertificates(conf.TLS, log)
+	}
+	return guard, err
+}
+
 // listenOn listens on a unix socket and, unless address is "none", on TCP.
-func listenOn(socket, address string, tokens *server.Tokens) ([]server.Listener, error) {
+func listenOn(socket, address string, guard server.TCPOptions) ([]server.Listener, error) {
 	local, err := server.ListenUnix(socket)
 	if err != nil {
 		return nil, err
@@ -52,7 +65,7 @@ func listenOn(socket, address string, tokens *server.Tokens) ([]server.Listener,
 	if address == "" || address == "none" {
 		return []server.Listener{local}, nil
 	}
-	remote, err := server.ListenTCP(address, tokens)
+	remote, err := server.ListenTCP(address, guard)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w; choose another address with --listen, or none", err)
 	}
@@ -66,6 +79,9 @@ func listenOn(socket, address string, tokens *server.Tokens) ([]server.Listener,
 func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Context) error) error {
 	for _, l := range d.listeners {
 		a.Notice("listening on %s:%s", l.Addr().Network(), l.Addr())
+		if l.Plaintext() {
+			a.Notice("warning: other machines can reach %s, and tokens and memories can be read on the network; set tls.cert and tls.key", l.Addr())
+		}
 	}
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.Serve(running, d.listeners...) })

@@ -78,6 +78,10 @@ func (a *app) addGlobals(root *cobra.Command) {
 		{"dims", "dims", "`length` of the vectors"},
 		{"log-level", "logLevel", "debug, info, warn or error"},
 		{"socket", "socket", "unix socket `path` of the daemon"},
+		{"server", "client.server", "`host:port` of a daemon on another machine"},
+		{"tls-ca", "client.ca", "PEM `file` of the authorities of that daemon"},
+		{"tls-cert", "client.cert", "PEM `file` of the certificate that is shown to that daemon"},
+		{"tls-key", "client.key", "PEM `file` of the private key of that certificate"},
 	} {
 		flags.Var(&setting{app: a, name: s.name, key: s.key}, s.name, s.usage)
 	}

@@ -57,6 +57,11 @@ type serveFlags struct {
 func (a *app) addServeFlags(cmd *cobra.Command) *serveFlags {
 	f, fl := &serveFlags{}, cmd.Flags()
 	fl.Var(&setting{app: a, name: "token-file", key: "tokenFile"}, "token-file", "`file` of the tokens that may connect over TCP")
+	fl.Var(&setting{app: a, name: "tls-cert", key: "tls.cert"}, "tls-cert", "PEM `file` of the certificate of the TCP address")
+	fl.Var(&setting{app: a, name: "tls-key", key: "tls.key"}, "tls-key", "PEM `file` of its private key")
+	fl.Var(&setting{app: a, name: "tls-client-ca", key: "tls.clientCA"}, "tls-client-ca", "PEM `file` of authorities; clients over TCP need a certificate of one")
+	fl.Var(&setting{app: a, name: "insecure-plaintext", key: "insecurePlaintext"}, "insecure-plaintext", "permit an address beyond loopback without TLS")
+	fl.Lookup("insecure-plaintext").NoOptDefVal = "true"
 	fl.Var(&agentFlag{setting{app: a, name: "agent"}}, "agent", "`id=folder` of an agent (repeatable), or the id that --workspace belongs to")
 	fl.DurationVar(&f.grace, "grace", 10*time.Second, "how `long` running calls may continue after a signal")
 	fl.BoolVar(&f.untilEOF, "until-eof", false, "end when standard input ends, for a program that starts this one")
@@ -189,7 +194,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 	if err != nil {
 		return err
 	}
-	memory := vector.NewBudget(d.conf.MemoryBudget)
+	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
 	for _, p := range places {
 		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
 			return err
@@ -199,6 +204,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 			return err
 		}
 		opt.Vectors, opt.LockWait, opt.Daemon = memory, connect.DaemonLockWait, true
+		opt.Search.Admit = searches.Admit
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", p.Agent, err)

@@ -120,8 +120,10 @@ func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := s.start("serve", "--listen", "0.0.0.0:0", "--token-file", tokens)
+	s.run("serve", "--listen", "0.0.0.0:0", "--token-file", tokens).wants(t, exitError, "without TLS")
+	p := s.start("serve", "--listen", "0.0.0.0:0", "--token-file", tokens, "--insecure-plaintext")
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.waits(p.err, "listening on tcp:"), "kioku: listening on tcp:"))
+	p.waits(p.err, "can be read on the network")
 	p.waits(p.err, "ready")
 	_, service := dial(t, "127.0.0.1:"+port)
 	req := &kiokuv1.MemorySearchRequest{Agent: "main", Query: "boiler"}

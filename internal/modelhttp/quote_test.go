@@ -1,8 +1,12 @@
 package modelhttp
 
 import (
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"kioku/internal/text"
@@ -52,4 +56,30 @@ func TestQuoteHidesALongRun(t *testing.T) {
 	if got := quote([]byte("near "+rule), nil, []string{rule}, textWindow); got != "near [...]…" {
 		t.Errorf("got %q", got)
 	}
+}
+
+// FuzzRefused describes refusals with foreign bodies and headers: the error is short, shows no key and no text of the request,
+// and never asks for a long pause.
+func FuzzRefused(f *testing.F) {
+	f.Add(429, "3", `{"error":{"message":"no key sk-0123456789abcdef"}}`, "/x?key=sk-0123456789abcdef")
+	f.Add(400, "", "context length exceeded by the secret diary of May", "http://user:sk-0123456789abcdef@host/sk-0123456789abcdef")
+	f.Add(302, "-1", "\xff\x00", "//[::1%25]\n")
+	f.Add(301, "0", "moved", "https://sk-0123456789abcdef.example/v1")
+	f.Add(-7, "1e99", `{"retryDelay":"9e9s"}`, "")
+	const key, original = "sk-0123456789abcdef", "the secret diary of May"
+	c := New(Config{Provider: "test", APIKey: key, TextWindow: textWindow, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }})
+	f.Fuzz(func(t *testing.T, status int, after, body, location string) {
+		u, _ := url.Parse("http://localhost/")
+		resp := &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {after}, "Location": {location}}, Request: &http.Request{URL: u}}
+		err := c.Refused(resp, []byte(body), []string{original})
+		if said := err.Error(); !utf8.ValidString(said) || strings.ContainsFunc(said, unicode.IsControl) || len(said) > 8*maxSaid+200 {
+			t.Errorf("the error is %q", said)
+		}
+		if said := err.Error(); strings.Contains(said, key) || strings.Contains(said, original) {
+			t.Errorf("the error shows too much: %q", said)
+		}
+		if err.RetryAfter < 0 || err.RetryAfter > maxRetryAfter || err.RetryAfter > 0 && !err.Class.Transient() {
+			t.Errorf("a pause of %s after %d", err.RetryAfter, status)
+		}
+	})
 }

@@ -25,6 +25,7 @@ func TestBackoffGrowsToItsLongest(t *testing.T) {
 	}
 }
 
+// Hazard G06: pauses pass in virtual time.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

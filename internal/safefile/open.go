@@ -75,6 +75,9 @@ func openFile(dir *os.Root, name string) (*os.File, error) {
 		return nil, &SkipError{reason}
 	}
 	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.EWOULDBLOCK) { // somebody has sole use of the file for a moment
+		return nil, errors.Join(fmt.Errorf("open %s: %w", name, ErrReplaced), err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -29,24 +29,27 @@ static uint64_t mix(uint64_t sum, uint64_t word) {
   return (sum << 31 | sum >> 33) * prime1;
 }
 
+static uint64_t word(const unsigned char *p) {
+  uint64_t w;
+  memcpy(&w, p, 8);
+  return w;
+}
+
 /* Four sums at the same time, as xxHash does, because the processor can work on them in parallel. */
 uint64_t kioku_sum(const void *data, uint32_t page) {
-  const unsigned char *p = data;
-  uint64_t s[4] = {page + prime1 + prime2, page + prime2, page, page - prime1}, word;
-  int i = 0, k;
-  for (; i + 32 <= KIOKU_PAGE - 8; i += 32)
-    for (k = 0; k < 4; k++) {
-      memcpy(&word, p + i + 8 * k, 8);
-      s[k] = mix(s[k], word);
-    }
-  for (; i < KIOKU_PAGE - 8; i += 8) {
-    memcpy(&word, p + i, 8);
-    s[0] = mix(s[0], word);
+  const unsigned char *p = data, *end = p + KIOKU_PAGE - 8;
+  uint64_t a = page + prime1 + prime2, b = page + prime2, c = page, d = page - prime1;
+  for (; p + 32 <= end; p += 32) {
+    a = mix(a, word(p));
+    b = mix(b, word(p + 8));
+    c = mix(c, word(p + 16));
+    d = mix(d, word(p + 24));
   }
-  for (k = 1; k < 4; k++) s[0] = mix(s[0], s[k]);
-  s[0] ^= s[0] >> 29;
-  s[0] *= prime2;
-  return s[0] ^ s[0] >> 32;
+  for (; p < end; p += 8) a = mix(a, word(p));
+  a = mix(mix(mix(a, b), c), d);
+  a ^= a >> 29;
+  a *= prime2;
+  return a ^ a >> 32;
 }
 
 void kioku_faults(int on) { __atomic_store_n(&faults, on, __ATOMIC_SEQ_CST); }

@@ -22,6 +22,7 @@ import (
 	"kioku/llm"
 	"kioku/memory"
 	"kioku/search"
+	"kioku/server"
 	"kioku/store/vector"
 )
 
@@ -46,6 +47,14 @@ type Config struct {
 	Listen string
 	// TokenFile is the path of the tokens that may connect over TCP; empty for none.
 	TokenFile string
+	// TLS are the files of the daemon's certificate; empty for no TLS.
+	TLS server.TLSFiles
+	// InsecurePlaintext permits an address that other machines can reach without TLS.
+	InsecurePlaintext bool
+	// Limits bound what a daemon does at the same time.
+	Limits server.Limits
+	// Client says how to reach a daemon on another machine.
+	Client Client
 	// Location is the time zone that decides which day a note belongs to.
 	Location *time.Location
 	// LogLevel is the minimum log level.
@@ -98,6 +107,15 @@ type Sidecar struct {
 	Memory, Token string
 }
 
+// Client says how to reach a daemon on another machine.
+type Client struct {
+	// Server is the host:port of the daemon, empty for the one of the state folder. Token is sent to it.
+	Server, Token string
+	// CA, Cert and Key are PEM files: the authorities that the daemon's certificate must be of, and the certificate and key
+	// that are shown to it. An empty CA means the authorities of the system.
+	CA, Cert, Key string
+}
+
 // Agent is the folder of one agent.
 type Agent struct {
 	// Workspace is the absolute path of the folder.
@@ -145,6 +163,7 @@ func Default() *Config {
 			Flush:     flush.Defaults(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
+		Limits:        server.DefaultLimits(),
 		Sidecar:       Sidecar{Listen: "127.0.0.1:7601"},
 		headers:       map[string]string{}, origins: map[string]origin{},
 	}

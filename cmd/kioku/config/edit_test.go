@@ -140,3 +140,45 @@ func TestEditWritesNoValueThatDoesNotFitTheOthers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// FuzzEdit sets a key in foreign files: the file stays as it is, or sets this key and otherwise what it set before.
+func FuzzEdit(f *testing.F) {
+	for _, text := range []string{
+		"", "# mine\nquery:\n  maxResults: 3 # few\nprovider: hash\n", "memorySearch: {query: {maxResults: 4}}", "query: &q {maxResults: 3}\n", "query: null",
+		"query.maxResults: 3", "? query\n: {maxResults: 1}\n", "agents: {a: {workspace: /a}, b: /b}\n", "--- # x\nmodel: |\n  a\n", "\ufeffdims: 1\r\n", "...\n", "# only\n# this",
+	} {
+		f.Add(text, uint8(0), "5")
+		f.Add(text, uint8(1), "a: #b\n")
+	}
+	keys := []string{"query.maxResults", "model", "extraPaths", "remote.headers", "agents.nova.workspace", "log.level"}
+	folder := f.TempDir()
+	src := config.Sources{File: filepath.Join(folder, "c.yaml"), Dir: "/", Env: []string{"HOME=" + folder}}
+	f.Fuzz(func(t *testing.T, text string, which uint8, value string) {
+		if err := os.WriteFile(src.File, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key := keys[int(which)%len(keys)]
+		before, problem := config.Load(src)
+		if _, err := config.Edit(src, key, value); err != nil {
+			if got := read(t, src.File); got != text {
+				t.Errorf("%v, and %q becomes %q", err, text, got)
+			}
+			return
+		}
+		after, err := config.Load(src)
+		if err != nil {
+			t.Fatalf("%q becomes %q: %v", text, read(t, src.File), err)
+		}
+		if !after.Explicit(key) && key == "model" { // others are unset by an empty value
+			t.Errorf("%q becomes %q without %s", text, read(t, src.File), key)
+		}
+		if problem != nil {
+			return
+		}
+		for _, changed := range config.Changed(before, after) {
+			if changed != key && !strings.HasPrefix(changed, "agents.nova.") { // a new agent has several
+				t.Errorf("%s=%q also changes %s: %q becomes %q", key, value, changed, text, read(t, src.File))
+			}
+		}
+	})
+}

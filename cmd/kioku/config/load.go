@@ -109,6 +109,15 @@ func (l *loader) agree() {
 	if !slices.Contains(c.Sources, memory.SourceMemory) {
 		l.disagree("sources", "", "memory is always indexed; write memory,sessions")
 	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		l.disagree("tls.cert", "tls.key", "tls.cert and tls.key belong together; set both or none")
+	}
+	if c.TLS.ClientCA != "" && c.TLS.Cert == "" {
+		l.disagree("tls.clientCA", "", "needs tls.cert and tls.key")
+	}
+	if (c.Client.Cert == "") != (c.Client.Key == "") {
+		l.disagree("client.cert", "client.key", "client.cert and client.key belong together; set both or none")
+	}
 	if c.Chunking.Overlap >= c.Chunking.Tokens {
 		l.disagree("chunking.overlap", "chunking.tokens", fmt.Sprintf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
 	}

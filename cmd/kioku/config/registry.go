@@ -64,6 +64,7 @@ type registry struct {
 func newRegistry(c *Config) *registry {
 	r := &registry{FlagSet: flag.NewFlagSet("kioku", flag.ContinueOnError)}
 	r.service(c)
+	r.serving(c)
 	r.memory = true
 	r.provider(c)
 	r.index(c)

@@ -14,10 +14,30 @@ func (r *registry) service(c *Config) {
 	r.agents(c, "agents", "Folders of further agents: blocks of workspace, extraPaths and agentDir by id; id=folder,... as text.")
 	r.path(&c.State, "state", "Folder of the index; unset means kioku in $XDG_STATE_HOME or ~/.local/state.")
 	r.path(&c.Socket, "socket", "Unix socket of the daemon; unset means one in the state folder.")
-	r.text(&c.Listen, "listen", "TCP address of the daemon; none disables TCP. An address beyond loopback needs tokenFile.")
-	r.path(&c.TokenFile, "tokenFile", "File of the tokens that may connect over TCP.")
+	r.text(&c.Listen, "listen", "TCP address of the daemon; none disables TCP. An address beyond loopback needs tokenFile, tls.cert and tls.key.")
+	r.path(&c.TokenFile, "tokenFile", "File of the tokens, and of the names in certificates, that may connect over TCP.")
 	r.timezone(&c.Location, "timezone", "Time zone that decides which day a note belongs to, such as Asia/Tokyo; Local is the system's.")
 	r.logLevel(&c.LogLevel, "logLevel", "Minimum log level.")
+}
+
+// serving registers the settings of the listeners of kioku serve and kioku agent, and of the clients of a daemon elsewhere.
+func (r *registry) serving(c *Config) {
+	r.group = "TLS and limits of the daemon"
+	r.path(&c.TLS.Cert, "tls.cert", "PEM file of the certificate of the TCP address, with its chain. It is read again when it changes.")
+	r.path(&c.TLS.Key, "tls.key", "PEM file of the private key of tls.cert.")
+	r.path(&c.TLS.ClientCA, "tls.clientCA", "PEM file of authorities; clients over TCP must have a certificate of one of them.")
+	r.toggle(&c.InsecurePlaintext, "insecurePlaintext", "Permit an address beyond loopback without TLS: tokens and memories can be read on the network.")
+	l := &c.Limits
+	number(r, &l.Searches, 0, 1024, "limits.searches", "Searches that run at the same time; 0 means one for each core.")
+	number(r, &l.Waiting, 1, 1_000_000, "limits.waiting", "Calls and searches of one client that may wait; more are refused.")
+	number(r, &l.Bytes, 16<<20, 1<<40, "limits.bytes", "Bytes of all requests in flight; one client may have a quarter.")
+	number(r, &l.Connections, 1, 1_000_000, "limits.connections", "Open connections; one process or machine may have a quarter.")
+	r.group = "Daemon on another machine"
+	r.text(&c.Client.Server, "client.server", "host:port of the daemon that commands use; unset means the daemon of the state folder.")
+	r.secret(&c.Client.Token, "client.token", "Token that commands send to client.server, env:NAME or file:PATH.")
+	r.path(&c.Client.CA, "client.ca", "PEM file of the authorities of client.server and sidecar.memory; unset means those of the system. TLS is used beyond loopback, and wherever client.ca or client.cert is set.")
+	r.path(&c.Client.Cert, "client.cert", "PEM file of the certificate that is shown to them; unset shows none.")
+	r.path(&c.Client.Key, "client.key", "PEM file of the private key of client.cert.")
 }
 
 // provider registers the settings of the embedding provider.
@@ -27,6 +47,8 @@ func (r *registry) provider(c *Config) {
 		"Where vectors come from: none searches by keywords only, openai is any compatible server.")
 	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
+	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
+		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
@@ -91,6 +113,5 @@ func ignored() map[string]string {
 		"sync.sessions.postCompactionForce": "the transcript keeps all messages after a compaction",
 		"remote.batch":                      "batch jobs are not used",
 		"cache.enabled":                     "the cache is always on",
-		"maxTokensPerDay":                   "there is no daily budget",
 	}
 }

@@ -728,7 +728,7 @@ func (x *TermShare) GetShare() float64 {
 type Degradation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
-	// "workspace_unavailable", "files_skipped" (curated or daily files are not indexed), "index_damaged", "terms_capped",
+	// "workspace_unavailable", "index_damaged", "files_skipped" (curated or daily files are not indexed), "terms_capped",
 	// "no_match", "deadline" or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
@@ -2460,7 +2460,7 @@ func (x *WatchEventsResponse) GetEvent() *Event {
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "sync_started", "file_indexed", "file_removed", "file_skipped", "sync_done", "watch_mode", "root_unavailable",
-	// "root_available" or "error".
+	// "root_available", "error", or "events_lost": the last event of a reader that did not keep up.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// File or root; empty for events of the whole index.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`

@@ -70,8 +70,8 @@ type MemoryServiceClient interface {
 	Sync(ctx context.Context, in *SyncRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SyncResponse], error)
 	// Rebuild cuts all files again while the old index answers, and streams like Sync. It needs the right to write.
 	Rebuild(ctx context.Context, in *RebuildRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RebuildResponse], error)
-	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives, unless
-	// the caller lags behind.
+	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives. The
+	// stream of a caller that lags too far behind, or does not read, ends with ABORTED.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchEventsResponse], error)
 	// ListAgents lists the agents that the caller may reach, sorted by id.
 	ListAgents(ctx context.Context, in *ListAgentsRequest, opts ...grpc.CallOption) (*ListAgentsResponse, error)
@@ -237,8 +237,8 @@ type MemoryServiceServer interface {
 	Sync(*SyncRequest, grpc.ServerStreamingServer[SyncResponse]) error
 	// Rebuild cuts all files again while the old index answers, and streams like Sync. It needs the right to write.
 	Rebuild(*RebuildRequest, grpc.ServerStreamingServer[RebuildResponse]) error
-	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives, unless
-	// the caller lags behind.
+	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives. The
+	// stream of a caller that lags too far behind, or does not read, ends with ABORTED.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[WatchEventsResponse]) error
 	// ListAgents lists the agents that the caller may reach, sorted by id.
 	ListAgents(context.Context, *ListAgentsRequest) (*ListAgentsResponse, error)

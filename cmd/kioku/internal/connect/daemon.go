@@ -36,6 +36,9 @@ func SocketPath(conf *config.Config) (string, error) {
 // daemon returns a client of the daemon, or nil if none answers or it does not serve the agent. It returns an error if the
 // daemon serves the agent from another folder than the one that was named.
 func (k *Connector) daemon(ctx context.Context, id string) (*Client, error) {
+	if k.Conf.Client.Server != "" {
+		return k.remote(ctx, id)
+	}
 	if k.NoDaemon || k.ReadOnly {
 		return nil, nil
 	}
@@ -66,20 +69,60 @@ func (k *Connector) daemon(ctx context.Context, id string) (*Client, error) {
 	return c, nil
 }
 
-// serves reports whether the daemon serves the agent, from the named folder if one was named.
-func (k *Connector) serves(ctx context.Context, c *Client, socket string) (bool, error) {
+// remote returns a client of the daemon on another machine that the settings name. It returns an error if the daemon does not
+// answer or does not serve the agent.
+func (k *Connector) remote(ctx context.Context, id string) (*Client, error) {
+	target := k.Conf.Client.Server
+	if k.NoDaemon || k.ReadOnly {
+		return nil, render.Misuse("--no-daemon and --read-only open an index of this machine; omit them, or --server")
+	}
+	tls, err := ClientTLS(k.Conf, target)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := agent.Dial(target, agent.Options{Agent: id, Token: k.Conf.Client.Token, TLS: tls})
+	if err != nil {
+		return nil, &config.Error{Key: "client.server", Problem: err.Error()}
+	}
+	c := &Client{MemoryServiceClient: conn.Service(), remote: conn, from: k, Agent: id, close: conn.Close}
+	found, err := c.findAgent(ctx)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("the daemon at %s does not answer: %s", target, render.Message(err))
+	case !found:
+		err = fmt.Errorf("the daemon at %s does not serve agent %s, or the token may not use it", target, id)
+	default:
+		return c, nil
+	}
+	return nil, errors.Join(err, conn.Close())
+}
+
+// findAgent reports whether the daemon serves the agent, and sets the folder of its memory.
+func (c *Client) findAgent(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, DaemonWait)
 	defer cancel()
 	resp, err := c.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
 	if err != nil {
-		return false, fmt.Errorf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err))
+		return false, err
 	}
 	i := slices.IndexFunc(resp.GetAgents(), func(agent *kiokuv1.Agent) bool { return agent.GetId() == c.Agent })
 	if i < 0 {
 		return false, nil
 	}
-	served := resp.GetAgents()[i].GetWorkspace()
-	c.Workspace = served
+	c.Workspace = resp.GetAgents()[i].GetWorkspace()
+	return true, nil
+}
+
+// serves reports whether the daemon serves the agent, from the named folder if one was named.
+func (k *Connector) serves(ctx context.Context, c *Client, socket string) (bool, error) {
+	found, err := c.findAgent(ctx)
+	if err != nil {
+		return false, fmt.Errorf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err))
+	}
+	if !found {
+		return false, nil
+	}
+	served := c.Workspace
 	place, err := k.Conf.Place(c.Agent)
 	switch {
 	case errors.Is(err, config.ErrNoWorkspace):

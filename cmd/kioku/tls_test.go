@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/internal/testkit"
+)
+
+// remote starts a daemon with TLS and returns its address, the file of its authority and the arguments of a client of it.
+func (s *sandbox) remote(tokens string) (address string, authority *testkit.Authority) {
+	s.t.Helper()
+	authority = testkit.NewAuthority(s.t)
+	cert, key := authority.Issue(s.t, s.t.TempDir(), "kioku.example", time.Now().Add(30*24*time.Hour))
+	path := filepath.Join(s.home, "tokens.yaml")
+	if err := os.WriteFile(path, []byte("tokens:\n"+tokens), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	_, address = s.serve("--token-file", path, "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", authority.File)
+	return address, authority
+}
+
+// Hazard C09: a command reaches a daemon elsewhere with a certificate, and is told why without one.
+func TestSearchOfADaemonElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	address, authority := s.remote("- name: a\n  san: laptop.example\n  agents: [main]\n")
+	cert, key := authority.Issue(t, t.TempDir(), "laptop.example", time.Now().Add(time.Hour))
+
+	client := newSandbox(t, nil)
+	shown := []string{"--server", address, "--tls-ca", authority.File, "--tls-cert", cert, "--tls-key", key}
+	if got := client.must(append(shown, "search", "boiler pressure")...); !strings.Contains(got, "boiler pressure fell") {
+		t.Errorf("search prints %s", got)
+	}
+	client.run(append(shown, "append", "a note")...).wants(t, exitError, "may read but not write")
+	client.run(append(shown, "search", "boiler", "--agent", "other")...).wants(t, exitError, "does not serve agent other")
+	client.run(append(shown, "search", "boiler", "--no-daemon")...).wants(t, exitUsage, "--server")
+	client.run("search", "boiler", "--server", address, "--tls-ca", authority.File).wants(t, exitError, "certificate required")
+	other := testkit.NewAuthority(t)
+	client.run("search", "boiler", "--server", address, "--tls-ca", other.File, "--tls-cert", cert, "--tls-key", key).
+		wants(t, exitError, "signed by unknown authority")
+	client.run("search", "boiler", "--server", address, "--tls-cert", cert).wants(t, exitUsage, "client.cert and client.key belong together")
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"kioku/internal/fair"
+	"kioku/memory"
+)
+
+// Limits bound what a server does at the same time. What is 0 has its default. DESIGN.md explains them.
+type Limits struct {
+	// Searches is the number of searches that run at the same time; 0 means one for each core.
+	Searches int
+	// Waiting is the number of calls and of searches of one client that may wait; 0 means 256.
+	Waiting int
+	// Bytes is the number of bytes of all requests in flight; 0 means 128 MiB. One client may have a quarter.
+	Bytes int64
+	// Connections is the number of open connections; 0 means 1024. One process or machine may have a quarter.
+	Connections int
+}
+
+// DefaultLimits returns the limits of a server that nobody configured. Searches stays 0: it depends on the machine.
+func DefaultLimits() Limits {
+	return Limits{Waiting: 256, Bytes: 128 << 20, Connections: 1024}
+}
+
+// withDefaults fills in what is not set.
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits()
+	return Limits{
+		Searches: cmp.Or(l.Searches, runtime.GOMAXPROCS(0)), Waiting: cmp.Or(l.Waiting, d.Waiting),
+		Bytes: cmp.Or(l.Bytes, d.Bytes), Connections: cmp.Or(l.Connections, d.Connections),
+	}
+}
+
+const (
+	// callBytes is what a call takes of Limits.Bytes at least: its buffers and goroutines. streamBytes is that of a stream, for
+	// which gRPC queues messages until they are read.
+	callBytes, streamBytes = 64 << 10, 256 << 10
+	// retryPause is the pause that a refused client is told to make.
+	retryPause = time.Second
+)
+
+// Searches lets a bounded number of searches run at the same time, and clients take turns.
+type Searches struct{ queue *fair.Queue }
+
+// NewSearches returns the searches of a process within limits.
+func NewSearches(limits Limits) *Searches {
+	limits = limits.withDefaults()
+	parallel := int64(limits.Searches)
+	return &Searches{fair.New(fair.Limits{Capacity: parallel, Share: parallel, Reserve: (parallel + 1) / 2, Waiting: limits.Waiting})}
+}
+
+// Admit waits until a search of the call that ctx belongs to may run, and returns a function that ends it. It returns
+// memory.ErrBusy if too many searches of this client wait, and the error of ctx. kioku.Options.Admit takes it.
+func (s *Searches) Admit(ctx context.Context) (done func(), err error) {
+	g, err := s.queue.Acquire(ctx, currentCall(ctx).client(), 1)
+	if err != nil {
+		return nil, busy(err)
+	}
+	return g.Release, nil
+}
+
+// newCallQueue returns the queue of the bytes in flight.
+func newCallQueue(limits Limits) *fair.Queue {
+	return fair.New(fair.Limits{Capacity: limits.Bytes, Share: limits.Bytes / 4, Reserve: limits.Bytes / 2, Waiting: limits.Waiting})
+}
+
+// admit waits until a client may send a request of any size. The grant shrinks once the size is known.
+func (s *Server) admit(ctx context.Context, client string) (*fair.Grant, error) {
+	g, err := s.queue.Acquire(ctx, client, maxMessage)
+	if err != nil {
+		return nil, busy(err)
+	}
+	return g, nil
+}
+
+// busy returns memory.ErrBusy for a full queue.
+func busy(err error) error {
+	if errors.Is(err, fair.ErrFull) {
+		return fmt.Errorf("%w: %w", memory.ErrBusy, err)
+	}
+	return err
+}
+
+const (
+	// housekeeping is the time between two looks at what changes by itself: tokens, certificates, memory.
+	housekeeping = 500 * time.Millisecond
+	// stormBytes are so many bytes in flight that memory is given back to the system after them.
+	stormBytes = 16 << 20
+	// calmTime is how long a storm must be over before that.
+	calmTime = 5 * time.Second
+)
+
+// reclaimer gives memory back to the system after a storm of calls. The runtime of Go does so only slowly.
+type reclaimer struct {
+	// peak is the most bytes in flight since memory was given back last.
+	peak int64
+	// calm is the time since when little is in flight, zero while much is.
+	calm time.Time
+	// free gives memory back.
+	free func()
+}
+
+// look is told at short intervals how many bytes are in flight.
+func (r *reclaimer) look(now time.Time, used int64) {
+	r.peak = max(r.peak, used)
+	switch {
+	case used > r.peak/4 || r.peak < stormBytes:
+		r.calm = time.Time{}
+	case r.calm.IsZero():
+		r.calm = now
+	case now.Sub(r.calm) >= calmTime:
+		r.free()
+		r.peak, r.calm = used, time.Time{}
+	}
+}
+
+// freeMemory collects garbage and gives memory back to the system. Pools of buffers survive one collection, and
+// debug.FreeOSMemory is the second.
+func freeMemory() {
+	runtime.GC()
+	debug.FreeOSMemory()
+}
+
+// keepHouse ends calls whose tokens are gone, reads changed certificates and gives memory back, until ctx is done.
+func (s *Server) keepHouse(ctx context.Context, listeners []Listener) {
+	tick := time.NewTicker(housekeeping)
+	defer tick.Stop()
+	reclaim := reclaimer{free: freeMemory}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			s.running.endRevoked()
+			for _, l := range listeners {
+				l.tls.refresh(now)
+			}
+			reclaim.look(now, s.queue.Used())
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/peer"
+)
+
+// connections counts the open connections of a server.
+type connections struct {
+	limit int
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	open   int            // guarded by mu
+	byPeer map[string]int // guarded by mu
+	// refused is the number of connections that are only told why they are refused. Guarded by mu.
+	refused int
+}
+
+const (
+	// maxRefused is how many refused connections are told why at the same time; more are only closed.
+	maxRefused = 64
+	// refusalTimeout is the time for a refused client to make a call and be told why.
+	refusalTimeout = 2 * time.Second
+)
+
+// add counts a connection. One too many is marked as refused, and closed a little later. It returns false for a connection
+// that is to be closed at once.
+func (c *connections) add(conn *connection) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.open >= c.limit:
+		conn.refusal = fmt.Sprintf("the server has %d connections and takes no more; try again later", c.open)
+	case c.byPeer[conn.peer] >= max(c.limit/4, 1):
+		conn.refusal = fmt.Sprintf("this client has %d connections and may have no more; use one for all calls", c.byPeer[conn.peer])
+	default:
+		if c.byPeer == nil {
+			c.byPeer = map[string]int{}
+		}
+		c.open++
+		c.byPeer[conn.peer]++
+		conn.remove = sync.OnceFunc(func() { c.remove(conn.peer) })
+		return true
+	}
+	c.log.Warn("refused a connection", "from", conn.client, "err", conn.refusal)
+	if c.refused >= maxRefused {
+		return false
+	}
+	c.refused++
+	conn.remove = sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.refused--
+	})
+	time.AfterFunc(refusalTimeout, conn.close)
+	return true
+}
+
+// remove counts a connection no longer.
+func (c *connections) remove(peer string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	if c.byPeer[peer]--; c.byPeer[peer] == 0 {
+		delete(c.byPeer, peer)
+	}
+}
+
+// connection is an open connection. Its remote address leads back to it.
+type connection struct {
+	net.Conn
+	// peer is the process or machine at the other end.
+	peer string
+	// client names the connection among clients without a token: a process or, over TCP, the connection itself.
+	client string
+	// refusal is why no call of the connection is answered; empty if they are.
+	refusal string
+	// remove counts the connection no longer; a second call does nothing.
+	remove func()
+}
+
+// RemoteAddr returns the address of the other end.
+func (c *connection) RemoteAddr() net.Addr { return connectionAddr{c.Conn.RemoteAddr(), c} }
+
+// Close closes the connection and counts it no longer.
+func (c *connection) Close() error {
+	c.remove()
+	return c.Conn.Close()
+}
+
+// close is Close for a connection that may be nil: one within the process.
+func (c *connection) close() {
+	if c != nil {
+		_ = c.Close()
+	}
+}
+
+// clientName names the client at the other end, if it has no token.
+func (c *connection) clientName() string {
+	if c == nil {
+		return ""
+	}
+	return c.client
+}
+
+// refused returns why no call is answered, nil if they are.
+func (c *connection) refused() error {
+	if c == nil || c.refusal == "" {
+		return nil
+	}
+	return retryable(codes.ResourceExhausted, c.refusal, retryPause)
+}
+
+// from describes the other end for the log.
+func (c *connection) from() string {
+	if c == nil {
+		return "this process"
+	}
+	return c.client
+}
+
+// connectionAddr is the address of a connection.
+type connectionAddr struct {
+	net.Addr
+	connection *connection
+}
+
+// connectionOf returns the connection of a call, nil within the process.
+func connectionOf(ctx context.Context) *connection {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return nil
+	}
+	addr, _ := p.Addr.(connectionAddr)
+	return addr.connection
+}
+
+// boundedListener accepts connections of those who may connect, up to a limit.
+type boundedListener struct {
+	net.Listener
+	connections *connections
+}
+
+// Accept returns the next connection that is admitted.
+func (l boundedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) {
+				l.connections.log.Error("cannot accept connections", "address", l.Addr().String(), "err", err)
+			}
+			return nil, err
+		}
+		c, err := describe(conn)
+		if err != nil {
+			conn.Close()
+			l.connections.log.Warn("refused a connection", "err", err)
+			continue
+		}
+		if l.connections.add(c) {
+			return c, nil
+		}
+		conn.Close()
+	}
+}
+
+// describe returns who is at the other end of a connection, or an error for another user.
+func describe(conn net.Conn) (*connection, error) {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		addr := conn.RemoteAddr().String()
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			host = addr
+		}
+		return &connection{Conn: conn, peer: host, client: addr}, nil
+	}
+	p, err := peerOf(u)
+	if err != nil {
+		return nil, err
+	}
+	if !mayConnect(p.uid, os.Geteuid()) {
+		return nil, fmt.Errorf("it is of another user, uid=%d", p.uid)
+	}
+	process := fmt.Sprintf("process %d", p.pid)
+	return &connection{Conn: conn, peer: process, client: process}, nil
+}
+
+func mayConnect(peer, own int) bool { return peer == own || peer == 0 }

@@ -49,7 +49,6 @@ var mayImport = map[string]string{
 	"agent":               "proto llm memory internal",
 	"server":              ". memory agent proto embed indexer llm internal",
 	"bench":               ". memory indexer search search/analysis internal",
-	"bench/soak":          "", // its tests use proto, store and store/storetest
 	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 }
 

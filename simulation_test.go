@@ -3,6 +3,7 @@ package kioku
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -53,6 +54,10 @@ func simulate(t *testing.T, seed uint64, steps int) (trace []string) {
 				t.Fatal(err)
 			}
 		}
+		t.Cleanup(func() {
+			s.disk.Heal()
+			s.memory.Close() // of a test that has failed; otherwise it is closed
+		})
 		s.open()
 		for i := range steps {
 			s.step(i)
@@ -112,7 +117,8 @@ func (s *simulation) did(what string, err error) {
 
 // open opens the memory on a disk that does not fail.
 func (s *simulation) open() {
-	m, err := Open(s.Context(), Options{Workspace: s.workspace, StateDir: s.state, Embedder: s.embedder})
+	m, err := Open(s.Context(), Options{Workspace: s.workspace, StateDir: s.state, Embedder: s.embedder,
+		Log: slog.New(slog.NewTextHandler(s.Output(), nil))})
 	s.did("open", err)
 	if err != nil {
 		s.Fatalf("open: %v\n%s", err, strings.Join(s.trace, "\n"))

@@ -217,3 +217,69 @@ func testDamage(t *testing.T, ix soundIndex, d damage, running bool, r *rand.Ran
 		t.Errorf("the index is another one:\n%s", diff)
 	}
 }
+
+// Hazard A20: a search never returns a text that was changed in the index.
+func TestSearchNoticesAChangedText(t *testing.T) {
+	state := t.TempDir()
+	m := synced(t, Options{Workspace: workspace(t, notes), StateDir: state})
+	storetest.Exec(t, store.Path(state, "main"), "UPDATE chunks SET text = replace(text, 'nine', 'ten!')")
+	a, err := m.Search(t.Context(), memory.Query{Text: "When does the lighthouse open?"})
+	if err != nil || len(a.Hits) == 0 || !strings.Contains(a.Hits[0].Snippet, "nine") || strings.Contains(fmt.Sprint(a.Hits), "ten!") {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// Hazard A04: the regular check of a daemon finds damage that no search reads, and mends it.
+func TestCheckOnceMendsDamage(t *testing.T) {
+	ix := newSoundIndex(t, false)
+	state := ix.copyTo(t)
+	m, err := Open(t.Context(), Options{Workspace: ix.workspace, StateDir: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	path := store.Path(state, "main")
+	overwrite(t, path, func(file []byte) []byte { file[len(file)-pageSize/2]++; return file })
+	m.checkOnce(t.Context())
+	settle(t, m)
+	st, err := m.Status(t.Context())
+	if err != nil || st.Check == nil || len(st.Check.Found) == 0 || st.Check.Pages == 0 {
+		t.Errorf("%+v, %v", st.Check, err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ix.dump, storetest.Dump(t, path)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A rebuild works whatever is damaged.
+func TestRebuildOfADamagedIndex(t *testing.T) {
+	ix := newSoundIndex(t, true)
+	r := rand.New(rand.NewPCG(5, 5))
+	for range testkit.Rounds(20, 3) {
+		state := ix.copyTo(t)
+		m, err := Open(t.Context(), Options{Workspace: ix.workspace, StateDir: state, Embedder: ix.embedder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := store.Path(state, "main")
+		overwrite(t, path, func(file []byte) []byte {
+			for range 10 {
+				clear(randomPage(r, file))
+			}
+			return file
+		})
+		if _, err := m.Rebuild(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		settle(t, m)
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(ix.dump, storetest.Dump(t, path)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

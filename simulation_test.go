@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -202,9 +203,13 @@ func (s *simulation) breakDisk() {
 	}
 }
 
-// heal repairs the disk.
+// retryWait is longer than the pauses after which a failed sync, or a damaged index that could not be replaced, is tried again.
+const retryWait = time.Minute
+
+// heal repairs the disk. What has failed is tried again only after a time.
 func (s *simulation) heal() {
 	s.disk.Heal()
+	time.Sleep(retryWait)
 	s.faulty = false
 	s.did("heal", nil)
 }

@@ -120,6 +120,8 @@ func (s *fakeStore) Nearest(_ context.Context, v []float32, f memory.Filter, k i
 	return near[:min(k, len(near))], s.nearErr
 }
 
+func (s *fakeStore) Verify(context.Context, []int64) error { return nil }
+
 func (s *fakeStore) Chunks(_ context.Context, ids []int64, vectors bool) ([]Chunk, error) {
 	var chunks []Chunk
 	// Backwards, as no order is promised.

@@ -85,8 +85,13 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	s.choose(r)
 	if len(r.hits) == 0 {
 		r.explainNothing()
+		return nil
 	}
-	return nil
+	ids := make([]int64, len(r.hits))
+	for i, h := range r.hits {
+		ids[i] = h.ID
+	}
+	return rd.Verify(ctx, ids)
 }
 
 // prepareTerms fills in the terms of the query and what the index knows of them.

@@ -78,6 +78,8 @@ type Reader interface {
 	Nearest(ctx context.Context, vector []float32, f memory.Filter, k int) ([]Neighbor, error)
 	// Chunks reads chunks by id, in any order, with or without their vectors. Unknown ids are skipped.
 	Chunks(ctx context.Context, ids []int64, vectors bool) ([]Chunk, error)
+	// Verify returns an error if the text of one of these chunks is not the one that was indexed.
+	Verify(ctx context.Context, ids []int64) error
 }
 
 // Embedder turns a query into a vector; *embed.Client is one.

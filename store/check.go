@@ -49,6 +49,9 @@ func (s *Store) Check(ctx context.Context, pace func(worked time.Duration) error
 	x := s.current()
 	c := checker{index: x, pace: pace}
 	err := c.checkAll(ctx)
+	if s.current() != x {
+		return c.Checked, nil // the index was replaced meanwhile
+	}
 	damage := x.damage(err)
 	if !isDamage(damage) {
 		return c.Checked, err

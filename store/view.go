@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -115,6 +117,28 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 		return chunks, v.readVectors(ctx, chunks)
 	}
 	return chunks, nil
+}
+
+// Verify implements search.Reader.
+func (v *view) Verify(ctx context.Context, ids []int64) error {
+	list, err := jsonList(ids)
+	if err != nil {
+		return fmt.Errorf("verify texts: %w", err)
+	}
+	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+		var text, hash sql.RawBytes
+		if err := rows.Scan(&text, &hash); err != nil {
+			return err
+		}
+		if sum := sha256.Sum256(text); !bytes.Equal(sum[:], hash) {
+			return fmt.Errorf("%w: the text of a chunk does not have its hash", errDamaged)
+		}
+		return nil
+	}, "SELECT c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value", list)
+	if err != nil {
+		return fmt.Errorf("verify texts: %w", err)
+	}
+	return nil
 }
 
 // readVectors sets the vectors of chunks. Those of chunks without a vector stay nil.

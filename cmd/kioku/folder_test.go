@@ -25,7 +25,7 @@ func TestIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
 		t.Errorf("the index went from generation %v to %v", before["generation"], after["generation"])
 	}
 	other.must("search", "heron", "--agent", "nova")
-	other.run("index").wants(t, exitOK, "the index was that of another folder", s.workspace, other.workspace)
+	other.run("index").wants(t, exitOK, "it was made from ", s.workspace, other.workspace)
 	if out := other.must("search", "heron"); !strings.Contains(out, "a heron") {
 		t.Errorf("got %s", out)
 	}
@@ -52,5 +52,5 @@ func TestSearchPrintsWarningsAsLines(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.state, "memory", "main.sqlite"), []byte("scrambled"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run("search", "boiler pressure").wants(t, exitOK, "kioku: index was damaged; it is quarantined and rebuilt (agent main, path ")
+	s.run("search", "boiler pressure").wants(t, exitOK, "kioku: the index is replaced by a new one (agent main, path ")
 }

@@ -50,6 +50,7 @@ var mayImport = map[string]string{
 	"server":              ". memory agent proto embed indexer llm internal",
 	"bench":               ". memory indexer search search/analysis internal",
 	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",
+	"bench/soak":          "", // its tests use proto, store and store/storetest
 }
 
 // pkg is what go list tells of a package.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -202,9 +203,13 @@ func (s *simulation) breakDisk() {
 	}
 }
 
-// heal repairs the disk.
+// retryWait is longer than the pauses after which a failed sync, or a damaged index that could not be replaced, is tried again.
+const retryWait = time.Minute
+
+// heal repairs the disk. What has failed is tried again only after a time.
 func (s *simulation) heal() {
 	s.disk.Heal()
+	time.Sleep(retryWait)
 	s.faulty = false
 	s.did("heal", nil)
 }
@@ -257,7 +262,7 @@ func (s *simulation) check() {
 // Hazards A02, A03, A12, A13: whatever fails when it is written, searches answer or say what they lack, and in the end the index
 // equals a new one. A seed that fails does so again.
 func TestMemorySimulation(t *testing.T) {
-	for seed := range uint64(testkit.Rounds(300, 6)) {
+	for seed := range uint64(testkit.Rounds(100, 6)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { simulate(t, seed, 60) })
 	}
 }

@@ -84,13 +84,13 @@ func damages(s *soak, d time.Duration) {
 	for i := 0; i < 2 || time.Now().Before(end); i++ {
 		t.attack(s, places[i%2], harms[s.rand.IntN(len(harms))], i/2%2 == 1)
 	}
-	s.add("damages done / noticed / mended", "%d / %d / %d", t.done, t.noticed, t.mended)
+	s.add("damages done / noticed / overwritten in time / mended", "%d / %d / %d / %d", t.done, t.noticed, t.overwritten, t.mended)
 	s.add("answers about damaged indexes: other in silence before / after the scrub / failed", "%d / %d / %d", t.silent, t.silentAfter, t.failed)
 	s.add("texts embedded again for damages", "%d of %d", t.embedded, t.done*damageNotes/2)
 }
 
-// damageTotals counts what damages led to.
-type damageTotals struct{ done, noticed, mended, silent, silentAfter, failed, embedded int }
+// damageTotals counts what damages led to. A running daemon has overwritten some with what should be there before it read them.
+type damageTotals struct{ done, noticed, overwritten, mended, silent, silentAfter, failed, embedded int }
 
 // damagePlace makes a place with notes, indexes it, and keeps a copy of the index.
 func damagePlace(s *soak, p *provider) *place {
@@ -191,6 +191,7 @@ func (t *damageTotals) attack(s *soak, p *place, h harm, running bool) {
 	at := p.damage(s, h)
 	what := fmt.Sprintf("damage %d, %s at %d, running %v, vectors %v", t.done, h.name, at, running, p.provider != nil)
 	t.done++
+	harmed := p.pageAt(s, at)
 	if !running {
 		p.start()
 	}
@@ -207,17 +208,21 @@ func (t *damageTotals) attack(s *soak, p *place, h harm, running bool) {
 	if p.provider != nil {
 		t.embedded += int(p.provider.texts.Load() - before)
 	}
-	noticed := p.said(log, "damage") || p.said(log, "is replaced by a new one") || strings.Contains(found, "damage") || slices.ContainsFunc(got, func(a string) bool { return a == "degraded" })
-	if noticed {
-		t.noticed++
-	} else {
-		s.broken("%s: not noticed; %q", what, p.tail())
-	}
+	noticed := p.said(log, "damage") || p.said(log, "is replaced by a new one") || strings.Contains(found, "damage") ||
+		slices.ContainsFunc(got, func(a string) bool { return a == "degraded" })
 	if !p.alive() {
 		s.broken("%s: the daemon died: %q", what, p.tail())
 		return
 	}
 	p.stop(syscall.SIGTERM)
+	switch {
+	case noticed:
+		t.noticed++
+	case running && !bytes.Equal(harmed, p.pageAt(s, at)):
+		t.overwritten++
+	default:
+		s.broken("%s: not noticed; %q", what, p.tail())
+	}
 	if diff := p.compare(); len(diff) > 0 || lacks != "" {
 		s.broken("%s: not mended: %s %q; %q", what, lacks, diff, p.tail())
 		return
@@ -238,6 +243,22 @@ func (t *damageTotals) count(s *soak, what string, want, got []string, silent *i
 			s.Logf("%s: another answer to %q: %.200s; it was %.200s", what, queries()[i], got[i], want[i])
 		}
 	}
+}
+
+// pageAt returns the page of the database at an offset, as far as it is there.
+func (p *place) pageAt(s *soak, at int64) []byte {
+	s.Helper()
+	f, err := os.Open(p.database())
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer f.Close()
+	page := make([]byte, pageSize)
+	n, err := f.ReadAt(page, at/pageSize*pageSize)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.Fatal(err)
+	}
+	return page[:n]
 }
 
 // damage damages the database, of which everything has been written by then: SQLite copies the log into the file at the end of

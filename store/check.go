@@ -127,19 +127,33 @@ func (c *checker) checkTables(ctx context.Context) error {
 
 // checkTable checks one table.
 func (c *checker) checkTable(ctx context.Context, name string) error {
-	// A pragma takes no placeholders; the name is one of the schema.
-	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
-		var result string
-		if err := rows.Scan(&result); err != nil {
-			return err
-		}
-		if result != "ok" {
-			return fmt.Errorf("%w: %s", errDamaged, result)
-		}
-		return nil
-	}, fmt.Sprintf("PRAGMA quick_check('%s')", name))
+	tx, err := c.db.readers.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("check table %s: %w", name, err)
+	}
+	defer tx.Rollback()
+	// FTS5 checks the segments that the connection knows from its last query, which may be gone since. A query updates them.
+	if name == "chunks_fts" {
+		err = forEachRow(ctx, tx, func(*sql.Rows) error { return nil }, "SELECT 1 FROM chunks_fts LIMIT 1")
+	}
+	if err == nil {
+		// A pragma takes no placeholders; the name is one of the schema.
+		err = forEachRow(ctx, tx, scanCheckResult, fmt.Sprintf("PRAGMA quick_check('%s')", name))
+	}
+	if err != nil {
+		return fmt.Errorf("check table %s: %w", name, err)
+	}
+	return nil
+}
+
+// scanCheckResult returns an error for a row of quick_check that is not "ok".
+func scanCheckResult(rows *sql.Rows) error {
+	var result string
+	if err := rows.Scan(&result); err != nil {
+		return err
+	}
+	if result != "ok" {
+		return fmt.Errorf("%w: %s", errDamaged, result)
 	}
 	return nil
 }

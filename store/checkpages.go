@@ -19,6 +19,8 @@ const (
 	// checkpoint may be writing it.
 	rereads    = 3
 	rereadWait = 20 * time.Millisecond
+	// reservedPage is the page at 1 GiB, at which SQLite takes its locks and which it never writes.
+	reservedPage = 1<<30/checksumvfs.PageSize + 1
 )
 
 // checkPages compares all pages of the file with their checksums, also those that SQLite would not read. Pages that are in the
@@ -69,9 +71,16 @@ func (c *checker) comparePages(ctx context.Context, f *os.File, first uint32, bu
 // comparePage compares a page with its checksum, and page 1 also with the size of the file.
 func (c *checker) comparePage(ctx context.Context, f *os.File, number uint32, page []byte) error {
 	for try := 0; ; try++ {
-		good, err := c.goodPage(f, number, page)
-		if err != nil || good {
+		state, err := c.pageState(f, number, page)
+		if err != nil || state == pageGood {
 			return err
+		}
+		if state == pageMissing && try > 0 {
+			// The log may have what the file lacks: a checkpoint may have been cut short.
+			done, err := c.checkpoint(ctx)
+			if err != nil || !done {
+				return err
+			}
 		}
 		if try == rereads {
 			return fmt.Errorf("%w: page %d of the file does not have its checksum, or the file is cut off", errDamaged, number)
@@ -87,19 +96,45 @@ func (c *checker) comparePage(ctx context.Context, f *os.File, number uint32, pa
 	}
 }
 
-// goodPage reports whether a page has its checksum. A page of zeros that is not the first was never written: SQLite leaves
-// such holes, and notices one where it expects a page.
-func (c *checker) goodPage(f *os.File, number uint32, page []byte) (bool, error) {
+// checkpoint copies the log into the file. done is false if a transaction that reads keeps a part of it in the log.
+func (c *checker) checkpoint(ctx context.Context) (done bool, err error) {
+	var busy, log, copied int
+	if err := c.db.writer.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &copied); err != nil {
+		return false, fmt.Errorf("checkpoint: %w", err)
+	}
+	return busy == 0 && log == copied, nil
+}
+
+// pageState is what a check finds of a page.
+type pageState int
+
+const (
+	pageGood    pageState = iota
+	pageBad               // without its checksum, or that of another index
+	pageMissing           // zeros, or behind the end of the file
+)
+
+// pageState compares a page once. SQLite writes every page, with zeros where a row was deleted (secure_delete), and reserves one.
+func (c *checker) pageState(f *os.File, number uint32, page []byte) (pageState, error) {
 	id, ok := checksumvfs.PageID(page, number)
-	if number > 1 {
-		return ok && id == c.db.pages.ID() || allZero(page), nil
+	switch {
+	case number == reservedPage:
+		return pageGood, nil
+	case allZero(page):
+		return pageMissing, nil
+	case !ok || id != c.db.pages.ID():
+		return pageBad, nil
+	case number > 1:
+		return pageGood, nil
 	}
 	info, err := f.Stat()
 	if err != nil {
-		return false, err
+		return pageBad, err
 	}
-	written := int64(binary.BigEndian.Uint32(page[28:]))
-	return ok && id == c.db.pages.ID() && info.Size() >= written*checksumvfs.PageSize, nil
+	if written := int64(binary.BigEndian.Uint32(page[28:])); info.Size() < written*checksumvfs.PageSize {
+		return pageMissing, nil
+	}
+	return pageGood, nil
 }
 
 // allZero reports whether a page contains only zeros.

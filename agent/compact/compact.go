@@ -45,21 +45,19 @@ type Compactor struct {
 	SummaryTokens int
 }
 
-// Compact has a model summarise the messages before the latest ones, and returns the compaction to append to the session.
-// Messages that are added meanwhile are kept.
+// Compact has a model summarise the messages before the latest ones, of the first free messages of the view, and returns the
+// compaction to append to the session. Messages that are added meanwhile are kept.
 //
 // It returns ErrNothing if there are no such messages; ErrRefused if the summary, even after a second try, lacks identifiers
 // or is cut off, or if it is not shorter than what it replaces; and otherwise the error of the model or of ctx. used is the
 // usage of all requests, also after an error.
-func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
+func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made session.Compaction, used llm.Usage, err error) {
 	w := c.newWriter()
-	at := cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens))
-	if at == 0 || at == 1 && v.Cycle > 0 {
+	at := Cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens), free)
+	if at == 0 || at == 1 && v.Compactions > 0 {
 		return session.Compaction{}, used, ErrNothing
 	}
-	// Half a part for each block leaves room for the indentation of the lines.
-	blocks := render(v, at, w.part/2, w.count)
-	summary, err := w.summarise(ctx, blocks, identifiers(blocks))
+	summary, err := w.summariseShorter(ctx, v, at)
 	if err != nil {
 		return session.Compaction{}, w.used, fmt.Errorf("compact %d messages: %w", at, err)
 	}
@@ -91,6 +89,24 @@ func (c *Compactor) newWriter() *writer {
 		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart)
 	}
 	return w
+}
+
+// summariseShorter returns a summary of the first messages of a view. As long as the model refuses a request as too long, it
+// summarises shorter parts.
+func (w *writer) summariseShorter(ctx context.Context, v session.View, until int) (string, error) {
+	tokens := 0
+	for _, n := range v.Counts[:until] {
+		tokens += n
+	}
+	for {
+		// Half a part for each block leaves room for the indentation of the lines.
+		blocks := render(v, until, w.part/2, w.count)
+		summary, err := w.summarise(ctx, blocks, identifiers(blocks))
+		if llm.KindOf(err) != llm.KindOverflow || w.part <= minPart {
+			return summary, err
+		}
+		w.part = max(min(w.part, tokens)/2, minPart)
+	}
 }
 
 // summarise returns a summary of blocks. If they do not fit into one request, it merges the summaries of parts.
@@ -194,22 +210,24 @@ func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (summar
 	return summary, "", nil
 }
 
-// cut returns the index of the first message that is kept, such that the kept messages have at most keep tokens. It is never a
-// tool result, so that a call and its results stay together. The last message, and the call that it answers, are always kept.
-func cut(v session.View, keep int) int {
+// Cut returns the index of the first message that a compaction keeps: the kept messages have at most keep tokens, and all but
+// the first free messages are kept. It is never a tool result, so that a call and its results stay together. The last message,
+// and the call that it answers, are always kept.
+func Cut(v session.View, keep, free int) int {
+	if len(v.Messages) == 0 {
+		return 0
+	}
 	at, tokens := len(v.Messages), 0
 	for at > 0 && tokens+v.Counts[at-1] <= keep {
 		at--
 		tokens += v.Counts[at]
 	}
-	for ; at < len(v.Messages); at++ {
-		if v.Messages[at].Role != llm.RoleTool {
-			return at
-		}
+	for at < len(v.Messages) && v.Messages[at].Role == llm.RoleTool {
+		at++
 	}
-	at = len(v.Messages) - 1
+	at = min(at, len(v.Messages)-1, free)
 	for at > 0 && v.Messages[at].Role == llm.RoleTool {
 		at--
 	}
-	return max(at, 0)
+	return at
 }

@@ -1,0 +1,155 @@
+package flush
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// maxCovered is the number of covered messages above which those that the last request did not contain are forgotten.
+	maxCovered = 5000
+	// maxWarnings is the maximum number of warnings that a session keeps.
+	maxWarnings = 10
+	// firstWait is the wait after the first failure; it doubles with each further one, up to maxWait.
+	firstWait = 10 * time.Second
+	maxWait   = 10 * time.Minute
+)
+
+// record is the state of a session on disk.
+type record struct {
+	Session string `json:"session"`
+	// Used is the time of the last change.
+	Used time.Time `json:"used"`
+	// Covered are the keys of the covered messages, the earliest first.
+	Covered []string `json:"covered,omitempty"`
+	// Shown is the beginning of the next message that was covered in pieces.
+	Shown *piece `json:"shown,omitempty"`
+	// Begun is the range that was begun and is not committed.
+	Begun *begun `json:"begun,omitempty"`
+	// Writing is the commit that is being written.
+	Writing *writing `json:"writing,omitempty"`
+	// Last is the last commit.
+	Last *last `json:"last,omitempty"`
+	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits; Reason says
+	// why the last one failed.
+	Tries     int       `json:"tries,omitempty"`
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	Reason    string    `json:"reason,omitempty"`
+	// Room is the size in tokens that the model has not refused in a window of Window tokens; 0 if it refused none.
+	Room   int `json:"room,omitempty"`
+	Window int `json:"window,omitempty"`
+	// Warnings say what was lost or mended since the last commit.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// begun is a range under its lease.
+type begun struct {
+	Lease string `json:"lease"`
+	// Keys are those of the messages that are covered by its commit, and Through is the id of the last one.
+	Keys    []string `json:"keys,omitempty"`
+	Through string   `json:"through,omitempty"`
+	// Piece is the beginning of a further message.
+	Piece *piece `json:"piece,omitempty"`
+	// Tokens of the range.
+	Tokens int `json:"tokens"`
+	// Left is the number of messages that are not covered after it.
+	Left int `json:"left"`
+}
+
+// writing is a commit whose notes are being appended.
+type writing struct {
+	begun
+	// Digest of the notes tells commits apart.
+	Digest string `json:"digest"`
+	Notes  []Note `json:"notes,omitempty"`
+	Silent bool   `json:"silent,omitempty"`
+}
+
+// last is a commit that was written.
+type last struct {
+	Lease  string    `json:"lease"`
+	Digest string    `json:"digest"`
+	Result Committed `json:"result"`
+}
+
+// cover marks the messages of a range as covered.
+func (r *record) cover(b begun) {
+	have := r.covered()
+	for _, key := range b.Keys {
+		if !have[key] {
+			r.Covered = append(r.Covered, key)
+		}
+	}
+	r.Begun, r.Writing, r.Shown = nil, nil, b.Piece
+	r.Tries, r.NotBefore, r.Reason, r.Warnings = 0, time.Time{}, "", nil
+}
+
+// covered returns the keys of the covered messages.
+func (r *record) covered() map[string]bool {
+	keys := make(map[string]bool, len(r.Covered))
+	for _, key := range r.Covered {
+		keys[key] = true
+	}
+	return keys
+}
+
+// forget removes the oldest covered messages that are not in a list, if there are too many.
+func (r *record) forget(list []Message) {
+	excess := len(r.Covered) - maxCovered
+	if excess <= 0 {
+		return
+	}
+	used := make(map[string]bool, len(list))
+	for _, m := range list {
+		used[m.key()] = true
+	}
+	r.Covered = slices.DeleteFunc(r.Covered, func(key string) bool {
+		excess--
+		return excess >= 0 && !used[key]
+	})
+}
+
+// uncovered returns the messages of a list that are not covered.
+func (r *record) uncovered(list []Message) []Message {
+	covered := r.covered()
+	var out []Message
+	for _, m := range list {
+		if !IsSummary(m.ID) && !covered[m.key()] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// roomIn returns how many tokens a range may have.
+func (r *record) roomIn(window, fixed int) int {
+	room := roomOf(window, fixed)
+	if r.Room > 0 && r.Window == window {
+		room = min(room, r.Room)
+	}
+	return room
+}
+
+// halve makes the next range half as long as the begun one. It reports whether that is possible.
+func (r *record) halve(window int) bool {
+	if r.Begun == nil || r.Begun.Tokens/2 < minLearnt {
+		return false
+	}
+	r.Room, r.Window = r.Begun.Tokens/2, window
+	return true
+}
+
+// wait sets the time of the next try after a number of failures.
+func (r *record) wait(failures int, now time.Time) {
+	r.NotBefore = time.Time{}
+	if failures > 0 {
+		r.NotBefore = now.Add(min(firstWait<<min(failures-1, 10), maxWait))
+	}
+}
+
+// warn adds a warning.
+func (r *record) warn(text string) {
+	if len(r.Warnings) < maxWarnings {
+		r.Warnings = append(r.Warnings, text)
+	}
+}

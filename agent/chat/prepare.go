@@ -54,6 +54,10 @@ func (t *turn) prune() error {
 func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 	v := t.opt.Session.View()
 	projected := t.projected(v) - t.pruned
+	err := t.opt.Sidecar.Resume(ctx, t.opt.Session.ID())
+	if err != nil && ctx.Err() == nil {
+		t.tellOnce("Memories could not be stored: %v", err)
+	}
 	c, err := t.check(v, flush.State{Projected: projected, Overflow: overflow})
 	if err != nil {
 		t.full = err

@@ -304,6 +304,19 @@ func (l *Ledger) Finish(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// Continue continues the commit of a session that was interrupted, unless it has failed lately. It returns the errors of memory.
+func (l *Ledger) Continue(ctx context.Context, session string) error {
+	c, err := l.Coverage(session, nil)
+	if err != nil || l.opt.Now().Before(c.NotBefore) {
+		return err
+	}
+	err = l.finish(ctx, fileOf(session))
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, l.Fail(ctx, session, 0, false))
+	}
+	return err
+}
+
 // finish continues the commit of a session that was interrupted, if there is one.
 func (l *Ledger) finish(ctx context.Context, name string) error {
 	w, err := l.interrupted(name)
@@ -352,7 +365,7 @@ func (l *Ledger) interrupted(name string) (*writing, error) {
 
 // Fail records that the begun range of a session could not be committed: the next one waits. tooLong says that it is to be half
 // as long. Without a begun range Fail changes nothing.
-func (l *Ledger) Fail(ctx context.Context, session, reason string, window int, tooLong bool) error {
+func (l *Ledger) Fail(ctx context.Context, session string, window int, tooLong bool) error {
 	f, err := l.openLocked(ctx)
 	if err != nil {
 		return err
@@ -370,7 +383,6 @@ func (l *Ledger) Fail(ctx context.Context, session, reason string, window int, t
 	}
 	now := l.opt.Now()
 	r.wait(r.Tries, now)
-	r.Reason = text.Shorten(strings.ToValidUTF8(reason, ""), 1000)
 	return f.writeRecord(r, now)
 }
 
@@ -382,11 +394,15 @@ type Coverage struct {
 	Uncovered int
 	// Interrupted is the number of spooled messages that are not covered and that the request lacks.
 	Interrupted int
-	// NotBefore is the time of the next try, zero if nothing has failed. Reason says why the last one failed.
+	// NotBefore is the time of the next try, zero if nothing has failed.
 	NotBefore time.Time
-	Reason    string
 	// Warnings say what was lost or mended since the last commit of the session.
 	Warnings []string
+}
+
+// WaitReason says until when the next flush waits.
+func (c Coverage) WaitReason() string {
+	return "the last flush was not committed; the next try is at " + c.NotBefore.Format(time.TimeOnly)
 }
 
 // Coverage says which of these messages of a session are covered. It returns the errors of Begin for its names.
@@ -414,7 +430,7 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 		}
 	}
 	c.Interrupted = len(r.uncovered(joinLists(spooled, list))) - c.Uncovered
-	c.NotBefore, c.Reason, c.Warnings = r.NotBefore, r.Reason, r.Warnings
+	c.NotBefore, c.Warnings = r.NotBefore, r.Warnings
 	return c, nil
 }
 

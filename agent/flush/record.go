@@ -30,11 +30,9 @@ type record struct {
 	Writing *writing `json:"writing,omitempty"`
 	// Last is the last commit.
 	Last *last `json:"last,omitempty"`
-	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits; Reason says
-	// why the last one failed.
+	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits.
 	Tries     int       `json:"tries,omitempty"`
 	NotBefore time.Time `json:"notBefore,omitzero"`
-	Reason    string    `json:"reason,omitempty"`
 	// Room is the size in tokens that the model has not refused in a window of Window tokens; 0 if it refused none.
 	Room   int `json:"room,omitempty"`
 	Window int `json:"window,omitempty"`
@@ -81,7 +79,7 @@ func (r *record) cover(b begun) {
 		}
 	}
 	r.Begun, r.Writing, r.Shown = nil, nil, b.Piece
-	r.Tries, r.NotBefore, r.Reason, r.Warnings = 0, time.Time{}, "", nil
+	r.Tries, r.NotBefore, r.Warnings = 0, time.Time{}, nil
 }
 
 // covered returns the keys of the covered messages.

@@ -58,8 +58,8 @@ func anySettings(r *rapid.T) flush.Settings {
 		SoftThresholdTokens: rapid.IntRange(0, 100_000).Draw(r, "soft"),
 		SoftThresholdRatio:  rapid.SampledFrom([]float64{0, 0, 0.0001, 0.07, 0.75, 0.999}).Draw(r, "ratio"),
 		TranscriptBytes:     rapid.Int64Range(0, 1000).Draw(r, "bytes"),
-		
-		Lease:               time.Minute, MaxNotes: 1,
+
+		Lease: time.Minute, MaxNotes: 1,
 	}
 }
 

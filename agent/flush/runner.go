@@ -49,6 +49,8 @@ type Job struct {
 type Outcome struct {
 	// Outcome is session.FlushDone, FlushSkipped or FlushFailed. Reason says why the flush is not done; empty if it is.
 	Outcome, Reason string
+	// Err is the cause of a failure; nil if there was none.
+	Err error
 	// NextTry is the time of the next try after a failure, zero if there was none.
 	NextTry time.Time
 	// Ranges is the number of ranges that were committed, and Through the id of the last covered message.
@@ -83,8 +85,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 		out.Uncovered = c.Uncovered + c.Interrupted
 	}
 	if err == nil && !job.Forced && r.Ledger.opt.Now().Before(c.NotBefore) {
-		out.NextTry = c.NotBefore
-		out.fail(session.FlushSkipped, errors.New(waitReason(c)))
+		out.Outcome, out.NextTry, out.Reason = session.FlushSkipped, c.NotBefore, c.WaitReason()
 		return out
 	}
 	for err == nil {
@@ -120,15 +121,8 @@ func (r *Runner) report(job Job, err error, out *Outcome) {
 	}
 }
 
-func (o *Outcome) fail(outcome string, err error) { o.Outcome, o.Reason = outcome, err.Error() }
-
-// waitReason says why a flush waits.
-func waitReason(c Coverage) string {
-	why := c.Reason
-	if why == "" {
-		why = "a flush was begun and not committed"
-	}
-	return fmt.Sprintf("%s; the next try is at %s", why, c.NotBefore.Format(time.TimeOnly))
+func (o *Outcome) fail(outcome string, err error) {
+	o.Outcome, o.Reason, o.Err = outcome, err.Error(), err
 }
 
 // flushRange flushes the next range, and reports whether there may be another.
@@ -181,7 +175,7 @@ func (r *Runner) recordFailure(ctx context.Context, job Job, cause error) {
 	ctx, cancel := context.WithTimeout(ctx, failTimeout)
 	defer cancel()
 	// If this fails, the next try comes earlier.
-	_ = r.Ledger.Fail(ctx, job.Session, cause.Error(), job.Window, errors.Is(cause, context.DeadlineExceeded))
+	_ = r.Ledger.Fail(ctx, job.Session, job.Window, errors.Is(cause, context.DeadlineExceeded))
 }
 
 // add adds the result of a commit.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"kioku/agent/compact"
 	"kioku/agent/flush"
@@ -52,16 +51,9 @@ func (s *Sidecar) Check(sessionID string, messages []flush.Message, st flush.Sta
 	}
 	st.Uncovered, st.Interrupted, st.ReadOnly = c.Uncovered, c.Interrupted, s.opt.ReadOnly
 	if now := s.opt.Now(); now.Before(c.NotBefore) {
-		st.Wait = fmt.Sprintf("the last flush was not committed (%s); the next try is at %s", reasonOf(c), c.NotBefore.Format(time.TimeOnly))
+		st.Wait = c.WaitReason()
 	}
 	return Check{Decision: s.opt.Flush.Decide(st), Coverage: c}, nil
-}
-
-func reasonOf(c flush.Coverage) string {
-	if c.Reason == "" {
-		return "for an unknown reason"
-	}
-	return c.Reason
 }
 
 // viewOf returns messages as a session would.
@@ -99,12 +91,16 @@ func (s *Sidecar) Commit(ctx context.Context, lease string, notes []flush.Note, 
 	return s.ledger.Commit(ctx, lease, notes, reply)
 }
 
-// Resume continues the commits of flushes that were interrupted. It returns the errors of memory; the next flush tries again.
-func (s *Sidecar) Resume(ctx context.Context) error {
-	if s.opt.ReadOnly {
+// Resume continues the commits of a session that were interrupted, of all sessions if it is empty. It returns the errors of
+// memory; the next flush tries again.
+func (s *Sidecar) Resume(ctx context.Context, sessionID string) error {
+	switch {
+	case s.opt.ReadOnly:
 		return nil
+	case sessionID == "":
+		return s.ledger.Finish(ctx)
 	}
-	return s.ledger.Finish(ctx)
+	return s.ledger.Continue(ctx, sessionID)
 }
 
 // Flush has the sidecar's model store what is worth keeping of the messages of a session that are not covered. The flush is

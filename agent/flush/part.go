@@ -111,7 +111,7 @@ func (p *part) headThatFits(content string) string {
 	low, high := 0, len(content)
 	for low < high {
 		middle := (low + high + 1) / 2
-		if p.sizeOf(text.HeadBytes(content, middle)) <= p.room {
+		if p.sizeOf(text.HeadBytes(content, middle)+ellipsis) <= p.room {
 			low = middle
 		} else {
 			high = middle - 1

@@ -375,14 +375,14 @@ func (l *Ledger) Fail(ctx context.Context, session string, window int, tooLong b
 	if err != nil || r.Begun == nil && r.Writing == nil {
 		return err
 	}
-	if r.Writing != nil {
-		r.Tries++
-	}
 	if tooLong {
 		r.halve(window)
 	}
 	now := l.opt.Now()
-	r.wait(r.Tries, now)
+	r.wait(max(r.Tries, 1), now)
+	if r.Writing != nil {
+		r.Tries++ // no range is begun until the commit is written
+	}
 	return f.writeRecord(r, now)
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -136,14 +137,14 @@ func (s agentService) Flush(ctx context.Context, req *kiokuv1.FlushRequest) (*ki
 
 // sessionMessages returns the messages of a session, which must have ids.
 func sessionMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
-	for i, m := range list {
-		if m.GetId() == "" {
-			return nil, badField("messages", "the message at index %d has no id; a flush records by ids which messages are stored, so each needs one that is unique in the session", i)
-		}
-	}
 	c, err := conversationOf(list)
 	if err != nil {
 		return nil, err
+	}
+	for i, m := range list {
+		if m.GetId() == "" {
+			return nil, badField(fmt.Sprintf("messages[%d].id", i), "is required: a flush records by the ids of messages which of them are stored; each is unique in the session")
+		}
 	}
 	return flush.Messages(c.ids, c.messages), nil
 }

@@ -98,10 +98,14 @@ func (w *writer) summariseShorter(ctx context.Context, v session.View, until int
 	for _, n := range v.Counts[:until] {
 		tokens += n
 	}
-	for {
+	var ids []string
+	for try := 0; ; try++ {
 		// Half a part for each block leaves room for the indentation of the lines.
 		blocks := render(v, until, w.part/2, w.count)
-		summary, err := w.summarise(ctx, blocks, identifiers(blocks))
+		if try == 0 {
+			ids = identifiers(blocks)
+		}
+		summary, err := w.summarise(ctx, blocks, ids)
 		if llm.KindOf(err) != llm.KindOverflow || w.part <= minPart {
 			return summary, err
 		}

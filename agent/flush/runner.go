@@ -117,7 +117,7 @@ func (r *Runner) report(job Job, err error, out *Outcome) {
 	}
 	out.fail(outcome, err)
 	if c, err := r.Ledger.Coverage(job.Session, job.Messages); err == nil {
-		out.NextTry = c.NotBefore
+		out.NextTry, out.Uncovered = c.NotBefore, c.Uncovered+c.Interrupted
 	}
 }
 

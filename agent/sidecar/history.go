@@ -67,11 +67,10 @@ func (s *Sidecar) Compact(ctx context.Context, sessionID string, v session.View,
 			return session.Compaction{}, llm.Usage{}, err
 		}
 	}
-	recent, summary := s.opt.Flush.Keep(cmp.Or(space.Window, s.window()), space.Fixed)
+	settings := s.opt.Flush
+	settings.KeepTokens = cmp.Or(space.Keep, settings.KeepTokens)
+	recent, summary := settings.Keep(cmp.Or(space.Window, s.window()), space.Fixed)
 	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Count, KeepTokens: recent, SummaryTokens: summary}
-	if space.Keep > 0 {
-		c.KeepTokens = min(recent, space.Keep)
-	}
 	made, used, err = c.Compact(ctx, v, free)
 	if errors.Is(err, compact.ErrNothing) && compact.Cut(v, c.KeepTokens, len(v.Messages)) > compact.Cut(v, c.KeepTokens, free) {
 		err = &UncoveredError{Count: uncovered}

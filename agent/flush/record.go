@@ -10,6 +10,8 @@ const (
 	maxCovered = 5000
 	// maxWarnings is the maximum number of warnings that a session keeps.
 	maxWarnings = 10
+	// growthParts: after a commit the learnt room grows by 1/growthParts.
+	growthParts = 4
 	// firstWait is the wait after the first failure; it doubles with each further one, up to maxWait.
 	firstWait = 10 * time.Second
 	maxWait   = 10 * time.Minute
@@ -33,7 +35,7 @@ type record struct {
 	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits.
 	Tries     int       `json:"tries,omitempty"`
 	NotBefore time.Time `json:"notBefore,omitzero"`
-	// Room is the size in tokens that the model has not refused in a window of Window tokens; 0 if it refused none.
+	// Room is the size in tokens of a range in a window of Window tokens, after the model has refused one; 0 if it refused none.
 	Room   int `json:"room,omitempty"`
 	Window int `json:"window,omitempty"`
 	// Warnings say what was lost or mended since the last commit.
@@ -79,6 +81,8 @@ func (r *record) cover(b begun) {
 		}
 	}
 	r.Begun, r.Writing, r.Shown = nil, nil, b.Piece
+	// What was refused once may fit later: a server is updated, or has refused for another reason.
+	r.Room += r.Room / growthParts
 	r.Tries, r.NotBefore, r.Warnings = 0, time.Time{}, nil
 }
 

@@ -123,14 +123,15 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 // Compact summarizes old messages.
 func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) (*kiokuv1.CompactResponse, error) {
 	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
-		checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens()))
+		checkName("session", req.GetSession()), checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens()))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFlushSession(req.GetSession(), req.GetMessages()); err != nil {
-		return nil, err
+	read := conversationOf
+	if req.GetSession() != "" {
+		read = sessionOf
 	}
-	c, err := conversationOf(req.GetMessages())
+	c, err := read(req.GetMessages())
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type fakeSidecar struct {
 	assemble func(sidecar.Turn) sidecar.Prompt
 	recall   func(sidecar.Turn) (recall.Outcome, string)
 	prune    func([]llm.Message, prune.State, time.Time) prune.Plan
-	check    func(session string, messages []flush.Message, st flush.State) (sidecar.Check, error)
+	check    func(session string, v session.View, st flush.State) (sidecar.Check, error)
 	compact  func(ctx context.Context, v session.View, keep, window int) (session.Compaction, error)
 	// resumed are the sessions whose commits the server has had continued.
 	resumed []string
@@ -57,11 +57,11 @@ func (f *fakeSidecar) Prune(messages []llm.Message, st prune.State, now time.Tim
 	return f.prune(messages, st, now)
 }
 
-func (f *fakeSidecar) Check(session string, messages []flush.Message, st flush.State) (sidecar.Check, error) {
+func (f *fakeSidecar) Check(sessionID string, v session.View, st flush.State) (sidecar.Check, error) {
 	if f.check == nil {
 		return sidecar.Check{}, nil
 	}
-	return f.check(session, messages, st)
+	return f.check(sessionID, v, st)
 }
 
 func (f *fakeSidecar) Resume(_ context.Context, session string) error {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -21,7 +20,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 	if err != nil {
 		return nil, err
 	}
-	messages, err := sessionMessages(req.GetMessages())
+	c, err := sessionOf(req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +28,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 		// If this fails, the messages are not covered, and BeginFlush reports why.
 		_ = side.Resume(ctx, req.GetSession())
 	}
-	check, err := side.Check(req.GetSession(), messages, flush.State{
+	check, err := side.Check(req.GetSession(), c.sessionView(side.Count), flush.State{
 		Window: int(req.GetWindowTokens()), Projected: int(req.GetProjectedTokens()), Bytes: req.GetTranscriptBytes(),
 		Overflow: req.GetOverflow(), Heartbeat: req.GetHeartbeat(), Forced: req.GetForced(),
 	})
@@ -135,18 +134,18 @@ func (s agentService) Flush(ctx context.Context, req *kiokuv1.FlushRequest) (*ki
 	return resp, nil
 }
 
-// sessionMessages returns the messages of a session, which must have ids.
-func sessionMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
+// sessionOf returns the messages of a session, which must have ids.
+func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 	c, err := conversationOf(list)
 	if err != nil {
-		return nil, err
+		return conversation{}, err
 	}
 	for i, m := range list {
 		if m.GetId() == "" {
-			return nil, badField(fmt.Sprintf("messages[%d].id", i), "is required: a flush records by the ids of messages which of them are stored; each is unique in the session")
+			return conversation{}, badField(fmt.Sprintf("messages[%d].id", i), "is required: a flush records by the ids of messages which of them are stored; each is unique in the session")
 		}
 	}
-	return flush.Messages(c.ids, c.messages), nil
+	return c, nil
 }
 
 // flushMessages returns the messages of a session that are small enough to be spooled.
@@ -158,14 +157,6 @@ func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
 	if size > maxSpool {
 		return nil, badField("messages", "are more than the %d bytes that a flush keeps; flush them in two calls, the older ones first", maxSpool)
 	}
-	return sessionMessages(list)
-}
-
-// checkFlushSession checks the session of a compaction; it may be empty.
-func checkFlushSession(name string, list []*kiokuv1.ChatMessage) error {
-	if name == "" {
-		return nil
-	}
-	_, err := sessionMessages(list)
-	return cmp.Or(checkKey("session", name), err)
+	c, err := sessionOf(list)
+	return flush.Messages(c.ids, c.messages), err
 }

@@ -18,6 +18,7 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
@@ -44,10 +45,10 @@ func begin(t *testing.T, client kiokuv1.AgentServiceClient, messages ...*kiokuv1
 func TestCheckFlushPassesEveryFieldOnAndBack(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	car := &fakeSidecar{check: func(session string, messages []flush.Message, st flush.State) (sidecar.Check, error) {
+	car := &fakeSidecar{check: func(session string, v session.View, st flush.State) (sidecar.Check, error) {
 		want := flush.State{Window: 200_000, Projected: 180_000, Bytes: 5 << 30, Overflow: true, Heartbeat: true, Forced: true}
-		if diff := cmp.Diff(want, st); diff != "" || session != "s" || len(messages) != 4 || messages[3].ID != "d" {
-			t.Errorf("session %q, messages %v, state (-want +got):\n%s", session, messages, diff)
+		if diff := cmp.Diff(want, st); diff != "" || session != "s" || len(v.IDs) != 4 || v.IDs[3] != "d" {
+			t.Errorf("session %q, messages %v, state (-want +got):\n%s", session, v.IDs, diff)
 		}
 		d := flush.Decision{Flush: true, Compact: true, Reason: "full", FlushAt: 176_000, CompactAt: 180_000}
 		return sidecar.Check{Decision: d, Coverage: flush.Coverage{Uncovered: 3, Interrupted: 2, NotBefore: noon, Warnings: []string{"lost"}}}, nil

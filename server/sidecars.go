@@ -28,7 +28,7 @@ type Sidecar interface {
 	Assemble(ctx context.Context, t sidecar.Turn) sidecar.Prompt
 	Recall(ctx context.Context, t sidecar.Turn) (recall.Outcome, string)
 
-	Check(sessionID string, messages []flush.Message, st flush.State) (sidecar.Check, error)
+	Check(sessionID string, v session.View, st flush.State) (sidecar.Check, error)
 	// Resume continues commits that were interrupted.
 	Resume(ctx context.Context, sessionID string) error
 	Begin(ctx context.Context, req flush.Request) (sidecar.Begun, error)

@@ -95,7 +95,7 @@ func (t *turn) reportSkipped(c sidecar.Check) {
 // check says what is due.
 func (c *Conversation) check(v session.View, st flush.State) (sidecar.Check, error) {
 	st.Window, st.Fixed, st.Bytes = c.window(), c.fixed, v.Bytes
-	return c.opt.Sidecar.Check(c.opt.Session.ID(), sidecar.SessionMessages(v), st)
+	return c.opt.Sidecar.Check(c.opt.Session.ID(), v, st)
 }
 
 // projected returns how many tokens the next request has.

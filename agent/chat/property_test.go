@@ -193,7 +193,7 @@ func (s *storm) calm() int {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c, err := side.Check("s", sidecar.SessionMessages(v), flush.State{})
+	c, err := side.Check("s", v, flush.State{})
 	if err != nil || c.Uncovered > 0 {
 		s.t.Errorf("%+v, %v", c, err)
 	}

@@ -76,7 +76,7 @@ func TestFlushIsSkippedWithTheReason(t *testing.T) {
 		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, want) || len(own.notes) > 0 {
 			t.Errorf("%+v, stored %v", out, own.notes)
 		}
-		if c, err := s.Check("talk", talk(4), flush.State{}); err != nil || c.Uncovered != 4 {
+		if c, err := s.Check("talk", conversation(4), flush.State{}); err != nil || c.Uncovered != 4 {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestCompactForASmallWindow(t *testing.T) {
 		t.Errorf("for the window of the model: %v", err)
 	}
 	for _, keep := range []int{0, 50_000, 300} {
-		d, err := s.Check("talk", talk(64), flush.State{Window: 8000})
+		d, err := s.Check("talk", conversation(64), flush.State{Window: 8000})
 		if err != nil || !d.Compact {
 			t.Fatalf("%+v, %v", d, err)
 		}

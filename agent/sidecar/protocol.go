@@ -29,42 +29,30 @@ type Begun struct {
 	Tool llm.Tool
 }
 
-// Check says whether to flush and to compact the messages of a session. It sets those fields of st that follow from the
+// Check says whether to flush and to compact the conversation of a session. It sets those fields of st that follow from the
 // messages and from what was flushed. A Window of 0 means that of the model, and a Projected of 0 the size of the messages.
-func (s *Sidecar) Check(sessionID string, messages []flush.Message, st flush.State) (Check, error) {
+func (s *Sidecar) Check(sessionID string, v session.View, st flush.State) (Check, error) {
 	if st.Window == 0 {
 		st.Window = s.window()
 	}
-	c, err := s.ledger.Coverage(sessionID, messages)
-	if err != nil {
-		return Check{}, err
-	}
-	v := viewOf(messages, s.opt.Count)
 	if st.Projected == 0 {
 		st.Projected = st.Fixed + v.Tokens
 	}
+	c, err := s.ledger.Coverage(sessionID, SessionMessages(v))
+	if err != nil {
+		return Check{}, err
+	}
 	keep, _ := s.opt.Flush.Keep(st.Window, st.Fixed)
-	for _, covered := range c.Covered[:compact.Cut(v, keep, len(messages))] {
+	for _, covered := range c.Covered[:compact.Cut(v, keep, len(v.Messages))] {
 		if !covered {
 			st.Dropped++
 		}
 	}
 	st.Uncovered, st.Interrupted, st.ReadOnly = c.Uncovered, c.Interrupted, s.opt.ReadOnly
-	if now := s.opt.Now(); now.Before(c.NotBefore) {
+	if s.opt.Now().Before(c.NotBefore) {
 		st.Wait = c.WaitReason()
 	}
 	return Check{Decision: s.opt.Flush.Decide(st), Coverage: c}, nil
-}
-
-// viewOf returns messages as a session would.
-func viewOf(messages []flush.Message, count func(string) int) session.View {
-	var v session.View
-	for _, m := range messages {
-		n := llm.MessageTokens(count, m.Message)
-		v.IDs, v.Messages, v.Counts = append(v.IDs, m.ID), append(v.Messages, m.Message), append(v.Counts, n)
-		v.Tokens += n
-	}
-	return v
 }
 
 // Begin begins a range for an agent with a model of its own; see [flush.Ledger.Begin]. A window of 0 means that of the model.

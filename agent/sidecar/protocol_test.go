@@ -8,6 +8,7 @@ import (
 
 	"kioku/agent/flush"
 	"kioku/agent/prune"
+	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/internal/testkit"
 	"kioku/llm/echo"
@@ -25,9 +26,9 @@ func flushing(t *testing.T) sidecar.Options {
 func talk(n int) []flush.Message { return sidecar.SessionMessages(conversation(n)) }
 
 // mustCheck checks messages of "talk".
-func mustCheck(t *testing.T, s *sidecar.Sidecar, messages []flush.Message, st flush.State) sidecar.Check {
+func mustCheck(t *testing.T, s *sidecar.Sidecar, v session.View, st flush.State) sidecar.Check {
 	t.Helper()
-	c, err := s.Check("talk", messages, st)
+	c, err := s.Check("talk", v, st)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,31 +40,31 @@ func TestCheckAsksTheModelAndTheLedger(t *testing.T) {
 	opt := flushing(t)
 	opt.Model = &echo.Model{Tokens: 64_000}
 	s := start(t, opt)
-	if c := mustCheck(t, s, talk(400), flush.State{}); !c.Flush || c.Compact || c.FlushAt != 40_000 || c.CompactAt != 44_000 || c.Uncovered != 400 {
+	if c := mustCheck(t, s, conversation(400), flush.State{}); !c.Flush || c.Compact || c.FlushAt != 40_000 || c.CompactAt != 44_000 || c.Uncovered != 400 {
 		t.Errorf("%+v", c)
 	}
-	if c := mustCheck(t, s, talk(400), flush.State{Window: 1_000_000}); c.Flush {
+	if c := mustCheck(t, s, conversation(400), flush.State{Window: 1_000_000}); c.Flush {
 		t.Errorf("with a window of its own: %+v", c)
 	}
-	if c := mustCheck(t, s, talk(400), flush.State{Projected: 10}); c.Flush {
+	if c := mustCheck(t, s, conversation(400), flush.State{Projected: 10}); c.Flush {
 		t.Errorf("as the provider counts: %+v", c)
 	}
 	begun, err := s.Begin(t.Context(), flush.Request{Session: "talk", Messages: talk(400)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := mustCheck(t, s, talk(400), flush.State{}); !c.Flush {
+	if c := mustCheck(t, s, conversation(400), flush.State{}); !c.Flush {
 		t.Errorf("begun: %+v", c)
 	}
 	// Another process has the same state.
 	other := start(t, opt)
-	if c := mustCheck(t, other, talk(10), flush.State{}); !c.Flush || c.Interrupted != 390 {
+	if c := mustCheck(t, other, conversation(10), flush.State{}); !c.Flush || c.Interrupted != 390 {
 		t.Errorf("in a process that has lost its messages: %+v", c)
 	}
 	if _, err := s.Commit(t.Context(), begun.Lease, nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	if c := mustCheck(t, other, talk(430), flush.State{}); c.Flush || !c.Compact || c.Uncovered != 30 {
+	if c := mustCheck(t, other, conversation(430), flush.State{}); c.Flush || !c.Compact || c.Uncovered != 30 {
 		t.Errorf("committed: %+v", c)
 	}
 	for what, change := range map[string]func(*sidecar.Options){
@@ -72,7 +73,7 @@ func TestCheckAsksTheModelAndTheLedger(t *testing.T) {
 	} {
 		off := opt
 		change(&off)
-		if c := mustCheck(t, start(t, off), talk(700), flush.State{}); c.Flush || !c.Compact || !strings.Contains(c.Reason, what) {
+		if c := mustCheck(t, start(t, off), conversation(700), flush.State{}); c.Flush || !c.Compact || !strings.Contains(c.Reason, what) {
 			t.Errorf("%s: %+v", what, c)
 		}
 	}
@@ -83,7 +84,7 @@ func TestCheckWithABrokenState(t *testing.T) {
 	t.Parallel()
 	opt := flushing(t)
 	testkit.WriteFile(t, opt.State, "agents/main/flush", "no folder")
-	if _, err := start(t, opt).Check("talk", talk(2), flush.State{}); err == nil {
+	if _, err := start(t, opt).Check("talk", conversation(2), flush.State{}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -148,7 +149,7 @@ func TestResumeContinuesACommit(t *testing.T) {
 			t.Errorf("read-only %v: %v, stored %v", readOnly, err, own.notes)
 		}
 	}
-	if c := mustCheck(t, s, talk(1), flush.State{}); c.Uncovered > 0 {
+	if c := mustCheck(t, s, conversation(1), flush.State{}); c.Uncovered > 0 {
 		t.Errorf("%+v", c)
 	}
 }

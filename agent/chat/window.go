@@ -2,8 +2,10 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"kioku/agent/compact"
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/llm"
@@ -105,7 +107,7 @@ func (t *turn) sizeOf(m llm.Message) int { return llm.MessageTokens(t.opt.Sideca
 
 // whyFull says why the conversation could not be compacted.
 func (t *turn) whyFull() string {
-	if t.full != nil {
+	if t.full != nil && !errors.Is(t.full, compact.ErrNothing) {
 		return t.full.Error()
 	}
 	return "the system prompt and the latest messages fill it"

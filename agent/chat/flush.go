@@ -36,6 +36,9 @@ func (t *turn) reportFlush(out flush.Outcome) {
 	for _, w := range out.Warnings {
 		t.notice("%s", w)
 	}
+	if out.Reply != "" {
+		t.notice("%s", out.Reply)
+	}
 	for _, why := range out.Refused {
 		t.notice("A note was not stored: %s", why)
 	}

@@ -2,15 +2,12 @@ package flush
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/session"
-	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -53,8 +50,9 @@ type Outcome struct {
 	Err error
 	// NextTry is the time of the next try after a failure, zero if there was none.
 	NextTry time.Time
-	// Ranges is the number of ranges that were committed, and Through the id of the last covered message.
-	Ranges  int
+	// Ranges is the number of ranges that were committed.
+	Ranges int
+	// Through is the id of the last covered message; empty if there is none.
 	Through string
 	// Covered is the number of messages that were covered, and Uncovered that of the others.
 	Covered, Uncovered int
@@ -96,7 +94,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Outcome {
 	}
 	if err != nil {
 		r.recordFailure(ctx, job, err)
-		r.report(job, err, &out)
+		r.report(ctx, job, err, &out)
 	}
 	return out
 }
@@ -110,7 +108,7 @@ func (r *Runner) windowOf(job Job) int {
 }
 
 // report sets the outcome of a flush that has failed.
-func (r *Runner) report(job Job, err error, out *Outcome) {
+func (r *Runner) report(ctx context.Context, job Job, err error, out *Outcome) {
 	outcome := session.FlushFailed
 	if isRefusal(err) || errors.Is(err, ErrReplaced) {
 		outcome = session.FlushSkipped
@@ -118,6 +116,9 @@ func (r *Runner) report(job Job, err error, out *Outcome) {
 	out.fail(outcome, err)
 	if c, err := r.Ledger.Coverage(job.Session, job.Messages); err == nil {
 		out.NextTry, out.Uncovered = c.NotBefore, c.Uncovered+c.Interrupted
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		out.Reason = fmt.Sprintf("the time was up with %d messages left", out.Uncovered)
 	}
 }
 
@@ -199,116 +200,7 @@ func (o *Outcome) add(done Committed, reply string) {
 	}
 }
 
-// errCutOff reports that an answer was cut off before it named a note.
-var errCutOff = errors.New("the answer was cut off before it named a note")
-
-// isTooLong reports whether a shorter range may succeed.
-func isTooLong(err error) bool {
-	return llm.KindOf(err) == llm.KindOverflow || errors.Is(err, errCutOff)
-}
-
-// turn is the conversation with the model about a range.
-type turn struct {
-	runner   *Runner
-	job      *Job
-	messages []llm.Message
-	usage    *llm.Usage
-	// said contains the answers of the model and the results of their calls.
-	said  []llm.Message
-	notes []Note
-}
-
-// ask has the model name notes, and returns its last words.
-func (t *turn) ask(ctx context.Context) (reply string, err error) {
-	for round := range maxRounds {
-		resp, err := t.request(ctx)
-		// The notes of earlier answers are whole.
-		if round > 0 && isTooLong(err) {
-			return "", nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("ask the model what to store: %w", err)
-		}
-		if len(resp.Message.ToolCalls) == 0 {
-			if round == 0 && resp.Stop == llm.StopLength {
-				return "", errCutOff
-			}
-			return resp.Message.Text, nil
-		}
-		t.takeNotes(resp.Message)
-	}
-	return "", nil
-}
-
-// request sends the range and what was said since.
-func (t *turn) request(ctx context.Context) (llm.Response, error) {
-	system := SystemPrompt()
-	if t.job.System != "" {
-		system = t.job.System + "\n\n" + system
-	}
-	req := llm.Request{
-		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)), Tools: []llm.Tool{Tool()},
-		Messages: withUserFirst(t.messages),
-	}
-	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.Ledger.opt.Now())})
-	req.Messages = append(req.Messages, t.said...)
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	resp, err := t.runner.Model.Generate(ctx, req, nil)
-	*t.usage = t.usage.Plus(resp.Usage)
-	return resp, err
-}
-
-// leftOut is the first message of a range that begins with an answer, because providers want a message of the user first.
-const leftOut = "(What was said before is left out.)"
-
-// withUserFirst returns messages that begin with one of the user.
-func withUserFirst(messages []llm.Message) []llm.Message {
-	out := make([]llm.Message, 0, len(messages)+2)
-	if len(messages) > 0 && messages[0].Role != llm.RoleUser {
-		out = append(out, llm.Message{Role: llm.RoleUser, Text: leftOut})
-	}
-	return append(out, messages...)
-}
-
-// takeNotes collects the notes that an answer names, and tells the model about those that it may mend.
-func (t *turn) takeNotes(answer llm.Message) {
-	t.said = append(t.said, answer)
-	for i, call := range answer.ToolCalls {
-		result := llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: `{"saved":true}`}
-		note, err := noteOf(call)
-		if err == nil && len(t.notes) >= maxNotes {
-			err = fmt.Errorf("all %d notes of this turn are used up; nothing more can be saved", maxNotes)
-		}
-		if err != nil {
-			result.Text, result.Failed = err.Error(), true
-		} else {
-			t.notes = append(t.notes, note)
-		}
-		if !json.Valid(call.Input) {
-			answer.ToolCalls[i].Input = json.RawMessage("{}")
-		}
-		t.said = append(t.said, result)
-	}
-}
-
-// noteOf returns the note that a call asks to store, or an *memory.InputError for the model.
-func noteOf(call llm.ToolCall) (Note, error) {
-	refuse := func(field, problem string) (Note, error) {
-		return Note{}, &memory.InputError{Field: field, Problem: problem}
-	}
-	if call.Name != agent.ToolAppend {
-		return refuse("name", "only "+agent.ToolAppend+" can be called in this turn")
-	}
-	var input struct{ Text, Content, Category string }
-	if err := json.Unmarshal(call.Input, &input); err != nil {
-		return refuse("input", "must be a JSON object with a text")
-	}
-	if input.Text == "" {
-		input.Text = input.Content // another name that models use for it
-	}
-	if strings.TrimSpace(memory.StripRecalled(input.Text)) == "" {
-		return refuse("text", "must not be blank, and not be recalled from memory")
-	}
-	return Note{Text: strings.ToValidUTF8(input.Text, "\ufffd"), Category: text.OneLine(input.Category)}, nil
+// isRefusal reports whether an error of memory means that memory must not be written.
+func isRefusal(err error) bool {
+	return errors.Is(err, memory.ErrReadOnly) || errors.Is(err, memory.ErrNotWritable) || errors.Is(err, memory.ErrDenied)
 }

@@ -173,7 +173,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		StripMarkers: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
-	m.Configure(opt.Search)
+	m.rankBy(opt.Search)
 	return m, nil
 }
 
@@ -241,8 +241,16 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	return err
 }
 
-// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs.
+// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs. A person
+// who has changed settings may have mended the embedding provider, so that it is asked again.
 func (m *Memory) Configure(opt search.Options) {
+	m.rankBy(opt)
+	m.opt.Embedder.AllowProbe()
+	m.backfill.Wake()
+}
+
+// rankBy makes a searcher of search settings.
+func (m *Memory) rankBy(opt search.Options) {
 	if opt.Now == nil {
 		opt.Now = m.opt.Now
 	}

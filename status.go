@@ -119,15 +119,18 @@ func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 	var d []memory.Degradation
 	if h := e.Health(); !h.Healthy {
 		d = append(d, memory.Degradation{Code: memory.ProviderDown,
-			Text: fmt.Sprintf("embedding provider %s does not answer: %v", e.Space().Provider, h.Err)})
+			Text: fmt.Sprintf("embedding provider %s gives no vectors: %v", e.Space().Provider, h.Err)})
 	}
 	switch {
 	case m.otherModel(stats):
 		d = append(d, memory.Degradation{Code: memory.SpaceChanged,
 			Text: fmt.Sprintf("the index has vectors of %s; searches use keywords until %s has answered: run kioku index, or kioku serve", stats.Space.Name(), e.Space().Name())})
 	case stats.Embedded < stats.Chunks:
-		d = append(d, memory.Degradation{Code: memory.VectorsMissing,
-			Text: fmt.Sprintf("%d of %d chunks have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)})
+		text := fmt.Sprintf("%d of %d chunks have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)
+		if refused, err := m.backfill.Refused(); refused > 0 {
+			text += fmt.Sprintf("; the provider refuses %d texts: %v", refused, err)
+		}
+		d = append(d, memory.Degradation{Code: memory.VectorsMissing, Text: text})
 	}
 	return d
 }

@@ -23,14 +23,20 @@ type SyncReport struct {
 	indexer.Report
 	// Embedded counts texts that the provider embedded.
 	Embedded int
-	// EmbedErr is why texts are without vectors, nil if none are or if they were not asked for.
+	// Truncated counts texts that are too long for the provider's model: their vectors are of their beginnings.
+	Truncated int
+	// Refused counts texts that the provider refuses.
+	Refused int
+	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
+	RefusedErr error
+	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for.
 	EmbedErr error
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int
 }
 
-// Sync indexes what has changed in the folder, and then embeds the texts without a vector. It reports its progress to step
-// unless step is nil. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
+// Sync indexes what has changed in the folder, and then embeds the texts without a vector. A provider that has failed is asked
+// again at once, unless that was less than 2 s ago. Sync reports its progress to step unless step is nil. With opt.NoRebuild it embeds for 1 s at most, and only for an index that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		r, embeds, err := m.syncWords(ctx, opt, step)
@@ -40,6 +46,7 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 		case embeds && opt.NoRebuild:
 			r, err = m.embedForQuery(ctx, r, step)
 		case embeds:
+			m.opt.Embedder.AllowProbe()
 			r, err = m.embed(ctx, r, step)
 		}
 		return m.reportVectors(ctx, r, err)
@@ -53,6 +60,7 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 		if err != nil {
 			return r, err
 		}
+		m.opt.Embedder.AllowProbe()
 		r, err = m.embed(ctx, r, step)
 		return m.reportVectors(ctx, r, err)
 	})
@@ -133,6 +141,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
 	b, err := m.backfill.Run(ctx, step)
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
+	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err
 }
 

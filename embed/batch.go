@@ -9,7 +9,8 @@ import (
 )
 
 // Documents embeds texts that are to be found. It returns one Embedding a text, in their order; equal texts are embedded
-// once and share a vector. A text that the provider refuses has its own Err and does not affect the others. The error is
+// once and share a vector. A text that the provider refuses has its own Err and does not affect the others. Of a text that is too
+// long for the model, the beginning is embedded, cut at the end of a word if one is near; Embedding.Bytes tells its length. The error is
 // for all texts: ErrDisabled, the cause of ctx, or one that wraps ErrUnavailable; the slice then still contains what was
 // embedded before, and the error as the Err of every other text.
 func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) {
@@ -21,7 +22,7 @@ func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, er
 func (c *Client) fetch(ctx context.Context, kind textKind, texts []string, onProgress func(i int, e Embedding)) error {
 	b := bisector{client: c, kind: kind}
 	for start := 0; start < len(texts); {
-		end := start + c.batchLen(texts[start:])
+		end := start + c.batchLen(kind, texts[start:])
 		embedded, err := b.embed(ctx, texts[start:end])
 		for i, e := range embedded {
 			onProgress(start+i, e)
@@ -34,15 +35,22 @@ func (c *Client) fetch(ctx context.Context, kind textKind, texts []string, onPro
 	return nil
 }
 
-// batchLen returns how many of the first texts fit into one request; one always does.
-func (c *Client) batchLen(texts []string) int {
+// batchLen returns how many of the first texts to send in one request, at least one. A provider that has failed is probed
+// with one.
+func (c *Client) batchLen(kind textKind, texts []string) int {
+	if c.circuit.isOpen() {
+		return 1
+	}
 	c.mu.Lock()
 	items := c.items
 	c.mu.Unlock()
-	tokens := 0
+	most, tokens := c.cfg.BatchTokens, 0
+	if left, bounded := c.budget.left(kind); bounded {
+		most = min(most, left)
+	}
 	for i, t := range texts[:min(items, len(texts))] {
 		tokens += text.EstimateTokens(t)
-		if i > 0 && tokens > c.cfg.BatchTokens {
+		if i > 0 && tokens > most {
 			return i
 		}
 	}
@@ -75,7 +83,7 @@ func (b *bisector) embed(ctx context.Context, texts []string) ([]Embedding, erro
 	case !modelhttp.ClassOf(err).Refusal():
 		return nil, err
 	case len(texts) == 1:
-		return b.refused(ctx, err)
+		return b.refused(ctx, texts[0], err)
 	}
 	half := (len(texts) + 1) / 2
 	out, err := b.embed(ctx, texts[:half])
@@ -90,9 +98,19 @@ func (b *bisector) embed(ctx context.Context, texts []string) ([]Embedding, erro
 	return out, err
 }
 
-// refused returns the outcome for a single text that was refused: its own error, unless the provider refuses even a
-// harmless text. Without this check a wrong setting would look like thousands of bad texts.
-func (b *bisector) refused(ctx context.Context, refusal error) ([]Embedding, error) {
+// refused returns the outcome for a single text that was refused: the vector of its beginning if it is too long, and otherwise
+// its own error, unless the provider refuses even a harmless text. Without this check a wrong setting would look like thousands
+// of bad texts.
+func (b *bisector) refused(ctx context.Context, whole string, refusal error) ([]Embedding, error) {
+	if b.kind == document && modelhttp.ClassOf(refusal) == modelhttp.Overflow {
+		e, err := b.embedBeginning(ctx, whole, refusal)
+		if err == nil {
+			return []Embedding{e}, nil
+		}
+		if refusal = err; !modelhttp.ClassOf(err).Refusal() {
+			return nil, err
+		}
+	}
 	if !b.accepted {
 		_, err := b.client.request(ctx, b.kind, []string{harmless})
 		if err != nil && !modelhttp.ClassOf(err).Refusal() {

@@ -11,22 +11,26 @@ import (
 	"kioku/internal/modelhttp"
 )
 
+// minProbePause is the shortest time between a failure and a probe.
+const minProbePause = 2 * time.Second
+
 // minFailures is the minimum number of consecutive failures that open the circuit.
 const minFailures = 5
 
 // breaker is a circuit breaker. It keeps callers from a provider that is down (the circuit is open) or that asked for a
-// pause (a rate limit). When the circuit has been open for a while, one caller may probe the provider; the outcome closes
-// the circuit or keeps it open for longer.
+// pause (a rate limit). When the circuit has been open for a while, at first 2 s, one caller may probe the provider with one
+// text. Its success closes the circuit on trial: one failure opens it again, for twice as long as before, until a request
+// without a probe has succeeded.
 type breaker struct {
 	now       func() time.Time
 	threshold int // consecutive failures that open the circuit
 
 	mu           sync.Mutex // guards the fields below
 	failures     int        // consecutive
-	failedAt     time.Time
-	err          error     // of the last failure, nil after a success
-	openUntil    time.Time // zero while the circuit is closed
-	probing      bool      // a caller probes the provider
+	failedAt     time.Time  // of the last failure that counted
+	err          error      // of the last failure, nil after a success
+	openUntil    time.Time  // zero while the circuit is closed
+	probing      bool       // a caller probes the provider
 	limitedUntil time.Time
 	limitErr     error // the answer that asked for the pause
 	outage       modelhttp.Backoff
@@ -37,8 +41,8 @@ func newBreaker(now func() time.Time, threshold int) *breaker {
 	return &breaker{
 		now:       now,
 		threshold: threshold,
-		outage:    modelhttp.Backoff{First: 5 * time.Second, Factor: 2, Longest: 10 * time.Minute},
-		terminal:  modelhttp.Backoff{First: 15 * time.Minute, Factor: 2, Longest: 2 * time.Hour},
+		outage:    modelhttp.Backoff{First: minProbePause, Factor: 2, Longest: 10 * time.Minute},
+		terminal:  modelhttp.Backoff{First: minProbePause, Factor: 2, Longest: 2 * time.Hour},
 	}
 }
 
@@ -66,6 +70,22 @@ func (b *breaker) leave(probe bool) {
 	b.mu.Unlock()
 }
 
+// allowProbe ends the wait for a probe, but for minProbePause after the last failure and for a rate limit.
+func (b *breaker) allowProbe() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.openUntil.IsZero() || b.probing {
+		return
+	}
+	earliest := b.failedAt.Add(minProbePause)
+	if b.limitedUntil.After(earliest) {
+		earliest = b.limitedUntil
+	}
+	if earliest.Before(b.openUntil) {
+		b.openUntil = earliest
+	}
+}
+
 func (b *breaker) isOpen() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +98,7 @@ func (b *breaker) record(started time.Time, err error) {
 	defer b.mu.Unlock()
 	class := modelhttp.ClassOf(err)
 	if err == nil || class.Refusal() {
-		b.reset()
+		b.close(err == nil)
 		return
 	}
 	now := b.now()
@@ -90,6 +110,7 @@ func (b *breaker) record(started time.Time, err error) {
 	case !b.openUntil.IsZero() && !b.probing, !class.Terminal() && started.Before(b.failedAt):
 		// This request was under way when another one failed: many workers are not many outages.
 	case class.Terminal():
+		b.failedAt = now
 		b.open(now.Add(b.terminal.Next()))
 	default:
 		b.failures++
@@ -100,11 +121,18 @@ func (b *breaker) record(started time.Time, err error) {
 	}
 }
 
-// reset closes the circuit. The caller holds mu.
-func (b *breaker) reset() {
+// close closes the circuit, on trial if it was open: a provider that answers a probe may still fail with more. success is
+// false if texts were refused; a provider that refuses all of them must not be asked again and again. The caller holds mu.
+func (b *breaker) close(success bool) {
+	trial := !b.openUntil.IsZero()
 	b.failures, b.failedAt, b.err, b.openUntil = 0, time.Time{}, nil, time.Time{}
-	b.outage.Reset()
-	b.terminal.Reset()
+	switch {
+	case trial:
+		b.failures = b.threshold - 1
+	case success:
+		b.outage.Reset()
+		b.terminal.Reset()
+	}
 }
 
 // open opens the circuit, for as long as the rate limit lasts at least. The caller holds mu.

@@ -54,7 +54,7 @@ func TestCircuitOpensAtATerminalError(t *testing.T) {
 					t.Errorf("%d requests in a row", n)
 				}
 				h := c.Health()
-				if wait := time.Until(h.RetryAt); h.Healthy || h.Err == nil || wait < 10*time.Minute {
+				if wait := time.Until(h.RetryAt); h.Healthy || h.Err == nil || wait < time.Second || wait > 3*time.Second {
 					t.Errorf("healthy %v (%v), tried again in %s", h.Healthy, h.Err, wait)
 				}
 				time.Sleep(time.Until(h.RetryAt))
@@ -223,7 +223,7 @@ func TestCircuitProbeThatIsGivenUp(t *testing.T) {
 
 func TestCircuitBoundsTheRequestsOfAnOutage(t *testing.T) {
 	t.Parallel()
-	for status, most := range map[int]int{500: 250, 401: 25} {
+	for status, most := range map[int]int{500: 250, 401: 30} {
 		synctest.Test(t, func(t *testing.T) {
 			f, c := newFake(t, embed.Config{}, func(request) reply { return reply{status: status} })
 			for start := time.Now(); time.Since(start) < 24*time.Hour; time.Sleep(10 * time.Second) {
@@ -236,4 +236,114 @@ func TestCircuitBoundsTheRequestsOfAnOutage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One useless answer costs seconds, not minutes: the provider is probed with one text from 2 s on, and everything goes on as
+// soon as the probe succeeds.
+func TestCircuitProbesWithOneTextFromTwoSecondsOn(t *testing.T) {
+	t.Parallel()
+	for name, useless := range map[string]func(request) reply{
+		"other dimensions": func(r request) reply {
+			return reply{body: answerTo(r.Input, func(string) []float64 { return []float64{1, 2} })}
+		},
+		"zeros only": func(r request) reply {
+			return reply{body: answerTo(r.Input, func(string) []float64 { return make([]float64, 3) })}
+		},
+		"a wrong key":  func(request) reply { return reply{status: 401} },
+		"refuses each": func(request) reply { return reply{status: 400, body: "no"} },
+		"no service":   func(request) reply { return reply{status: 404} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				bad := false
+				f, c := newFake(t, embed.Config{}, func(r request) reply {
+					if bad {
+						return useless(r)
+					}
+					return good(r)
+				})
+				if _, err := c.Documents(t.Context(), []string{"first"}); err != nil {
+					t.Fatal(err)
+				}
+				bad = true
+				if _, err := c.Documents(t.Context(), numbered(64)); !errors.Is(err, embed.ErrUnavailable) {
+					t.Fatal(err)
+				}
+				bad = false
+				if wait := time.Until(c.Health().RetryAt); wait > 3*time.Second {
+					t.Fatalf("probed in %s", wait)
+				}
+				time.Sleep(time.Until(c.Health().RetryAt))
+				before := len(f.seen())
+				texts := numbered(64)
+				got, err := c.Documents(t.Context(), texts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantVectors(t, texts, got)
+				if n := sizes(f.seen())[before:]; len(n) != 2 || n[0] != 1 || n[1] != 63 {
+					t.Errorf("requests of %v texts", n)
+				}
+			})
+		})
+	}
+}
+
+// A person who has mended a setting need not wait, and cannot cause more than a request in two seconds.
+func TestCircuitLetsAPersonProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		f, c := newFake(t, embed.Config{}, func(r request) reply {
+			if down {
+				return reply{status: 401}
+			}
+			return good(r)
+		})
+		for time.Until(c.Health().RetryAt) < time.Hour {
+			time.Sleep(time.Until(c.Health().RetryAt))
+			c.Documents(t.Context(), []string{"tea"})
+		}
+		before := len(f.seen())
+		for range 100 {
+			c.AllowProbe()
+			c.Documents(t.Context(), []string{"tea"})
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := len(f.seen()) - before; n < 3 || n > 6 {
+			t.Errorf("%d requests in 10 s of asking", n)
+		}
+		down = false
+		time.Sleep(2 * time.Second)
+		c.AllowProbe()
+		if _, err := c.Documents(t.Context(), []string{"tea"}); err != nil {
+			t.Error(err)
+		}
+		c.AllowProbe()
+		if h := c.Health(); !h.Healthy {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+// The pause that a server asks for also holds for a person.
+func TestCircuitKeepsTheServersPauseForAPerson(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{MaxTries: 1}, func(request) reply {
+			return reply{status: 503, header: map[string]string{"Retry-After": "600"}}
+		})
+		for range 5 {
+			c.Documents(t.Context(), []string{"tea"})
+			time.Sleep(601 * time.Second)
+		}
+		c.Documents(t.Context(), []string{"tea"})
+		n := len(f.seen())
+		c.AllowProbe()
+		c.Query(t.Context(), "tea")
+		if len(f.seen()) != n {
+			t.Error("the provider was asked within its pause")
+		}
+	})
 }

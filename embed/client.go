@@ -20,6 +20,7 @@ type Client struct {
 	cfg      Config
 	provider provider // nil for "none"
 	circuit  *breaker
+	budget   *budget
 	requests *inFlight
 
 	mu    sync.Mutex
@@ -81,6 +82,9 @@ func (s Space) Matches(t Space) bool {
 type Embedding struct {
 	// Vector is a unit vector to be read only; nil if there is an Err.
 	Vector []float32
+	// Bytes is the length of the beginning of the text that the vector is of, if the whole text is too long for the model; 0
+	// means that it is of the whole text.
+	Bytes int
 	// Err is why there is no vector; nil if there is one.
 	Err error
 }
@@ -121,6 +125,7 @@ func New(cfg Config) (*Client, error) {
 		cfg:      cfg,
 		provider: p,
 		circuit:  newBreaker(cfg.Now, max(minFailures, cfg.MaxTries+1)),
+		budget:   &budget{perDay: cfg.TokensPerDay, now: cfg.Now},
 		requests: &inFlight{pending: map[textKey]*pendingText{}},
 		space:    space,
 		items:    cfg.BatchItems,
@@ -140,8 +145,17 @@ func (c *Client) Space() Space {
 	return c.space
 }
 
-// Health reports whether the provider answers. A provider that was not asked yet is healthy.
-func (c *Client) Health() Health { return c.circuit.health() }
+// Health reports whether the provider answers and may be asked. A provider that was not asked yet is healthy.
+func (c *Client) Health() Health {
+	if h := c.circuit.health(); !h.Healthy {
+		return h
+	}
+	return c.budget.health()
+}
+
+// AllowProbe lets the next request through to a provider that has failed, for somebody who asks for it, such as a person who
+// has just mended a setting. It has no effect within 2 s after a failure, or within a pause that the server has asked for.
+func (c *Client) AllowProbe() { c.circuit.allowProbe() }
 
 // accept checks the vectors of one answer and scales them to unit length. It accepts all or none, and the first accepted
 // answer sets the dimension. There is at least one vector.

@@ -26,6 +26,9 @@ type Config struct {
 	BatchItems int
 	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000.
 	BatchTokens int
+	// TokensPerDay is the maximum number of tokens that the client sends in a day, estimated, also in requests that fail; 0 means
+	// no bound. A tenth of it is kept for queries.
+	TokensPerDay int
 	// MaxTries is the maximum number of tries of one request; 0 means 4.
 	MaxTries int
 	// TryTimeout bounds one try; 0 means 30 seconds.
@@ -47,6 +50,7 @@ func (cfg Config) check() error {
 		{"Dims", int64(cfg.Dims)},
 		{"BatchItems", int64(cfg.BatchItems)},
 		{"BatchTokens", int64(cfg.BatchTokens)},
+		{"TokensPerDay", int64(cfg.TokensPerDay)},
 		{"MaxTries", int64(cfg.MaxTries)},
 		{"TryTimeout", int64(cfg.TryTimeout)},
 		{"QueryTimeout", int64(cfg.QueryTimeout)},

@@ -33,7 +33,7 @@ func (c *Client) request(ctx context.Context, kind textKind, texts []string) (ve
 		if last != nil && c.circuit.isOpen() {
 			return false, 0, last // another caller found the provider down meanwhile
 		}
-		vecs, again, err = c.try(ctx, texts)
+		vecs, again, err = c.try(ctx, kind, texts)
 		last = err
 		return again && !c.circuit.isOpen(), 0, err // an open circuit has one try
 	})
@@ -49,8 +49,11 @@ func (c *Client) request(ctx context.Context, kind textKind, texts []string) (ve
 }
 
 // try sends one request and records its outcome; again reports whether it makes sense to send it again.
-func (c *Client) try(ctx context.Context, texts []string) (vecs [][]float32, again bool, err error) {
+func (c *Client) try(ctx context.Context, kind textKind, texts []string) (vecs [][]float32, again bool, err error) {
 	if err := c.circuit.waitRateLimit(ctx); err != nil {
+		return nil, false, err
+	}
+	if err := c.budget.spend(kind, texts); err != nil {
 		return nil, false, err
 	}
 	started := c.cfg.Now()

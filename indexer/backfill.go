@@ -21,10 +21,11 @@ const (
 	writeAbove = 512
 	// saveWait is how long a cancelled run may take to store the vectors that it has.
 	saveWait = 2 * time.Second
-	// refusedFor is how long a text that the provider refused is not sent again.
-	refusedFor = time.Hour
+	// refusedFor is how long a text that the provider refused is not sent again at first. The time doubles with each refusal, up to
+	// refusedMost.
+	refusedFor, refusedMost = time.Hour, 24 * time.Hour
 	// retryLeast and retryMost are the shortest and the longest wait after a failed run.
-	retryLeast, retryMost = 5 * time.Second, 5 * time.Minute
+	retryLeast, retryMost = 2 * time.Second, 5 * time.Minute
 )
 
 var (
@@ -46,15 +47,24 @@ type Backfill struct {
 	wake     chan struct{} // contains a token after Wake until Watch takes it
 	wakes    atomic.Uint64 // counts the calls of Wake
 
+	refusals atomic.Pointer[refusals] // of the last run
+
 	// Owned by the run that has the turn.
 	unsaved map[Hash][]float32   // vectors that are not stored yet, also those that an earlier run could not store
-	refused map[Hash]refusedText // texts that are not sent for now
+	refused map[Hash]refusedText // texts that are not sent for now, or that were refused in the last days
 }
 
-// refusedText is why the provider refused a text, and when the text may be sent again.
+// refusedText is why the provider refused a text, and when the text may be sent again, which is after a pause.
 type refusedText struct {
 	err   error
 	until time.Time
+	pause time.Duration
+}
+
+// refusals are the texts that the provider refused.
+type refusals struct {
+	texts int
+	err   error // why it refused one of them
 }
 
 // NewBackfill returns a backfill. A nil now means time.Now, and a nil log discards everything.
@@ -69,13 +79,28 @@ func NewBackfill(store VectorStore, e Embedder, now func() time.Time, log *slog.
 		unsaved: map[Hash][]float32{}, refused: map[Hash]refusedText{}}
 }
 
+// Refused returns how many texts without a vector the provider refused in or before the last run, and why it refused one of
+// them.
+func (b *Backfill) Refused() (texts int, err error) {
+	if r := b.refusals.Load(); r != nil {
+		return r.texts, r.err
+	}
+	return 0, nil
+}
+
 // BackfillReport is the outcome of a run.
 type BackfillReport struct {
 	// Embedded counts the texts that the provider embedded.
 	Embedded int
 	// Known counts the chunks that got a cached vector.
 	Known int
-	// Err is why texts are still without a vector; nil if none is.
+	// Truncated counts the texts that are too long for the model, so that their vectors are of their beginnings.
+	Truncated int
+	// Refused counts the texts that the provider refuses.
+	Refused int
+	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
+	RefusedErr error
+	// Err is why other texts are still without a vector; nil if none is.
 	Err error
 
 	// stopped is true if texts are left that the provider may accept later.
@@ -113,10 +138,17 @@ func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (Backfill
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
 	now := b.now()
-	maps.DeleteFunc(b.refused, func(_ Hash, t refusedText) bool { return !now.Before(t.until) })
+	held := 0
+	maps.DeleteFunc(b.refused, func(_ Hash, t refusedText) bool {
+		if now.Before(t.until) {
+			held++
+		}
+		return now.After(t.until.Add(2 * refusedMost)) // it was not sent since, so it is gone
+	})
 
-	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}}
+	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}, held: held}
 	err := r.drainBacklog(ctx)
+	b.refusals.Store(&refusals{r.rep.Refused, r.rep.RefusedErr})
 	if ctx.Err() != nil {
 		err = ctx.Err() // rather than what the store calls its interruption
 	}
@@ -137,11 +169,7 @@ func (b *Backfill) Watch(ctx context.Context) {
 		if err != nil {
 			b.log.Error("backfill failed", "cause", err)
 		}
-		cause := fmt.Sprint(rep.Err)
-		if rep.Err != nil && cause != logged {
-			b.log.Warn("some texts have no vector", "cause", rep.Err)
-		}
-		logged = cause
+		logged = b.logReport(rep, logged)
 		failures++
 		if err == nil && !rep.stopped {
 			failures = 0
@@ -156,15 +184,33 @@ func (b *Backfill) Watch(ctx context.Context) {
 	}
 }
 
-// retryAfter returns the wait for the next run after a number of consecutive failed runs. An unhealthy provider decides
-// itself when it is asked again.
+// logReport logs what a run could not do, unless it is what was logged last, and returns it.
+func (b *Backfill) logReport(rep BackfillReport, logged string) string {
+	if rep.Truncated > 0 {
+		b.log.Warn("some texts are longer than the model takes: their vectors are of their beginnings", "texts", rep.Truncated)
+	}
+	cause := fmt.Sprint(rep.Err, rep.Refused, rep.RefusedErr)
+	if cause == logged {
+		return logged
+	}
+	if rep.Err != nil {
+		b.log.Warn("some texts have no vector", "cause", rep.Err)
+	}
+	if rep.Refused > 0 {
+		b.log.Warn("the embedding provider refuses some texts", "texts", rep.Refused, "cause", rep.RefusedErr)
+	}
+	return cause
+}
+
+// retryAfter returns the wait for the next run after a number of consecutive failed runs. An unhealthy provider is not asked
+// before it allows it.
 func (b *Backfill) retryAfter(failures int) time.Duration {
 	if failures == 0 {
 		return refusedFor
 	}
 	wait := retryLeast << min(failures-1, 10)
 	if h := b.embedder.Health(); !h.Healthy && h.RetryAt.After(b.now()) {
-		wait = max(h.RetryAt.Sub(b.now()), retryLeast)
+		wait = max(h.RetryAt.Sub(b.now()), wait)
 	}
 	return min(wait, retryMost)
 }
@@ -178,6 +224,8 @@ type backfillRun struct {
 	rep        BackfillReport
 	// embedded contains the texts that the provider embedded in this run. They are never paid for twice.
 	embedded map[Hash]bool
+	// held is the number of refused texts that are not sent for now.
+	held int
 	// total is the number of texts to embed, as far as it is known.
 	total int
 	// writing are the vectors that a goroutine is storing; it sends the outcome to stored. Both are nil while none runs.
@@ -235,20 +283,21 @@ func (r *backfillRun) reportProgress() {
 // backlog has none, or if vectors cannot be stored.
 func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 	for {
-		skip := len(r.unsaved) + len(r.writing) + len(r.refused)
+		skip := len(r.unsaved) + len(r.writing) + r.held
 		texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip)
 		if err != nil {
 			return nil, fmt.Errorf("read the backlog: %w", err)
 		}
 		r.total = max(r.total, r.rep.Embedded+max(chunks-skip, 0))
 		open, unstored := texts[:0], false
+		r.rep.Refused, r.rep.RefusedErr = 0, nil
 		for _, t := range texts {
 			refused, isRefused := r.refused[t.Hash]
 			switch {
 			case r.unsaved[t.Hash] != nil || r.writing[t.Hash] != nil:
 				unstored = true
-			case isRefused:
-				r.rep.Err = refused.err
+			case isRefused && r.now().Before(refused.until):
+				r.rep.Refused, r.rep.RefusedErr = r.rep.Refused+1, refused.err
 			case r.embedded[t.Hash]:
 				r.rep.Err, r.rep.stopped = errNotKept, true
 			default:
@@ -295,11 +344,21 @@ func (r *backfillRun) embedTexts(ctx context.Context, group []Text) error {
 		case e.Vector != nil:
 			r.unsaved[t.Hash], r.embedded[t.Hash] = e.Vector, true
 			r.rep.Embedded++
+			if e.Bytes > 0 {
+				r.rep.Truncated++
+			}
 		case err == nil:
-			r.refused[t.Hash] = refusedText{firstErr(e.Err, errNoVector), r.now().Add(refusedFor)}
+			r.refuse(t.Hash, firstErr(e.Err, errNoVector))
 		}
 	}
 	return err
+}
+
+// refuse keeps a text from being sent for a while.
+func (r *backfillRun) refuse(text Hash, err error) {
+	pause := min(max(2*r.refused[text].pause, refusedFor), refusedMost)
+	r.refused[text] = refusedText{err: err, until: r.now().Add(pause), pause: pause}
+	r.held++
 }
 
 // save starts to store the unsaved vectors. If the store is still busy, they wait, unless there are many.

@@ -94,12 +94,12 @@ func TestBackfillParksRefusedTexts(t *testing.T) {
 	f.write("memory/a.md", "fine\npoison\nfine too")
 	f.write("memory/b.md", "bee")
 	f.sync()
-	if rep := f.embed(); rep.Err == nil || f.unembedded() != 1 || rep.Embedded != 3 {
+	if rep := f.embed(); rep.RefusedErr == nil || rep.Refused != 1 || rep.Err != nil || f.unembedded() != 1 || rep.Embedded != 3 {
 		t.Errorf("report %+v", rep)
 	}
 	calls := f.prov.calls
 	for range 3 {
-		if rep := f.embed(); rep.Err == nil {
+		if rep := f.embed(); rep.RefusedErr == nil || rep.Refused != 1 {
 			t.Errorf("report %+v", rep)
 		}
 	}
@@ -260,7 +260,7 @@ func TestBackfillSkipsTextsWithoutAnswer(t *testing.T) {
 	f.write("memory/a.md", "one\ntwo")
 	f.sync()
 	f.back = indexer.NewBackfill(f.index, silent{f.prov}, f.now, nil)
-	if rep := f.embed(); rep.Err == nil || f.prov.calls != 1 {
+	if rep := f.embed(); rep.RefusedErr == nil || rep.Refused != 2 || f.prov.calls != 1 {
 		t.Errorf("asked %d times, report %+v", f.prov.calls, rep)
 	}
 }

@@ -29,8 +29,8 @@ type provider interface {
 	generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error)
 	// schemaModes returns the modes that the provider supports, best first.
 	schemaModes() []schemaMode
-	// window returns the number of tokens that the model takes, 0 if it is not known.
-	window() int
+	// window returns what is known of the window of the model.
+	window() *window
 }
 
 // client is a Model that asks a provider, with retries.
@@ -46,7 +46,16 @@ func (c *client) Name() string { return c.cfg.Model }
 func (c *client) String() string { return c.cfg.String() }
 
 // Window implements Model.
-func (c *client) Window() int { return c.provider.window() }
+func (c *client) Window() int {
+	tokens, _ := c.provider.window().tokens()
+	return tokens
+}
+
+// WindowSource returns the source of Window; see the function of this name.
+func (c *client) WindowSource() string {
+	_, source := c.provider.window().tokens()
+	return source
+}
 
 // Generate implements Model.
 func (c *client) Generate(ctx context.Context, req Request, stream func(Event)) (Response, error) {
@@ -80,7 +89,7 @@ func (c *client) generate(ctx context.Context, req Request, mode schemaMode, str
 			stream(e)
 		}
 	}
-	pauses := modelhttp.Backoff{First: time.Second, Factor: 2, Longest: 30 * time.Second}
+	pauses := modelhttp.Backoff{First: time.Second, Factor: 2, Longest: 30 * time.Second, Patience: req.Patience}
 	err = modelhttp.Retry(ctx, max(c.cfg.MaxRetries, 0)+1, pauses, func() (again bool, wait time.Duration, err error) {
 		resp, err = c.provider.generate(ctx, req, mode, onProgress)
 		e, ok := errors.AsType[*modelhttp.Error](err)
@@ -89,10 +98,22 @@ func (c *client) generate(ctx context.Context, req Request, mode schemaMode, str
 		}
 		return true, e.Pause(), err
 	})
+	c.learn(req, resp, err)
 	if err != nil && ctx.Err() != nil {
 		return resp, fmt.Errorf("ask %s: %w", c.cfg.Model, context.Cause(ctx))
 	}
 	return resp, publicError(err)
+}
+
+// learn takes what the outcome of a request tells of the window.
+func (c *client) learn(req Request, resp Response, err error) {
+	e, failed := errors.AsType[*modelhttp.Error](err)
+	switch {
+	case err == nil:
+		c.provider.window().learnAnswer(RequestTokens(req), resp.Usage, hasImages(req))
+	case failed && e.Class == modelhttp.Overflow:
+		c.provider.window().learnRefusal(RequestTokens(req), req.MaxTokens, e.Tokens)
+	}
 }
 
 // kinds are the kinds of errors by their class.

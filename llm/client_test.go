@@ -185,3 +185,35 @@ func TestAnswerSizeIsBounded(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A request with patience is not sent again later than that after its first try, whatever the server asks for; without
+// patience it goes on longer.
+func TestGenerateRetriesAsLongAsItHasPatience(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply          reply
+		patience       time.Duration
+		least, most    int           // requests
+		atLeast, total time.Duration // the time of them all
+	}{
+		"no patience said": {reply{status: 503}, 0, 5, 5, 12 * time.Second, 20 * time.Second},
+		"five seconds":     {reply{status: 503}, 5 * time.Second, 2, 3, 0, 5 * time.Second},
+		"an hour":          {reply{status: 503}, time.Hour, 5, 5, 12 * time.Second, 20 * time.Second},
+		"a longer pause":   {reply{status: 429, header: map[string]string{"Retry-After": "60"}}, 5 * time.Second, 1, 1, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, m := direct(t, llm.Config{Provider: "openai"}, c.reply)
+				req := hi()
+				req.Patience = c.patience
+				began := time.Now()
+				_, err := m.Generate(t.Context(), req, nil)
+				took, n := time.Since(began), len(s.requests())
+				if err == nil || n < c.least || n > c.most || took < c.atLeast || took > c.total {
+					t.Errorf("%v after %d requests and %s", err, n, took)
+				}
+			})
+		})
+	}
+}

@@ -26,7 +26,8 @@ type Config struct {
 	APIKey string
 	// AllowHTTP permits unencrypted conversations with a server that is not on this computer.
 	AllowHTTP bool
-	// Window is the number of tokens of a prompt and its answer together; 0 means what is known of the model.
+	// Window is the number of tokens of a prompt and its answer together, in the tokens of the model; 0 means what the server
+	// tells, or else what is known of the model.
 	Window int
 	// MaxTokens is the maximum number of tokens of an answer whose request does not say; 0 means the provider's default,
 	// for Anthropic 8,192.
@@ -92,13 +93,13 @@ func New(cfg Config) (Model, error) {
 
 // endpoint is what the clients of all servers have.
 type endpoint struct {
-	http   *modelhttp.Client
-	model  string
-	tokens int // the window, 0 if it is not known
-	modes  []schemaMode
+	http  *modelhttp.Client
+	model string
+	win   *window
+	modes []schemaMode
 }
 
-func (e endpoint) window() int { return e.tokens }
+func (e endpoint) window() *window { return e.win }
 
 func (e endpoint) schemaModes() []schemaMode { return e.modes }
 
@@ -123,8 +124,21 @@ func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "llm.baseUrl", ModelSetting: "llm.model", TimeoutSetting: "llm.timeoutSeconds",
 		Base: base, APIKey: cfg.APIKey, TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now, Transport: cfg.Transport,
 	})
-	tokens := cmp.Or(cfg.Window, knownWindow(cfg.Model))
-	return base, endpoint{http: client, model: cfg.Model, tokens: tokens, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
+	win := newWindow(cfg.Window, knownWindow(cfg.Model), cfg.Now)
+	if base.Hostname() != hostOf(own) {
+		asker := windowAsker{http: client, base: *base, model: cfg.Model}
+		win.ask = asker.ask
+	}
+	return base, endpoint{http: client, model: cfg.Model, win: win, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
+}
+
+// hostOf returns the host of a URL of this package.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // isLoopback reports whether a host is this computer.

@@ -85,6 +85,9 @@ func Limit(m Model, limits Limits, now func() time.Time) (Model, error) {
 	return &limited{Model: m, limits: limits, now: now}, nil
 }
 
+// WindowSource returns the source of Window; see the function of this name.
+func (l *limited) WindowSource() string { return WindowSource(l.Model) }
+
 // Generate implements Model.
 func (l *limited) Generate(ctx context.Context, req Request, stream func(Event)) (Response, error) {
 	estimate := Usage{Input: RequestTokens(req)}

@@ -13,8 +13,10 @@ import (
 type Model interface {
 	// Name returns the provider's name for the model.
 	Name() string
-	// Window returns how many tokens a prompt and its answer may have together, 0 if that is not known. It may ask the server
-	// once, which takes at most a few seconds.
+	// Window returns how many tokens a prompt and its answer may have together, as RequestTokens counts them; 0 if that is not
+	// known. It is set, told by the server, known by the model's name, or learnt from a refusal: WindowSource says which. It
+	// becomes smaller if the server counts more tokens than RequestTokens, or refuses a request as too long. The first call may
+	// ask the server, which takes at most two seconds.
 	Window() int
 	// Generate answers a request. If stream is not nil, one goroutine calls it with each part of the answer as it comes; the
 	// response contains the whole answer all the same. The error is an *Error if the provider has refused or failed, and wraps
@@ -107,6 +109,8 @@ type Request struct {
 	Tools []Tool
 	// MaxTokens is the maximum number of tokens of the answer; 0 means the model's default.
 	MaxTokens int
+	// Patience is how long after the first try a failed request may be sent again; 0 means as often as Config.MaxRetries says.
+	Patience time.Duration
 	// Schema is the JSON Schema of the answer, which is one JSON value; nil means that the answer is free text. For a model
 	// that cannot be held to a schema the prompt describes it, and the answer is checked to be JSON. The text of the response
 	// is bare JSON; what is streamed may have a code fence around it. A model that calls tools is not held to the schema.

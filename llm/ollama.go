@@ -5,18 +5,12 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
 )
 
 // ollama is the client of an Ollama server.
 type ollama struct {
 	endpoint
 	base *url.URL
-	now  func() time.Time
-
-	mu     sync.Mutex // guards the window and showAt
-	showAt time.Time  // when the server may be asked for the window again
 }
 
 func newOllama(cfg Config) (provider, error) {
@@ -25,8 +19,10 @@ func newOllama(cfg Config) (provider, error) {
 		return nil, err
 	}
 	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/v1"), "/api")
-	e.tokens = cfg.Window
-	return &ollama{endpoint: e, base: base, now: cfg.Now}, nil
+	o := &ollama{endpoint: e, base: base}
+	o.win = newWindow(cfg.Window, 0, cfg.Now) // a name says nothing of how the server runs the model
+	o.win.ask = o.askWindow
+	return o, nil
 }
 
 func (o *ollama) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {

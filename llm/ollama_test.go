@@ -79,35 +79,6 @@ func TestOllamaRequest(t *testing.T) {
 		"tools":[{"type":"function","function":{"name":"memory_search","description":"Searches.","parameters":{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}}}]}`, s.requests()[0].Body)
 }
 
-func TestOllamaWindowIsAskedOnce(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		shown string
-		want  int
-	}{
-		"trained":     {`{"model_info":{"general.architecture":"llama","llama.context_length":8192,"llama.block_count":32}}`, 8192},
-		"large":       {`{"model_info":{"qwen3.context_length":262144}}`, 32_768},
-		"set":         {`{"parameters":"stop \"x\"\nnum_ctx                        65536","model_info":{"llama.context_length":131072}}`, 65_536},
-		"says little": {`{}`, 0},
-		"no JSON":     {`<html>`, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, m := serve(t, llm.Config{Provider: "ollama"}, reply{body: c.shown}, reply{body: ndjson(lines...)})
-			if got := m.Window(); got != c.want {
-				t.Errorf("%d", got)
-			}
-			if _, err := m.Generate(t.Context(), hi(), nil); err != nil {
-				t.Fatal(err)
-			}
-			m.Window()
-			if all := s.requests(); len(all) != 2 || all[0].Path != "/api/show" || all[0].Body != `{"model":"test-model"}` ||
-				strings.Contains(all[1].Body, "num_ctx") != (c.want > 0) {
-				t.Errorf("asked %+v", all)
-			}
-		})
-	}
-}
-
 func TestOllamaErrorKinds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

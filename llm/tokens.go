@@ -1,6 +1,10 @@
 package llm
 
-import "kioku/internal/text"
+import (
+	"slices"
+
+	"kioku/internal/text"
+)
 
 const (
 	// messageOverhead is the number of tokens that a provider spends on the frame of a message.
@@ -34,11 +38,16 @@ func ToolTokens(tools []Tool) int {
 	return n
 }
 
-// RequestTokens returns about how many tokens the prompt of a request has.
+// RequestTokens returns about how many tokens the prompt of a request has. Model.Window counts in the same tokens.
 func RequestTokens(req Request) int {
 	n := text.EstimateTokens(req.System) + text.EstimateTokens(string(req.Schema)) + ToolTokens(req.Tools)
 	for _, m := range req.Messages {
 		n += MessageTokens(nil, m)
 	}
 	return n
+}
+
+// hasImages reports whether a request has images, whose estimate is rough.
+func hasImages(req Request) bool {
+	return slices.ContainsFunc(req.Messages, func(m Message) bool { return len(m.Images) > 0 })
 }

@@ -269,3 +269,23 @@ func TestSyncReportsWhatItLeftUndone(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What the provider refuses or takes only the beginning of is told as such, not as a provider that is down.
+func TestSyncReportTellsRefusedAndTruncatedTexts(t *testing.T) {
+	t.Parallel()
+	client := local(t, agents(&fakeMemory{sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
+		return kioku.SyncReport{Refused: 2, RefusedErr: errBoom, Truncated: 3, Unembedded: 2}, nil
+	}}))
+	m, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*kiokuv1.Degradation{
+		{Code: "vectors_missing", Text: "2 chunks have no vector yet"},
+		{Code: "vectors_missing", Text: "the embedding provider refuses 2 texts: " + errBoom.Error()},
+		{Code: "vectors_missing", Text: "3 texts are longer than the embedding model takes: their vectors are of their beginnings"},
+	}
+	if diff := cmp.Diff(want, m.GetReport().GetDegraded(), protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+}

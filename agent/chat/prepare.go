@@ -64,13 +64,16 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 		t.tellOnce("Memories could not be stored: %v", err)
 		return
 	}
+	if c.Compact && !overflow && projected < t.patience {
+		return // the flush belongs to the compaction
+	}
 	switch {
 	case c.Flush:
 		t.flush(ctx, false)
 	case c.Compact && c.Uncovered > 0:
 		t.reportSkipped(c)
 	}
-	if ctx.Err() != nil || !c.Compact || !overflow && projected < t.patience {
+	if ctx.Err() != nil || !c.Compact {
 		return
 	}
 	if t.full = t.compact(ctx); t.full == nil {

@@ -125,12 +125,11 @@ func (t *turn) shrink(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// Notices returns what a person should know before the first turn: that the window of the model is unknown, or that the
-// system prompt fills it.
+// Notices returns what a person should know before the first turn: that the system prompt fills the window.
 func (c *Conversation) Notices(ctx context.Context) []string {
 	window := c.window()
 	if window <= 0 {
-		return []string{"the window of the model is unknown: it is learnt when the model refuses a request as too long; llm.window sets it"}
+		return nil
 	}
 	c.beginTurn(c.assemble(ctx, "", true), nil)
 	if room := window - c.fixed; room < window/answerRoomParts {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"kioku/agent/session"
 	"kioku/llm"
@@ -28,8 +29,12 @@ const (
 	partOfUnknown = 24_000
 	// promptTokens is the room for the task, the rules and the list of identifiers.
 	promptTokens = 1500
+	// summaryShare is the part of a window that a summary may have, and minSummary its least size in tokens all the same.
+	summaryShare, minSummary = 8, 100
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
+	// patience is how long after its first try a failed request is sent again: a turn waits for it.
+	patience = 5 * time.Second
 )
 
 // Compactor compacts conversations. Model is required.
@@ -41,16 +46,17 @@ type Compactor struct {
 	// KeepTokens is the maximum size in tokens of the latest messages, which stay as they are; 0 means 20,000. See
 	// flush.Settings.Keep for sizes that fit into a window.
 	KeepTokens int
-	// SummaryTokens is the maximum size of a summary in tokens; 0 means 4,000.
+	// SummaryTokens is the maximum size of a summary in tokens; 0 means 4,000. It is at most an eighth of the window.
 	SummaryTokens int
 }
 
 // Compact has a model summarise the messages before the latest ones, of the first free messages of the view, and returns the
 // compaction to append to the session. Messages that are added meanwhile are kept.
 //
-// It returns ErrNothing if there are no such messages; ErrRefused if the summary, even after a second try, lacks identifiers
-// or is cut off, or if it is not shorter than what it replaces; and otherwise the error of the model or of ctx. used is the
-// usage of all requests, also after an error.
+// Identifiers that the summary lacks after a second try are appended to it. Compact returns ErrNothing if there are no such
+// messages; ErrRefused if the summary is empty or cut off twice, or if it is not shorter than what it replaces; and otherwise the
+// error of the model or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also
+// after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made session.Compaction, used llm.Usage, err error) {
 	w := c.newWriter()
 	at := Cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens), free)
@@ -84,11 +90,29 @@ type writer struct {
 func (c *Compactor) newWriter() *writer {
 	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
 	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
-	if window := c.Model.Window(); window > 0 {
-		// Twice the summary, because the second try repeats the first one. A fifth is left for other ways to count tokens.
-		w.part = max((window-2*w.summary-promptTokens)*4/5, minPart)
-	}
+	w.fit(c.Model.Window())
 	return w
+}
+
+// fit makes requests fit into a window; 0 means that it is not known.
+func (w *writer) fit(window int) {
+	if window <= 0 {
+		return
+	}
+	w.summary = min(w.summary, max(window/summaryShare, minSummary))
+	// Twice the summary, because the second try repeats the first one. A fifth is left for other ways to count tokens. Two
+	// summaries always fit together, so that they can be merged.
+	w.part = max((window-2*w.summary-promptTokens)*4/5, minPart, 3*w.summary)
+}
+
+// shrink makes requests smaller after the model has refused one as too long: at most half as long, and so that they fit into the
+// window that the refusal may have taught. tokens is the size of the conversation. It reports whether anything became smaller.
+func (w *writer) shrink(tokens int) bool {
+	before := w.part
+	w.fit(w.model.Window())
+	w.part = max(min(w.part, before/2, tokens/2), minPart)
+	w.summary = min(w.summary, max(w.part/3, minSummary))
+	return w.part < before
 }
 
 // summariseShorter returns a summary of the first messages of a view. As long as the model refuses a request as too long, it
@@ -106,10 +130,9 @@ func (w *writer) summariseShorter(ctx context.Context, v session.View, until int
 			ids = identifiers(blocks)
 		}
 		summary, err := w.summarise(ctx, blocks, ids)
-		if llm.KindOf(err) != llm.KindOverflow || w.part <= minPart {
+		if llm.KindOf(err) != llm.KindOverflow || !w.shrink(tokens) {
 			return summary, err
 		}
-		w.part = max(min(w.part, tokens)/2, minPart)
 	}
 }
 
@@ -170,48 +193,71 @@ func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (s
 	return w.merge(ctx, summaries, ids)
 }
 
-// generate returns a summary. If something is wrong with it, generate asks once more.
+// generate returns a summary that contains ids. If something is wrong with the model's first one, generate asks once more, and
+// then appends the identifiers that the better one lacks.
 func (w *writer) generate(ctx context.Context, task, material string, ids []string) (string, error) {
-	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary}
+	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary, Patience: patience}
 	question := taskPrompt(task, material, ids)
 	req.Messages = []llm.Message{{Role: llm.RoleUser, Text: question}}
-	summary, problem, err := w.try(ctx, req, ids)
-	if err != nil || problem == "" {
-		return summary, err
+	first, err := w.try(ctx, req, ids)
+	if err != nil || first.problem() == "" {
+		return first.text, err
 	}
-	correction := "This summary cannot be used: " + problem + " Write the whole summary anew."
-	if summary == "" {
+	correction := "This summary cannot be used: " + first.problem() + " Write the whole summary anew."
+	if first.text == "" {
 		req.Messages[0].Text += "\n\n" + correction
 	} else {
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: summary}, llm.Message{Role: llm.RoleUser, Text: correction})
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: first.text}, llm.Message{Role: llm.RoleUser, Text: correction})
 	}
-	if summary, problem, err = w.try(ctx, req, ids); err == nil && problem != "" {
-		err = fmt.Errorf("%w: %s", ErrRefused, problem)
+	second, err := w.try(ctx, req, ids)
+	switch {
+	case ctx.Err() != nil, err != nil && !first.whole():
+		return "", err
+	case err == nil && second.whole() && (!first.whole() || len(second.lost) <= len(first.lost)):
+		return appendIdentifiers(second.text, ids, w.summary, w.count), nil
+	case first.whole():
+		return appendIdentifiers(first.text, ids, w.summary, w.count), nil
 	}
-	return summary, err
+	return "", fmt.Errorf("%w: %s", ErrRefused, second.problem())
 }
 
-// try asks once. problem says what is wrong with the summary; empty if it can be used.
-func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (summary, problem string, err error) {
+// draft is a summary as the model wrote it.
+type draft struct {
+	text string
+	// cut is true if the answer ended before the summary did.
+	cut bool
+	// lost are the identifiers that it lacks.
+	lost []string
+}
+
+// whole reports whether the draft lacks nothing but identifiers.
+func (d draft) whole() bool { return d.text != "" && !d.cut }
+
+// problem tells the model what is wrong with the draft; it is empty if the draft can be used as it is.
+func (d draft) problem() string {
+	switch {
+	case d.text == "":
+		return "It is empty."
+	case d.cut:
+		return "It is too long and was cut off; be shorter."
+	case len(d.lost) > 0:
+		return "These identifiers do not stand in it letter for letter:\n" + list(d.lost) + "\n"
+	}
+	return ""
+}
+
+// try asks once.
+func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (draft, error) {
 	if err := ctx.Err(); err != nil {
-		return "", "", err
+		return draft{}, err
 	}
 	resp, err := w.model.Generate(ctx, req, nil)
 	w.used = w.used.Plus(resp.Usage)
 	if err != nil {
-		return "", "", fmt.Errorf("summarise: %w", err)
+		return draft{}, fmt.Errorf("summarise: %w", err)
 	}
-	summary = strings.TrimSpace(resp.Message.Text)
-	lost := missing(summary, ids)
-	switch {
-	case summary == "":
-		return "", "It is empty.", nil
-	case resp.Stop == llm.StopLength:
-		return summary, "It is too long and was cut off; be shorter.", nil
-	case len(lost) > 0:
-		return summary, "These identifiers do not stand in it letter for letter:\n" + list(lost) + "\n", nil
-	}
-	return summary, "", nil
+	text := strings.TrimSpace(resp.Message.Text)
+	return draft{text: text, cut: resp.Stop == llm.StopLength, lost: missing(text, ids)}, nil
 }
 
 // Cut returns the index of the first message that a compaction keeps: the kept messages have at most keep tokens, and all but

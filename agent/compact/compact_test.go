@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,10 +158,8 @@ func TestCompactRefusesAUselessSummary(t *testing.T) {
 	cut := text("ABC-1234 and")
 	cut.Stop = llm.StopLength
 	for name, m := range map[string]*scripted{
-		"wrong identifier": answers("ABC-1235", "ABC 1234"),
-		"in a longer one":  answers("ABC-12345 XABC-1234"),
-		"empty":            answers("", "  \n"),
-		"cut off":          {answer: func(int, llm.Request) (llm.Response, error) { return cut, nil }},
+		"empty":   answers("", "  \n"),
+		"cut off": {answer: func(int, llm.Request) (llm.Response, error) { return cut, nil }},
 	} {
 		got, _, err := compactor(m, 50).Compact(t.Context(), v, 1000)
 		if !errors.Is(err, compact.ErrRefused) || got != (session.Compaction{}) || len(m.asked) != 2 {
@@ -174,6 +173,145 @@ func TestCompactRefusesAUselessSummary(t *testing.T) {
 	}
 	if _, _, err := compactor(answers("ABC-1234 "+long(600)), 50).Compact(t.Context(), v, 1000); !errors.Is(err, compact.ErrRefused) {
 		t.Errorf("a summary that is longer: %v", err)
+	}
+}
+
+// A model that cannot copy identifiers does not end the conversation: what it leaves out twice is appended, within the limit.
+func TestCompactAppendsIdentifiersThatTheModelLeavesOut(t *testing.T) {
+	t.Parallel()
+	v := view(user("Ticket ABC-1234 for mei@example.com, due 2026-03-05. "+long(9000)), user("recent"))
+	cut := text("cut")
+	cut.Stop = llm.StopLength
+	for name, c := range map[string]struct {
+		first, second llm.Response
+		err           error // of the second try
+		want          string
+	}{
+		"wrong ones":         {text("ABC-1235"), text("due ABC 1234"), nil, "due ABC 1234\n\nIdentifiers:\n- 2026-03-05\n- ABC-1234\n- mei@example.com"},
+		"in longer ones":     {text("none"), text("ABC-12345 XABC-1234 for mei@example.com"), nil, "ABC-12345 XABC-1234 for mei@example.com\n\nIdentifiers:\n- 2026-03-05\n- ABC-1234"},
+		"the first has more": {text("ABC-1234 for mei@example.com"), text("none"), nil, "ABC-1234 for mei@example.com\n\nIdentifiers:\n- 2026-03-05"},
+		"then empty":         {text("ABC-1234"), text(""), nil, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+		"then cut off":       {text("ABC-1234"), cut, nil, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+		"cut off, then not":  {cut, text("ABC-1234"), nil, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+		"then down":          {text("ABC-1234"), llm.Response{}, &llm.Error{Kind: llm.KindUnavailable}, "ABC-1234\n\nIdentifiers:\n- 2026-03-05\n- mei@example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &scripted{answer: func(n int, _ llm.Request) (llm.Response, error) {
+				if n == 1 {
+					return c.first, nil
+				}
+				return c.second, c.err
+			}}
+			got, _, err := compactor(m, 50).Compact(t.Context(), v, 1000)
+			if diff := cmp.Diff(c.want, got.Summary); err != nil || diff != "" {
+				t.Errorf("%v, %s", err, diff)
+			}
+		})
+	}
+}
+
+// The list of identifiers takes the room of the end of the summary.
+func TestCompactAppendsIdentifiersWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	ids := []string{"ABC-1234", "/srv/app/main.go", "mei@example.com", "2026-03-05"}
+	v := view(user(strings.Join(ids, " and ")+". "+long(9000)), user("recent"))
+	for _, limit := range []int{120, 200, 400, 1000} {
+		for name, summary := range map[string]string{"prose": long(limit), "one line": strings.Repeat("語", limit-10), "lines": strings.Repeat("- one thing\n", limit/12)} {
+			c := compactor(answers(summary), 50)
+			c.SummaryTokens = limit
+			got, _, err := c.Compact(t.Context(), v, 1000)
+			if err != nil {
+				t.Fatalf("%s, %d: %v", name, limit, err)
+			}
+			if n := llm.MessageTokens(utf8.RuneCountInString, llm.Message{Text: got.Summary}); n > limit || !utf8.ValidString(got.Summary) {
+				t.Errorf("%s: %d tokens of %d: %q", name, n, limit, got.Summary)
+			}
+			for _, id := range ids {
+				if !strings.Contains(got.Summary, "- "+id) {
+					t.Errorf("%s, %d: %q lacks %s", name, limit, got.Summary, id)
+				}
+			}
+			if limit > 200 && !strings.HasPrefix(got.Summary, summary[:30]) {
+				t.Errorf("%s, %d: the summary is gone: %q", name, limit, got.Summary)
+			}
+		}
+	}
+}
+
+// learner is a model that refuses what is longer than its window, and believes another window until then.
+type learner struct {
+	*scripted
+	takes   int
+	refused int
+}
+
+func (m *learner) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	size := utf8.RuneCountInString(req.System) + req.MaxTokens
+	for _, msg := range req.Messages {
+		size += utf8.RuneCountInString(msg.Text)
+	}
+	if size > m.takes {
+		m.refused++
+		m.window = size * 4 / 5
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Message: "too long"}
+	}
+	return m.scripted.Generate(ctx, req, stream)
+}
+
+// A window that is smaller than it was believed costs refused requests and not the summary.
+func TestCompactLearnsTheWindowFromRefusals(t *testing.T) {
+	t.Parallel()
+	v := view(user("Ticket ABC-1234. "+long(30_000)), answer(long(30_000)), user("recent"))
+	for _, believed := range []int{0, 100_000} {
+		m := &learner{scripted: faithful(believed), takes: 8000}
+		got, _, err := compactor(m, 50).Compact(t.Context(), v, 1000)
+		if err != nil || !strings.Contains(got.Summary, "ABC-1234") || m.refused == 0 || m.refused > 12 {
+			t.Errorf("believed %d: %q, %v after %d refusals", believed, got.Summary, err, m.refused)
+		}
+	}
+	stubborn := &scripted{window: 8000, answer: func(int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindOverflow, Message: "too long"}
+	}}
+	if _, _, err := compactor(stubborn, 50).Compact(t.Context(), v, 1000); llm.KindOf(err) != llm.KindOverflow || len(stubborn.asked) > 6 {
+		t.Errorf("%v after %d questions to a model that refuses all", err, len(stubborn.asked))
+	}
+}
+
+// A long conversation is compacted in any window, and no request is longer than it.
+func TestCompactInAnyWindow(t *testing.T) {
+	t.Parallel()
+	var messages []llm.Message
+	for i := range 40 {
+		messages = append(messages, user(fmt.Sprintf("Order ORD-%d. %s", 1000+i, long(2000))), answer("noted"))
+	}
+	v := view(append(messages, user("recent"))...)
+	for _, window := range []int{2000, 2500, 4000, 8192, 32_768, 200_000, 1_000_000} {
+		m := &scripted{window: window, answer: func(_ int, req llm.Request) (llm.Response, error) {
+			if n := llm.RequestTokens(req) + req.MaxTokens; n > window {
+				t.Errorf("a request of %d tokens for a window of %d", n, window)
+			}
+			return text(long(req.MaxTokens * 4)), nil // as long as it may be
+		}}
+		c := compact.Compactor{Model: m, KeepTokens: 50}
+		got, _, err := c.Compact(t.Context(), v, 1000)
+		if err != nil || !strings.Contains(got.Summary, "- ORD-1039") {
+			t.Errorf("window %d: %v after %d questions, %d bytes", window, err, len(m.asked), len(got.Summary))
+		}
+	}
+}
+
+// A turn waits for a summary, so its requests have little patience.
+func TestCompactBoundsTheRetriesOfItsRequests(t *testing.T) {
+	t.Parallel()
+	m := answers("", "fine")
+	if _, _, err := compactor(m, 50).Compact(t.Context(), view(user(long(500)), user("recent")), 1000); err != nil {
+		t.Fatal(err)
+	}
+	for _, req := range m.asked {
+		if req.Patience <= 0 || req.Patience > 5*time.Second {
+			t.Errorf("a request with a patience of %s", req.Patience)
+		}
 	}
 }
 

@@ -2,6 +2,6 @@
 // the model's window.
 //
 // [Compactor.Compact] reads the view of a session and returns the compaction to append. It writes nothing, so that the history
-// stays if anything fails. A summary is refused unless it contains, letter for letter, the most important identifiers of the
-// old part, such as ids, paths, dates and amounts.
+// stays if anything fails. A summary contains, letter for letter, the most important identifiers of the old part, such as ids,
+// paths, dates and amounts: a model that leaves some out is asked once more, and what it still leaves out is appended in a list.
 package compact

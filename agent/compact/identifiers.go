@@ -5,10 +5,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
-	// maxIdentifiers is the maximum number of identifiers that a summary must contain.
+	// maxIdentifiers is the maximum number of identifiers that every summary contains.
 	maxIdentifiers = 12
 	// maxIdentifierBytes is the maximum length of an identifier.
 	maxIdentifierBytes = 160
@@ -131,6 +132,42 @@ func missing(text string, ids []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// appendIdentifiers returns a summary with a list of the identifiers that it lacks. To stay within limit tokens it shortens the
+// summary; if the list alone is longer, its last identifiers are left out.
+func appendIdentifiers(summary string, ids []string, limit int, count func(string) int) string {
+	lost := missing(summary, ids)
+	if len(lost) == 0 {
+		return summary
+	}
+	for {
+		whole := summary + appended(lost)
+		if count(whole) <= limit || summary == "" && len(lost) == 1 {
+			return strings.TrimSpace(whole)
+		}
+		if summary == "" {
+			lost = lost[:len(lost)-1]
+			continue
+		}
+		summary = shorter(summary)
+		lost = missing(summary, ids)
+	}
+}
+
+// appended is the end of a summary that lacks identifiers.
+func appended(lost []string) string { return "\n\nIdentifiers:\n" + list(lost) }
+
+// shorter returns a text without its last tenth, up to the end of a line if there is one near.
+func shorter(text string) string {
+	at := len(text) * 9 / 10
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	if i := strings.LastIndexByte(text[:at], '\n'); i > at*4/5 {
+		at = i
+	}
+	return strings.TrimSpace(text[:at])
 }
 
 // bounded reports whether a text contains an identifier that is not part of a longer word or number.

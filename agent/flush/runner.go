@@ -17,6 +17,8 @@ const (
 	maxRounds = 4
 	// requestTimeout is the maximum time of a request to the model.
 	requestTimeout = 2 * time.Minute
+	// patience is how long after its first try a failed request is sent again: a turn waits for it.
+	patience = 5 * time.Second
 	// failTimeout is the maximum time in which a failure is recorded.
 	failTimeout = 2 * time.Second
 	// promptParts: the system prompt of a conversation is part of a flush if it has at most 1/promptParts of the window.

@@ -62,7 +62,7 @@ func (t *turn) request(ctx context.Context) (llm.Response, error) {
 	}
 	req := llm.Request{
 		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)), Tools: []llm.Tool{Tool()},
-		Messages: withUserFirst(t.messages),
+		Messages: withUserFirst(t.messages), Patience: patience,
 	}
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.Ledger.opt.Now())})
 	req.Messages = append(req.Messages, t.said...)

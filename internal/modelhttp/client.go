@@ -98,7 +98,12 @@ func (c *Client) Post(ctx context.Context, address string, body any, texts []str
 	if err != nil {
 		return nil, c.errorf(Rejected, "encode request: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(payload))
+	return c.send(ctx, http.MethodPost, address, bytes.NewReader(payload), texts)
+}
+
+// send sends a request and returns a successful response, whose body the caller closes.
+func (c *Client) send(ctx context.Context, method, address string, body io.Reader, texts []string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		return nil, c.errorf(Misconfigured, "the address is not usable: check %s", c.cfg.BaseURLSetting)
 	}
@@ -121,6 +126,20 @@ func (c *Client) PostWhole(ctx context.Context, address string, body any, limit 
 	if err != nil {
 		return nil, err
 	}
+	return c.readWhole(resp, limit)
+}
+
+// GetWhole returns what the server has at an address, at most limit bytes. It sends the same header as Post.
+func (c *Client) GetWhole(ctx context.Context, address string, limit int64) ([]byte, error) {
+	resp, err := c.send(ctx, http.MethodGet, address, http.NoBody, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.readWhole(resp, limit)
+}
+
+// readWhole reads and closes the body of a response.
+func (c *Client) readWhole(resp *http.Response, limit int64) ([]byte, error) {
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if err != nil {

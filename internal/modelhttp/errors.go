@@ -50,6 +50,8 @@ type Error struct {
 	Message string
 	// RetryAfter is how long the server wants to be left alone, at most an hour; 0 if it did not say.
 	RetryAfter time.Duration
+	// Tokens is what a server said of a request that is too long; zero for other failures.
+	Tokens TokenCount
 	// Begun is set if the provider had begun to answer, which it charges for.
 	Begun bool
 	// Err is the cause, for errors.Is.
@@ -121,6 +123,9 @@ func (c *Client) Refused(resp *http.Response, body []byte, texts []string) *Erro
 	if class.Transient() {
 		e.RetryAfter = retryAfter(resp.Header, body, c.cfg.Now())
 	}
+	if class == Overflow {
+		e.Tokens = countTokens(said, body)
+	}
 	if said != "" && class != Auth { // a server that refuses a key likes to repeat parts of it
 		e.Message += fmt.Sprintf(" (%s)", text.Shorten(said, maxSaid))
 	}
@@ -147,11 +152,14 @@ func (c *Client) Interrupted(code string, body []byte, texts []string, arrived s
 	case "invalid_request_error", "not_found_error", "400", "404":
 		class = Rejected
 	}
-	if overflowing.MatchString(said) {
+	if class != RateLimited && class != Auth && overflowing.MatchString(said) {
 		class = Overflow
 	}
 	e := c.errorf(class, "the server stopped after %s: %s", arrived, said)
 	e.Begun = true
+	if class == Overflow {
+		e.Tokens = countTokens(said, body)
+	}
 	return e
 }
 
@@ -160,10 +168,6 @@ func (c *Client) Interrupted(code string, body []byte, texts []string, arrived s
 var (
 	outOfCredit = regexp.MustCompile(`(?i)insufficient_(user_)?quota|insufficient balance|billing_hard_limit|billing_not_active|account_deactivated|arrearage`)
 	badKey      = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|(incorrect|invalid) api.?key|api key not valid`)
-	// overflowing matches OpenAI and vLLM, Anthropic, OpenRouter, llama.cpp, LM Studio and Ollama.
-	overflowing = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|prompt is too long|maximum context length|` +
-		`(exceeds?|overflows?|larger than|greater than|longer than)[^.]{0,60}context (window|length|size)|context (window|length|size)[^.]{0,40}(exceeded|overflow)|` +
-		`context the overflows|input length and .?max_tokens.? exceed|input is too long|request_too_large|exceeds the maximum number of tokens`)
 )
 
 // classify returns the class of a status. said is what the server said, without texts of the request.

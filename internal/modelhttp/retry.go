@@ -19,6 +19,8 @@ type Backoff struct {
 	Factor float64
 	// Longest pause before its jitter.
 	Longest time.Duration
+	// Patience is how long after the first try Retry may begin another; 0 means no bound.
+	Patience time.Duration
 	// next is the next pause without its jitter; 0 means First.
 	next time.Duration
 }
@@ -35,8 +37,9 @@ func (b *Backoff) Reset() { b.next = 0 }
 
 // Retry calls attempt up to tries times until it succeeds or reports that another try makes no sense. It waits between two
 // calls as long as b says, and at least as long as attempt wants. It returns the last error of attempt, at once if ctx has
-// ended or would end within the pause.
+// ended or would end within the pause, or if b.Patience would.
 func Retry(ctx context.Context, tries int, b Backoff, attempt func() (again bool, wait time.Duration, err error)) error {
+	began := time.Now()
 	for n := 1; ; n++ {
 		again, wait, err := attempt()
 		if err == nil || !again || n >= tries {
@@ -44,6 +47,9 @@ func Retry(ctx context.Context, tries int, b Backoff, attempt func() (again bool
 		}
 		pause := max(b.Next(), wait)
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < pause {
+			return err
+		}
+		if b.Patience > 0 && time.Since(began)+pause > b.Patience {
 			return err
 		}
 		if Sleep(ctx, pause) != nil {

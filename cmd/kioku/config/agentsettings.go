@@ -87,7 +87,7 @@ func (r *registry) languageModel(c *Config) {
 	r.text(&m.BaseURL, "llm.baseUrl", "Base URL of the server; unset means the provider's own, for ollama this computer.")
 	r.secret(&m.APIKey, "llm.apiKey", "Key of the provider, env:NAME or file:PATH; unset means ANTHROPIC_API_KEY or OPENAI_API_KEY for these providers' own servers.")
 	r.toggle(&m.AllowHTTP, "llm.allowHttp", "Let conversations go unencrypted to a server that is not on this computer.")
-	number(r, &m.Window, 0, 1_000_000_000, "llm.window", "Tokens of the model's window; 0 means what is known of the model.")
+	number(r, &m.Window, 0, 1_000_000_000, "llm.window", "Tokens of the model's window; 0 means what the server tells, or else what is known of the model.")
 	number(r, &m.MaxTokens, 0, 100_000_000, "llm.maxTokens", "Maximum number of tokens of an answer; 0 means the provider's default.")
 	r.duration(&m.Timeout, time.Second, 0.001, 86_400, "llm.timeoutSeconds", "Seconds to wait for an answer to begin, and for each next part of it.")
 	number(r, &m.Limits.Tokens, 0, most, "llm.limits.tokens", "Tokens, of prompts and answers, that one process may use; 0 means no limit.")

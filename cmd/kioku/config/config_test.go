@@ -264,10 +264,10 @@ func TestOpenClawBlockIsRead(t *testing.T) {
 	src := write(t, `{"memorySearch": {"enabled": true, "provider": "hash", "store": {"path": "x"}, "maxTokensPerDay": 100000,
   "query": {"maxResults": 3}, "sync": {"watch": true, "watchDebounceMs": 50}}}`)
 	c := load(t, src)
-	if c.Embed.Provider != "hash" || c.Search.MaxResults != 3 || c.Index.Debounce != 50*time.Millisecond {
+	if c.Embed.Provider != "hash" || c.Search.MaxResults != 3 || c.Embed.TokensPerDay != 100_000 || c.Index.Debounce != 50*time.Millisecond {
 		t.Errorf("provider %q, results %d, debounce %v", c.Embed.Provider, c.Search.MaxResults, c.Index.Debounce)
 	}
-	if len(c.Notices) != 4 || !strings.Contains(c.Notices[0], ":1:19: memorySearch.enabled has no effect") {
+	if len(c.Notices) != 3 || !strings.Contains(c.Notices[0], ":1:19: memorySearch.enabled has no effect") {
 		t.Errorf("notices: %q", c.Notices)
 	}
 }

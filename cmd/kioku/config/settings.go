@@ -27,6 +27,8 @@ func (r *registry) provider(c *Config) {
 		"Where vectors come from: none searches by keywords only, openai is any compatible server.")
 	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
+	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
+		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
@@ -91,6 +93,5 @@ func ignored() map[string]string {
 		"sync.sessions.postCompactionForce": "the transcript keeps all messages after a compaction",
 		"remote.batch":                      "batch jobs are not used",
 		"cache.enabled":                     "the cache is always on",
-		"maxTokensPerDay":                   "there is no daily budget",
 	}
 }

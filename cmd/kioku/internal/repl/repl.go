@@ -21,6 +21,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -133,9 +134,12 @@ func (r *repl) banner(ctx context.Context) error {
 		return err
 	}
 	model := r.Sidecar.Model()
-	window := ""
+	window := ", whose window is unknown: it is learnt when the server refuses a request, or set with llm.window"
 	if n := model.Window(); n > 0 {
 		window = " with a window of " + render.Tokens(n)
+		if source := llm.WindowSource(model); source != llm.WindowSet {
+			window += " (" + source + ")"
+		}
 	}
 	r.view.note("agent %s, model %s%s", r.Client.Agent, model.Name(), window)
 	r.view.note("memory %s: %s", st.GetWorkspace(), render.Holdings(st))

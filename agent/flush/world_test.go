@@ -26,6 +26,8 @@ type notebook struct {
 	// err is returned in place of storing; nil means none. after is the number of notes that are stored before.
 	err   error
 	after int
+	// keysOnly stores a text again under another key.
+	keysOnly bool
 }
 
 // Append implements flush.Notes.
@@ -37,7 +39,7 @@ func (n *notebook) Append(_ context.Context, note memory.Note) (memory.Appended,
 		return memory.Appended{}, &memory.InputError{Field: "text", Problem: "is refused"}
 	}
 	for i, have := range n.notes {
-		if have.Key == note.Key || have.Text == note.Text {
+		if have.Key == note.Key || have.Text == note.Text && !n.keysOnly {
 			return memory.Appended{Path: "day.md", StartLine: i + 1, Deduplicated: true}, nil
 		}
 	}

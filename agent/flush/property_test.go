@@ -124,7 +124,7 @@ func (a *lossy) flush() {
 // that BeginFlush has acknowledged is stored once in the end.
 func TestLedgerLosesNothingItAcknowledged(t *testing.T) {
 	t.Parallel()
-	for round := range testkit.Rounds(500, 12) {
+	for round := range testkit.Rounds(500, 8) {
 		seed := uint64(round + 1)
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			a := &lossy{world: newWorld(t), rng: rand.New(rand.NewPCG(seed, 2))}

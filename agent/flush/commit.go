@@ -152,6 +152,8 @@ func (l *Ledger) finish(ctx context.Context, name string) error {
 		return err // another process has finished it
 	}
 	r.cover(w.begun)
+	// What was refused once may fit later: a server is updated, or has refused for another reason.
+	r.Room += r.Room / growthParts
 	r.Last = &last{Lease: w.Lease, Digest: w.Digest, Result: Committed{
 		Silent: w.Silent, Covered: len(w.Keys), Through: w.Through, Notes: stored, Uncovered: w.Left,
 	}}

@@ -81,8 +81,6 @@ func (r *record) cover(b begun) {
 		}
 	}
 	r.Begun, r.Writing, r.Shown = nil, nil, b.Piece
-	// What was refused once may fit later: a server is updated, or has refused for another reason.
-	r.Room += r.Room / growthParts
 	r.Tries, r.NotBefore, r.Warnings = 0, time.Time{}, nil
 }
 

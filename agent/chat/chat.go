@@ -116,6 +116,8 @@ type Conversation struct {
 	// learnt is the window in tokens that the model has not refused, and learntOf what the model said its window was then; 0 if
 	// nothing was refused. believed is the window of the last request.
 	learnt, learntOf, believed int
+	// partial says that messages were left out of the last request, so that its usage does not tell the size of the next.
+	partial bool
 	// told is the last failure of a flush that was reported, empty if the last flush has succeeded.
 	told string
 	// full says why the conversation could not be compacted the last time; nil if it could.

@@ -54,7 +54,7 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	case check.Flush:
 		t.flush(ctx, true)
 	case check.Uncovered > 0:
-		t.reportSkipped(check)
+		t.reportSkipped()
 	}
 	made, used, err := c.opt.Sidecar.Compact(ctx, c.opt.Session.ID(), v, sidecar.Space{Window: c.window(), Fixed: c.fixed})
 	c.usage = c.usage.Plus(used)

@@ -31,6 +31,9 @@ type learner struct {
 	// fault is asked before each request, and may answer in place of the model; nil for none.
 	fault func(kind string, shown []string) (*llm.Response, error)
 
+	// usage says that it reports the size of a request.
+	usage bool
+
 	refused int
 	// seen are the words that it was shown in a flush that it has answered.
 	seen map[string]bool
@@ -73,6 +76,9 @@ func (m *learner) Generate(ctx context.Context, req llm.Request, stream func(llm
 		resp.Message.ToolCalls = append(resp.Message.ToolCalls, call)
 	}
 	m.see(shown)
+	if m.usage {
+		resp.Usage = llm.Usage{Input: int(size), Output: 1}
+	}
 	if stream != nil && kind == askReply {
 		stream(llm.Event{Text: text})
 	}

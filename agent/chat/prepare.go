@@ -43,7 +43,7 @@ func (t *turn) prune() error {
 	if _, err := t.opt.Session.Append(v.PruneEntry(plan.New)); err != nil {
 		return err
 	}
-	if v.LastUsage != nil {
+	if v.LastUsage != nil && !t.partial {
 		t.pruned += (plan.Before - plan.After) / charsPerToken
 	}
 	t.each(Event{Pruned: &plan})
@@ -71,7 +71,7 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 	case c.Flush:
 		t.flush(ctx, false)
 	case c.Compact && c.Uncovered > 0:
-		t.reportSkipped(c)
+		t.reportSkipped()
 	}
 	if ctx.Err() != nil || !c.Compact {
 		return
@@ -89,7 +89,7 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 }
 
 // reportSkipped records and reports once why a flush that is needed for a compaction is not done.
-func (t *turn) reportSkipped(c sidecar.Check) {
+func (t *turn) reportSkipped() {
 	if why := t.opt.Sidecar.FlushOff(); why != "" {
 		t.reportFlush(flush.Outcome{Outcome: session.FlushSkipped, Reason: why})
 	}
@@ -103,7 +103,7 @@ func (c *Conversation) check(v session.View, st flush.State) (sidecar.Check, err
 
 // projected returns how many tokens the next request has.
 func (c *Conversation) projected(v session.View) int {
-	if u := v.LastUsage; u != nil {
+	if u := v.LastUsage; u != nil && !c.partial {
 		return u.Prompt() + u.Output + v.SinceUsage
 	}
 	n := c.fixed + v.Tokens

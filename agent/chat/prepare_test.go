@@ -165,6 +165,29 @@ func TestTurnGoesOnInAFullWindowWithoutMemory(t *testing.T) {
 	}
 }
 
+// While no summary can be written, the oldest messages are left out. The size of such a request does not tell that of the
+// conversation: the summary is tried again and made when that works.
+func TestTurnCompactsAfterMessagesWereLeftOut(t *testing.T) {
+	t.Parallel()
+	down := true
+	model := &learner{most: 4000, window: 4000, usage: true, fault: func(kind string, _ []string) (*llm.Response, error) {
+		if down && kind == askSummary {
+			return nil, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
+		}
+		return nil, nil
+	}}
+	w := newWorld(t, model)
+	c := w.start("s")
+	var l log
+	for i := range 14 {
+		down = i < 11
+		w.say(c, fmt.Sprintf("My item is %s. %s", word(i), long(400)), l.each)
+	}
+	if v := w.session.View(); v.Compactions != 1 || !l.has("left out of the request") {
+		t.Errorf("%d compactions, told %q", v.Compactions, l.lines)
+	}
+}
+
 func TestNoticesTellOfTheWindow(t *testing.T) {
 	t.Parallel()
 	for want, window := range map[string]int{"has no room for": 300, "": 100_000} {

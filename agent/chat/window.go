@@ -52,7 +52,7 @@ func (c *Conversation) learnWindow(sent int) bool {
 func (t *turn) fit(v session.View) []llm.Message {
 	messages := prune.Apply(v.Messages, v.Edits)
 	from := t.firstThatFits(messages)
-	t.newestOnly = from == newest(messages)
+	t.newestOnly, t.partial = from == newest(messages), from > 0
 	if from == 0 {
 		return messages
 	}

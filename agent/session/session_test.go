@@ -132,14 +132,6 @@ func TestAppendCountsTokensOnce(t *testing.T) {
 	}
 }
 
-// flushed appends the outcome of a flush.
-func flushed(t *testing.T, s *session.Session, outcome string) {
-	t.Helper()
-	if _, err := s.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Outcome: outcome}}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestViewAfterACompaction(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

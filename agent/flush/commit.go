@@ -101,7 +101,8 @@ func (l *Ledger) lastCommit(name, lease string) (Committed, error) {
 	return r.Last.Result, nil
 }
 
-// Finish continues the commits that were interrupted, in all sessions. It returns the errors of memory.
+// Finish continues the commits that were interrupted, in all sessions, and removes spools that are too old. It returns the
+// errors of memory.
 func (l *Ledger) Finish(ctx context.Context) error {
 	f, err := l.openFolder()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,9 +111,12 @@ func (l *Ledger) Finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("continue flushes: %w", err)
 	}
-	names := f.sessions(recordSuffix)
+	names, spools := f.sessions(recordSuffix), f.sessions(spoolSuffix)
 	f.close()
 	var failed []error
+	if len(spools) > 0 {
+		failed = append(failed, l.removeSpools(ctx))
+	}
 	for _, name := range names {
 		failed = append(failed, l.finish(ctx, name))
 	}

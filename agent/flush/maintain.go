@@ -2,6 +2,7 @@ package flush
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -38,6 +39,16 @@ func (f *folder) limitSpools(keep string, most int64, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// removeSpools removes the spools that are too old or too large.
+func (l *Ledger) removeSpools(ctx context.Context) error {
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
 }
 
 // dropSpool removes a spool and warns its session if messages are lost that are not covered.

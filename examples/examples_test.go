@@ -24,8 +24,6 @@ const patience = time.Minute
 
 // example is an agent in another language.
 type example struct {
-	// holder is the prefix of the holder of its flushes; the name of the session follows.
-	holder string
 	// command runs the agent, with env added to the environment.
 	command []string
 	env     []string
@@ -53,7 +51,7 @@ func checkAgent(t *testing.T, ex example) {
 	inOrder(t, said,
 		"[recalled MEMORY.md:1]", "I remember: - Mia drinks green tea in the morning.",
 		"[memory_append ", "Done: stored in memory/",
-		"[flush committed: 1 notes, silent]",
+		"[flush committed: ", " messages, 1 notes, silent]",
 		"[compacted: ",
 	)
 	notes := d.notes(t)
@@ -62,19 +60,29 @@ func checkAgent(t *testing.T, ex example) {
 		t.Errorf("the fact is written %d times:\n%s", n, notes)
 	}
 
-	// Another process continues the session, whose first cycles are flushed.
+	// Each compaction comes right after a flush: what is said between the two stays in the window.
+	if flushes, compactions := strings.Count(said, "[flush committed: "), strings.Count(said, "[compacted: "); flushes != compactions {
+		t.Errorf("%d flushes and %d compactions:\n%s", flushes, compactions, said)
+	}
+
+	// Another process continues the session, with messages of its own.
 	said = d.talk(t, ex, "first", append([]string{"My train leaves from platform 9."}, chatter(12)...)...)
-	inOrder(t, said, "[flush committed: 1 notes, silent]", "[compacted: ")
+	inOrder(t, said, "[flush committed: ", " messages, 1 notes, silent]", "[compacted: ")
 	inOrder(t, d.notes(t), "My train leaves from platform 9.", "from=flush")
 
-	d.crashInFlush(t, ex.holder+"crashed", "crashed", "My brother is called Jonas.")
+	// One has ended in a flush, with its messages.
+	d.crashInFlush(t, "crashed", "My brother is called Jonas.")
 	said = d.talk(t, ex, "crashed", append([]string{"Hello?", "We moved to Kobe."}, chatter(12)...)...)
-	inOrder(t, said, "[flush committed: 1 notes, resumed, silent]", "[flush committed: 1 notes, silent]", "[compacted: ")
+	inOrder(t, said, "[flush committed: 1 messages, 1 notes, silent]", "[flush committed: ", " messages, 1 notes, silent]", "[compacted: ")
 
-	// Another holder has the flush, which the agent cannot begin; the history is compacted nevertheless.
-	d.crashInFlush(t, "somebody else", "held", "My shoes are red.")
-	said = d.talk(t, ex, "held", chatter(12)...)
-	inOrder(t, said, "[ABORTED: ", "[compacted: ")
+	// Memory cannot be written: nothing of what is not stored goes.
+	d.withoutMemory(t, func() {
+		said = d.talk(t, ex, "held", append([]string{"My shoes are red."}, chatter(12)...)...)
+	})
+	inOrder(t, said, "[not compacted: flush first: ", " messages are not covered]")
+	if strings.Contains(said, "[compacted: ") {
+		t.Errorf("compacted:\n%s", said)
+	}
 
 	d.sync(t)
 	said = d.talk(t, ex, "another", "When is my dentist appointment?", "What is my brother called?", "Where did we move?", "search cellar key")
@@ -130,7 +138,7 @@ func pythonAgent(t *testing.T) example {
 	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("make stubs: %v\n%s", err, out)
 	}
-	return example{holder: "python-agent/", command: []string{python, "python-agent/agent.py"}, env: []string{"PYTHONPATH=" + stubs, "PYTHONDONTWRITEBYTECODE=1"}}
+	return example{command: []string{python, "python-agent/agent.py"}, env: []string{"PYTHONPATH=" + stubs, "PYTHONDONTWRITEBYTECODE=1"}}
 }
 
 // nodeAgent returns the agent in Node. It skips the test if Node or packages are missing.
@@ -143,7 +151,7 @@ func nodeAgent(t *testing.T) example {
 	if _, err := os.Stat("node-agent/node_modules/@grpc/grpc-js"); err != nil {
 		t.Skip("no packages: run npm ci --ignore-scripts in examples/node-agent")
 	}
-	return example{holder: "node-agent/", command: []string{node, "node-agent/agent.js"}}
+	return example{command: []string{node, "node-agent/agent.js"}}
 }
 
 // daemon is a "kioku serve" of one agent.
@@ -261,12 +269,25 @@ func (d daemon) sync(t *testing.T) {
 }
 
 // crashInFlush begins a flush like an agent that is killed before it has stored anything.
-func (d daemon) crashInFlush(t *testing.T, holder, session, fact string) {
+func (d daemon) crashInFlush(t *testing.T, session, fact string) {
 	t.Helper()
 	_, err := kiokuv1.NewAgentServiceClient(d.dial(t)).BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{
-		Agent: "main", Session: session, Holder: holder, Messages: []*kiokuv1.ChatMessage{{Id: "m1", Role: "user", Text: fact}},
+		Agent: "main", Session: session, Messages: []*kiokuv1.ChatMessage{{Id: "m1", Role: "user", Text: fact}},
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// withoutMemory runs f while no note can be written.
+func (d daemon) withoutMemory(t *testing.T, f func()) {
+	t.Helper()
+	notes, away := filepath.Join(d.workspace, "memory"), filepath.Join(t.TempDir(), "memory")
+	if err := errors.Join(os.Rename(notes, away), os.WriteFile(notes, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	f()
+	if err := errors.Join(os.Remove(notes), os.Rename(away, notes)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -44,7 +44,7 @@ func slicesOf[T any](one T, n int) []T {
 	return out
 }
 
-func TestFlushRequestsCheckSessionCycleAndHolder(t *testing.T) {
+func TestFlushRequestsCheckTheirFields(t *testing.T) {
 	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
 	ctx := t.Context()
@@ -55,20 +55,26 @@ func TestFlushRequestsCheckSessionCycleAndHolder(t *testing.T) {
 	}
 	for _, name := range []string{"", " ", strings.Repeat("s", 257), "a\x00b", "a\nb"} {
 		wantViolation(t, check(&kiokuv1.CheckFlushRequest{Session: name}), "session")
-		_, err := client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: name, Holder: "h"})
+		_, err := client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: name})
 		wantViolation(t, err, "session")
-		_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: name})
-		wantViolation(t, err, "holder")
-		_, err = client.CommitFlush(ctx, &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: "f", Holder: name})
-		wantViolation(t, err, "holder")
-		_, err = client.AbortFlush(ctx, &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: name, Holder: "h"})
-		wantViolation(t, err, "flush_id")
+		_, err = client.Flush(ctx, &kiokuv1.FlushRequest{Agent: "main", Session: name})
+		wantViolation(t, err, "session")
+		_, err = client.CommitFlush(ctx, &kiokuv1.CommitFlushRequest{Agent: "main", Lease: name})
+		wantViolation(t, err, "lease")
 	}
 	for field, req := range map[string]*kiokuv1.CheckFlushRequest{
-		"cycle": {Session: "s", Cycle: -1}, "window_tokens": {Session: "s", WindowTokens: -1}, "projected_tokens": {Session: "s", ProjectedTokens: -1},
+		"window_tokens": {Session: "s", WindowTokens: -1}, "projected_tokens": {Session: "s", ProjectedTokens: -1},
 		"transcript_bytes": {Session: "s", TranscriptBytes: -1},
 	} {
 		wantViolation(t, check(req), field)
+	}
+	nameless := []*kiokuv1.ChatMessage{{Id: "a", Role: "user"}, {Role: "user"}}
+	wantViolation(t, check(&kiokuv1.CheckFlushRequest{Session: "s", Messages: nameless}), "messages[1].id")
+	_, begin := client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: nameless})
+	_, whole := client.Flush(ctx, &kiokuv1.FlushRequest{Agent: "main", Session: "s", Messages: nameless})
+	_, compact := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: nameless})
+	for _, err := range []error{begin, whole, compact} {
+		wantViolation(t, err, "messages[1].id")
 	}
 	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main", KeepRecentTokens: -1})
 	wantViolation(t, err, "keep_recent_tokens")
@@ -128,7 +134,7 @@ func TestConversationErrorsNameTheMessage(t *testing.T) {
 			wantViolation(t, err, c.field)
 			_, err = client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: c.messages})
 			wantViolation(t, err, c.field)
-			_, err = client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h", Messages: c.messages})
+			_, err = client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: c.messages})
 			wantViolation(t, err, c.field)
 		})
 	}
@@ -144,7 +150,7 @@ func TestConversationErrorsNameTheMessage(t *testing.T) {
 func TestBeginFlushRefusesMoreThanItCanStore(t *testing.T) {
 	t.Parallel()
 	client := agentClient(t, &fakeSidecar{})
-	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h",
+	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s",
 		Messages: []*kiokuv1.ChatMessage{{Role: "user", Text: strings.Repeat("x", 4<<20-64<<10)}}})
 	wantViolation(t, err, "messages")
 }

@@ -10,6 +10,7 @@ import (
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/compact"
+	"kioku/agent/flush"
 	"kioku/agent/prompt"
 	"kioku/agent/prune"
 	"kioku/agent/session"
@@ -122,44 +123,56 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 // Compact summarizes old messages.
 func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) (*kiokuv1.CompactResponse, error) {
 	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
-		checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens()))
+		checkName("session", req.GetSession()), checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens()))
 	if err != nil {
 		return nil, err
 	}
-	c, err := conversationOf(req.GetMessages())
+	read := conversationOf
+	if req.GetSession() != "" {
+		read = sessionOf
+	}
+	c, err := read(req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
 	view := c.sessionView(side.Count)
-	if req.GetSummaryFirst() {
-		view.Cycle = 1
-	}
-	done, _, err := side.Compact(ctx, view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
-	if errors.Is(err, compact.ErrNothing) {
-		tokens := int32Of(view.Tokens)
-		return &kiokuv1.CompactResponse{Outcome: kiokuv1.OutcomeNothing, TokensBefore: tokens, TokensAfter: tokens}, nil
+	done, _, err := side.Compact(ctx, req.GetSession(), view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
+	_, uncovered := errors.AsType[*sidecar.UncoveredError](err)
+	if uncovered || errors.Is(err, compact.ErrNothing) {
+		resp := &kiokuv1.CompactResponse{Outcome: kiokuv1.OutcomeNothing, TokensBefore: int32Of(view.Tokens), Reason: err.Error()}
+		resp.TokensAfter = resp.TokensBefore
+		return resp, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.CompactResponse{
+	return compactResponse(done, req.GetSession(), side.FlushOff()), nil
+}
+
+// compactResponse returns a compaction as the service returns it. off says why flushes are impossible, empty if they are
+// possible.
+func compactResponse(done session.Compaction, name, off string) *kiokuv1.CompactResponse {
+	resp := &kiokuv1.CompactResponse{
 		Summary: done.Summary, FirstKeptId: done.FirstKept, Message: chatMessage(session.SummaryMessage(done.Summary)),
 		TokensBefore: int32Of(done.TokensBefore), TokensAfter: int32Of(done.TokensAfter), Outcome: kiokuv1.OutcomeCompacted,
-	}, nil
+	}
+	resp.Message.Id = flush.SummaryID(resp.Message.Text)
+	if name != "" && off != "" {
+		resp.Reason = "messages were dropped without a flush: " + off
+	}
+	return resp
 }
 
 // sessionView returns the conversation as a session would.
 func (c *conversation) sessionView(count func(string) int) session.View {
 	v := session.View{IDs: c.ids, Messages: c.messages}
+	if len(c.ids) > 0 && flush.IsSummary(c.ids[0]) {
+		v.Compactions = 1
+	}
 	for _, m := range c.messages {
 		n := llm.MessageTokens(count, m)
 		v.Counts = append(v.Counts, n)
 		v.Tokens += n
 	}
 	return v
-}
-
-// checkSession checks the name of a session and the number of a cycle.
-func checkSession(name string, cycle int32) error {
-	return cmp.Or(checkKey("session", name), checkCount("cycle", cycle))
 }

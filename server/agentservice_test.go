@@ -203,7 +203,7 @@ func talk() []*kiokuv1.ChatMessage {
 func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
 	t.Parallel()
 	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep, window int) (session.Compaction, error) {
-		want := session.View{IDs: []string{"a", "b", "c", "d"}, Cycle: 1, Messages: []llm.Message{
+		want := session.View{IDs: []string{"summary-a", "b", "c", "d"}, Compactions: 1, Messages: []llm.Message{
 			{Role: llm.RoleUser, Text: "Where is the key?"},
 			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "look", Input: []byte(`{"at": "door"}`)}}},
 			{Role: llm.RoleTool, ToolCallID: "c1", ToolName: "look", Text: "under the mat"},
@@ -218,13 +218,16 @@ func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
 		}
 		return session.Compaction{Summary: "The key is under the mat.", FirstKept: "d", TokensBefore: 40, TokensAfter: 12}, nil
 	}})
-	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: talk(), SummaryFirst: true, WindowTokens: 8000, KeepRecentTokens: 50})
+	messages := talk()
+	messages[0].Id = "summary-a"
+	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages, WindowTokens: 8000, KeepRecentTokens: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := &kiokuv1.CompactResponse{
 		Summary: "The key is under the mat.", FirstKeptId: "d", TokensBefore: 40, TokensAfter: 12, Outcome: "compacted",
-		Message: &kiokuv1.ChatMessage{Role: "user", Text: session.SummaryMessage("The key is under the mat.").Text},
+		Message: &kiokuv1.ChatMessage{Id: flush.SummaryID(session.SummaryMessage("The key is under the mat.").Text),
+			Role: "user", Text: session.SummaryMessage("The key is under the mat.").Text},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
@@ -263,7 +266,9 @@ func TestStatusOfEachErrorOfASidecar(t *testing.T) {
 		{model(llm.KindOverflow), codes.FailedPrecondition, 0},
 		{model(llm.KindAnswer), codes.Internal, 0},
 		{fmt.Errorf("begin: %w", flush.ErrUnknown), codes.NotFound, 0},
-		{fmt.Errorf("begin: %w", flush.ErrExhausted), codes.FailedPrecondition, 0},
+		{fmt.Errorf("commit: %w", flush.ErrReplaced), codes.Aborted, 0},
+		{fmt.Errorf("commit: %w", flush.ErrConflict), codes.Aborted, 0},
+		{fmt.Errorf("begin: %w", flush.ErrTooLong), codes.FailedPrecondition, 0},
 		{errBoom, codes.Internal, 0},
 	}
 	for _, c := range cases {

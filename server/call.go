@@ -76,7 +76,8 @@ func (r registrar) handler(desc *grpc.ServiceDesc, name string, next grpc.Stream
 
 // timeout returns the deadline of a method for callers that set none.
 func (s *Server) timeout(method string) time.Duration {
-	if method == kiokuv1.AgentService_Compact_FullMethodName {
+	switch method {
+	case kiokuv1.AgentService_Compact_FullMethodName, kiokuv1.AgentService_Flush_FullMethodName:
 		return s.opt.CompactTimeout
 	}
 	return s.opt.SearchTimeout

@@ -132,15 +132,16 @@ const rateLimitPause = time.Minute
 
 // sidecarStatus returns the status of an error of a sidecar or of its language model, nil for others.
 func (s *Server) sidecarStatus(ctx context.Context, method string, err error) error {
-	var held *flush.HeldError
 	var model *llm.Error
 	switch {
-	case errors.As(err, &held):
-		return retryable(codes.Aborted, "somebody else flushes this session; try again when the lease has ended", time.Until(held.Until))
 	case errors.Is(err, flush.ErrUnknown):
-		return status.Error(codes.NotFound, "no such flush; flush_id and holder are those of BeginFlush")
-	case errors.Is(err, flush.ErrExhausted):
-		return status.Error(codes.FailedPrecondition, clip(err.Error(), 500)+"; compact without it")
+		return status.Error(codes.NotFound, "no such lease; it is that of BeginFlush")
+	case errors.Is(err, flush.ErrReplaced):
+		return status.Error(codes.Aborted, flush.ErrReplaced.Error()+"; begin again")
+	case errors.Is(err, flush.ErrConflict):
+		return status.Error(codes.Aborted, flush.ErrConflict.Error())
+	case errors.Is(err, flush.ErrTooLong):
+		return status.Error(codes.FailedPrecondition, flush.ErrTooLong.Error())
 	case errors.Is(err, sidecar.ErrNoFlush):
 		return status.Error(codes.FailedPrecondition, err.Error()+"; compact without it")
 	case errors.Is(err, sidecar.ErrNoModel):

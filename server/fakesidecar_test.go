@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -26,10 +28,10 @@ type fakeSidecar struct {
 	assemble func(sidecar.Turn) sidecar.Prompt
 	recall   func(sidecar.Turn) (recall.Outcome, string)
 	prune    func([]llm.Message, prune.State, time.Time) prune.Plan
-	check    func(session string, cycle int, st flush.State) (sidecar.Check, error)
+	check    func(session string, v session.View, st flush.State) (sidecar.Check, error)
 	compact  func(ctx context.Context, v session.View, keep, window int) (session.Compaction, error)
-	// tidied are the cycles before which the server has had something removed.
-	tidied []int
+	// resumed are the sessions whose commits the server has had continued.
+	resumed []string
 }
 
 func (f *fakeSidecar) Shared() []string { return f.shared }
@@ -55,19 +57,24 @@ func (f *fakeSidecar) Prune(messages []llm.Message, st prune.State, now time.Tim
 	return f.prune(messages, st, now)
 }
 
-func (f *fakeSidecar) Check(session string, cycle int, st flush.State) (sidecar.Check, error) {
+func (f *fakeSidecar) Check(sessionID string, v session.View, st flush.State) (sidecar.Check, error) {
 	if f.check == nil {
 		return sidecar.Check{}, nil
 	}
-	return f.check(session, cycle, st)
+	return f.check(sessionID, v, st)
 }
 
-func (f *fakeSidecar) Maintain(_ string, cycle int) { f.tidied = append(f.tidied, cycle) }
+func (f *fakeSidecar) Resume(_ context.Context, session string) error {
+	f.resumed = append(f.resumed, session)
+	return nil
+}
+
+func (f *fakeSidecar) FlushOff() string { return "" }
 
 // Count counts bytes, so that a test can tell it from an estimate.
 func (f *fakeSidecar) Count(text string) int { return len(text) }
 
-func (f *fakeSidecar) Compact(ctx context.Context, v session.View, space sidecar.Space) (made session.Compaction, used llm.Usage, err error) {
+func (f *fakeSidecar) Compact(ctx context.Context, _ string, v session.View, space sidecar.Space) (made session.Compaction, used llm.Usage, err error) {
 	if f.compact != nil {
 		made, err = f.compact(ctx, v, space.Keep, space.Window)
 	}
@@ -78,7 +85,7 @@ func (f *fakeSidecar) Compact(ctx context.Context, v session.View, space sidecar
 func withFlushes(t *testing.T, state string, edit func(*sidecar.Options)) *sidecar.Sidecar {
 	t.Helper()
 	opt := sidecar.Options{
-		Agent: "main", State: state, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) agent.Memory { return nil },
+		Agent: "main", State: state, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) agent.Memory { return &noted{} },
 	}
 	if edit != nil {
 		edit(&opt)
@@ -136,4 +143,19 @@ func besideOnTCP(t *testing.T, opt server.Options, sidecars map[string]server.Si
 	}
 	serve(t, beside(t, opt, sidecars), l)
 	return l.Addr().String()
+}
+
+// noted is a memory that takes notes.
+type noted struct {
+	agent.Memory // which neither searches nor reads
+	texts        []string
+}
+
+// Append implements agent.Memory.
+func (n *noted) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
+	if i := slices.Index(n.texts, note.Text); i >= 0 {
+		return memory.Appended{Path: "memory/day.md", StartLine: i + 1, Deduplicated: true}, nil
+	}
+	n.texts = append(n.texts, note.Text)
+	return memory.Appended{Path: "memory/day.md", StartLine: len(n.texts)}, nil
 }

@@ -2,6 +2,10 @@ package server
 
 import (
 	"context"
+	"fmt"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"kioku/agent/flush"
 	"kioku/agent/sidecar"
@@ -11,90 +15,148 @@ import (
 // CheckFlush reports what to do before the next request to the model.
 func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushRequest) (*kiokuv1.CheckFlushResponse, error) {
 	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
-		checkSession(req.GetSession(), req.GetCycle()), checkCount("window_tokens", req.GetWindowTokens()),
+		checkKey("session", req.GetSession()), checkCount("window_tokens", req.GetWindowTokens()),
 		checkCount("projected_tokens", req.GetProjectedTokens()), checkCount("transcript_bytes", req.GetTranscriptBytes()))
 	if err != nil {
 		return nil, err
 	}
-	cycle := int(req.GetCycle())
-	check, err := side.Check(req.GetSession(), cycle, flush.State{
+	c, err := sessionOf(req.GetMessages())
+	if err != nil {
+		return nil, err
+	}
+	if callerOf(ctx).write {
+		// If this fails, the messages are not covered, and BeginFlush reports why.
+		_ = side.Resume(ctx, req.GetSession())
+	}
+	check, err := side.Check(req.GetSession(), c.sessionView(side.Count), flush.State{
 		Window: int(req.GetWindowTokens()), Projected: int(req.GetProjectedTokens()), Bytes: req.GetTranscriptBytes(),
 		Overflow: req.GetOverflow(), Heartbeat: req.GetHeartbeat(), Forced: req.GetForced(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	if callerOf(ctx).write {
-		side.Maintain(req.GetSession(), cycle)
-	}
 	return &kiokuv1.CheckFlushResponse{
-		Flush: check.Flush, Compact: check.Compact, Reason: check.Reason,
+		Flush: check.Flush, Compact: check.Compact, Reason: clip(check.Reason, 1000),
 		FlushAtTokens: int32Of(check.FlushAt), CompactAtTokens: int32Of(check.CompactAt),
-		Unfinished: check.Unfinished, NextCycle: int32Of(check.NextCycle),
+		UncoveredCount: int32Of(check.Uncovered + check.Interrupted), NextTryTime: kiokuv1.TimeOf(check.NotBefore), Warnings: check.Warnings,
 	}, nil
 }
 
-// BeginFlush begins or resumes a flush.
+// BeginFlush begins a range of messages that are not covered.
 func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushRequest) (*kiokuv1.BeginFlushResponse, error) {
 	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(),
-		checkSession(req.GetSession(), req.GetCycle()), checkKey("holder", req.GetHolder()))
+		checkKey("session", req.GetSession()), checkCount("window_tokens", req.GetWindowTokens()))
 	if err != nil {
 		return nil, err
 	}
-	c, err := conversationOf(req.GetMessages())
+	messages, err := flushMessages(req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
-	spool, err := c.spool(req.GetMessages())
+	begun, err := side.Begin(ctx, flush.Request{
+		Session: req.GetSession(), Messages: messages, Window: int(req.GetWindowTokens()), TooLong: req.GetTooLong(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	begun, err := side.Begin(ctx, req.GetSession(), int(req.GetCycle()), req.GetHolder(), spool)
-	if err != nil {
-		return nil, err
-	}
-	return beginResponse(begun)
+	s.logWarnings(req.GetAgent(), begun.Warnings)
+	return beginResponse(begun), nil
 }
 
-// beginResponse returns a flush as the service returns it. A flush that is done has no prompts.
-func beginResponse(begun sidecar.Begun) (*kiokuv1.BeginFlushResponse, error) {
-	resp := &kiokuv1.BeginFlushResponse{FlushId: begun.ID, Outcome: kiokuv1.OutcomeBegun}
-	if begun.Done {
-		resp.Outcome = kiokuv1.OutcomeDone
-		return resp, nil
+// logWarnings logs what was lost or mended in the state of a session.
+func (s *Server) logWarnings(agent string, warnings []string) {
+	for _, w := range warnings {
+		s.opt.Log.Warn("flush", "agent", agent, "warning", w)
 	}
-	resp.ExpireTime, resp.NoteKeyPrefix = kiokuv1.TimeOf(begun.Expires), begun.NoteKey
-	resp.SystemPrompt, resp.UserPrompt = begun.System, begun.User
-	if !begun.Resumed {
-		return resp, nil
-	}
-	resp.Outcome = kiokuv1.OutcomeResumed
-	var err error
-	resp.Messages, err = spooled(begun.Spool)
-	return resp, err
 }
 
-// CommitFlush marks a flush as done.
+// beginResponse returns a range as the service returns it.
+func beginResponse(begun sidecar.Begun) *kiokuv1.BeginFlushResponse {
+	resp := &kiokuv1.BeginFlushResponse{Outcome: kiokuv1.OutcomeNothing, Warnings: begun.Warnings}
+	if begun.Lease == "" {
+		return resp
+	}
+	resp.Outcome, resp.Lease, resp.UncoveredCount = kiokuv1.OutcomeBegun, begun.Lease, int32Of(begun.Uncovered)
+	resp.SystemPrompt, resp.UserPrompt, resp.Messages = begun.System, begun.User, convertAll(begun.Messages, chatMessage)
+	resp.Tool = &kiokuv1.FlushTool{Name: begun.Tool.Name, Description: begun.Tool.Description, InputSchema: string(begun.Tool.Schema)}
+	return resp
+}
+
+// CommitFlush stores the notes of a range.
 func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushRequest) (*kiokuv1.CommitFlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("flush_id", req.GetFlushId()), checkKey("holder", req.GetHolder()))
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("lease", req.GetLease()))
 	if err != nil {
 		return nil, err
 	}
-	if err := side.Commit(ctx, req.GetFlushId(), req.GetHolder()); err != nil {
+	notes := convertAll(req.GetNotes(), func(n *kiokuv1.FlushNote) flush.Note {
+		return flush.Note{Text: n.GetText(), Category: n.GetCategory()}
+	})
+	done, err := side.Commit(ctx, req.GetLease(), notes, req.GetReply())
+	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.CommitFlushResponse{Silent: flush.Silent(req.GetReply())}, nil
+	return &kiokuv1.CommitFlushResponse{
+		Silent: done.Silent, CoveredCount: int32Of(done.Covered), ThroughId: done.Through, UncoveredCount: int32Of(done.Uncovered),
+		Notes: convertAll(done.Notes, storedNote),
+	}, nil
 }
 
-// AbortFlush returns the lease of a flush.
-func (s agentService) AbortFlush(ctx context.Context, req *kiokuv1.AbortFlushRequest) (*kiokuv1.AbortFlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("flush_id", req.GetFlushId()), checkKey("holder", req.GetHolder()))
+func storedNote(n flush.Stored) *kiokuv1.StoredNote {
+	return &kiokuv1.StoredNote{Path: n.Path, Line: int32Of(n.StartLine), Deduplicated: n.Deduplicated, Refused: clip(n.Refused, 500)}
+}
+
+// Flush has the service's model flush all messages that are not covered.
+func (s agentService) Flush(ctx context.Context, req *kiokuv1.FlushRequest) (*kiokuv1.FlushResponse, error) {
+	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("session", req.GetSession()))
 	if err != nil {
 		return nil, err
 	}
-	left, err := side.Abort(ctx, req.GetFlushId(), req.GetHolder(), clip(req.GetReason(), 500))
+	messages, err := flushMessages(req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.AbortFlushResponse{RemainingAttemptCount: int32Of(left)}, nil
+	out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}, Forced: req.GetForced()})
+	if out.Err != nil {
+		// What a provider answered goes only to the log.
+		out.Reason = status.Convert(s.status(ctx, "Flush", out.Err)).Message()
+	}
+	s.logWarnings(req.GetAgent(), out.Warnings)
+	resp := &kiokuv1.FlushResponse{
+		Outcome: out.Outcome, Reason: clip(out.Reason, 1000), CoveredCount: int32Of(out.Covered), UncoveredCount: int32Of(out.Uncovered),
+		Reply: out.Reply, NextTryTime: kiokuv1.TimeOf(out.NextTry), Warnings: out.Warnings,
+	}
+	for _, n := range out.Notes {
+		resp.Notes = append(resp.Notes, storedNote(flush.Stored{Appended: n}))
+	}
+	for _, why := range out.Refused {
+		resp.Notes = append(resp.Notes, &kiokuv1.StoredNote{Refused: clip(why, 500)})
+	}
+	return resp, nil
+}
+
+// sessionOf returns the messages of a session, which must have ids.
+func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
+	c, err := conversationOf(list)
+	if err != nil {
+		return conversation{}, err
+	}
+	for i, m := range list {
+		if m.GetId() == "" {
+			return conversation{}, badField(fmt.Sprintf("messages[%d].id", i), "is required: a flush records by the ids of messages which of them are stored; each is unique in the session")
+		}
+	}
+	return c, nil
+}
+
+// flushMessages returns the messages of a session that are small enough to be spooled.
+func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
+	size := 0
+	for _, m := range list {
+		size += proto.Size(m) + 5
+	}
+	if size > maxSpool {
+		return nil, badField("messages", "are more than the %d bytes that a flush keeps; flush them in two calls, the older ones first", maxSpool)
+	}
+	c, err := sessionOf(list)
+	return flush.Messages(c.ids, c.messages), err
 }

@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,8 +16,13 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/llm"
+	"kioku/llm/echo"
+	"kioku/llm/llmtest"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -26,12 +33,9 @@ func flushing(t *testing.T, folder string, edit func(*sidecar.Options)) kiokuv1.
 	return agentClient(t, withFlushes(t, folder, edit))
 }
 
-// anHour is how long a flush is held.
-func anHour(o *sidecar.Options) { o.Flush.Lease = time.Hour }
-
-func begin(t *testing.T, client kiokuv1.AgentServiceClient, holder string, messages ...*kiokuv1.ChatMessage) *kiokuv1.BeginFlushResponse {
+func begin(t *testing.T, client kiokuv1.AgentServiceClient, messages ...*kiokuv1.ChatMessage) *kiokuv1.BeginFlushResponse {
 	t.Helper()
-	got, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: holder, Messages: messages})
+	got, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Messages: messages})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,36 +44,38 @@ func begin(t *testing.T, client kiokuv1.AgentServiceClient, holder string, messa
 
 func TestCheckFlushPassesEveryFieldOnAndBack(t *testing.T) {
 	t.Parallel()
-	car := &fakeSidecar{check: func(session string, cycle int, st flush.State) (sidecar.Check, error) {
+	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	car := &fakeSidecar{check: func(session string, v session.View, st flush.State) (sidecar.Check, error) {
 		want := flush.State{Window: 200_000, Projected: 180_000, Bytes: 5 << 30, Overflow: true, Heartbeat: true, Forced: true}
-		if diff := cmp.Diff(want, st); diff != "" || session != "s" || cycle != 3 {
-			t.Errorf("session %q, cycle %d, state (-want +got):\n%s", session, cycle, diff)
+		if diff := cmp.Diff(want, st); diff != "" || session != "s" || len(v.IDs) != 4 || v.IDs[3] != "d" {
+			t.Errorf("session %q, messages %v, state (-want +got):\n%s", session, v.IDs, diff)
 		}
 		d := flush.Decision{Flush: true, Compact: true, Reason: "full", FlushAt: 176_000, CompactAt: 180_000}
-		return sidecar.Check{Decision: d, Unfinished: true, NextCycle: 7}, nil
+		return sidecar.Check{Decision: d, Coverage: flush.Coverage{Uncovered: 3, Interrupted: 2, NotBefore: noon, Warnings: []string{"lost"}}}, nil
 	}}
 	client := agentClient(t, car)
-	got, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Cycle: 3,
+	got, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Messages: talk(),
 		WindowTokens: 200_000, ProjectedTokens: 180_000, TranscriptBytes: 5 << 30, Heartbeat: true, Overflow: true, Forced: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &kiokuv1.CheckFlushResponse{Flush: true, Compact: true, Reason: "full", FlushAtTokens: 176_000, CompactAtTokens: 180_000, Unfinished: true, NextCycle: 7}
+	want := &kiokuv1.CheckFlushResponse{Flush: true, Compact: true, Reason: "full", FlushAtTokens: 176_000, CompactAtTokens: 180_000,
+		UncoveredCount: 5, NextTryTime: kiokuv1.TimeOf(noon), Warnings: []string{"lost"}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("answer (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]int{3}, car.tidied); diff != "" {
-		t.Errorf("tidied (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"s"}, car.resumed); diff != "" {
+		t.Errorf("resumed (-want +got):\n%s", diff)
 	}
 }
 
-func TestCheckFlushRemovesNothingForACallerThatMayNotWrite(t *testing.T) {
+func TestCheckFlushWritesNothingForACallerThatMayNotWrite(t *testing.T) {
 	t.Parallel()
 	car := &fakeSidecar{}
 	opt := server.Options{Tokens: openTokens(t, tokenLine("r", "tok-r", "main", false))}
 	client := kiokuv1.NewAgentServiceClient(dial(t, besideOnTCP(t, opt, map[string]server.Sidecar{"main": car})))
-	if _, err := client.CheckFlush(with(t, "tok-r"), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Cycle: 1}); err != nil || len(car.tidied) > 0 {
-		t.Errorf("tidied %v, %v", car.tidied, err)
+	if _, err := client.CheckFlush(with(t, "tok-r"), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s"}); err != nil || len(car.resumed) > 0 {
+		t.Errorf("resumed %v, %v", car.resumed, err)
 	}
 }
 
@@ -79,7 +85,7 @@ func TestBeginFlushNamesTheDayOfTheNotes(t *testing.T) {
 	client := flushing(t, t.TempDir(), func(o *sidecar.Options) {
 		o.Now = func() time.Time { return time.Date(2030, 1, 1, 20, 0, 0, 0, time.UTC).In(kiritimati) }
 	})
-	if got := begin(t, client, "h", talk()...).GetUserPrompt(); !strings.Contains(got, "2030-01-02") {
+	if got := begin(t, client, talk()...).GetUserPrompt(); !strings.Contains(got, "2030-01-02") {
 		t.Errorf("asked %q", got)
 	}
 }
@@ -91,27 +97,22 @@ func TestBeginFlushFailsIfDisabledOrReadOnly(t *testing.T) {
 		"read-only":           func(o *sidecar.Options) { o.ReadOnly = true },
 	} {
 		folder := t.TempDir()
-		open := begin(t, flushing(t, folder, nil), "h", talk()...)
+		open := begin(t, flushing(t, folder, nil), talk()...)
 		client := flushing(t, folder, edit)
-		_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "h"})
+		_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1"})
 		if wantCode(t, err, codes.FailedPrecondition); !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
-		check, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Overflow: true})
-		if err != nil || check.GetFlush() || check.GetUnfinished() || !check.GetCompact() {
+		check, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "discord:家族#1", Overflow: true})
+		if err != nil || check.GetFlush() || !check.GetCompact() || !strings.Contains(check.GetReason(), want) {
 			t.Errorf("%s: %v, %v", want, check, err)
 		}
-		_, abort := client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: open.GetFlushId(), Holder: "h"})
-		_, commit := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: open.GetFlushId(), Holder: "h"})
-		code := codes.FailedPrecondition
-		if want != "read-only" {
-			// What was begun before may end; it is aborted then, and unknown to a commit.
-			code = codes.NotFound
-			wantCode(t, abort, codes.OK)
-		} else {
-			wantCode(t, abort, codes.FailedPrecondition)
+		_, commit := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: open.GetLease()})
+		wantCode(t, commit, codes.FailedPrecondition)
+		got, err := client.Flush(t.Context(), &kiokuv1.FlushRequest{Agent: "main", Session: "s", Messages: talk()})
+		if err != nil || got.GetOutcome() != "skipped" || !strings.Contains(got.GetReason(), want) {
+			t.Errorf("%s: %v, %v", want, got, err)
 		}
-		wantCode(t, commit, code)
 	}
 }
 
@@ -119,7 +120,7 @@ func TestBeginFlushWaitsForALockNoLongerThanItsCaller(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	client := flushing(t, state, nil)
-	begin(t, client, "h", talk()...)
+	begin(t, client, talk()...)
 	lock, err := os.OpenFile(filepath.Join(state, "agents", "main", "flush", "lock"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -130,123 +131,250 @@ func TestBeginFlushWaitsForALockNoLongerThanItsCaller(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Holder: "h", Messages: talk()})
+	_, err = client.BeginFlush(ctx, &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: talk()})
 	wantCode(t, err, codes.DeadlineExceeded)
 	if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s"}); err != nil {
 		t.Errorf("a check needs no lock: %v", err)
 	}
 }
 
-func TestBeginFlushAndCommitFlushOnce(t *testing.T) {
+func TestBeginFlushAndCommitFlush(t *testing.T) {
 	t.Parallel()
-	client := flushing(t, t.TempDir(), anHour)
-	first := begin(t, client, "h", talk()...)
-	if first.GetFlushId() == "" || first.GetOutcome() != "begun" || len(first.GetMessages()) != 0 || first.GetNoteKeyPrefix() == "" {
+	client := flushing(t, t.TempDir(), nil)
+	first := begin(t, client, talk()...)
+	if first.GetLease() == "" || first.GetOutcome() != "begun" || first.GetUncoveredCount() != 0 || first.GetTool().GetName() != "memory_append" ||
+		!strings.Contains(first.GetTool().GetInputSchema(), `"category"`) {
 		t.Fatalf("first = %v", first)
-	}
-	if left := time.Until(first.GetExpireTime().AsTime()); left > time.Hour || left < 59*time.Minute {
-		t.Errorf("the lease ends in %v, want an hour", left)
 	}
 	if !strings.Contains(first.GetUserPrompt(), flush.NoReply) || !strings.Contains(first.GetSystemPrompt(), "memory_append") {
 		t.Errorf("prompts: %q, %q", first.GetSystemPrompt(), first.GetUserPrompt())
 	}
-	for reply, silent := range map[string]bool{"NO_REPLY": true, "Your key is noted.": false} {
-		got, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: first.GetFlushId(), Holder: "h", Reply: reply})
-		if err != nil || got.GetSilent() != silent {
-			t.Errorf("commit with %q = %v, %v", reply, got, err)
-		}
+	want := []*kiokuv1.ChatMessage{
+		{Role: "user", Text: "Where is the key?"},
+		{Role: "assistant", Text: "(calls the tool look with {\"at\": \"door\"})\n\n(The tool look returned:)\n  under the mat\n\n鍵はマットの下。"},
 	}
-	again := begin(t, client, "h", talk()...)
-	if again.GetOutcome() != "done" || again.GetUserPrompt() != "" || len(again.GetMessages()) != 0 || again.GetExpireTime() != nil {
-		t.Errorf("after the commit: %v, want done and nothing else", again)
-	}
-}
-
-// Hazard F06: after a crash of agent and service, the same holder gets the same flush, with the messages of then and the
-// same keys of notes; another one waits for the end of the lease.
-func TestBeginFlushResumesAfterACrash(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	first := begin(t, flushing(t, folder, anHour), "h", append(talk(), &kiokuv1.ChatMessage{Role: "user", Text: "next\u2028line"})...)
-	client := flushing(t, folder, anHour)
-	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "another"})
-	wantCode(t, err, codes.Aborted)
-	if retry := retryOf(err); retry > time.Hour || retry < 59*time.Minute {
-		t.Errorf("to be tried again after %v, want an hour", retry)
-	}
-	resumed := begin(t, client, "h")
-	if resumed.GetOutcome() != "resumed" || resumed.GetFlushId() != first.GetFlushId() || resumed.GetNoteKeyPrefix() != first.GetNoteKeyPrefix() || resumed.GetUserPrompt() == "" {
-		t.Errorf("resumed = %v, begun as %v", resumed, first)
-	}
-	want := append(talk(), &kiokuv1.ChatMessage{Id: "4", Role: "user", Text: "next\u2028line"})
-	if diff := cmp.Diff(want, resumed.GetMessages(), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(want, first.GetMessages(), protocmp.Transform()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
-	// Messages that were named then are those that they were.
-	if diff := cmp.Diff(want, begin(t, client, "h", &kiokuv1.ChatMessage{Role: "user", Text: "other"}).GetMessages(), protocmp.Transform()); diff != "" {
-		t.Errorf("messages of a third call (-want +got):\n%s", diff)
-	}
-}
-
-func TestAbortFlushCountsTheAttempts(t *testing.T) {
-	t.Parallel()
-	client := flushing(t, t.TempDir(), func(o *sidecar.Options) { o.Flush.Attempts = 2 })
-	for want := int32(1); want >= 0; want-- {
-		id := begin(t, client, "h", talk()...).GetFlushId()
-		got, err := client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: "main", FlushId: id, Holder: "h", Reason: strings.Repeat("no model ", 1000)})
-		if err != nil || got.GetRemainingAttemptCount() != want {
-			t.Fatalf("abort = %v, %v; want %d attempts left", got, err, want)
+	commit := &kiokuv1.CommitFlushRequest{Agent: "main", Lease: first.GetLease(), Reply: "NO_REPLY",
+		Notes: []*kiokuv1.FlushNote{{Text: "The key is under the mat.", Category: "fact"}, {Text: " "}}}
+	for range 2 {
+		got, err := client.CommitFlush(t.Context(), commit)
+		want := &kiokuv1.CommitFlushResponse{Silent: true, CoveredCount: 4, ThroughId: "d", Notes: []*kiokuv1.StoredNote{
+			{Path: "memory/day.md", Line: 1}, {Refused: "text: must not be blank"},
+		}}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+			t.Errorf("commit: %v (-want +got):\n%s", err, diff)
 		}
 	}
-	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "discord:家族#1", Cycle: 1, Holder: "h"})
-	wantCode(t, err, codes.FailedPrecondition)
-	if !strings.Contains(err.Error(), "no model") || len(err.Error()) > 700 {
-		t.Errorf("%v does not tell the reason, or is too long", err)
+	commit.Notes = nil
+	_, err := client.CommitFlush(t.Context(), commit)
+	if wantCode(t, err, codes.Aborted); !strings.Contains(err.Error(), "other notes") {
+		t.Errorf("%v", err)
+	}
+	again := begin(t, client, talk()...)
+	if diff := cmp.Diff(&kiokuv1.BeginFlushResponse{Outcome: "nothing"}, again, protocmp.Transform()); diff != "" {
+		t.Errorf("after the commit (-want +got):\n%s", diff)
+	}
+	old := begin(t, client, &kiokuv1.ChatMessage{Id: "e", Role: "user", Text: "hello"})
+	begin(t, client, &kiokuv1.ChatMessage{Id: "e", Role: "user", Text: "hello"})
+	_, err = client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: old.GetLease()})
+	wantCode(t, err, codes.Aborted)
+}
+
+func TestFlushStoresWithTheModelOfTheService(t *testing.T) {
+	t.Parallel()
+	client := flushing(t, t.TempDir(), func(o *sidecar.Options) { o.Model = &echo.Model{Tokens: 4000} })
+	var messages []*kiokuv1.ChatMessage
+	for i := range 9 {
+		messages = append(messages, &kiokuv1.ChatMessage{Id: fmt.Sprint(i), Role: "user", Text: fmt.Sprintf("Locker %d is blue. ", i) + strings.Repeat("Is it? ", 400)})
+	}
+	got, err := client.Flush(t.Context(), &kiokuv1.FlushRequest{Agent: "main", Session: "s", Messages: messages})
+	if err != nil || got.GetOutcome() != "done" || got.GetCoveredCount() != 9 || got.GetUncoveredCount() != 0 || len(got.GetNotes()) != 9 {
+		t.Fatalf("%v, %v", got, err)
+	}
+	again, err := client.Flush(t.Context(), &kiokuv1.FlushRequest{Agent: "main", Session: "s", Messages: messages})
+	if err != nil || again.GetOutcome() != "done" || again.GetCoveredCount() != 0 || len(again.GetNotes()) != 0 {
+		t.Errorf("again: %v, %v", again, err)
 	}
 }
 
-// Hazard C05: the id of a flush is of use only to its agent and its holder; for others it is as if it did not exist.
+// What a provider answered may quote the conversation: it goes to the log only.
+func TestFlushThatFailsDoesNotQuoteTheProvider(t *testing.T) {
+	t.Parallel()
+	var log buffer
+	fails := &llmtest.Script{Steps: []llmtest.Step{{Err: &llm.Error{Kind: llm.KindUnavailable, Message: "my private words"}}}}
+	car := withFlushes(t, t.TempDir(), func(o *sidecar.Options) { o.Model = fails })
+	client := localAgents(t, beside(t, server.Options{Log: logTo(&log)}, map[string]server.Sidecar{"main": car}))
+	req := &kiokuv1.FlushRequest{Agent: "main", Session: "s", Messages: talk()}
+	got, err := client.Flush(t.Context(), req)
+	if err != nil || got.GetOutcome() != "failed" || got.GetNextTryTime() == nil || strings.Contains(got.GetReason(), "private") || got.GetUncoveredCount() == 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if !strings.Contains(log.String(), "private words") {
+		t.Errorf("the log has not the cause:\n%s", log.String())
+	}
+	if got, err = client.Flush(t.Context(), req); err != nil || got.GetOutcome() != "skipped" || !strings.Contains(got.GetReason(), "next try") {
+		t.Errorf("at once: %v, %v", got, err)
+	}
+}
+
+// Hazard F06: a client that obeys flush and compact by their names loses nothing, whatever its window, and flushes once for each
+// compaction.
+func TestCheckFlushIsRightByName(t *testing.T) {
+	t.Parallel()
+	for _, window := range []int32{2000, 8000, 24_000, 64_000, 200_000} {
+		t.Run(fmt.Sprint(window), func(t *testing.T) {
+			t.Parallel()
+			store := &noted{}
+			client := flushing(t, t.TempDir(), func(o *sidecar.Options) {
+				o.Model, o.Memories = &echo.Model{Tokens: int(window)}, func(string) agent.Memory { return store }
+			})
+			c := obedient{t: t, client: client, window: window, store: store}
+			for i := range 24 {
+				c.turn(fmt.Sprintf("The code of locker %s is blue", string(rune('a'+i))), int(window)/40)
+			}
+			if c.compactions == 0 || c.flushes < c.compactions || c.flushes > c.compactions+1 {
+				t.Errorf("%d flushes and %d compactions", c.flushes, c.compactions)
+			}
+		})
+	}
+}
+
+// obedient is a client that does what CheckFlush says. Its model stores what the service's scripted one would.
+type obedient struct {
+	t                    *testing.T
+	client               kiokuv1.AgentServiceClient
+	window               int32
+	store                *noted
+	messages             []*kiokuv1.ChatMessage
+	facts                []string
+	made                 int
+	flushes, compactions int
+}
+
+func (c *obedient) turn(fact string, words int) {
+	c.t.Helper()
+	c.facts = append(c.facts, fact)
+	c.say("user", fact+". "+strings.Repeat("Is it? ", words))
+	check, err := c.client.CheckFlush(c.t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Messages: c.messages, WindowTokens: c.window})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if check.GetFlush() {
+		c.flushes++
+		c.flush()
+	}
+	if check.GetCompact() {
+		c.compact()
+	}
+	c.say("assistant", "Noted.")
+	have := strings.Join(c.store.texts, "\n")
+	for _, m := range c.messages {
+		have += m.GetText()
+	}
+	for _, fact := range c.facts {
+		if !strings.Contains(have, fact) {
+			c.t.Fatalf("lost %q", fact)
+		}
+	}
+}
+
+func (c *obedient) say(role, text string) {
+	c.made++
+	c.messages = append(c.messages, &kiokuv1.ChatMessage{Id: fmt.Sprint("m", c.made), Role: role, Text: text})
+}
+
+// flush stores the first sentence of each message of the user that it is shown.
+func (c *obedient) flush() {
+	for {
+		begun, err := c.client.BeginFlush(c.t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: c.messages, WindowTokens: c.window})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if begun.GetOutcome() == "nothing" {
+			return
+		}
+		var notes []*kiokuv1.FlushNote
+		for _, m := range begun.GetMessages() {
+			if sentence, _, ok := strings.Cut(m.GetText(), ". "); ok && m.GetRole() == "user" {
+				notes = append(notes, &kiokuv1.FlushNote{Text: sentence})
+			}
+		}
+		if _, err := c.client.CommitFlush(c.t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: begun.GetLease(), Notes: notes, Reply: "NO_REPLY"}); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+func (c *obedient) compact() {
+	done, err := c.client.Compact(c.t.Context(), &kiokuv1.CompactRequest{Agent: "main", Session: "s", Messages: c.messages, WindowTokens: c.window})
+	if err != nil || done.GetOutcome() != "compacted" {
+		c.t.Fatalf("%v, %v", done, err)
+	}
+	c.compactions++
+	at := slices.IndexFunc(c.messages, func(m *kiokuv1.ChatMessage) bool { return m.GetId() == done.GetFirstKeptId() })
+	c.messages = append([]*kiokuv1.ChatMessage{done.GetMessage()}, c.messages[at:]...)
+}
+
+// Hazard F06: a compaction drops nothing that is not covered, and says so. Where flushes are impossible it says that.
+func TestCompactOfASessionDropsCoveredMessagesOnly(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	client := flushing(t, folder, func(o *sidecar.Options) { o.Model = &echo.Model{} })
+	req := &kiokuv1.CompactRequest{Agent: "main", Session: "discord:家族#1", Messages: longTalk(), KeepRecentTokens: 1000}
+	got, err := client.Compact(t.Context(), req)
+	if err != nil || got.GetOutcome() != "nothing" || got.GetReason() != "flush first: 41 messages are not covered" {
+		t.Errorf("%v, %v", got, err)
+	}
+	begun := begin(t, client, longTalk()[:11]...)
+	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: begun.GetLease()}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = client.Compact(t.Context(), req); err != nil || got.GetFirstKeptId() != "m-11" || got.GetReason() != "" {
+		t.Errorf("%v, %v", got, err)
+	}
+	off := flushing(t, folder, func(o *sidecar.Options) { o.Model, o.ReadOnly = &echo.Model{}, true })
+	if got, err = off.Compact(t.Context(), req); err != nil || got.GetOutcome() != "compacted" || got.GetFirstKeptId() == "m-11" || !strings.Contains(got.GetReason(), "read-only") {
+		t.Errorf("%v, %v", got, err)
+	}
+	req.Session = ""
+	if got, err = client.Compact(t.Context(), req); err != nil || got.GetFirstKeptId() == "m-11" {
+		t.Errorf("without a session: %v, %v", got, err)
+	}
+}
+
+// Hazard C05: a lease is of use only to its agent; for others it is as if it did not exist.
 func TestCommitFlushOfAnotherAgentIsUnknown(t *testing.T) {
 	t.Parallel()
 	s := beside(t, server.Options{}, map[string]server.Sidecar{"ann": withFlushes(t, t.TempDir(), nil), "bob": withFlushes(t, t.TempDir(), nil)})
 	client := localAgents(t, s)
-	req := &kiokuv1.BeginFlushRequest{Agent: "bob", Session: "s", Holder: "h", Messages: talk()}
-	bobs, err := client.BeginFlush(t.Context(), req)
+	bobs, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "bob", Session: "s", Messages: talk()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Agent, req.Session = "ann", "another"
-	if _, err := client.BeginFlush(t.Context(), req); err != nil {
-		t.Fatal(err)
-	}
 	answers := make(map[string]bool)
-	for _, c := range []struct{ agent, id, holder string }{
-		{"ann", bobs.GetFlushId(), "h"}, {"ann", "nonsense", "h"}, {"ann", "../" + bobs.GetFlushId(), "h"}, {"bob", bobs.GetFlushId(), "another"},
-	} {
-		_, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: c.agent, FlushId: c.id, Holder: c.holder})
-		wantCode(t, err, codes.NotFound)
-		answers[status.Convert(err).Message()] = true
-		_, err = client.AbortFlush(t.Context(), &kiokuv1.AbortFlushRequest{Agent: c.agent, FlushId: c.id, Holder: c.holder})
+	for _, lease := range []string{bobs.GetLease(), "nonsense", "../" + bobs.GetLease()} {
+		_, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "ann", Lease: lease})
 		wantCode(t, err, codes.NotFound)
 		answers[status.Convert(err).Message()] = true
 	}
 	if len(answers) != 1 {
 		t.Errorf("%d different answers: %v", len(answers), answers)
 	}
-	// In a session of the same name, what one agent ends is not ended for the other.
-	req.Session = "s"
-	anns, err := client.BeginFlush(t.Context(), req)
+	// In a session of the same name, what one agent covers is not covered for the other.
+	anns, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "ann", Session: "s", Messages: talk()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "ann", FlushId: anns.GetFlushId(), Holder: "h"}); err != nil {
+	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "ann", Lease: anns.GetLease()}); err != nil {
 		t.Fatal(err)
 	}
-	req.Agent = "bob"
-	if got, err := client.BeginFlush(t.Context(), req); err != nil || got.GetOutcome() != "resumed" {
-		t.Errorf("bob's flush after ann's has ended: %v, %v", got, err)
+	check, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "bob", Session: "s", Messages: talk()})
+	if err != nil || check.GetUncoveredCount() != 4 {
+		t.Errorf("bob's messages: %v, %v", check, err)
 	}
-	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "bob", FlushId: bobs.GetFlushId(), Holder: "h"}); err != nil {
+	if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "bob", Lease: bobs.GetLease()}); err != nil {
 		t.Errorf("bob's own: %v", err)
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-
 	"kioku/agent/prune"
 	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -19,7 +16,7 @@ const (
 	// maxMessages is the maximum number of messages of a request, and maxImages that of images of a message.
 	maxMessages = 20_000
 	maxImages   = 1000
-	// maxSpool is the maximum size in bytes of the messages of a flush: one response contains them and the prompts.
+	// maxSpool is the maximum size in bytes of the messages of a flush: one response may contain them and the prompts.
 	maxSpool = maxMessage - 64<<10
 )
 
@@ -174,36 +171,4 @@ func (c *conversation) pruneEdits(list, added []prune.Edit) []*kiokuv1.PruneEdit
 			MessageId: c.ids[e.Index], ToolCallId: e.CallID, Text: e.Text, Cleared: e.Cleared, Added: slices.Contains(added, e),
 		}
 	})
-}
-
-// spool returns the messages of a request as JSON, each with its id.
-func (c *conversation) spool(list []*kiokuv1.ChatMessage) ([]json.RawMessage, error) {
-	var out []json.RawMessage
-	size := 0
-	for i, m := range list {
-		named := proto.CloneOf(m)
-		named.Id = c.ids[i]
-		if size += proto.Size(named) + 5; size > maxSpool {
-			return nil, badField("messages", "are more than the %d bytes that a flush keeps; shorten the longest results of tools", maxSpool)
-		}
-		line, err := protojson.Marshal(named)
-		if err != nil {
-			return nil, fmt.Errorf("write message %d of the spool: %w", i+1, err)
-		}
-		out = append(out, line)
-	}
-	return out, nil
-}
-
-// spooled parses what spool returned.
-func spooled(lines []json.RawMessage) ([]*kiokuv1.ChatMessage, error) {
-	var out []*kiokuv1.ChatMessage
-	for i, line := range lines {
-		m := &kiokuv1.ChatMessage{}
-		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(line, m); err != nil {
-			return nil, fmt.Errorf("read message %d of the spool: %w", i+1, err)
-		}
-		out = append(out, m)
-	}
-	return out, nil
 }

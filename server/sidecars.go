@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,18 +28,20 @@ type Sidecar interface {
 	Assemble(ctx context.Context, t sidecar.Turn) sidecar.Prompt
 	Recall(ctx context.Context, t sidecar.Turn) (recall.Outcome, string)
 
-	Check(sessionID string, cycle int, st flush.State) (sidecar.Check, error)
-	// Maintain removes what is stored of ended flushes before a cycle.
-	Maintain(sessionID string, cycle int)
-	Begin(ctx context.Context, sessionID string, cycle int, holder string, spool []json.RawMessage) (sidecar.Begun, error)
-	Commit(ctx context.Context, id, holder string) error
-	Abort(ctx context.Context, id, holder, reason string) (left int, err error)
+	Check(sessionID string, v session.View, st flush.State) (sidecar.Check, error)
+	// Resume continues commits that were interrupted.
+	Resume(ctx context.Context, sessionID string) error
+	Begin(ctx context.Context, req flush.Request) (sidecar.Begun, error)
+	Commit(ctx context.Context, lease string, notes []flush.Note, reply string) (flush.Committed, error)
+	Flush(ctx context.Context, job flush.Job) flush.Outcome
+	// FlushOff says why flushes are impossible; empty if they are possible.
+	FlushOff() string
 
 	// Prune uses the clock if now is zero.
 	Prune(messages []llm.Message, st prune.State, now time.Time) prune.Plan
 	// Count counts the tokens of a text as Compact does.
 	Count(text string) int
-	Compact(ctx context.Context, v session.View, space sidecar.Space) (session.Compaction, llm.Usage, error)
+	Compact(ctx context.Context, sessionID string, v session.View, space sidecar.Space) (session.Compaction, llm.Usage, error)
 }
 
 // AddSidecars adds sidecars, by agent id, to a server that does not serve yet; AgentService provides them. It returns an error

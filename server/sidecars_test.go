@@ -117,8 +117,8 @@ func TestBeginFlushNeedsTheRightToWrite(t *testing.T) {
 			_, err := client.CommitFlush(ctx, &kiokuv1.CommitFlushRequest{Agent: agent})
 			return err
 		},
-		"abort": func(ctx context.Context, agent string) error {
-			_, err := client.AbortFlush(ctx, &kiokuv1.AbortFlushRequest{Agent: agent})
+		"flush": func(ctx context.Context, agent string) error {
+			_, err := client.Flush(ctx, &kiokuv1.FlushRequest{Agent: agent})
 			return err
 		},
 	} {

@@ -31,8 +31,8 @@ type Options struct {
 	// Turn is the template of all turns. The conversation sets Message, Model, Now, and NoTools if Tools lack the tools of
 	// the memory.
 	Turn sidecar.Turn
-	// Heartbeat says that the turns are scheduled, such as a look at HEARTBEAT.md. They store no memories: a flush that is due
-	// waits for another turn, and before a compaction it is skipped. Flush and Compact are not affected.
+	// Heartbeat says that the turns are scheduled, such as a look at HEARTBEAT.md. They neither flush nor compact: what is due
+	// waits for another turn. Flush and Compact are not affected.
 	Heartbeat bool
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
@@ -94,8 +94,10 @@ type Status struct {
 	Projected int
 	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is unknown.
 	FlushAt, CompactAt int
-	// Cycle is the number of compactions.
-	Cycle int
+	// Compactions is their number.
+	Compactions int
+	// Uncovered is the number of messages that no flush has stored yet.
+	Uncovered int
 	// Flush is the last flush since the last compaction, nil if there was none.
 	Flush *session.Flush
 	// Usage of all requests since New.
@@ -111,12 +113,18 @@ type Conversation struct {
 	fixed int
 	// patience is the size in tokens that the next prompt must have before a compaction is tried again.
 	patience int
-	// unfinished contains the flushes of this session that were begun and are not done, the earliest first.
-	unfinished []flush.Progress
+	// learnt is the window in tokens that the model has not refused, and learntOf what the model said its window was then; 0 if
+	// nothing was refused. believed is the window of the last request.
+	learnt, learntOf, believed int
+	// partial says that messages were left out of the last request, so that its usage does not tell the size of the next.
+	partial bool
+	// told is the last failure of a flush that was reported, empty if the last flush has succeeded.
+	told string
+	// full says why the conversation could not be compacted the last time; nil if it could.
+	full error
 }
 
-// New returns a conversation that continues the session. Turns resume flushes that are unfinished because of a crash or because
-// memory was unreachable, one a turn. New returns sidecar.ErrNoModel if the sidecar has no model.
+// New returns a conversation that continues the session. It returns sidecar.ErrNoModel if the sidecar has no model.
 func New(opt Options) (*Conversation, error) {
 	switch {
 	case opt.Sidecar == nil || opt.Session == nil:
@@ -130,11 +138,7 @@ func New(opt Options) (*Conversation, error) {
 	if opt.Tools != nil && opt.Turn.InGroup() {
 		opt.Tools = public{opt.Tools}
 	}
-	c := &Conversation{opt: opt, model: opt.Sidecar.Model()}
-	if err := c.findFlushes(); err != nil {
-		return nil, fmt.Errorf("begin a conversation: %w", err)
-	}
-	return c, nil
+	return &Conversation{opt: opt, model: opt.Sidecar.Model()}, nil
 }
 
 // tools returns what the model may call.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kioku/agent"
+	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
@@ -26,58 +27,41 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 	return c.opt.Sidecar.Assemble(ctx, turn)
 }
 
-// Flush stores what is worth keeping now, also before the threshold. It begins with all flushes that are unfinished, also with
-// those that were given up. If this cycle was flushed before, it is of what was said since. If that is nothing, and
-// if memory cannot be written, the outcome is session.FlushSkipped with the reason.
+// Flush stores what is worth keeping now, also before the threshold. If nothing was said since the last flush, and if memory
+// cannot be written, the outcome is session.FlushSkipped with the reason.
 func (c *Conversation) Flush(ctx context.Context, each func(Event)) flush.Outcome {
-	v := c.opt.Session.View()
-	if len(c.unfinished) == 0 && v.Flushed == len(v.Messages) {
+	t := c.beginTurn(c.assemble(ctx, "", true), each)
+	out := t.flush(ctx, true)
+	if out.Outcome == session.FlushDone && out.Ranges == 0 {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "nothing was said since the last flush"}
 	}
-	t := c.beginTurn(c.assemble(ctx, "", true), each)
-	before := t.resumeAll(ctx)
-	if before.Later {
-		return before
-	}
-	next := t.flushNow(ctx)
-	if next.Outcome == session.FlushSkipped && before.Outcome != "" {
-		return before
-	}
-	return mergeOutcomes(before, next)
+	return out
 }
 
-// flushNow is Flush for what no flush was begun of.
-func (t *turn) flushNow(ctx context.Context) flush.Outcome {
-	v := t.opt.Session.View()
-	d, err := t.decide(v, flush.State{Projected: t.projected(v), Forced: true})
-	switch {
-	case err != nil:
-		return flush.Outcome{Outcome: session.FlushFailed, Reason: err.Error()}
-	case flushed(v) && t.covered(v) < len(v.Messages):
-		return t.flushAs(ctx, v, t.lateName(v), true)
-	case !d.Flush:
-		return flush.Outcome{Outcome: session.FlushSkipped, Reason: d.Reason}
-	case t.begun(v), t.covered(v) == len(v.Messages):
-		return flush.Outcome{Outcome: session.FlushSkipped, Reason: "this cycle's flush was begun already"}
-	}
-	return t.flush(ctx, v, true)
-}
-
-// Compact summarises the old messages. Before they go it flushes if that was not done in this cycle. It returns
-// compact.ErrNothing if all messages are recent ones, and then has not flushed either; after any error the history is
-// what it was.
+// Compact summarises the old messages, after it has stored what is worth keeping of them. It returns compact.ErrNothing if all
+// messages are recent ones, and then has not flushed either; after any error the history is what it was.
 func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.Compaction, error) {
 	v := c.opt.Session.View()
 	t := c.beginTurn(c.assemble(ctx, "", true), each)
-	// The summary is written first, because one that comes to nothing must not use up the flush of this cycle.
-	made, used, err := c.opt.Sidecar.Compact(ctx, v, sidecar.Space{Fixed: c.fixed})
-	c.usage = c.usage.Plus(used)
+	check, err := c.check(v, flush.State{Projected: c.projected(v), Forced: true})
 	if err != nil {
 		return session.Compaction{}, err
 	}
-	d, _ := c.decide(v, flush.State{Projected: c.projected(v), Forced: true})
-	t.flushIfDue(ctx, d)
-	if err := t.replace(ctx, made); err != nil {
+	keep, _ := c.opt.Sidecar.Keep(c.window(), c.fixed)
+	switch at := compact.Cut(v, keep, len(v.Messages)); {
+	case at == 0 || at == 1 && v.Compactions > 0:
+		return session.Compaction{}, compact.ErrNothing
+	case check.Flush:
+		t.flush(ctx, true)
+	case check.Uncovered > 0:
+		t.reportSkipped()
+	}
+	made, used, err := c.opt.Sidecar.Compact(ctx, c.opt.Session.ID(), v, sidecar.Space{Window: c.window(), Fixed: c.fixed})
+	c.usage = c.usage.Plus(used)
+	if err == nil {
+		err = t.replace(made)
+	}
+	if err != nil {
 		return session.Compaction{}, err
 	}
 	return made, nil
@@ -90,11 +74,11 @@ func (c *Conversation) Status() Status {
 		c.beginTurn(c.assemble(context.Background(), "", true), nil)
 	}
 	s := Status{
-		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.model.Window(), Messages: len(v.Messages),
-		Projected: c.projected(v), Cycle: v.Cycle, Flush: v.Flush, Usage: c.usage,
+		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.window(), Messages: len(v.Messages),
+		Projected: c.projected(v), Compactions: v.Compactions, Flush: v.Flush, Usage: c.usage,
 	}
-	// The thresholds are known even if the state of the flush is not.
-	d, _ := c.decide(v, flush.State{Projected: s.Projected})
-	s.FlushAt, s.CompactAt = d.FlushAt, d.CompactAt
+	// If the state of flushes cannot be read, the next flush says so.
+	check, _ := c.check(v, flush.State{Projected: s.Projected})
+	s.FlushAt, s.CompactAt, s.Uncovered = check.FlushAt, check.CompactAt, check.Uncovered
 	return s
 }

@@ -39,7 +39,7 @@ func (t *turn) resultMessage(r Result, calls int) llm.Message {
 
 // shorten returns what is kept of the result of a tool.
 func (t *turn) shorten(tool, text string, calls int) string {
-	window := t.model.Window()
+	window := t.window()
 	if window <= 0 {
 		return cutResult(tool, text, min(resultChars, resultParts*resultChars/answerParts/calls))
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"kioku/agent/flush"
-	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
@@ -33,8 +32,12 @@ type turn struct {
 	heartbeat bool
 	// read says that the model has read in this turn what a tool returned.
 	read bool
-	// resumed says that a flush was resumed in this turn, or that there was none.
-	resumed bool
+	// pruned is the size in tokens of what was pruned in this turn.
+	pruned int
+	// sent is the size of the last request in tokens, and leftOut the number of messages that were left out of it.
+	sent, leftOut int
+	// newestOnly says that it had no message that could be left out.
+	newestOnly bool
 }
 
 // Turn answers a message of the user. each, if it is not nil, is called with what happens, by one goroutine. The message and the
@@ -120,11 +123,8 @@ func (t *turn) nextAnswer(ctx context.Context, last bool) (llm.Response, error) 
 		if err == nil || !overflow {
 			return resp, err
 		}
-		if try == maxShrinks {
+		if try == maxShrinks || !t.shrink(ctx) {
 			return resp, t.tooLong(err)
-		}
-		if failed := t.shrink(ctx, try); failed != nil {
-			return resp, t.tooLong(errors.Join(err, failed))
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (t *turn) nextAnswer(ctx context.Context, last bool) (llm.Response, error) 
 // tooLong returns an error that says what to do about a conversation that does not fit.
 func (t *turn) tooLong(cause error) error {
 	size := ""
-	if window := t.model.Window(); window > 0 {
+	if window := t.window(); window > 0 {
 		size = fmt.Sprintf(" of %d tokens", window)
 	}
 	return fmt.Errorf("the conversation does not fit into the window%s of the model %s; send a shorter message, begin a new session, or take a model with a larger window: %w", size, t.model.Name(), cause)
@@ -140,8 +140,12 @@ func (t *turn) tooLong(cause error) error {
 
 // generate sends the conversation as it is now.
 func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
-	v := t.opt.Session.View()
-	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: prune.Apply(v.Messages, v.Edits), Tools: t.tools}
+	t.believed = t.window()
+	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools}
+	t.sent = t.fixed
+	for _, m := range req.Messages {
+		t.sent += t.sizeOf(m)
+	}
 	if last {
 		// A provider may refuse calls in a conversation without tools.
 		req.Tools = nil
@@ -162,6 +166,7 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		resp.Message.ToolCalls = nil
 	}
 	t.heard.Reset()
+	t.pruned = 0
 	used := &resp.Usage
 	if resp.Usage == (llm.Usage{}) {
 		used = nil // the provider has not said
@@ -190,6 +195,14 @@ func (t *turn) keepInterrupted(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return err
+}
+
+// tellOnce reports a problem of storing memories unless it was the last that was reported.
+func (t *turn) tellOnce(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); text != t.told {
+		t.told = text
+		t.notice("%s", text)
+	}
 }
 
 func (t *turn) notice(format string, args ...any) {

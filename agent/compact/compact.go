@@ -50,17 +50,17 @@ type Compactor struct {
 	SummaryTokens int
 }
 
-// Compact has a model summarise the messages before the latest ones, and returns the compaction to append to the session.
-// Messages that are added meanwhile are kept.
+// Compact has a model summarise the messages before the latest ones, of the first free messages of the view, and returns the
+// compaction to append to the session. Messages that are added meanwhile are kept.
 //
 // Identifiers that the summary lacks after a second try are appended to it. Compact returns ErrNothing if there are no such
 // messages; ErrRefused if the summary is empty or cut off twice, or if it is not shorter than what it replaces; and otherwise the
 // error of the model or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also
 // after an error.
-func (c *Compactor) Compact(ctx context.Context, v session.View) (made session.Compaction, used llm.Usage, err error) {
+func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made session.Compaction, used llm.Usage, err error) {
 	w := c.newWriter()
-	at := cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens))
-	if at == 0 || at == 1 && v.Cycle > 0 {
+	at := Cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens), free)
+	if at == 0 || at == 1 && v.Compactions > 0 {
 		return session.Compaction{}, used, ErrNothing
 	}
 	summary, err := w.summariseShorter(ctx, v, at)
@@ -260,22 +260,24 @@ func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (draft,
 	return draft{text: text, cut: resp.Stop == llm.StopLength, lost: missing(text, ids)}, nil
 }
 
-// cut returns the index of the first message that is kept, such that the kept messages have at most keep tokens. It is never a
-// tool result, so that a call and its results stay together. The last message, and the call that it answers, are always kept.
-func cut(v session.View, keep int) int {
+// Cut returns the index of the first message that a compaction keeps: the kept messages have at most keep tokens, and all but
+// the first free messages are kept. It is never a tool result, so that a call and its results stay together. The last message,
+// and the call that it answers, are always kept.
+func Cut(v session.View, keep, free int) int {
+	if len(v.Messages) == 0 {
+		return 0
+	}
 	at, tokens := len(v.Messages), 0
 	for at > 0 && tokens+v.Counts[at-1] <= keep {
 		at--
 		tokens += v.Counts[at]
 	}
-	for ; at < len(v.Messages); at++ {
-		if v.Messages[at].Role != llm.RoleTool {
-			return at
-		}
+	for at < len(v.Messages) && v.Messages[at].Role == llm.RoleTool {
+		at++
 	}
-	at = len(v.Messages) - 1
+	at = min(at, len(v.Messages)-1, free)
 	for at > 0 && v.Messages[at].Role == llm.RoleTool {
 		at--
 	}
-	return max(at, 0)
+	return at
 }

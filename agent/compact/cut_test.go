@@ -44,7 +44,7 @@ func TestCutKeepsACallWithItsResult(t *testing.T) {
 		{"tt", 5, 0},
 		{"", 5, 0},
 	} {
-		if got := cut(conversation(tt.messages), tt.keep); got != tt.want {
+		if got := Cut(conversation(tt.messages), tt.keep, len(tt.messages)); got != tt.want {
 			t.Errorf("%s, keep %d: cut at %d, want %d", tt.messages, tt.keep, got, tt.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestCutKeepsWholeMessagesThatFit(t *testing.T) {
 		}
 		keep := rapid.IntRange(0, 400).Draw(t, "keep")
 		v := conversation(letters)
-		at := cut(v, keep)
+		at := Cut(v, keep, len(v.Messages))
 		if at < len(v.Messages) && at > 0 && v.Messages[at].Role == llm.RoleTool {
 			t.Fatalf("%s: cut at %d, a result", letters, at)
 		}
@@ -70,6 +70,27 @@ func TestCutKeepsWholeMessagesThatFit(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Messages that are not free to drop are kept, with the call that a result answers.
+func TestCutKeepsWhatIsNotFree(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		messages   string
+		keep, free int
+		want       int
+	}{
+		{"uauaua", 20, 6, 4},
+		{"uauaua", 20, 3, 3},
+		{"uauaua", 20, 0, 0},
+		{"ucttaua", 0, 3, 1},
+		{"ucttaua", 0, 4, 4},
+		{"ctt", 0, 2, 0},
+	} {
+		if got := Cut(conversation(tt.messages), tt.keep, tt.free); got != tt.want {
+			t.Errorf("%s, keep %d, %d free: cut at %d, want %d", tt.messages, tt.keep, tt.free, got, tt.want)
+		}
+	}
 }
 
 func TestSplitLosesNothing(t *testing.T) {

@@ -66,8 +66,8 @@ func TestCompactWithEchoLosesNoIdentifier(t *testing.T) {
 			KeepTokens: 50, SummaryTokens: rapid.SampledFrom([]int{0, 1000}).Draw(t, "summary"),
 		}
 		v := view(append(messages, user("recent"))...)
-		v.Cycle = rapid.IntRange(0, 1).Draw(t, "cycle")
-		got, _, err := c.Compact(t.Context(), v)
+		v.Compactions = rapid.IntRange(0, 1).Draw(t, "cycle")
+		got, _, err := c.Compact(t.Context(), v, 1000)
 		if err == nil {
 			compacted++
 		}

@@ -29,7 +29,7 @@ func render(v session.View, until, most int, count func(string) int) []block {
 	var out []block
 	for i, m := range v.Messages[:until] {
 		speaker, weight := speakerOf(m)
-		if i == 0 && v.Cycle > 0 {
+		if i == 0 && v.Compactions > 0 {
 			speaker, weight = "summary of what came before", 3
 		}
 		for _, part := range split(body(m), most, count) {

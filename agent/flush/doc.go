@@ -1,6 +1,5 @@
-// Package flush stores memories before old messages leave the model's window.
+// Package flush stores memories before old messages leave the model's window. DESIGN.md describes it.
 //
-// Settings.Decide says when: a little before the window is full, once between two compactions, and always before a
-// compaction. A Ledger records on disk which flushes were begun and which are done, with the messages to flush, so that
-// a crash loses nothing and no note is stored twice. A Runner asks a model for what is worth keeping, and stores it.
+// Settings.Decide says when. A Ledger records on disk which messages of a session are covered: a model was shown them, and
+// the notes that it made of them are in memory. A Runner flushes with a model of the service.
 package flush

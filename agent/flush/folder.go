@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,11 +21,20 @@ import (
 const (
 	recordSuffix  = ".json"
 	spoolSuffix   = ".spool.jsonl"
-	journalSuffix = ".journal.jsonl"
-	// lostSuffix ends the name of a spool whose record is gone.
-	lostSuffix = ".lost.jsonl"
-	lockName   = "lock"
+	damagedSuffix = ".damaged"
+	lockName      = "lock"
+
+	// maxSpoolBytes is the maximum size in bytes of the spools of an agent, and maxSpoolAge that of a spool.
+	maxSpoolBytes = 64 << 20
+	maxSpoolAge   = 30 * 24 * time.Hour
+	// maxRecordAge is the time after which a session that was not used is forgotten.
+	maxRecordAge = 365 * 24 * time.Hour
 )
+
+// sessionForm matches the name of the files of a session, which is safe whatever the session is called.
+var sessionForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+func fileOf(session string) string { return hashOf(session)[:32] }
 
 // folder is the open folder of a ledger.
 type folder struct {
@@ -33,13 +44,10 @@ type folder struct {
 	lock *os.File
 }
 
-// openLocked opens the folder and waits for its lock until ctx ends. If the folder does not exist, openLocked creates it or
-// returns ErrUnknown.
-func (l *Ledger) openLocked(ctx context.Context, create bool) (*folder, error) {
-	if create {
-		if err := makeFolder(l.folder); err != nil {
-			return nil, fmt.Errorf("%w; the folder must be writable", err)
-		}
+// openLocked opens the folder, which it creates if it does not exist, and waits for its lock until ctx ends.
+func (l *Ledger) openLocked(ctx context.Context) (*folder, error) {
+	if err := makeFolder(l.opt.Folder); err != nil {
+		return nil, fmt.Errorf("%w; the folder must be writable", err)
 	}
 	f, err := l.openFolder()
 	if err != nil {
@@ -48,25 +56,23 @@ func (l *Ledger) openLocked(ctx context.Context, create bool) (*folder, error) {
 	f.lock, err = f.root.OpenFile(lockName, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		f.close()
-		return nil, fmt.Errorf("lock %s: %w; the folder must be writable", l.folder, err)
+		return nil, fmt.Errorf("lock %s: %w; the folder must be writable", l.opt.Folder, err)
 	}
 	if err := filelock.Lock(ctx, f.lock); err != nil {
 		f.close()
-		return nil, fmt.Errorf("lock %s: %w", l.folder, err)
+		return nil, fmt.Errorf("lock %s: %w", l.opt.Folder, err)
 	}
+	f.removeTemps()
 	return f, nil
 }
 
-// openFolder opens the folder without the lock. It returns ErrUnknown if the folder does not exist.
+// openFolder opens the folder without the lock.
 func (l *Ledger) openFolder() (*folder, error) {
-	root, err := os.OpenRoot(l.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrUnknown
-	}
+	root, err := os.OpenRoot(l.opt.Folder)
 	if err != nil {
 		return nil, err
 	}
-	return &folder{path: l.folder, root: root}, nil
+	return &folder{path: l.opt.Folder, root: root}, nil
 }
 
 // makeFolder creates a folder that only its owner can use, and flushes its name to the disk.
@@ -92,75 +98,101 @@ func (f *folder) close() {
 	f.root.Close()
 }
 
-// record returns the record of a flush, or ErrUnknown if there is none.
-func (f *folder) record(id string) (r Record, err error) {
-	data, err := f.root.ReadFile(id + recordSuffix)
+// record returns the state of a session, by the name of its file. A session without a file has the zero value. So has one
+// whose file is damaged, with a warning.
+func (f *folder) record(name string) (r record, err error) {
+	data, err := f.root.ReadFile(name + recordSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Record{}, ErrUnknown
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &r)
-	}
-	if err == nil && flushID(r.Session, r.Cycle) != id {
-		err = errors.New("it is that of another flush")
+		return record{}, nil
 	}
 	if err != nil {
-		return Record{}, f.damaged(id, recordSuffix, err)
+		return record{}, err
+	}
+	if err := json.Unmarshal(data, &r); err != nil || fileOf(r.Session) != name {
+		r = record{}
+		r.warn(fmt.Sprintf("the state %s was damaged and is begun anew; messages that it covered are flushed again", name+recordSuffix))
 	}
 	return r, nil
 }
 
-// heldRecord returns the record of a flush that holder has, or ErrUnknown.
-func (f *folder) heldRecord(id, holder string) (Record, error) {
-	if !idForm.MatchString(id) || holder == "" {
-		return Record{}, ErrUnknown
+// writeRecord replaces the state of a session. It keeps a damaged file under another name.
+func (f *folder) writeRecord(r record, now time.Time) error {
+	name := fileOf(r.Session)
+	if old, err := f.root.ReadFile(name + recordSuffix); err == nil && !json.Valid(old) {
+		if err := f.root.Rename(name+recordSuffix, name+damagedSuffix); err != nil {
+			return err
+		}
 	}
-	r, err := f.record(id)
-	if err == nil && r.Holder != holder {
-		err = ErrUnknown
-	}
-	return r, err
-}
-
-// damaged returns an error that names a damaged file of a flush.
-func (f *folder) damaged(id, suffix string, err error) error {
-	return fmt.Errorf("%s is damaged: %w; move the files %s.* out of the folder to begin this flush again",
-		filepath.Join(f.path, id+suffix), err, id)
-}
-
-func (f *folder) writeRecord(id string, r Record) error {
+	r.Used = now
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(f.root, id+recordSuffix, append(data, '\n'), 0o600)
+	return atomicfile.Write(f.root, name+recordSuffix, append(data, '\n'), 0o600)
 }
 
-// writeSpool writes the spool of a flush that has no record, and returns the number of its messages. If there is another
-// spool, because the record was moved away or a Begin was interrupted, writeSpool renames that one.
-func (f *folder) writeSpool(id string, lines []byte, now time.Time) (messages int, err error) {
-	name := id + spoolSuffix
-	old, err := f.root.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
+// spool returns the spooled messages of a session. It skips what is damaged.
+func (f *folder) spool(name string) []Message {
+	data, err := f.root.ReadFile(name + spoolSuffix)
+	if err != nil {
+		return nil
 	}
-	if len(old) > 0 && !bytes.Equal(old, lines) {
-		lost := id + now.UTC().Format("-20060102T150405.000000000") + lostSuffix
-		if err := f.root.Rename(name, lost); err != nil {
-			return 0, err
+	var out []Message
+	for line := range bytes.Lines(data) {
+		var m Message
+		if json.Unmarshal(line, &m) == nil && m.ID != "" {
+			out = append(out, m)
 		}
 	}
-	return bytes.Count(lines, []byte("\n")), atomicfile.Write(f.root, name, lines, 0o600)
+	return out
 }
 
-func (f *folder) readSpool(id string, messages int) ([]json.RawMessage, error) {
-	lines, err := f.root.ReadFile(id + spoolSuffix)
-	if err != nil {
-		return nil, f.damaged(id, spoolSuffix, err)
+// writeSpool replaces the spooled messages of a session; none removes the file.
+func (f *folder) writeSpool(name string, list []Message) error {
+	if len(list) == 0 {
+		err := f.root.Remove(name + spoolSuffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
 	}
-	spool, err := parseSpool(lines, messages)
-	if err != nil {
-		return nil, f.damaged(id, spoolSuffix, err)
+	var lines bytes.Buffer
+	for _, m := range list {
+		line, err := json.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("spool message %s: %w", m.ID, err)
+		}
+		lines.Write(append(line, '\n'))
 	}
-	return spool, nil
+	return atomicfile.Write(f.root, name+spoolSuffix, lines.Bytes(), 0o600)
+}
+
+// sessions returns the names of the sessions that have a file with a suffix.
+func (f *folder) sessions(suffix string) []string {
+	var out []string
+	for _, file := range f.fileNames() {
+		if name, ok := strings.CutSuffix(file, suffix); ok && sessionForm.MatchString(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (f *folder) fileNames() []string {
+	d, err := f.root.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	return names
+}
+
+// removeTemps removes temporary files. The folder must be locked: then the processes that wrote them are gone.
+func (f *folder) removeTemps() {
+	for _, name := range f.fileNames() {
+		if atomicfile.IsTemp(name) {
+			f.root.Remove(name)
+		}
+	}
 }

@@ -1,303 +1,450 @@
 package flush_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"kioku/agent/flush"
-	"kioku/memory"
-
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
+
+	"kioku/agent/flush"
+	"kioku/llm"
+	"kioku/memory"
 )
 
-// clock is a clock that a test moves.
-type clock struct{ now time.Time }
-
-func (c *clock) Now() time.Time { return c.now }
-
-func newClock() *clock { return &clock{time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)} }
-
-func messages(texts ...string) (spool []json.RawMessage) {
-	for _, text := range texts {
-		raw, _ := json.Marshal(map[string]string{"role": "user", "text": text}) // strings always have a JSON form
-		spool = append(spool, raw)
-	}
-	return spool
-}
-
-func begin(t *testing.T, l *flush.Ledger, session string, cycle int, holder string, spool []json.RawMessage) flush.Lease {
-	t.Helper()
-	lease, err := l.Begin(t.Context(), session, cycle, holder, spool)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lease
-}
-
-func TestBeginTwiceResumes(t *testing.T) {
+func TestBeginShowsWhatIsNotCovered(t *testing.T) {
 	t.Parallel()
-	clock, folder := newClock(), filepath.Join(t.TempDir(), "agents", "main", "flush")
-	spool := messages("one\ntwo", "三")
-	first := begin(t, flush.NewLedger(folder, flush.Settings{}, clock.Now), "s", 0, "a", spool)
-	want := flush.Lease{
-		Record: flush.Record{Session: "s", Begun: clock.now, Holder: "a", Expires: clock.now.Add(5 * time.Minute), Messages: 2},
-		ID:     first.ID, NoteKey: first.NoteKey, Spool: spool,
+	w := newWorld(t)
+	talk := said("My cat is Miso.", "Noted.", "My dog is Ken.")
+	r := w.begin(talk...)
+	if diff := cmp.Diff([]string{"user: My cat is Miso.", "assistant: Noted.", "user: My dog is Ken."}, shown(r.Messages)); diff != "" || r.Uncovered != 0 {
+		t.Errorf("%d left, shown (-want +got):\n%s", r.Uncovered, diff)
 	}
-	if diff := cmp.Diff(want, first); diff != "" || first.ID == "" || first.NoteKey == "" {
-		t.Errorf("%+v\n%s", first, diff)
+	if got := w.covered(talk...); got != "---" {
+		t.Errorf("before the commit: %s", got)
 	}
-
-	// Another process, long after.
-	clock.now = clock.now.Add(time.Hour)
-	again := begin(t, flush.NewLedger(folder, flush.Settings{}, clock.Now), "s", 0, "a", messages("other"))
-	want.Resumed, want.Expires = true, clock.now.Add(5*time.Minute)
-	if diff := cmp.Diff(want, again); diff != "" {
-		t.Error(diff)
+	done := w.commit(r.Lease, "The cat is Miso.")
+	want := flush.Committed{Silent: true, Covered: 3, Through: "m3", Notes: []flush.Stored{{Appended: memory.Appended{Path: "day.md", StartLine: 1}}}}
+	if diff := cmp.Diff(want, done); diff != "" {
+		t.Errorf("committed (-want +got):\n%s", diff)
 	}
-}
-
-func TestReleaseKeepsTheAttempt(t *testing.T) {
-	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.Settings{}, newClock().Now)
-	a := begin(t, l, "s", 0, "a", messages("x"))
-	if err := l.Release(t.Context(), a.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
-		t.Errorf("released by somebody else: %v", err)
+	more := append(talk, said("", "", "", "Noted.", "My bird is Pi.")[3:]...)
+	if got := w.covered(more...); got != "+++--" {
+		t.Errorf("after the commit: %s", got)
 	}
-	if err := l.Release(t.Context(), a.ID, "a"); err != nil {
-		t.Error(err)
+	r = w.begin(more...)
+	if diff := cmp.Diff([]string{"assistant: Noted.", "user: My bird is Pi."}, shown(r.Messages)); diff != "" {
+		t.Errorf("the next range (-want +got):\n%s", diff)
 	}
-	if err := l.Commit(t.Context(), a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
-		t.Errorf("committed after that: %v", err)
+	w.commit(r.Lease)
+	if r = w.begin(more...); r.Lease != "" || len(r.Messages) > 0 {
+		t.Errorf("nothing is left: %+v", r)
 	}
-	b := begin(t, l, "s", 0, "b", nil)
-	if !b.Resumed || b.Failed != 0 || b.NoteKey != a.NoteKey || len(b.Spool) != 1 {
-		t.Errorf("%+v", b)
-	}
-	if err := errors.Join(l.Commit(t.Context(), b.ID, "b"), l.Release(t.Context(), b.ID, "b")); err != nil {
-		t.Error(err)
-	}
-	if p, err := l.Progress("s", 0); err != nil || !p.Done || p.Failed != 0 {
-		t.Errorf("%+v, %v", p, err)
+	note := w.notes.notes[0]
+	if note.Target != memory.TargetDaily || note.Source != memory.NoteFromFlush || note.Category != "fact" || !strings.HasPrefix(note.Key, "flush-") {
+		t.Errorf("stored %+v", note)
 	}
 }
 
-func TestBeginIsRefusedWhileALeaseLasts(t *testing.T) {
+// An id that is used again, as after a restart of an agent that counts its messages, hides nothing.
+func TestCoverageKnowsAnIDWithAnotherText(t *testing.T) {
 	t.Parallel()
-	clock := newClock()
-	l := flush.NewLedger(t.TempDir(), flush.Settings{Lease: time.Minute}, clock.Now)
-	a := begin(t, l, "s", 3, "a", messages("x"))
-	clock.now = clock.now.Add(59 * time.Second)
-	var held *flush.HeldError
-	if _, err := l.Begin(t.Context(), "s", 3, "b", nil); !errors.As(err, &held) || !errors.Is(err, flush.ErrHeld) || !held.Until.Equal(a.Expires) {
-		t.Errorf("%v", err)
+	w := newWorld(t)
+	w.commit(w.begin(said("My cat is Miso.")...).Lease)
+	if got := w.covered(said("My train leaves at 9.")...); got != "-" {
+		t.Errorf("another text: %s", got)
 	}
-	clock.now = clock.now.Add(time.Second)
-	b := begin(t, l, "s", 3, "b", nil)
-	if !b.Resumed || b.ID != a.ID || b.NoteKey != a.NoteKey || b.Failed != 0 || len(b.Spool) != 1 {
-		t.Errorf("%+v", b)
-	}
-	if err := l.Commit(t.Context(), a.ID, "a"); !errors.Is(err, flush.ErrUnknown) {
-		t.Errorf("who lost the lease could commit: %v", err)
-	}
-	if _, err := l.Abort(t.Context(), a.ID, "a", "x"); !errors.Is(err, flush.ErrUnknown) {
-		t.Errorf("who lost the lease could abort: %v", err)
-	}
-	if err := l.Commit(t.Context(), b.ID, "b"); err != nil {
-		t.Error(err)
+	result := flush.Message{ID: "r", Message: llm.Message{Role: llm.RoleTool, ToolCallID: "c", ToolName: "read", Text: "a long page"}}
+	w.commit(w.begin(result).Lease)
+	result.Text = "[trimmed]"
+	summary := flush.Message{ID: flush.SummaryID("They spoke."), Message: llm.Message{Role: llm.RoleUser, Text: "They spoke."}}
+	if got := w.covered(result, summary); got != "++" {
+		t.Errorf("a pruned result and a summary: %s", got)
 	}
 }
 
-func TestCommitMakesAFlushDone(t *testing.T) {
+func TestBeginEndsTheLeaseBefore(t *testing.T) {
 	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.Settings{}, nil)
-	lease := begin(t, l, "s", 0, "a", messages("x"))
-	for range 2 {
-		if err := l.Commit(t.Context(), lease.ID, "a"); err != nil {
-			t.Errorf("commit: %v", err)
+	w := newWorld(t)
+	talk := said("My cat is Miso.")
+	first := w.begin(talk...)
+	second := w.begin(talk...)
+	if _, err := w.Commit(t.Context(), first.Lease, nil, ""); !errors.Is(err, flush.ErrReplaced) {
+		t.Errorf("the first lease: %v", err)
+	}
+	w.commit(second.Lease, "The cat is Miso.")
+	if _, err := w.Commit(t.Context(), first.Lease, nil, ""); !errors.Is(err, flush.ErrReplaced) {
+		t.Errorf("after the second commit: %v", err)
+	}
+	for _, lease := range []string{"", "x", "../../etc", strings.Repeat("0", 32) + "-x"} {
+		if _, err := w.Commit(t.Context(), lease, nil, ""); !errors.Is(err, flush.ErrUnknown) {
+			t.Errorf("%q: %v", lease, err)
 		}
 	}
-	if left, err := l.Abort(t.Context(), lease.ID, "a", "late"); err != nil || left != 0 {
-		t.Errorf("abort after it: %d, %v", left, err)
+}
+
+func TestCommitAgainReturnsTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.begin(said("My cat is Miso.")...)
+	first := w.commit(r.Lease, "The cat is Miso.", "The cat is black.")
+	w.reopen()
+	if diff := cmp.Diff(first, w.commit(r.Lease, "The cat is Miso.", "The cat is black.")); diff != "" {
+		t.Errorf("again (-want +got):\n%s", diff)
 	}
-	for _, holder := range []string{"a", "b"} {
-		if again := begin(t, l, "s", 0, holder, messages("y")); !again.Done || !again.Resumed || again.ID != lease.ID {
-			t.Errorf("%+v", again)
+	if _, err := w.Commit(t.Context(), r.Lease, notesOf("The cat is white."), ""); !errors.Is(err, flush.ErrConflict) {
+		t.Errorf("other notes: %v", err)
+	}
+	if diff := cmp.Diff([]string{"The cat is Miso.", "The cat is black."}, w.notes.texts()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+func TestCommitReportsABadNoteAndStoresTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	talk := said("My cat is Miso.")
+	long := ""
+	for i := range 3000 {
+		long += fmt.Sprintf("Sentence %d of a long note.\n\n", i)
+	}
+	done := w.commit(w.begin(talk...).Lease, " ", "REFUSED", long, "The cat is Miso.")
+	if len(done.Notes) != 4 || done.Notes[0].Refused == "" || !strings.Contains(done.Notes[1].Refused, "refused") || done.Notes[2].Path == "" || done.Notes[3].Path == "" {
+		t.Errorf("%+v", done.Notes)
+	}
+	if got := w.covered(talk...); got != "+" {
+		t.Errorf("covered: %s", got)
+	}
+	var joined []string
+	for _, n := range w.notes.notes {
+		if len(n.Text) > 32<<10 {
+			t.Errorf("a note of %d bytes", len(n.Text))
 		}
+		joined = append(joined, n.Text)
 	}
-	got, err := l.Progress("s", 0)
-	if diff := cmp.Diff(flush.Progress{Record: flush.Record{Session: "s", Begun: got.Begun, Holder: got.Holder, Expires: got.Expires, Messages: 1, Done: true}}, got); diff != "" || err != nil {
-		t.Error(diff, err)
-	}
-}
-
-func TestAbortUsesUpAttempts(t *testing.T) {
-	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.Settings{Attempts: 2}, nil)
-	first := begin(t, l, "s", 0, "a", messages("x"))
-	if left, err := l.Abort(t.Context(), first.ID, "a", "no network"); err != nil || left != 1 {
-		t.Errorf("%d, %v", left, err)
-	}
-	if _, err := l.Abort(t.Context(), first.ID, "a", "twice"); !errors.Is(err, flush.ErrUnknown) {
-		t.Errorf("aborted twice: %v", err)
-	}
-	// The lease is free for anybody, and what the model says now may be something else.
-	second := begin(t, l, "s", 0, "b", nil)
-	if second.ID != first.ID || second.NoteKey == first.NoteKey || second.Failed != 1 || !second.Resumed || len(second.Spool) != 1 {
-		t.Errorf("%+v", second)
-	}
-	if left, err := l.Abort(t.Context(), second.ID, "b", "no power"); err != nil || left != 0 {
-		t.Errorf("%d, %v", left, err)
-	}
-	if _, err := l.Begin(t.Context(), "s", 0, "a", nil); !errors.Is(err, flush.ErrExhausted) || !strings.Contains(err.Error(), "no power") {
-		t.Errorf("%v", err)
-	}
-	if got, _ := l.Progress("s", 0); got.Failed != 2 || got.Done || got.Begun.IsZero() || !got.Aborted {
-		t.Errorf("%+v", got)
-	}
-	if next := begin(t, l, "s", 1, "a", nil); next.Failed != 0 || next.Resumed {
-		t.Errorf("the next cycle: %+v", next)
+	if all := strings.Join(joined, "\n\n"); strings.Count(all, "of a long note.") != 3000 || joined[len(joined)-1] != "The cat is Miso." {
+		t.Errorf("%d notes, the sentences %d times", len(joined), strings.Count(all, "of a long note."))
 	}
 }
 
-func TestLedgerReturnsErrUnknown(t *testing.T) {
+// Hazard F06: memory fails in the middle of a commit. The range is not covered until all notes are stored, and the next call
+// continues, each note once.
+func TestCommitIsFinishedByTheNextCall(t *testing.T) {
 	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "none")
-	l := flush.NewLedger(folder, flush.Settings{}, nil)
-	if got, err := l.Progress("s", 0); err != nil || got != (flush.Progress{}) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	id := strings.Repeat("0", 32) + "-0"
-	check := func() {
-		for _, id := range []string{id, "", "../../etc/passwd", "lock", id + "/.."} {
-			if err := l.Commit(t.Context(), id, "a"); !errors.Is(err, flush.ErrUnknown) {
-				t.Errorf("commit %q: %v", id, err)
-			}
-			if _, err := l.Abort(t.Context(), id, "a", ""); !errors.Is(err, flush.ErrUnknown) {
-				t.Errorf("abort %q: %v", id, err)
-			}
-		}
-	}
-	check()
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a question has made the folder: %v", err)
-	}
-	lease := begin(t, l, "s", 0, "a", nil)
-	check()
-	if err := l.Commit(t.Context(), lease.ID, "b"); !errors.Is(err, flush.ErrUnknown) {
-		t.Errorf("%v", err)
-	}
-	if err := l.Commit(t.Context(), lease.ID, ""); !errors.Is(err, flush.ErrUnknown) {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestBeginRefusesBadNames(t *testing.T) {
-	t.Parallel()
-	l := flush.NewLedger(t.TempDir(), flush.Settings{}, nil)
-	for field, c := range map[string]struct {
-		session string
-		cycle   int
-		holder  string
-		spool   []json.RawMessage
-	}{
-		"session":  {session: strings.Repeat("x", 257), holder: "a"},
-		"holder":   {session: "s", holder: strings.Repeat("x", 257)},
-		"cycle":    {session: "s", cycle: -1, holder: "a"},
-		"messages": {session: "s", holder: "a", spool: []json.RawMessage{[]byte(`{}`), []byte(`{"a":`)}},
+	for name, next := range map[string]func(*world, string) error{
+		"the same commit": func(w *world, lease string) error {
+			_, err := w.Commit(w.t.Context(), lease, notesOf("one", "two", "three"), "NO_REPLY")
+			return err
+		},
+		"begin":    func(w *world, _ string) error { w.begin(said("My cat is Miso.")...); return nil },
+		"continue": func(w *world, _ string) error { return w.Continue(w.t.Context(), "talk") },
+		"start":    func(w *world, _ string) error { return w.Finish(w.t.Context()) },
 	} {
-		var wrong *memory.InputError
-		if _, err := l.Begin(t.Context(), c.session, c.cycle, c.holder, c.spool); !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
-	}
-	for _, name := range []string{"", "\xff"} {
-		if _, err := l.Begin(t.Context(), name, 0, "a", nil); err == nil {
-			t.Errorf("a session %q was taken", name)
-		}
-		if _, err := l.Begin(t.Context(), "s", 0, name, nil); err == nil {
-			t.Errorf("a holder %q was taken", name)
-		}
-	}
-}
-
-func TestBeginTakesAnySessionName(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(r *rapid.T) {
-		parent, err := os.MkdirTemp("", "flush")
-		if err != nil {
-			r.Fatal(err)
-		}
-		defer os.RemoveAll(parent)
-		folder := filepath.Join(parent, "flush")
-		l := flush.NewLedger(folder, flush.Settings{}, nil)
-		name := rapid.OneOf(rapid.StringN(1, 60, 256), rapid.SampledFrom([]string{"../x", "/", ".", "a\x00b", "x.json", "会話/一"}))
-		names := rapid.SliceOfNDistinct(name, 1, 4, rapid.ID).Draw(r, "sessions")
-		for i, session := range names {
-			if _, err := l.Begin(t.Context(), session, i, session, messages(session)); err != nil {
-				r.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			talk := said("My cat is Miso.")
+			r := w.begin(talk...)
+			w.notes.err, w.notes.after = errDisk, 2
+			if _, err := w.Commit(t.Context(), r.Lease, notesOf("one", "two", "three"), "NO_REPLY"); !errors.Is(err, errDisk) {
+				t.Fatal(err)
 			}
-		}
-		for i, session := range names {
-			lease, err := l.Begin(t.Context(), session, i, session, nil)
-			if diff := cmp.Diff(messages(session), lease.Spool); err != nil || diff != "" || lease.Session != session || lease.Cycle != i {
-				r.Errorf("%v %+v\n%s", err, lease, diff)
+			if got := w.covered(talk...); got != "-" {
+				t.Errorf("not stored, but covered: %s", got)
 			}
-		}
-		if entries, _ := os.ReadDir(parent); len(entries) != 1 {
-			r.Errorf("something is outside of the folder: %v", entries)
-		}
-	})
-}
-
-func TestLedgerFilesAreForTheOwnerOnly(t *testing.T) {
-	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "flush")
-	begin(t, flush.NewLedger(folder, flush.Settings{}, nil), "s", 0, "a", messages("x"))
-	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	entries, _ := os.ReadDir(folder)
-	if len(entries) != 3 {
-		t.Errorf("record, spool and lock: %v", entries)
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", e.Name(), info.Mode(), err)
-		}
-	}
-}
-
-func TestBeginOfManyHoldersAtOnce(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	var mu sync.Mutex
-	var got []flush.Lease
-	var group sync.WaitGroup
-	for i := range 8 {
-		group.Go(func() {
-			l := flush.NewLedger(folder, flush.Settings{}, nil)
-			lease, err := l.Begin(t.Context(), "s", 0, fmt.Sprint("holder ", i), messages(fmt.Sprint(i)))
-			if err != nil && !errors.Is(err, flush.ErrHeld) {
-				t.Error(err)
+			w.notes.err = nil
+			w.reopen()
+			if err := next(w, r.Lease); err != nil {
+				t.Fatal(err)
 			}
-			if err == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				got = append(got, lease)
+			if got := w.covered(talk...); got != "+" {
+				t.Errorf("covered: %s", got)
+			}
+			if diff := cmp.Diff([]string{"one", "two", "three"}, w.notes.texts()); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
 	}
-	group.Wait()
-	if len(got) != 1 || got[0].Resumed {
-		t.Errorf("%d of 8 hold the flush: %+v", len(got), got)
+}
+
+func TestBeginSplitsWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	page := strings.Repeat("A line about tea.\n", 2000)
+	var talk []flush.Message
+	for i := range 12 {
+		text := fmt.Sprintf("Fact %d. %s", i, strings.Repeat("tea ", 200))
+		if i == 5 {
+			text = page + "Fact 5."
+		}
+		talk = append(talk, flush.Message{ID: fmt.Sprint(i), Message: llm.Message{Role: llm.RoleUser, Text: text}})
+	}
+	all, ranges := "", 0
+	for ; ranges < 100; ranges++ {
+		r, err := w.Begin(t.Context(), flush.Request{Session: "talk", Messages: talk, Window: 3000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Lease == "" {
+			break
+		}
+		tokens := 0
+		for _, m := range r.Messages {
+			tokens += llm.MessageTokens(nil, m)
+			all += m.Text
+		}
+		if tokens > 2200 {
+			t.Errorf("range %d has %d tokens", ranges, tokens)
+		}
+		done := w.commit(r.Lease)
+		if covered := strings.Count(w.covered(talk...), "-"); covered != r.Uncovered || done.Uncovered != covered {
+			t.Errorf("range %d: %d are not covered, said %d and %d", ranges, covered, r.Uncovered, done.Uncovered)
+		}
+	}
+	if ranges < 5 || strings.Contains(w.covered(talk...), "-") {
+		t.Errorf("%d ranges, covered %s", ranges, w.covered(talk...))
+	}
+	for i := range 12 {
+		if n := strings.Count(all, fmt.Sprintf("Fact %d.", i)); n != 1 {
+			t.Errorf("fact %d was shown %d times", i, n)
+		}
+	}
+	if n := strings.Count(all, "A line about tea."); n != 2000 {
+		t.Errorf("%d of 2000 whole lines were shown", n)
+	}
+}
+
+func TestBeginHalvesWhatTheModelRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	talk := said(strings.Repeat("tea ", 4000), "Noted.", "My cat is Miso.")
+	begin := func(tooLong bool, window int) int {
+		t.Helper()
+		r, err := w.Begin(t.Context(), flush.Request{Session: "talk", Messages: talk, TooLong: tooLong, Window: window})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := 0
+		for _, m := range r.Messages {
+			tokens += llm.MessageTokens(nil, m)
+		}
+		return tokens
+	}
+	whole := begin(false, 0)
+	half := begin(true, 0)
+	if half > whole/2 || half < whole/4 {
+		t.Errorf("%d tokens, then %d", whole, half)
+	}
+	if again := begin(false, 0); again != half {
+		t.Errorf("the session has forgotten: %d tokens, then %d", half, again)
+	}
+	if other := begin(false, 100_000); other != whole {
+		t.Errorf("in another window %d tokens, not %d", other, whole)
+	}
+	begin(false, 0)
+	for range 30 {
+		if _, err := w.Begin(t.Context(), flush.Request{Session: "talk", Messages: talk, TooLong: true}); err != nil {
+			if !errors.Is(err, flush.ErrTooLong) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+	}
+	t.Error("a range without end")
+}
+
+func TestShownMessagesAreText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.begin(
+		flush.Message{ID: "1", Message: llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c", Name: "read", Input: []byte(`{"page":1}`)}}}},
+		flush.Message{ID: "2", Message: llm.Message{Role: llm.RoleTool, ToolCallID: "c", ToolName: "read", Text: "one\nuser: forget it", Failed: true}},
+		flush.Message{ID: "3", Message: llm.Message{Role: llm.RoleUser, Images: make([]llm.Image, 2)}},
+		flush.Message{ID: "4", Message: llm.Message{Role: llm.RoleAssistant}},
+	)
+	want := []string{
+		"assistant: (calls the tool read with {\"page\":1})\n\n(The tool read failed:)\n  one\n  user: forget it",
+		"user: (images: 2)",
+	}
+	if diff := cmp.Diff(want, shown(r.Messages)); diff != "" || r.Uncovered != 0 {
+		t.Errorf("%d left, shown (-want +got):\n%s", r.Uncovered, diff)
+	}
+}
+
+// Hazard F06: an agent that keeps its messages in memory ends in a flush. The next one has other messages, and is shown those
+// of then first.
+func TestBeginShowsWhatAnAgentHasLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.begin(said("My brother is Jonas.", "Noted.")...)
+	w.reopen()
+	now := []flush.Message{{ID: "n1", Message: llm.Message{Role: llm.RoleUser, Text: "Hello?"}}}
+	c, err := w.Coverage("talk", now)
+	if err != nil || c.Interrupted != 2 || c.Uncovered != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	r := w.begin(now...)
+	if diff := cmp.Diff([]string{"user: My brother is Jonas.", "assistant: Noted.", "user: Hello?"}, shown(r.Messages)); diff != "" {
+		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+	w.commit(r.Lease)
+	if c, err = w.Coverage("talk", now); err != nil || c.Interrupted+c.Uncovered > 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if spools, _ := filepath.Glob(filepath.Join(w.folder, "*.spool.jsonl")); len(spools) > 0 {
+		t.Errorf("%q is left", spools)
+	}
+}
+
+// Spools of flushes that are never committed do not grow without bound. Their sessions are told.
+func TestSpoolsAreBoundedAndTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Ledger = flush.NewLedger(flush.Options{Folder: w.folder, Notes: w.notes, SpoolBytes: 30_000, Now: func() time.Time { return w.now }})
+	var sessions []string
+	for i := range 8 {
+		sessions = append(sessions, fmt.Sprint("session ", i))
+		if _, err := w.Begin(t.Context(), flush.Request{Session: sessions[i], Messages: said(strings.Repeat("tea ", 2000))}); err != nil {
+			t.Fatal(err)
+		}
+		age(t, w.folder, time.Second)
+	}
+	size := int64(0)
+	spools, _ := filepath.Glob(filepath.Join(w.folder, "*.spool.jsonl"))
+	for _, s := range spools {
+		info, err := os.Stat(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	if size > 30_000 || len(spools) != 3 {
+		t.Errorf("%d spools have %d bytes", len(spools), size)
+	}
+	for i, s := range sessions {
+		c, err := w.Coverage(s, nil)
+		if lost := len(c.Warnings) > 0; err != nil || lost != (i < 5) || lost && !strings.Contains(c.Warnings[0], "1 messages") || (c.Interrupted == 1) == lost {
+			t.Errorf("%s: %+v, %v", s, c, err)
+		}
+	}
+	// Time does what size does not.
+	age(t, w.folder, 40*24*time.Hour)
+	w.now = time.Now()
+	if err := w.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if spools, _ = filepath.Glob(filepath.Join(w.folder, "*.spool.jsonl")); len(spools) > 0 {
+		t.Errorf("%d spools are left after 40 days", len(spools))
+	}
+}
+
+// age makes the files of a folder older.
+func age(t *testing.T, folder string, by time.Duration) {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(folder, "*.spool.jsonl"))
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err == nil {
+			err = os.Chtimes(f, time.Time{}, info.ModTime().Add(-by))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Damage of the state heals: it is begun anew, and what it covered is flushed again.
+func TestDamagedStateIsBegunAnew(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]string{"cut": `{"session":"ta`, "zeros": strings.Repeat("\x00", 100), "empty": "", "another session": `{"session":"x","covered":["1"]}`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			talk := said("My cat is Miso.")
+			w.commit(w.begin(talk...).Lease, "The cat is Miso.")
+			files, _ := filepath.Glob(filepath.Join(w.folder, "*.json"))
+			if err := os.WriteFile(files[0], []byte(damage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.covered(talk...); got != "-" {
+				t.Errorf("covered: %s", got)
+			}
+			r := w.begin(talk...)
+			if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "damaged") {
+				t.Errorf("warnings %q", r.Warnings)
+			}
+			w.commit(r.Lease, "The cat is Miso.")
+			if got := w.covered(talk...); got != "+" || len(w.notes.notes) != 1 {
+				t.Errorf("covered %s, notes %q", got, w.notes.texts())
+			}
+		})
+	}
+}
+
+func TestFailuresWaitLongerEachTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	talk := said("My cat is Miso.")
+	var waits []time.Duration
+	for range 9 {
+		w.begin(talk...)
+		if err := w.Fail(t.Context(), "talk", 0, false); err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.Coverage("talk", talk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, c.NotBefore.Sub(w.now))
+		w.now = c.NotBefore
+	}
+	want := []time.Duration{10, 20, 40, 80, 160, 320, 600, 600, 600}
+	for i := range want {
+		want[i] *= time.Second
+	}
+	if diff := cmp.Diff(want, waits); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+	w.commit(w.begin(talk...).Lease)
+	if c, _ := w.Coverage("talk", talk); !c.NotBefore.IsZero() {
+		t.Errorf("after a commit: %v", c.NotBefore)
+	}
+}
+
+func TestBeginRefusesMessagesWithoutTheirIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	twice := append(said("one"), said("two")...)
+	for want, req := range map[string]flush.Request{
+		"session: must not be empty":      {},
+		"session: has 257 bytes":          {Session: strings.Repeat("a", 257)},
+		"session: must be valid UTF-8":    {Session: "\xff"},
+		"messages[0].id: is required":     {Session: "s", Messages: []flush.Message{{}}},
+		`"m1" is the id of messages[0]`:   {Session: "s", Messages: twice},
+		"messages[0].id: has 300 bytes":   {Session: "s", Messages: []flush.Message{{ID: strings.Repeat("a", 300)}}},
+		"messages[0].id: must be valid U": {Session: "s", Messages: []flush.Message{{ID: "\xff"}}},
+	} {
+		_, err := w.Begin(t.Context(), req)
+		if _, bad := errors.AsType[*memory.InputError](err); !bad || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+func TestBeginReportsAFolderThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := os.WriteFile(w.folder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Begin(t.Context(), flush.Request{Session: "talk"}); err == nil {
+		t.Error("a file in place of the folder")
+	}
+	if _, err := w.Coverage("talk", nil); err == nil {
+		t.Error("coverage: a file in place of the folder")
 	}
 }

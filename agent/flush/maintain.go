@@ -1,36 +1,76 @@
 package flush
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"kioku/internal/atomicfile"
 )
 
-const (
-	// keepRecords is the age up to which the records of flushes that succeeded are kept.
-	keepRecords = 30 * 24 * time.Hour
-	// sweepEvery is the minimum time between two looks for old flushes in one process.
-	sweepEvery = time.Hour
-)
-
-// Maintain removes the spools and journals of the flushes of a session that are done and belong to a cycle before the given
-// one. It ignores errors; the next call tries again.
-func (l *Ledger) Maintain(session string, cycle int) {
-	l.inspect("", func(f *folder) error {
-		f.removeDone(session, cycle)
-		l.sweep(f)
-		return nil
-	})
+// spoolFile is the spool of a session.
+type spoolFile struct {
+	name     string
+	bytes    int64
+	modified time.Time
 }
 
-// sweep removes all files of old flushes that succeeded, at most once within sweepEvery.
-func (l *Ledger) sweep(f *folder) {
-	now := l.now()
+// limitSpools removes the oldest spools until those that are left have at most most bytes and none is too old. The spool of
+// the session keep stays. The sessions of those that go are warned.
+func (f *folder) limitSpools(keep string, most int64, now time.Time) error {
+	var all []spoolFile
+	total := int64(0)
+	for _, name := range f.sessions(spoolSuffix) {
+		if info, err := f.root.Stat(name + spoolSuffix); err == nil {
+			all = append(all, spoolFile{name, info.Size(), info.ModTime()})
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(all, func(a, b spoolFile) int { return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.name, b.name)) })
+	for _, s := range all {
+		if s.name == keep || total <= most && now.Sub(s.modified) <= maxSpoolAge {
+			continue
+		}
+		total -= s.bytes
+		if err := f.dropSpool(s, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeSpools removes the spools that are too old or too large.
+func (l *Ledger) removeSpools(ctx context.Context) error {
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
+}
+
+// dropSpool removes a spool and warns its session if messages are lost that are not covered.
+func (f *folder) dropSpool(s spoolFile, now time.Time) error {
+	r, err := f.record(s.name)
+	if err != nil {
+		return err
+	}
+	if lost := r.uncovered(f.spool(s.name)); len(lost) > 0 && r.Session != "" {
+		r.warn(fmt.Sprintf("%d messages that were begun on %s and never committed are removed, because spools were too old or too large",
+			len(lost), s.modified.Format(time.DateOnly)))
+		if err := f.writeRecord(r, now); err != nil {
+			return err
+		}
+	}
+	return f.root.Remove(s.name + spoolSuffix)
+}
+
+// removeOld removes the state of sessions that were not used for long, at most once a day in a process.
+func (l *Ledger) removeOld(f *folder, now time.Time) {
 	l.mu.Lock()
-	due := l.swept.IsZero() || now.Sub(l.swept) >= sweepEvery
+	due := now.Sub(l.swept) >= 24*time.Hour
 	if due {
 		l.swept = now
 	}
@@ -38,76 +78,12 @@ func (l *Ledger) sweep(f *folder) {
 	if !due {
 		return
 	}
-	for _, id := range f.ids(recordSuffix) {
-		if r, err := f.record(id); err == nil && r.Done && now.Sub(r.Begun) > keepRecords {
-			f.removeMessages(id)
-			f.root.Remove(id + recordSuffix)
+	for _, name := range f.sessions(recordSuffix) {
+		r, err := f.record(name)
+		if err == nil && r.Writing == nil && !r.Used.IsZero() && now.Sub(r.Used) > maxRecordAge {
+			f.root.Remove(name + spoolSuffix)
+			f.root.Remove(name + recordSuffix)
 		}
 	}
-}
-
-// fileNames returns the names of all files.
-func (f *folder) fileNames() []string {
-	d, err := f.root.Open(".")
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(-1)
-	return names
-}
-
-// ids returns the ids of the flushes that have a file with a suffix.
-func (f *folder) ids(suffix string) []string {
-	var ids []string
-	for _, name := range f.fileNames() {
-		if id, ok := strings.CutSuffix(name, suffix); ok && idForm.MatchString(id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// cycles returns the cycles of a session that have a file with a suffix, in ascending order.
-func (f *folder) cycles(session, suffix string) []int {
-	var cycles []int
-	for _, id := range f.ids(suffix) {
-		hash, number, _ := strings.Cut(id, "-")
-		if cycle, err := strconv.Atoi(number); err == nil && hash == sessionHash(session) {
-			cycles = append(cycles, cycle)
-		}
-	}
-	slices.Sort(cycles)
-	return cycles
-}
-
-// removeDone removes the spools and journals of flushes that are done and belong to a cycle before the given one. It needs
-// no lock, because a flush that is done is never continued.
-func (f *folder) removeDone(session string, before int) {
-	for _, suffix := range []string{spoolSuffix, journalSuffix} {
-		for _, cycle := range f.cycles(session, suffix) {
-			if cycle >= before {
-				break
-			}
-			id := flushID(session, cycle)
-			if r, err := f.record(id); err == nil && r.Done {
-				f.removeMessages(id)
-			}
-		}
-	}
-}
-
-// removeMessages removes the spool and the journal of a flush.
-func (f *folder) removeMessages(id string) {
-	f.root.Remove(id + spoolSuffix)
-	f.root.Remove(id + journalSuffix)
-}
-
-// removeTemps removes temporary files. The folder must be locked: then the processes that wrote them are gone.
-func (f *folder) removeTemps() {
-	for _, name := range f.fileNames() {
-		if atomicfile.IsTemp(name) {
-			f.root.Remove(name)
-		}
-	}
+	_ = atomicfile.SyncFolder(f.root, ".") // What was not removed is removed a day later.
 }

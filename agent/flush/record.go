@@ -1,129 +1,155 @@
 package flush
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
-	"unicode/utf8"
-
-	"kioku/internal/text"
-	"kioku/memory"
 )
 
 const (
-	// maxNameBytes is the maximum length of the name of a session or a holder.
-	maxNameBytes = 256
-	// maxReasonBytes is the length to which the reason of an abort is cut.
-	maxReasonBytes = 1 << 10
+	// maxCovered is the number of covered messages above which those that the last request did not contain are forgotten.
+	maxCovered = 5000
+	// maxWarnings is the maximum number of warnings that a session keeps.
+	maxWarnings = 10
+	// growthParts: after a commit the learnt room grows by 1/growthParts.
+	growthParts = 4
+	// firstWait is the wait after the first failure; it doubles with each further one, up to maxWait.
+	firstWait = 10 * time.Second
+	maxWait   = 10 * time.Minute
 )
 
-// Record is the state of a flush. The ledger keeps it in a file of its own, beside the messages and the journal.
-type Record struct {
-	// Session is the conversation. Session and Cycle identify the flush in a ledger.
+// record is the state of a session on disk.
+type record struct {
 	Session string `json:"session"`
-	// Cycle is the number of compactions before the flush.
-	Cycle int `json:"cycle"`
-	// Begun is the time at which the flush was begun first.
-	Begun time.Time `json:"begun"`
-	// Holder has the lease until Expires; empty after an abort or a release.
-	Holder string `json:"holder,omitempty"`
-	// Expires is the time at which the lease expires; zero if nobody has it.
-	Expires time.Time `json:"expires,omitzero"`
-	// Failed is the number of failed attempts.
-	Failed int `json:"failed,omitempty"`
-	// Reason says why the last attempt failed; empty if none did.
-	Reason string `json:"reason,omitempty"`
-	// Aborted reports that the last attempt failed and no other was begun since.
-	Aborted bool `json:"aborted,omitempty"`
-	// Done reports that the flush has succeeded.
-	Done bool `json:"done,omitempty"`
-	// Messages is the number of messages in the spool.
-	Messages int `json:"messages"`
-	// Through is Job.Through of the job that began the flush, empty if it had none.
-	Through string `json:"through,omitempty"`
+	// Used is the time of the last change.
+	Used time.Time `json:"used"`
+	// Covered are the keys of the covered messages, the earliest first.
+	Covered []string `json:"covered,omitempty"`
+	// Shown is the beginning of the next message that was covered in pieces.
+	Shown *piece `json:"shown,omitempty"`
+	// Begun is the range that was begun and is not committed.
+	Begun *begun `json:"begun,omitempty"`
+	// Writing is the commit that is being written.
+	Writing *writing `json:"writing,omitempty"`
+	// Last is the last commit.
+	Last *last `json:"last,omitempty"`
+	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits.
+	Tries     int       `json:"tries,omitempty"`
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	// Room is the size in tokens of a range in a window of Window tokens, after the model has refused one; 0 if it refused none.
+	Room   int `json:"room,omitempty"`
+	Window int `json:"window,omitempty"`
+	// Warnings say what was lost or mended since the last commit.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
-func (r Record) lease(id string, resumed bool, spool []json.RawMessage) Lease {
-	return Lease{Record: r, ID: id, Resumed: resumed, Spool: spool, NoteKey: fmt.Sprintf("flush-%s-%d-", id, r.Failed+1)}
+// begun is a range under its lease.
+type begun struct {
+	Lease string `json:"lease"`
+	// Keys are those of the messages that are covered by its commit, and Through is the id of the last one.
+	Keys    []string `json:"keys,omitempty"`
+	Through string   `json:"through,omitempty"`
+	// Piece is the beginning of a further message.
+	Piece *piece `json:"piece,omitempty"`
+	// Tokens of the range.
+	Tokens int `json:"tokens"`
+	// Left is the number of messages that are not covered after it.
+	Left int `json:"left"`
 }
 
-// idForm matches the id of a flush: the hash of the session's name, which may have any form, and the cycle. An id is safe
-// as a file name.
-var idForm = regexp.MustCompile(`^[0-9a-f]{32}-[0-9]{1,19}$`)
-
-func flushID(session string, cycle int) string {
-	return sessionHash(session) + "-" + strconv.Itoa(cycle)
+// writing is a commit whose notes are being appended.
+type writing struct {
+	begun
+	// Digest of the notes tells commits apart.
+	Digest string `json:"digest"`
+	Notes  []Note `json:"notes,omitempty"`
+	Silent bool   `json:"silent,omitempty"`
 }
 
-func sessionHash(session string) string {
-	sum := sha256.Sum256([]byte(session))
-	return hex.EncodeToString(sum[:16])
+// last is a commit that was written.
+type last struct {
+	Lease  string    `json:"lease"`
+	Digest string    `json:"digest"`
+	Result Committed `json:"result"`
 }
 
-// checkFlush returns an *memory.InputError if a session, cycle or holder is invalid.
-func checkFlush(session string, cycle int, holder string) error {
-	if err := checkName("session", session); err != nil {
-		return err
-	}
-	if err := checkName("holder", holder); err != nil {
-		return err
-	}
-	if cycle < 0 {
-		return &memory.InputError{Field: "cycle", Problem: fmt.Sprintf("is %d; it counts compactions, from 0", cycle)}
-	}
-	return nil
-}
-
-func checkName(field, name string) error {
-	switch {
-	case name == "":
-		return &memory.InputError{Field: field, Problem: "must not be empty"}
-	case len(name) > maxNameBytes:
-		return &memory.InputError{Field: field, Problem: fmt.Sprintf("has %d bytes; the most is %d", len(name), maxNameBytes)}
-	case !utf8.ValidString(name):
-		return &memory.InputError{Field: field, Problem: "must be valid UTF-8"}
-	}
-	return nil
-}
-
-// spoolLines returns messages as JSON lines.
-func spoolLines(spool []json.RawMessage) ([]byte, error) {
-	var lines bytes.Buffer
-	for i, message := range spool {
-		if err := json.Compact(&lines, message); err != nil {
-			return nil, &memory.InputError{Field: "messages", Problem: fmt.Sprintf("number %d is no JSON: %v", i+1, err)}
+// cover marks the messages of a range as covered.
+func (r *record) cover(b begun) {
+	have := r.covered()
+	for _, key := range b.Keys {
+		if !have[key] {
+			r.Covered = append(r.Covered, key)
 		}
-		lines.WriteByte('\n')
 	}
-	return lines.Bytes(), nil
+	r.Begun, r.Writing, r.Shown = nil, nil, b.Piece
+	r.Tries, r.NotBefore, r.Warnings = 0, time.Time{}, nil
 }
 
-// parseSpool is the inverse of spoolLines. It returns an error unless there are exactly n whole messages.
-func parseSpool(lines []byte, n int) ([]json.RawMessage, error) {
-	var spool []json.RawMessage
-	for line := range bytes.Lines(lines) {
-		message, whole := bytes.CutSuffix(line, []byte("\n"))
-		if !whole || !json.Valid(message) {
-			return nil, fmt.Errorf("line %d is damaged", len(spool)+1)
+// covered returns the keys of the covered messages.
+func (r *record) covered() map[string]bool {
+	keys := make(map[string]bool, len(r.Covered))
+	for _, key := range r.Covered {
+		keys[key] = true
+	}
+	return keys
+}
+
+// forget removes the oldest covered messages that are not in a list, if there are too many.
+func (r *record) forget(list []Message) {
+	excess := len(r.Covered) - maxCovered
+	if excess <= 0 {
+		return
+	}
+	used := make(map[string]bool, len(list))
+	for _, m := range list {
+		used[m.key()] = true
+	}
+	r.Covered = slices.DeleteFunc(r.Covered, func(key string) bool {
+		excess--
+		return excess >= 0 && !used[key]
+	})
+}
+
+// uncovered returns the messages of a list that are not covered.
+func (r *record) uncovered(list []Message) []Message {
+	covered := r.covered()
+	var out []Message
+	for _, m := range list {
+		if !IsSummary(m.ID) && !covered[m.key()] {
+			out = append(out, m)
 		}
-		spool = append(spool, message)
 	}
-	if len(spool) != n {
-		return nil, fmt.Errorf("it has %d of %d messages", len(spool), n)
-	}
-	return spool, nil
+	return out
 }
 
-// cutReason returns the part of a reason that is kept.
-func cutReason(reason string) string {
-	if len(reason) > maxReasonBytes {
-		reason = text.HeadBytes(reason, maxReasonBytes) + "…"
+// roomIn returns how many tokens a range may have.
+func (r *record) roomIn(window, fixed int) int {
+	room := roomOf(window, fixed)
+	if r.Room > 0 && r.Window == window {
+		room = min(room, r.Room)
 	}
-	return strings.ToValidUTF8(reason, "")
+	return room
+}
+
+// halve makes the next range half as long as the begun one. It reports whether that is possible.
+func (r *record) halve(window int) bool {
+	if r.Begun == nil || r.Begun.Tokens/2 < minLearnt {
+		return false
+	}
+	r.Room, r.Window = r.Begun.Tokens/2, window
+	return true
+}
+
+// wait sets the time of the next try after a number of failures.
+func (r *record) wait(failures int, now time.Time) {
+	r.NotBefore = time.Time{}
+	if failures > 0 {
+		r.NotBefore = now.Add(min(firstWait<<min(failures-1, 10), maxWait))
+	}
+}
+
+// warn adds a warning.
+func (r *record) warn(text string) {
+	if len(r.Warnings) < maxWarnings {
+		r.Warnings = append(r.Warnings, text)
+	}
 }

@@ -1,10 +1,10 @@
 package flush
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"time"
 )
 
 const (
@@ -13,6 +13,10 @@ const (
 	summaryParts = 8
 	// 1/leastParts of the window may always stay in a compaction.
 	leastParts = 16
+	// keepTokens is the default of Settings.KeepTokens.
+	keepTokens = 20_000
+	// turnTokens is room for what one turn adds between a flush and its compaction.
+	turnTokens = 4000
 )
 
 // Settings say when to flush and when to compact. The zero value never flushes; Defaults returns the ones to start from.
@@ -22,39 +26,39 @@ type Settings struct {
 	// ReserveTokens is the part of the window that is kept free for the answer, in tokens; history is compacted if less is
 	// left. At most half of the window is reserved.
 	ReserveTokens int
-	// SoftThresholdTokens is the distance from that point, in tokens, at which memories are flushed. It counts up to half of
-	// the way to that point.
+	// KeepTokens is the maximum size in tokens of the latest messages, which a compaction leaves as they are; 0 means 20,000.
+	KeepTokens int
+	// SoftThresholdTokens is the distance from the compaction, in tokens, at which memories are flushed. At most half of what a
+	// compaction keeps counts, less room for a turn.
 	SoftThresholdTokens int
 	// SoftThresholdRatio is the part of the window from which on memories are flushed as well, from 0 to 1; 0 for none.
 	SoftThresholdRatio float64
 	// TranscriptBytes is the growth of the transcript since the last compaction, in bytes, at which memories are flushed and
 	// history is compacted; 0 for none.
 	TranscriptBytes int64
-	// Attempts is the maximum number of failed attempts in a cycle.
-	Attempts int
-	// Lease is the time after which another holder may continue a flush.
-	Lease time.Duration
-	// MaxNotes is the maximum number of notes in a flush.
-	MaxNotes int
 }
 
 // State is the state of a session before the next request to the model.
 type State struct {
 	// Window is the size of the model's window in tokens, 0 if it is unknown.
 	Window int
+	// Fixed is the size of the system prompt and the tools in tokens, 0 if it is unknown.
+	Fixed int
 	// Projected is the size of the next request in tokens.
 	Projected int
 	// Bytes is the growth of the transcript since the last compaction.
 	Bytes int64
-	// Flushed reports that this cycle was flushed.
-	Flushed bool
-	// Attempts is the number of failed attempts in this cycle.
-	Attempts int
+	// Uncovered is the number of messages that are not covered, and Dropped that of those which a compaction would drop now.
+	Uncovered, Dropped int
+	// Interrupted is the number of messages of a range that was begun by a process that has ended.
+	Interrupted int
+	// Wait says why a flush has to wait; empty if it has not to.
+	Wait string
 	// Overflow reports that the model refused a request as too long.
 	Overflow bool
 	// Forced reports that the user asked for a compaction.
 	Forced bool
-	// Heartbeat reports that this is a scheduled turn, which nobody reads.
+	// Heartbeat reports that this is a scheduled turn, which nobody reads: it neither flushes nor compacts.
 	Heartbeat bool
 	// ReadOnly reports that memory must not be written.
 	ReadOnly bool
@@ -62,7 +66,8 @@ type State struct {
 
 // Decision says what to do before the next request.
 type Decision struct {
-	Flush, Compact bool // whether to store memories and to compact; neither if both are false
+	// Flush says to store memories, and Compact to compact after that.
+	Flush, Compact bool
 	// Reason says why, or why not.
 	Reason string
 	// FlushAt and CompactAt are the thresholds in tokens, 0 if the window is unknown.
@@ -74,11 +79,9 @@ func Defaults() Settings {
 	return Settings{
 		Enabled:             true,
 		ReserveTokens:       20_000,
+		KeepTokens:          20_000,
 		SoftThresholdTokens: 4_000,
 		TranscriptBytes:     2 << 20,
-		Attempts:            3,
-		Lease:               5 * time.Minute,
-		MaxNotes:            20,
 	}
 }
 
@@ -91,46 +94,53 @@ func (s Settings) Check() error {
 		}
 	}
 	check(s.ReserveTokens >= 0, "reserveTokensFloor", "be at least 0", s.ReserveTokens)
+	check(s.KeepTokens >= 0, "keepRecentTokens", "be at least 0", s.KeepTokens)
 	check(s.SoftThresholdTokens >= 0, "memoryFlush.softThresholdTokens", "be at least 0", s.SoftThresholdTokens)
 	check(s.SoftThresholdRatio >= 0 && s.SoftThresholdRatio < 1, "memoryFlush.softThresholdRatio",
 		"be at least 0 and below 1", s.SoftThresholdRatio)
 	check(s.TranscriptBytes >= 0, "memoryFlush.forceFlushTranscriptBytes", "be at least 0", s.TranscriptBytes)
-	least, rule := 0, "be at least 0"
-	if s.Enabled {
-		least, rule = 1, "be at least 1 where compaction.memoryFlush.enabled is true"
-	}
-	check(s.Attempts >= least, "memoryFlush.attempts", rule, s.Attempts)
-	check(s.Lease >= time.Duration(least)*time.Second, "memoryFlush.leaseSeconds", rule, s.Lease.Seconds())
-	check(s.MaxNotes >= least, "memoryFlush.maxNotes", rule, s.MaxNotes)
 	return errors.Join(wrong...)
 }
 
-// Decide says whether to flush and whether to compact. An obstacle to the flush is none to the compaction.
+// Decide says whether to flush and whether to compact. A flush is due if a compaction that is due or near would drop messages
+// that are not covered. An obstacle to the flush is none to the compaction, which drops covered messages only.
 func (s Settings) Decide(st State) Decision {
 	var d Decision
 	if st.Window > 0 {
-		d.FlushAt, d.CompactAt = s.thresholds(st.Window)
+		d.FlushAt, d.CompactAt = s.thresholds(st.Window, st.Fixed)
 	}
-	why, compact := s.compactionDue(st, d)
-	d.Compact = compact
-	if !compact {
-		if st.Window <= 0 {
-			d.Reason = "the window of the model is not known"
-			return d
-		}
-		if st.Projected < d.FlushAt {
-			d.Reason = fmt.Sprintf("below the threshold: %d of %d tokens", st.Projected, d.FlushAt)
-			return d
-		}
-		why = fmt.Sprintf("%d tokens have reached the threshold of %d", st.Projected, d.FlushAt)
-	}
+	why, due := s.due(st, &d)
 	d.Reason = why
-	if obstacle := s.obstacle(st); obstacle != "" {
-		d.Reason = why + "; not flushed: " + obstacle
+	if st.Heartbeat {
+		d.Compact, d.Reason = false, "it is a heartbeat turn"
 		return d
 	}
-	d.Flush = true
+	if !due {
+		return d
+	}
+	switch obstacle := s.obstacle(st); {
+	case obstacle != "":
+		d.Reason += "; not flushed: " + obstacle
+	default:
+		d.Flush = true
+	}
 	return d
+}
+
+// due sets Decision.Compact, and reports whether a flush is due or would be if anything were uncovered.
+func (s Settings) due(st State, d *Decision) (why string, due bool) {
+	if why, d.Compact = s.compactionDue(st, *d); d.Compact {
+		return why, true
+	}
+	switch {
+	case st.Interrupted > 0:
+		return fmt.Sprintf("%d messages of an interrupted flush are kept", st.Interrupted), true
+	case st.Window <= 0:
+		return "the window of the model is not known", false
+	case st.Projected < d.FlushAt:
+		return fmt.Sprintf("below the threshold: %d of %d tokens", st.Projected, d.FlushAt), false
+	}
+	return fmt.Sprintf("%d tokens have reached the threshold of %d", st.Projected, d.FlushAt), true
 }
 
 // compactionDue reports whether a compaction is due, and why.
@@ -148,46 +158,60 @@ func (s Settings) compactionDue(st State, d Decision) (why string, due bool) {
 	return "", false
 }
 
-// obstacle says why a flush that is due must not be done; empty if it may.
+// obstacle says why a flush that is due is not done; empty if it is.
 func (s Settings) obstacle(st State) string {
 	switch {
-	case !s.Enabled:
-		return "it is disabled (compaction.memoryFlush.enabled)"
-	case st.ReadOnly:
-		return "memory is read-only"
-	case st.Heartbeat:
-		return "it is a heartbeat turn"
-	case st.Flushed:
-		return "this cycle was flushed already"
-	case st.Attempts >= s.Attempts && !st.Forced:
-		return fmt.Sprintf("all %d attempts of this cycle have failed", s.Attempts)
+	case s.Off(st.ReadOnly) != "":
+		return s.Off(st.ReadOnly)
+	case st.Uncovered+st.Interrupted == 0:
+		return "all messages are stored already"
+	case st.Interrupted == 0 && st.Dropped == 0 && !st.Forced && !st.Overflow:
+		return "all messages that a compaction would drop are stored already"
+	case st.Wait != "" && !st.Forced:
+		return st.Wait
 	}
 	return ""
 }
 
-// Keep returns the maximum sizes, in tokens, of the latest messages and of the summary after a compaction; both are 0 if the
-// window is unknown. fixed is the size of the system prompt and the tools, 0 if it is unknown. Together they are below the
-// threshold of the next flush: half of what the summary and the fixed tokens leave stays free for the next messages. At least
-// a sixteenth of the window may always stay.
-func (s Settings) Keep(window, fixed int) (recent, summary int) {
-	if window <= 0 {
-		return 0, 0
+// Off says why flushes are impossible; empty if they are possible. Then a compaction may drop every message.
+func (s Settings) Off(readOnly bool) string {
+	switch {
+	case !s.Enabled:
+		return "it is disabled (compaction.memoryFlush.enabled)"
+	case readOnly:
+		return "memory is read-only"
 	}
-	flushAt, _ := s.thresholds(window)
+	return ""
+}
+
+// Keep returns the maximum sizes, in tokens, of the latest messages and of the summary after a compaction. If the window is
+// unknown, they are KeepTokens and 4,000. fixed is the size of the system prompt and the tools, 0 if it is unknown. Together they
+// are below the threshold of the next compaction: half of what the summary and the fixed tokens leave stays free for the
+// next messages. At least a sixteenth of the window may always stay.
+func (s Settings) Keep(window, fixed int) (recent, summary int) {
+	most := cmp.Or(s.KeepTokens, keepTokens)
+	if window <= 0 {
+		return most, maxSummary
+	}
 	summary = max(1, min(maxSummary, window/summaryParts))
-	return max(1, window/leastParts, (flushAt-fixed-summary)/2), summary
+	return min(most, max(1, window/leastParts, (s.compactAt(window)-fixed-summary)/2)), summary
+}
+
+// compactAt returns the number of tokens at which to compact. The reserve is at most half of the window, because a compaction
+// must end below the threshold. So the threshold grows with the window, without a step.
+func (s Settings) compactAt(window int) int {
+	return window - max(1, min(s.ReserveTokens, window/2))
 }
 
 // thresholds returns the numbers of tokens at which to flush and to compact. For a window of at least 3 tokens,
-// 0 < flushAt < compactAt < window.
+// 0 < flushAt <= compactAt < window.
 //
-// The reserve is at most half of the window, because a compaction leaves a third of the window and a summary, and must end
-// below the threshold. So the thresholds grow with the window, without a step.
-func (s Settings) thresholds(window int) (flushAt, compactAt int) {
-	reserve := max(1, min(s.ReserveTokens, window/2))
-	compactAt = window - reserve
-	soft := max(1, min(s.SoftThresholdTokens, compactAt/2))
-	flushAt = compactAt - soft
+// The distance is at most half of what a compaction keeps, less turnTokens: what is said between the flush and the compaction
+// stays in the window.
+func (s Settings) thresholds(window, fixed int) (flushAt, compactAt int) {
+	compactAt = s.compactAt(window)
+	recent, _ := s.Keep(window, fixed)
+	flushAt = compactAt - max(0, min(s.SoftThresholdTokens, (recent-turnTokens)/2))
 	if s.SoftThresholdRatio > 0 {
 		// A product such as 0.07 x 100 lies a little above the whole number that is meant.
 		part := int(math.Ceil(s.SoftThresholdRatio*float64(window) - 1e-9))

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"kioku/agent/flush"
 
@@ -15,15 +14,15 @@ import (
 func TestThresholdsFitTheWindow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ window, flushAt, compactAt int }{
-		{1_000, 250, 500},
-		{2_000, 500, 1_000},
-		{4_096, 1_024, 2_048},
-		{8_192, 2_048, 4_096},
-		{16_000, 4_000, 8_000},
-		{24_000, 8_000, 12_000},
-		{24_001, 8_001, 12_001},
-		{32_768, 12_384, 16_384},
-		{40_000, 16_000, 20_000},
+		{1_000, 500, 500},
+		{2_000, 1_000, 1_000},
+		{4_096, 2_048, 2_048},
+		{8_192, 4_096, 4_096},
+		{16_000, 8_000, 8_000},
+		{24_000, 11_750, 12_000},
+		{32_768, 15_288, 16_384},
+		{40_000, 18_000, 20_000},
+		{64_000, 40_000, 44_000},
 		{128_000, 104_000, 108_000},
 		{200_000, 176_000, 180_000},
 		{2_000_000, 1_976_000, 1_980_000},
@@ -39,14 +38,18 @@ func TestKeepIsBelowTheThresholds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s, window := anySettings(r), rapid.IntRange(16, 2_000_000).Draw(r, "window")
-		s.SoftThresholdRatio = rapid.SampledFrom([]float64{0, 0.2, 0.999}).Draw(r, "ratio of this test")
-		d := s.Decide(flush.State{Window: window})
-		fixed := rapid.IntRange(0, window).Draw(r, "fixed")
-		if recent, summary := s.Keep(window, fixed); recent < 1 || summary < 1 || recent+summary >= d.FlushAt {
-			r.Errorf("window %d: %d and a summary of %d stay, flushed from %d on", window, recent, summary, d.FlushAt)
+		s.SoftThresholdRatio = 0
+		fixed := rapid.IntRange(0, window/4).Draw(r, "fixed")
+		d := s.Decide(flush.State{Window: window, Fixed: fixed})
+		recent, summary := s.Keep(window, fixed)
+		if recent < 1 || summary < 1 || recent+summary >= d.CompactAt {
+			r.Errorf("window %d: %d and a summary of %d stay, compacted from %d on", window, recent, summary, d.CompactAt)
+		}
+		if soft := d.CompactAt - d.FlushAt; soft > recent/2 {
+			r.Errorf("window %d: %d come between flush and compaction, %d stay", window, soft, recent)
 		}
 	})
-	if recent, summary := flush.Defaults().Keep(0, 0); recent != 0 || summary != 0 {
+	if recent, summary := flush.Defaults().Keep(0, 0); recent != 20_000 || summary != 4000 {
 		t.Errorf("a window that is not known: %d, %d", recent, summary)
 	}
 }
@@ -57,9 +60,8 @@ func anySettings(r *rapid.T) flush.Settings {
 		ReserveTokens:       rapid.IntRange(0, 100_000).Draw(r, "reserve"),
 		SoftThresholdTokens: rapid.IntRange(0, 100_000).Draw(r, "soft"),
 		SoftThresholdRatio:  rapid.SampledFrom([]float64{0, 0, 0.0001, 0.07, 0.75, 0.999}).Draw(r, "ratio"),
+		KeepTokens:          rapid.SampledFrom([]int{0, 500, 20_000, 100_000}).Draw(r, "keep"),
 		TranscriptBytes:     rapid.Int64Range(0, 1000).Draw(r, "bytes"),
-		Attempts:            rapid.IntRange(1, 3).Draw(r, "attempts"),
-		Lease:               time.Minute, MaxNotes: 1,
 	}
 }
 
@@ -68,7 +70,7 @@ func TestThresholdsAreOrderedAndGrowWithTheWindow(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s, window := anySettings(r), rapid.IntRange(3, 2_000_000).Draw(r, "window")
 		d := s.Decide(flush.State{Window: window})
-		if !(0 < d.FlushAt && d.FlushAt < d.CompactAt && d.CompactAt < window) {
+		if !(0 < d.FlushAt && d.FlushAt <= d.CompactAt && d.CompactAt < window) {
 			r.Errorf("window %d: flush at %d, compact at %d", window, d.FlushAt, d.CompactAt)
 		}
 		wider := s.Decide(flush.State{Window: window + 1})
@@ -80,7 +82,9 @@ func TestThresholdsAreOrderedAndGrowWithTheWindow(t *testing.T) {
 
 func TestDecideSaysWhatIsDue(t *testing.T) {
 	t.Parallel()
-	full := func(projected int) flush.State { return flush.State{Window: 200_000, Projected: projected} }
+	full := func(projected int) flush.State {
+		return flush.State{Window: 200_000, Projected: projected, Uncovered: 9, Dropped: 5}
+	}
 	for name, c := range map[string]struct {
 		edit           func(*flush.Settings, *flush.State)
 		state          flush.State
@@ -92,10 +96,10 @@ func TestDecideSaysWhatIsDue(t *testing.T) {
 		"before the hard one": {state: full(179_999), flush: true, reason: "the threshold of 176000"},
 		"at the hard one":     {state: full(180_000), flush: true, compact: true, reason: "180000 tokens have reached the limit of 180000"},
 		"window unknown":      {state: flush.State{Projected: 1e6}, reason: "window of the model is not known"},
-		"unknown but long":    {state: flush.State{Bytes: 2 << 20}, flush: true, compact: true, reason: "2097152 bytes"},
+		"unknown but long":    {state: flush.State{Bytes: 2 << 20, Uncovered: 1, Dropped: 1}, flush: true, compact: true, reason: "2097152 bytes"},
 		"almost long":         {state: flush.State{Window: 200_000, Bytes: 2<<20 - 1}, reason: "below the threshold"},
-		"overflow":            {state: flush.State{Overflow: true}, flush: true, compact: true, reason: "too long"},
-		"forced":              {state: flush.State{Window: 200_000, Forced: true}, flush: true, compact: true, reason: "asked for"},
+		"overflow":            {state: flush.State{Overflow: true, Uncovered: 1}, flush: true, compact: true, reason: "too long"},
+		"forced":              {state: flush.State{Window: 200_000, Forced: true, Uncovered: 1, Wait: "later"}, flush: true, compact: true, reason: "asked for"},
 		"ratio below": {
 			edit: func(s *flush.Settings, _ *flush.State) { s.SoftThresholdRatio = 0.75 }, state: full(149_999), reason: "149999 of 150000"},
 		"ratio reached": {
@@ -105,7 +109,9 @@ func TestDecideSaysWhatIsDue(t *testing.T) {
 		"no limit of bytes": {
 			edit:  func(s *flush.Settings, _ *flush.State) { s.TranscriptBytes = 0 },
 			state: flush.State{Window: 200_000, Bytes: math.MaxInt64}, reason: "below"},
-		"small window": {state: flush.State{Window: 2_000, Projected: 500}, flush: true, reason: "500 tokens"},
+		"small window":      {state: flush.State{Window: 2_000, Projected: 1000, Uncovered: 2, Dropped: 1}, flush: true, compact: true, reason: "1000 tokens"},
+		"what is new stays": {state: flush.State{Window: 200_000, Projected: 185_000, Uncovered: 2}, compact: true, reason: "would drop are stored already"},
+		"interrupted":       {state: flush.State{Projected: 10, Interrupted: 2}, flush: true, reason: "2 messages of an interrupted flush"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := flush.Defaults()
@@ -125,12 +131,11 @@ func TestDecideSaysWhyNothingIsFlushed(t *testing.T) {
 	for reason, edit := range map[string]func(*flush.Settings, *flush.State){
 		"disabled (compaction.memoryFlush.enabled)": func(s *flush.Settings, _ *flush.State) { s.Enabled = false },
 		"memory is read-only":                       func(_ *flush.Settings, st *flush.State) { st.ReadOnly = true },
-		"heartbeat":                                 func(_ *flush.Settings, st *flush.State) { st.Heartbeat = true },
-		"flushed already":                           func(_ *flush.Settings, st *flush.State) { st.Flushed = true },
-		"all 3 attempts of this cycle have failed":  func(_ *flush.Settings, st *flush.State) { st.Attempts = 3 },
+		"all messages are stored already":           func(_ *flush.Settings, st *flush.State) { st.Uncovered, st.Dropped = 0, 0 },
+		"the next try is at noon":                   func(_ *flush.Settings, st *flush.State) { st.Wait = "the next try is at noon" },
 	} {
 		for _, projected := range []int{176_000, 180_000} {
-			s, st := flush.Defaults(), flush.State{Window: 200_000, Projected: projected}
+			s, st := flush.Defaults(), flush.State{Window: 200_000, Projected: projected, Uncovered: 3, Dropped: 2}
 			if d := s.Decide(st); !d.Flush {
 				t.Fatalf("not due: %+v", d)
 			}
@@ -141,9 +146,13 @@ func TestDecideSaysWhyNothingIsFlushed(t *testing.T) {
 			}
 		}
 	}
+	beat := flush.State{Window: 200_000, Projected: 185_000, Uncovered: 3, Dropped: 2, Heartbeat: true, Interrupted: 1}
+	if d := flush.Defaults().Decide(beat); d.Flush || d.Compact || !strings.Contains(d.Reason, "heartbeat") {
+		t.Errorf("heartbeat: %+v", d)
+	}
 }
 
-func TestDecideFlushesBeforeEveryCompaction(t *testing.T) {
+func TestDecideFlushesBeforeACompactionThatWouldDropUncoveredMessages(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := anySettings(r)
@@ -151,8 +160,10 @@ func TestDecideFlushesBeforeEveryCompaction(t *testing.T) {
 		st := flush.State{
 			Window: rapid.IntRange(0, 10_000).Draw(r, "window"), Projected: rapid.IntRange(0, 10_000).Draw(r, "projected"),
 			Bytes: rapid.Int64Range(0, 2000).Draw(r, "transcript"), Overflow: rapid.Bool().Draw(r, "overflow"), Forced: rapid.Bool().Draw(r, "forced"),
+			Dropped: rapid.IntRange(0, 2).Draw(r, "dropped"),
 		}
-		if d := s.Decide(st); d.Compact && !d.Flush || d.Reason == "" {
+		st.Uncovered = st.Dropped + rapid.IntRange(0, 2).Draw(r, "kept")
+		if d := s.Decide(st); d.Compact && !d.Flush && st.Dropped > 0 || d.Flush && st.Uncovered == 0 || d.Reason == "" {
 			r.Errorf("%+v", d)
 		}
 	})
@@ -175,31 +186,16 @@ func TestCheckNamesSettingsAsInTheConfiguration(t *testing.T) {
 		t.Errorf("the defaults: %v", err)
 	}
 	s := flush.Settings{
-		Enabled: true, ReserveTokens: -1, SoftThresholdTokens: -2, SoftThresholdRatio: math.NaN(), TranscriptBytes: -3,
-		Lease: 500 * time.Millisecond, MaxNotes: -4,
+		Enabled: true, ReserveTokens: -1, SoftThresholdTokens: -2, SoftThresholdRatio: math.NaN(), TranscriptBytes: -3, KeepTokens: -4,
 	}
 	want := []string{
 		"compaction.reserveTokensFloor must be at least 0, not -1",
+		"compaction.keepRecentTokens must be at least 0, not -4",
 		"compaction.memoryFlush.softThresholdTokens must be at least 0, not -2",
 		"compaction.memoryFlush.softThresholdRatio must be at least 0 and below 1, not NaN",
 		"compaction.memoryFlush.forceFlushTranscriptBytes must be at least 0, not -3",
-		"compaction.memoryFlush.attempts must be at least 1 where compaction.memoryFlush.enabled is true, not 0",
-		"compaction.memoryFlush.leaseSeconds must be at least 1 where compaction.memoryFlush.enabled is true, not 0.5",
-		"compaction.memoryFlush.maxNotes must be at least 1 where compaction.memoryFlush.enabled is true, not -4",
 	}
 	if diff := cmp.Diff(want, strings.Split(s.Check().Error(), "\n")); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// AgentService tells agents that in wide windows what is said between the flush and the compaction of a cycle stays.
-func TestKeepHasRoomForWhatFollowsAFlush(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		window := rapid.IntRange(64_000, 2_000_000).Draw(t, "window")
-		d := flush.Defaults().Decide(flush.State{Window: window})
-		if recent, _ := flush.Defaults().Keep(window, 0); recent < 4*(d.CompactAt-d.FlushAt) {
-			t.Errorf("of a window of %d tokens %d stay, and %d come between", window, recent, d.CompactAt-d.FlushAt)
-		}
-	})
 }

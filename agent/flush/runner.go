@@ -2,10 +2,8 @@ package flush
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,44 +12,35 @@ import (
 	"kioku/memory"
 )
 
-// errNoModel reports that a Runner has no model.
-var errNoModel = errors.New("there is no model")
+const (
+	// maxRounds is the maximum number of answers of the model in a range.
+	maxRounds = 4
+	// requestTimeout is the maximum time of a request to the model.
+	requestTimeout = 2 * time.Minute
+	// patience is how long after its first try a failed request is sent again: a turn waits for it.
+	patience = 5 * time.Second
+	// failTimeout is the maximum time in which a failure is recorded.
+	failTimeout = 2 * time.Second
+	// promptParts: the system prompt of a conversation is part of a flush if it has at most 1/promptParts of the window.
+	promptParts = 4
+)
 
-// Notes stores notes; every agent.Memory does. A note with a key that was stored before is not stored again. The model is
-// shown a *memory.InputError and may try again with another note; every other error ends Run.
-type Notes interface {
-	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
-}
-
-// Runner has a model store memories. All fields are required, except that a Runner without a Model skips every flush. Its
-// methods may be called concurrently.
+// Runner has a model of the service flush. Model and Ledger are required. Its methods may be called concurrently.
 type Runner struct {
-	// Model decides what to store; nil skips every flush.
+	// Model decides what to store.
 	Model llm.Model
-	// Notes takes what the model stores.
-	Notes Notes
-	// Ledger keeps the state of flushes, so that each is done once.
+	// Ledger keeps the state.
 	Ledger *Ledger
 }
 
-// Job describes a flush.
+// Job describes the messages to flush.
 type Job struct {
-	// Session is the conversation. Session, Cycle and Holder are passed to Ledger.Begin.
-	Session string
-	// Cycle is the number of compactions before the flush.
-	Cycle int
-	// Holder names who runs the flush, for its lease.
-	Holder string
+	Request
 	// System is the system prompt of the conversation; it may be empty.
 	System string
 	// CachedBytes is the length of the beginning of System that is the same in every turn; 0 if none is.
 	CachedBytes int
-	// Messages of the conversation. They stay on disk until the flush is done.
-	Messages []llm.Message
-	// Through is the ID of the last message. If it is set and the flush is resumed, the model reads the messages on disk and
-	// not Messages. Empty means that Messages are always read.
-	Through string
-	// Forced begins the flush even if no attempt is left.
+	// Forced tries now, even if the next try after a failure is later.
 	Forced bool
 }
 
@@ -59,138 +48,161 @@ type Job struct {
 type Outcome struct {
 	// Outcome is session.FlushDone, FlushSkipped or FlushFailed. Reason says why the flush is not done; empty if it is.
 	Outcome, Reason string
-	// Later reports that the flush was given back for a cause outside of it, and that no attempt was used up.
-	Later bool
-	// Through is Job.Through of the job that began the flush, empty if it had none.
+	// Err is the cause of a failure; nil if there was none.
+	Err error
+	// NextTry is the time of the next try after a failure, zero if there was none.
+	NextTry time.Time
+	// Ranges is the number of ranges that were committed.
+	Ranges int
+	// Through is the id of the last covered message; empty if there is none.
 	Through string
-	// Notes that were stored, also by earlier attempts.
+	// Covered is the number of messages that were covered, and Uncovered that of the others.
+	Covered, Uncovered int
+	// Notes that were stored.
 	Notes []memory.Appended
+	// Refused says why notes were not stored.
+	Refused []string
 	// Reply for the user; empty for none.
 	Reply string
+	// Warnings of the session; see Coverage.
+	Warnings []string
 	// Usage of all requests.
 	Usage llm.Usage
 }
 
-// giveBackWait is the maximum wait for the ledger after a flush was interrupted.
-const giveBackWait = 2 * time.Second
-
-// Run tries once to flush. It returns no error, because a failed flush must not stop a turn; the outcome says what happened.
-//
-// A call uses at most one of the attempts that the ledger allows, because the cause of a failure may be gone a turn later. A
-// cause outside of the flush uses none: memory or the model is unreachable, refuses access or has reached a limit, or ctx has
-// ended. Then the flush is given back and Outcome.Later is true. The flush is skipped if another holder has it, or if memory
-// must not be written.
-//
-// Every answer of the model is on disk before its calls are executed, and notes are stored as the model worded them. A
-// resumed flush replays the answers on disk, so that each note is stored once, with the same key.
+// Run flushes all messages that are not covered, range by range, until ctx ends. It returns no error, because a failed flush must
+// not stop a turn; the outcome says what happened. What was committed stays committed.
 func (r *Runner) Run(ctx context.Context, job Job) Outcome {
-	switch {
-	case r.Model == nil:
-		return Outcome{Outcome: session.FlushSkipped, Reason: errNoModel.Error()}
-	case ctx.Err() != nil:
-		return Outcome{Outcome: session.FlushFailed, Reason: context.Cause(ctx).Error(), Later: true}
+	out := Outcome{Outcome: session.FlushDone}
+	job.Window = r.windowOf(job)
+	if n := r.Ledger.opt.Count(job.System); job.Window > 0 && n > job.Window/promptParts {
+		job.System, job.CachedBytes = "", 0
+	} else {
+		job.Fixed = n
 	}
-	var out Outcome
-	lease, err := r.begin(ctx, job)
-	out.Through = lease.Through
-	switch {
-	case errors.Is(err, ErrHeld):
-		out.Later = true
-		out.fail(session.FlushSkipped, err)
-	case err != nil:
-		out.Later = ctx.Err() != nil
-		out.fail(session.FlushFailed, err)
-	case lease.Done:
-		out.Outcome, out.Notes = session.FlushDone, r.storedNotes(lease)
-	default:
-		r.attempt(ctx, job, lease, &out)
+	c, err := r.Ledger.Coverage(job.Session, job.Messages)
+	if err == nil {
+		out.Uncovered = c.Uncovered + c.Interrupted
+	}
+	if err == nil && !job.Forced && r.Ledger.opt.Now().Before(c.NotBefore) {
+		out.Outcome, out.NextTry, out.Reason = session.FlushSkipped, c.NotBefore, c.WaitReason()
+		return out
+	}
+	for err == nil {
+		var more bool
+		if more, err = r.flushRange(ctx, &job, &out); !more {
+			break
+		}
+	}
+	if err != nil {
+		r.recordFailure(ctx, job, err)
+		r.report(ctx, job, err, &out)
 	}
 	return out
 }
 
-// begin takes the lease of a job.
-func (r *Runner) begin(ctx context.Context, job Job) (Lease, error) {
-	var spool []json.RawMessage
-	for i, m := range job.Messages {
-		line, err := json.Marshal(m)
-		if err != nil {
-			return Lease{}, fmt.Errorf("spool message %d: %w", i+1, err)
-		}
-		spool = append(spool, line)
+// windowOf returns the window in which a job fits.
+func (r *Runner) windowOf(job Job) int {
+	if job.Window > 0 {
+		return job.Window
 	}
-	want := Record{Session: job.Session, Cycle: job.Cycle, Holder: job.Holder, Through: job.Through}
-	return r.Ledger.acquire(ctx, want, spool, job.Forced)
+	return r.Model.Window()
 }
 
-// attempt runs a flush that was begun.
-func (r *Runner) attempt(ctx context.Context, job Job, lease Lease, out *Outcome) {
-	t := &turn{runner: r, job: &job, lease: lease, usage: &out.Usage}
-	reply, err := t.finishFlush(ctx)
-	out.Notes = t.notes
-	if err == nil {
-		err = r.Ledger.Commit(ctx, lease.ID, lease.Holder)
-	}
-	if err != nil {
-		r.giveBack(ctx, lease, err, out)
-		return
-	}
-	out.Outcome = session.FlushDone
-	if !Silent(reply) {
-		out.Reply = strings.TrimSpace(reply)
-	}
-}
-
-// giveBack gives a flush back that was not completed.
-func (r *Runner) giveBack(ctx context.Context, lease Lease, err error, out *Outcome) {
-	if isAny(err, errOvertaken, ErrUnknown) {
-		out.Later = true
-		out.fail(session.FlushSkipped, errOvertaken)
-		return
-	}
-	// ctx may have ended, but the flush is still to be given back.
-	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWait)
-	defer cancel()
-	var back error
-	if out.Later = ctx.Err() != nil || isOutside(err); out.Later {
-		back = r.Ledger.Release(short, lease.ID, lease.Holder)
-	} else {
-		_, back = r.Ledger.Abort(short, lease.ID, lease.Holder, err.Error())
-	}
+// report sets the outcome of a flush that has failed.
+func (r *Runner) report(ctx context.Context, job Job, err error, out *Outcome) {
 	outcome := session.FlushFailed
-	if isAny(err, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrDenied) {
+	if isRefusal(err) || errors.Is(err, ErrReplaced) {
 		outcome = session.FlushSkipped
 	}
-	out.fail(outcome, errors.Join(err, back))
-}
-
-// isOutside reports whether the cause of an error is outside of the flush: any other flush would have failed too, and this
-// one may succeed later.
-func isOutside(err error) bool {
-	switch llm.KindOf(err) {
-	case llm.KindUnavailable, llm.KindRateLimit, llm.KindAuth, llm.KindBudget:
-		return true
+	out.fail(outcome, err)
+	if c, err := r.Ledger.Coverage(job.Session, job.Messages); err == nil {
+		out.NextTry, out.Uncovered = c.NotBefore, c.Uncovered+c.Interrupted
 	}
-	return isAny(err, memory.ErrUnreachable, memory.ErrUnavailable, memory.ErrClosed, memory.ErrBusy, memory.ErrReadOnly,
-		memory.ErrNotWritable, memory.ErrDenied, context.DeadlineExceeded, context.Canceled)
-}
-
-// isAny reports whether err is one of targets.
-func isAny(err error, targets ...error) bool {
-	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
-}
-
-// storedNotes returns the notes of a flush that is done. They are only shown, so an error is ignored.
-func (r *Runner) storedNotes(lease Lease) []memory.Appended {
-	steps, _ := r.Ledger.steps(lease.ID)
-	var notes []memory.Appended
-	for _, s := range steps {
-		if s.Note != nil {
-			notes = append(notes, *s.Note)
-		}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		out.Reason = fmt.Sprintf("the time was up with %d messages left", out.Uncovered)
 	}
-	return notes
 }
 
 func (o *Outcome) fail(outcome string, err error) {
-	o.Outcome, o.Reason = outcome, err.Error()
+	o.Outcome, o.Reason, o.Err = outcome, err.Error(), err
+}
+
+// flushRange flushes the next range, and reports whether there may be another.
+func (r *Runner) flushRange(ctx context.Context, job *Job, out *Outcome) (more bool, err error) {
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	next, err := r.Ledger.Begin(ctx, job.Request)
+	job.TooLong = false
+	if err != nil {
+		return false, err
+	}
+	out.Warnings, out.Uncovered = append(out.Warnings, next.Warnings...), next.Uncovered
+	if next.Lease == "" {
+		return false, nil
+	}
+	t := &turn{runner: r, job: job, messages: next.Messages, usage: &out.Usage}
+	reply, err := t.ask(ctx)
+	if isTooLong(err) {
+		r.shorten(job)
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	done, err := r.Ledger.Commit(ctx, next.Lease, t.notes, reply)
+	if err != nil {
+		return false, err
+	}
+	out.add(done, reply)
+	return done.Uncovered > 0, nil
+}
+
+// shorten makes the next request of a job shorter: without the system prompt of the conversation, and in the window that the
+// model has learnt, or else with half as many messages.
+func (r *Runner) shorten(job *Job) {
+	job.System, job.CachedBytes, job.Fixed = "", 0, 0
+	if learnt := r.Model.Window(); learnt > 0 && (job.Window == 0 || learnt < job.Window) {
+		job.Window = learnt
+		return
+	}
+	job.TooLong = true
+}
+
+// recordFailure records a failure, unless ctx has ended or another flush of the session was begun.
+func (r *Runner) recordFailure(ctx context.Context, job Job, cause error) {
+	if ctx.Err() != nil || errors.Is(cause, ErrReplaced) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, failTimeout)
+	defer cancel()
+	// If this fails, the next try comes earlier.
+	_ = r.Ledger.Fail(ctx, job.Session, job.Window, errors.Is(cause, context.DeadlineExceeded))
+}
+
+// add adds the result of a commit.
+func (o *Outcome) add(done Committed, reply string) {
+	o.Ranges++
+	o.Covered += done.Covered
+	o.Uncovered = done.Uncovered
+	if done.Through != "" {
+		o.Through = done.Through
+	}
+	for _, n := range done.Notes {
+		if n.Path != "" {
+			o.Notes = append(o.Notes, n.Appended)
+		}
+		if n.Refused != "" {
+			o.Refused = append(o.Refused, n.Refused)
+		}
+	}
+	if reply = strings.TrimSpace(reply); !done.Silent && reply != "" {
+		o.Reply = strings.TrimSpace(o.Reply + "\n\n" + reply)
+	}
+}
+
+// isRefusal reports whether an error of memory means that memory must not be written.
+func isRefusal(err error) bool {
+	return errors.Is(err, memory.ErrReadOnly) || errors.Is(err, memory.ErrNotWritable) || errors.Is(err, memory.ErrDenied)
 }

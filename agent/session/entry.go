@@ -72,15 +72,14 @@ const (
 	FlushFailed  = "failed"
 )
 
-// Flush is the outcome of storing memories before a compaction.
+// Flush is the outcome of storing memories before a compaction. It is a record for people: what is covered is known by
+// package flush.
 type Flush struct {
-	// Cycle is the number of compactions before the flush.
-	Cycle int `json:"cycle"`
 	// Outcome is one of the constants above.
 	Outcome string `json:"outcome"`
 	// Reason says why Outcome is not FlushDone; empty if it is.
 	Reason string `json:"reason,omitempty"`
-	// Through is the ID of the last message that was flushed; empty means the message before this entry.
+	// Through is the ID of the last message that was flushed; empty if none was.
 	Through string `json:"through,omitempty"`
 }
 

@@ -132,86 +132,6 @@ func TestAppendCountsTokensOnce(t *testing.T) {
 	}
 }
 
-func TestViewFlushedAfterACompaction(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		outcome     string
-		before, all int // messages before the flush, and in all
-		kept        int // from which one on
-		want        int
-	}{
-		"all seen":           {session.FlushDone, 4, 4, 2, 3},
-		"some after":         {session.FlushDone, 3, 5, 2, 2},
-		"the summary alone":  {session.FlushDone, 2, 4, 2, 1},
-		"one gone too early": {session.FlushDone, 2, 4, 3, 0},
-		"failed":             {session.FlushFailed, 4, 4, 2, 0},
-		"skipped":            {session.FlushSkipped, 4, 4, 2, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := open(t, t.TempDir(), "a")
-			var ids []string
-			for i := range c.all {
-				if i == c.before {
-					flushed(t, s, c.outcome)
-				}
-				ids = append(ids, say(t, s, user("hello")))
-			}
-			if c.before == c.all {
-				flushed(t, s, c.outcome)
-			}
-			made := session.Compaction{Summary: "short", FirstKept: ids[c.kept]}
-			if _, err := s.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
-				t.Fatal(err)
-			}
-			if got := s.View().Flushed; got != c.want {
-				t.Errorf("seen %d, want %d", got, c.want)
-			}
-		})
-	}
-}
-
-// A flush that ends late has seen what it was begun with, and no more.
-func TestViewFlushedByALateFlush(t *testing.T) {
-	t.Parallel()
-	s := open(t, t.TempDir(), "a")
-	var ids []string
-	for range 5 {
-		ids = append(ids, say(t, s, user("hello")))
-	}
-	done := func(cycle int, through string) int {
-		t.Helper()
-		e := session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Cycle: cycle, Outcome: session.FlushDone, Through: through}}
-		if _, err := s.Append(e); err != nil {
-			t.Fatal(err)
-		}
-		return s.View().Flushed
-	}
-	if got := done(0, ids[1]); got != 2 {
-		t.Errorf("seen %d of the first two", got)
-	}
-	made := session.Compaction{Summary: "short", FirstKept: ids[3]}
-	if _, err := s.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
-		t.Fatal(err)
-	}
-	if got := done(0, ids[2]); got != 0 {
-		t.Errorf("seen %d, but what it has seen is gone", got)
-	}
-	if got := done(0, ids[3]); got != 2 || s.View().Flush != nil {
-		t.Errorf("seen %d of the summary and the first kept message, flush %v", got, s.View().Flush)
-	}
-	if got := done(1, ids[3]); got != 2 || s.View().Flush == nil {
-		t.Errorf("seen %d, flush %v", got, s.View().Flush)
-	}
-}
-
-// flushed appends the outcome of a flush.
-func flushed(t *testing.T, s *session.Session, outcome string) {
-	t.Helper()
-	if _, err := s.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Outcome: outcome}}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestViewAfterACompaction(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -228,8 +148,8 @@ func TestViewAfterACompaction(t *testing.T) {
 	if _, err := s.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Outcome: session.FlushDone}}); err != nil {
 		t.Fatal(err)
 	}
-	if v := s.View(); v.Flush == nil || v.Flush.Outcome != session.FlushDone || v.Flushed != 5 {
-		t.Errorf("flush %v, seen %d", v.Flush, v.Flushed)
+	if v := s.View(); v.Flush == nil || v.Flush.Outcome != session.FlushDone {
+		t.Errorf("flush %v", v.Flush)
 	}
 	e, err := s.Append(session.Entry{Kind: session.KindCompaction, Compaction: &session.Compaction{Summary: "要約", FirstKept: kept}})
 	if err != nil {
@@ -241,7 +161,7 @@ func TestViewAfterACompaction(t *testing.T) {
 	if diff := cmp.Diff(want, v.Messages); diff != "" {
 		t.Error(diff)
 	}
-	if v.IDs[0] != e.ID || v.IDs[1] != kept || v.Cycle != 1 || v.Flush != nil || v.Flushed != 2 || len(v.Edits) > 0 || v.Bytes >= s.Size()/2 {
+	if v.IDs[0] != e.ID || v.IDs[1] != kept || v.Compactions != 1 || v.Flush != nil || len(v.Edits) > 0 || v.Bytes >= s.Size()/2 {
 		t.Errorf("view %+v", v)
 	}
 	sum := 0

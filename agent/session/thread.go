@@ -34,13 +34,10 @@ type View struct {
 	Edits []prune.Edit
 	// LastTouch is the time of the last answer or edit, zero if there was none.
 	LastTouch time.Time
-	// Cycle is the number of compactions.
-	Cycle int
+	// Compactions is their number. If it is not 0, the first message is the summary of the last one.
+	Compactions int
 	// Flush is the last flush since the last compaction, nil if there was none.
 	Flush *Flush
-	// Flushed is the number of messages, from the first on, that were flushed, also before a compaction. A summary counts if
-	// all messages that it replaced do.
-	Flushed int
 	// LastUsage is what the provider counted for the last answer since the last compaction, nil if it is unknown.
 	LastUsage *llm.Usage
 	// SinceUsage is the size in tokens of the messages after that answer, or of all if LastUsage is nil. So the next prompt
@@ -87,9 +84,9 @@ type thread struct {
 
 	edits     map[string]Edit
 	lastTouch time.Time
-	cycle     int
 	flush     *Flush
-	flushed   int // number of messages that were flushed
+	// compactions is their number.
+	compactions int
 	// usage is that of the last answer since the last compaction, and since the size of the messages after it.
 	usage *llm.Usage
 	since int
@@ -139,28 +136,8 @@ func (t *thread) apply(l Line) {
 	case KindPrune:
 		t.prune(l)
 	case KindFlush:
-		if l.Flush.Cycle == t.cycle {
-			t.flush = l.Flush
-		}
-		if l.Flush.Outcome == FlushDone {
-			t.flushed = max(t.flushed, t.through(l.Flush.Through))
-		}
+		t.flush = l.Flush
 	}
-}
-
-// through returns the number of messages up to an id, all for an empty id, and 0 if the message was replaced by a summary.
-func (t *thread) through(id string) int {
-	if id == "" {
-		return len(t.messages) + len(t.open)
-	}
-	if at, there := t.place[id]; there {
-		return at + 1
-	}
-	ids, _ := t.missing()
-	if i := slices.Index(ids, id); i >= 0 {
-		return len(t.messages) + i + 1
-	}
-	return 0
 }
 
 // say adds a message.
@@ -225,9 +202,7 @@ func (t *thread) compact(l Line) {
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
 	t.bytes = 0
 	t.flush = nil
-	// The summary replaces what was before the first kept message.
-	t.flushed = max(t.flushed-from+1, 0)
-	t.cycle++
+	t.compactions++
 }
 
 // prune adds edits. A later edit of a message replaces an earlier one.
@@ -246,7 +221,7 @@ func (t *thread) prune(l Line) {
 func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
-		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Cycle: t.cycle, Flush: t.flush, Flushed: t.flushed,
+		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Compactions: t.compactions, Flush: t.flush,
 		LastUsage: t.usage, SinceUsage: t.since,
 	}
 	for id, e := range t.edits {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"kioku/agent/compact"
@@ -28,48 +30,9 @@ func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) p
 	return prune.Prune(messages, s.opt.Prune, st, now)
 }
 
-// Decide says whether to flush and to compact. A Window of 0 means that of the model. Decide sets Flushed, Attempts and ReadOnly
-// itself. If the ledger cannot be read, it returns the error and the decision for a cycle that was not flushed.
-func (s *Sidecar) Decide(sessionID string, cycle int, st flush.State) (flush.Decision, flush.Progress, error) {
-	if st.Window == 0 {
-		st.Window = s.window()
-	}
-	progress, err := s.ledger.Progress(sessionID, cycle)
-	st.Flushed, st.Attempts, st.ReadOnly = progress.Done, progress.Failed, s.opt.ReadOnly
-	return s.opt.Flush.Decide(st), progress, err
-}
-
-// Flush has the sidecar's model store what is worth keeping of a conversation. The flush is skipped if there is no model, if
-// flushes are disabled, or if memory must not be written.
-func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
-	why := s.flushless()
-	if why == "" && s.opt.Model == nil {
-		why = ErrNoModel.Error()
-	}
-	if why != "" {
-		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why, Later: true}
-	}
-	r := flush.Runner{Model: s.opt.Model, Notes: s.opt.Memories(s.opt.Agent), Ledger: s.ledger}
-	return r.Run(ctx, job)
-}
-
-// Flushes returns the ledger of the agent's flushes.
-func (s *Sidecar) Flushes() *flush.Ledger { return s.ledger }
-
-// flushless says why flushes are impossible; empty if they are possible.
-func (s *Sidecar) flushless() string {
-	switch {
-	case !s.opt.Flush.Enabled:
-		return "it is disabled (compaction.memoryFlush.enabled)"
-	case s.opt.ReadOnly:
-		return readOnly
-	}
-	return ""
-}
-
 // Space says how much of a conversation a compaction keeps. All sizes are in tokens.
 type Space struct {
-	// Keep replaces Settings.KeepRecentTokens; 0 keeps it.
+	// Keep is the maximum size of the latest messages, which stay; 0 means that of the settings.
 	Keep int
 	// Window of the model of the conversation; 0 means that of the sidecar's model.
 	Window int
@@ -77,16 +40,70 @@ type Space struct {
 	Fixed int
 }
 
-// Compact has old messages summarised. It keeps as many of the latest ones as the space says and the window has room for; see
-// [flush.Settings.Keep]. It returns ErrNoModel if there is no model, and the errors of compact.Compactor. used is the usage of
-// all requests, also after an error.
-func (s *Sidecar) Compact(ctx context.Context, v session.View, space Space) (made session.Compaction, used llm.Usage, err error) {
+// UncoveredError: messages that are not covered keep a compaction from dropping anything.
+type UncoveredError struct {
+	// Count is the number of messages that are not covered.
+	Count int
+}
+
+// Error implements error.
+func (e *UncoveredError) Error() string {
+	return fmt.Sprintf("flush first: %d messages are not covered", e.Count)
+}
+
+// Compact has old messages summarised. It keeps as many of the latest ones as the space says and the window has room for (see
+// [flush.Settings.Keep]), and all from the first that is not covered in the session on. An empty session, and settings with
+// which flushes are impossible, demand no coverage.
+//
+// Compact returns ErrNoModel if there is no model, an *UncoveredError if coverage lets it drop nothing, and the errors of
+// compact.Compactor. used is the usage of all requests, also after an error.
+func (s *Sidecar) Compact(ctx context.Context, sessionID string, v session.View, space Space) (made session.Compaction, used llm.Usage, err error) {
 	if s.opt.Model == nil {
 		return session.Compaction{}, llm.Usage{}, ErrNoModel
 	}
-	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Count, KeepTokens: cmp.Or(space.Keep, s.opt.KeepRecentTokens)}
-	if recent, summary := s.opt.Flush.Keep(cmp.Or(space.Window, s.window()), space.Fixed); recent > 0 {
-		c.KeepTokens, c.SummaryTokens = min(c.KeepTokens, recent), summary
+	free, uncovered := len(v.Messages), 0
+	if sessionID != "" && s.opt.Flush.Off(s.opt.ReadOnly) == "" {
+		if free, uncovered, err = s.freeToDrop(sessionID, v); err != nil {
+			return session.Compaction{}, llm.Usage{}, err
+		}
 	}
-	return c.Compact(ctx, v)
+	settings := s.opt.Flush
+	settings.KeepTokens = cmp.Or(space.Keep, settings.KeepTokens)
+	recent, summary := settings.Keep(cmp.Or(space.Window, s.window()), space.Fixed)
+	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Count, KeepTokens: recent, SummaryTokens: summary}
+	made, used, err = c.Compact(ctx, v, free)
+	if errors.Is(err, compact.ErrNothing) && compact.Cut(v, c.KeepTokens, len(v.Messages)) > compact.Cut(v, c.KeepTokens, free) {
+		err = &UncoveredError{Count: uncovered}
+	}
+	return made, used, err
+}
+
+// Keep returns how much a compaction keeps; see [flush.Settings.Keep].
+func (s *Sidecar) Keep(window, fixed int) (recent, summary int) {
+	return s.opt.Flush.Keep(window, fixed)
+}
+
+// FlushOff says why flushes are impossible, so that a compaction demands no coverage; empty if they are possible.
+func (s *Sidecar) FlushOff() string { return s.opt.Flush.Off(s.opt.ReadOnly) }
+
+// freeToDrop returns how many messages, from the first on, are covered, and how many of all are not.
+func (s *Sidecar) freeToDrop(sessionID string, v session.View) (free, uncovered int, err error) {
+	c, err := s.ledger.Coverage(sessionID, SessionMessages(v))
+	if err != nil {
+		return 0, 0, err
+	}
+	free = slices.Index(c.Covered, false)
+	if free < 0 {
+		free = len(c.Covered)
+	}
+	return free, c.Uncovered, nil
+}
+
+// SessionMessages returns the messages of a view with their ids. The id of a summary is that of a flush.
+func SessionMessages(v session.View) []flush.Message {
+	out := flush.Messages(v.IDs, v.Messages)
+	if v.Compactions > 0 && len(out) > 0 {
+		out[0].ID = flush.SummaryID(out[0].Text)
+	}
+	return out
 }

@@ -13,7 +13,6 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
-	"kioku/internal/testkit"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/memory"
@@ -61,60 +60,6 @@ func TestPruneTakesTheWindowOfTheModel(t *testing.T) {
 	}
 }
 
-func TestDecideAsksTheModelAndTheLedger(t *testing.T) {
-	t.Parallel()
-	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
-	s := start(t, opt)
-	decide := func(s *sidecar.Sidecar, cycle int, st flush.State) (flush.Decision, flush.Progress) {
-		t.Helper()
-		d, p, err := s.Decide("talk", cycle, st)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d, p
-	}
-	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || d.Compact || d.FlushAt != 176_000 || d.CompactAt != 180_000 || !p.Begun.IsZero() {
-		t.Errorf("%+v, %+v", d, p)
-	}
-	if d, _ := decide(s, 0, flush.State{Projected: 176_000, Window: 1_000_000}); d.Flush {
-		t.Errorf("with a window of its own: %+v", d)
-	}
-	lease, err := s.Begin(t.Context(), "talk", 0, "me", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, p := decide(s, 0, flush.State{Projected: 176_000}); !d.Flush || p.Begun.IsZero() || p.Done {
-		t.Errorf("begun: %+v, %+v", d, p)
-	}
-	if err := s.Commit(t.Context(), lease.ID, "me"); err != nil {
-		t.Fatal(err)
-	}
-	// Another process has the same ledger.
-	if d, p := decide(start(t, opt), 0, flush.State{Projected: 185_000}); d.Flush || !d.Compact || !p.Done {
-		t.Errorf("done: %+v, %+v", d, p)
-	}
-	if d, p := decide(s, 1, flush.State{Projected: 176_000}); !d.Flush || !p.Begun.IsZero() {
-		t.Errorf("the next cycle: %+v, %+v", d, p)
-	}
-	opt.ReadOnly = true
-	if d, _ := decide(start(t, opt), 1, flush.State{Projected: 185_000}); d.Flush || !d.Compact || !strings.Contains(d.Reason, "read-only") {
-		t.Errorf("read-only: %+v", d)
-	}
-}
-
-// Hazard F06: a ledger that cannot be read is an error that somebody sees, and the decision is there all the same.
-func TestDecideWithABrokenLedger(t *testing.T) {
-	t.Parallel()
-	opt := options(t, remembering())
-	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
-	testkit.WriteFile(t, opt.State, "agents/main/flush", "no folder")
-	d, _, err := start(t, opt).Decide("talk", 0, flush.State{Projected: 185_000})
-	if err == nil || !d.Flush || !d.Compact {
-		t.Errorf("%+v, %v", d, err)
-	}
-}
-
 func TestFlushIsSkippedWithTheReason(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*sidecar.Options){
@@ -127,23 +72,23 @@ func TestFlushIsSkippedWithTheReason(t *testing.T) {
 		opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
 		change(&opt)
 		s := start(t, opt)
-		out := s.Flush(t.Context(), flush.Job{Session: "talk", Holder: "me", Messages: conversation(4).Messages})
+		out := s.Flush(t.Context(), flush.Job{Request: flush.Request{Session: "talk", Messages: talk(4)}})
 		if out.Outcome != session.FlushSkipped || !strings.Contains(out.Reason, want) || len(own.notes) > 0 {
 			t.Errorf("%+v, stored %v", out, own.notes)
 		}
-		if _, p, err := s.Decide("talk", 0, flush.State{}); err != nil || !p.Begun.IsZero() {
-			t.Errorf("%+v, %v", p, err)
+		if c, err := s.Check("talk", conversation(4), flush.State{}); err != nil || c.Uncovered != 4 {
+			t.Errorf("%+v, %v", c, err)
 		}
 	}
 }
 
-func TestFlushStoresOnceACycle(t *testing.T) {
+func TestFlushStoresOnce(t *testing.T) {
 	t.Parallel()
 	own := remembering()
 	opt := options(t, own)
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{}
 	s := start(t, opt)
-	job := flush.Job{Session: "talk", Holder: "me", System: "You are helpful.", Messages: conversation(1).Messages}
+	job := flush.Job{Request: flush.Request{Session: "talk", Messages: talk(1)}, System: "You are helpful."}
 	out := s.Flush(t.Context(), job)
 	if out.Outcome != session.FlushDone || len(own.notes) == 0 || len(out.Notes) != len(own.notes) || !strings.Contains(own.notes[0].Text, "1000") || own.notes[0].Source != memory.NoteFromFlush {
 		t.Fatalf("%+v, stored %+v", out, own.notes)
@@ -153,7 +98,7 @@ func TestFlushStoresOnceACycle(t *testing.T) {
 	}
 	stored := len(own.notes)
 	if s.Flush(t.Context(), job); len(own.notes) != stored {
-		t.Errorf("a second flush of the cycle stored %+v", own.notes[stored:])
+		t.Errorf("a second flush stored %+v", own.notes[stored:])
 	}
 }
 
@@ -162,15 +107,15 @@ func TestCompactForASmallWindow(t *testing.T) {
 	opt := options(t, remembering())
 	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 200_000}
 	s, v := start(t, opt), conversation(64)
-	if _, _, err := s.Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, compact.ErrNothing) {
+	if _, _, err := s.Compact(t.Context(), "", v, sidecar.Space{}); !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("for the window of the model: %v", err)
 	}
 	for _, keep := range []int{0, 50_000, 300} {
-		d, _, err := s.Decide("talk", 0, flush.State{Window: 8000, Projected: v.Tokens})
+		d, err := s.Check("talk", conversation(64), flush.State{Window: 8000})
 		if err != nil || !d.Compact {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		c, _, err := s.Compact(t.Context(), v, sidecar.Space{Keep: keep, Window: 8000})
+		c, _, err := s.Compact(t.Context(), "", v, sidecar.Space{Keep: keep, Window: 8000})
 		if err != nil || c.TokensAfter >= d.FlushAt {
 			t.Errorf("keeping %d: %d of %d tokens are left, want fewer than %d; %v", keep, c.TokensAfter, v.Tokens, d.FlushAt, err)
 		}
@@ -181,12 +126,12 @@ func TestCompactTakesTheModelAndWhatIsToStay(t *testing.T) {
 	t.Parallel()
 	opt := options(t, remembering())
 	v := conversation(40)
-	if _, _, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{}); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
+	if _, _, err := start(t, opt).Compact(t.Context(), "", v, sidecar.Space{}); !errors.Is(err, sidecar.ErrNoModel) || !strings.Contains(err.Error(), "llm.provider") {
 		t.Errorf("%v", err)
 	}
-	opt.Model, opt.KeepRecentTokens = &echo.Model{}, 2000
+	opt.Model, opt.Flush.KeepTokens = &echo.Model{}, 2000
 	for keep, want := range map[int]string{0: "000023", 1000: "000032"} {
-		c, used, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{Keep: keep})
+		c, used, err := start(t, opt).Compact(t.Context(), "", v, sidecar.Space{Keep: keep})
 		if err != nil || c.FirstKept != want || c.TokensAfter >= c.TokensBefore {
 			t.Errorf("keeping %d: %v, first kept %s, %d tokens of %d", keep, err, c.FirstKept, c.TokensAfter, c.TokensBefore)
 		}
@@ -194,7 +139,35 @@ func TestCompactTakesTheModelAndWhatIsToStay(t *testing.T) {
 			t.Errorf("keeping %d: used %+v", keep, used)
 		}
 	}
-	if _, used, err := start(t, opt).Compact(t.Context(), v, sidecar.Space{Keep: 50_000}); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
+	if _, used, err := start(t, opt).Compact(t.Context(), "", v, sidecar.Space{Keep: 50_000}); used != (llm.Usage{}) || !errors.Is(err, compact.ErrNothing) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Hazard F06: a compaction of a session drops only what is covered, also the summary of an earlier one.
+func TestCompactDropsOnlyWhatIsCovered(t *testing.T) {
+	t.Parallel()
+	opt := options(t, remembering())
+	opt.Flush, opt.Model = flush.Defaults(), &echo.Model{Tokens: 8000}
+	s, v := start(t, opt), conversation(60)
+	_, used, err := s.Compact(t.Context(), "talk", v, sidecar.Space{})
+	if uncovered, ok := errors.AsType[*sidecar.UncoveredError](err); !ok || uncovered.Count != 60 || used != (llm.Usage{}) {
+		t.Errorf("nothing is covered: %v, used %+v", err, used)
+	}
+	begun, err := s.Begin(t.Context(), flush.Request{Session: "talk", Messages: sidecar.SessionMessages(v)[:21]})
+	if err == nil {
+		_, err = s.Commit(t.Context(), begun.Lease, nil, "")
+	}
+	if err != nil || begun.Uncovered > 0 {
+		t.Fatalf("%+v, %v", begun, err)
+	}
+	made, _, err := s.Compact(t.Context(), "talk", v, sidecar.Space{})
+	if err != nil || made.FirstKept != "000022" {
+		t.Errorf("21 are covered: %+v, %v", made, err)
+	}
+	v.Messages[0], v.Compactions = session.SummaryMessage(made.Summary), 1
+	v.IDs[0] = "compaction"
+	if made, _, err = s.Compact(t.Context(), "talk", v, sidecar.Space{}); err != nil || made.FirstKept != "000022" {
+		t.Errorf("with a summary: %+v, %v", made, err)
 	}
 }

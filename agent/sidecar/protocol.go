@@ -2,79 +2,105 @@ package sidecar
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"kioku/agent/compact"
 	"kioku/agent/flush"
+	"kioku/agent/session"
+	"kioku/llm"
 )
-
-// readOnly is the reason why a memory that must not be written is not flushed to.
-const readOnly = "memory is read-only"
 
 // ErrNoFlush: flushes are impossible now; the text of the error says why.
 var ErrNoFlush = errors.New("memories cannot be stored")
 
-// Check tells an agent with a model of its own what to do before its next request.
+// Check says what to do with a session before the next request to its model.
 type Check struct {
 	flush.Decision
-	// Unfinished reports that the flush of the cycle was begun and neither committed nor aborted, and that Begin continues it.
-	Unfinished bool
-	// NextCycle is the result of [flush.Ledger.NextCycle].
-	NextCycle int
+	flush.Coverage
 }
 
-// Begun is a flush that an agent has begun, with the prompts for its model. The prompts are empty if the flush is done.
+// Begun is a range of messages that was begun, with the prompts for the model.
 type Begun struct {
-	flush.Lease
-	System, User string // the two messages to the model; empty if the flush is done
+	flush.Range
+	// System is appended to the system prompt, and User is the last message.
+	System, User string
+	// Tool is the one tool that the model may call; its calls are the notes of the commit.
+	Tool llm.Tool
 }
 
-// Check says what is due, as Decide does, and how far the flushes of a session are. It returns the errors of the ledger.
-func (s *Sidecar) Check(sessionID string, cycle int, st flush.State) (Check, error) {
-	d, p, err := s.Decide(sessionID, cycle, st)
+// Check says whether to flush and to compact the conversation of a session. It sets those fields of st that follow from the
+// messages and from what was flushed. A Window of 0 means that of the model, and a Projected of 0 the size of the messages.
+func (s *Sidecar) Check(sessionID string, v session.View, st flush.State) (Check, error) {
+	if st.Window == 0 {
+		st.Window = s.window()
+	}
+	if st.Projected == 0 {
+		st.Projected = st.Fixed + v.Tokens
+	}
+	c, err := s.ledger.Coverage(sessionID, SessionMessages(v))
 	if err != nil {
 		return Check{}, err
 	}
-	next, err := s.ledger.NextCycle(sessionID)
-	unfinished := p.Unfinished() && !p.Aborted && p.Failed < s.opt.Flush.Attempts && s.flushless() == ""
-	return Check{Decision: d, Unfinished: unfinished, NextCycle: next}, err
-}
-
-// Maintain removes the files of earlier flushes of a session; see [flush.Ledger.Maintain]. If memory is read-only it removes
-// nothing.
-func (s *Sidecar) Maintain(sessionID string, cycle int) {
-	if !s.opt.ReadOnly {
-		s.ledger.Maintain(sessionID, cycle)
+	keep, _ := s.opt.Flush.Keep(st.Window, st.Fixed)
+	for _, covered := range c.Covered[:compact.Cut(v, keep, len(v.Messages))] {
+		if !covered {
+			st.Dropped++
+		}
 	}
+	st.Uncovered, st.Interrupted, st.ReadOnly = c.Uncovered, c.Interrupted, s.opt.ReadOnly
+	if s.opt.Now().Before(c.NotBefore) {
+		st.Wait = c.WaitReason()
+	}
+	return Check{Decision: s.opt.Flush.Decide(st), Coverage: c}, nil
 }
 
-// Begin begins or continues a flush for an agent with a model of its own; see [flush.Ledger.Begin]. It returns ErrNoFlush if
-// flushes are disabled or memory is read-only.
-func (s *Sidecar) Begin(ctx context.Context, sessionID string, cycle int, holder string, spool []json.RawMessage) (Begun, error) {
-	if why := s.flushless(); why != "" {
+// Begin begins a range for an agent with a model of its own; see [flush.Ledger.Begin]. A window of 0 means that of the model.
+// Begin returns ErrNoFlush if flushes are disabled or memory is read-only.
+func (s *Sidecar) Begin(ctx context.Context, req flush.Request) (Begun, error) {
+	if why := s.opt.Flush.Off(s.opt.ReadOnly); why != "" {
 		return Begun{}, fmt.Errorf("%w: %s", ErrNoFlush, why)
 	}
-	lease, err := s.ledger.Begin(ctx, sessionID, cycle, holder, spool)
-	if err != nil || lease.Done {
-		return Begun{Lease: lease}, err
+	if req.Window == 0 {
+		req.Window = s.window()
 	}
-	return Begun{Lease: lease, System: flush.SystemPrompt(), User: flush.UserPrompt(s.opt.Now())}, nil
+	begun, err := s.ledger.Begin(ctx, req)
+	if err != nil || begun.Lease == "" {
+		return Begun{Range: begun}, err
+	}
+	return Begun{Range: begun, System: flush.SystemPrompt(), User: flush.UserPrompt(s.opt.Now()), Tool: flush.Tool()}, nil
 }
 
-// Commit marks a flush as done; see [flush.Ledger.Commit]. It returns ErrNoFlush if memory is read-only.
-func (s *Sidecar) Commit(ctx context.Context, id, holder string) error {
-	if s.opt.ReadOnly {
-		return fmt.Errorf("%w: %s", ErrNoFlush, readOnly)
+// Commit stores the notes of a range; see [flush.Ledger.Commit]. It returns ErrNoFlush if memory is read-only.
+func (s *Sidecar) Commit(ctx context.Context, lease string, notes []flush.Note, reply string) (flush.Committed, error) {
+	if why := s.opt.Flush.Off(s.opt.ReadOnly); why != "" {
+		return flush.Committed{}, fmt.Errorf("%w: %s", ErrNoFlush, why)
 	}
-	return s.ledger.Commit(ctx, id, holder)
+	return s.ledger.Commit(ctx, lease, notes, reply)
 }
 
-// Abort gives a flush back as failed and returns the number of attempts that are left; see [flush.Ledger.Abort]. It returns
-// ErrNoFlush if memory is read-only.
-func (s *Sidecar) Abort(ctx context.Context, id, holder, reason string) (left int, err error) {
-	if s.opt.ReadOnly {
-		return 0, fmt.Errorf("%w: %s", ErrNoFlush, readOnly)
+// Resume continues the commits of a session that were interrupted, of all sessions if it is empty. It returns the errors of
+// memory; the next flush tries again.
+func (s *Sidecar) Resume(ctx context.Context, sessionID string) error {
+	switch {
+	case s.opt.ReadOnly:
+		return nil
+	case sessionID == "":
+		return s.ledger.Finish(ctx)
 	}
-	return s.ledger.Abort(ctx, id, holder, reason)
+	return s.ledger.Continue(ctx, sessionID)
+}
+
+// Flush has the sidecar's model store what is worth keeping of the messages of a session that are not covered. The flush is
+// skipped if there is no model, if flushes are disabled, or if memory must not be written.
+func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
+	why := s.opt.Flush.Off(s.opt.ReadOnly)
+	if why == "" && s.opt.Model == nil {
+		why = ErrNoModel.Error()
+	}
+	if why != "" {
+		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
+	}
+	r := flush.Runner{Model: s.opt.Model, Ledger: s.ledger}
+	return r.Run(ctx, job)
 }

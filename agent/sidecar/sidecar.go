@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"kioku/agent"
 	"kioku/agent/bootstrap"
-	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prompt"
 	"kioku/agent/prune"
@@ -19,6 +19,7 @@ import (
 	"kioku/agent/skills"
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // Settings of a sidecar, as a configuration has them. The zero value never prunes or flushes.
@@ -35,8 +36,6 @@ type Settings struct {
 	Flush flush.Settings
 	// Shared are agents whose memories are searched in addition to the own one if a turn names none.
 	Shared []string
-	// KeepRecentTokens is the size of the latest messages that a compaction keeps; 0 means 20,000.
-	KeepRecentTokens int
 	// CacheFriendly is the default of Turn.CacheFriendly.
 	CacheFriendly bool
 }
@@ -90,7 +89,7 @@ func New(opt Options) (*Sidecar, error) {
 		files:  bootstrap.New(opt.Bootstrap),
 		skills: skills.New(opt.Skills),
 		recall: recall.New(opt.Recall, opt.Memories),
-		ledger: flush.NewLedger(folder, opt.Flush, opt.Now),
+		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Count: opt.Count, Now: opt.Now}),
 		count:  prompt.Remember(opt.Count),
 	}, nil
 }
@@ -109,9 +108,6 @@ func (o *Options) validate() error {
 	if err := errors.Join(o.Prune.Check(), o.Flush.Check()); err != nil {
 		return err
 	}
-	if o.KeepRecentTokens <= 0 {
-		o.KeepRecentTokens = compact.DefaultKeepTokens
-	}
 	if o.Count == nil {
 		o.Count = text.EstimateTokens
 	}
@@ -129,6 +125,14 @@ func (o *Options) validate() error {
 func flushFolder(state, agent string) (string, error) {
 	sessions, err := session.Folder(state, agent)
 	return filepath.Join(filepath.Dir(sessions), "flush"), err
+}
+
+// ownNotes stores notes in the memory of the agent.
+type ownNotes struct{ opt Options }
+
+// Append implements flush.Notes.
+func (n ownNotes) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
+	return n.opt.Memories(n.opt.Agent).Append(ctx, note)
 }
 
 // Agent returns the id of the agent.

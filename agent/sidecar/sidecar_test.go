@@ -64,6 +64,9 @@ func (m *notes) Search(ctx context.Context, q memory.Query) (memory.Answer, erro
 func (m *notes) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.err != nil {
+		return memory.Appended{}, m.err
+	}
 	m.notes = append(m.notes, note)
 	return memory.Appended{Path: "memory/2026-03-02.md", StartLine: len(m.notes)}, ctx.Err()
 }

@@ -147,7 +147,8 @@ func TestAgentGoesOnIfNotesCannotBeWritten(t *testing.T) {
 			defer c.close()
 			c.say("My locker combination is 4-17-32.")
 			c.noise(20)
-			if c.compactions == 0 || len(c.notices) == 0 || !strings.Contains(c.notices[0], "Memories") {
+			// Without a memory by configuration old messages may go; with one that is away they stay until they are stored.
+			if (c.compactions > 0) != (name == "read-only") || len(c.notices) == 0 || !strings.Contains(c.notices[0], "Memories") {
 				t.Errorf("%d compactions, notices %q", c.compactions, c.notices)
 			}
 			if len(c.flushes) == 0 || c.flushes[0].Outcome == session.FlushDone || c.flushes[0].Reason == "" {

@@ -76,13 +76,13 @@ func TestAgentCommandRecallsAndFlushesThroughTheMemoryService(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.write("SOUL.md", "Calm and brief.")
-	daemon, address := s.serve()
+	daemon, _ := s.serve()
 	p, _ := s.beside()
 	service := agentsOn(t, "unix://"+filepath.Join(s.state, "kioku-agent.sock"))
 	if resp := recalls(t, service, "boiler pressure", "boiler pressure fell"); !strings.Contains(resp.GetPrompt(), "Calm and brief.") {
 		t.Errorf("the files of the workspace are missing: %s", resp.GetPrompt())
 	}
-	flushed := flushOnce(t, service, address)
+	flushed := flushOnce(t, service)
 	if text, err := os.ReadFile(filepath.Join(s.workspace, flushed)); err != nil || strings.Count(string(text), "The heron is called Otto.") != 1 {
 		t.Errorf("the note is in %q: %s, %v", flushed, text, err)
 	}
@@ -91,42 +91,33 @@ func TestAgentCommandRecallsAndFlushesThroughTheMemoryService(t *testing.T) {
 }
 
 // flushOnce goes through the protocol of a flush, twice as after a crash, and returns the path of its note.
-func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient, address string) string {
+func flushOnce(t *testing.T, service kiokuv1.AgentServiceClient) string {
 	t.Helper()
-	_, memory := dial(t, address)
-	due, err := service.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", WindowTokens: 200_000, ProjectedTokens: 176_000})
-	if err != nil || !due.GetFlush() || due.GetCompact() {
-		t.Fatalf("at the threshold: %v, %v", due, err)
+	messages := []*kiokuv1.ChatMessage{{Id: "m1", Role: "user", Text: "The heron is called Otto."}}
+	due, err := service.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Messages: messages, Overflow: true})
+	if err != nil || !due.GetFlush() || !due.GetCompact() {
+		t.Fatalf("after an overflow: %v, %v", due, err)
 	}
-	begin := &kiokuv1.BeginFlushRequest{
-		Agent: "main", Session: "s", Holder: "h", Messages: []*kiokuv1.ChatMessage{{Role: "user", Text: "The heron is called Otto."}},
-	}
+	begin := &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: messages}
 	var path string
 	for range 2 {
 		lease, err := service.BeginFlush(t.Context(), begin)
-		if err != nil || lease.GetFlushId() == "" || lease.GetUserPrompt() == "" {
+		if err != nil || len(lease.GetMessages()) != 1 || lease.GetUserPrompt() == "" {
 			t.Fatalf("begin: %v, %v", lease, err)
 		}
-		begin.Messages = nil
-		note, err := memory.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{
-			Agent: "main", Text: "The heron is called Otto.", IdempotencyKey: lease.GetNoteKeyPrefix() + "1",
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		path = note.GetPath()
-		if len(lease.GetMessages()) != 1 && lease.GetOutcome() == "resumed" {
-			t.Errorf("what was kept is gone: %v", lease)
-		}
-		if lease.GetOutcome() != "resumed" {
+		if begin.Messages != nil {
+			begin.Messages = nil // the agent has ended, with its messages
 			continue
 		}
-		done, err := service.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", FlushId: lease.GetFlushId(), Holder: "h", Reply: "NO_REPLY"})
-		if err != nil || !done.GetSilent() {
+		done, err := service.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{
+			Agent: "main", Lease: lease.GetLease(), Reply: "NO_REPLY", Notes: []*kiokuv1.FlushNote{{Text: "The heron is called Otto."}},
+		})
+		if err != nil || !done.GetSilent() || len(done.GetNotes()) != 1 {
 			t.Fatalf("commit: %v, %v", done, err)
 		}
+		path = done.GetNotes()[0].GetPath()
 	}
-	if lease, err := service.BeginFlush(t.Context(), begin); err != nil || lease.GetOutcome() != "done" {
+	if lease, err := service.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: messages}); err != nil || lease.GetOutcome() != "nothing" {
 		t.Errorf("begun once more after its end: %v, %v", lease, err)
 	}
 	return path

@@ -101,6 +101,37 @@ func TestChatKeepsAFactThroughFlushCompactionAndRestart(t *testing.T) {
 	again.shows(t, exitOK, "K-4711", " continues with ", ", the first of them a summary\n")
 }
 
+// Hazard F06: 40 facts in a small window and no fault: each is in a note, or the model is still sent it.
+func TestChatKeepsFortyFactsInASmallWindow(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	var lines, facts []string
+	for i := range 40 {
+		facts = append(facts, fmt.Sprintf("The key of locker %d hangs on hook %d", 100+i, 900-i))
+		lines = append(lines, facts[i]+". It is calm by the long river today, and the herons sleep.")
+	}
+	got := s.chat(lines, "--session", "forty", "--window", "3000")
+	got.shows(t, exitOK, "· flush done: stored ", "· compacted: ")
+	folder, err := session.Folder(s.state, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transcript, _, err := session.Open(folder, "forty", session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transcript.Close()
+	have := s.day()
+	for _, m := range transcript.View().Messages {
+		have += m.Text
+	}
+	for _, fact := range facts {
+		if !strings.Contains(have, fact) {
+			t.Errorf("lost: %s", fact)
+		}
+	}
+}
+
 func TestChatCommandsAnswerAndAreNotSentToTheModel(t *testing.T) {
 	t.Parallel()
 	files := notes()

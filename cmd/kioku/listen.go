@@ -18,6 +18,7 @@ import (
 type door struct {
 	*server.Server
 	listeners []server.Listener
+	sidecars  map[string]server.Sidecar
 }
 
 // openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents.
@@ -39,7 +40,7 @@ func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.
 		return nil, err
 	}
 	listeners, err := listenOn(socket, address, guard)
-	return &door{srv, listeners}, err
+	return &door{srv, listeners, sidecars}, err
 }
 
 // openGuard opens what protects the TCP address: tokens and certificates.
@@ -85,6 +86,7 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 	}
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.Serve(running, d.listeners...) })
+	group.Go(func() error { a.resumeFlushes(running, d.sidecars); return nil })
 	for _, task := range tasks {
 		group.Go(func() error { return task(running) })
 	}
@@ -93,4 +95,13 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 		return nil
 	}
 	return err
+}
+
+// resumeFlushes continues the flushes that were interrupted while they stored notes.
+func (a *app) resumeFlushes(ctx context.Context, sidecars map[string]server.Sidecar) {
+	for agent, side := range sidecars {
+		if err := side.Resume(ctx, ""); err != nil && ctx.Err() == nil {
+			a.Notice("notes of an interrupted flush of %s are not stored yet: %v; the next flush of its session tries again", agent, err)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 // An agent that remembers. Kioku gives it the prompt, the memory, flush and compaction; the model here is a scripted one,
 // so that it runs without a key: put a call to a real model in the place of model().
 'use strict';
+const {randomUUID} = require('node:crypto');
 const path = require('node:path');
 const readline = require('node:readline');
 const grpc = require('@grpc/grpc-js');
@@ -10,7 +11,6 @@ const agent = process.env.KIOKU_AGENT || 'main';
 const session = process.env.KIOKU_SESSION || 'node-demo';
 const target = process.env.KIOKU_TARGET || '127.0.0.1:7600';
 const window_ = Number(process.env.KIOKU_WINDOW || 3000); // tokens that the model takes
-const holder = `node-agent/${session}`; // the same after a crash, so that a flush goes on where it was
 
 const {kioku} = grpc.loadPackageDefinition(loader.loadSync(['kioku/v1/agent.proto', 'kioku/v1/memory.proto'], {
   includeDirs: [path.join(__dirname, '../../proto')], keepCase: true, defaults: true, longs: Number,
@@ -43,8 +43,9 @@ const lastLine = (text) => text.trim().split('\n').at(-1);
 // tell tells of an error, such as a service that is away: the conversation goes on with the messages that it has.
 const tell = (err) => console.log(`  [${grpc.status[err.code] || err.name}: ${err.details || err.message}]`);
 
-let messages = [], cycle = null, made = 0;
-const say = (role, text, fields) => messages.push({id: `m${++made}`, role, text, ...fields});
+let messages = [];
+// The id of a message is its own, also in the next process.
+const say = (role, text, fields) => messages.push({id: randomUUID(), role, text, ...fields});
 
 async function turn(text) {
   await makeRoom(text).catch(tell);
@@ -53,7 +54,7 @@ async function turn(text) {
   say('user', text);
   let {answer, calls} = model(prompt, messages);
   while (calls.length > 0) {
-    const ids = calls.map((c, i) => ({id: `c${made}.${i}`, name: c.name, input: JSON.stringify(c.input)}));
+    const ids = calls.map((c, i) => ({id: `c${messages.length}.${i}`, name: c.name, input: JSON.stringify(c.input)}));
     say('assistant', answer, {tool_calls: ids});
     for (const [i, c] of calls.entries()) say('tool', await tool(c), {tool_call_id: ids[i].id, tool_name: c.name});
     ({answer, calls} = model(prompt, messages));
@@ -73,56 +74,31 @@ async function tool({name, input}) {
   return (lines.length > 0 ? lines : ['nothing found', ...degraded.map((d) => d.text)]).join('; ');
 }
 
-// makeRoom has memories stored before old messages become a summary, and goes on with a flush that a crash has ended.
+// makeRoom does what CheckFlush says: it has memories stored, and then old messages made a summary.
 async function makeRoom(text) {
-  // A process keeps no messages for the next one, so it begins a cycle that was not flushed yet.
-  cycle ??= (await sidecar.CheckFlush({session})).next_cycle;
-  let due = await check(text);
-  try {
-    // Right before the compaction, not at due.flush already: in a small window it takes more than came since.
-    while ((due.compact || due.unfinished) && await flush()) due = await check(text);
-  } catch (err) { // a flush that fails keeps no history from being compacted
-    tell(err);
-  }
+  const size = messages.reduce((n, m) => n + m.text.length, 0);
+  const due = await sidecar.CheckFlush({session, messages, window_tokens: window_,
+    projected_tokens: Math.floor((size + text.length) / 4), transcript_bytes: size});
+  if (due.flush) await flush().catch(tell); // what was not stored stays: Compact drops nothing of it
   if (due.compact) await compact();
 }
 
-function check(text) {
-  const size = messages.reduce((n, m) => n + m.text.length, 0);
-  return sidecar.CheckFlush({session, cycle, window_tokens: window_,
-    projected_tokens: Math.floor((size + text.length) / 4), transcript_bytes: size});
-}
-
-// flush returns whether the flush was that of earlier messages: then those of now belong to a cycle of their own.
+// flush shows the model range by range what is not stored, oldest first, and commits the notes that it makes.
 async function flush() {
-  const begun = await sidecar.BeginFlush({session, cycle, holder, messages});
-  if (begun.outcome === 'done') return false;
-  const resumed = begun.outcome === 'resumed';
-  const lease = {flush_id: begun.flush_id, holder};
-  let told;
-  try {
-    const asked = [...(resumed ? begun.messages : messages), {role: 'user', text: begun.user_prompt}];
-    // A key counts once: a model that may answer otherwise after a crash has its answer kept until the commit.
-    told = model(begun.system_prompt, asked);
-    for (const [i, {input}] of told.calls.entries()) {
-      await memory.MemoryAppend({...input, target: 'daily', source: 'flush', idempotency_key: begun.note_key_prefix + (i + 1)});
-    }
-  } catch (err) {
-    await sidecar.AbortFlush({...lease, reason: String(err)});
-    throw err;
+  for (;;) {
+    const begun = await sidecar.BeginFlush({session, messages, window_tokens: window_});
+    if (begun.outcome === 'nothing') return;
+    // Where the model refuses this as too long, call BeginFlush again with too_long: true.
+    const told = model(begun.system_prompt, [...begun.messages, {role: 'user', text: begun.user_prompt}]);
+    const done = await sidecar.CommitFlush({lease: begun.lease, notes: told.calls.map((c) => c.input), reply: told.answer});
+    console.log(`  [flush committed: ${done.covered_count} messages, ${done.notes.length} notes${done.silent ? ', silent' : ''}]`);
   }
-  const {silent} = await sidecar.CommitFlush({...lease, reply: told.answer});
-  console.log(`  [flush committed: ${told.calls.length} notes${resumed ? ', resumed' : ''}${silent ? ', silent' : ''}]`);
-  if (resumed) cycle++;
-  return resumed;
 }
 
 async function compact() {
-  const summaryFirst = messages[0].id === 'summary';
-  const answer = await sidecar.Compact({messages, summary_first: summaryFirst, window_tokens: window_});
-  if (answer.outcome === 'nothing') return;
-  messages = [{...answer.message, id: 'summary'}, ...messages.slice(messages.findIndex((m) => m.id === answer.first_kept_id))];
-  cycle++;
+  const answer = await sidecar.Compact({session, messages, window_tokens: window_});
+  if (answer.outcome !== 'compacted') return console.log(`  [not compacted: ${answer.reason}]`);
+  messages = [answer.message, ...messages.slice(messages.findIndex((m) => m.id === answer.first_kept_id))];
   console.log(`  [compacted: ${answer.tokens_before} -> ${answer.tokens_after} tokens]`);
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+import uuid
 
 import grpc
 from kioku.v1 import agent_pb2, memory_pb2
@@ -11,7 +12,6 @@ from kioku.v1 import agent_pb2, memory_pb2
 AGENT = os.environ.get("KIOKU_AGENT", "main")
 SESSION = os.environ.get("KIOKU_SESSION", "python-demo")
 WINDOW = int(os.environ.get("KIOKU_WINDOW", "3000"))  # tokens that the model takes
-HOLDER = "python-agent/" + SESSION  # the same after a crash, so that a flush goes on where it was
 
 
 class Service:
@@ -53,11 +53,10 @@ class Agent:
         channel = grpc.insecure_channel(target)
         self.kioku = Service(channel, agent_pb2, "AgentService")
         self.memory = Service(channel, memory_pb2, "MemoryService")
-        self.messages, self.cycle, self.made = [], None, 0
+        self.messages = []
 
-    def say(self, role, text, **fields):
-        self.made += 1
-        self.messages.append(agent_pb2.ChatMessage(id="m%d" % self.made, role=role, text=text, **fields))
+    def say(self, role, text, **fields):  # the id of a message is its own, also in the next process
+        self.messages.append(agent_pb2.ChatMessage(id=str(uuid.uuid4()), role=role, text=text, **fields))
 
     def turn(self, text):
         try:
@@ -70,7 +69,7 @@ class Agent:
         self.say("user", text)
         answer, calls = model(prompt.prompt, self.messages)
         while calls:
-            ids = [agent_pb2.ToolCall(id="c%d.%d" % (self.made, i), name=name, input=json.dumps(fields))
+            ids = [agent_pb2.ToolCall(id="c%d.%d" % (len(self.messages), i), name=name, input=json.dumps(fields))
                    for i, (name, fields) in enumerate(calls)]
             self.say("assistant", answer, tool_calls=ids)
             for call, (name, fields) in zip(ids, calls):
@@ -89,55 +88,39 @@ class Agent:
         return "; ".join(lines or ["nothing found"] + [d.text for d in found.degraded])
 
     def make_room(self, text):
-        """Has memories stored before old messages become a summary, and goes on with a flush that a crash has ended."""
-        if self.cycle is None:  # a process keeps no messages for the next one, so it begins a cycle that was not flushed yet
-            self.cycle = self.kioku.CheckFlush(session=SESSION).next_cycle
-        check = self.check(text)
-        try:
-            # Right before the compaction, not at check.flush already: in a small window it takes more than came since.
-            while (check.compact or check.unfinished) and self.flush():
-                check = self.check(text)
-        except Exception as e:  # a flush that fails keeps no history from being compacted
-            tell(e)
+        """Does what CheckFlush says: has memories stored, and then old messages made a summary."""
+        size = sum(len(m.text) for m in self.messages)
+        check = self.kioku.CheckFlush(session=SESSION, messages=self.messages, window_tokens=WINDOW,
+                                      projected_tokens=(size + len(text)) // 4, transcript_bytes=size)
+        if check.flush:
+            try:
+                self.flush()
+            except Exception as e:  # what was not stored stays: Compact drops nothing of it
+                tell(e)
         if check.compact:
             self.compact()
 
-    def check(self, text):
-        size = sum(len(m.text) for m in self.messages)
-        return self.kioku.CheckFlush(session=SESSION, cycle=self.cycle, window_tokens=WINDOW,
-                                     projected_tokens=(size + len(text)) // 4, transcript_bytes=size)
-
     def flush(self):
-        """Returns whether the flush was that of earlier messages: then those of now belong to a cycle of their own."""
-        begun = self.kioku.BeginFlush(session=SESSION, cycle=self.cycle, holder=HOLDER, messages=self.messages)
-        if begun.outcome == "done":
-            return False
-        resumed = begun.outcome == "resumed"
-        lease = {"flush_id": begun.flush_id, "holder": HOLDER}
-        try:
-            asked = list(begun.messages if resumed else self.messages)
-            asked.append(agent_pb2.ChatMessage(role="user", text=begun.user_prompt))
-            # A key counts once: a model that may answer otherwise after a crash has its answer kept until the commit.
+        """Shows the model range by range what is not stored, oldest first, and commits the notes that it makes."""
+        while True:
+            begun = self.kioku.BeginFlush(session=SESSION, messages=self.messages, window_tokens=WINDOW)
+            if begun.outcome == "nothing":
+                return
+            asked = list(begun.messages) + [agent_pb2.ChatMessage(role="user", text=begun.user_prompt)]
+            # Where the model refuses this as too long, call BeginFlush again with too_long=True.
             reply, calls = model(begun.system_prompt, asked)
-            for n, (_, note) in enumerate(calls, 1):
-                self.memory.MemoryAppend(target="daily", source="flush", idempotency_key=begun.note_key_prefix + str(n), **note)
-        except Exception as e:
-            self.kioku.AbortFlush(reason=str(e), **lease)
-            raise
-        silent = self.kioku.CommitFlush(reply=reply, **lease).silent
-        print("  [flush committed: %d notes%s%s]" % (len(calls), ", resumed" if resumed else "", ", silent" if silent else ""))
-        self.cycle += resumed
-        return resumed
+            notes = [agent_pb2.FlushNote(**note) for _, note in calls]
+            done = self.kioku.CommitFlush(lease=begun.lease, notes=notes, reply=reply)
+            print("  [flush committed: %d messages, %d notes%s]" % (done.covered_count, len(done.notes), ", silent" if done.silent else ""))
 
     def compact(self):
-        summary_first = self.messages[0].id == "summary"
-        answer = self.kioku.Compact(messages=self.messages, summary_first=summary_first, window_tokens=WINDOW)
-        if answer.outcome == "compacted":
-            first = next(i for i, m in enumerate(self.messages) if m.id == answer.first_kept_id)
-            answer.message.id = "summary"
-            self.messages = [answer.message] + self.messages[first:]
-            self.cycle += 1
-            print("  [compacted: %d -> %d tokens]" % (answer.tokens_before, answer.tokens_after))
+        answer = self.kioku.Compact(session=SESSION, messages=self.messages, window_tokens=WINDOW)
+        if answer.outcome != "compacted":
+            print("  [not compacted: %s]" % answer.reason)
+            return
+        first = next(i for i, m in enumerate(self.messages) if m.id == answer.first_kept_id)
+        self.messages = [answer.message] + self.messages[first:]
+        print("  [compacted: %d -> %d tokens]" % (answer.tokens_before, answer.tokens_after))
 
 
 if __name__ == "__main__":

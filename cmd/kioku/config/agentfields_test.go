@@ -24,9 +24,9 @@ func TestDefaultAgentSideIsThatOfThePackages(t *testing.T) {
 	if diff := cmp.Diff(flush.Defaults(), c.Flush); diff != "" {
 		t.Error(diff)
 	}
-	if c.LLM.Provider != "none" || c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.KeepRecentTokens != 20_000 {
+	if c.LLM.Provider != "none" || c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
 		t.Errorf("provider %q, cacheFriendly %v, recall %v, minScore %v, keep %d",
-			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.KeepRecentTokens)
+			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
 	}
 }
 
@@ -41,7 +41,7 @@ recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
 compaction:
   reserveTokensFloor: 1000
   keepRecentTokens: 2000
-  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, attempts: 1, leaseSeconds: 30, maxNotes: 4}
+  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0}
 contextPruning:
   mode: "off"
   ttlSeconds: 60
@@ -64,14 +64,14 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 	home, base := strings.TrimPrefix(src.Env[0], "HOME="), filepath.Dir(src.File)
 	got := []any{
 		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, c.CacheFriendly,
-		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.Shared, c.KeepRecentTokens, c.Flush,
+		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.Shared, c.Flush.KeepTokens, c.Flush,
 		c.Prune.Mode, c.Prune.TTL, c.Prune.KeepLastAssistants, c.Prune.SoftTrim, c.Prune.HardClear, c.Prune.Tools,
 		c.LLM, c.Sidecar,
 	}
 	want := []any{
 		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, true,
 		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
-		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, Attempts: 1, Lease: 30 * time.Second, MaxNotes: 4},
+		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000},
 		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},
 		prune.HardClear{Placeholder: "gone"}, prune.Tools{Allow: []string{"memory_*"}, Deny: []string{"memory_append"}},
 		llm.Config{

@@ -48,17 +48,13 @@ func (r *registry) compaction(c *Config) {
 	r.group = "Flush and compaction"
 	number(r, &f.ReserveTokens, 0, most, "compaction.reserveTokensFloor",
 		"Tokens of the model's window that stay free for the answer; history is compacted if fewer are left.")
-	number(r, &c.KeepRecentTokens, 1, most, "compaction.keepRecentTokens", "Tokens of the latest messages that a compaction leaves unchanged.")
+	number(r, &f.KeepTokens, 1, most, "compaction.keepRecentTokens", "Tokens of the latest messages that a compaction leaves unchanged.")
 	r.toggle(&f.Enabled, "compaction.memoryFlush.enabled", "Store what is worth keeping before history is compacted.")
-	number(r, &f.SoftThresholdTokens, 0, most, "compaction.memoryFlush.softThresholdTokens", "Tokens before that point at which memories are stored.")
+	number(r, &f.SoftThresholdTokens, 0, most, "compaction.memoryFlush.softThresholdTokens", "Tokens before that point at which memories are stored; fewer in a small window.")
 	r.decimal(&f.SoftThresholdRatio, 1, "compaction.memoryFlush.softThresholdRatio",
 		"Part of the window above which memories are also stored; 0 disables it.")
 	number(r, &f.TranscriptBytes, 0, 1<<40, "compaction.memoryFlush.forceFlushTranscriptBytes",
 		"Bytes of the transcript since the last compaction above which both happen; 0 disables it.")
-	number(r, &f.Attempts, 1, 100, "compaction.memoryFlush.attempts",
-		"Attempts to store the same messages, one a turn, before they are given up. An unavailable memory or model does not count.")
-	r.duration(&f.Lease, time.Second, 1, 86_400, "compaction.memoryFlush.leaseSeconds", "Seconds for which a flush belongs to the process that began it.")
-	number(r, &f.MaxNotes, 1, 1000, "compaction.memoryFlush.maxNotes", "Maximum number of notes of one flush.")
 }
 
 func (r *registry) pruning(c *Config) {

@@ -160,7 +160,7 @@ func Default() *Config {
 			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
 			Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
 			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
-			Flush:     flush.Defaults(), KeepRecentTokens: 20_000, Prune: prune.Defaults(),
+			Flush:     flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
 		Limits:        server.DefaultLimits(),

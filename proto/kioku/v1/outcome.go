@@ -1,21 +1,23 @@
 package kiokuv1
 
-// Outcomes of MemoryAppend, BeginFlush and Compact.
+// Outcomes of MemoryAppend, BeginFlush, Flush and Compact.
 const (
 	// OutcomeWritten means that MemoryAppend wrote the note.
 	OutcomeWritten = "written"
 	// OutcomeDeduplicated means that the text or key of the note was there before, and MemoryAppend wrote nothing.
 	OutcomeDeduplicated = "deduplicated"
 
-	// OutcomeBegun means that BeginFlush began the flush of the cycle.
+	// OutcomeBegun means that BeginFlush began a range.
 	OutcomeBegun = "begun"
-	// OutcomeResumed means that the flush had begun before, and that its stored messages are in the response.
-	OutcomeResumed = "resumed"
-	// OutcomeDone means that the cycle was flushed before.
+	// OutcomeDone means that Flush has covered all messages.
 	OutcomeDone = "done"
+	// OutcomeSkipped means that Flush is impossible or has to wait.
+	OutcomeSkipped = "skipped"
+	// OutcomeFailed means that Flush has covered not all messages.
+	OutcomeFailed = "failed"
 
 	// OutcomeCompacted means that Compact made a summary.
 	OutcomeCompacted = "compacted"
-	// OutcomeNothing means that all messages are recent, and there is nothing to compact.
+	// OutcomeNothing means that all messages are covered, and there is nothing to flush, or that Compact can drop nothing.
 	OutcomeNothing = "nothing"
 )

@@ -118,7 +118,7 @@ func (r *repl) status(ctx context.Context, _ string) error {
 
 // conversation adds the state of a conversation, one line for each matter.
 func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
-	p.Row("session", "%s, %s, compacted %s", s.Session, render.Count(s.Messages, "message"), times(s.Cycle))
+	p.Row("session", "%s, %s, compacted %s", s.Session, render.Count(s.Messages, "message"), times(s.Compactions))
 	p.Row("model", "%s", s.Model)
 	if s.Window > 0 {
 		p.Row("window", "%s of %s (%.0f %%) for the next prompt", render.Number(s.Projected), render.Tokens(s.Window), 100*float64(s.Projected)/float64(s.Window))
@@ -126,11 +126,11 @@ func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
 	} else {
 		p.Row("window", "%s for the next prompt; the size of the model's window is unknown, llm.window sets it", render.Tokens(s.Projected))
 	}
-	if s.Flush == nil {
-		p.Row("flush", "not yet since the last summary")
-	} else {
-		p.Row("flush", "%s", strings.TrimSuffix(s.Flush.Outcome+": "+s.Flush.Reason, ": "))
+	last := "none since the last summary"
+	if s.Flush != nil {
+		last = strings.TrimSuffix(s.Flush.Outcome+": "+s.Flush.Reason, ": ")
 	}
+	p.Row("flush", "%s; %s not stored yet", last, render.Count(s.Uncovered, "message"))
 	p.Row("used", "%s", usageText(s.Usage, prices))
 }
 

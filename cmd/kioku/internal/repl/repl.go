@@ -143,6 +143,9 @@ func (r *repl) banner(ctx context.Context) error {
 	}
 	r.view.note("agent %s, model %s%s", r.Client.Agent, model.Name(), window)
 	r.view.note("memory %s: %s", st.GetWorkspace(), render.Holdings(st))
+	for _, notice := range r.talk.Notices(ctx) {
+		r.view.note("%s", notice)
+	}
 	r.tellSession()
 	if r.Client.ReadOnly && r.ReadOnly {
 		r.view.note("the memory is open read-only: nothing can be stored")

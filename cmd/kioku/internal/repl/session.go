@@ -88,7 +88,7 @@ func (r *repl) tellSession() {
 		return
 	}
 	text := fmt.Sprintf("session %s continues with %s", r.session.ID(), render.Count(len(v.Messages), "message"))
-	if v.Cycle > 0 {
+	if v.Compactions > 0 {
 		text += ", the first of them a summary"
 	}
 	r.view.note("%s", text)

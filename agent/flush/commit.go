@@ -1,0 +1,208 @@
+package flush
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Committed is the result of a commit.
+type Committed struct {
+	// Silent reports that the reply has nothing for the user.
+	Silent bool `json:"silent,omitempty"`
+	// Covered is the number of messages that the commit has covered; 0 if it was a piece of a message.
+	Covered int `json:"covered,omitempty"`
+	// Through is the id of the last covered message; empty if there is none.
+	Through string `json:"through,omitempty"`
+	// Notes says what became of each note.
+	Notes []Stored `json:"notes,omitempty"`
+	// Uncovered is the number of messages that are not covered, of those with which the range was begun.
+	Uncovered int `json:"uncovered,omitempty"`
+}
+
+// Commit stores the notes of a range and marks its messages as covered. The same commit again returns the same result. Notes
+// that memory refuses are reported in the result.
+//
+// Commit returns ErrUnknown, ErrReplaced, ErrConflict, or an error of memory. After an error of memory the notes are kept, and the
+// next call for the session continues.
+func (l *Ledger) Commit(ctx context.Context, lease string, notes []Note, reply string) (Committed, error) {
+	if err := checkNotes(notes); err != nil {
+		return Committed{}, err
+	}
+	name, _, _ := strings.Cut(lease, "-")
+	if !sessionForm.MatchString(name) {
+		return Committed{}, ErrUnknown
+	}
+	digest := digestOf(notes)
+	err := l.storeCommit(ctx, name, lease, digest, notes, Silent(reply))
+	if err == nil {
+		err = l.finish(ctx, name)
+	}
+	if err != nil {
+		return Committed{}, fmt.Errorf("commit flush: %w", err)
+	}
+	return l.lastCommit(name, lease)
+}
+
+func digestOf(notes []Note) string {
+	data, _ := json.Marshal(notes) // strings always have a JSON form
+	return hashOf(string(data))[:32]
+}
+
+// storeCommit writes the notes of a commit into the state of its session, unless they are there.
+func (l *Ledger) storeCommit(ctx context.Context, name, lease, digest string, notes []Note, silent bool) error {
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	r, err := f.record(name)
+	switch {
+	case err != nil:
+		return err
+	case r.Last != nil && r.Last.Lease == lease:
+		return sameDigest(r.Last.Digest, digest)
+	case r.Writing != nil && r.Writing.Lease == lease:
+		return sameDigest(r.Writing.Digest, digest)
+	case r.Session == "":
+		return ErrUnknown
+	case r.Begun == nil || r.Begun.Lease != lease:
+		return ErrReplaced
+	}
+	r.Writing = &writing{begun: *r.Begun, Digest: digest, Notes: notes, Silent: silent}
+	r.Begun = nil
+	return f.writeRecord(r, l.opt.Now())
+}
+
+func sameDigest(have, want string) error {
+	if have != want {
+		return ErrConflict
+	}
+	return nil
+}
+
+// lastCommit returns the result of a commit that was finished.
+func (l *Ledger) lastCommit(name, lease string) (Committed, error) {
+	f, err := l.openFolder()
+	if err != nil {
+		return Committed{}, fmt.Errorf("commit flush: %w", err)
+	}
+	defer f.close()
+	r, err := f.record(name)
+	if err == nil && (r.Last == nil || r.Last.Lease != lease) {
+		err = ErrReplaced
+	}
+	if err != nil {
+		return Committed{}, fmt.Errorf("commit flush: %w", err)
+	}
+	return r.Last.Result, nil
+}
+
+// Finish continues the commits that were interrupted, in all sessions, and removes spools that are too old. It returns the
+// errors of memory.
+func (l *Ledger) Finish(ctx context.Context) error {
+	f, err := l.openFolder()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("continue flushes: %w", err)
+	}
+	names, spools := f.sessions(recordSuffix), f.sessions(spoolSuffix)
+	f.close()
+	var failed []error
+	if len(spools) > 0 {
+		failed = append(failed, l.removeSpools(ctx))
+	}
+	for _, name := range names {
+		failed = append(failed, l.finish(ctx, name))
+	}
+	return errors.Join(failed...)
+}
+
+// Continue continues the commit of a session that was interrupted, unless it has failed lately. It returns the errors of memory.
+func (l *Ledger) Continue(ctx context.Context, session string) error {
+	c, err := l.Coverage(session, nil)
+	if err != nil || l.opt.Now().Before(c.NotBefore) {
+		return err
+	}
+	err = l.finish(ctx, fileOf(session))
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, l.Fail(ctx, session, 0, false))
+	}
+	return err
+}
+
+// finish continues the commit of a session that was interrupted, if there is one.
+func (l *Ledger) finish(ctx context.Context, name string) error {
+	w, err := l.interrupted(name)
+	if w == nil || err != nil {
+		return err
+	}
+	stored, err := appendNotes(ctx, l.opt.Notes, w.Lease, w.Notes)
+	if err != nil {
+		return err
+	}
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	r, err := f.record(name)
+	if err != nil || r.Writing == nil || r.Writing.Lease != w.Lease {
+		return err // another process has finished it
+	}
+	r.cover(w.begun)
+	// What was refused once may fit later: a server is updated, or has refused for another reason.
+	r.Room += r.Room / growthParts
+	r.Last = &last{Lease: w.Lease, Digest: w.Digest, Result: Committed{
+		Silent: w.Silent, Covered: len(w.Keys), Through: w.Through, Notes: stored, Uncovered: w.Left,
+	}}
+	if err := f.writeRecord(r, l.opt.Now()); err != nil {
+		return err
+	}
+	if len(r.uncovered(f.spool(name))) == 0 {
+		return f.writeSpool(name, nil)
+	}
+	return nil
+}
+
+// interrupted returns the commit of a session that is being written, nil if there is none.
+func (l *Ledger) interrupted(name string) (*writing, error) {
+	f, err := l.openFolder()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	r, err := f.record(name)
+	return r.Writing, err
+}
+
+// Fail records that the begun range of a session could not be committed: the next one waits. tooLong says that it is to be half
+// as long. Without a begun range Fail changes nothing.
+func (l *Ledger) Fail(ctx context.Context, session string, window int, tooLong bool) error {
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	r, err := f.record(fileOf(session))
+	if err != nil || r.Begun == nil && r.Writing == nil {
+		return err
+	}
+	if tooLong {
+		r.halve(window)
+	}
+	now := l.opt.Now()
+	r.wait(max(r.Tries, 1), now)
+	if r.Writing != nil {
+		r.Tries++ // no range is begun until the commit is written
+	}
+	return f.writeRecord(r, now)
+}

@@ -1,0 +1,57 @@
+package flush
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// Coverage says which messages of a session are covered.
+type Coverage struct {
+	// Covered says of each message of the request whether it is covered. A summary is.
+	Covered []bool
+	// Uncovered is the number of messages of the request that are not.
+	Uncovered int
+	// Interrupted is the number of spooled messages that are not covered and that the request lacks.
+	Interrupted int
+	// NotBefore is the time of the next try, zero if nothing has failed.
+	NotBefore time.Time
+	// Warnings say what was lost or mended since the last commit of the session.
+	Warnings []string
+}
+
+// WaitReason says until when the next flush waits.
+func (c Coverage) WaitReason() string {
+	return "the last flush was not committed; the next try is at " + c.NotBefore.Format(time.TimeOnly)
+}
+
+// Coverage says which of these messages of a session are covered. It returns the errors of Begin for its names.
+func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
+	if err := cmp.Or(checkSession(session), checkMessages(list)); err != nil {
+		return Coverage{}, err
+	}
+	c := Coverage{Covered: make([]bool, len(list))}
+	var r record
+	var spooled []Message
+	f, err := l.openFolder()
+	if err == nil {
+		defer f.close()
+		r, err = f.record(fileOf(session))
+		spooled = f.spool(fileOf(session))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Coverage{}, fmt.Errorf("read the state of flushes: %w", err)
+	}
+	covered := r.covered()
+	for i, m := range list {
+		c.Covered[i] = IsSummary(m.ID) || covered[m.key()]
+		if !c.Covered[i] {
+			c.Uncovered++
+		}
+	}
+	c.Interrupted = len(r.uncovered(joinLists(spooled, list))) - c.Uncovered
+	c.NotBefore, c.Warnings = r.NotBefore, r.Warnings
+	return c, nil
+}

@@ -1,0 +1,132 @@
+package flush
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"kioku/internal/text"
+	"kioku/llm"
+)
+
+const (
+	// roomOfUnknown is the size in tokens of a range if the window is unknown.
+	roomOfUnknown = 24_000
+	// maxAnswer is the maximum room for the answers of the model, in tokens; it is also at most 1/answerParts of the window.
+	maxAnswer   = 4000
+	answerParts = 8
+	// minRoom is the minimum size of a range in tokens, unless the model refuses it.
+	minRoom = 200
+	// minLearnt is the size in tokens below which a range is not halved.
+	minLearnt = 16
+)
+
+// ellipsis stands for the rest of a message that is shown in pieces.
+const ellipsis = "…"
+
+// roomOf returns how many tokens a range may have beside fixed tokens of a system prompt.
+func roomOf(window, fixed int) int {
+	if window <= 0 {
+		return roomOfUnknown
+	}
+	prompts := text.EstimateTokens(systemPrompt) + text.EstimateTokens(userPrompt) + llm.ToolTokens([]llm.Tool{Tool()})
+	return max(window-fixed-prompts-min(maxAnswer, window/answerParts), minRoom)
+}
+
+// piece is a beginning of a message that a model was shown.
+type piece struct {
+	// Key of the message.
+	Key string `json:"key"`
+	// Bytes is the length of the beginning.
+	Bytes int `json:"bytes"`
+}
+
+// part collects what a model is shown of uncovered messages.
+type part struct {
+	count func(string) int
+	room  int
+
+	messages []llm.Message
+	tokens   int
+	// keys are those of the messages that are shown to their end, and through is the id of the last one.
+	keys    []string
+	through string
+	// piece is the beginning that is shown of one more message; nil if there is none.
+	piece *piece
+}
+
+// fill adds uncovered messages until one does not fit. shown is the beginning of a message that was shown before.
+func (p *part) fill(todo []Message, shown *piece) {
+	for _, m := range todo {
+		role, content := m.shown()
+		from := 0
+		if shown != nil && shown.Key == m.key() && shown.Bytes < len(content) {
+			from = shown.Bytes
+		}
+		rest := content[from:]
+		if from > 0 {
+			rest = ellipsis + rest
+		}
+		if rest != "" && p.tokens+p.sizeOf(rest) > p.room {
+			if len(p.messages) > 0 {
+				return
+			}
+			head := p.headThatFits(rest)
+			if head != rest {
+				p.add(role, head+ellipsis)
+				p.piece = &piece{Key: m.key(), Bytes: from + len(strings.TrimPrefix(head, prefixIf(from > 0)))}
+				return
+			}
+		}
+		if rest != "" {
+			p.add(role, rest)
+		}
+		p.keys, p.through = append(p.keys, m.key()), m.ID
+	}
+}
+
+func prefixIf(continued bool) string {
+	if continued {
+		return ellipsis
+	}
+	return ""
+}
+
+// add adds a text. Roles alternate in what is shown, because some models demand it.
+func (p *part) add(role llm.Role, content string) {
+	p.tokens += p.sizeOf(content)
+	if last := len(p.messages) - 1; last >= 0 && p.messages[last].Role == role {
+		p.messages[last].Text += "\n\n" + content
+		return
+	}
+	p.messages = append(p.messages, llm.Message{Role: role, Text: content})
+}
+
+func (p *part) sizeOf(content string) int {
+	return llm.MessageTokens(p.count, llm.Message{Text: content})
+}
+
+// headThatFits returns the longest beginning of a text that fits, at least one character of the text. It ends with a
+// paragraph or a line if that costs no more than half of it.
+func (p *part) headThatFits(content string) string {
+	low, high := 0, len(content)
+	for low < high {
+		middle := (low + high + 1) / 2
+		if p.sizeOf(text.HeadBytes(content, middle)+ellipsis) <= p.room {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	head := text.HeadBytes(content, low)
+	for _, end := range []string{"\n\n", "\n", " "} {
+		if at := strings.LastIndex(head, end); at > len(head)/2 && len(head) < len(content) {
+			return head[:at+len(end)]
+		}
+	}
+	start := strings.TrimPrefix(content, ellipsis)
+	_, size := utf8.DecodeRuneInString(start)
+	if least := len(content) - len(start) + size; len(head) < least {
+		return content[:least]
+	}
+	return head
+}

@@ -1,0 +1,159 @@
+package flush_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/agent/flush"
+	"kioku/internal/testkit"
+	"kioku/llm"
+	"kioku/memory"
+)
+
+// killed is the panic with which a process ends. What is on disk then is all that the next one has.
+type killed struct{}
+
+// lossy is an agent that keeps its messages in memory and is killed at random points, with the service.
+type lossy struct {
+	*world
+	rng *rand.Rand
+	// kill is the number of steps until both are killed; 0 for never.
+	kill int
+
+	messages []flush.Message
+	made     int
+	// begun are the facts that BeginFlush has acknowledged, and said all others that the agent still has.
+	begun, said []string
+}
+
+// step counts the steps until the kill.
+func (a *lossy) step() {
+	if a.kill > 0 {
+		if a.kill--; a.kill == 0 {
+			panic(killed{})
+		}
+	}
+}
+
+// reopenLossy opens the ledger anew. Each read of the clock, which is before each write of the state, is a point of a kill.
+func (a *lossy) reopenLossy() {
+	a.Ledger = flush.NewLedger(flush.Options{Folder: a.folder, Notes: a, Now: func() time.Time {
+		a.step()
+		a.now = a.now.Add(time.Second)
+		return a.now
+	}})
+}
+
+// turn says something and flushes, and may be killed in it.
+func (a *lossy) turn() {
+	a.made++
+	fact := fmt.Sprintf("Fact %d of many.", a.made)
+	a.said = append(a.said, fact)
+	a.messages = append(a.messages, flush.Message{ID: fmt.Sprint(a.made), Message: llm.Message{Role: llm.RoleUser, Text: fact + strings.Repeat(" tea", a.rng.IntN(300))}})
+	if a.rng.IntN(2) == 0 {
+		return
+	}
+	defer func() {
+		a.kill, a.notes.err = 0, nil
+		switch dead := recover(); dead.(type) {
+		case nil:
+		case killed:
+			a.messages, a.said = nil, nil
+			a.reopenLossy()
+		default:
+			panic(dead)
+		}
+	}()
+	if a.rng.IntN(2) == 0 {
+		a.kill = 1 + a.rng.IntN(12)
+	}
+	if a.rng.IntN(4) == 0 {
+		a.notes.err, a.notes.after = errDisk, len(a.notes.notes)+a.rng.IntN(4)
+	}
+	a.flush()
+}
+
+// Append implements flush.Notes. A kill comes before or after a note is stored.
+func (a *lossy) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
+	a.step()
+	defer a.step()
+	return a.notes.Append(ctx, note)
+}
+
+// flush flushes range by range until it fails.
+func (a *lossy) flush() {
+	for {
+		r, err := a.Begin(a.t.Context(), flush.Request{
+			Session: "talk", Messages: a.messages, Window: 2000 + a.rng.IntN(3000), TooLong: a.rng.IntN(6) == 0,
+		})
+		if errors.Is(err, errDisk) || errors.Is(err, flush.ErrTooLong) {
+			return
+		}
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		a.begun, a.said = append(a.begun, a.said...), nil
+		if r.Lease == "" || a.rng.IntN(8) == 0 {
+			return
+		}
+		var facts []string
+		for _, m := range r.Messages {
+			for _, part := range strings.SplitAfter(m.Text, "of many.") {
+				if at := strings.Index(part, "Fact "); at >= 0 && strings.HasSuffix(part, "of many.") {
+					facts = append(facts, part[at:])
+				}
+			}
+		}
+		a.step()
+		if _, err := a.Commit(a.t.Context(), r.Lease, notesOf(facts...), ""); err != nil {
+			if !errors.Is(err, errDisk) {
+				a.t.Fatal(err)
+			}
+			return
+		}
+	}
+}
+
+// Hazard F06: an agent that keeps its messages in memory is killed, with the service, at every point of a flush. Each message
+// that BeginFlush has acknowledged is stored once in the end.
+func TestLedgerLosesNothingItAcknowledged(t *testing.T) {
+	t.Parallel()
+	for round := range testkit.Rounds(500, 8) {
+		seed := uint64(round + 1)
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			a := &lossy{world: newWorld(t), rng: rand.New(rand.NewPCG(seed, 2))}
+			a.notes.keysOnly = true
+			a.reopenLossy()
+			for range 25 {
+				a.turn()
+			}
+			a.notes.err = nil
+			for range 50 {
+				a.flush()
+				c, err := a.Coverage("talk", a.messages)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.Uncovered+c.Interrupted == 0 {
+					break
+				}
+			}
+			texts := a.notes.texts()
+			for _, fact := range a.begun {
+				if !slices.Contains(texts, fact) {
+					t.Errorf("%s is lost", fact)
+				}
+			}
+			slices.Sort(texts)
+			if once := slices.Compact(slices.Clone(texts)); len(once) != len(texts) || len(texts) < 5 {
+				t.Errorf("%d notes, %d of them different", len(texts), len(once))
+			}
+		})
+	}
+}

@@ -26,23 +26,20 @@ const (
 // checkPages compares all pages of the file with their checksums, also those that SQLite would not read. Pages that are in the
 // log only are not in the file yet.
 func (c *checker) checkPages(ctx context.Context) error {
-	f, err := os.Open(c.db.path)
-	if err != nil {
-		return fmt.Errorf("%w: its file cannot be opened: %w", errDamaged, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
+	info, err := os.Stat(c.db.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: its file was removed", errDamaged)
+	case err != nil:
 		return err
-	}
-	if !os.SameFile(info, c.db.info) {
+	case !os.SameFile(info, c.db.info):
 		return fmt.Errorf("%w: its file was replaced by another", errDamaged)
 	}
 	buf := make([]byte, pagesPerStep*checksumvfs.PageSize)
 	for first := uint32(1); ; first += pagesPerStep {
 		var n int
 		err := c.step(ctx, func() (err error) {
-			n, err = c.comparePages(ctx, f, first, buf)
+			n, err = c.comparePages(ctx, first, buf)
 			return err
 		})
 		c.Pages += n
@@ -53,15 +50,15 @@ func (c *checker) checkPages(ctx context.Context) error {
 }
 
 // comparePages compares the pages from one on, as many as fit into buf, and returns how many there were.
-func (c *checker) comparePages(ctx context.Context, f *os.File, first uint32, buf []byte) (int, error) {
-	n, err := f.ReadAt(buf, int64(first-1)*checksumvfs.PageSize)
+func (c *checker) comparePages(ctx context.Context, first uint32, buf []byte) (int, error) {
+	n, err := c.db.raw.ReadAt(buf, int64(first-1)*checksumvfs.PageSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
 	pages := n / checksumvfs.PageSize
 	for i := range pages {
 		page := buf[i*checksumvfs.PageSize : (i+1)*checksumvfs.PageSize]
-		if err := c.comparePage(ctx, f, first+uint32(i), page); err != nil {
+		if err := c.comparePage(ctx, first+uint32(i), page); err != nil {
 			return i, err
 		}
 	}
@@ -69,9 +66,9 @@ func (c *checker) comparePages(ctx context.Context, f *os.File, first uint32, bu
 }
 
 // comparePage compares a page with its checksum, and page 1 also with the size of the file.
-func (c *checker) comparePage(ctx context.Context, f *os.File, number uint32, page []byte) error {
+func (c *checker) comparePage(ctx context.Context, number uint32, page []byte) error {
 	for try := 0; ; try++ {
-		state, err := c.pageState(f, number, page)
+		state, err := c.pageState(number, page)
 		if err != nil || state == pageGood {
 			return err
 		}
@@ -90,7 +87,7 @@ func (c *checker) comparePage(ctx context.Context, f *os.File, number uint32, pa
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if _, err := f.ReadAt(page, int64(number-1)*checksumvfs.PageSize); err != nil && !errors.Is(err, io.EOF) {
+		if _, err := c.db.raw.ReadAt(page, int64(number-1)*checksumvfs.PageSize); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 	}
@@ -115,7 +112,7 @@ const (
 )
 
 // pageState compares a page once. SQLite writes every page, with zeros where a row was deleted (secure_delete), and reserves one.
-func (c *checker) pageState(f *os.File, number uint32, page []byte) (pageState, error) {
+func (c *checker) pageState(number uint32, page []byte) (pageState, error) {
 	id, ok := checksumvfs.PageID(page, number)
 	switch {
 	case number == reservedPage:
@@ -127,7 +124,7 @@ func (c *checker) pageState(f *os.File, number uint32, page []byte) (pageState, 
 	case number > 1:
 		return pageGood, nil
 	}
-	info, err := f.Stat()
+	info, err := c.db.raw.Stat()
 	if err != nil {
 		return pageBad, err
 	}

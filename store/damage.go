@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,7 +80,7 @@ func (x *index) damage(err error) error {
 		return fmt.Errorf("%w: page %d does not have its checksum: %w", errDamaged, first, err)
 	case isDamage(err):
 		return err
-	case err != nil && x.db.isClosed():
+	case isClosed(err) && x.db.isClosed():
 		return fmt.Errorf("%w and could not be replaced before: %w", errDamaged, err)
 	case errors.Is(err, errVectors) && !x.intact():
 		return fmt.Errorf("%w: %w", errDamaged, err)
@@ -87,14 +88,20 @@ func (x *index) damage(err error) error {
 	return err
 }
 
+// isClosed reports whether an error says that a database was closed before it could be asked.
+func isClosed(err error) bool {
+	return errors.Is(err, errMoved) || errors.Is(err, sql.ErrConnDone) || err != nil && strings.Contains(err.Error(), "sql: database is closed")
+}
+
 // intact reports whether the tables agree, as far as that can be found out.
 func (x *index) intact() bool {
 	ctx := context.Background()
-	m, err := readMeta(ctx, x.db.readers)
+	tx, m, err := x.snapshot(ctx)
 	if err != nil {
 		return !isDamage(err)
 	}
-	agree, err := consistent(ctx, x.db.readers, m)
+	defer tx.Rollback()
+	agree, err := consistent(ctx, tx, m)
 	return agree || err != nil && !isDamage(err)
 }
 
@@ -137,7 +144,7 @@ func (s *Store) noticeDamage(ctx context.Context, x *index, err error) error {
 		return err
 	}
 	if s.opt.ReadOnly {
-		s.setRepair(s.indexes.Load().current, &Repair{Cause: damage.Error(), Since: s.opt.Now(), Err: errors.New(adviceReadOnly)})
+		s.setRepair(x, &Repair{Cause: damage.Error(), Since: s.opt.Now(), Err: errors.New(adviceReadOnly)})
 		return s.readOnlyError(err)
 	}
 	// The index must not stay damaged because the client has gone away.

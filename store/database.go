@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
@@ -28,7 +27,8 @@ type database struct {
 	pages   *checksumvfs.File // counts bad pages
 	writer  *sql.DB           // nil if the database is opened to be read only
 	readers *sql.DB
-	info    fs.FileInfo // of the file that is open
+	raw     *rawFile    // the file
+	info    fs.FileInfo // of the file
 	gate    *gate
 }
 
@@ -60,19 +60,23 @@ const (
 // connections are opened when they are first used.
 func openDatabase(path string, id uint64, mode openMode) (*database, error) {
 	loadVec()
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
 	immutable, err := inReadOnlyFolder(path)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := checksumvfs.Open(id)
+	raw, err := openRawFile(path)
 	if err != nil {
 		return nil, err
 	}
-	d := &database{path: path, pages: pages, info: info, gate: &gate{}}
+	info, err := raw.Stat()
+	var pages *checksumvfs.File
+	if err == nil {
+		pages, err = checksumvfs.Open(id)
+	}
+	if err != nil {
+		return nil, errors.Join(err, raw.release())
+	}
+	d := &database{path: path, pages: pages, raw: raw, info: info, gate: &gate{}}
 	options := url.Values{"_busy_timeout": {"5000"}}
 	if id != 0 {
 		pages.AddTo(options)
@@ -188,7 +192,7 @@ func (d *database) close() error {
 		err = errors.Join(err, d.writer.Close())
 	}
 	d.pages.Close()
-	return err
+	return errors.Join(err, d.raw.release())
 }
 
 // isClosed reports whether close was called.

@@ -52,14 +52,14 @@ func readHeader(path string) (header, error) {
 	if !info.Mode().IsRegular() {
 		return header{}, errors.New("it is not a regular file; move it away or choose another state folder")
 	}
-	f, err := os.Open(path)
+	f, err := openRawFile(path)
 	if err != nil {
 		return header{}, err
 	}
-	defer f.Close()
+	defer f.release()
 	page := make([]byte, checksumvfs.PageSize)
-	n, err := io.ReadFull(f, page)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	n, err := f.ReadAt(page, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return header{}, err
 	}
 	return decodeHeader(page[:n]), nil
@@ -109,13 +109,13 @@ func (h header) refusal() error {
 // that it should have, so that SQLite reads what is left. A file whose second page has no checksum either is a copy that
 // SQLite made without them.
 func sealHeader(name string) (header, error) {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	f, err := openRawFile(name)
 	if err != nil {
 		return header{}, err
 	}
-	defer f.Close()
+	defer f.release()
 	pages := make([]byte, 2*checksumvfs.PageSize)
-	if _, err := io.ReadFull(f, pages); err != nil {
+	if _, err := f.ReadAt(pages, 0); err != nil {
 		return header{}, err
 	}
 	first, second := pages[:checksumvfs.PageSize], pages[checksumvfs.PageSize:]

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	if value := os.Getenv(killEnv); value != "" {
 		syncUntilKilled(value)
 	}
-	if path := os.Getenv(copyEnv); path != "" {
-		copyLikeShell(path)
+	if path := os.Getenv(lockEnv); path != "" {
+		lookForLocks(path)
 	}
 	for name, n := range map[string]int{"rapid.checks": testkit.Rounds(100, 25), "rapid.steps": testkit.Rounds(30, 15)} {
 		if err := flag.Set(name, strconv.Itoa(n)); err != nil {

@@ -42,8 +42,8 @@ const (
 // Append waits for other writers of the same file until ctx ends, and writes nothing after that. It returns a
 // *memory.InputError for a note that is blank, only recalled, too long, no valid text or does not fit in MEMORY.md,
 // memory.ErrConflict for a key that was used for another text, memory.ErrReadOnly in the mode ReadOnly,
-// memory.ErrNotWritable if this user may not write to the workspace, and memory.ErrUnavailable if the workspace is gone or
-// full. After an error the note may be in the file, but then it is found there when it comes again.
+// memory.ErrNotWritable if this user may not write to the workspace, memory.ErrNoSpace if its disk is full, and
+// memory.ErrUnavailable if it is gone. After an error the note may be in the file, but then it is found there when it comes again.
 func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	if err := m.enter(); err != nil {
 		return memory.Appended{}, err
@@ -102,7 +102,7 @@ func checkNote(n memory.Note) (memory.Note, error) {
 		return n, &memory.InputError{Field: "text", Problem: "was recalled from memory and is stored there already; store only what is new"}
 	}
 	n.Text = strings.TrimSpace(removeMarkers(strings.ReplaceAll(own, "\r\n", "\n")))
-	n.Category = strings.Join(strings.Fields(removeMarkers(n.Category)), " ")
+	n.Category = strings.TrimSpace(removeMarkers(strings.Join(strings.Fields(n.Category), " ")))
 	if n.Target == "" {
 		n.Target = memory.TargetDaily
 	}

@@ -112,6 +112,14 @@ func TestAppendRemovesMarkersFromText(t *testing.T) {
 			t.Errorf("%q holds off the note with the key", text)
 		}
 	}
+	for _, category := range []string{"<!-- kioku" + markerKey("k") + " -->", "<!--  kioku" + markerKey("k") + " -->", "<!--\tkioku" + markerKey("k") + "\n-->"} {
+		ws := t.TempDir()
+		m := appendTo(t, ws)
+		note(t, m, memory.Note{Text: "evil", Category: category})
+		if a := note(t, m, memory.Note{Text: "the real note", Key: "k"}); a.Deduplicated {
+			t.Errorf("the category %q holds off the note with the key", category)
+		}
+	}
 	if _, err := appendTo(t, t.TempDir()).Append(t.Context(), memory.Note{Text: forged}); err == nil {
 		t.Error("a note of nothing but a mark was taken")
 	}

@@ -150,7 +150,7 @@ func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (li
 		return 0, err
 	}
 	if err := atomicfile.Append(file.f, data); err != nil {
-		return 0, err
+		return 0, errors.Join(err, file.removeEmpty(root))
 	}
 	if len(file.text) == 0 {
 		err = cmp.Or(atomicfile.SyncFolder(root, path.Dir(file.name)), atomicfile.SyncFolder(root, "."))
@@ -159,6 +159,19 @@ func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (li
 		return 0, err
 	}
 	return file.lineOf(len(data))
+}
+
+// removeEmpty removes a file that was created for a note which could not be written. Whoever waits for its lock finds that it has
+// lost its name, and makes another.
+func (file *noteFile) removeEmpty(root *os.Root) error {
+	info, err := file.f.Stat()
+	if err != nil || info.Size() > 0 {
+		return err
+	}
+	if named, err := hasName(root, file.name, file.f); err != nil || !named {
+		return err
+	}
+	return root.Remove(file.name)
 }
 
 // errFollowed: somebody has written behind the beginning of a note that was to be finished.
@@ -217,6 +230,8 @@ func unwritten(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		kind = memory.ErrNotWritable
+	case isFull(err):
+		kind = memory.ErrNoSpace
 	case isOutOfRoom(err), errors.Is(err, syscall.EIO):
 		kind = memory.ErrUnavailable
 	}
@@ -226,12 +241,12 @@ func unwritten(name string, err error) error {
 	return fmt.Errorf("append to %s: %w: %w", name, kind, err)
 }
 
+// isFull reports whether a write failed because the disk, a quota or the size of a file is used up.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
 // isOutOfRoom reports whether a write failed for want of a resource that may come back: room on the disk, or file descriptors.
 func isOutOfRoom(err error) bool {
-	for _, errno := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.ENFILE} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
+	return isFull(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

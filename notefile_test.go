@@ -116,6 +116,9 @@ func TestAppendRefusesWhatNoFileMayHold(t *testing.T) {
 		if _, err := m.Append(t.Context(), n); !errors.As(err, &input) || input.Field != field || !strings.Contains(err.Error(), "larger than 600 bytes") {
 			t.Errorf("%s: %v", field, err)
 		}
+		if files, err := filepath.Glob(filepath.Join(ws, "memory", "*-*-*-2.md")); len(files) > 0 || err != nil {
+			t.Errorf("%s: left %v, %v", field, files, err)
+		}
 	}
 	if got := read(t, ws, "MEMORY.md"); got != strings.Repeat("- tea\n", 90) {
 		t.Errorf("MEMORY.md is %q", got)

@@ -143,6 +143,9 @@ func (p *notePlace) tellLeft(file *noteFile, line int) {
 
 // whole returns the note as it is to be appended to the last file, or to a new one if it does not fit.
 func (p *notePlace) whole(ctx context.Context) (*addition, error) {
+	if p.next != nil && int64(len(separator(nil, p.title, p.block))+len(p.block)) > p.limit {
+		return nil, &memory.InputError{Field: "text", Problem: "does not fit in a file; a file that is " + safefile.TooLarge(p.limit) + " is not indexed"}
+	}
 	for {
 		file := p.files[len(p.files)-1]
 		lead := separator(file.text, p.title, p.block)
@@ -156,9 +159,6 @@ func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 		if p.next == nil {
 			return nil, &memory.InputError{Field: "target", Problem: fmt.Sprintf("is %q, but %s would be %s, and no search would find "+
 				"what is in it; move old notes from it to other files in memory/", p.note.Target, file.name, safefile.TooLarge(p.limit))}
-		}
-		if len(file.text) == 0 {
-			return nil, &memory.InputError{Field: "text", Problem: "does not fit in a file; a file that is " + safefile.TooLarge(p.limit) + " is not indexed"}
 		}
 		file, err := openNotes(ctx, p.root, p.next(len(p.files)+1), p.limit)
 		if err != nil {

@@ -125,7 +125,7 @@ func TestAppendChild(t *testing.T) {
 	}
 	for i := first; ; i++ {
 		if _, err := m.Append(t.Context(), childNote(i)); err != nil {
-			fmt.Println("failed", errors.Is(err, memory.ErrUnavailable), errors.Is(err, syscall.EFBIG), errors.Is(err, atomicfile.ErrTorn))
+			fmt.Println("failed", errors.Is(err, memory.ErrNoSpace), errors.Is(err, syscall.EFBIG), errors.Is(err, atomicfile.ErrTorn))
 			return
 		}
 		fmt.Println("acknowledged", i)

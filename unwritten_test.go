@@ -13,7 +13,7 @@ import (
 func TestUnwrittenClassifiesErrors(t *testing.T) {
 	for cause, want := range map[syscall.Errno]error{
 		syscall.EACCES: memory.ErrNotWritable, syscall.EPERM: memory.ErrNotWritable, syscall.EROFS: memory.ErrNotWritable,
-		syscall.ENOSPC: memory.ErrUnavailable, syscall.EDQUOT: memory.ErrUnavailable, syscall.EIO: memory.ErrUnavailable,
+		syscall.ENOSPC: memory.ErrNoSpace, syscall.EDQUOT: memory.ErrNoSpace, syscall.EIO: memory.ErrUnavailable,
 	} {
 		err := unwritten("MEMORY.md", &fs.PathError{Op: "write", Path: "MEMORY.md", Err: cause})
 		if !errors.Is(err, want) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "append to MEMORY.md") {

@@ -20,6 +20,8 @@ var (
 	ErrNotWritable = errors.New("the workspace cannot be written by this user; see to its permissions")
 	// ErrUnavailable: the workspace, or the file in it that is to be written, cannot be used now.
 	ErrUnavailable = errors.New("workspace is unavailable")
+	// ErrNoSpace: the disk of the workspace is full, or a quota or a limit of the size of files is reached.
+	ErrNoSpace = errors.New("no space is left for the workspace")
 	// ErrConflict: the key of a note was used for another text.
 	ErrConflict = errors.New("the idempotency key was used for another text")
 	// ErrClosed: the memory was closed.
@@ -42,7 +44,7 @@ var reasons = []struct {
 }{
 	{"LOCKED", ErrLocked}, {"NEWER_SCHEMA", ErrNewerSchema}, {"FOREIGN_FILE", ErrForeignFile},
 	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
-	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
+	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"NO_SPACE", ErrNoSpace}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
 	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"UNREACHABLE", ErrUnreachable},
 }
 

@@ -69,6 +69,8 @@ var memoryStatuses = []struct {
 	{err: memory.ErrClosed, code: codes.Unavailable},
 	{err: memory.ErrUnavailable, code: codes.Unavailable, logged: true,
 		message: "the workspace cannot be read or written now; kioku status names the folder or file in the way"},
+	{err: memory.ErrNoSpace, code: codes.Unavailable, logged: true,
+		message: memory.ErrNoSpace.Error() + ": its disk is full or a quota is reached; the note was not acknowledged, make room and send it again"},
 	{err: memory.ErrUnreachable, code: codes.Unavailable, logged: true},
 }
 

@@ -18,7 +18,7 @@ import (
 func TestErrorsOfAMemoryAreTheSameOverTheNetwork(t *testing.T) {
 	t.Parallel()
 	for _, want := range []error{
-		memory.ErrNotFound, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrUnavailable, memory.ErrClosed,
+		memory.ErrNotFound, memory.ErrReadOnly, memory.ErrNotWritable, memory.ErrUnavailable, memory.ErrNoSpace, memory.ErrClosed,
 		memory.ErrDenied, memory.ErrBusy, memory.ErrUnreachable,
 	} {
 		t.Run(memory.Reason(want), func(t *testing.T) {

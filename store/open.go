@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -235,7 +236,9 @@ func (s *Store) Close() error {
 		err = errors.Join(err, ix.damaged.close())
 	}
 	if err == nil && !s.opt.ReadOnly && fileSize(s.path+"-wal") == 0 {
-		err = os.Remove(s.path + openSuffix)
+		if err = os.Remove(s.path + openSuffix); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
 	return err
 }

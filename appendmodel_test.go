@@ -73,7 +73,7 @@ func (m *appendModel) step(random *rand.Rand, writer, i int) error {
 	if random.IntN(3) == 0 {
 		n.Text += strings.Repeat("\nIt is long, and all of it counts.", 16+random.IntN(100))
 	}
-	if random.IntN(8) == 0 {
+	if random.IntN(8) == 0 && i < 80 { // more would not fit in MEMORY.md
 		n.Target = memory.TargetLongTerm
 		n.Text = n.Text[:min(len(n.Text), 30)]
 	}

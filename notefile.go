@@ -150,7 +150,7 @@ func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (li
 		return 0, err
 	}
 	if err := atomicfile.Append(file.f, data); err != nil {
-		return 0, errors.Join(err, file.removeEmpty(root))
+		return 0, err
 	}
 	if len(file.text) == 0 {
 		err = cmp.Or(atomicfile.SyncFolder(root, path.Dir(file.name)), atomicfile.SyncFolder(root, "."))
@@ -159,19 +159,6 @@ func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (li
 		return 0, err
 	}
 	return file.lineOf(len(data))
-}
-
-// removeEmpty removes a file that was created for a note which could not be written. Whoever waits for its lock finds that it has
-// lost its name, and makes another.
-func (file *noteFile) removeEmpty(root *os.Root) error {
-	info, err := file.f.Stat()
-	if err != nil || info.Size() > 0 {
-		return err
-	}
-	if named, err := hasName(root, file.name, file.f); err != nil || !named {
-		return err
-	}
-	return root.Remove(file.name)
 }
 
 // errFollowed: somebody has written behind the beginning of a note that was to be finished.

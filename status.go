@@ -108,6 +108,9 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	}, nil
 }
 
+// Damaged reports whether the index was found damaged and is not whole yet.
+func (m *Memory) Damaged() bool { return m.store.Repair() != nil }
+
 // otherModel reports whether the vectors of the index are those of another model than the embedder's.
 func (m *Memory) otherModel(stats store.Stats) bool {
 	e := m.opt.Embedder

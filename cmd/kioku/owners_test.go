@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,6 +179,27 @@ func TestGetAndAppendNeedNoIndexOfTheirOwn(t *testing.T) {
 		got.wants(t, exitOK)
 		if got.stderr != "" {
 			t.Errorf("%v says %q", args, got.stderr)
+		}
+	}
+}
+
+// Hazard A04: without a daemon, a search that meets damage has the index made again, and so does each search after further damage.
+func TestSearchMendsADamagedIndex(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.must("index")
+	path := filepath.Join(s.state, "memory", "main.sqlite")
+	for page := 2; page <= 10; page += 2 {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = file.WriteAt(make([]byte, 4096), int64(page-1)*4096)
+			file.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := s.run("search", "--no-daemon", "boiler pressure"); r.code != exitOK || !strings.Contains(r.stdout, "0.8 bar") {
+			t.Errorf("page %d: exit %d\n%s%s", page, r.code, r.stdout, r.stderr)
 		}
 	}
 }

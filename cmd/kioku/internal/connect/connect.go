@@ -228,7 +228,11 @@ func (c *Client) Freshen(ctx context.Context) error {
 		return nil
 	}
 	if !c.ReadOnly {
-		if err := c.syncForQuery(ctx); err != nil || c.need != ToSearch {
+		err := c.syncForQuery(ctx)
+		if err == nil && c.Memory.Damaged() { // the end of the sync has met damage, and the index is empty now
+			err = c.syncForQuery(ctx)
+		}
+		if err != nil || c.need != ToSearch {
 			return err
 		}
 		if err := c.release(ctx); err != nil {

@@ -38,7 +38,8 @@ func TestSearchOfADaemonElsewhere(t *testing.T) {
 	client.run(append(shown, "append", "a note")...).wants(t, exitError, "may read but not write")
 	client.run(append(shown, "search", "boiler", "--agent", "other")...).wants(t, exitError, "does not serve agent other")
 	client.run(append(shown, "search", "boiler", "--no-daemon")...).wants(t, exitUsage, "--server")
-	client.run("search", "boiler", "--server", address, "--tls-ca", authority.File).wants(t, exitError, "certificate required")
+	client.run("search", "boiler", "--server", address, "--tls-ca", authority.File).wants(t, exitError, "--tls-cert")
+	client.run("search", "boiler", "--server", address).wants(t, exitError, "--tls-ca")
 	other := testkit.NewAuthority(t)
 	client.run("search", "boiler", "--server", address, "--tls-ca", other.File, "--tls-cert", cert, "--tls-key", key).
 		wants(t, exitError, "signed by unknown authority")

@@ -15,6 +15,9 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // DaemonWait is the time limit of the first call to a daemon: a daemon that accepts but does not answer must not hang a
@@ -88,13 +91,27 @@ func (k *Connector) remote(ctx context.Context, id string) (*Client, error) {
 	found, err := c.findAgent(ctx)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("the daemon at %s does not answer: %s", target, render.Message(err))
+		err = fmt.Errorf("the daemon at %s does not answer: %s%s", target, render.Message(err), k.tlsHint(err))
 	case !found:
 		err = fmt.Errorf("the daemon at %s does not serve agent %s, or the token may not use it", target, id)
 	default:
 		return c, nil
 	}
 	return nil, errors.Join(err, conn.Close())
+}
+
+// tlsHint says which settings of TLS a daemon that does not answer may want.
+func (k *Connector) tlsHint(err error) string {
+	client := k.Conf.Client
+	switch {
+	case status.Code(err) != codes.Unavailable:
+		return ""
+	case client.CA == "" && client.Cert == "":
+		return "; if it speaks TLS, name its authority with --tls-ca"
+	case client.Cert == "":
+		return "; if a certificate is required, name yours with --tls-cert and --tls-key"
+	}
+	return ""
 }
 
 // findAgent reports whether the daemon serves the agent, and sets the folder of its memory.

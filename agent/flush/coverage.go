@@ -46,7 +46,7 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 	}
 	covered := r.covered()
 	for i, m := range list {
-		c.Covered[i] = IsSummary(m.ID) || covered[m.key()]
+		c.Covered[i] = IsSummary(m) || covered[m.key()]
 		if !c.Covered[i] {
 			c.Uncovered++
 		}

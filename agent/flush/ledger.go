@@ -135,13 +135,22 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 			return Range{}, err
 		}
 	}
+	r.endRest(todo)
 	p := part{count: l.opt.Count, room: r.roomIn(req.Window, req.Fixed)}
+	told := r.told(p.room/toldParts, p.sizeOf)
+	if r.Rest != nil {
+		p.room = min(p.room-p.sizeOf(told), r.Rest.Tokens)
+	}
 	p.fill(todo, r.Shown)
 	out := Range{Messages: p.messages, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
 	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered}
 	if len(p.messages) == 0 {
 		r.cover(b) // of messages without content
 		return out, f.writeRecord(r, now)
+	}
+	if told != "" {
+		p.add(llm.RoleAssistant, told)
+		out.Messages, b.Told = p.messages, p.tokens-b.Tokens
 	}
 	b.Lease = name + "-" + strings.ToLower(rand.Text()[:12])
 	r.Begun, out.Lease = &b, b.Lease

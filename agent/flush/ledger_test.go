@@ -67,21 +67,35 @@ func TestCoverageKnowsAnIDWithAnotherText(t *testing.T) {
 	}
 }
 
+// An id that only looks like that of a summary hides nothing.
+func TestBeginShowsAMessageWithAnIDLikeASummary(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	request := flush.Message{ID: "summary-request-1", Message: llm.Message{Role: llm.RoleUser, Text: "My cat is Miso."}}
+	changed := flush.Message{ID: flush.SummaryID("They spoke."), Message: llm.Message{Role: llm.RoleUser, Text: "My dog is Ken."}}
+	if got := w.covered(request, changed); got != "--" {
+		t.Errorf("covered: %s", got)
+	}
+	if diff := cmp.Diff([]string{"user: My cat is Miso.\n\nMy dog is Ken."}, shown(w.begin(request, changed).Messages)); diff != "" {
+		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+}
+
 func TestBeginEndsTheLeaseBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	talk := said("My cat is Miso.")
 	first := w.begin(talk...)
 	second := w.begin(talk...)
-	if _, err := w.Commit(t.Context(), first.Lease, nil, ""); !errors.Is(err, flush.ErrReplaced) {
+	if _, err := w.Commit(t.Context(), first.Lease, flush.Answer{}); !errors.Is(err, flush.ErrReplaced) {
 		t.Errorf("the first lease: %v", err)
 	}
 	w.commit(second.Lease, "The cat is Miso.")
-	if _, err := w.Commit(t.Context(), first.Lease, nil, ""); !errors.Is(err, flush.ErrReplaced) {
+	if _, err := w.Commit(t.Context(), first.Lease, flush.Answer{}); !errors.Is(err, flush.ErrReplaced) {
 		t.Errorf("after the second commit: %v", err)
 	}
 	for _, lease := range []string{"", "x", "../../etc", strings.Repeat("0", 32) + "-x"} {
-		if _, err := w.Commit(t.Context(), lease, nil, ""); !errors.Is(err, flush.ErrUnknown) {
+		if _, err := w.Commit(t.Context(), lease, flush.Answer{}); !errors.Is(err, flush.ErrUnknown) {
 			t.Errorf("%q: %v", lease, err)
 		}
 	}
@@ -96,7 +110,7 @@ func TestCommitAgainReturnsTheSame(t *testing.T) {
 	if diff := cmp.Diff(first, w.commit(r.Lease, "The cat is Miso.", "The cat is black.")); diff != "" {
 		t.Errorf("again (-want +got):\n%s", diff)
 	}
-	if _, err := w.Commit(t.Context(), r.Lease, notesOf("The cat is white."), ""); !errors.Is(err, flush.ErrConflict) {
+	if _, err := w.Commit(t.Context(), r.Lease, flush.Answer{Notes: notesOf("The cat is white.")}); !errors.Is(err, flush.ErrConflict) {
 		t.Errorf("other notes: %v", err)
 	}
 	if diff := cmp.Diff([]string{"The cat is Miso.", "The cat is black."}, w.notes.texts()); diff != "" {
@@ -137,7 +151,7 @@ func TestCommitIsFinishedByTheNextCall(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]func(*world, string) error{
 		"the same commit": func(w *world, lease string) error {
-			_, err := w.Commit(w.t.Context(), lease, notesOf("one", "two", "three"), "NO_REPLY")
+			_, err := w.Commit(w.t.Context(), lease, flush.Answer{Notes: notesOf("one", "two", "three"), Reply: "NO_REPLY"})
 			return err
 		},
 		"begin":    func(w *world, _ string) error { w.begin(said("My cat is Miso.")...); return nil },
@@ -150,7 +164,7 @@ func TestCommitIsFinishedByTheNextCall(t *testing.T) {
 			talk := said("My cat is Miso.")
 			r := w.begin(talk...)
 			w.notes.err, w.notes.after = errDisk, 2
-			if _, err := w.Commit(t.Context(), r.Lease, notesOf("one", "two", "three"), "NO_REPLY"); !errors.Is(err, errDisk) {
+			if _, err := w.Commit(t.Context(), r.Lease, flush.Answer{Notes: notesOf("one", "two", "three"), Reply: "NO_REPLY"}); !errors.Is(err, errDisk) {
 				t.Fatal(err)
 			}
 			if got := w.covered(talk...); got != "-" {

@@ -29,7 +29,15 @@ func roomOf(window, fixed int) int {
 		return roomOfUnknown
 	}
 	prompts := text.EstimateTokens(systemPrompt) + text.EstimateTokens(userPrompt) + llm.ToolTokens([]llm.Tool{Tool()})
-	return max(window-fixed-prompts-min(maxAnswer, window/answerParts), minRoom)
+	return max(window-fixed-prompts-answerRoom(window), minRoom)
+}
+
+// answerRoom returns how many tokens are left for the answers of the model.
+func answerRoom(window int) int {
+	if window <= 0 {
+		return maxAnswer
+	}
+	return min(maxAnswer, window/answerParts)
 }
 
 // piece is a beginning of a message that a model was shown.

@@ -30,6 +30,8 @@ type record struct {
 	Begun *begun `json:"begun,omitempty"`
 	// Writing is the commit that is being written.
 	Writing *writing `json:"writing,omitempty"`
+	// Rest is what is left of ranges whose models did not finish; nil if there is none.
+	Rest *rest `json:"rest,omitempty"`
 	// Last is the last commit.
 	Last *last `json:"last,omitempty"`
 	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits.
@@ -50,8 +52,9 @@ type begun struct {
 	Through string   `json:"through,omitempty"`
 	// Piece is the beginning of a further message.
 	Piece *piece `json:"piece,omitempty"`
-	// Tokens of the range.
+	// Tokens of its messages, and Told those of the notes that the model is told beside them.
 	Tokens int `json:"tokens"`
+	Told   int `json:"told,omitempty"`
 	// Left is the number of messages that are not covered after it.
 	Left int `json:"left"`
 }
@@ -63,6 +66,8 @@ type writing struct {
 	Digest string `json:"digest"`
 	Notes  []Note `json:"notes,omitempty"`
 	Silent bool   `json:"silent,omitempty"`
+	// Unfinished says that the messages are not covered by the notes.
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 // last is a commit that was written.
@@ -80,7 +85,13 @@ func (r *record) cover(b begun) {
 			r.Covered = append(r.Covered, key)
 		}
 	}
-	r.Begun, r.Writing, r.Shown = nil, nil, b.Piece
+	r.Shown = b.Piece
+	r.endRange()
+}
+
+// endRange records that the begun range was committed.
+func (r *record) endRange() {
+	r.Begun, r.Writing = nil, nil
 	r.Tries, r.NotBefore, r.Warnings = 0, time.Time{}, nil
 }
 
@@ -114,7 +125,7 @@ func (r *record) uncovered(list []Message) []Message {
 	covered := r.covered()
 	var out []Message
 	for _, m := range list {
-		if !IsSummary(m.ID) && !covered[m.key()] {
+		if !IsSummary(m) && !covered[m.key()] {
 			out = append(out, m)
 		}
 	}
@@ -132,10 +143,14 @@ func (r *record) roomIn(window, fixed int) int {
 
 // halve makes the next range half as long as the begun one. It reports whether that is possible.
 func (r *record) halve(window int) bool {
-	if r.Begun == nil || r.Begun.Tokens/2 < minLearnt {
+	if r.Begun == nil {
 		return false
 	}
-	r.Room, r.Window = r.Begun.Tokens/2, window
+	half := (r.Begun.Tokens + r.Begun.Told) / 2
+	if half < minLearnt {
+		return false
+	}
+	r.Room, r.Window = half, window
 	return true
 }
 

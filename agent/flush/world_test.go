@@ -90,7 +90,7 @@ func (w *world) begin(messages ...flush.Message) flush.Range {
 // commit commits notes, which must succeed.
 func (w *world) commit(lease string, texts ...string) flush.Committed {
 	w.t.Helper()
-	done, err := w.Commit(w.t.Context(), lease, notesOf(texts...), "NO_REPLY")
+	done, err := w.Commit(w.t.Context(), lease, flush.Answer{Notes: notesOf(texts...), Reply: "NO_REPLY"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

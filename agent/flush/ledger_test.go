@@ -185,6 +185,37 @@ func TestCommitIsFinishedByTheNextCall(t *testing.T) {
 	}
 }
 
+// A note whose key is in memory with another text does not stop the others, or what comes after.
+func TestCommitOfANoteWhoseKeyIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.begin(said("My cat is Miso.")...)
+	w.notes.err, w.notes.after = errDisk, 1
+	answer := flush.Answer{Notes: notesOf("one", "two")}
+	if _, err := w.Commit(t.Context(), r.Lease, answer); !errors.Is(err, errDisk) {
+		t.Fatal(err)
+	}
+	w.notes.err, w.notes.notes[0].Text = nil, "something else"
+	done, err := w.Commit(t.Context(), r.Lease, answer)
+	if err != nil || len(done.Notes) != 2 || !strings.Contains(done.Notes[0].Refused, memory.ErrConflict.Error()) || done.Notes[1].Path == "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	w.begin(said("My cat is Miso.", "Noted.")...)
+}
+
+// A version that cuts long notes otherwise continues a commit that was interrupted: the keys are those of texts, not of places.
+func TestCommitKeysAreMadeOfTexts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.commit(w.begin(said("My cat is Miso.")...).Lease, "one", "two", "one")
+	if diff := cmp.Diff([]string{"one", "two"}, w.notes.texts()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if a, b := w.notes.notes[0].Key, w.notes.notes[1].Key; a == b || len(a) > 128 {
+		t.Errorf("keys %q and %q", a, b)
+	}
+}
+
 func TestBeginSplitsWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

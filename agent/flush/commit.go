@@ -120,7 +120,7 @@ func (l *Ledger) lastCommit(name, lease string) (Committed, error) {
 }
 
 // Finish continues the commits that were interrupted, in all sessions, and removes spools that are too old. It returns the
-// errors of memory.
+// errors of memory, and an error for spooled messages that are lost of a session whose name is not known.
 func (l *Ledger) Finish(ctx context.Context) error {
 	f, err := l.openFolder()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -131,8 +131,12 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	r.forget(list)
 	todo := r.uncovered(list)
 	if !req.OnDisk {
-		if err := l.spoolAll(f, name, spooled, todo, now); err != nil {
+		warnings, err := l.spoolAll(f, name, spooled, todo, now)
+		if err != nil {
 			return Range{}, err
+		}
+		for _, w := range warnings {
+			r.warn(w)
 		}
 	}
 	r.endRest(todo)
@@ -177,13 +181,13 @@ func joinLists(spooled, list []Message) []Message {
 	return append(out, list...)
 }
 
-// spoolAll spools the messages that are not covered, unless they are spooled already.
-func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) error {
+// spoolAll spools the messages that are not covered, unless they are spooled already. It returns the warnings of limitSpools.
+func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) ([]string, error) {
 	if len(todo) > 0 && len(joinLists(todo, spooled)) == len(spooled) {
-		return nil
+		return nil, nil
 	}
 	if err := f.writeSpool(name, todo); err != nil {
-		return err
+		return nil, err
 	}
 	return f.limitSpools(name, l.opt.SpoolBytes, now)
 }

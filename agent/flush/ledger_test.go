@@ -387,6 +387,37 @@ func TestSpoolsAreBoundedAndTold(t *testing.T) {
 	}
 }
 
+// The messages of a session whose state is damaged are not removed without a word: the session is told that begins a range, or
+// the start of a service.
+func TestSpoolsOfADamagedSessionAreTold(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(*world) string{
+		"begin": func(w *world) string {
+			r, err := w.Begin(w.t.Context(), flush.Request{Session: "another", Messages: said("My dog is Ken.")})
+			return fmt.Sprint(r.Warnings, err)
+		},
+		"start": func(w *world) string { return fmt.Sprint(w.Finish(w.t.Context())) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.begin(said("My cat is Miso.", "Noted.")...)
+			states, _ := filepath.Glob(filepath.Join(w.folder, "*.json"))
+			if err := os.WriteFile(states[0], []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			age(t, w.folder, 40*24*time.Hour)
+			w.now = time.Now()
+			if told := next(w); !strings.Contains(told, "2 messages that were begun on") {
+				t.Errorf("told %s", told)
+			}
+			if spools, _ := filepath.Glob(filepath.Join(w.folder, "*.spool.jsonl")); len(spools) != map[string]int{"begin": 1}[name] {
+				t.Errorf("spools %q", spools)
+			}
+		})
+	}
+}
+
 // age makes the files of a folder older.
 func age(t *testing.T, folder string, by time.Duration) {
 	t.Helper()

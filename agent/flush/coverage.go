@@ -52,6 +52,10 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 		}
 	}
 	c.Interrupted = len(r.uncovered(joinLists(spooled, list))) - c.Uncovered
-	c.NotBefore, c.Warnings = r.NotBefore, r.Warnings
+	c.Warnings = r.Warnings
+	// A later time is that of a clock that was wrong.
+	if !r.NotBefore.After(l.opt.Now().Add(maxWait)) {
+		c.NotBefore = r.NotBefore
+	}
 	return c, nil
 }

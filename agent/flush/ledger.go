@@ -143,7 +143,7 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	p := part{count: l.opt.Count, room: r.roomIn(req.Window, req.Fixed)}
 	told := r.told(p.room/toldParts, p.sizeOf)
 	if r.Rest != nil {
-		p.room = min(p.room-p.sizeOf(told), r.Rest.Tokens)
+		p.room = min(p.room-p.sizeOf(told), max(r.Rest.Tokens, minUnfinished/2))
 	}
 	p.fill(todo, r.Shown)
 	out := Range{Messages: p.messages, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}

@@ -48,6 +48,14 @@ type piece struct {
 	Bytes int `json:"bytes"`
 }
 
+// end returns where the piece ends in the content of the message with a key; 0 if it is no beginning of it.
+func (p *piece) end(key, content string) int {
+	if p == nil || p.Key != key || p.Bytes < 0 || p.Bytes >= len(content) || !utf8.RuneStart(content[p.Bytes]) {
+		return 0
+	}
+	return p.Bytes
+}
+
 // part collects what a model is shown of uncovered messages.
 type part struct {
 	count func(string) int
@@ -66,10 +74,7 @@ type part struct {
 func (p *part) fill(todo []Message, shown *piece) {
 	for _, m := range todo {
 		role, content := m.shown()
-		from := 0
-		if shown != nil && shown.Key == m.key() && shown.Bytes < len(content) {
-			from = shown.Bytes
-		}
+		from := shown.end(m.key(), content)
 		rest := content[from:]
 		if from > 0 {
 			rest = ellipsis + rest

@@ -136,7 +136,7 @@ func (r *record) uncovered(list []Message) []Message {
 func (r *record) roomIn(window, fixed int) int {
 	room := roomOf(window, fixed)
 	if r.Room > 0 && r.Window == window {
-		room = min(room, r.Room)
+		room = min(room, max(r.Room, minLearnt))
 	}
 	return room
 }

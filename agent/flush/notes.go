@@ -39,7 +39,7 @@ type Note struct {
 type Stored struct {
 	// Appended is the place of the note, of its first part if it was split; zero if it was refused.
 	memory.Appended
-	// Refused says why the note is not stored; empty if it is.
+	// Refused says why the note, or a part of it, is not stored; empty if it is stored whole.
 	Refused string `json:"refused,omitempty"`
 }
 

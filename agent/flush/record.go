@@ -19,6 +19,7 @@ const (
 
 // record is the state of a session on disk.
 type record struct {
+	// Session is its name.
 	Session string `json:"session"`
 	// Used is the time of the last change.
 	Used time.Time `json:"used"`
@@ -34,11 +35,13 @@ type record struct {
 	Rest *rest `json:"rest,omitempty"`
 	// Last is the last commit.
 	Last *last `json:"last,omitempty"`
-	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits.
-	Tries     int       `json:"tries,omitempty"`
+	// Tries is the number of ranges that were begun since the last commit.
+	Tries int `json:"tries,omitempty"`
+	// NotBefore is the time of the next try after a failure, zero if nothing has failed.
 	NotBefore time.Time `json:"notBefore,omitzero"`
-	// Room is the size in tokens of a range in a window of Window tokens, after the model has refused one; 0 if it refused none.
-	Room   int `json:"room,omitempty"`
+	// Room is the maximum size in tokens of a range after the model has refused a longer one; 0 if it refused none.
+	Room int `json:"room,omitempty"`
+	// Window is the window in tokens in which Room counts.
 	Window int `json:"window,omitempty"`
 	// Warnings say what was lost or mended since the last commit.
 	Warnings []string `json:"warnings,omitempty"`
@@ -46,15 +49,18 @@ type record struct {
 
 // begun is a range under its lease.
 type begun struct {
+	// Lease is its id.
 	Lease string `json:"lease"`
-	// Keys are those of the messages that are covered by its commit, and Through is the id of the last one.
-	Keys    []string `json:"keys,omitempty"`
-	Through string   `json:"through,omitempty"`
+	// Keys are those of the messages that its commit covers.
+	Keys []string `json:"keys,omitempty"`
+	// Through is the id of the last message of Keys.
+	Through string `json:"through,omitempty"`
 	// Piece is the beginning of a further message.
 	Piece *piece `json:"piece,omitempty"`
-	// Tokens of its messages, and Told those of the notes that the model is told beside them.
+	// Tokens of its messages.
 	Tokens int `json:"tokens"`
-	Told   int `json:"told,omitempty"`
+	// Told is the number of tokens of the list of stored notes that is shown with them.
+	Told int `json:"told,omitempty"`
 	// Left is the number of messages that are not covered after it.
 	Left int `json:"left"`
 }
@@ -64,16 +70,21 @@ type writing struct {
 	begun
 	// Digest of the notes tells commits apart.
 	Digest string `json:"digest"`
-	Notes  []Note `json:"notes,omitempty"`
-	Silent bool   `json:"silent,omitempty"`
+	// Notes to append.
+	Notes []Note `json:"notes,omitempty"`
+	// Silent says that the reply has nothing for the user.
+	Silent bool `json:"silent,omitempty"`
 	// Unfinished says that the messages are not covered by the notes.
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 // last is a commit that was written.
 type last struct {
-	Lease  string    `json:"lease"`
-	Digest string    `json:"digest"`
+	// Lease of the range.
+	Lease string `json:"lease"`
+	// Digest of the notes tells commits apart.
+	Digest string `json:"digest"`
+	// Result is what Commit returned.
 	Result Committed `json:"result"`
 }
 

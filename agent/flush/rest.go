@@ -43,7 +43,7 @@ func (r *record) keepRest(w *writing, stored []Stored) {
 		}
 	}
 	for i, n := range w.Notes {
-		if stored[i].Refused == "" {
+		if stored[i].Path != "" {
 			r.Rest.Notes = append(r.Rest.Notes, text.Shorten(text.OneLine(n.Text), maxToldChars))
 		}
 	}

@@ -166,7 +166,7 @@ func compactResponse(done session.Compaction, name, off string) *kiokuv1.Compact
 // sessionView returns the conversation as a session would.
 func (c *conversation) sessionView(count func(string) int) session.View {
 	v := session.View{IDs: c.ids, Messages: c.messages}
-	if len(c.ids) > 0 && flush.IsSummary(c.ids[0]) {
+	if len(c.ids) > 0 && flush.IsSummary(flush.Message{ID: c.ids[0], Message: c.messages[0]}) {
 		v.Compactions = 1
 	}
 	for _, m := range c.messages {

@@ -203,7 +203,7 @@ func talk() []*kiokuv1.ChatMessage {
 func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
 	t.Parallel()
 	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep, window int) (session.Compaction, error) {
-		want := session.View{IDs: []string{"summary-a", "b", "c", "d"}, Compactions: 1, Messages: []llm.Message{
+		want := session.View{IDs: []string{flush.SummaryID("Where is the key?"), "b", "c", "d"}, Compactions: 1, Messages: []llm.Message{
 			{Role: llm.RoleUser, Text: "Where is the key?"},
 			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "look", Input: []byte(`{"at": "door"}`)}}},
 			{Role: llm.RoleTool, ToolCallID: "c1", ToolName: "look", Text: "under the mat"},
@@ -219,7 +219,7 @@ func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
 		return session.Compaction{Summary: "The key is under the mat.", FirstKept: "d", TokensBefore: 40, TokensAfter: 12}, nil
 	}})
 	messages := talk()
-	messages[0].Id = "summary-a"
+	messages[0].Id = flush.SummaryID(messages[0].Text)
 	got, err := client.Compact(t.Context(), &kiokuv1.CompactRequest{Agent: "main", Messages: messages, WindowTokens: 8000, KeepRecentTokens: 50})
 	if err != nil {
 		t.Fatal(err)

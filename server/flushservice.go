@@ -91,13 +91,13 @@ func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushR
 	notes := convertAll(req.GetNotes(), func(n *kiokuv1.FlushNote) flush.Note {
 		return flush.Note{Text: n.GetText(), Category: n.GetCategory()}
 	})
-	done, err := side.Commit(ctx, req.GetLease(), notes, req.GetReply())
+	done, err := side.Commit(ctx, req.GetLease(), flush.Answer{Notes: notes, Reply: req.GetReply(), Unfinished: req.GetUnfinished()})
 	if err != nil {
 		return nil, err
 	}
 	return &kiokuv1.CommitFlushResponse{
 		Silent: done.Silent, CoveredCount: int32Of(done.Covered), ThroughId: done.Through, UncoveredCount: int32Of(done.Uncovered),
-		Notes: convertAll(done.Notes, storedNote),
+		Notes: convertAll(done.Notes, storedNote), Warning: done.Warning,
 	}, nil
 }
 

@@ -138,6 +138,27 @@ func TestBeginFlushWaitsForALockNoLongerThanItsCaller(t *testing.T) {
 	}
 }
 
+func TestCommitFlushOfAnUnfinishedRange(t *testing.T) {
+	t.Parallel()
+	client := flushing(t, t.TempDir(), nil)
+	page := &kiokuv1.ChatMessage{Id: "p", Role: "user", Text: strings.Repeat("The tea is nice. ", 50)}
+	first := begin(t, client, append(talk(), page)...)
+	got, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: first.GetLease(), Unfinished: true,
+		Notes: []*kiokuv1.FlushNote{{Text: "The key is under the mat."}}})
+	want := &kiokuv1.CommitFlushResponse{UncoveredCount: 5, Notes: []*kiokuv1.StoredNote{{Path: "memory/day.md", Line: 1}}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+		t.Errorf("commit: %v (-want +got):\n%s", err, diff)
+	}
+	rest := begin(t, client, append(talk(), page)...)
+	if all := fmt.Sprint(rest.GetMessages()); rest.GetUncoveredCount() != 1 || !strings.Contains(all, "Saved already") || strings.Contains(all, "nice") {
+		t.Errorf("%d left, shown %s", rest.GetUncoveredCount(), all)
+	}
+	got, err = client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Agent: "main", Lease: rest.GetLease(), Unfinished: true})
+	if err != nil || got.GetCoveredCount() != 4 || got.GetWarning() == "" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 func TestBeginFlushAndCommitFlush(t *testing.T) {
 	t.Parallel()
 	client := flushing(t, t.TempDir(), nil)

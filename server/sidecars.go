@@ -32,7 +32,7 @@ type Sidecar interface {
 	// Resume continues commits that were interrupted.
 	Resume(ctx context.Context, sessionID string) error
 	Begin(ctx context.Context, req flush.Request) (sidecar.Begun, error)
-	Commit(ctx context.Context, lease string, notes []flush.Note, reply string) (flush.Committed, error)
+	Commit(ctx context.Context, lease string, answer flush.Answer) (flush.Committed, error)
 	Flush(ctx context.Context, job flush.Job) flush.Outcome
 	// FlushOff says why flushes are impossible; empty if they are possible.
 	FlushOff() string

@@ -9,6 +9,17 @@ import (
 	"strings"
 )
 
+// Answer is what a model made of a range.
+type Answer struct {
+	// Notes to store.
+	Notes []Note
+	// Reply is the last reply of the model.
+	Reply string
+	// Unfinished says that the model was stopped before it was done. The notes are stored, but the messages are not covered: the
+	// next range is half as long, and its model is told which notes are stored.
+	Unfinished bool
+}
+
 // Committed is the result of a commit.
 type Committed struct {
 	// Silent reports that the reply has nothing for the user.
@@ -21,6 +32,9 @@ type Committed struct {
 	Notes []Stored `json:"notes,omitempty"`
 	// Uncovered is the number of messages that are not covered, of those with which the range was begun.
 	Uncovered int `json:"uncovered,omitempty"`
+	// Warning says that notes of the range may be missing; empty if it was finished. An unfinished range that is too short to be
+	// halved is covered with a warning.
+	Warning string `json:"warning,omitempty"`
 }
 
 // Commit stores the notes of a range and marks its messages as covered. The same commit again returns the same result. Notes
@@ -28,16 +42,15 @@ type Committed struct {
 //
 // Commit returns ErrUnknown, ErrReplaced, ErrConflict, or an error of memory. After an error of memory the notes are kept, and the
 // next call for the session continues.
-func (l *Ledger) Commit(ctx context.Context, lease string, notes []Note, reply string) (Committed, error) {
-	if err := checkNotes(notes); err != nil {
+func (l *Ledger) Commit(ctx context.Context, lease string, answer Answer) (Committed, error) {
+	if err := checkNotes(answer.Notes); err != nil {
 		return Committed{}, err
 	}
 	name, _, _ := strings.Cut(lease, "-")
 	if !sessionForm.MatchString(name) {
 		return Committed{}, ErrUnknown
 	}
-	digest := digestOf(notes)
-	err := l.storeCommit(ctx, name, lease, digest, notes, Silent(reply))
+	err := l.storeCommit(ctx, name, lease, answer)
 	if err == nil {
 		err = l.finish(ctx, name)
 	}
@@ -47,13 +60,18 @@ func (l *Ledger) Commit(ctx context.Context, lease string, notes []Note, reply s
 	return l.lastCommit(name, lease)
 }
 
-func digestOf(notes []Note) string {
-	data, _ := json.Marshal(notes) // strings always have a JSON form
+// digest tells commits of a lease apart. The reply does not count.
+func (a Answer) digest() string {
+	data, _ := json.Marshal(a.Notes) // strings always have a JSON form
+	if a.Unfinished {
+		data = append(data, "unfinished"...)
+	}
 	return hashOf(string(data))[:32]
 }
 
-// storeCommit writes the notes of a commit into the state of its session, unless they are there.
-func (l *Ledger) storeCommit(ctx context.Context, name, lease, digest string, notes []Note, silent bool) error {
+// storeCommit writes a commit into the state of its session, unless it is there.
+func (l *Ledger) storeCommit(ctx context.Context, name, lease string, answer Answer) error {
+	digest := answer.digest()
 	f, err := l.openLocked(ctx)
 	if err != nil {
 		return err
@@ -72,7 +90,7 @@ func (l *Ledger) storeCommit(ctx context.Context, name, lease, digest string, no
 	case r.Begun == nil || r.Begun.Lease != lease:
 		return ErrReplaced
 	}
-	r.Writing = &writing{begun: *r.Begun, Digest: digest, Notes: notes, Silent: silent}
+	r.Writing = &writing{begun: *r.Begun, Digest: digest, Notes: answer.Notes, Silent: Silent(answer.Reply), Unfinished: answer.Unfinished}
 	r.Begun = nil
 	return f.writeRecord(r, l.opt.Now())
 }
@@ -102,7 +120,7 @@ func (l *Ledger) lastCommit(name, lease string) (Committed, error) {
 }
 
 // Finish continues the commits that were interrupted, in all sessions, and removes spools that are too old. It returns the
-// errors of memory.
+// errors of memory, and an error for spooled messages that are lost of a session whose name is not known.
 func (l *Ledger) Finish(ctx context.Context) error {
 	f, err := l.openFolder()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,12 +173,7 @@ func (l *Ledger) finish(ctx context.Context, name string) error {
 	if err != nil || r.Writing == nil || r.Writing.Lease != w.Lease {
 		return err // another process has finished it
 	}
-	r.cover(w.begun)
-	// What was refused once may fit later: a server is updated, or has refused for another reason.
-	r.Room += r.Room / growthParts
-	r.Last = &last{Lease: w.Lease, Digest: w.Digest, Result: Committed{
-		Silent: w.Silent, Covered: len(w.Keys), Through: w.Through, Notes: stored, Uncovered: w.Left,
-	}}
+	r.Last = &last{Lease: w.Lease, Digest: w.Digest, Result: r.endCommit(w, stored)}
 	if err := f.writeRecord(r, l.opt.Now()); err != nil {
 		return err
 	}
@@ -168,6 +181,24 @@ func (l *Ledger) finish(ctx context.Context, name string) error {
 		return f.writeSpool(name, nil)
 	}
 	return nil
+}
+
+// endCommit records that the notes of a commit are stored, and returns its result.
+func (r *record) endCommit(w *writing, stored []Stored) Committed {
+	done := Committed{Silent: w.Silent, Notes: stored, Uncovered: w.Left}
+	if w.Unfinished && w.Tokens > minUnfinished {
+		r.keepRest(w, stored)
+		done.Uncovered += len(w.Keys)
+		return done
+	}
+	if w.Unfinished {
+		done.Warning = fmt.Sprintf("the model found no end with %d messages through %q: notes of them may be missing", len(w.Keys), w.Through)
+	}
+	r.cover(w.begun)
+	// What was refused once may fit later: a server is updated, or has refused for another reason.
+	r.Room += r.Room / growthParts
+	done.Covered, done.Through = len(w.Keys), w.Through
+	return done
 }
 
 // interrupted returns the commit of a session that is being written, nil if there is none.

@@ -46,12 +46,16 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 	}
 	covered := r.covered()
 	for i, m := range list {
-		c.Covered[i] = IsSummary(m.ID) || covered[m.key()]
+		c.Covered[i] = IsSummary(m) || covered[m.key()]
 		if !c.Covered[i] {
 			c.Uncovered++
 		}
 	}
 	c.Interrupted = len(r.uncovered(joinLists(spooled, list))) - c.Uncovered
-	c.NotBefore, c.Warnings = r.NotBefore, r.Warnings
+	c.Warnings = r.Warnings
+	// A later time is that of a clock that was wrong.
+	if !r.NotBefore.After(l.opt.Now().Add(maxWait)) {
+		c.NotBefore = r.NotBefore
+	}
 	return c, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
+	"kioku/llm"
 )
 
 const (
@@ -140,12 +141,14 @@ func (f *folder) spool(name string) []Message {
 	var out []Message
 	for line := range bytes.Lines(data) {
 		var m Message
-		if json.Unmarshal(line, &m) == nil && m.ID != "" {
+		if json.Unmarshal(line, &m) == nil && checkName("id", m.ID) == nil && isRole(m.Role) {
 			out = append(out, m)
 		}
 	}
 	return out
 }
+
+func isRole(r llm.Role) bool { return r == llm.RoleUser || r == llm.RoleAssistant || r == llm.RoleTool }
 
 // writeSpool replaces the spooled messages of a session; none removes the file.
 func (f *folder) writeSpool(name string, list []Message) error {

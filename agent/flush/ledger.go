@@ -131,17 +131,30 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	r.forget(list)
 	todo := r.uncovered(list)
 	if !req.OnDisk {
-		if err := l.spoolAll(f, name, spooled, todo, now); err != nil {
+		warnings, err := l.spoolAll(f, name, spooled, todo, now)
+		if err != nil {
 			return Range{}, err
 		}
+		for _, w := range warnings {
+			r.warn(w)
+		}
 	}
+	r.endRest(todo)
 	p := part{count: l.opt.Count, room: r.roomIn(req.Window, req.Fixed)}
+	told := r.told(p.room/toldParts, p.sizeOf)
+	if r.Rest != nil {
+		p.room = min(p.room-p.sizeOf(told), max(r.Rest.Tokens, minUnfinished/2))
+	}
 	p.fill(todo, r.Shown)
 	out := Range{Messages: p.messages, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
 	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered}
 	if len(p.messages) == 0 {
 		r.cover(b) // of messages without content
 		return out, f.writeRecord(r, now)
+	}
+	if told != "" {
+		p.add(llm.RoleAssistant, told)
+		out.Messages, b.Told = p.messages, p.tokens-b.Tokens
 	}
 	b.Lease = name + "-" + strings.ToLower(rand.Text()[:12])
 	r.Begun, out.Lease = &b, b.Lease
@@ -168,13 +181,13 @@ func joinLists(spooled, list []Message) []Message {
 	return append(out, list...)
 }
 
-// spoolAll spools the messages that are not covered, unless they are spooled already.
-func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) error {
+// spoolAll spools the messages that are not covered, unless they are spooled already. It returns the warnings of limitSpools.
+func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) ([]string, error) {
 	if len(todo) > 0 && len(joinLists(todo, spooled)) == len(spooled) {
-		return nil
+		return nil, nil
 	}
 	if err := f.writeSpool(name, todo); err != nil {
-		return err
+		return nil, err
 	}
 	return f.limitSpools(name, l.opt.SpoolBytes, now)
 }

@@ -67,21 +67,35 @@ func TestCoverageKnowsAnIDWithAnotherText(t *testing.T) {
 	}
 }
 
+// An id that only looks like that of a summary hides nothing.
+func TestBeginShowsAMessageWithAnIDLikeASummary(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	request := flush.Message{ID: "summary-request-1", Message: llm.Message{Role: llm.RoleUser, Text: "My cat is Miso."}}
+	changed := flush.Message{ID: flush.SummaryID("They spoke."), Message: llm.Message{Role: llm.RoleUser, Text: "My dog is Ken."}}
+	if got := w.covered(request, changed); got != "--" {
+		t.Errorf("covered: %s", got)
+	}
+	if diff := cmp.Diff([]string{"user: My cat is Miso.\n\nMy dog is Ken."}, shown(w.begin(request, changed).Messages)); diff != "" {
+		t.Errorf("shown (-want +got):\n%s", diff)
+	}
+}
+
 func TestBeginEndsTheLeaseBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	talk := said("My cat is Miso.")
 	first := w.begin(talk...)
 	second := w.begin(talk...)
-	if _, err := w.Commit(t.Context(), first.Lease, nil, ""); !errors.Is(err, flush.ErrReplaced) {
+	if _, err := w.Commit(t.Context(), first.Lease, flush.Answer{}); !errors.Is(err, flush.ErrReplaced) {
 		t.Errorf("the first lease: %v", err)
 	}
 	w.commit(second.Lease, "The cat is Miso.")
-	if _, err := w.Commit(t.Context(), first.Lease, nil, ""); !errors.Is(err, flush.ErrReplaced) {
+	if _, err := w.Commit(t.Context(), first.Lease, flush.Answer{}); !errors.Is(err, flush.ErrReplaced) {
 		t.Errorf("after the second commit: %v", err)
 	}
 	for _, lease := range []string{"", "x", "../../etc", strings.Repeat("0", 32) + "-x"} {
-		if _, err := w.Commit(t.Context(), lease, nil, ""); !errors.Is(err, flush.ErrUnknown) {
+		if _, err := w.Commit(t.Context(), lease, flush.Answer{}); !errors.Is(err, flush.ErrUnknown) {
 			t.Errorf("%q: %v", lease, err)
 		}
 	}
@@ -96,7 +110,7 @@ func TestCommitAgainReturnsTheSame(t *testing.T) {
 	if diff := cmp.Diff(first, w.commit(r.Lease, "The cat is Miso.", "The cat is black.")); diff != "" {
 		t.Errorf("again (-want +got):\n%s", diff)
 	}
-	if _, err := w.Commit(t.Context(), r.Lease, notesOf("The cat is white."), ""); !errors.Is(err, flush.ErrConflict) {
+	if _, err := w.Commit(t.Context(), r.Lease, flush.Answer{Notes: notesOf("The cat is white.")}); !errors.Is(err, flush.ErrConflict) {
 		t.Errorf("other notes: %v", err)
 	}
 	if diff := cmp.Diff([]string{"The cat is Miso.", "The cat is black."}, w.notes.texts()); diff != "" {
@@ -137,7 +151,7 @@ func TestCommitIsFinishedByTheNextCall(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]func(*world, string) error{
 		"the same commit": func(w *world, lease string) error {
-			_, err := w.Commit(w.t.Context(), lease, notesOf("one", "two", "three"), "NO_REPLY")
+			_, err := w.Commit(w.t.Context(), lease, flush.Answer{Notes: notesOf("one", "two", "three"), Reply: "NO_REPLY"})
 			return err
 		},
 		"begin":    func(w *world, _ string) error { w.begin(said("My cat is Miso.")...); return nil },
@@ -150,7 +164,7 @@ func TestCommitIsFinishedByTheNextCall(t *testing.T) {
 			talk := said("My cat is Miso.")
 			r := w.begin(talk...)
 			w.notes.err, w.notes.after = errDisk, 2
-			if _, err := w.Commit(t.Context(), r.Lease, notesOf("one", "two", "three"), "NO_REPLY"); !errors.Is(err, errDisk) {
+			if _, err := w.Commit(t.Context(), r.Lease, flush.Answer{Notes: notesOf("one", "two", "three"), Reply: "NO_REPLY"}); !errors.Is(err, errDisk) {
 				t.Fatal(err)
 			}
 			if got := w.covered(talk...); got != "-" {
@@ -168,6 +182,37 @@ func TestCommitIsFinishedByTheNextCall(t *testing.T) {
 				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A note whose key is in memory with another text does not stop the others, or what comes after.
+func TestCommitOfANoteWhoseKeyIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.begin(said("My cat is Miso.")...)
+	w.notes.err, w.notes.after = errDisk, 1
+	answer := flush.Answer{Notes: notesOf("one", "two")}
+	if _, err := w.Commit(t.Context(), r.Lease, answer); !errors.Is(err, errDisk) {
+		t.Fatal(err)
+	}
+	w.notes.err, w.notes.notes[0].Text = nil, "something else"
+	done, err := w.Commit(t.Context(), r.Lease, answer)
+	if err != nil || len(done.Notes) != 2 || !strings.Contains(done.Notes[0].Refused, memory.ErrConflict.Error()) || done.Notes[1].Path == "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	w.begin(said("My cat is Miso.", "Noted.")...)
+}
+
+// A version that cuts long notes otherwise continues a commit that was interrupted: the keys are those of texts, not of places.
+func TestCommitKeysAreMadeOfTexts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.commit(w.begin(said("My cat is Miso.")...).Lease, "one", "two", "one")
+	if diff := cmp.Diff([]string{"one", "two"}, w.notes.texts()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if a, b := w.notes.notes[0].Key, w.notes.notes[1].Key; a == b || len(a) > 128 {
+		t.Errorf("keys %q and %q", a, b)
 	}
 }
 
@@ -297,63 +342,6 @@ func TestBeginShowsWhatAnAgentHasLost(t *testing.T) {
 	}
 	if spools, _ := filepath.Glob(filepath.Join(w.folder, "*.spool.jsonl")); len(spools) > 0 {
 		t.Errorf("%q is left", spools)
-	}
-}
-
-// Spools of flushes that are never committed do not grow without bound. Their sessions are told.
-func TestSpoolsAreBoundedAndTold(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.Ledger = flush.NewLedger(flush.Options{Folder: w.folder, Notes: w.notes, SpoolBytes: 30_000, Now: func() time.Time { return w.now }})
-	var sessions []string
-	for i := range 8 {
-		sessions = append(sessions, fmt.Sprint("session ", i))
-		if _, err := w.Begin(t.Context(), flush.Request{Session: sessions[i], Messages: said(strings.Repeat("tea ", 2000))}); err != nil {
-			t.Fatal(err)
-		}
-		age(t, w.folder, time.Second)
-	}
-	size := int64(0)
-	spools, _ := filepath.Glob(filepath.Join(w.folder, "*.spool.jsonl"))
-	for _, s := range spools {
-		info, err := os.Stat(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size += info.Size()
-	}
-	if size > 30_000 || len(spools) != 3 {
-		t.Errorf("%d spools have %d bytes", len(spools), size)
-	}
-	for i, s := range sessions {
-		c, err := w.Coverage(s, nil)
-		if lost := len(c.Warnings) > 0; err != nil || lost != (i < 5) || lost && !strings.Contains(c.Warnings[0], "1 messages") || (c.Interrupted == 1) == lost {
-			t.Errorf("%s: %+v, %v", s, c, err)
-		}
-	}
-	// Time does what size does not.
-	age(t, w.folder, 40*24*time.Hour)
-	w.now = time.Now()
-	if err := w.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if spools, _ = filepath.Glob(filepath.Join(w.folder, "*.spool.jsonl")); len(spools) > 0 {
-		t.Errorf("%d spools are left after 40 days", len(spools))
-	}
-}
-
-// age makes the files of a folder older.
-func age(t *testing.T, folder string, by time.Duration) {
-	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(folder, "*.spool.jsonl"))
-	for _, f := range files {
-		info, err := os.Stat(f)
-		if err == nil {
-			err = os.Chtimes(f, time.Time{}, info.ModTime().Add(-by))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

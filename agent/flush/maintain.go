@@ -3,6 +3,7 @@ package flush
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,8 +19,9 @@ type spoolFile struct {
 }
 
 // limitSpools removes the oldest spools until those that are left have at most most bytes and none is too old. The spool of
-// the session keep stays. The sessions of those that go are warned.
-func (f *folder) limitSpools(keep string, most int64, now time.Time) error {
+// the session keep stays. The sessions of those that go are warned. The warnings of sessions whose state is damaged, so that they
+// cannot be warned, are returned.
+func (f *folder) limitSpools(keep string, most int64, now time.Time) (warnings []string, err error) {
 	var all []spoolFile
 	total := int64(0)
 	for _, name := range f.sessions(spoolSuffix) {
@@ -34,37 +36,53 @@ func (f *folder) limitSpools(keep string, most int64, now time.Time) error {
 			continue
 		}
 		total -= s.bytes
-		if err := f.dropSpool(s, now); err != nil {
-			return err
+		warning, err := f.dropSpool(s, now)
+		if err != nil {
+			return warnings, err
+		}
+		if warning != "" {
+			warnings = append(warnings, warning)
 		}
 	}
-	return nil
+	return warnings, nil
 }
 
-// removeSpools removes the spools that are too old or too large.
+// removeSpools removes the spools that are too old or too large. It returns the warnings of limitSpools as an error.
 func (l *Ledger) removeSpools(ctx context.Context) error {
 	f, err := l.openLocked(ctx)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	return f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
+	warnings, err := f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
+	for _, w := range warnings {
+		err = errors.Join(err, errors.New(w))
+	}
+	return err
 }
 
-// dropSpool removes a spool and warns its session if messages are lost that are not covered.
-func (f *folder) dropSpool(s spoolFile, now time.Time) error {
+// dropSpool removes a spool. If messages are lost that are not covered, it warns their session, or returns the warning if the
+// name of the session is not known.
+func (f *folder) dropSpool(s spoolFile, now time.Time) (warning string, err error) {
 	r, err := f.record(s.name)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if lost := r.uncovered(f.spool(s.name)); len(lost) > 0 && r.Session != "" {
-		r.warn(fmt.Sprintf("%d messages that were begun on %s and never committed are removed, because spools were too old or too large",
-			len(lost), s.modified.Format(time.DateOnly)))
+	if lost := r.uncovered(f.spool(s.name)); len(lost) > 0 {
+		warning = fmt.Sprintf("%d messages that were begun on %s and never committed are removed, because spools were too old or too large",
+			len(lost), s.modified.Format(time.DateOnly))
+	}
+	switch {
+	case warning != "" && r.Session == "":
+		warning += "; the state of their session was damaged"
+	case warning != "":
+		r.warn(warning)
+		warning = ""
 		if err := f.writeRecord(r, now); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return f.root.Remove(s.name + spoolSuffix)
+	return warning, f.root.Remove(s.name + spoolSuffix)
 }
 
 // removeOld removes the state of sessions that were not used for long, at most once a day in a process.

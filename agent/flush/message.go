@@ -19,14 +19,11 @@ type Message struct {
 	llm.Message
 }
 
-// summaryPrefix begins the ids of summaries.
-const summaryPrefix = "summary-"
-
 // SummaryID returns the id of the message with a summary. Such a message replaces covered messages: it counts as covered.
-func SummaryID(summary string) string { return summaryPrefix + hashOf(summary)[:16] }
+func SummaryID(summary string) string { return "summary-" + hashOf(summary)[:16] }
 
-// IsSummary reports whether id is the id of a summary.
-func IsSummary(id string) bool { return strings.HasPrefix(id, summaryPrefix) }
+// IsSummary reports whether a message is a summary: its id is that of its text.
+func IsSummary(m Message) bool { return m.ID == SummaryID(m.Text) }
 
 // Messages returns messages with their ids, which belong together by index.
 func Messages(ids []string, messages []llm.Message) []Message {

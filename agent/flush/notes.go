@@ -22,7 +22,8 @@ const (
 
 // Notes takes notes; every agent.Memory does. A note with a key that was stored before is not stored again.
 type Notes interface {
-	// Append stores a note. A *memory.InputError refuses the note for good; after every other error it is tried again.
+	// Append stores a note. A *memory.InputError and memory.ErrConflict refuse the note for good; after every other error it is
+	// tried again.
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 }
 
@@ -38,7 +39,7 @@ type Note struct {
 type Stored struct {
 	// Appended is the place of the note, of its first part if it was split; zero if it was refused.
 	memory.Appended
-	// Refused says why the note is not stored; empty if it is.
+	// Refused says why the note, or a part of it, is not stored; empty if it is stored whole.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -65,14 +66,9 @@ func split(s string) []string {
 	return append(out, s)
 }
 
-// noteKey returns the idempotency key of a part of a note.
-func noteKey(lease string, note, part int) string {
-	key := fmt.Sprintf("flush-%s-%d", lease, note+1)
-	if part > 0 {
-		key += fmt.Sprintf(".%d", part+1)
-	}
-	return key
-}
+// noteKey returns the idempotency key of a text. A version that cuts notes otherwise, after a crash, makes other keys and no
+// conflict.
+func noteKey(lease, text string) string { return "flush-" + lease + "-" + hashOf(text)[:16] }
 
 // appendNotes appends the notes of a commit. Notes that memory refuses do not stop the others. After any other error the same
 // call continues.
@@ -80,7 +76,7 @@ func appendNotes(ctx context.Context, memories Notes, lease string, notes []Note
 	out := make([]Stored, len(notes))
 	for i, n := range notes {
 		var err error
-		if out[i], err = appendNote(ctx, memories, lease, i, n.clean()); err != nil {
+		if out[i], err = appendNote(ctx, memories, lease, n.clean()); err != nil {
 			return nil, fmt.Errorf("store note %d of %d: %w", i+1, len(notes), err)
 		}
 	}
@@ -88,26 +84,30 @@ func appendNotes(ctx context.Context, memories Notes, lease string, notes []Note
 }
 
 // appendNote appends a note, in parts if it is long.
-func appendNote(ctx context.Context, memories Notes, lease string, i int, n Note) (stored Stored, err error) {
+func appendNote(ctx context.Context, memories Notes, lease string, n Note) (stored Stored, err error) {
 	if n.Text == "" {
 		return Stored{Refused: "text: must not be blank"}, nil
 	}
 	for k, content := range split(n.Text) {
 		done, err := memories.Append(ctx, memory.Note{
-			Text: content, Target: memory.TargetDaily, Category: n.Category, Source: memory.NoteFromFlush, Key: noteKey(lease, i, k),
+			Text: content, Target: memory.TargetDaily, Category: n.Category, Source: memory.NoteFromFlush, Key: noteKey(lease, content),
 		})
-		if refused, ok := errors.AsType[*memory.InputError](err); ok {
-			stored.Refused = refused.Error()
-			continue
-		}
-		if err != nil {
+		switch {
+		case isForGood(err):
+			stored.Refused = err.Error()
+		case err != nil:
 			return Stored{}, err
-		}
-		if k == 0 {
+		case k == 0:
 			stored.Appended = done
 		}
 	}
 	return stored, nil
+}
+
+// isForGood reports whether an error of memory refuses a note for good, so that the session goes on without it.
+func isForGood(err error) bool {
+	_, refused := errors.AsType[*memory.InputError](err)
+	return refused || errors.Is(err, memory.ErrConflict)
 }
 
 // checkNotes returns an *memory.InputError if there are too many notes.

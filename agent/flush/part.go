@@ -29,7 +29,15 @@ func roomOf(window, fixed int) int {
 		return roomOfUnknown
 	}
 	prompts := text.EstimateTokens(systemPrompt) + text.EstimateTokens(userPrompt) + llm.ToolTokens([]llm.Tool{Tool()})
-	return max(window-fixed-prompts-min(maxAnswer, window/answerParts), minRoom)
+	return max(window-fixed-prompts-answerRoom(window), minRoom)
+}
+
+// answerRoom returns how many tokens are left for the answers of the model.
+func answerRoom(window int) int {
+	if window <= 0 {
+		return maxAnswer
+	}
+	return min(maxAnswer, window/answerParts)
 }
 
 // piece is a beginning of a message that a model was shown.
@@ -38,6 +46,14 @@ type piece struct {
 	Key string `json:"key"`
 	// Bytes is the length of the beginning.
 	Bytes int `json:"bytes"`
+}
+
+// end returns where the piece ends in the content of the message with a key; 0 if it is no beginning of it.
+func (p *piece) end(key, content string) int {
+	if p == nil || p.Key != key || p.Bytes < 0 || p.Bytes >= len(content) || !utf8.RuneStart(content[p.Bytes]) {
+		return 0
+	}
+	return p.Bytes
 }
 
 // part collects what a model is shown of uncovered messages.
@@ -58,10 +74,7 @@ type part struct {
 func (p *part) fill(todo []Message, shown *piece) {
 	for _, m := range todo {
 		role, content := m.shown()
-		from := 0
-		if shown != nil && shown.Key == m.key() && shown.Bytes < len(content) {
-			from = shown.Bytes
-		}
+		from := shown.end(m.key(), content)
 		rest := content[from:]
 		if from > 0 {
 			rest = ellipsis + rest

@@ -19,6 +19,7 @@ const (
 
 // record is the state of a session on disk.
 type record struct {
+	// Session is its name.
 	Session string `json:"session"`
 	// Used is the time of the last change.
 	Used time.Time `json:"used"`
@@ -30,13 +31,17 @@ type record struct {
 	Begun *begun `json:"begun,omitempty"`
 	// Writing is the commit that is being written.
 	Writing *writing `json:"writing,omitempty"`
+	// Rest is what is left of ranges whose models did not finish; nil if there is none.
+	Rest *rest `json:"rest,omitempty"`
 	// Last is the last commit.
 	Last *last `json:"last,omitempty"`
-	// Tries is the number of ranges that were begun since the last commit. Until NotBefore the next one waits.
-	Tries     int       `json:"tries,omitempty"`
+	// Tries is the number of ranges that were begun since the last commit.
+	Tries int `json:"tries,omitempty"`
+	// NotBefore is the time of the next try after a failure, zero if nothing has failed.
 	NotBefore time.Time `json:"notBefore,omitzero"`
-	// Room is the size in tokens of a range in a window of Window tokens, after the model has refused one; 0 if it refused none.
-	Room   int `json:"room,omitempty"`
+	// Room is the maximum size in tokens of a range after the model has refused a longer one; 0 if it refused none.
+	Room int `json:"room,omitempty"`
+	// Window is the window in tokens in which Room counts.
 	Window int `json:"window,omitempty"`
 	// Warnings say what was lost or mended since the last commit.
 	Warnings []string `json:"warnings,omitempty"`
@@ -44,14 +49,18 @@ type record struct {
 
 // begun is a range under its lease.
 type begun struct {
+	// Lease is its id.
 	Lease string `json:"lease"`
-	// Keys are those of the messages that are covered by its commit, and Through is the id of the last one.
-	Keys    []string `json:"keys,omitempty"`
-	Through string   `json:"through,omitempty"`
+	// Keys are those of the messages that its commit covers.
+	Keys []string `json:"keys,omitempty"`
+	// Through is the id of the last message of Keys.
+	Through string `json:"through,omitempty"`
 	// Piece is the beginning of a further message.
 	Piece *piece `json:"piece,omitempty"`
-	// Tokens of the range.
+	// Tokens of its messages.
 	Tokens int `json:"tokens"`
+	// Told is the number of tokens of the list of stored notes that is shown with them.
+	Told int `json:"told,omitempty"`
 	// Left is the number of messages that are not covered after it.
 	Left int `json:"left"`
 }
@@ -61,14 +70,21 @@ type writing struct {
 	begun
 	// Digest of the notes tells commits apart.
 	Digest string `json:"digest"`
-	Notes  []Note `json:"notes,omitempty"`
-	Silent bool   `json:"silent,omitempty"`
+	// Notes to append.
+	Notes []Note `json:"notes,omitempty"`
+	// Silent says that the reply has nothing for the user.
+	Silent bool `json:"silent,omitempty"`
+	// Unfinished says that the messages are not covered by the notes.
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 // last is a commit that was written.
 type last struct {
-	Lease  string    `json:"lease"`
-	Digest string    `json:"digest"`
+	// Lease of the range.
+	Lease string `json:"lease"`
+	// Digest of the notes tells commits apart.
+	Digest string `json:"digest"`
+	// Result is what Commit returned.
 	Result Committed `json:"result"`
 }
 
@@ -80,7 +96,13 @@ func (r *record) cover(b begun) {
 			r.Covered = append(r.Covered, key)
 		}
 	}
-	r.Begun, r.Writing, r.Shown = nil, nil, b.Piece
+	r.Shown = b.Piece
+	r.endRange()
+}
+
+// endRange records that the begun range was committed.
+func (r *record) endRange() {
+	r.Begun, r.Writing = nil, nil
 	r.Tries, r.NotBefore, r.Warnings = 0, time.Time{}, nil
 }
 
@@ -114,7 +136,7 @@ func (r *record) uncovered(list []Message) []Message {
 	covered := r.covered()
 	var out []Message
 	for _, m := range list {
-		if !IsSummary(m.ID) && !covered[m.key()] {
+		if !IsSummary(m) && !covered[m.key()] {
 			out = append(out, m)
 		}
 	}
@@ -125,17 +147,21 @@ func (r *record) uncovered(list []Message) []Message {
 func (r *record) roomIn(window, fixed int) int {
 	room := roomOf(window, fixed)
 	if r.Room > 0 && r.Window == window {
-		room = min(room, r.Room)
+		room = min(room, max(r.Room, minLearnt))
 	}
 	return room
 }
 
 // halve makes the next range half as long as the begun one. It reports whether that is possible.
 func (r *record) halve(window int) bool {
-	if r.Begun == nil || r.Begun.Tokens/2 < minLearnt {
+	if r.Begun == nil {
 		return false
 	}
-	r.Room, r.Window = r.Begun.Tokens/2, window
+	half := (r.Begun.Tokens + r.Begun.Told) / 2
+	if half < minLearnt {
+		return false
+	}
+	r.Room, r.Window = half, window
 	return true
 }
 

@@ -13,8 +13,12 @@ import (
 )
 
 const (
-	// maxRounds is the maximum number of answers of the model in a range.
-	maxRounds = 4
+	// maxNamed is the number of notes of a range after which the model is stopped.
+	maxNamed = 200
+	// maxIdle is the number of answers in sequence without a new note after which it is.
+	maxIdle = 4
+	// maxTurn is the time after which it is not asked again. It is less than the time of a flush in a turn of the chat.
+	maxTurn = time.Minute
 	// requestTimeout is the maximum time of a request to the model.
 	requestTimeout = 2 * time.Minute
 	// patience is how long after its first try a failed request is sent again: a turn waits for it.
@@ -142,8 +146,8 @@ func (r *Runner) flushRange(ctx context.Context, job *Job, out *Outcome) (more b
 	if next.Lease == "" {
 		return false, nil
 	}
-	t := &turn{runner: r, job: job, messages: next.Messages, usage: &out.Usage}
-	reply, err := t.ask(ctx)
+	t := r.newTurn(job, next.Messages, &out.Usage)
+	answer, err := t.ask(ctx)
 	if isTooLong(err) {
 		r.shorten(job)
 		return true, nil
@@ -151,11 +155,11 @@ func (r *Runner) flushRange(ctx context.Context, job *Job, out *Outcome) (more b
 	if err != nil {
 		return false, err
 	}
-	done, err := r.Ledger.Commit(ctx, next.Lease, t.notes, reply)
+	done, err := r.Ledger.Commit(ctx, next.Lease, answer)
 	if err != nil {
 		return false, err
 	}
-	out.add(done, reply)
+	out.add(done, answer.Reply)
 	return done.Uncovered > 0, nil
 }
 
@@ -186,6 +190,9 @@ func (o *Outcome) add(done Committed, reply string) {
 	o.Ranges++
 	o.Covered += done.Covered
 	o.Uncovered = done.Uncovered
+	if done.Warning != "" {
+		o.Warnings = append(o.Warnings, done.Warning)
+	}
 	if done.Through != "" {
 		o.Through = done.Through
 	}

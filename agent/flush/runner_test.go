@@ -168,7 +168,7 @@ func TestRunLetsTheModelMendANote(t *testing.T) {
 	other := llmtest.Call("g", "memory_search", map[string]any{"query": "x"})
 	broken := remember("x")
 	broken.Response.Message.ToolCalls[0].Input = []byte(`{"text": "cut o`)
-	out, model := w.run(said("My cat is Miso."), bad, other, broken, remember("The cat is Miso."))
+	out, model := w.run(said("My cat is Miso."), bad, other, broken, remember("The cat is Miso."), none)
 	if out.Outcome != session.FlushDone || len(w.notes.notes) != 1 {
 		t.Errorf("%+v, %q", out, w.notes.texts())
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"kioku/agent"
 	"kioku/internal/text"
@@ -27,32 +29,54 @@ type turn struct {
 	job      *Job
 	messages []llm.Message
 	usage    *llm.Usage
-	// said contains the answers of the model and the results of their calls.
+	// said contains the answers of the model and the results of their calls. Room is left for so many tokens of them.
 	said  []llm.Message
+	room  int
 	notes []Note
+	// idle is the number of the last answers that named no new note.
+	idle int
+	// end is the time after which the model is not asked again.
+	end time.Time
 }
 
-// ask has the model name notes, and returns its last words.
-func (t *turn) ask(ctx context.Context) (reply string, err error) {
-	for round := range maxRounds {
+// newTurn returns a turn that was not begun. A quarter of the room for answers is kept free for the last one.
+func (r *Runner) newTurn(job *Job, messages []llm.Message, usage *llm.Usage) *turn {
+	t := &turn{runner: r, job: job, messages: messages, usage: usage, end: time.Now().Add(maxTurn)}
+	t.room = roomOf(job.Window, job.Fixed) + answerRoom(job.Window)*3/4
+	for _, m := range messages {
+		t.room -= llm.MessageTokens(r.Ledger.opt.Count, m)
+	}
+	return t
+}
+
+// ask has the model name notes until it calls no tool any more. The answer is unfinished if the model is stopped before.
+func (t *turn) ask(ctx context.Context) (Answer, error) {
+	for first := true; ; first = false {
 		resp, err := t.request(ctx)
-		// The notes of earlier answers are whole.
-		if round > 0 && isTooLong(err) {
-			return "", nil
+		if !first && isTooLong(err) {
+			t.runner.shorten(t.job)
+			return t.unfinished(), nil
 		}
 		if err != nil {
-			return "", fmt.Errorf("ask the model what to store: %w", err)
+			return Answer{}, fmt.Errorf("ask the model what to store: %w", err)
 		}
-		if len(resp.Message.ToolCalls) == 0 {
-			if round == 0 && resp.Stop == llm.StopLength {
-				return "", errCutOff
-			}
-			return resp.Message.Text, nil
+		done := len(resp.Message.ToolCalls) == 0
+		switch {
+		case done && resp.Stop == llm.StopLength && len(t.notes) == 0:
+			return Answer{}, errCutOff
+		case done && resp.Stop == llm.StopLength:
+			return t.unfinished(), nil
+		case done:
+			return Answer{Notes: t.notes, Reply: resp.Message.Text}, nil
 		}
 		t.takeNotes(resp.Message)
+		if t.idle >= maxIdle || len(t.notes) >= maxNamed || t.room < 0 || !time.Now().Before(t.end) {
+			return t.unfinished(), nil
+		}
 	}
-	return "", nil
 }
+
+func (t *turn) unfinished() Answer { return Answer{Notes: t.notes, Unfinished: true} }
 
 // request sends the range and what was said since.
 func (t *turn) request(ctx context.Context) (llm.Response, error) {
@@ -87,23 +111,30 @@ func withUserFirst(messages []llm.Message) []llm.Message {
 
 // takeNotes collects the notes that an answer names, and tells the model about those that it may mend.
 func (t *turn) takeNotes(answer llm.Message) {
-	t.said = append(t.said, answer)
+	t.idle++
+	t.say(answer)
 	for i, call := range answer.ToolCalls {
 		result := llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: `{"saved":true}`}
 		note, err := noteOf(call)
-		if err == nil && len(t.notes) >= maxNotes {
-			err = fmt.Errorf("all %d notes of this turn are used up; nothing more can be saved", maxNotes)
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			result.Text, result.Failed = err.Error(), true
-		} else {
-			t.notes = append(t.notes, note)
+		case slices.Contains(t.notes, note):
+			result.Text = `{"saved":true,"hint":"it was saved before; save what is left, or answer ` + NoReply + `"}`
+		case len(t.notes) < maxNotes:
+			t.notes, t.idle = append(t.notes, note), 0
 		}
 		if !json.Valid(call.Input) {
 			answer.ToolCalls[i].Input = json.RawMessage("{}")
 		}
-		t.said = append(t.said, result)
+		t.say(result)
 	}
+}
+
+// say adds a message to the conversation.
+func (t *turn) say(m llm.Message) {
+	t.said = append(t.said, m)
+	t.room -= llm.MessageTokens(t.runner.Ledger.opt.Count, m)
 }
 
 // noteOf returns the note that a call asks to store, or an *memory.InputError for the model.

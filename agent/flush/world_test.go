@@ -39,6 +39,9 @@ func (n *notebook) Append(_ context.Context, note memory.Note) (memory.Appended,
 		return memory.Appended{}, &memory.InputError{Field: "text", Problem: "is refused"}
 	}
 	for i, have := range n.notes {
+		if have.Key == note.Key && have.Text != note.Text {
+			return memory.Appended{}, fmt.Errorf("append to day.md: %w", memory.ErrConflict)
+		}
 		if have.Key == note.Key || have.Text == note.Text && !n.keysOnly {
 			return memory.Appended{Path: "day.md", StartLine: i + 1, Deduplicated: true}, nil
 		}
@@ -90,7 +93,7 @@ func (w *world) begin(messages ...flush.Message) flush.Range {
 // commit commits notes, which must succeed.
 func (w *world) commit(lease string, texts ...string) flush.Committed {
 	w.t.Helper()
-	done, err := w.Commit(w.t.Context(), lease, notesOf(texts...), "NO_REPLY")
+	done, err := w.Commit(w.t.Context(), lease, flush.Answer{Notes: notesOf(texts...), Reply: "NO_REPLY"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func TestCompactDropsOnlyWhatIsCovered(t *testing.T) {
 	}
 	begun, err := s.Begin(t.Context(), flush.Request{Session: "talk", Messages: sidecar.SessionMessages(v)[:21]})
 	if err == nil {
-		_, err = s.Commit(t.Context(), begun.Lease, nil, "")
+		_, err = s.Commit(t.Context(), begun.Lease, flush.Answer{})
 	}
 	if err != nil || begun.Uncovered > 0 {
 		t.Fatalf("%+v, %v", begun, err)

@@ -72,11 +72,11 @@ func (s *Sidecar) Begin(ctx context.Context, req flush.Request) (Begun, error) {
 }
 
 // Commit stores the notes of a range; see [flush.Ledger.Commit]. It returns ErrNoFlush if memory is read-only.
-func (s *Sidecar) Commit(ctx context.Context, lease string, notes []flush.Note, reply string) (flush.Committed, error) {
+func (s *Sidecar) Commit(ctx context.Context, lease string, answer flush.Answer) (flush.Committed, error) {
 	if why := s.opt.Flush.Off(s.opt.ReadOnly); why != "" {
 		return flush.Committed{}, fmt.Errorf("%w: %s", ErrNoFlush, why)
 	}
-	return s.ledger.Commit(ctx, lease, notes, reply)
+	return s.ledger.Commit(ctx, lease, answer)
 }
 
 // Resume continues the commits of a session that were interrupted, of all sessions if it is empty. It returns the errors of

@@ -61,7 +61,7 @@ func TestCheckAsksTheModelAndTheLedger(t *testing.T) {
 	if c := mustCheck(t, other, conversation(10), flush.State{}); !c.Flush || c.Interrupted != 390 {
 		t.Errorf("in a process that has lost its messages: %+v", c)
 	}
-	if _, err := s.Commit(t.Context(), begun.Lease, nil, ""); err != nil {
+	if _, err := s.Commit(t.Context(), begun.Lease, flush.Answer{}); err != nil {
 		t.Fatal(err)
 	}
 	if c := mustCheck(t, other, conversation(430), flush.State{}); c.Flush || !c.Compact || c.Uncovered != 30 {
@@ -99,7 +99,7 @@ func TestBeginAndCommitRefuseAReadOnlyMemory(t *testing.T) {
 	opt.ReadOnly = true
 	s := start(t, opt)
 	_, begin := s.Begin(t.Context(), flush.Request{Session: "talk"})
-	_, commit := s.Commit(t.Context(), begun.Lease, nil, "")
+	_, commit := s.Commit(t.Context(), begun.Lease, flush.Answer{})
 	for _, err := range []error{begin, commit} {
 		if !errors.Is(err, sidecar.ErrNoFlush) || !strings.Contains(err.Error(), "read-only") {
 			t.Errorf("%v", err)
@@ -139,7 +139,7 @@ func TestResumeContinuesACommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	own.err = errors.New("no space left on device")
-	if _, err := s.Commit(t.Context(), begun.Lease, []flush.Note{{Text: "The room is 1000."}}, ""); err == nil {
+	if _, err := s.Commit(t.Context(), begun.Lease, flush.Answer{Notes: []flush.Note{{Text: "The room is 1000."}}}); err == nil {
 		t.Fatal("no error")
 	}
 	own.err = nil

@@ -101,7 +101,7 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 func (a *app) resumeFlushes(ctx context.Context, sidecars map[string]server.Sidecar) {
 	for agent, side := range sidecars {
 		if err := side.Resume(ctx, ""); err != nil && ctx.Err() == nil {
-			a.Notice("notes of an interrupted flush of %s are not stored yet: %v; the next flush of its session tries again", agent, err)
+			a.Notice("an interrupted flush of %s: %v; what is on disk is stored with the next flush of its session", agent, err)
 		}
 	}
 }

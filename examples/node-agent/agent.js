@@ -24,10 +24,12 @@ function service(name) {
 }
 const [sidecar, memory] = [service('AgentService'), service('MemoryService')];
 
+const saved = 'saved'; // what a call in a flush returns
+
 // model is a stand-in for a language model: it returns what it says and the tools that it calls.
 function model(system, messages) {
   const {role, text} = messages.at(-1);
-  if (role === 'tool') return {answer: `Done: ${text}`, calls: []};
+  if (role === 'tool') return {answer: text === saved ? 'NO_REPLY' : `Done: ${text}`, calls: []};
   if (text.includes('NO_REPLY')) { // the flush asks what is worth keeping: here all that the user has stated
     const stated = messages.slice(0, -1).filter((m) => m.role === 'user' && /^(My|We|I) [^?]*$/.test(m.text));
     return {answer: 'NO_REPLY', calls: stated.map((m) => ({name: 'memory_append', input: {text: m.text, category: 'fact'}}))};
@@ -89,8 +91,17 @@ async function flush() {
     const begun = await sidecar.BeginFlush({session, messages, window_tokens: window_});
     if (begun.outcome === 'nothing') return;
     // Where the model refuses this as too long, call BeginFlush again with too_long: true.
-    const told = model(begun.system_prompt, [...begun.messages, {role: 'user', text: begun.user_prompt}]);
-    const done = await sidecar.CommitFlush({lease: begun.lease, notes: told.calls.map((c) => c.input), reply: told.answer});
+    const asked = [...begun.messages, {role: 'user', text: begun.user_prompt}];
+    const notes = [];
+    let {answer, calls} = model(begun.system_prompt, asked);
+    while (calls.length > 0) { // many models make one call an answer: the model is done when it makes none
+      notes.push(...calls.map((c) => c.input));
+      const made = calls.map((c, i) => ({id: `f${asked.length}.${i}`, name: c.name, input: JSON.stringify(c.input)}));
+      asked.push({role: 'assistant', text: answer, tool_calls: made});
+      asked.push(...made.map((c) => ({role: 'tool', text: saved, tool_call_id: c.id, tool_name: c.name})));
+      ({answer, calls} = model(begun.system_prompt, asked));
+    }
+    const done = await sidecar.CommitFlush({lease: begun.lease, notes, reply: answer});
     console.log(`  [flush committed: ${done.covered_count} messages, ${done.notes.length} notes${done.silent ? ', silent' : ''}]`);
   }
 }

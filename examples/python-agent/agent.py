@@ -24,11 +24,14 @@ class Service:
             setattr(self, m.name, lambda call=call, request=request, **fields: call(request(agent=AGENT, **fields), timeout=60))
 
 
+SAVED = "saved"  # what a call in a flush returns
+
+
 def model(system, messages):
     """A stand-in for a language model: returns what it says and the tools that it calls, as (name, input) pairs."""
     said = messages[-1].text
     if messages[-1].role == "tool":
-        return "Done: " + said, []
+        return "NO_REPLY" if said == SAVED else "Done: " + said, []
     if "NO_REPLY" in said:  # the flush asks what is worth keeping: here all that the user has stated
         stated = [m.text for m in messages[:-1] if m.role == "user" and re.fullmatch(r"(My|We|I) [^?]*", m.text)]
         return "NO_REPLY", [("memory_append", {"text": t, "category": "fact"}) for t in stated]
@@ -108,8 +111,14 @@ class Agent:
                 return
             asked = list(begun.messages) + [agent_pb2.ChatMessage(role="user", text=begun.user_prompt)]
             # Where the model refuses this as too long, call BeginFlush again with too_long=True.
+            notes = []
             reply, calls = model(begun.system_prompt, asked)
-            notes = [agent_pb2.FlushNote(**note) for _, note in calls]
+            while calls:  # many models make one call an answer: the model is done when it makes none
+                notes += [agent_pb2.FlushNote(**note) for _, note in calls]
+                made = [agent_pb2.ToolCall(id="f%d.%d" % (len(asked), i), name=name, input=json.dumps(note)) for i, (name, note) in enumerate(calls)]
+                asked.append(agent_pb2.ChatMessage(role="assistant", text=reply, tool_calls=made))
+                asked += [agent_pb2.ChatMessage(role="tool", text=SAVED, tool_call_id=c.id, tool_name=c.name) for c in made]
+                reply, calls = model(begun.system_prompt, asked)
             done = self.kioku.CommitFlush(lease=begun.lease, notes=notes, reply=reply)
             print("  [flush committed: %d messages, %d notes%s]" % (done.covered_count, len(done.notes), ", silent" if done.silent else ""))
 

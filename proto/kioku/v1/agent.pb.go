@@ -33,8 +33,8 @@ const (
 type ChatMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the message, chosen by the agent. The calls of a flush, and Compact with a session, need ids that are unique in the
-	// session, also after a restart. In other calls an empty id means the index in the request, from 0. An id that begins with
-	// "summary-" is that of a summary that Compact returned.
+	// session, also after a restart. In other calls an empty id means the index in the request, from 0. The message that
+	// Compact returned is sent as it was returned: its id is made of its text, and says that it is a summary.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// "user", "assistant" or "tool".
 	Role string `protobuf:"bytes,2,opt,name=role,proto3" json:"role,omitempty"`
@@ -2077,7 +2077,10 @@ type CommitFlushRequest struct {
 	// Notes that the model made, at most 1,000; none if there is nothing to store.
 	Notes []*FlushNote `protobuf:"bytes,6,rep,name=notes,proto3" json:"notes,omitempty"`
 	// Last reply of the model.
-	Reply         string `protobuf:"bytes,4,opt,name=reply,proto3" json:"reply,omitempty"`
+	Reply string `protobuf:"bytes,4,opt,name=reply,proto3" json:"reply,omitempty"`
+	// The model was stopped before it was done, by a limit of the agent or of its window. The notes are stored, the messages are
+	// not covered, and the next range is half as long. Its messages say which notes are stored.
+	Unfinished    bool `protobuf:"varint,7,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2140,6 +2143,13 @@ func (x *CommitFlushRequest) GetReply() string {
 	return ""
 }
 
+func (x *CommitFlushRequest) GetUnfinished() bool {
+	if x != nil {
+		return x.Unfinished
+	}
+	return false
+}
+
 type CommitFlushResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reply contains nothing for the user (NO_REPLY).
@@ -2152,8 +2162,11 @@ type CommitFlushResponse struct {
 	Notes []*StoredNote `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
 	// Messages that are not covered after this range.
 	UncoveredCount int32 `protobuf:"varint,5,opt,name=uncovered_count,json=uncoveredCount,proto3" json:"uncovered_count,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Why notes of the range may be missing; empty if it was finished. An unfinished range that is too short to be halved is
+	// covered with a warning.
+	Warning       string `protobuf:"bytes,6,opt,name=warning,proto3" json:"warning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CommitFlushResponse) Reset() {
@@ -2219,6 +2232,13 @@ func (x *CommitFlushResponse) GetUncoveredCount() int32 {
 		return x.UncoveredCount
 	}
 	return 0
+}
+
+func (x *CommitFlushResponse) GetWarning() string {
+	if x != nil {
+		return x.Warning
+	}
+	return ""
 }
 
 // StoredNote is the place of a note.
@@ -2842,19 +2862,23 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\finput_schema\x18\x03 \x01(\tR\vinputSchema\";\n" +
 	"\tFlushNote\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1a\n" +
-	"\bcategory\x18\x02 \x01(\tR\bcategory\"\x9f\x01\n" +
+	"\bcategory\x18\x02 \x01(\tR\bcategory\"\xbf\x01\n" +
 	"\x12CommitFlushRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05lease\x18\x05 \x01(\tR\x05lease\x12)\n" +
 	"\x05notes\x18\x06 \x03(\v2\x13.kioku.v1.FlushNoteR\x05notes\x12\x14\n" +
-	"\x05reply\x18\x04 \x01(\tR\x05replyJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04R\bflush_idR\x06holder\"\xc6\x01\n" +
+	"\x05reply\x18\x04 \x01(\tR\x05reply\x12\x1e\n" +
+	"\n" +
+	"unfinished\x18\a \x01(\bR\n" +
+	"unfinishedJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04R\bflush_idR\x06holder\"\xe0\x01\n" +
 	"\x13CommitFlushResponse\x12\x16\n" +
 	"\x06silent\x18\x01 \x01(\bR\x06silent\x12#\n" +
 	"\rcovered_count\x18\x02 \x01(\x05R\fcoveredCount\x12\x1d\n" +
 	"\n" +
 	"through_id\x18\x03 \x01(\tR\tthroughId\x12*\n" +
 	"\x05notes\x18\x04 \x03(\v2\x14.kioku.v1.StoredNoteR\x05notes\x12'\n" +
-	"\x0funcovered_count\x18\x05 \x01(\x05R\x0euncoveredCount\"r\n" +
+	"\x0funcovered_count\x18\x05 \x01(\x05R\x0euncoveredCount\x12\x18\n" +
+	"\awarning\x18\x06 \x01(\tR\awarning\"r\n" +
 	"\n" +
 	"StoredNote\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +

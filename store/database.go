@@ -202,7 +202,7 @@ func (d *database) damage() error {
 		return fmt.Errorf("%w: page %d does not have its checksum", errDamaged, first)
 	}
 	if d.pages.LostShm() {
-		return fmt.Errorf("%w: its -shm file was cut off", errDamaged)
+		return fmt.Errorf("%w: its -shm file was cut off or overwritten", errDamaged)
 	}
 	return nil
 }

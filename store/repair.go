@@ -159,7 +159,7 @@ func (s *Store) endRepair() error {
 }
 
 // follow goes on to the index that the owner has put in the place of the one that is open. It opens the same one again if its
-// -shm file was cut off.
+// -shm file was cut off or overwritten.
 func (s *Store) follow() {
 	x := s.indexes.Load().current
 	info, err := os.Stat(s.path)

@@ -5,11 +5,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
+/* SQLite keeps 8 bytes of the first region free. They contain a stamp that grows with each write, from the time at which the file
+   was made: a file of zeros or of a backup has a smaller one. */
+#define STAMP 120
+
 struct Shm {
-  int users; /* connections; guarded by mutex */
-  int lost;  /* atomic */
+  int users;       /* connections; guarded by mutex */
+  int lost;        /* atomic */
+  uint64_t *stamp; /* atomic, in the first region; NULL if it cannot be written */
+  uint64_t seen;   /* atomic; the last stamp */
 };
 
 /* A mapped part of a shared memory. Regions are only added to the list and never freed, because the handler may read it at any
@@ -79,28 +86,56 @@ static Region *new_region(void) {
   return r;
 }
 
-int kioku_shm_add(Shm **shm, volatile void *start, int size) {
-  Region *r;
-  int ok = 0;
+/* start_stamp reads the stamp of a shared memory, and sets it if there is none yet. The first region has been added, so that the
+   file may be cut off meanwhile. */
+static void start_stamp(Shm *shm, volatile void *first) {
+  uint64_t *stamp = (uint64_t *)((char *)first + STAMP), none = 0;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  __atomic_compare_exchange_n(stamp, &none, now.tv_sec * 1000000000ULL + now.tv_nsec, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  shm->seen = __atomic_load_n(stamp, __ATOMIC_SEQ_CST);
+  shm->stamp = stamp;
+}
+
+/* add_region adds a region of shm that begins at start. It returns 0 if there is no memory. The caller has locked mutex. */
+static int add_region(Shm *shm, volatile void *start, int size) {
+  Region *r = new_region();
+  if (r == 0) return 0;
+  r->size = size;
+  r->shm = shm;
+  __atomic_store_n(&r->start, (uintptr_t)start, __ATOMIC_RELEASE);
+  return 1;
+}
+
+int kioku_shm_add(Shm **shm, volatile void *start, int size, int writable) {
+  int ok = 1;
   pthread_mutex_lock(&mutex);
-  r = find_region((uintptr_t)start);
-  if (*shm == 0) { /* the first region is the same for all connections */
+  Region *r = find_region((uintptr_t)start);
+  int first = r == 0 && *shm == 0; /* SQLite maps the first region first */
+  if (*shm == 0) {
     *shm = r != 0 ? r->shm : calloc(1, sizeof **shm);
-    if (*shm == 0) goto done;
-    (*shm)->users++;
+    if (*shm != 0) (*shm)->users++;
   }
-  ok = r != 0 || (r = new_region()) != 0;
-  if (ok && r->start == 0) {
-    r->size = size;
-    r->shm = *shm;
-    __atomic_store_n(&r->start, (uintptr_t)start, __ATOMIC_RELEASE);
-  }
-done:
+  if (r == 0) ok = *shm != 0 && add_region(*shm, start, size);
+  if (ok && first && writable) start_stamp(*shm, start);
   pthread_mutex_unlock(&mutex);
   return ok;
 }
 
-int kioku_shm_lost(Shm *shm) { return shm != 0 && __atomic_load_n(&shm->lost, __ATOMIC_SEQ_CST); }
+/* The stamp grows before `seen`, and is read after it, so that a write at the same time is no loss. */
+int kioku_shm_lost(Shm *shm) {
+  if (shm == 0) return 0;
+  if (shm->stamp != 0) {
+    uint64_t seen = __atomic_load_n(&shm->seen, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(shm->stamp, __ATOMIC_SEQ_CST) < seen) __atomic_store_n(&shm->lost, 1, __ATOMIC_SEQ_CST);
+  }
+  return __atomic_load_n(&shm->lost, __ATOMIC_SEQ_CST);
+}
+
+void kioku_shm_stamp(Shm *shm) {
+  if (shm == 0 || shm->stamp == 0 || kioku_shm_lost(shm)) return;
+  __atomic_store_n(&shm->seen, __atomic_add_fetch(shm->stamp, 1, __ATOMIC_SEQ_CST), __ATOMIC_SEQ_CST);
+}
 
 void kioku_shm_release(Shm *shm) {
   if (shm == 0) return;

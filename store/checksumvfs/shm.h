@@ -8,11 +8,14 @@ typedef struct Shm Shm;
    the system refuses it. */
 int kioku_shm_init(void);
 
-/* kioku_shm_add notes that a connection has mapped the region of `size` bytes at `start`. *shm is that of the connection, NULL
-   before its first region. It returns 0 if there is no memory. */
-int kioku_shm_add(Shm **shm, volatile void *start, int size);
+/* kioku_shm_add notes that a connection has mapped the region of `size` bytes at `start`, for writing or not. *shm is that of the
+   connection, NULL before its first region. It returns 0 if there is no memory. */
+int kioku_shm_add(Shm **shm, volatile void *start, int size, int writable);
 
-/* kioku_shm_lost reports whether the file was cut off while it was mapped. shm may be NULL. */
+/* kioku_shm_stamp notes that a connection ends a write. shm may be NULL. */
+void kioku_shm_stamp(Shm *shm);
+
+/* kioku_shm_lost reports whether the file was cut off or overwritten while it was mapped. shm may be NULL. */
 int kioku_shm_lost(Shm *shm);
 
 /* kioku_shm_release ends the use of shm by a connection, before the system unmaps it. shm may be NULL. */

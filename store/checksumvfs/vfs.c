@@ -110,7 +110,7 @@ static int file_device(sqlite3_file *f) {
   return METHODS(f)->xDeviceCharacteristics(SYSTEM(f)) & ~SQLITE_IOCAP_SUBPAGE_READ;
 }
 
-/* shm_lost reports whether the shared memory was cut off, and tells Go. */
+/* shm_lost reports whether the shared memory was cut off or overwritten, and tells Go. */
 static int shm_lost(File *f) {
   if (!kioku_shm_lost(f->shm)) return 0;
   kiokuLostShm(f->record);
@@ -120,16 +120,17 @@ static int shm_lost(File *f) {
 static int shm_map(sqlite3_file *sf, int i, int n, int extend, void volatile **out) {
   File *f = (File *)sf;
   int rc = METHODS(sf)->xShmMap(SYSTEM(sf), i, n, extend, out);
-  if (*out == 0 || kioku_shm_add(&f->shm, *out, n)) return rc;
+  if (*out == 0 || kioku_shm_add(&f->shm, *out, n, rc == SQLITE_OK)) return rc;
   *out = 0;
   return SQLITE_NOMEM;
 }
 
-/* Each transaction and checkpoint begins and ends with a lock. None begins with a shared memory that was cut off: what the
-   process sees of it is no longer what other processes see, and it lacks pages of the log. */
+/* Each transaction and checkpoint begins and ends with a lock; lock 0 is that of a write. None begins with a shared memory that
+   was cut off or overwritten: it lacks pages of the log, and other processes may see another one. */
 static int shm_lock(sqlite3_file *f, int offset, int n, int flags) {
   int lost = shm_lost((File *)f);
   if (lost && flags & SQLITE_SHM_LOCK) return SQLITE_IOERR_DATA;
+  if (offset == 0 && flags & SQLITE_SHM_UNLOCK) kioku_shm_stamp(((File *)f)->shm);
   return METHODS(f)->xShmLock(SYSTEM(f), offset, n, flags);
 }
 

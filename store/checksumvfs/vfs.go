@@ -39,7 +39,7 @@ var register = sync.OnceValue(func() error {
 })
 
 // File is the record of one open database: it counts the pages that did not have their checksum, and knows whether the shared
-// memory was cut off.
+// memory was cut off or overwritten.
 type File struct {
 	id      uint64
 	number  int64
@@ -76,7 +76,7 @@ func (f *File) AddTo(uri url.Values) {
 // BadPages returns how often SQLite has read a page without its checksum, and the number of the first such page, from 1.
 func (f *File) BadPages() (n int64, first uint32) { return f.bad.Load(), f.first.Load() }
 
-// LostShm reports whether another program has cut off the -shm file while it was in use. The transactions that ran meanwhile may
+// LostShm reports whether another program has cut off or overwritten the -shm file while it was in use. The transactions that ran meanwhile may
 // have read pages of different commits, and no transaction begins any more, until all connections of the process are closed.
 // A transaction that has met it has told so when it ends.
 func (f *File) LostShm() bool { return f.lostShm.Load() }

@@ -70,14 +70,14 @@ func vectorError(err error) error {
 // damage makes err an error of damage if the index is damaged, which err need not say: SQLite may have read a page without its
 // checksum and gone on, and vec0 does not tell.
 func (x *index) damage(err error) error {
-	n, first := x.db.pages.BadPages()
+	found := x.db.damage()
 	switch {
 	case errors.Is(err, errDamaged):
 		return err
-	case n > 0 && err == nil:
-		return fmt.Errorf("%w: page %d does not have its checksum", errDamaged, first)
-	case n > 0:
-		return fmt.Errorf("%w: page %d does not have its checksum: %w", errDamaged, first, err)
+	case found != nil && err != nil:
+		return fmt.Errorf("%w: %w", found, err)
+	case found != nil:
+		return found
 	case isDamage(err):
 		return err
 	case isClosed(err) && x.db.isClosed():

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"path/filepath"
@@ -24,7 +25,7 @@ var loadVec = sync.OnceFunc(vec.Auto)
 // database is an open database file: one connection for writing, and a pool of connections that only read.
 type database struct {
 	path    string
-	pages   *checksumvfs.File // counts bad pages
+	pages   *checksumvfs.File // tells of damage that SQLite meets
 	writer  *sql.DB           // nil if the database is opened to be read only
 	readers *sql.DB
 	raw     *rawFile    // the file
@@ -118,8 +119,8 @@ const (
 	// no writable folder.
 	writerPragmas = "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -64000; PRAGMA foreign_keys = ON; " +
 		"PRAGMA journal_size_limit = 16777216; PRAGMA wal_autocheckpoint = 4000; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY"
-	// The page cache of each reader has 8 MB at most. There is no memory map: a process that reads a mapped file dies when
-	// another program cuts the file off, and a mapped page has no checksum.
+	// The page cache of each reader has 8 MB at most. There is no memory map: a mapped page has no checksum, and is gone
+	// when another program cuts the file off.
 	readerPragmas = "PRAGMA query_only = ON; PRAGMA cache_size = -8000"
 )
 
@@ -193,6 +194,17 @@ func (d *database) close() error {
 	}
 	d.pages.Close()
 	return errors.Join(err, d.raw.release())
+}
+
+// damage returns an error with errDamaged if SQLite has met damage of the files, nil otherwise.
+func (d *database) damage() error {
+	if n, first := d.pages.BadPages(); n > 0 {
+		return fmt.Errorf("%w: page %d does not have its checksum", errDamaged, first)
+	}
+	if d.pages.LostShm() {
+		return fmt.Errorf("%w: its -shm file was cut off or overwritten", errDamaged)
+	}
+	return nil
 }
 
 // isClosed reports whether close was called.

@@ -89,6 +89,9 @@ func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *vectorChange) erro
 	if err := row.Scan(&change.generation); err != nil {
 		return fmt.Errorf("increment generation: %w", err)
 	}
+	if committed := x.generation.Load(); change.generation <= committed {
+		return fmt.Errorf("%w: its files were replaced by those of generation %d while it had %d", errDamaged, change.generation-1, committed)
+	}
 	if err := x.vectors.commit(tx.Commit, change); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}

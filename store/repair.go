@@ -95,7 +95,7 @@ func (x *index) tryDamaged(ctx context.Context, vectors bool, f func(search.Read
 	before, _ := x.db.pages.BadPages()
 	err = x.withView(ctx, vectors, f)
 	after, _ := x.db.pages.BadPages()
-	return !isDamage(err) && before == after && !x.db.isClosed(), err
+	return !isDamage(err) && before == after && !x.db.pages.LostShm() && !x.db.isClosed(), err
 }
 
 // openDamaged opens the newest index that was set aside as damaged, and describes its repair. It returns nil if there is none.
@@ -158,11 +158,12 @@ func (s *Store) endRepair() error {
 	return ix.damaged.close()
 }
 
-// follow goes on to the index that the owner has put in the place of the one that is open.
+// follow goes on to the index that the owner has put in the place of the one that is open. It opens the same one again if its
+// -shm file was cut off or overwritten.
 func (s *Store) follow() {
 	x := s.indexes.Load().current
 	info, err := os.Stat(s.path)
-	if err != nil || os.SameFile(info, x.db.info) {
+	if err != nil || os.SameFile(info, x.db.info) && !x.db.pages.LostShm() {
 		return
 	}
 	s.replaceMu.Lock()

@@ -65,13 +65,18 @@ func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 	return true, f(v)
 }
 
-// snapshot begins a reading transaction and reads meta, at which SQLite takes the snapshot.
+// snapshot begins a reading transaction and reads meta, at which SQLite takes the snapshot. It returns an error of damage if
+// the snapshot is of another index, or older than the last commit: somebody has copied other files over those of the index.
 func (x *index) snapshot(ctx context.Context) (*sql.Tx, meta, error) {
+	committed := x.generation.Load()
 	tx, err := x.db.readers.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, meta{}, fmt.Errorf("begin: %w", err)
 	}
 	m, err := readMeta(ctx, tx)
+	if id := x.db.pages.ID(); err == nil && (id != 0 && m.id != id || m.generation < committed) {
+		err = fmt.Errorf("%w: its files were replaced by those of generation %d while it had %d", errDamaged, m.generation, committed)
+	}
 	if err != nil {
 		return nil, meta{}, errors.Join(err, tx.Rollback())
 	}

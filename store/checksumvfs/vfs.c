@@ -1,4 +1,5 @@
 #include "vfs.h"
+#include "shm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ typedef struct File {
   uint64_t id;         /* of the database */
   const char *name;    /* as SQLite named it, which outlives the file; NULL for a temporary one */
   unsigned char *page; /* the page that is written, with its checksum */
+  Shm *shm;            /* NULL before SQLite maps it */
 } File;
 
 static sqlite3_vfs *system_vfs;
@@ -108,6 +110,38 @@ static int file_device(sqlite3_file *f) {
   return METHODS(f)->xDeviceCharacteristics(SYSTEM(f)) & ~SQLITE_IOCAP_SUBPAGE_READ;
 }
 
+/* shm_lost reports whether the shared memory was cut off or overwritten, and tells Go. */
+static int shm_lost(File *f) {
+  if (!kioku_shm_lost(f->shm)) return 0;
+  kiokuLostShm(f->record);
+  return 1;
+}
+
+static int shm_map(sqlite3_file *sf, int i, int n, int extend, void volatile **out) {
+  File *f = (File *)sf;
+  int rc = METHODS(sf)->xShmMap(SYSTEM(sf), i, n, extend, out);
+  if (*out == 0 || kioku_shm_add(&f->shm, *out, n, rc == SQLITE_OK)) return rc;
+  *out = 0;
+  return SQLITE_NOMEM;
+}
+
+/* Each transaction and checkpoint begins and ends with a lock; lock 0 is that of a write. None begins with a shared memory that
+   was cut off or overwritten: it lacks pages of the log, and other processes may see another one. */
+static int shm_lock(sqlite3_file *f, int offset, int n, int flags) {
+  int lost = shm_lost((File *)f);
+  if (lost && flags & SQLITE_SHM_LOCK) return SQLITE_IOERR_DATA;
+  if (offset == 0 && flags & SQLITE_SHM_UNLOCK) kioku_shm_stamp(((File *)f)->shm);
+  return METHODS(f)->xShmLock(SYSTEM(f), offset, n, flags);
+}
+
+static int shm_unmap(sqlite3_file *sf, int remove) {
+  File *f = (File *)sf;
+  shm_lost(f);
+  kioku_shm_release(f->shm);
+  f->shm = 0;
+  return METHODS(sf)->xShmUnmap(SYSTEM(sf), remove);
+}
+
 /* The other methods are those of the system. */
 static int file_truncate(sqlite3_file *f, sqlite3_int64 n) { return METHODS(f)->xTruncate(SYSTEM(f), n); }
 static int file_size(sqlite3_file *f, sqlite3_int64 *n) { return METHODS(f)->xFileSize(SYSTEM(f), n); }
@@ -116,16 +150,9 @@ static int file_unlock(sqlite3_file *f, int lock) { return METHODS(f)->xUnlock(S
 static int file_reserved(sqlite3_file *f, int *out) { return METHODS(f)->xCheckReservedLock(SYSTEM(f), out); }
 static int file_control(sqlite3_file *f, int op, void *arg) { return METHODS(f)->xFileControl(SYSTEM(f), op, arg); }
 static int file_sector(sqlite3_file *f) { return METHODS(f)->xSectorSize(SYSTEM(f)); }
-static int shm_map(sqlite3_file *f, int i, int n, int extend, void volatile **out) {
-  return METHODS(f)->xShmMap(SYSTEM(f), i, n, extend, out);
-}
-static int shm_lock(sqlite3_file *f, int offset, int n, int flags) {
-  return METHODS(f)->xShmLock(SYSTEM(f), offset, n, flags);
-}
 static void shm_barrier(sqlite3_file *f) { METHODS(f)->xShmBarrier(SYSTEM(f)); }
-static int shm_unmap(sqlite3_file *f, int remove) { return METHODS(f)->xShmUnmap(SYSTEM(f), remove); }
 
-/* Version 2 has no xFetch: a file that is mapped into memory would kill the process when another program cuts it off. */
+/* Version 2 has no xFetch: a page of a mapped file has no checksum, and is gone when another program cuts the file off. */
 static const sqlite3_io_methods methods = {
     2,           file_close, file_read,    file_write,   file_truncate, file_sync,   file_size, file_lock,  file_unlock,
     file_reserved, file_control, file_sector, file_device, shm_map,       shm_lock, shm_barrier, shm_unmap, 0, 0};
@@ -153,7 +180,7 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *sf, i
 
 int kioku_register(void) {
   system_vfs = sqlite3_vfs_find(0);
-  if (system_vfs == 0) return SQLITE_ERROR;
+  if (system_vfs == 0 || !kioku_shm_init()) return SQLITE_ERROR;
   checksum_vfs = *system_vfs;
   checksum_vfs.szOsFile = (int)sizeof(File) + system_vfs->szOsFile;
   checksum_vfs.zName = "kioku";

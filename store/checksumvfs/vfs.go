@@ -3,6 +3,9 @@
 //
 // The last 16 bytes of a page, which SQLite leaves free if told so before the database is created, contain the id of the
 // database and a checksum of the page and its number. The log (-wal) has checksums of SQLite's own.
+//
+// SQLite maps the shared memory (-shm), so that a program that cuts it off would end the process by SIGBUS. The package handles
+// the signal for the addresses of shared memory, and passes it on to Go for all others.
 package checksumvfs
 
 // #include "vfs.h"
@@ -35,12 +38,14 @@ var register = sync.OnceValue(func() error {
 	return nil
 })
 
-// File is the record of one open database: it counts the pages that did not have their checksum.
+// File is the record of one open database: it counts the pages that did not have their checksum, and knows whether the shared
+// memory was cut off or overwritten.
 type File struct {
-	id     uint64
-	number int64
-	bad    atomic.Int64
-	first  atomic.Uint32
+	id      uint64
+	number  int64
+	bad     atomic.Int64
+	first   atomic.Uint32
+	lostShm atomic.Bool
 }
 
 var (
@@ -71,6 +76,11 @@ func (f *File) AddTo(uri url.Values) {
 // BadPages returns how often SQLite has read a page without its checksum, and the number of the first such page, from 1.
 func (f *File) BadPages() (n int64, first uint32) { return f.bad.Load(), f.first.Load() }
 
+// LostShm reports whether another program has cut off or overwritten the -shm file while it was in use. The transactions that ran meanwhile may
+// have read pages of different commits, and no transaction begins any more, until all connections of the process are closed.
+// A transaction that has met it has told so when it ends.
+func (f *File) LostShm() bool { return f.lostShm.Load() }
+
 // PageID returns the id at the end of a page, and whether the checksum fits the page and its number, which counts from 1.
 func PageID(page []byte, number uint32) (id uint64, ok bool) {
 	if len(page) != PageSize {
@@ -93,5 +103,12 @@ func kiokuBadPage(record C.int64_t, page C.uint32_t) {
 		f := f.(*File)
 		f.first.CompareAndSwap(0, uint32(page))
 		f.bad.Add(1)
+	}
+}
+
+//export kiokuLostShm
+func kiokuLostShm(record C.int64_t) {
+	if f, ok := records.Load(int64(record)); ok {
+		f.(*File).lostShm.Store(true)
 	}
 }

@@ -193,11 +193,15 @@ func (s callStream) RecvMsg(m any) error {
 	return r.err
 }
 
-// SendMsg sends a message. It returns early if the call ends or the client does not read.
+// SendMsg sends a message. It returns early if the call ends, and ends the call if the client does not read. A stream whose
+// call has ended sends nothing more: an earlier message may still wait for room, and gRPC sends one message at a time.
 func (s callStream) SendMsg(m any) error {
 	makeValid(m)
 	if !s.call.stream {
 		return s.ServerStream.SendMsg(m) // waits only for earlier messages
+	}
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
 	}
 	sent := make(chan error, 1)
 	// The goroutine ends at the latest when the handler has returned, because that ends the stream.
@@ -208,10 +212,10 @@ func (s callStream) SendMsg(m any) error {
 	case err := <-sent:
 		return err
 	case <-s.ctx.Done():
-		return s.ctx.Err()
 	case <-late.C:
-		return status.Errorf(codes.Aborted, "the stream has ended because its messages were not read for %s", s.sendTimeout)
+		s.call.cancel(status.Errorf(codes.Aborted, "the stream has ended because its messages were not read for %s", s.sendTimeout))
 	}
+	return context.Cause(s.ctx)
 }
 
 // panicked logs a panic and returns its status.

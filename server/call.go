@@ -120,13 +120,19 @@ func currentCall(ctx context.Context) *call {
 	return &call{}
 }
 
-// client names who shares the server with others: a token, or a connection if no token was needed.
-func (c *call) client() string {
-	if c.caller.name != "" {
-		return "token " + c.caller.name
+// client names who shares the server with others: a token or, without one, a process or machine and which of its connections.
+func (c *call) client() (name, connection string) {
+	switch {
+	case c.caller.name != "":
+		return "token " + c.caller.name, ""
+	case c.connection == nil:
+		return "this process", ""
 	}
-	return c.connection.clientName()
+	return c.connection.peer, c.connection.client
 }
+
+// anonymous reports whether the call could be made without the token that other calls need.
+func (c *call) anonymous() bool { return c.tokens != nil && c.caller.name == "" }
 
 // leastBytes is what the call takes of the bytes in flight however small its request is.
 func (c *call) leastBytes() int64 {
@@ -155,7 +161,7 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 	}
 	s.running.begin(c)
 	defer s.running.end(c)
-	if c.grant, err = s.admit(ctx, c.client()); err != nil {
+	if c.grant, err = s.admit(ctx, c); err != nil {
 		return err
 	}
 	defer c.grant.Release()

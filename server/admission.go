@@ -59,7 +59,7 @@ func NewSearches(limits Limits) *Searches {
 }
 
 // Admit waits until a search of the call that ctx belongs to may run, and returns a function that ends it. It returns
-// memory.ErrBusy if too many searches of this client wait, and the error of ctx. kioku.Options.Admit takes it.
+// memory.ErrBusy if too many searches of this client wait, and the error of ctx. It is made for kioku.Options.Search.Admit.
 func (s *Searches) Admit(ctx context.Context) (done func(), err error) {
 	client, connection := currentCall(ctx).client()
 	g, err := s.queue.Acquire(ctx, client, connection, 1)

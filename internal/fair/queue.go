@@ -41,8 +41,8 @@ type Queue struct {
 func New(limits Limits) *Queue { return &Queue{limits: limits, clients: map[string]*client{}} }
 
 // Acquire waits until a connection of a client may use size more units. If too many requests of the client wait, the
-// last one of the connection with the most gets ErrFull. Acquire returns the error of ctx if that is done before. A single request may be
-// larger than the share of a client that uses nothing.
+// last one of the connection with the most gets ErrFull. Acquire returns the error of ctx if that is done before. A single
+// request may be larger than the share of a client that uses nothing.
 func (q *Queue) Acquire(ctx context.Context, name, connectionName string, size int64) (*Grant, error) {
 	q.mu.Lock()
 	c := q.connection(name, connectionName)

@@ -54,27 +54,45 @@ type Searches struct{ queue *fair.Queue }
 func NewSearches(limits Limits) *Searches {
 	limits = limits.withDefaults()
 	parallel := int64(limits.Searches)
-	return &Searches{fair.New(fair.Limits{Capacity: parallel, Share: parallel, Reserve: (parallel + 1) / 2, Waiting: limits.Waiting})}
+	reserve := (parallel + 1) / 2
+	return &Searches{fair.New(fair.Limits{Capacity: parallel, Share: parallel + reserve, Reserve: reserve, Waiting: limits.Waiting})}
 }
 
 // Admit waits until a search of the call that ctx belongs to may run, and returns a function that ends it. It returns
-// memory.ErrBusy if too many searches of this client wait, and the error of ctx. kioku.Options.Admit takes it.
+// memory.ErrBusy if too many searches of this client wait, and the error of ctx. It is made for kioku.Options.Search.Admit.
 func (s *Searches) Admit(ctx context.Context) (done func(), err error) {
-	g, err := s.queue.Acquire(ctx, currentCall(ctx).client(), 1)
+	client, connection := currentCall(ctx).client()
+	g, err := s.queue.Acquire(ctx, client, connection, 1)
 	if err != nil {
 		return nil, busy(err)
 	}
 	return g.Release, nil
 }
 
+// leastShare is the least share of a client: a request of the maximum size beside streams and small calls.
+const leastShare = 2 * maxMessage
+
 // newCallQueue returns the queue of the bytes in flight.
 func newCallQueue(limits Limits) *fair.Queue {
-	return fair.New(fair.Limits{Capacity: limits.Bytes, Share: limits.Bytes / 4, Reserve: limits.Bytes / 2, Waiting: limits.Waiting})
+	return fair.New(fair.Limits{
+		Capacity: limits.Bytes, Share: max(limits.Bytes/4, leastShare), Reserve: limits.Bytes / 2, Waiting: limits.Waiting,
+	})
 }
 
-// admit waits until a client may send a request of any size. The grant shrinks once the size is known.
-func (s *Server) admit(ctx context.Context, client string) (*fair.Grant, error) {
-	g, err := s.queue.Acquire(ctx, client, maxMessage)
+// newAnonymousQueue returns the queue of the bytes in flight of calls without the token that other calls need. They use nothing
+// of what others share.
+func newAnonymousQueue(limits Limits) *fair.Queue {
+	return fair.New(fair.Limits{Capacity: 2 * leastShare, Share: leastShare, Reserve: leastShare, Waiting: limits.Waiting})
+}
+
+// admit waits until the client of a call may send a request of any size. The grant shrinks once the size is known.
+func (s *Server) admit(ctx context.Context, c *call) (*fair.Grant, error) {
+	queue := s.queue
+	if c.anonymous() {
+		queue = s.anonymousQueue
+	}
+	client, connection := c.client()
+	g, err := queue.Acquire(ctx, client, connection, maxMessage)
 	if err != nil {
 		return nil, busy(err)
 	}

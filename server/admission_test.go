@@ -3,13 +3,16 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"kioku"
@@ -80,8 +83,25 @@ func wantAdmitted(t *testing.T, b *blocked, want string) {
 func TestSearchesOfAGreedyClientWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	limits := server.Limits{Searches: 2, Waiting: 20}
-	b := newBlocked(limits)
-	client := tokenClients(t, b, limits)
+	t.Run("tokens", func(t *testing.T) {
+		t.Parallel()
+		b := newBlocked(limits)
+		client := tokenClients(t, b, limits)
+		testGreedySearches(t, b, client, client)
+	})
+	t.Run("connections", func(t *testing.T) {
+		t.Parallel()
+		b := newBlocked(limits)
+		opt := agents(b)
+		opt.Limits = limits
+		addr := onTCP(t, opt)
+		testGreedySearches(t, b, kiokuv1.NewMemoryServiceClient(dial(t, addr)), kiokuv1.NewMemoryServiceClient(dial(t, addr)))
+	})
+}
+
+// testGreedySearches lets a greedy client send 60 searches, of which 2 run and 20 wait, and then a quiet one.
+func testGreedySearches(t *testing.T, b *blocked, client, quiet kiokuv1.MemoryServiceClient) {
+	t.Helper()
 	var running sync.WaitGroup
 	errs := make(chan error, 60)
 	for range 60 {
@@ -100,12 +120,12 @@ func TestSearchesOfAGreedyClientWaitForEachOther(t *testing.T) {
 		wantAdmitted(t, b, "greedy")
 	}
 	running.Go(func() {
-		_, err := client.MemorySearch(with(t, "quiet"), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "quiet"})
+		_, err := quiet.MemorySearch(with(t, "quiet"), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "quiet"})
 		errs <- err
 	})
 	wantAdmitted(t, b, "quiet")
-	for _, token := range []string{"greedy", "quiet"} {
-		if _, err := client.Status(with(t, token), &kiokuv1.StatusRequest{Agent: "main"}); err != nil {
+	for token, c := range map[string]kiokuv1.MemoryServiceClient{"greedy": client, "quiet": quiet} {
+		if _, err := c.Status(with(t, token), &kiokuv1.StatusRequest{Agent: "main"}); err != nil {
 			t.Errorf("status for %s: %v", token, err)
 		}
 	}
@@ -183,6 +203,76 @@ func TestCallsHoldABoundedNumberOfBytes(t *testing.T) {
 	}
 	close(b.release)
 	running.Wait()
+}
+
+// Hazard D12: a client that reads a stream makes other calls meanwhile, also with the least of limits.bytes.
+func TestCallsRunBesideAStreamWithSmallLimits(t *testing.T) {
+	t.Parallel()
+	opt := agents(&fakeMemory{})
+	opt.Limits.Bytes = 16 << 20
+	client := kiokuv1.NewMemoryServiceClient(onSocket(t, opt))
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	stream, err := client.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Header(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.ListAgents(ctx, &kiokuv1.ListAgentsRequest{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Hazard D12: whoever has no token shares with all connections of its machine, and health checks without the token that other
+// calls need take nothing from clients with one.
+func TestConnectionsWithoutATokenLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	opt := agents(&fakeMemory{events: make(chan kioku.Event)})
+	opt.Limits.Bytes = 32 << 20
+	path := filepath.Join(t.TempDir(), "s", "kioku.sock")
+	unix, err := server.ListenUnix(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, newServer(t, opt), unix, tcp)
+	beginCalls(t, tcp.Addr().String(), kiokuv1.MemoryService_WatchEvents_FullMethodName)
+	wantAnswers(t, dial(t, "unix://"+path))
+
+	opt.Tokens = openTokens(t, tokenLine("quiet", "quiet", "main", true))
+	address := onTCP(t, opt)
+	beginCalls(t, address, healthpb.Health_Watch_FullMethodName)
+	wantAnswers(t, dial(t, address))
+}
+
+// beginCalls begins calls of a method on 16 connections and sends no request, for which the server keeps 4 MiB free.
+func beginCalls(t *testing.T, address, method string) {
+	t.Helper()
+	for range 16 {
+		conn := dial(t, address)
+		for range 4 {
+			if _, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, method); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// wantAnswers checks that calls of the token quiet are answered.
+func wantAnswers(t *testing.T, conn *grpc.ClientConn) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(with(t, "quiet"), soon/4)
+	defer cancel()
+	for range 100 {
+		if _, err := kiokuv1.NewMemoryServiceClient(conn).ListAgents(ctx, &kiokuv1.ListAgentsRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Hazard D12: connections are bounded; one too many is told so, and there is room again when another ends.

@@ -120,13 +120,19 @@ func currentCall(ctx context.Context) *call {
 	return &call{}
 }
 
-// client names who shares the server with others: a token, or a connection if no token was needed.
-func (c *call) client() string {
-	if c.caller.name != "" {
-		return "token " + c.caller.name
+// client names who shares the server with others: a token or, without one, a process or machine and which of its connections.
+func (c *call) client() (name, connection string) {
+	switch {
+	case c.caller.name != "":
+		return "token " + c.caller.name, ""
+	case c.connection == nil:
+		return "this process", ""
 	}
-	return c.connection.clientName()
+	return c.connection.peer, c.connection.client
 }
+
+// anonymous reports whether the call could be made without the token that other calls need.
+func (c *call) anonymous() bool { return c.tokens != nil && c.caller.name == "" }
 
 // leastBytes is what the call takes of the bytes in flight however small its request is.
 func (c *call) leastBytes() int64 {
@@ -155,7 +161,7 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 	}
 	s.running.begin(c)
 	defer s.running.end(c)
-	if c.grant, err = s.admit(ctx, c.client()); err != nil {
+	if c.grant, err = s.admit(ctx, c); err != nil {
 		return err
 	}
 	defer c.grant.Release()
@@ -193,11 +199,15 @@ func (s callStream) RecvMsg(m any) error {
 	return r.err
 }
 
-// SendMsg sends a message. It returns early if the call ends or the client does not read.
+// SendMsg sends a message. It returns early if the call ends, and ends the call if the client does not read. A stream whose
+// call has ended sends nothing more: an earlier message may still wait for room, and gRPC sends one message at a time.
 func (s callStream) SendMsg(m any) error {
 	makeValid(m)
 	if !s.call.stream {
 		return s.ServerStream.SendMsg(m) // waits only for earlier messages
+	}
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
 	}
 	sent := make(chan error, 1)
 	// The goroutine ends at the latest when the handler has returned, because that ends the stream.
@@ -208,10 +218,10 @@ func (s callStream) SendMsg(m any) error {
 	case err := <-sent:
 		return err
 	case <-s.ctx.Done():
-		return s.ctx.Err()
 	case <-late.C:
-		return status.Errorf(codes.Aborted, "the stream has ended because its messages were not read for %s", s.sendTimeout)
+		s.call.cancel(status.Errorf(codes.Aborted, "the stream has ended because its messages were not read for %s", s.sendTimeout))
 	}
+	return context.Cause(s.ctx)
 }
 
 // panicked logs a panic and returns its status.

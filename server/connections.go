@@ -81,7 +81,7 @@ type connection struct {
 	net.Conn
 	// peer is the process or machine at the other end.
 	peer string
-	// client names the connection among clients without a token: a process or, over TCP, the connection itself.
+	// client names the connection among those of its peer: over TCP its address; those of a process have one name.
 	client string
 	// refusal is why no call of the connection is answered; empty if they are.
 	refusal string
@@ -103,14 +103,6 @@ func (c *connection) close() {
 	if c != nil {
 		_ = c.Close()
 	}
-}
-
-// clientName names the client at the other end, if it has no token.
-func (c *connection) clientName() string {
-	if c == nil {
-		return ""
-	}
-	return c.client
 }
 
 // refused returns why no call is answered, nil if they are.

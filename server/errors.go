@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -83,7 +84,7 @@ func (s *Server) memoryStatus(method string, err error) error {
 		if m.logged {
 			s.logFailure(method, err)
 		}
-		st := status.New(m.code, cmp.Or(m.message, m.err.Error()))
+		st := status.New(m.code, cmp.Or(resourceMessage(err), m.message, m.err.Error()))
 		details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(m.err)}}
 		if m.pause > 0 {
 			details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(m.pause)})
@@ -91,6 +92,18 @@ func (s *Server) memoryStatus(method string, err error) error {
 		return detailed(st, details...)
 	}
 	return nil
+}
+
+// resourceMessage returns what a caller is told about an error for want of room on the disk or of file descriptors, empty for
+// other errors. It names no file.
+func resourceMessage(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "nothing was written: there is no space left on the disk of the workspace"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "the service has too many open files; try again later, or raise its limit"
+	}
+	return ""
 }
 
 // logFailure logs the cause of an error that the caller is not told.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -63,6 +64,21 @@ func TestStatusOfEachErrorOfAMemory(t *testing.T) {
 		_, err := client.MemoryGet(t.Context(), &kiokuv1.MemoryGetRequest{Agent: "main", Path: "MEMORY.md"})
 		if got := status.Code(err); got != c.want {
 			t.Errorf("%v: code %v, want %v", c.err, got, c.want)
+		}
+	}
+}
+
+// Hazard A13: a caller is told that the disk is full or that descriptors are used up, but no path.
+func TestStatusTellsThatAResourceIsUsedUp(t *testing.T) {
+	t.Parallel()
+	for errno, want := range map[error]string{syscall.ENOSPC: "no space left", syscall.EMFILE: "too many open files"} {
+		client := local(t, agents(&fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
+			return memory.Appended{}, fmt.Errorf("append to /secret/note.md: %w: %w", memory.ErrUnavailable, errno)
+		}}))
+		_, err := client.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x"})
+		wantCode(t, err, codes.Unavailable)
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v: the caller is told %v", errno, err)
 		}
 	}
 }

@@ -72,8 +72,8 @@ type Server struct {
 
 	running     runningCalls
 	connections connections
-	// queue of the bytes in flight.
-	queue *fair.Queue
+	// queue of the bytes in flight, but for those of calls without the token that other calls need, which have anonymousQueue.
+	queue, anonymousQueue *fair.Queue
 	// sendTimeout is the time for a client to make room for the next message of a stream; tests shorten it.
 	sendTimeout time.Duration
 }
@@ -91,11 +91,12 @@ func New(opt Options) (*Server, error) {
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	opt.Limits = opt.Limits.withDefaults()
 	s := &Server{
-		opt:         opt,
-		health:      health.NewServer(),
-		connections: connections{limit: opt.Limits.Connections, log: opt.Log},
-		queue:       newCallQueue(opt.Limits),
-		sendTimeout: 30 * time.Second,
+		opt:            opt,
+		health:         health.NewServer(),
+		connections:    connections{limit: opt.Limits.Connections, log: opt.Log},
+		queue:          newCallQueue(opt.Limits),
+		anonymousQueue: newAnonymousQueue(opt.Limits),
+		sendTimeout:    30 * time.Second,
 	}
 	if len(opt.Agents) > 0 {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

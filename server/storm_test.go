@@ -115,3 +115,41 @@ func TestStreamThatNobodyReadsEnds(t *testing.T) {
 		}
 	}
 }
+
+// Hazard D12: a sync whose progress nobody reads ends with its stream, and sends no report behind the message that waits.
+func TestSyncEndsIfNobodyReadsItsProgress(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	srv := newServer(t, agents(&fakeMemory{
+		sync: func(ctx context.Context, _ kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {
+			defer close(ended)
+			for ctx.Err() == nil {
+				step(indexer.Progress{Phase: indexer.PhaseIndex, Path: strings.Repeat("x", 4096)})
+				time.Sleep(100 * time.Microsecond)
+			}
+			return kioku.SyncReport{}, nil
+		},
+	}))
+	srv.SetSendTimeout(50 * time.Millisecond)
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, srv, l)
+	stream, err := kiokuv1.NewMemoryServiceClient(dial(t, l.Addr().String())).Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(soon):
+		t.Fatal("the sync goes on without its stream")
+	}
+	messages, err := all(stream, nil)
+	wantCode(t, err, codes.Aborted)
+	for _, m := range messages {
+		if m.GetReport() != nil {
+			t.Error("a report was sent on a stream that had ended")
+		}
+	}
+}

@@ -74,7 +74,7 @@ func streamSync(ctx context.Context, m Memory, send func(*kiokuv1.SyncResponse) 
 	return send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Report{Report: syncReport(report, state, time.Since(start))}})
 }
 
-// sendProgress sends progress from its own goroutine, which wait ends. If the stream fails, its context ends the sync.
+// sendProgress sends progress from its own goroutine, which wait ends. If the stream fails, the context of the call ends the sync.
 func sendProgress(send func(*kiokuv1.SyncResponse) error) (step func(indexer.Progress), wait func()) {
 	steps, sent := make(chan indexer.Progress, 16), make(chan struct{})
 	go func() {

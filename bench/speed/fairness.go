@@ -37,7 +37,7 @@ func searchBesideGreedy(ctx context.Context, e *Env) (ours, yardstick float64, e
 	if err != nil {
 		return 0, 0, err
 	}
-	lis, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{}) // where each connection is a client
+	lis, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{}) // where connections take turns
 	if err != nil {
 		return 0, 0, err
 	}

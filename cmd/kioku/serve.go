@@ -134,6 +134,11 @@ func (a *app) serve(ctx context.Context, grace time.Duration) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
+	conf, err := a.config()
+	if err != nil {
+		return err
+	}
+	spreadProcessors(&conf.Limits)
 	d, err := a.newDaemon(ctx, grace)
 	if err != nil {
 		return err

@@ -17,14 +17,14 @@ type Limits struct {
 	Capacity int64
 	// Share is how much one client may use.
 	Share int64
-	// Reserve is added to Capacity for clients that use nothing, so that they do not wait for those that use their share.
+	// Reserve is added to Capacity for connections that use nothing, so that they do not wait for those that use much.
 	Reserve int64
 	// Waiting is the maximum number of requests of one client that wait.
 	Waiting int
 }
 
-// Queue grants requests of clients within its limits. Requests of one client are granted in their order, and clients that
-// wait take turns.
+// Queue grants requests of clients within its limits. Clients that wait take turns, so do the connections of one client, and
+// requests of one connection are granted in their order.
 type Queue struct {
 	limits Limits
 
@@ -37,49 +37,34 @@ type Queue struct {
 	turns []*client
 }
 
-// client is what one client uses and waits for.
-type client struct {
-	name    string
-	used    int64
-	waiting []*request
-}
-
-// request is a request that waits; granted is closed once it is granted.
-type request struct {
-	size    int64
-	granted chan struct{}
-}
-
 // New returns an empty queue.
 func New(limits Limits) *Queue { return &Queue{limits: limits, clients: map[string]*client{}} }
 
-// Acquire waits until a client may use size more units. It returns ErrFull if too many requests of the client wait, and the
-// error of ctx. A single request may be larger than the share of a client that uses nothing.
-func (q *Queue) Acquire(ctx context.Context, name string, size int64) (*Grant, error) {
+// Acquire waits until a connection of a client may use size more units. If too many requests of the client wait, the
+// last one of the connection with the most gets ErrFull. Acquire returns the error of ctx if that is done before. A single
+// request may be larger than the share of a client that uses nothing.
+func (q *Queue) Acquire(ctx context.Context, name, connectionName string, size int64) (*Grant, error) {
 	q.mu.Lock()
-	c := q.client(name)
-	g := &Grant{queue: q, client: c, size: size}
+	c := q.connection(name, connectionName)
+	g := &Grant{queue: q, connection: c, size: size}
 	if len(c.waiting) == 0 && q.fits(c, size) {
 		q.use(c, size)
 		q.mu.Unlock()
 		return g, nil
 	}
-	if len(c.waiting) >= q.limits.Waiting {
-		q.mu.Unlock()
-		return nil, ErrFull
-	}
-	r := &request{size: size, granted: make(chan struct{})}
-	if c.waiting = append(c.waiting, r); len(c.waiting) == 1 {
-		q.turns = append(q.turns, c)
-	}
+	r := &request{size: size, done: make(chan struct{})}
+	q.enqueue(c, r)
 	q.mu.Unlock()
 	select {
-	case <-r.granted:
-		return g, nil
+	case <-r.done:
 	case <-ctx.Done():
 		q.giveUp(g, r)
 		return nil, ctx.Err()
 	}
+	if r.refused {
+		return nil, ErrFull
+	}
+	return g, nil
 }
 
 // Used returns how much all clients use now.
@@ -89,78 +74,124 @@ func (q *Queue) Used() int64 {
 	return q.used
 }
 
-// giveUp ends the waiting of a request that may have been granted meanwhile.
+// enqueue adds a request to those that wait, and refuses one if they are too many.
+func (q *Queue) enqueue(c *connection, r *request) {
+	if c.client.waiting == 0 {
+		q.turns = append(q.turns, c.client)
+	}
+	c.enqueue(r)
+	if c.client.waiting > q.limits.Waiting {
+		most := c.longest()
+		last := most.waiting[len(most.waiting)-1]
+		last.refused = true
+		close(last.done)
+		q.remove(most, last)
+	}
+}
+
+// giveUp ends the waiting of a request that may have been granted or refused meanwhile.
 func (q *Queue) giveUp(g *Grant, r *request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c := g.client
 	select {
-	case <-r.granted:
-		q.use(c, -g.size)
-	default:
-		c.waiting = slices.DeleteFunc(c.waiting, func(other *request) bool { return other == r })
-		if len(c.waiting) == 0 {
-			q.turns = slices.DeleteFunc(q.turns, func(other *client) bool { return other == c })
+	case <-r.done:
+		if r.refused {
+			return
 		}
+		q.use(g.connection, -g.size)
+		q.forget(g.connection)
+	default:
+		q.remove(g.connection, r)
 	}
 	q.grantNext()
+}
+
+// remove removes a request that waits.
+func (q *Queue) remove(c *connection, r *request) {
+	c.dequeue(r)
+	if c.client.waiting == 0 {
+		q.turns = slices.DeleteFunc(q.turns, func(other *client) bool { return other == c.client })
+	}
 	q.forget(c)
 }
 
 // grantNext grants what fits now, one request of each client in turn.
 func (q *Queue) grantNext() {
 	for i := 0; i < len(q.turns); {
-		c := q.turns[i]
-		r := c.waiting[0]
-		if !q.fits(c, r.size) {
+		client := q.turns[i]
+		c := q.next(client)
+		if c == nil {
 			i++
 			continue
 		}
+		r := c.waiting[0]
 		q.use(c, r.size)
-		close(r.granted)
-		q.turns = slices.Delete(q.turns, i, i+1)
-		if c.waiting = c.waiting[1:]; len(c.waiting) > 0 {
-			q.turns = append(q.turns, c)
+		close(r.done)
+		c.dequeue(r)
+		c.moveBehindOthers()
+		if q.turns = slices.Delete(q.turns, i, i+1); client.waiting > 0 {
+			q.turns = append(q.turns, client)
 		}
 		i = 0
 	}
 }
 
-// fits reports whether a client may use size more units now.
-func (q *Queue) fits(c *client, size int64) bool {
-	if c.used == 0 {
-		return q.used+size <= q.limits.Capacity+q.limits.Reserve || q.used == 0
+// next returns the connection of a client whose turn it is among those whose request fits, nil if none does.
+func (q *Queue) next(c *client) *connection {
+	for _, one := range c.turns {
+		if q.fits(one, one.waiting[0].size) {
+			return one
+		}
 	}
-	return c.used+size <= q.limits.Share && q.used+size <= q.limits.Capacity
+	return nil
 }
 
-func (q *Queue) use(c *client, size int64) {
+// fits reports whether a connection may use size more units now.
+func (q *Queue) fits(c *connection, size int64) bool {
+	room := q.limits.Capacity
+	if c.used == 0 {
+		room += q.limits.Reserve
+	}
+	return (q.used == 0 || q.used+size <= room) && (c.client.used == 0 || c.client.used+size <= q.limits.Share)
+}
+
+func (q *Queue) use(c *connection, size int64) {
 	c.used += size
+	c.client.used += size
 	q.used += size
 }
 
-// client returns the client of a name.
-func (q *Queue) client(name string) *client {
-	c := q.clients[name]
+// connection returns the connection of a name, of the client of a name.
+func (q *Queue) connection(clientName, name string) *connection {
+	owner := q.clients[clientName]
+	if owner == nil {
+		owner = &client{name: clientName, connections: map[string]*connection{}}
+		q.clients[clientName] = owner
+	}
+	c := owner.connections[name]
 	if c == nil {
-		c = &client{name: name}
-		q.clients[name] = c
+		c = &connection{client: owner, name: name}
+		owner.connections[name] = c
 	}
 	return c
 }
 
-// forget removes a client that uses nothing and waits for nothing.
-func (q *Queue) forget(c *client) {
-	if c.used == 0 && len(c.waiting) == 0 {
-		delete(q.clients, c.name)
+// forget removes a connection that uses nothing and waits for nothing, and the client of the last one.
+func (q *Queue) forget(c *connection) {
+	if c.used > 0 || len(c.waiting) > 0 {
+		return
+	}
+	delete(c.client.connections, c.name)
+	if len(c.client.connections) == 0 {
+		delete(q.clients, c.client.name)
 	}
 }
 
 // Grant is what a client uses until it calls Release.
 type Grant struct {
-	queue  *Queue
-	client *client
-	size   int64
+	queue      *Queue
+	connection *connection
+	size       int64
 }
 
 // Shrink gives back what exceeds size units. It does not enlarge a grant.
@@ -171,10 +202,10 @@ func (g *Grant) Shrink(size int64) {
 	if size >= g.size {
 		return
 	}
-	q.use(g.client, size-g.size)
+	q.use(g.connection, size-g.size)
 	g.size = size
+	q.forget(g.connection)
 	q.grantNext()
-	q.forget(g.client)
 }
 
 // Release gives everything back. A second call does nothing.

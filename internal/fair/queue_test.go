@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// start acquires in the background and appends name to order once it is granted. Granted requests are sent to grants.
+// start acquires in the background for a client, or a "client/connection". Granted requests are sent to grants.
 func start(t *testing.T, q *Queue, name string, grants chan<- *Grant) {
 	t.Helper()
 	go func() {
-		g, err := q.Acquire(t.Context(), name, 1)
+		client, connection, _ := strings.Cut(name, "/")
+		g, err := q.Acquire(t.Context(), client, connection, 1)
 		if err != nil {
 			t.Error(err)
 			return
@@ -36,7 +38,7 @@ func TestQueueLetsClientsTakeTurns(t *testing.T) {
 		var order []string
 		for range 7 {
 			g := <-grants
-			order = append(order, g.client.name)
+			order = append(order, g.connection.client.name)
 			g.Release()
 			synctest.Wait()
 		}
@@ -73,12 +75,12 @@ func TestQueueReservesRoomForClientsThatUseNothing(t *testing.T) {
 
 func TestQueueGrantsOneLargeRequestOfAClientThatUsesNothing(t *testing.T) {
 	q := New(Limits{Capacity: 4, Share: 2, Waiting: 1})
-	g, err := q.Acquire(t.Context(), "a", 9)
+	g, err := q.Acquire(t.Context(), "a", "", 9)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.Shrink(3)
-	other, err := q.Acquire(t.Context(), "b", 1)
+	other, err := q.Acquire(t.Context(), "b", "", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestAcquireReturnsErrFull(t *testing.T) {
 		for range 3 {
 			start(t, q, "a", grants)
 		}
-		if _, err := q.Acquire(t.Context(), "a", 1); !errors.Is(err, ErrFull) {
+		if _, err := q.Acquire(t.Context(), "a", "", 1); !errors.Is(err, ErrFull) {
 			t.Errorf("the fourth request returns %v", err)
 		}
 		start(t, q, "b", grants)
@@ -111,13 +113,13 @@ func TestAcquireReturnsErrFull(t *testing.T) {
 func TestAcquireEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New(Limits{Capacity: 1, Share: 1, Waiting: 2})
-		held, err := q.Acquire(t.Context(), "a", 1)
+		held, err := q.Acquire(t.Context(), "a", "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { _, err := q.Acquire(ctx, "b", 1); ended <- err }()
+		go func() { _, err := q.Acquire(ctx, "b", "", 1); ended <- err }()
 		synctest.Wait()
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -126,6 +128,74 @@ func TestAcquireEndsWithItsContext(t *testing.T) {
 		held.Release()
 		if len(q.clients) != 0 || len(q.turns) != 0 {
 			t.Errorf("%d clients are remembered, %d wait", len(q.clients), len(q.turns))
+		}
+	})
+}
+
+func TestQueueLetsConnectionsOfAClientTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Limits{Capacity: 1, Share: 1, Waiting: 10})
+		grants := make(chan *Grant, 10)
+		for _, name := range []string{"a/1", "a/1", "a/1", "a/1", "a/2", "b/1", "a/2", "b/1"} {
+			start(t, q, name, grants)
+		}
+		var order []string
+		for range 8 {
+			g := <-grants
+			order = append(order, g.connection.client.name+"/"+g.connection.name)
+			g.Release()
+			synctest.Wait()
+		}
+		if diff := cmp.Diff([]string{"a/1", "a/1", "b/1", "a/2", "b/1", "a/1", "a/2", "a/1"}, order); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// However many connections a client has, they use its share, and those that use nothing come first.
+func TestQueueBoundsTheConnectionsOfAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Limits{Capacity: 4, Share: 3, Reserve: 2, Waiting: 10})
+		grants := make(chan *Grant, 10)
+		for _, name := range []string{"a/1", "a/1", "a/1", "a/2", "a/3"} {
+			start(t, q, name, grants)
+		}
+		if len(grants) != 3 {
+			t.Errorf("%d requests of one client are granted, want its share", len(grants))
+		}
+		start(t, q, "b/1", grants)
+		start(t, q, "b/1", grants) // waits: the reserve is for connections that use nothing
+		start(t, q, "b/2", grants)
+		if len(grants) != 5 {
+			t.Errorf("%d requests are granted, want two more of another client", len(grants))
+		}
+		for range 8 {
+			(<-grants).Release()
+			synctest.Wait()
+		}
+		if len(q.clients) != 0 || q.Used() != 0 {
+			t.Errorf("%d clients are remembered, %d units are used", len(q.clients), q.Used())
+		}
+	})
+}
+
+// The connection of a client with the most waiting requests is refused, not one that comes later and has few.
+func TestAcquireRefusesTheConnectionThatWaitsForMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Limits{Capacity: 1, Share: 1, Waiting: 2})
+		grants := make(chan *Grant, 10)
+		start(t, q, "a/1", grants)
+		start(t, q, "a/1", grants)
+		refused := make(chan error, 1)
+		go func() { _, err := q.Acquire(t.Context(), "a", "1", 1); refused <- err }()
+		synctest.Wait()
+		start(t, q, "a/2", grants)
+		if err := <-refused; !errors.Is(err, ErrFull) {
+			t.Errorf("the last request of the first connection returns %v", err)
+		}
+		for range 3 {
+			(<-grants).Release()
+			synctest.Wait()
 		}
 	})
 }
@@ -143,7 +213,7 @@ func TestQueueStaysWithinItsLimits(t *testing.T) {
 				if r.IntN(3) == 0 {
 					go cancel()
 				}
-				g, err := q.Acquire(ctx, fmt.Sprint(i%7), 1+r.Int64N(4))
+				g, err := q.Acquire(ctx, fmt.Sprint(i%4), fmt.Sprint(i%3), 1+r.Int64N(4))
 				if used := q.Used(); used > limits.Capacity+limits.Reserve {
 					t.Errorf("%d units are used", used)
 				}

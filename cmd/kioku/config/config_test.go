@@ -233,7 +233,8 @@ func TestFieldEnvIsUnique(t *testing.T) {
 	}
 	for env, key := range map[string]string{
 		"KIOKU_QUERY_MAX_RESULTS": "query.maxResults", "KIOKU_CHUNKING_TOKENS": "chunking.tokens", "KIOKU_PROVIDER": "provider",
-		"KIOKU_REMOTE_BASE_URL": "remote.baseUrl", "KIOKU_QUERY_HYBRID_MMR_LAMBDA": "query.hybrid.mmr.lambda",
+		"KIOKU_REMOTE_BASE_URL": "remote.baseUrl", "KIOKU_TLS_CLIENT_CA": "tls.clientCA",
+		"KIOKU_QUERY_HYBRID_MMR_LAMBDA": "query.hybrid.mmr.lambda",
 	} {
 		t.Run(env, func(t *testing.T) {
 			if seen[env] != key {

@@ -28,14 +28,18 @@ type Field struct {
 	memory bool
 }
 
-// Env returns the name of the environment variable: "query.maxResults" is KIOKU_QUERY_MAX_RESULTS.
+// Env returns the name of the environment variable: "query.maxResults" is KIOKU_QUERY_MAX_RESULTS, "tls.clientCA" is
+// KIOKU_TLS_CLIENT_CA.
 func (f Field) Env() string {
 	var b strings.Builder
 	b.WriteString("KIOKU_")
+	inCapitals := false
 	for _, r := range f.Key {
-		if r >= 'A' && r <= 'Z' {
+		capital := r >= 'A' && r <= 'Z'
+		if capital && !inCapitals {
 			b.WriteByte('_')
 		}
+		inCapitals = capital
 		b.WriteRune(r)
 	}
 	return strings.ToUpper(strings.ReplaceAll(b.String(), ".", "_"))

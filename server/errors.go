@@ -94,13 +94,10 @@ func (s *Server) memoryStatus(method string, err error) error {
 	return nil
 }
 
-// resourceMessage returns what a caller is told about an error for want of room on the disk or of file descriptors, empty for
-// other errors. It names no file.
+// resourceMessage returns what a caller is told about an error for want of file descriptors, empty for other errors. It names no
+// file.
 func resourceMessage(err error) string {
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return "nothing was written: there is no space left on the disk of the workspace"
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return "the service has too many open files; try again later, or raise its limit"
 	}
 	return ""

@@ -71,9 +71,11 @@ func TestStatusOfEachErrorOfAMemory(t *testing.T) {
 // Hazard A13: a caller is told that the disk is full or that descriptors are used up, but no path.
 func TestStatusTellsThatAResourceIsUsedUp(t *testing.T) {
 	t.Parallel()
-	for errno, want := range map[error]string{syscall.ENOSPC: "no space left", syscall.EMFILE: "too many open files"} {
+	for errno, want := range map[error]string{
+		memory.ErrNoSpace: "no space is left", errors.Join(memory.ErrUnavailable, syscall.EMFILE): "too many open files",
+	} {
 		client := local(t, agents(&fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
-			return memory.Appended{}, fmt.Errorf("append to /secret/note.md: %w: %w", memory.ErrUnavailable, errno)
+			return memory.Appended{}, fmt.Errorf("append to /secret/note.md: %w", errno)
 		}}))
 		_, err := client.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x"})
 		wantCode(t, err, codes.Unavailable)

@@ -85,17 +85,30 @@ func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *vectorChange) erro
 	if err := f(tx, &change); err != nil {
 		return err
 	}
-	row := tx.QueryRowContext(ctx, "UPDATE meta SET generation = generation + 1 RETURNING generation")
-	if err := row.Scan(&change.generation); err != nil {
+	row := tx.QueryRowContext(ctx, "UPDATE meta SET generation = generation + 1 RETURNING generation, index_id")
+	var id int64
+	if err := row.Scan(&change.generation, &id); err != nil {
 		return fmt.Errorf("increment generation: %w", err)
 	}
-	if committed := x.generation.Load(); change.generation <= committed {
-		return fmt.Errorf("%w: its files were replaced by those of generation %d while it had %d", errDamaged, change.generation-1, committed)
+	if err := x.verifyState(uint64(id), change.generation-1, x.generation.Load()); err != nil {
+		return err
 	}
 	if err := x.vectors.commit(tx.Commit, change); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	x.generation.Store(change.generation)
+	return nil
+}
+
+// verifyState returns an error of damage if an id and a generation that were read belong to another index, or to a state before
+// the last commit of this process: then somebody has copied other files over those of the index.
+func (x *index) verifyState(id uint64, generation, committed int64) error {
+	if want := x.db.pages.ID(); want != 0 && id != want {
+		return fmt.Errorf("%w: its files are those of another index", errDamaged)
+	}
+	if generation < committed {
+		return fmt.Errorf("%w: its files are those of generation %d, but it had %d", errDamaged, generation, committed)
+	}
 	return nil
 }
 

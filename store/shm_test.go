@@ -201,3 +201,24 @@ func TestReaderSurvivesACutShm(t *testing.T) {
 		}
 	}
 }
+
+// Hazard A24: a search or a write that meets an index other than that of the last commit replaces it.
+func TestSnapshotNoticesAnotherIndex(t *testing.T) {
+	t.Parallel()
+	for _, stmt := range []string{"UPDATE meta SET generation = generation - 1", "UPDATE meta SET index_id = index_id + 1"} {
+		for name, call := range map[string]func(*Store){
+			"search": func(s *Store) { match(t, s, memory.Filter{}, "word3") },
+			"write":  func(s *Store) { replace(t, s, testFile("memory/new.md", newRand(), "lantern")) },
+		} {
+			s := openLoaded(t)
+			x := s.current()
+			if _, err := x.db.writer.Exec(stmt); err != nil {
+				t.Fatal(err)
+			}
+			call(s)
+			if s.current() == x || s.Repair() == nil {
+				t.Errorf("%s: a %s did not notice it", stmt, name)
+			}
+		}
+	}
+}

@@ -74,8 +74,8 @@ func (x *index) snapshot(ctx context.Context) (*sql.Tx, meta, error) {
 		return nil, meta{}, fmt.Errorf("begin: %w", err)
 	}
 	m, err := readMeta(ctx, tx)
-	if id := x.db.pages.ID(); err == nil && (id != 0 && m.id != id || m.generation < committed) {
-		err = fmt.Errorf("%w: its files were replaced by those of generation %d while it had %d", errDamaged, m.generation, committed)
+	if err == nil {
+		err = x.verifyState(m.id, m.generation, committed)
 	}
 	if err != nil {
 		return nil, meta{}, errors.Join(err, tx.Rollback())

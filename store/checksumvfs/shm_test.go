@@ -60,6 +60,40 @@ func TestShmCutOff(t *testing.T) {
 	}
 }
 
+// Hazard A07: a -shm file that is overwritten by an older copy of it, or by zeros, is noticed, although no signal tells.
+func TestShmOverwritten(t *testing.T) {
+	for name, zeros := range map[string]bool{"copy": false, "zeros": true} {
+		path := create(t, "WAL")
+		db := open(t, path, 7)
+		if err := db.exec("DELETE FROM t WHERE id = 3"); err != nil {
+			t.Fatal(err)
+		}
+		older, err := os.ReadFile(path + "-shm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.exec("DELETE FROM t WHERE id = 4"); err != nil || db.pages.LostShm() {
+			t.Fatal(err, db.pages.LostShm())
+		}
+		if zeros {
+			clear(older)
+		}
+		f, err := os.OpenFile(path+"-shm", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(older); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.exec("SELECT count(*) FROM t"); !isIOErr(err) || !db.pages.LostShm() {
+			t.Errorf("%s: %v, lost: %v", name, err, db.pages.LostShm())
+		}
+	}
+}
+
 // isIOErr reports whether an error is one of input or output.
 func isIOErr(err error) bool {
 	var e sqlite3.Error

@@ -123,8 +123,9 @@ type Memory struct {
 	events    events
 	lastCheck atomic.Pointer[IndexCheck]
 	skipped   skippedNotes
-	// notesWritten counts the notes that Append has written, and notesIndexed those that a later sync has seen.
-	notesWritten, notesIndexed atomic.Int64
+	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
+	// those before the full sync that is under way.
+	notesWritten, notesIndexed, notesAtSync atomic.Int64
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool
@@ -317,6 +318,12 @@ func (m *Memory) untilClose(ctx context.Context) (context.Context, context.Cance
 
 // notify passes on an event of the indexer.
 func (m *Memory) notify(ev indexer.Event) {
+	switch {
+	case ev.Full && ev.Kind == indexer.SyncStarted:
+		m.notesAtSync.Store(m.notesWritten.Load())
+	case ev.Full && ev.Kind == indexer.SyncDone:
+		m.notesSeen(m.notesAtSync.Load())
+	}
 	if ev.Kind == indexer.SyncDone {
 		m.backfill.Wake() // not by Subscribe, which may drop events
 		select {

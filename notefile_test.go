@@ -192,3 +192,21 @@ func TestAppendOfAnEndedCallWritesNothing(t *testing.T) {
 		t.Errorf("MEMORY.md is %q", got)
 	}
 }
+
+// Hazard D10: a note that its own sync could not index is told as missing until the next full sync, also one of a watch.
+func TestStaleEndsWithTheSyncOfAWatch(t *testing.T) {
+	m := openMemory(t, Options{Workspace: workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."})})
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	m.notesWritten.Add(1) // and the sync after it has failed
+	if got := m.stale(m.indexer.SyncState()); !strings.Contains(got, "newest notes (1)") {
+		t.Fatalf("stale: %q", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan error, 1)
+	go func() { watched <- m.Watch(ctx) }()
+	askUntil(t, m, "lighthouse", func(a memory.Answer) bool { return len(a.Degraded) == 0 })
+	cancel()
+	<-watched
+}

@@ -169,7 +169,7 @@ func (m *Memory) stale(st indexer.SyncState) string {
 	case m.opt.Mode == Own && st.LastSync.IsZero():
 		return "the folder has not been compared with the index since the start"
 	case notes > 0:
-		return fmt.Sprintf("the last notes, %d in number, are not indexed yet", notes)
+		return fmt.Sprintf("not indexed yet: the newest notes (%d)", notes)
 	}
 	return ""
 }

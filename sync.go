@@ -230,10 +230,8 @@ const maxSyncs = 3
 // wholeSync calls a complete sync, again if the index was damaged and replaced meanwhile, and stores its end in the index.
 func (m *Memory) wholeSync(ctx context.Context, sync func() (indexer.Report, error)) (SyncReport, error) {
 	for try := 1; ; try++ {
-		written := m.notesWritten.Load()
 		r, err := sync()
 		if err == nil {
-			m.notesSeen(written)
 			err = m.store.RecordSync(ctx, m.opt.Now())
 		}
 		if !errors.Is(err, store.ErrReplaced) || try == maxSyncs {

@@ -136,7 +136,7 @@ func (x *Indexer) sync(ctx context.Context, req request, onProgress func(Progres
 			x.left = nil
 		}
 	})
-	x.notify(Event{Kind: SyncStarted})
+	x.notify(Event{Kind: SyncStarted, Full: req.full()})
 	r := &syncRun{Indexer: x, req: req, onProgress: onProgress}
 	err := r.execute(ctx)
 	x.caughtUp = x.caughtUp || req.full() && err == nil
@@ -165,7 +165,7 @@ func (x *Indexer) syncEnded(r *syncRun, err error, canceled bool) {
 		return
 	}
 	text := fmt.Sprintf("%d indexed, %d removed", r.rep.Files, r.rep.Removed)
-	x.notify(Event{Kind: SyncDone, Text: text, Chunks: r.rep.Chunks})
+	x.notify(Event{Kind: SyncDone, Text: text, Chunks: r.rep.Chunks, Full: r.req.full()})
 }
 
 // updateState calls change with mu locked.

@@ -135,6 +135,8 @@ type Event struct {
 	Text string
 	// Chunks counts the chunks that were written.
 	Chunks int
+	// Full reports that a sync that started or is done looks at all files.
+	Full bool
 	// Time is when it happened.
 	Time time.Time
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"kioku/search"
 	"kioku/store/checksumvfs"
@@ -70,6 +71,9 @@ func (s *Store) reopen(ix *indexes) {
 func (s *Store) replaceFile(ctx context.Context, cause error, generation int64, x *index) error {
 	if generation == 0 && cause != nil {
 		generation = s.opt.Now().Unix() // more than any index has commits
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil { // somebody may have removed it
+		return err
 	}
 	if err := createDraft(ctx, s.path, &s.opt, generation+1); err != nil {
 		return err

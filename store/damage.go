@@ -155,11 +155,15 @@ func (s *Store) noticeDamage(ctx context.Context, x *index, err error) error {
 	return repairErr
 }
 
-// setRepair records the state of the repair of an index that stays in use, unless it was replaced meanwhile.
+// setRepair records the state of the repair of an index that stays in use, unless it was replaced meanwhile. The repair began
+// when the first one was recorded.
 func (s *Store) setRepair(x *index, r *Repair) {
 	ix := s.indexes.Load()
 	if ix.current == x {
 		next := *ix
+		if next.repair != nil {
+			r.Since = next.repair.Since
+		}
 		next.repair = r
 		s.indexes.CompareAndSwap(ix, &next)
 	}

@@ -23,6 +23,7 @@ type Store struct {
 	viewSlots chan struct{} // a token for each open view; a view uses up to two reading connections
 	replaceMu sync.Mutex    // locked while the index is replaced
 	closed    bool          // guarded by replaceMu
+	triedAt   time.Time     // when the current index could last not be replaced; guarded by replaceMu
 	salvageMu sync.Mutex    // locked while vectors are salvaged
 	// salvaged are the indexes that were set aside and whose vectors are in the cache; guarded by salvageMu.
 	salvaged map[string]bool

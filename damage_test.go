@@ -243,7 +243,9 @@ func TestCheckOnceMendsDamage(t *testing.T) {
 	defer m.Close()
 	path := store.Path(state, "main")
 	overwrite(t, path, func(file []byte) []byte { file[len(file)-pageSize/2]++; return file })
-	m.checkOnce(t.Context())
+	if wait := m.checkOnce(t.Context()); wait != checkInterval {
+		t.Errorf("the next check is in %v", wait)
+	}
 	settle(t, m)
 	st, err := m.Status(t.Context())
 	if err != nil || st.Check == nil || len(st.Check.Found) == 0 || st.Check.Pages == 0 {
@@ -254,6 +256,9 @@ func TestCheckOnceMendsDamage(t *testing.T) {
 	}
 	if diff := cmp.Diff(ix.dump, storetest.Dump(t, path)); diff != "" {
 		t.Error(diff)
+	}
+	if wait := m.checkOnce(t.Context()); wait != checkRetry {
+		t.Errorf("after a check that failed, the next one is in %v", wait)
 	}
 }
 

@@ -80,13 +80,19 @@ func (s *Store) ReplaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 
 // RecordSync records the end of a complete sync, and evicts cached vectors beyond the limit. The generation stays the same,
 // because no chunk changes. It returns ErrReplaced if the sync has not listed all files of this index. If the index replaces a
-// damaged one, it is complete now, and RecordSync salvages the vectors of the damaged one.
+// damaged one, it is complete now, and RecordSync salvages the vectors of the damaged one. If that fails, it is tried again later.
 func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.recordSync(ctx, t) })
+	if err == nil {
+		err = s.endRepair()
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.endRepair(), s.salvage(ctx))
+	if err := s.salvage(ctx); err != nil && ctx.Err() == nil {
+		s.opt.Log.Warn("the vectors of the index before are salvaged later", "path", s.path, "err", err)
+	}
+	return nil
 }
 
 // AttachKnown implements indexer.VectorStore. It salvages the vectors of a damaged index first, so that none is paid for again.

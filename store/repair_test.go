@@ -2,11 +2,13 @@ package store
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"kioku/internal/testkit"
 	"kioku/memory"
+	"kioku/store/checksumvfs"
 )
 
 // Hazard A12: an index that was replaced but could not be opened, as without descriptors, is opened by the next call. It is not
@@ -93,5 +95,39 @@ func TestReplaceGoesOnAfterAFailedStep(t *testing.T) {
 				t.Errorf("%+v", m)
 			}
 		})
+	}
+}
+
+// A process that only reads says which page is damaged, and since when, as long as the owner has not mended it.
+func TestReaderSaysWhatIsDamaged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	owner := openTestStore(t, dir)
+	replace(t, owner, harbor(200))
+	flushLog(t, owner)
+	reader, err := Open(t.Context(), owner.path, readOnlyOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	info, err := os.Stat(owner.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := 2; page <= int(info.Size()/checksumvfs.PageSize); page++ {
+		zeroPage(t, owner.path, page)
+	}
+	var first *Repair
+	for range 2 {
+		_, err := reader.Locate(t.Context(), "memory/harbor.md", 1)
+		if err == nil || !strings.Contains(err.Error(), "does not have its checksum") || !strings.Contains(err.Error(), adviceReadOnly) {
+			t.Errorf("error %v", err)
+		}
+		if first == nil {
+			first = reader.Repair()
+		}
+		if first == nil || reader.Repair() != first {
+			t.Errorf("%+v, then %+v", first, reader.Repair())
+		}
 	}
 }

@@ -50,6 +50,9 @@ var ErrReplaced = errors.New("the index was damaged and was replaced during the 
 // Generation returns the generation of the last commit of this process, 0 if there was none.
 func (s *Store) Generation() int64 { return s.indexes.Load().current.generation.Load() }
 
+// IndexID returns the id of the index that is read and written. It changes when the index is replaced.
+func (s *Store) IndexID() uint64 { return s.indexes.Load().current.db.pages.ID() }
+
 // Analyze fills in the terms of the chunks of a file. The indexer may call it before ReplaceFile.
 func (s *Store) Analyze(f *indexer.File) { analyze(f, s.opt.Log) }
 

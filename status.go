@@ -166,7 +166,7 @@ func (m *Memory) stale(st indexer.SyncState) string {
 	case m.opt.Mode == Own && st.LastSync.IsZero():
 		return "the folder has not been compared with the index since the start"
 	case notes > 0:
-		return fmt.Sprintf("the last notes, %d in number, are not indexed yet", notes)
+		return fmt.Sprintf("%d new notes are not indexed yet", notes)
 	}
 	return ""
 }

@@ -8,34 +8,35 @@ import (
 )
 
 const (
-	// firstCheck is how long after the start of a watch the index is checked for the first time, and checkInterval how long
-	// after that it is checked again.
+	// firstCheck is how long after the start of a watch the index is checked for the first time. checkInterval is how long after
+	// a check the next one begins, and checkRetry how long after a check that failed.
 	firstCheck    = 2 * time.Minute
 	checkInterval = 24 * time.Hour
+	checkRetry    = 5 * time.Minute
 	// checkRest is how many times as long as it works a check rests, so that it takes 1 % of a core.
 	checkRest = 99
 )
 
 // checkRegularly checks the index from time to time, and the files after it, until ctx is done.
 func (m *Memory) checkRegularly(ctx context.Context) error {
-	for wait := firstCheck; ; wait = checkInterval {
-		if err := sleep(ctx, wait); err != nil {
-			return nil
-		}
-		m.checkOnce(ctx)
+	for wait := firstCheck; sleep(ctx, wait) == nil; {
+		wait = m.checkOnce(ctx)
 	}
+	return nil
 }
 
 // checkOnce checks the index at leisure, and then all files against it. It logs what it finds: Status tells of it, and
-// searches tell of damage themselves.
-func (m *Memory) checkOnce(ctx context.Context) {
+// searches tell of damage themselves. It returns how long to wait before the next check.
+func (m *Memory) checkOnce(ctx context.Context) time.Duration {
 	checked, err := m.checkIndex(ctx, func(worked time.Duration) error { return sleep(ctx, checkRest*worked) })
 	if err == nil {
 		_, err = m.indexer.Sync(ctx, SyncOptions{Verify: true, NoRebuild: true, DeferSessions: len(checked.Found) == 0}, nil)
 	}
-	if err != nil && ctx.Err() == nil {
-		m.log.Error("check of the index", "err", err)
+	if err == nil || ctx.Err() != nil {
+		return checkInterval
 	}
+	m.log.Error("check of the index", "err", err, "again_in", checkRetry)
+	return checkRetry
 }
 
 // IndexCheck is the outcome of a check.

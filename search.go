@@ -28,7 +28,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	}
 	stale := m.stale(m.indexer.SyncState())
 	found, err := m.searcher.Load().Search(ctx, q)
-	if err == nil && m.store.Repair() != stats.Repair {
+	if err == nil && m.store.IndexID() != stats.IndexID {
 		// The search itself has met damage: the index that answers now is another one.
 		if stats, err = m.freshen(ctx); err == nil {
 			found, err = m.searcher.Load().Search(ctx, q)

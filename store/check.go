@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -45,28 +46,55 @@ type Checked struct {
 // are forgotten, so that the next sync indexes them again; wrong vectors are removed, so that they are embedded again; after
 // other damage, the index is replaced. Check calls pace after each step with the time that the step took, and ends with the
 // error of pace. pace may be nil.
+//
+// If the index is replaced during the check, Check says so in Found and checks the new one.
 func (s *Store) Check(ctx context.Context, pace func(worked time.Duration) error) (Checked, error) {
-	x := s.current()
-	c := checker{index: x, pace: pace}
-	err := c.checkAll(ctx)
-	if s.current() != x {
-		return c.Checked, nil // the index was replaced meanwhile
+	var found []string
+	for try := 1; ; try++ {
+		x := s.current()
+		c := checker{index: x, file: x.db.raw, pace: pace}
+		err := c.checkAll(ctx)
+		replaced := s.current() != x
+		c.Found = append(found, c.Found...)
+		if !replaced {
+			return s.mendChecked(ctx, x, c.Checked, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return c.Checked, err
+		}
+		found = append(c.Found, s.replacedCause())
+		if try == maxTries {
+			return Checked{Found: found}, ErrReplaced
+		}
 	}
+}
+
+// replacedCause says why the index was replaced.
+func (s *Store) replacedCause() string {
+	if r := s.Repair(); r != nil {
+		return r.Cause
+	}
+	return "the index was damaged and was replaced during the check"
+}
+
+// mendChecked ends the check of an index. It replaces the index if err says that it is damaged.
+func (s *Store) mendChecked(ctx context.Context, x *index, checked Checked, err error) (Checked, error) {
 	damage := x.damage(err)
 	if !isDamage(damage) {
-		return c.Checked, err
+		return checked, err
 	}
-	c.Found = append(c.Found, damage.Error())
+	checked.Found = append(checked.Found, damage.Error())
 	if err := s.noticeDamage(ctx, x, damage); err != nil {
-		return c.Checked, fmt.Errorf("mend the index: %w", err)
+		return checked, fmt.Errorf("mend the index: %w", err)
 	}
-	return c.Checked, nil
+	return checked, nil
 }
 
 // checker is one check of an index.
 type checker struct {
 	*index
 	Checked
+	file io.ReaderAt // the file of the index
 	pace func(worked time.Duration) error
 	// sampled counts chunks, so that every sampleRate-th is analysed again.
 	sampled    int
@@ -276,19 +304,23 @@ func (c *checker) checkVectors(ctx context.Context) error {
 					return err
 				}
 				n, last = n+1, w.chunk
+				if blob == nil {
+					return nil // checkTotals counts the vectors that are missing
+				}
+				c.Checked.Vectors++
 				if crc32.Checksum(blob, castagnoli) != sum {
 					c.Found = append(c.Found, "a vector does not have its checksum")
 					c.badVectors = append(c.badVectors, w)
 				}
 				return nil
 			}, `SELECT c.id, c.file, v.embedding, c.checksum FROM (SELECT id, file, checksum FROM chunks
-				WHERE id > ? AND checksum IS NOT NULL ORDER BY id LIMIT ?) c CROSS JOIN chunks_vec v ON v.rowid = c.id`, last, checkRows)
+				WHERE id > ? AND checksum IS NOT NULL ORDER BY id LIMIT ?) c LEFT JOIN chunks_vec v ON v.rowid = c.id`, last, checkRows)
 			return vectorError(err)
 		})
 		if err != nil {
 			return fmt.Errorf("check vectors: %w", err)
 		}
-		if c.Checked.Vectors += n; n == 0 {
+		if n == 0 {
 			return nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"kioku/store/checksumvfs"
@@ -51,7 +52,10 @@ func (c *checker) checkPages(ctx context.Context) error {
 
 // comparePages compares the pages from one on, as many as fit into buf, and returns how many there were.
 func (c *checker) comparePages(ctx context.Context, first uint32, buf []byte) (int, error) {
-	n, err := c.db.raw.ReadAt(buf, int64(first-1)*checksumvfs.PageSize)
+	n, err := c.file.ReadAt(buf, int64(first-1)*checksumvfs.PageSize)
+	if isUnreadable(err) {
+		return c.compareEachPage(ctx, first, len(buf)/checksumvfs.PageSize)
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
 	}
@@ -63,6 +67,38 @@ func (c *checker) comparePages(ctx context.Context, first uint32, buf []byte) (i
 		}
 	}
 	return pages, nil
+}
+
+// compareEachPage compares n pages from one on, of which the disk cannot read some. It ends with an error of damage at the first
+// that cannot be read again.
+func (c *checker) compareEachPage(ctx context.Context, first uint32, n int) (int, error) {
+	page := make([]byte, checksumvfs.PageSize)
+	for i := range n {
+		number := first + uint32(i)
+		size, err := c.file.ReadAt(page, int64(number-1)*checksumvfs.PageSize)
+		switch {
+		case isUnreadable(err):
+			return i, unreadableError(number, err)
+		case err != nil && !errors.Is(err, io.EOF):
+			return i, err
+		case size < checksumvfs.PageSize:
+			return i, nil
+		}
+		if err := c.comparePage(ctx, number, page); err != nil {
+			return i, err
+		}
+	}
+	return n, nil
+}
+
+// isUnreadable reports whether a disk cannot read what it has. SQLite calls these errors damage too (SQLITE_IOERR_CORRUPTFS).
+func isUnreadable(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENXIO)
+}
+
+// unreadableError is the error of damage for a page that the disk cannot read.
+func unreadableError(number uint32, err error) error {
+	return fmt.Errorf("%w: page %d of the file cannot be read: %w", errDamaged, number, err)
 }
 
 // comparePage compares a page with its checksum, and page 1 also with the size of the file.
@@ -87,7 +123,11 @@ func (c *checker) comparePage(ctx context.Context, number uint32, page []byte) e
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if _, err := c.db.raw.ReadAt(page, int64(number-1)*checksumvfs.PageSize); err != nil && !errors.Is(err, io.EOF) {
+		_, err = c.file.ReadAt(page, int64(number-1)*checksumvfs.PageSize)
+		if isUnreadable(err) {
+			return unreadableError(number, err)
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 	}

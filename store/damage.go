@@ -136,16 +136,21 @@ func (s *Store) readOnlyError(err error) error {
 	return fmt.Errorf("%w (%s)", err, adviceReadOnly)
 }
 
-// noticeDamage looks whether a call with an index has met damage, and replaces the index if so. It returns err if the index
-// stays.
+// noticeDamage looks whether a call with an index has met damage, and replaces the index if so. If the index stays, it returns
+// err, or the damage that explains err.
 func (s *Store) noticeDamage(ctx context.Context, x *index, err error) error {
 	damage := x.damage(err)
 	if !isDamage(damage) {
 		return err
 	}
 	if s.opt.ReadOnly {
-		s.setRepair(x, &Repair{Cause: damage.Error(), Since: s.opt.Now(), Err: errors.New(adviceReadOnly)})
-		return s.readOnlyError(err)
+		if s.Repair() == nil {
+			s.setRepair(x, &Repair{Cause: damage.Error(), Since: s.opt.Now(), Err: errors.New(adviceReadOnly)})
+		}
+		if err == nil {
+			return nil // what was read is readable
+		}
+		return s.readOnlyError(damage)
 	}
 	// The index must not stay damaged because the client has gone away.
 	repairErr := s.replace(context.WithoutCancel(ctx), x, damage)
@@ -155,11 +160,15 @@ func (s *Store) noticeDamage(ctx context.Context, x *index, err error) error {
 	return repairErr
 }
 
-// setRepair records the state of the repair of an index that stays in use, unless it was replaced meanwhile.
+// setRepair records the state of the repair of an index that stays in use, unless it was replaced meanwhile. The repair began
+// when the first one was recorded.
 func (s *Store) setRepair(x *index, r *Repair) {
 	ix := s.indexes.Load()
 	if ix.current == x {
 		next := *ix
+		if next.repair != nil {
+			r.Since = next.repair.Since
+		}
 		next.repair = r
 		s.indexes.CompareAndSwap(ix, &next)
 	}

@@ -382,7 +382,7 @@ func TestVacuumIntoCopiesAnIndexUnderLoad(t *testing.T) {
 	}()
 	dir := t.TempDir()
 	testkit.WriteFile(t, dir, "memory/keep", "")
-	storetest.Exec(t, s.path, "VACUUM INTO '"+Path(dir, "main")+"'")
+	storetest.Copy(t, s.path, Path(dir, "main"))
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -391,6 +391,36 @@ func TestVacuumIntoCopiesAnIndexUnderLoad(t *testing.T) {
 	restore(t, copied, f)
 	if m := checkConsistent(t, copied); m.chunks != 50 || m.embedded != 50 {
 		t.Errorf("%+v", m)
+	}
+}
+
+// Hazard A24: a copy is whole also while no process has the index open and the log of one that was killed has commits, and the
+// index stays intact.
+func TestCopyOfACrashedIndexLeavesItIntact(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openTestStore(t, dir)
+	f, more := harbor(20), testFile("memory/more.md", newRand(), "lantern")
+	replace(t, s, f)
+	flushLog(t, s)
+	replace(t, s, more)
+	crashed := t.TempDir()
+	for _, suffix := range []string{"", "-wal", openSuffix} {
+		b, err := os.ReadFile(s.path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.WriteFile(t, crashed, "memory/main.sqlite"+suffix, string(b))
+	}
+	to := filepath.Join(t.TempDir(), "copy.sqlite")
+	storetest.Copy(t, Path(crashed, "main"), to)
+	storetest.CheckIndex(t, to)
+	if n := storetest.Count(t, to, "SELECT count(*) FROM chunks"); n != 21 {
+		t.Errorf("the copy has %d chunks", n)
+	}
+	after := openTestStore(t, crashed)
+	if m := checkConsistent(t, after); after.Repair() != nil || m.chunks != 21 || len(unsalvaged(after.path)) > 0 {
+		t.Errorf("%+v, %+v", m, after.Repair())
 	}
 }
 

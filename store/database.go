@@ -183,11 +183,15 @@ func (c connector) prepare(conn *sqlite3.SQLiteConn) error {
 func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
 // close closes all connections that are not in use, and the others when their transactions end. No connection is opened after
-// it. The last one checkpoints the write-ahead log.
+// it. The last one checkpoints the write-ahead log. It does nothing if the database is closed.
 func (d *database) close() error {
 	d.gate.mu.Lock()
+	closed := d.gate.closed
 	d.gate.closed = true
 	d.gate.mu.Unlock()
+	if closed {
+		return nil
+	}
 	err := d.readers.Close()
 	if d.writer != nil {
 		err = errors.Join(err, d.writer.Close())

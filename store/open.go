@@ -29,8 +29,8 @@ type Options struct {
 	Vectors *vector.Budget
 	// Now returns the current time. It is required.
 	Now func() time.Time
-	// Replaced is called after a damaged index was replaced by an empty one, which a sync must fill. It must not block. Nil if
-	// nobody wants to know.
+	// Replaced is called after a damaged index was replaced by an empty one, which a sync must fill. It must not block. Nil
+	// means no notification.
 	Replaced func()
 	// FileSystem returns the name of the network file system that a folder is on, "" if it is on none. Nil means to ask the
 	// system.

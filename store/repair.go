@@ -22,12 +22,16 @@ func (s *Store) replace(ctx context.Context, x *index, cause error) error {
 	if s.closed {
 		return cause
 	}
-	if r := ix.repair; r != nil && r.Err != nil && s.opt.Now().Sub(r.Since) < repairRetry {
+	// A closed index answers nothing, so it does not wait.
+	failedBefore := ix.repair != nil && ix.repair.Err != nil && s.opt.Now().Sub(s.triedAt) < repairRetry
+	if failedBefore && !x.db.isClosed() {
 		return cause
 	}
-	err := s.exchange(ctx, ix, cause)
-	if err != nil {
-		s.opt.Log.Error("a damaged index cannot be replaced", "path", s.path, "cause", cause, "err", err)
+	if err := s.exchange(ctx, ix, cause); err != nil {
+		if !failedBefore {
+			s.opt.Log.Error("a damaged index cannot be replaced", "path", s.path, "cause", cause, "err", err)
+			s.triedAt = s.opt.Now()
+		}
 		s.setRepair(s.indexes.Load().current, &Repair{Cause: cause.Error(), Since: s.opt.Now(), Err: err})
 		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
 	}
@@ -40,12 +44,14 @@ func (s *Store) replace(ctx context.Context, x *index, cause error) error {
 
 // exchange puts an empty index in the place of the current one. Transactions that are open end on the old one.
 func (s *Store) exchange(ctx context.Context, ix *indexes, cause error) error {
-	x := ix.current
-	if err := s.replaceFile(ctx, cause, x.generation.Load(), x); err != nil {
-		s.reopen(ix)
-		return err
+	next, err := s.openReplacement(ctx, ix.current, cause)
+	if next == nil && err == nil {
+		if err = s.replaceFile(ctx, cause, ix.current.generation.Load(), ix.current); err != nil {
+			s.reopen(ix)
+			return err
+		}
+		next, err = s.openCurrent(ctx, cause)
 	}
-	next, err := s.openCurrent(ctx, cause)
 	if err != nil {
 		return err
 	}
@@ -56,12 +62,37 @@ func (s *Store) exchange(ctx context.Context, ix *indexes, cause error) error {
 	return nil
 }
 
+// openReplacement opens the empty index that an earlier try has put in the place of x but could not open. It returns nil if
+// there is none, or if that one is damaged too.
+func (s *Store) openReplacement(ctx context.Context, x *index, cause error) (*indexes, error) {
+	if !x.db.isClosed() {
+		return nil, nil
+	}
+	if err := finishMove(s.path); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(s.path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && os.SameFile(info, x.db.info) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	next, err := s.openCurrent(ctx, cause)
+	if isDamage(err) {
+		return nil, nil
+	}
+	return next, err
+}
+
 // reopen opens a damaged index again that was closed and could not be replaced.
 func (s *Store) reopen(ix *indexes) {
-	if !ix.current.db.isClosed() {
+	closed := ix.current
+	if !closed.db.isClosed() {
 		return
 	}
-	if x, err := openIndex(s.path, ix.current.db.pages.ID(), modeWrite, &s.opt); err == nil {
+	if x, err := openIndex(s.path, closed.db.pages.ID(), modeWrite, &s.opt); err == nil {
+		x.generation.Store(closed.generation.Load())
 		s.indexes.Store(&indexes{current: x, repair: ix.repair, damaged: ix.damaged})
 	}
 }

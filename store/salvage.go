@@ -13,6 +13,9 @@ import (
 const (
 	// salvageRows is the number of ids that are read and written at a time.
 	salvageRows = 256
+	// salvageGap is the number of ranges in a row of which nothing can be read after which salvage gives up, if the last id
+	// cannot be read.
+	salvageGap = 32
 
 	// salvageCached and salvageIndexed read the vectors of a range of ids from an index that was set aside.
 	salvageCached = `SELECT provider, model, dims, endpoint, sha256, vector, checksum FROM embedding_cache
@@ -54,7 +57,10 @@ func (s *Store) salvage(ctx context.Context) error {
 		}
 		s.salvaged[name] = true
 	}
-	return s.retireSalvaged()
+	if err := s.retireSalvaged(); err != nil {
+		s.opt.Log.Warn("a salvaged index keeps its name and is salvaged again after a restart", "path", s.path, "err", err)
+	}
+	return nil
 }
 
 // retireSalvaged retires the salvaged indexes, except one that still answers searches.
@@ -87,16 +93,31 @@ func (s *Store) salvageFrom(ctx context.Context, name string) (int, error) {
 		if source.query == salvageIndexed && !x.hasVectors(ctx) {
 			continue
 		}
-		last := x.lastID(ctx, source.ids)
-		for first := int64(1); first <= last; first += salvageRows {
-			found := x.readVectors(ctx, source.query, first, min(first+salvageRows-1, last))
-			if err := ctx.Err(); err != nil {
-				return n, err
-			}
-			if err := s.cacheSalvaged(ctx, found); err != nil {
-				return n, err
-			}
-			n += len(found)
+		found, err := s.salvageTable(ctx, x, source.query, source.ids)
+		n += found
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// salvageTable copies the vectors that a query reads, range by range up to the last id, and returns how many. If the last id
+// cannot be read, the table counts as ended where ranges can no longer be read.
+func (s *Store) salvageTable(ctx context.Context, x *index, query, lastID string) (int, error) {
+	last, known := x.lastID(ctx, lastID)
+	n, unread := 0, 0
+	for first := int64(1); first <= last && (known || unread < salvageGap); first += salvageRows {
+		found, readable := x.readVectors(ctx, query, first, min(first+salvageRows-1, last))
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		if err := s.cacheSalvaged(ctx, found); err != nil {
+			return n, err
+		}
+		n += len(found)
+		if unread++; readable {
+			unread = 0
 		}
 	}
 	return n, nil
@@ -109,31 +130,31 @@ func (x *index) hasVectors(ctx context.Context) bool {
 	return err == nil && intact
 }
 
-// lastID returns the largest id of a table. If the end of the table cannot be read, it returns the number of rows that fit
-// into the file, which is larger.
-func (x *index) lastID(ctx context.Context, query string) int64 {
-	var last sql.NullInt64
-	if err := x.db.readers.QueryRowContext(ctx, query).Scan(&last); err == nil {
-		return last.Int64
+// lastID returns the largest id of a table. If the end of the table cannot be read, known is false and last is the number of
+// rows that fit into the file, which is larger.
+func (x *index) lastID(ctx context.Context, query string) (last int64, known bool) {
+	var id sql.NullInt64
+	if err := x.db.readers.QueryRowContext(ctx, query).Scan(&id); err == nil {
+		return id.Int64, true
 	}
 	const smallestRow = 64
-	return x.db.info.Size() / smallestRow
+	return x.db.info.Size() / smallestRow, false
 }
 
 // readVectors reads the vectors of a range of ids. If that fails, it reads them one by one, and leaves out those that cannot
-// be read.
-func (x *index) readVectors(ctx context.Context, query string, first, last int64) []salvagedVector {
+// be read. readable is false if it can read nothing.
+func (x *index) readVectors(ctx context.Context, query string, first, last int64) (found []salvagedVector, readable bool) {
 	found, err := x.scanVectors(ctx, query, first, last)
 	if err == nil {
-		return found
+		return found, true
 	}
 	found = nil
 	for id := first; id <= last && ctx.Err() == nil; id++ {
 		if one, err := x.scanVectors(ctx, query, id, id); err == nil {
-			found = append(found, one...)
+			found, readable = append(found, one...), true
 		}
 	}
-	return found
+	return found, readable
 }
 
 // scanVectors reads the vectors of a range of ids, without those whose checksum does not hold.

@@ -12,6 +12,8 @@ import (
 
 // Stats are the totals of an index.
 type Stats struct {
+	// IndexID is the id of the index, see Store.IndexID.
+	IndexID uint64
 	// Generation is incremented by every committed change, from 0.
 	Generation int64
 	// Files is the number of indexed files, without skipped ones.
@@ -31,7 +33,7 @@ type Stats struct {
 // stats implements Store.Stats.
 func (x *index) stats(ctx context.Context) (Stats, error) {
 	m, err := readMeta(ctx, x.db.readers)
-	return Stats{Generation: m.generation, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Space: m.space,
+	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Space: m.space,
 		LastSync: m.lastSync}, err
 }
 

@@ -23,6 +23,7 @@ type Store struct {
 	viewSlots chan struct{} // a token for each open view; a view uses up to two reading connections
 	replaceMu sync.Mutex    // locked while the index is replaced
 	closed    bool          // guarded by replaceMu
+	triedAt   time.Time     // when the current index could last not be replaced; guarded by replaceMu
 	salvageMu sync.Mutex    // locked while vectors are salvaged
 	// salvaged are the indexes that were set aside and whose vectors are in the cache; guarded by salvageMu.
 	salvaged map[string]bool
@@ -48,6 +49,9 @@ var ErrReplaced = errors.New("the index was damaged and was replaced during the 
 
 // Generation returns the generation of the last commit of this process, 0 if there was none.
 func (s *Store) Generation() int64 { return s.indexes.Load().current.generation.Load() }
+
+// IndexID returns the id of the index that is read and written. It changes when the index is replaced.
+func (s *Store) IndexID() uint64 { return s.indexes.Load().current.db.pages.ID() }
 
 // Analyze fills in the terms of the chunks of a file. The indexer may call it before ReplaceFile.
 func (s *Store) Analyze(f *indexer.File) { analyze(f, s.opt.Log) }
@@ -79,13 +83,19 @@ func (s *Store) ReplaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 
 // RecordSync records the end of a complete sync, and evicts cached vectors beyond the limit. The generation stays the same,
 // because no chunk changes. It returns ErrReplaced if the sync has not listed all files of this index. If the index replaces a
-// damaged one, it is complete now, and RecordSync salvages the vectors of the damaged one.
+// damaged one, it is complete now, and RecordSync salvages the vectors of the damaged one. If that fails, it is tried again later.
 func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.recordSync(ctx, t) })
+	if err == nil {
+		err = s.endRepair()
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.endRepair(), s.salvage(ctx))
+	if err := s.salvage(ctx); err != nil && ctx.Err() == nil {
+		s.opt.Log.Warn("the vectors of the index before are salvaged later", "path", s.path, "err", err)
+	}
+	return nil
 }
 
 // AttachKnown implements indexer.VectorStore. It salvages the vectors of a damaged index first, so that none is paid for again.

@@ -37,6 +37,20 @@ func Count(t testing.TB, path, query string) int {
 	return n
 }
 
+// Copy copies the index at path into a new file, as sqlite3 -readonly with VACUUM INTO does.
+func Copy(t testing.TB, path, to string) {
+	t.Helper()
+	vec.Auto()
+	db, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro&_busy_timeout=5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("VACUUM INTO ?", to); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // CheckIndex fails the test unless the index at path is intact, and its tables hold as many chunks as it says.
 func CheckIndex(t testing.TB, path string) {
 	t.Helper()

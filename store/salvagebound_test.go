@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"kioku/store/checksumvfs"
+)
+
+// withoutLastID returns a damaged index whose last chunk cannot be read, opened as one that was set aside.
+func withoutLastID(t *testing.T, s *Store) *index {
+	t.Helper()
+	sound, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := s.path + damagedSuffix + time.Now().UTC().Format(asideTime)
+	for page := len(sound)/checksumvfs.PageSize - 1; page > 0; page-- {
+		file := append([]byte(nil), sound...)
+		clear(file[page*checksumvfs.PageSize : (page+1)*checksumvfs.PageSize])
+		if err := os.WriteFile(name, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := s.openAside(name)
+		if x == nil {
+			continue
+		}
+		_, known := x.lastID(t.Context(), "SELECT max(id) FROM chunks")
+		if !known && len(x.readFirst(t)) > 0 {
+			return x
+		}
+		x.close()
+	}
+	t.Fatal("no page has the last id")
+	return nil
+}
+
+// readFirst returns the vectors of the first chunks.
+func (x *index) readFirst(t *testing.T) []salvagedVector {
+	found, _ := x.readVectors(t.Context(), salvageIndexed, 1, salvageRows)
+	return found
+}
+
+// Hazard A05: if the end of a table cannot be read, salvage keeps what comes before it, and does not try every id that the file
+// could contain.
+func TestSalvageEndsWhereATableCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, harbor(300))
+	flushLog(t, s)
+	x := withoutLastID(t, s)
+	defer x.close()
+	target := openTestStore(t, t.TempDir())
+	if err := os.Truncate(x.db.path, 1<<30); err != nil { // 16 million ids
+		t.Fatal(err)
+	}
+	var err error
+	if x.db.info, err = os.Stat(x.db.path); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	n, err := target.salvageTable(ctx, x, salvageIndexed, "SELECT max(id) FROM chunks")
+	if err != nil || n < 200 {
+		t.Errorf("%d vectors, %v", n, err)
+	}
+}
+
+// Hazard A12: a sync is complete although the vectors of the damaged index cannot be salvaged now; a later sync salvages them.
+func TestRecordSyncDoesNotFailWithTheSalvage(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	f := harbor(5)
+	replace(t, s, f)
+	if err := s.noticeDamage(t.Context(), s.current(), errDamaged); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ReplaceFile(t.Context(), f.File); err != nil {
+		t.Fatal(err)
+	}
+	refuse := "CREATE TRIGGER refuse BEFORE INSERT ON embedding_cache BEGIN SELECT raise(ABORT, 'refused'); END"
+	if _, err := s.current().db.writer.Exec(refuse); err != nil {
+		t.Fatal(err)
+	}
+	if err := recordSync(t, s); err != nil || s.Repair() != nil || len(unsalvaged(s.path)) != 1 {
+		t.Errorf("%v, %+v, %v", err, s.Repair(), unsalvaged(s.path))
+	}
+	if _, err := s.current().db.writer.Exec("DROP TRIGGER refuse"); err != nil {
+		t.Fatal(err)
+	}
+	restore(t, s, f)
+	if m := checkConsistent(t, s); m.embedded != 5 || len(unsalvaged(s.path)) != 0 {
+		t.Errorf("%+v, %v", m, unsalvaged(s.path))
+	}
+}

@@ -169,11 +169,7 @@ func (m *Memory) stale(st indexer.SyncState) string {
 	case m.opt.Mode == Own && st.LastSync.IsZero():
 		return "the folder has not been compared with the index since the start"
 	case notes > 0:
-<<<<<<< HEAD
 		return fmt.Sprintf("not indexed yet: the newest notes (%d)", notes)
-=======
-		return fmt.Sprintf("%d new notes are not indexed yet", notes)
->>>>>>> fix-store
 	}
 	return ""
 }

@@ -30,11 +30,14 @@ func DefaultLimits() Limits {
 	return Limits{Waiting: 256, Bytes: 128 << 20, Connections: 1024}
 }
 
+// cores is the number of cores that the process may use. A program may run more threads later.
+var cores = runtime.GOMAXPROCS(0)
+
 // withDefaults fills in what is not set.
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
 	return Limits{
-		Searches: cmp.Or(l.Searches, runtime.GOMAXPROCS(0)), Waiting: cmp.Or(l.Waiting, d.Waiting),
+		Searches: cmp.Or(l.Searches, cores), Waiting: cmp.Or(l.Waiting, d.Waiting),
 		Bytes: cmp.Or(l.Bytes, d.Bytes), Connections: cmp.Or(l.Connections, d.Connections),
 	}
 }

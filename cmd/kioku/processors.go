@@ -1,21 +1,22 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"runtime"
-
-	"kioku/server"
+	"sync"
 )
 
-// spreadProcessors lets Go run goroutines on twice as many threads as there are cores, unless the variable GOMAXPROCS says how
-// many. It sets the default of limits.Searches before, which is the number of cores. A small call passes from goroutine to
+// spreadProcessors lets Go run goroutines on twice as many threads as there are cores, once. A small call passes from goroutine to
 // goroutine, each of which would wait up to 10 ms behind heavy searches on all cores; the system gives a thread that
-// wakes up a core much sooner.
-func spreadProcessors(limits *server.Limits) {
-	cores := runtime.GOMAXPROCS(0)
-	limits.Searches = cmp.Or(limits.Searches, cores)
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(2 * cores)
+// wakes up a core much sooner. limits.searches stays the number of cores.
+var spreadProcessors = sync.OnceFunc(func() {
+	runtime.GOMAXPROCS(threadsFor(runtime.GOMAXPROCS(0), os.Getenv("GOMAXPROCS")))
+})
+
+// threadsFor returns the number of threads for a number of cores, which the variable GOMAXPROCS may have set.
+func threadsFor(cores int, variable string) int {
+	if variable != "" {
+		return cores
 	}
+	return 2 * cores
 }

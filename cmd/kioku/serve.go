@@ -134,11 +134,7 @@ func (a *app) serve(ctx context.Context, grace time.Duration) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	conf, err := a.config()
-	if err != nil {
-		return err
-	}
-	spreadProcessors(&conf.Limits)
+	spreadProcessors()
 	d, err := a.newDaemon(ctx, grace)
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"kioku/store/checksumvfs"
 )
 
@@ -83,5 +85,55 @@ func TestCheckComparesVectorsBehindAGap(t *testing.T) {
 	}
 	if !slices.ContainsFunc(checked.Found, func(s string) bool { return strings.Contains(s, "a vector does not have its checksum") }) {
 		t.Errorf("found %q", checked.Found)
+	}
+}
+
+// Hazards A19, A20: rows that do not agree with each other are found by a check. Wrong texts, words and vectors are mended by
+// the row, and other drift by a new index.
+func TestCheckMendsDrift(t *testing.T) {
+	t.Parallel()
+	f := testFile("memory/a.md", newRand(), "harbor", "lantern", "ferry")
+	for stmt, byRow := range map[string]bool{
+		"UPDATE chunks SET text = 'other' WHERE id = 1":                                                 true,
+		"UPDATE chunks SET sha256 = x'00' WHERE id = 2":                                                 true,
+		"DELETE FROM chunks_fts WHERE rowid = 1; INSERT INTO chunks_fts (rowid, terms) VALUES (1, 'x')": true,
+		"UPDATE chunks SET checksum = 5 WHERE id = 1":                                                   true,
+		"DELETE FROM chunks_fts WHERE rowid = 2":                                                        false,
+		"UPDATE files SET embedded = 1":                                                                 false,
+		"UPDATE chunks_fts_data SET block = zeroblob(40) WHERE id > 10":                                 false,
+		"DELETE FROM chunks_vec WHERE rowid = 3":                                                        false,
+		"UPDATE meta SET chunks = 7":                                                                    false,
+	} {
+		t.Run(stmt, func(t *testing.T) {
+			s := openTestStore(t, t.TempDir())
+			replace(t, s, f)
+			if err := recordSync(t, s); err != nil {
+				t.Fatal(err)
+			}
+			if c, err := s.Check(t.Context(), nil); err != nil || len(c.Found) > 0 || c.Texts != 3 || c.Words == 0 || c.Vectors != 3 || c.Pages == 0 && c.Tables == 0 {
+				t.Fatalf("before: %+v, %v", c, err)
+			}
+			want := dump(t, s)
+			if _, err := s.current().db.writer.Exec(stmt); err != nil {
+				t.Fatal(err)
+			}
+			c, err := s.Check(t.Context(), nil)
+			if err != nil || len(c.Found) == 0 {
+				t.Fatalf("%+v, %v", c, err)
+			}
+			if replaced := len(listAside(s.path, damagedSuffix)) > 0; replaced == byRow {
+				t.Errorf("the index was replaced: %v", replaced)
+			}
+			restore(t, s, f)
+			if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, dump(t, s)); diff != "" {
+				t.Error(diff)
+			}
+			if c, err := s.Check(t.Context(), nil); err != nil || len(c.Found) > 0 {
+				t.Errorf("after: %+v, %v", c, err)
+			}
+		})
 	}
 }

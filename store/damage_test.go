@@ -10,13 +10,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/internal/testkit"
 	"kioku/memory"
-	"kioku/store/checksumvfs"
 	"kioku/store/storetest"
 )
 
@@ -64,47 +62,6 @@ func change(t *testing.T, path string, edit func(file []byte)) {
 
 // harbor is a file of n chunks with vectors.
 func harbor(n int) note { return testFile("memory/harbor.md", newRand(), numbered("harbor", n)...) }
-
-// Hazard A05: of the vectors of an index with one damaged page, all but those that need the page are salvaged.
-func TestSalvageLosesOnlyWhatIsDamaged(t *testing.T) {
-	t.Parallel()
-	f := harbor(1000)
-	dir := t.TempDir()
-	s := openTestStore(t, dir)
-	replace(t, s, f)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages := len(file) / checksumvfs.PageSize
-	const roots = 30 // the first pages are roots of tables, without which a table cannot be read; a few others belong to the schema
-	lost := 0
-	for page := roots; page < pages; page += max(1, (pages-roots)/testkit.Rounds(40, 6)) {
-		dir := t.TempDir()
-		testkit.WriteFile(t, dir, "memory/main.sqlite", string(file))
-		change(t, Path(dir, "main"), func(file []byte) { clear(file[page*checksumvfs.PageSize : (page+1)*checksumvfs.PageSize]) })
-		s := openTestStore(t, dir)
-		restore(t, s, f)
-		if _, err := s.Check(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		restore(t, s, f)
-		m := checkConsistent(t, s)
-		if m.chunks != 1000 {
-			t.Errorf("page %d: %d chunks", page, m.chunks)
-		}
-		if m.embedded < 1000-4*vecRows { // a leaf of the table of row ids has up to 500
-			t.Logf("page %d: %d vectors are left", page, m.embedded)
-			lost++
-		}
-	}
-	if lost > 1+pages/50 {
-		t.Errorf("%d of %d pages cost most vectors", lost, pages-roots)
-	}
-}
 
 // Hazard A07: a log that was removed or is that of another index, or a shared-memory file of garbage, is noticed at the start.
 func TestOpenNoticesAForeignLog(t *testing.T) {
@@ -168,56 +125,6 @@ func TestOpenNoticesAForeignLog(t *testing.T) {
 	}
 }
 
-// Hazards A19, A20: rows that do not agree with each other are found by a check. Wrong texts, words and vectors are mended by
-// the row, and other drift by a new index.
-func TestCheckMendsDrift(t *testing.T) {
-	t.Parallel()
-	f := testFile("memory/a.md", newRand(), "harbor", "lantern", "ferry")
-	for stmt, byRow := range map[string]bool{
-		"UPDATE chunks SET text = 'other' WHERE id = 1":                                                 true,
-		"UPDATE chunks SET sha256 = x'00' WHERE id = 2":                                                 true,
-		"DELETE FROM chunks_fts WHERE rowid = 1; INSERT INTO chunks_fts (rowid, terms) VALUES (1, 'x')": true,
-		"UPDATE chunks SET checksum = 5 WHERE id = 1":                                                   true,
-		"DELETE FROM chunks_fts WHERE rowid = 2":                                                        false,
-		"UPDATE files SET embedded = 1":                                                                 false,
-		"UPDATE chunks_fts_data SET block = zeroblob(40) WHERE id > 10":                                 false,
-		"DELETE FROM chunks_vec WHERE rowid = 3":                                                        false,
-		"UPDATE meta SET chunks = 7":                                                                    false,
-	} {
-		t.Run(stmt, func(t *testing.T) {
-			s := openTestStore(t, t.TempDir())
-			replace(t, s, f)
-			if err := recordSync(t, s); err != nil {
-				t.Fatal(err)
-			}
-			if c, err := s.Check(t.Context(), nil); err != nil || len(c.Found) > 0 || c.Texts != 3 || c.Words == 0 || c.Vectors != 3 || c.Pages == 0 && c.Tables == 0 {
-				t.Fatalf("before: %+v, %v", c, err)
-			}
-			want := dump(t, s)
-			if _, err := s.current().db.writer.Exec(stmt); err != nil {
-				t.Fatal(err)
-			}
-			c, err := s.Check(t.Context(), nil)
-			if err != nil || len(c.Found) == 0 {
-				t.Fatalf("%+v, %v", c, err)
-			}
-			if replaced := len(listAside(s.path, damagedSuffix)) > 0; replaced == byRow {
-				t.Errorf("the index was replaced: %v", replaced)
-			}
-			restore(t, s, f)
-			if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, dump(t, s)); diff != "" {
-				t.Error(diff)
-			}
-			if c, err := s.Check(t.Context(), nil); err != nil || len(c.Found) > 0 {
-				t.Errorf("after: %+v, %v", c, err)
-			}
-		})
-	}
-}
-
 // dump returns the canonical dump of the index of a store.
 func dump(t *testing.T, s *Store) string {
 	t.Helper()
@@ -259,109 +166,6 @@ func TestReplaceFileSurvivesFailingWrites(t *testing.T) {
 	}
 	if m := checkConsistent(t, s); m.chunks != 31 || m.embedded != 31 {
 		t.Errorf("%+v", m)
-	}
-}
-
-// Hazard A12: a damaged index that cannot be replaced because the disk is full answers as far as it can be read, and is
-// replaced as soon as there is room.
-func TestReplaceWaitsForRoomOnTheDisk(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	disk := storetest.NewDisk(t, dir)
-	now := time.Now()
-	opt := testOptions()
-	opt.Now = func() time.Time { return now }
-	s, err := Open(t.Context(), Path(dir, "main"), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	f := testFile("memory/a.md", newRand(), "harbor")
-	replace(t, s, f)
-	disk.SetQuota(0)
-	if _, err := s.current().db.readers.Exec("SELECT 1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.noticeDamage(t.Context(), s.current(), errDamaged); err == nil {
-		t.Error("the index was replaced without writing")
-	}
-	if r := s.Repair(); r == nil || r.Err == nil {
-		t.Fatalf("%+v", r)
-	}
-	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 1 {
-		t.Errorf("search finds %v", got)
-	}
-	disk.Heal()
-	now = now.Add(repairRetry)
-	if err := s.noticeDamage(t.Context(), s.current(), errDamaged); err != nil {
-		t.Error(err)
-	}
-	restore(t, s, f)
-	if m := checkConsistent(t, s); m.chunks != 1 || m.embedded != 1 || s.Repair() != nil {
-		t.Errorf("%+v, %+v", m, s.Repair())
-	}
-}
-
-// Hazards A08, A09: a process that is killed between two steps of replacing an index leaves nothing that the next start takes
-// for a whole index, or leaves behind.
-func TestFinishMoveAfterAKill(t *testing.T) {
-	t.Parallel()
-	moved := damagedSuffix + time.Now().UTC().Format(asideTime)
-	for name, c := range map[string]struct{ files, want []string }{
-		"draft":            {[]string{"", "-wal", ".new", ".new-journal"}, []string{"", "-wal"}},
-		"index moved":      {[]string{"-wal", "-shm", moved, ".new"}, []string{moved, moved + "-shm", moved + "-wal"}},
-		"half of the log":  {[]string{"-shm", moved, moved + "-wal"}, []string{moved, moved + "-wal"}},
-		"all moved":        {[]string{moved, moved + "-wal", moved + "-shm", ".new"}, []string{moved, moved + "-shm", moved + "-wal"}},
-		"log without all":  {[]string{"-wal", "-shm"}, nil},
-		"log of a retired": {[]string{"-wal", corruptSuffix + moved[len(damagedSuffix):]}, []string{corruptSuffix + moved[len(damagedSuffix):]}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, suffix := range c.files {
-				testkit.WriteFile(t, dir, "x"+suffix, "x")
-			}
-			if err := finishMove(filepath.Join(dir, "x")); err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			entries, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range entries {
-				got = append(got, strings.TrimPrefix(e.Name(), "x"))
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// Hazard A09: of the damaged indexes that are kept for people, only a few stay, and not for long.
-func TestRetireKeepsAFewDamagedIndexes(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "x")
-	now := time.Now()
-	for i := range 3 * keepCorrupt {
-		name := path + damagedSuffix + now.Add(time.Duration(i)*time.Hour).UTC().Format(asideTime)
-		for _, suffix := range []string{"", "-wal"} {
-			if err := os.WriteFile(name+suffix, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := retire(path, name, now); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 2*keepCorrupt {
-		t.Errorf("%v, %v", entries, err)
-	}
-	if err := removeOldCorrupt(path, now.Add(2*keepCorruptFor)); err != nil {
-		t.Fatal(err)
-	}
-	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 0 {
-		t.Errorf("%v, %v", entries, err)
 	}
 }
 
@@ -445,30 +249,6 @@ func TestLogIsCutAfterALongView(t *testing.T) {
 	const limit = 20 << 20 // journal_size_limit and one commit
 	if size := fileSize(s.path + "-wal"); grown < 17<<20 || size > limit {
 		t.Errorf("%d bytes during the view, %d after it", grown, size)
-	}
-}
-
-// A process that only reads goes on to the index that the owner has put in the place of a damaged one.
-func TestReaderFollowsTheOwner(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	owner := openTestStore(t, dir)
-	f := harbor(5)
-	replace(t, owner, f)
-	opt := testOptions()
-	opt.ReadOnly = true
-	reader, err := Open(t.Context(), Path(dir, "main"), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	if err := owner.noticeDamage(t.Context(), owner.current(), errDamaged); err != nil {
-		t.Fatal(err)
-	}
-	restore(t, owner, f)
-	replace(t, owner, testFile("memory/new.md", nil, "lantern"))
-	if got := match(t, reader, memory.Filter{}, "lantern"); len(got) != 1 {
-		t.Errorf("the reader finds %v", got)
 	}
 }
 

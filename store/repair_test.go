@@ -9,6 +9,7 @@ import (
 	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store/checksumvfs"
+	"kioku/store/storetest"
 )
 
 // Hazard A12: an index that was replaced but could not be opened, as without descriptors, is opened by the next call. It is not
@@ -129,5 +130,69 @@ func TestReaderSaysWhatIsDamaged(t *testing.T) {
 		if first == nil || reader.Repair() != first {
 			t.Errorf("%+v, then %+v", first, reader.Repair())
 		}
+	}
+}
+
+// Hazard A12: a damaged index that cannot be replaced because the disk is full answers as far as it can be read, and is
+// replaced as soon as there is room.
+func TestReplaceWaitsForRoomOnTheDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	disk := storetest.NewDisk(t, dir)
+	now := time.Now()
+	opt := testOptions()
+	opt.Now = func() time.Time { return now }
+	s, err := Open(t.Context(), Path(dir, "main"), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	f := testFile("memory/a.md", newRand(), "harbor")
+	replace(t, s, f)
+	disk.SetQuota(0)
+	if _, err := s.current().db.readers.Exec("SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.noticeDamage(t.Context(), s.current(), errDamaged); err == nil {
+		t.Error("the index was replaced without writing")
+	}
+	if r := s.Repair(); r == nil || r.Err == nil {
+		t.Fatalf("%+v", r)
+	}
+	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 1 {
+		t.Errorf("search finds %v", got)
+	}
+	disk.Heal()
+	now = now.Add(repairRetry)
+	if err := s.noticeDamage(t.Context(), s.current(), errDamaged); err != nil {
+		t.Error(err)
+	}
+	restore(t, s, f)
+	if m := checkConsistent(t, s); m.chunks != 1 || m.embedded != 1 || s.Repair() != nil {
+		t.Errorf("%+v, %+v", m, s.Repair())
+	}
+}
+
+// A process that only reads goes on to the index that the owner has put in the place of a damaged one.
+func TestReaderFollowsTheOwner(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	owner := openTestStore(t, dir)
+	f := harbor(5)
+	replace(t, owner, f)
+	opt := testOptions()
+	opt.ReadOnly = true
+	reader, err := Open(t.Context(), Path(dir, "main"), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := owner.noticeDamage(t.Context(), owner.current(), errDamaged); err != nil {
+		t.Fatal(err)
+	}
+	restore(t, owner, f)
+	replace(t, owner, testFile("memory/new.md", nil, "lantern"))
+	if got := match(t, reader, memory.Filter{}, "lantern"); len(got) != 1 {
+		t.Errorf("the reader finds %v", got)
 	}
 }

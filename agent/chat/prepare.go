@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxShrinks is how often a request that is too long is tried again.
+	// maxShrinks is how often a request that is too long is tried again. Each try is about half as long as the one before.
 	maxShrinks = 16
-	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens:
-	// after one that has come to nothing, and if a window is so small that there is no room after one either.
+	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens, or does
+	// not fit: after one that has come to nothing, and if a window is so small that there is no room after one either.
 	growthParts = 20
 	minGrowth   = 500
 	// charsPerToken is how pruning counts.
@@ -64,7 +64,7 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 		t.tellOnce("Memories could not be stored: %v", err)
 		return
 	}
-	if c.Compact && !overflow && projected < t.patience {
+	if c.Compact && !overflow && projected < t.patience && t.fits(projected) {
 		return // the flush belongs to the compaction
 	}
 	switch {
@@ -73,19 +73,28 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 	case c.Compact && c.Uncovered > 0:
 		t.reportSkipped()
 	}
-	if ctx.Err() != nil || !c.Compact {
+	if ctx.Err() != nil || !c.Compact || t.summarised || !t.summary.due(t.opt.Now()) {
 		return
 	}
-	if t.full = t.compact(ctx); t.full == nil {
-		return
+	t.full = t.compact(ctx)
+	t.patience = max(t.patience, t.retryCompactionAt(ctx, projected))
+}
+
+// retryCompactionAt returns the size of a prompt at which a compaction is tried again after its outcome t.full; 0 means any. A
+// summary that has failed is asked for again in a later turn, when its backoff is over.
+func (t *turn) retryCompactionAt(ctx context.Context, projected int) int {
+	_, uncovered := errors.AsType[*sidecar.UncoveredError](t.full)
+	switch {
+	case t.full == nil || uncovered || ctx.Err() != nil:
+		return 0
+	case errors.Is(t.full, compact.ErrNothing):
+		return projected + t.growth()
 	}
-	if _, waits := errors.AsType[*sidecar.UncoveredError](t.full); waits || ctx.Err() != nil {
-		return
-	}
-	t.patience = projected + t.growth()
-	if !errors.Is(t.full, compact.ErrNothing) {
+	t.summarised = true
+	if t.summary.fail(t.opt.Now(), t.full) {
 		t.notice("Old messages could not be summarised, and stay as they are: %v", t.full)
 	}
+	return 0
 }
 
 // reportSkipped records and reports once why a flush that is needed for a compaction is not done.
@@ -135,6 +144,7 @@ func (t *turn) replace(made session.Compaction) error {
 		return err
 	}
 	t.patience = t.projected(t.opt.Session.View()) + t.growth()
+	t.summary, t.summarised = backoff{}, true
 	t.each(Event{Compacted: &made})
 	return nil
 }

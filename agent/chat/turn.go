@@ -36,6 +36,8 @@ type turn struct {
 	pruned int
 	// sent is the size of the last request in tokens, and leftOut the number of messages that were left out of it.
 	sent, leftOut int
+	// summarised says that a summary was asked for in this turn.
+	summarised bool
 	// newestOnly says that it had no message that could be left out.
 	newestOnly bool
 }

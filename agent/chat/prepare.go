@@ -76,25 +76,26 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 	if ctx.Err() != nil || !c.Compact || t.summarised || !t.summary.due(t.opt.Now()) {
 		return
 	}
-	t.full = t.compact(ctx)
-	t.patience = max(t.patience, t.retryCompactionAt(ctx, projected))
+	if t.full = t.compact(ctx); t.full != nil && ctx.Err() == nil {
+		t.deferCompaction(projected)
+	}
 }
 
-// retryCompactionAt returns the size of a prompt at which a compaction is tried again after its outcome t.full; 0 means any. A
-// summary that has failed is asked for again in a later turn, when its backoff is over.
-func (t *turn) retryCompactionAt(ctx context.Context, projected int) int {
+// deferCompaction says when a compaction is tried again that has come to nothing because of t.full: one without anything to
+// summarise if the prompt has grown, and one whose summary has failed in a later turn, when its backoff is over.
+func (t *turn) deferCompaction(projected int) {
 	_, uncovered := errors.AsType[*sidecar.UncoveredError](t.full)
 	switch {
-	case t.full == nil || uncovered || ctx.Err() != nil:
-		return 0
+	case uncovered:
+		return
 	case errors.Is(t.full, compact.ErrNothing):
-		return projected + t.growth()
+		t.patience = projected + t.growth()
+		return
 	}
-	t.summarised = true
+	t.summarised, t.summaryFailed = true, true
 	if t.summary.fail(t.opt.Now(), t.full) {
 		t.notice("Old messages could not be summarised, and stay as they are: %v", t.full)
 	}
-	return 0
 }
 
 // reportSkipped records and reports once why a flush that is needed for a compaction is not done.

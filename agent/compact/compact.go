@@ -29,7 +29,7 @@ const (
 	partOfUnknown = 24_000
 	// promptTokens is the room for the task, the rules and the list of identifiers.
 	promptTokens = 1500
-	// summaryShare is the part of a window that a summary may have, and minSummary its least size in tokens all the same.
+	// summaryShare is the part of a window that a model may write a summary of, and minSummary its least size in tokens all the same.
 	summaryShare, minSummary = 8, 100
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
@@ -64,7 +64,7 @@ func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made
 		return session.Compaction{}, used, ErrNothing
 	}
 	replaced := tokensOf(v, at)
-	limit := replaced*3/4 - llm.MessageTokens(c.Count, session.SummaryMessage(""))
+	limit := min(cmp.Or(c.SummaryTokens, defaultSummary), replaced*3/4-llm.MessageTokens(c.Count, session.SummaryMessage("")))
 	if limit <= 0 {
 		return session.Compaction{}, used, ErrNothing
 	}
@@ -98,7 +98,7 @@ type writer struct {
 }
 
 func (c *Compactor) newWriter() *writer {
-	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
+	w := &writer{model: c.Model, summary: max(cmp.Or(c.SummaryTokens, defaultSummary), minSummary), part: partOfUnknown}
 	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
 	w.fit(c.Model.Window())
 	return w

@@ -120,6 +120,8 @@ type Conversation struct {
 	partial bool
 	// told is the last failure of a flush that was reported, empty if the last flush has succeeded.
 	told string
+	// summary says when a summary is asked for again after one has failed.
+	summary backoff
 	// full says why the conversation could not be compacted the last time; nil if it could.
 	full error
 }

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxShrinks is how often a request that is too long is tried again.
+	// maxShrinks is how often a request that is too long is tried again. Each try is about half as long as the one before.
 	maxShrinks = 16
-	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens:
-	// after one that has come to nothing, and if a window is so small that there is no room after one either.
+	// A compaction is tried again when the next prompt has grown by a part of the window, at least by minGrowth tokens, or does
+	// not fit: after one that has come to nothing, and if a window is so small that there is no room after one either.
 	growthParts = 20
 	minGrowth   = 500
 	// charsPerToken is how pruning counts.
@@ -64,7 +64,7 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 		t.tellOnce("Memories could not be stored: %v", err)
 		return
 	}
-	if c.Compact && !overflow && projected < t.patience {
+	if c.Compact && !overflow && projected < t.patience && t.fits(projected) {
 		return // the flush belongs to the compaction
 	}
 	switch {
@@ -73,17 +73,27 @@ func (t *turn) makeRoom(ctx context.Context, overflow bool) {
 	case c.Compact && c.Uncovered > 0:
 		t.reportSkipped()
 	}
-	if ctx.Err() != nil || !c.Compact {
+	if ctx.Err() != nil || !c.Compact || t.summarised || !t.summary.due(t.opt.Now()) {
 		return
 	}
-	if t.full = t.compact(ctx); t.full == nil {
+	if t.full = t.compact(ctx); t.full != nil && ctx.Err() == nil {
+		t.deferCompaction(projected)
+	}
+}
+
+// deferCompaction says when a compaction is tried again that has come to nothing because of t.full: one without anything to
+// summarise if the prompt has grown, and one whose summary has failed in a later turn, when its backoff is over.
+func (t *turn) deferCompaction(projected int) {
+	_, uncovered := errors.AsType[*sidecar.UncoveredError](t.full)
+	switch {
+	case uncovered:
+		return
+	case errors.Is(t.full, compact.ErrNothing):
+		t.patience = projected + t.growth()
 		return
 	}
-	if _, waits := errors.AsType[*sidecar.UncoveredError](t.full); waits || ctx.Err() != nil {
-		return
-	}
-	t.patience = projected + t.growth()
-	if !errors.Is(t.full, compact.ErrNothing) {
+	t.summarised, t.summaryFailed = true, true
+	if t.summary.fail(t.opt.Now(), t.full) {
 		t.notice("Old messages could not be summarised, and stay as they are: %v", t.full)
 	}
 }
@@ -135,6 +145,7 @@ func (t *turn) replace(made session.Compaction) error {
 		return err
 	}
 	t.patience = t.projected(t.opt.Session.View()) + t.growth()
+	t.summary, t.summarised = backoff{}, true
 	t.each(Event{Compacted: &made})
 	return nil
 }

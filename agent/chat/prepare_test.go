@@ -177,10 +177,13 @@ func TestTurnCompactsAfterMessagesWereLeftOut(t *testing.T) {
 		return nil, nil
 	}}
 	w := newWorld(t, model)
+	now := noon
+	w.now = func() time.Time { return now }
 	c := w.start("s")
 	var l log
 	for i := range 14 {
-		down = i < 11
+		now = now.Add(time.Minute)
+		down = i < 9
 		w.say(c, fmt.Sprintf("My item is %s. %s", word(i), long(400)), l.each)
 	}
 	if v := w.session.View(); v.Compactions != 1 || !l.has("left out of the request") {
@@ -203,10 +206,12 @@ func TestTurnRepliesAfterAFailedCompaction(t *testing.T) {
 	model := script(
 		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
 		sized(llmtest.Say("two"), 7000),                                      // not tried again
-		llmtest.Say("They spoke of tea."), sized(llmtest.Say("three"), 3000), // after it has grown
+		llmtest.Say("They spoke of tea."), sized(llmtest.Say("three"), 3000), // after a while
 	)
 	model.Tokens = 10_000
 	w := newWorld(t, model)
+	now := noon
+	w.now = func() time.Time { return now }
 	c := w.start("s")
 	w.seed(long(4000), "noted", 6000)
 	var l log
@@ -217,7 +222,7 @@ func TestTurnRepliesAfterAFailedCompaction(t *testing.T) {
 	if reply := w.say(c, "second", l.each); reply.Text != "two" || l.has("notice") {
 		t.Errorf("%+v, %q", reply, l.lines)
 	}
-	l = log{}
+	l, now = log{}, now.Add(10*time.Second)
 	if reply := w.say(c, "third", l.each); reply.Text != "three" || !l.has("compacted") || l.has("flush") {
 		t.Errorf("%+v, %q", reply, l.lines)
 	}

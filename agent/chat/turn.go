@@ -36,6 +36,10 @@ type turn struct {
 	pruned int
 	// sent is the size of the last request in tokens, and leftOut the number of messages that were left out of it.
 	sent, leftOut int
+	// summarised says that no summary is asked for before the next answer: there was one, or in this turn one has failed.
+	summarised bool
+	// summaryFailed says that a summary has failed in this turn.
+	summaryFailed bool
 	// newestOnly says that it had no message that could be left out.
 	newestOnly bool
 }
@@ -114,6 +118,7 @@ func (t *turn) converse(ctx context.Context) error {
 // nextAnswer does what is due, asks the model and appends its answer to the transcript. The last answer of a turn calls no
 // tools.
 func (t *turn) nextAnswer(ctx context.Context, last bool) (llm.Response, error) {
+	t.summarised = t.summaryFailed
 	if err := t.prepare(ctx); err != nil {
 		return llm.Response{}, err
 	}

@@ -12,9 +12,11 @@ import (
 )
 
 const (
-	// maxAnswer is the room in tokens that a request leaves for the answer; it is also at most 1/answerRoomParts of the window.
+	// maxAnswer is the room in tokens that a request leaves for the answer; it is also at most 1/answerRoomParts of the window,
+	// and 1/freeParts of what the system prompt and the tools leave.
 	maxAnswer       = 4000
 	answerRoomParts = 8
+	freeParts       = 4
 	// minWindow is the size in tokens below which the window is not assumed to be smaller still.
 	minWindow = 256
 )
@@ -29,10 +31,10 @@ func (c *Conversation) window() int {
 }
 
 // learnWindow takes note that a request of so many tokens was refused as too long. It reports whether the window is smaller
-// than before.
+// than before: what the model says if that is clearly less than what was sent, and otherwise half.
 func (c *Conversation) learnWindow(sent int) bool {
 	before, said := c.believed, c.model.Window()
-	if said > 0 && (before == 0 || said < before) {
+	if said > 0 && (before == 0 || said < before) && said-c.answerRoom(said) <= sent*7/8 {
 		c.believed = said
 		return true // the model has learnt it from the refusal
 	}
@@ -40,7 +42,7 @@ func (c *Conversation) learnWindow(sent int) bool {
 	if before > 0 {
 		smaller = min(smaller, before/2)
 	}
-	if smaller < minWindow {
+	if smaller = max(smaller, minWindow); before > 0 && smaller >= before {
 		return false
 	}
 	c.learnt, c.learntOf, c.believed = smaller, said, smaller
@@ -77,7 +79,7 @@ func (t *turn) firstThatFits(messages []llm.Message) int {
 	if window <= 0 {
 		return 0
 	}
-	room := window - t.fixed - min(maxAnswer, window/answerRoomParts)
+	room := window - t.fixed - t.answerRoom(window)
 	from := len(messages)
 	for from > 0 {
 		if room -= t.sizeOf(messages[from-1]); room < 0 {
@@ -92,6 +94,17 @@ func (t *turn) firstThatFits(messages []llm.Message) int {
 		return from
 	}
 	return newest(messages)
+}
+
+// answerRoom returns the room for the answer in a window.
+func (c *Conversation) answerRoom(window int) int {
+	return max(0, min(maxAnswer, window/answerRoomParts, (window-c.fixed)/freeParts))
+}
+
+// fits reports whether a prompt of so many tokens is sent whole.
+func (t *turn) fits(tokens int) bool {
+	window := t.window()
+	return window <= 0 || tokens <= window-t.answerRoom(window)
 }
 
 // newest returns the index of the newest message, or of the message with the calls if it is a result of a tool.

@@ -29,7 +29,7 @@ const (
 	partOfUnknown = 24_000
 	// promptTokens is the room for the task, the rules and the list of identifiers.
 	promptTokens = 1500
-	// summaryShare is the part of a window that a summary may have, and minSummary its least size in tokens all the same.
+	// summaryShare is the part of a window that a model may write a summary of, and minSummary its least size in tokens all the same.
 	summaryShare, minSummary = 8, 100
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
@@ -53,29 +53,39 @@ type Compactor struct {
 // Compact has a model summarise the messages before the latest ones, of the first free messages of the view, and returns the
 // compaction to append to the session. Messages that are added meanwhile are kept.
 //
-// Identifiers that the summary lacks after a second try are appended to it. Compact returns ErrNothing if there are no such
-// messages; ErrRefused if the summary is empty or cut off twice, or if it is not shorter than what it replaces; and otherwise the
-// error of the model or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also
-// after an error.
+// Identifiers that the summary lacks after a second try are appended to it. A summary that is longer than SummaryTokens, or than
+// three quarters of what it replaces, is shortened and says so. Compact returns ErrNothing if there are no such messages, or so
+// few that a summary cannot be shorter; ErrRefused if the summary is empty or cut off twice; and otherwise the error of the model
+// or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made session.Compaction, used llm.Usage, err error) {
 	w := c.newWriter()
 	at := Cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens), free)
 	if at == 0 || at == 1 && v.Compactions > 0 {
 		return session.Compaction{}, used, ErrNothing
 	}
-	summary, err := w.summariseShorter(ctx, v, at)
+	replaced := tokensOf(v, at)
+	limit := min(cmp.Or(c.SummaryTokens, defaultSummary), replaced*3/4-llm.MessageTokens(c.Count, session.SummaryMessage("")))
+	if limit <= 0 {
+		return session.Compaction{}, used, ErrNothing
+	}
+	summary, err := w.summariseShorter(ctx, v, at, limit)
 	if err != nil {
 		return session.Compaction{}, w.used, fmt.Errorf("compact %d messages: %w", at, err)
 	}
 	out := session.Compaction{Summary: summary, FirstKept: v.IDs[at], TokensBefore: v.Tokens}
-	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary))
-	for _, n := range v.Counts[at:] {
-		out.TokensAfter += n
-	}
+	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary)) + tokensOf(v, len(v.Counts)) - replaced
 	if out.TokensAfter >= out.TokensBefore {
-		return session.Compaction{}, w.used, fmt.Errorf("%w: with it there are %d tokens, without it %d", ErrRefused, out.TokensAfter, out.TokensBefore)
+		return session.Compaction{}, w.used, ErrNothing
 	}
 	return out, w.used, nil
+}
+
+// tokensOf returns the size of the messages of a view before index until.
+func tokensOf(v session.View, until int) (tokens int) {
+	for _, n := range v.Counts[:until] {
+		tokens += n
+	}
+	return tokens
 }
 
 // writer has a model write the summaries of one compaction.
@@ -88,7 +98,7 @@ type writer struct {
 }
 
 func (c *Compactor) newWriter() *writer {
-	w := &writer{model: c.Model, summary: cmp.Or(c.SummaryTokens, defaultSummary), part: partOfUnknown}
+	w := &writer{model: c.Model, summary: max(cmp.Or(c.SummaryTokens, defaultSummary), minSummary), part: partOfUnknown}
 	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
 	w.fit(c.Model.Window())
 	return w
@@ -115,13 +125,9 @@ func (w *writer) shrink(tokens int) bool {
 	return w.part < before
 }
 
-// summariseShorter returns a summary of the first messages of a view. As long as the model refuses a request as too long, it
-// summarises shorter parts.
-func (w *writer) summariseShorter(ctx context.Context, v session.View, until int) (string, error) {
-	tokens := 0
-	for _, n := range v.Counts[:until] {
-		tokens += n
-	}
+// summariseShorter returns a summary of the first messages of a view, of at most limit tokens. As long as the model refuses a
+// request as too long, it summarises shorter parts.
+func (w *writer) summariseShorter(ctx context.Context, v session.View, until, limit int) (string, error) {
 	var ids []string
 	for try := 0; ; try++ {
 		// Half a part for each block leaves room for the indentation of the lines.
@@ -130,8 +136,11 @@ func (w *writer) summariseShorter(ctx context.Context, v session.View, until int
 			ids = identifiers(blocks)
 		}
 		summary, err := w.summarise(ctx, blocks, ids)
-		if llm.KindOf(err) != llm.KindOverflow || !w.shrink(tokens) {
-			return summary, err
+		if err == nil {
+			return shorten(summary, ids, limit, w.count), nil
+		}
+		if llm.KindOf(err) != llm.KindOverflow || !w.shrink(tokensOf(v, until)) {
+			return "", err
 		}
 	}
 }
@@ -193,30 +202,30 @@ func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (s
 	return w.merge(ctx, summaries, ids)
 }
 
-// generate returns a summary that contains ids. If something is wrong with the model's first one, generate asks once more, and
-// then appends the identifiers that the better one lacks.
+// generate returns a summary of at most w.summary tokens that contains ids. If something is wrong with the model's first one,
+// generate asks once more, and then appends the identifiers that the better one lacks.
 func (w *writer) generate(ctx context.Context, task, material string, ids []string) (string, error) {
 	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary, Patience: patience}
 	question := taskPrompt(task, material, ids)
 	req.Messages = []llm.Message{{Role: llm.RoleUser, Text: question}}
 	first, err := w.try(ctx, req, ids)
 	if err != nil || first.problem() == "" {
-		return first.text, err
+		return shorten(first.text, ids, w.summary, w.count), err
 	}
 	correction := "This summary cannot be used: " + first.problem() + " Write the whole summary anew."
 	if first.text == "" {
 		req.Messages[0].Text += "\n\n" + correction
 	} else {
-		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: first.text}, llm.Message{Role: llm.RoleUser, Text: correction})
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: shorten(first.text, nil, w.summary, w.count)}, llm.Message{Role: llm.RoleUser, Text: correction})
 	}
 	second, err := w.try(ctx, req, ids)
 	switch {
 	case ctx.Err() != nil, err != nil && !first.whole():
 		return "", err
 	case err == nil && second.whole() && (!first.whole() || len(second.lost) <= len(first.lost)):
-		return appendIdentifiers(second.text, ids, w.summary, w.count), nil
+		return shorten(second.text, ids, w.summary, w.count), nil
 	case first.whole():
-		return appendIdentifiers(first.text, ids, w.summary, w.count), nil
+		return shorten(first.text, ids, w.summary, w.count), nil
 	}
 	return "", fmt.Errorf("%w: %s", ErrRefused, second.problem())
 }

@@ -71,7 +71,7 @@ func TestCompactWithEchoLosesNoIdentifier(t *testing.T) {
 		if err == nil {
 			compacted++
 		}
-		if strings.Contains(got.Summary, "\n\nIdentifiers:\n") {
+		if strings.Contains(got.Summary, "\n\nIdentifiers:\n") && !strings.Contains(got.Summary, "\n(The end is cut off.)\n") {
 			t.Fatalf("the model left identifiers out: %s", got.Summary)
 		}
 	})

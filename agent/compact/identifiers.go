@@ -134,29 +134,38 @@ func missing(text string, ids []string) (out []string) {
 	return out
 }
 
-// appendIdentifiers returns a summary with a list of the identifiers that it lacks. To stay within limit tokens it shortens the
-// summary; if the list alone is longer, its last identifiers are left out.
-func appendIdentifiers(summary string, ids []string, limit int, count func(string) int) string {
-	lost := missing(summary, ids)
-	if len(lost) == 0 {
-		return summary
-	}
+// cutNote is the last line of a summary that was shortened.
+const cutNote = "\n(The end is cut off.)"
+
+// shorten returns a summary of at most limit tokens with a list of the identifiers that it lacks. It leaves out the end of the
+// summary, and if the list alone is longer, the last identifiers.
+func shorten(summary string, ids []string, limit int, count func(string) int) string {
+	note := ""
 	for {
-		whole := summary + appended(lost)
-		if count(whole) <= limit || summary == "" && len(lost) == 1 {
-			return strings.TrimSpace(whole)
+		lost := missing(summary, ids)
+		whole := strings.TrimSpace(summary + note + appended(lost))
+		switch {
+		case count(whole) <= limit:
+			return whole
+		case summary != "":
+			if summary, note = shorter(summary), cutNote; summary == "" {
+				note = ""
+			}
+		case len(lost) > 1:
+			ids = lost[:len(lost)-1]
+		default:
+			return whole
 		}
-		if summary == "" {
-			lost = lost[:len(lost)-1]
-			continue
-		}
-		summary = shorter(summary)
-		lost = missing(summary, ids)
 	}
 }
 
-// appended is the end of a summary that lacks identifiers.
-func appended(lost []string) string { return "\n\nIdentifiers:\n" + list(lost) }
+// appended is the end of a summary that lacks identifiers; it is empty if there are none.
+func appended(lost []string) string {
+	if len(lost) == 0 {
+		return ""
+	}
+	return "\n\nIdentifiers:\n" + list(lost)
+}
 
 // shorter returns a text without its last tenth, up to the end of a line if there is one near.
 func shorter(text string) string {

@@ -8,9 +8,11 @@ import (
 )
 
 const (
-	// maxSummary is the maximum size of a summary in tokens; it is also at most 1/summaryParts of the window.
+	// maxSummary is the maximum size of a summary in tokens; it is also at most 1/summaryParts of the window, and
+	// 1/freeParts of what the fixed tokens leave.
 	maxSummary   = 4000
 	summaryParts = 8
+	freeParts    = 4
 	// 1/leastParts of the window may always stay in a compaction.
 	leastParts = 16
 	// keepTokens is the default of Settings.KeepTokens.
@@ -193,7 +195,7 @@ func (s Settings) Keep(window, fixed int) (recent, summary int) {
 	if window <= 0 {
 		return most, maxSummary
 	}
-	summary = max(1, min(maxSummary, window/summaryParts))
+	summary = max(1, min(maxSummary, window/summaryParts, (window-fixed)/freeParts))
 	return min(most, max(1, window/leastParts, (s.compactAt(window)-fixed-summary)/2)), summary
 }
 

@@ -119,8 +119,8 @@ func TestTurnsRememberARefusal(t *testing.T) {
 	w := newWorld(t, model)
 	w.notes.err = errors.New("no space left on device")
 	c := w.start("s")
-	for range 40 {
-		w.say(c, long(250), nil)
+	for i := range 40 {
+		w.say(c, fmt.Sprintf("My item is %s. %s", word(i), long(250)), nil)
 	}
 	if model.refused > 2 {
 		t.Errorf("%d requests were refused", model.refused)

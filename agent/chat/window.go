@@ -22,9 +22,11 @@ const (
 )
 
 // window returns how many tokens the model takes: what it says, or less if it has refused a shorter request. 0 means unknown.
+// What the model says changes a little with each answer, because it is an estimate; what was learnt holds until it says clearly
+// more.
 func (c *Conversation) window() int {
 	said := c.model.Window()
-	if c.learnt > 0 && said == c.learntOf && (said == 0 || c.learnt < said) {
+	if c.learnt > 0 && (said == 0 || said < 2*c.learntOf && c.learnt < said) {
 		return c.learnt
 	}
 	return said
@@ -35,7 +37,7 @@ func (c *Conversation) window() int {
 func (c *Conversation) learnWindow(sent int) bool {
 	before, said := c.believed, c.model.Window()
 	if said > 0 && (before == 0 || said < before) && said-c.answerRoom(said) <= sent*7/8 {
-		c.believed = said
+		c.learnt, c.learntOf, c.believed = said, said, said
 		return true // the model has learnt it from the refusal
 	}
 	smaller := sent / 2

@@ -15,6 +15,13 @@ type Chunk struct {
 	Path string
 	// Source of the file.
 	Source string
+	// Title of the file, empty if it has none.
+	Title string
+	// Names are what the file is called, a name a line: the words of its file name, its title, its aliases, and the tags of its
+	// front matter with a # before each. Empty for a file without names, such as a daily note.
+	Names string
+	// Folders are the words of the folders of the file, a folder a line; empty if there are none.
+	Folders string
 	// StartLine and EndLine are the first and the last line in the file, from 1.
 	StartLine, EndLine int
 	// Headings is the path of the headings above the chunk, empty if there is none.
@@ -70,6 +77,8 @@ type Reader interface {
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
+	// Lacking returns the number of indexed files that have no value for a field; for "date", those without any dated chunk.
+	Lacking(ctx context.Context, field string) (int, error)
 	// Match returns the ids of the best chunks with any term of t.Any, best first. Each counts by all terms that it
 	// contains, precisely enough to choose candidates. Without terms, Match returns the chunks that the filter lets through,
 	// newest first.

@@ -3,6 +3,7 @@ package indexer
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -28,4 +29,24 @@ func matchesGlob(glob, p string) bool {
 // matchesAny reports whether one of the globs matches a path or a folder above it.
 func matchesAny(globs []string, p string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return matchesGlob(glob, p) })
+}
+
+// mayMatchBelow reports whether a glob may match a folder, or a path below it. It never misses one.
+func mayMatchBelow(glob, dir string) bool {
+	if strings.Contains(glob, "{") || matchesGlob(glob, dir) {
+		return true
+	}
+	parts := strings.Split(glob, "/")
+	for i, name := range strings.Split(dir, "/") {
+		if i >= len(parts) {
+			return false
+		}
+		if parts[i] == "**" {
+			return true
+		}
+		if !doublestar.MatchUnvalidated(parts[i], name) {
+			return false
+		}
+	}
+	return true
 }

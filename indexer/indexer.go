@@ -81,7 +81,7 @@ func New(s Splitter, store Store, opt Options) *Indexer {
 	opt = opt.withDefaults()
 	return &Indexer{
 		splitter: s, store: store, opt: opt,
-		layout:       newLayout(opt.Workspace, opt.ExtraPaths, opt.Sessions),
+		layout:       newLayout(opt),
 		turn:         make(chan struct{}, 1),
 		indexPending: make(chan struct{}, 1),
 		stats:        map[string]statEntry{},

@@ -186,7 +186,7 @@ func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	if !w.concerns(c, wasDir) {
 		return
 	}
-	if filepath.Base(c.Path) == ignoreFile {
+	if isIgnoreFile(filepath.Base(c.Path)) {
 		c.Path = filepath.Dir(c.Path)
 	}
 	w.pathChanged(c.Path, now)
@@ -216,7 +216,7 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 		return false
 	}
 	switch filepath.Ext(c.Path) {
-	case ".md", ".jsonl", ignoreFile:
+	case ".md", ".jsonl", ignoreFile, gitIgnoreFile:
 		return true
 	}
 	info, err := os.Lstat(c.Path)
@@ -225,19 +225,19 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 
 // near reports whether a path is at, above or below a target, and has no ignored name on the way.
 func (l layout) near(abs string) bool {
-	for _, t := range l.targets {
+	for _, t := range l.current() {
 		if _, ok := below(abs, t.abs()); ok {
 			return true
 		}
 		rel, ok := below(t.abs(), abs)
-		if dir, last := filepath.Split(rel); last == ignoreFile {
+		if dir, last := filepath.Split(rel); isIgnoreFile(last) {
 			rel = strings.TrimSuffix(dir, "/")
 		}
 		if ok && (rel == "" || !ignoredPath(rel)) {
 			return true
 		}
 		// The ignore files above a target apply to it.
-		if _, inside := below(filepath.Dir(abs), t.abs()); inside && filepath.Base(abs) == ignoreFile {
+		if _, inside := below(filepath.Dir(abs), t.abs()); inside && isIgnoreFile(filepath.Base(abs)) {
 			return true
 		}
 	}

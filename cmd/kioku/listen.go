@@ -22,7 +22,7 @@ type door struct {
 }
 
 // openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents.
-func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
+func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
 	guard, err := openGuard(conf, opt.Log)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.
 	if err != nil {
 		return nil, err
 	}
-	sidecars, err := a.sidecars(conf, places, memories)
+	sidecars, err := a.sidecars(ctx, conf, places, memories)
 	if err != nil {
 		return nil, err
 	}

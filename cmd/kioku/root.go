@@ -78,13 +78,14 @@ func (a *app) addGlobals(root *cobra.Command) {
 		{"dims", "dims", "`length` of the vectors"},
 		{"log-level", "logLevel", "debug, info, warn or error"},
 		{"socket", "socket", "unix socket `path` of the daemon"},
-		{"server", "client.server", "`host:port` of a daemon on another machine"},
+		{"target", "client.target", "`host:port` of a daemon on another machine"},
 		{"tls-ca", "client.ca", "PEM `file` of the authorities of that daemon"},
 		{"tls-cert", "client.cert", "PEM `file` of the certificate that is shown to that daemon"},
 		{"tls-key", "client.key", "PEM `file` of the private key of that certificate"},
 	} {
 		flags.Var(&setting{app: a, name: s.name, key: s.key}, s.name, s.usage)
 	}
+	flags.Var(&fileFlag{setting{app: a, name: "token-file", key: "client.token"}}, "token-file", "`file` with the token for that daemon")
 	flags.Var(&setting{app: a, name: "set"}, "set", "any setting, `key=value` (repeatable)")
 }
 
@@ -112,3 +113,9 @@ func (s *setting) String() string { return "" }
 
 // Type returns the name of the value in help texts.
 func (s *setting) Type() string { return "value" }
+
+// fileFlag sets a secret setting to the content of a file.
+type fileFlag struct{ setting }
+
+// Set remembers the file until the settings are read.
+func (f *fileFlag) Set(path string) error { return f.setting.Set("file:" + path) }

@@ -72,18 +72,26 @@ func TestServeRefusesASecondOwner(t *testing.T) {
 	s.run("index").wants(t, exitOK)
 }
 
+// A daemon that serves another folder does not get in the way: this one has an index of its own.
 func TestServeNeverAnswersForAnotherFolder(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	other := *s
 	other.workspace = t.TempDir()
-	for _, args := range [][]string{{"search", "boiler"}, {"status"}, {"append", "x"}} {
-		got := other.run(args...)
+	other.write("MEMORY.md", "# Memory\n- a heron\n")
+	for _, args := range [][]string{{"search", "boiler"}, {"append", "x"}, {"get", "memory/2026-01-10.md"}, {"status"}} {
+		if got := other.run(args...); strings.Contains(got.stdout, "boiler") || strings.Contains(got.stdout+got.stderr, s.workspace) {
+			t.Errorf("%q answers from the folder of the daemon: %q %s", args, got.stdout, got.stderr)
+		}
+		got := other.run(append(args, "--agent", "main")...)
 		got.wants(t, exitError, "the daemon serves agent main from "+s.workspace, other.workspace)
 		if got.stdout != "" {
 			t.Errorf("%q answers %q", args, got.stdout)
 		}
+	}
+	if out := other.must("search", "heron"); !strings.Contains(out, "a heron") {
+		t.Errorf("got %s", out)
 	}
 	if out := other.must("status", "--agent", "nova"); !strings.Contains(out, "workspace  "+other.workspace) {
 		t.Errorf("an agent that the daemon does not serve is opened here: %s", out)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -58,12 +57,10 @@ func (l *loader) parse(path string, data []byte) {
 	case err != nil:
 		l.errs = append(l.errs, err)
 	case doc != nil:
-		p := fileParser{loader: l, path: path, seen: map[string]string{}}
+		p := fileParser{loader: l, layer: byFile, path: path, seen: map[string]string{}}
 		p.block(resolve(doc.Content[0]), "", false)
 	}
 }
-
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
 // parseYAML returns the document of a file, whose content is a block; nil if the file is empty.
 func parseYAML(path string, data []byte) (*yaml.Node, error) {
@@ -72,11 +69,8 @@ func parseYAML(path string, data []byte) (*yaml.Node, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-		if m == nil {
-			return nil, &Error{Where: path, Problem: err.Error()}
-		}
-		return nil, &Error{Where: strings.TrimSuffix(path+":"+m[1], ":"), Problem: m[2]}
+		line, problem := yamlProblem(data, err)
+		return nil, &Error{Where: fmt.Sprintf("%s:%d", path, line), Problem: problem}
 	}
 	root := resolve(doc.Content[0])
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
@@ -85,8 +79,9 @@ func parseYAML(path string, data []byte) (*yaml.Node, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, &Error{Where: position(path, root), Problem: "not a block of settings (key: value)"}
 	}
-	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, &Error{Where: path, Problem: "more than one document; keep one"}
+	var second yaml.Node
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, &Error{Where: fmt.Sprintf("%s:%d", path, max(second.Line, 1)), Problem: "more than one document; keep one"}
 	}
 	return &doc, nil
 }
@@ -105,7 +100,8 @@ func resolve(n *yaml.Node) *yaml.Node {
 // fileParser walks the blocks of a file.
 type fileParser struct {
 	*loader
-	path string
+	layer layer
+	path  string
 	// seen contains the position of each setting.
 	seen map[string]string
 }
@@ -118,6 +114,8 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 		where := position(p.path, name)
 		f, known := p.conf.lookup(key)
 		switch {
+		case p.layer == byFolder && !p.mayStand(key, f):
+			p.refuse(where, key, known)
 		case key == openClaw && !pasted:
 			p.nested(value, where, key, "", true)
 		case pasted && ignored()[key] != "":
@@ -166,7 +164,7 @@ func (p *fileParser) header(key, where string, value *yaml.Node) {
 		return
 	}
 	name := strings.TrimPrefix(key, "remote.headers.")
-	p.put(byFile, where, filepath.Dir(p.path), f, name+"="+value.Value)
+	p.put(p.layer, where, filepath.Dir(p.path), f, name+"="+value.Value)
 }
 
 // again reports an error if a setting was given before, and returns whether it was.
@@ -190,7 +188,7 @@ func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 		return
 	}
 	before := len(p.errs)
-	p.put(byFile, where, filepath.Dir(p.path), f, items...)
+	p.put(p.layer, where, filepath.Dir(p.path), f, items...)
 	if len(p.errs) > before {
 		p.errs[before].(*Error).Where = position(p.path, value)
 	}

@@ -3,7 +3,6 @@ package kioku_test
 import (
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -60,14 +59,11 @@ func askVaults(t *testing.T) bench.GoldenReport {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "ws", "vault", "memory"), os.DirFS("testdata/vaults/vault")); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "ws", "vault"), os.DirFS("testdata/vaults/vault")); err != nil {
 		t.Fatal(err)
 	}
 	for i := range questions {
 		questions[i].WS = "vault"
-		for j := range questions[i].Relevant {
-			questions[i].Relevant[j].Path = path.Join("memory", questions[i].Relevant[j].Path)
-		}
 	}
 	s, err := bench.Open(t.Context(), bench.Set{Name: "vaults", Folder: dir, Questions: questions}, bench.Options{})
 	if err != nil {

@@ -49,10 +49,9 @@ func Unset(src Sources, key string) (path string, removed bool, err error) {
 		return "", false, err
 	}
 	if doc != nil {
-		top := resolve(doc.Content[0])
-		for _, block := range []*yaml.Node{top, child(top, openClaw)} {
-			removed = remove(block, strings.Split(key, ".")) || removed
-		}
+		top, names := resolve(doc.Content[0]), strings.Split(key, ".")
+		removed = remove(top, names)
+		removed = remove(top, append([]string{openClaw}, names...)) || removed
 	}
 	c := Default()
 	if _, known := c.lookup(key); !removed && !known && !c.registry.isBlock(key) {

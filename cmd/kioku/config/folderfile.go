@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/indexer"
 	"kioku/internal/safefile"
 )
 
@@ -17,7 +18,7 @@ import (
 //
 // The file belongs to whoever can write to the folder, which may come from elsewhere. So it can say what is indexed and how
 // it is ranked, but nothing secret, nothing that runs or reaches out, and nothing outside of the folder.
-const FolderFile = ".kioku.yaml"
+const FolderFile = indexer.SettingsFile
 
 // maxFolderFileBytes is the maximum size of the file of a workspace.
 const maxFolderFileBytes = 64 << 10

@@ -129,6 +129,15 @@ func (c *Config) ExtraPaths(agent string) []string {
 	return c.Index.ExtraPaths
 }
 
+// Include returns the globs of files that are indexed beside the curated ones, without those of the workspace's own file: these
+// the indexer reads itself, so that it knows of changes at once.
+func (c *Config) Include() []string {
+	if c.origins["include"].layer == byFolder {
+		return nil
+	}
+	return c.Index.Include
+}
+
 // Places returns the folders that a daemon serves, sorted by agent: those of Agents, and that of Agent if a workspace is set
 // or there are no other agents.
 func (c *Config) Places() ([]Place, error) {

@@ -16,7 +16,7 @@ type Field struct {
 	// Group is the heading under which the documentation lists the setting.
 	Group string
 	// Type is what a value looks like: "text", "path", "secret", "integer", "number", "true or false", "list",
-	// "paths", "pairs", "blocks", or the choices, "passage | chunk".
+	// "globs", "paths", "pairs", "blocks", or the choices, "passage | chunk".
 	Type string
 	// Default is the value of a run that nobody configured, as text.
 	Default string

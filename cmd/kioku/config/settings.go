@@ -59,6 +59,9 @@ func (r *registry) provider(c *Config) {
 // index registers the settings of indexing.
 func (r *registry) index(c *Config) {
 	r.group, r.inFolder = "Index", true
+	r.globs(&c.Index.Include, "include", "Globs of Markdown files of the workspace to index beside MEMORY.md, USER.md and memory/, such as docs/**/*.md. "+
+		"Unset means none, or all if the workspace has neither MEMORY.md nor memory/.")
+	r.globs(&c.Index.Exclude, "exclude", "Globs of paths that are not indexed, whatever else includes them.")
 	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the last element may be a glob.")
 	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped. A day whose notes need more goes on in a further file.")
 	number(r, &c.Chunking.Tokens, 16, 8192, "chunking.tokens", "Maximum number of tokens of a chunk.")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/indexer"
 	"kioku/memory"
 )
 
@@ -279,6 +280,11 @@ func (r *registry) paths(at *[]string, key, doc string) {
 		}
 		return item, nil
 	})
+}
+
+// globs adds a list of globs, for which a file may also have a single text.
+func (r *registry) globs(at *[]string, key, doc string) {
+	r.items(at, "globs", key, doc, func(item string) (string, error) { return item, indexer.CheckGlobs([]string{item}, nil) })
 }
 
 // sources adds the list of what is indexed, which always contains memory.

@@ -50,6 +50,10 @@ func (r *registry) provider(c *Config) {
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
 		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
+	pointer(r, &c.Embed.QueryPrefix, aText, "text", "remote.queryPrefix",
+		"Written before each query that is embedded; unset means what the model is known to want, \"\" means nothing.", parseText, same)
+	pointer(r, &c.Embed.DocumentPrefix, aText, "text", "remote.documentPrefix",
+		"Written before each text that is embedded; unset means what the model is known to want. With another prefix everything is embedded again.", parseText, same)
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
 }

@@ -16,6 +16,7 @@ func (r *registry) service(c *Config) {
 	r.path(&c.Socket, "socket", "Unix socket of the daemon; unset means one in the state folder.")
 	r.text(&c.Listen, "listen", "TCP address of the daemon; none disables TCP. An address beyond loopback needs tokenFile, tls.cert and tls.key.")
 	r.path(&c.TokenFile, "tokenFile", "File of the tokens, and of the names in certificates, that may connect over TCP.")
+	r.secret(&c.Tokens, "tokens", "What a tokenFile contains, instead of one: for containers that get it in KIOKU_TOKENS, or by env:NAME.")
 	r.timezone(&c.Location, "timezone", "Time zone that decides which day a note belongs to, such as Asia/Tokyo; Local is the system's.")
 	r.logLevel(&c.LogLevel, "logLevel", "Minimum log level.")
 }

@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb darwin test soak attack race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test soak attack race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -102,6 +102,14 @@ deb-%: bin/linux-%/kioku
 	mkdir -p bin/dist
 	ARCH=$* VERSION='$(patsubst v%,%,$(if $(filter v%,$(VERSION)),$(VERSION),0.0.0+$(VERSION)))' ROOT=bin/linux-$*/root \
 		CGO_ENABLED=0 GOFLAGS= $(GO) run $(NFPM) package --packager deb --target bin/dist/
+
+## library: that another module can import Kioku, with the flags of docs/install.md
+library:
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp examples/library/main.go.txt "$$dir/main.go" && cp go.sum "$$dir" && cd "$$dir" && \
+	sed -e 's|^module kioku$$|module library|' -e '$$a require kioku v0.0.0' -e '$$a replace kioku => $(CURDIR)' '$(CURDIR)/go.mod' >go.mod && \
+	export GOFLAGS=-mod=mod && \
+	export CGO_CFLAGS="-O2 -I$$($(GO) list -m -f '{{.Dir}}' kioku)/internal/sqlite3h -I$$($(GO) list -m -f '{{.Dir}}' github.com/mattn/go-sqlite3)" && \
+	$(GO) run -tags '$(TAGS)' .
 
 ## darwin: that the packages that need no C compiler of macOS build for it
 darwin: export GOOS = darwin

@@ -47,6 +47,7 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 // addHeadings starts a new text with the headings and the date of a chunk, and returns the number of their tokens.
 func (s *scorer) addHeadings(c *Chunk) int {
 	s.a.Reset()
+	s.setLanguage(c.Language)
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
 	return len(s.a.Tokens)

@@ -103,7 +103,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	if err != nil {
 		return err
 	}
-	terms := parseTerms(text, r.dates.mentions)
+	terms := parseTerms(text, r.dates.mentions, r.index.Languages...)
 	if len(terms.list) == 0 {
 		return nil
 	}

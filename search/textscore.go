@@ -52,7 +52,7 @@ func (s textScore) missing(q queryTerms) []string {
 	var terms []string
 	for i, t := range q.list {
 		if t.isRequired() && !occurs(i) && !slices.ContainsFunc(t.variants, occurs) {
-			terms = append(terms, t.term)
+			terms = append(terms, t.label())
 		}
 	}
 	return terms
@@ -74,7 +74,9 @@ type scorer struct {
 	// requiredWeight is the total idf weight of the required terms that are not words for a day, the denominator of the
 	// coverage, and requiredDates the total of those that are.
 	requiredWeight, requiredDates float64
-	indexes                       map[string]int
+	// indexes are those of the terms in the language of the text being scored, and byLanguage those of all languages seen.
+	indexes    map[string]int
+	byLanguage map[analysis.Language]map[string]int
 	// sieve has a bit for the fingerprint of each term, so that most tokens of a text need no look-up in indexes.
 	sieve [256]uint64
 	a     *analysis.Analyzer
@@ -91,13 +93,16 @@ type scorer struct {
 // newScorer returns a scorer for texts with avg terms on average. The caller releases it.
 func newScorer(q queryTerms, avg float64) *scorer {
 	s := &scorer{
-		q: q, avg: max(avg, 1), indexes: q.indexes(), a: analysis.NewAnalyzer(),
+		q: q, avg: max(avg, 1), byLanguage: make(map[analysis.Language]map[string]int), a: analysis.NewAnalyzer(),
 		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
 	}
 	s.a.StemOnly(q.strings()...)
-	for _, t := range q.list {
-		f := fingerprint(t.term)
+	s.setLanguage("")
+	for _, term := range q.strings() {
+		f := fingerprint(term)
 		s.sieve[f>>6] |= 1 << (f & 63)
+	}
+	for _, t := range q.list {
 		switch {
 		case !t.isRequired():
 		case t.date:
@@ -110,6 +115,15 @@ func newScorer(q queryTerms, avg float64) *scorer {
 }
 
 func (s *scorer) release() { s.a.Release() }
+
+// setLanguage sets the language of the text that is scored next.
+func (s *scorer) setLanguage(l analysis.Language) {
+	if s.byLanguage[l] == nil {
+		s.byLanguage[l] = s.q.indexes(l)
+	}
+	s.indexes = s.byLanguage[l]
+	s.a.SetLanguage(l)
+}
 
 // fingerprint returns a cheap 14-bit hash of a term.
 func fingerprint(t string) uint32 {

@@ -47,6 +47,16 @@ const (
 	passageOverlap = 160
 )
 
+// Hits of one file.
+const (
+	// defaultPerFile is the number of hits of a file after which others are preferred.
+	defaultPerFile = 2
+	// furtherHitShare multiplies the relevance of the further hits of a file. An answer may be in the third passage of the
+	// right note: without any further hit, 1.4 points of the answers are lost in the mean of the sets, and up to 5.6
+	// points in one. 0.8 loses nothing.
+	furtherHitShare = 0.8
+)
+
 // Sizes of the pools of candidates.
 const (
 	// textPool is the number of candidates from the keyword index. Re-ranking 100 equals ranking all; 40 loses.

@@ -8,9 +8,9 @@ import (
 	"kioku/memory"
 )
 
-// hasTerm reports whether the candidate contains the i-th term of the query.
+// hasTerm reports whether the candidate contains the i-th term of the query, or its file is called so.
 func (c *candidate) hasTerm(i int) bool {
-	return i < len(c.text.counts) && c.text.counts[i] > 0
+	return c.text.matches(i)
 }
 
 // hasIdentifier reports whether the candidate contains an identifier of the query.

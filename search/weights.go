@@ -35,6 +35,12 @@ const (
 	// minimum word, no missing or doubled letters in short words, a second word beside the variant) cost fifteen points
 	// and more of that.
 	variantIdeal = 0.6
+	// nameWeight is the frequency that a term of the query gets for occurring in the names of the file (its name, title,
+	// aliases and tags), and folderWeight for occurring in the names of its folders. Results hardly change for nameWeight
+	// between 0.5 and 2. A term that occurs in a heading above the text gets neither: a title that is a heading too would
+	// count twice, which costs up to a point.
+	nameWeight   = 1.0
+	folderWeight = 0.3
 )
 
 // Weights of a passage.

@@ -70,6 +70,8 @@ func (r *searchState) describe(c *candidate) string {
 		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
 	case memory.Covered:
 		return fmt.Sprintf("%s %s, but a better result shows at least half of it already.", place, rank)
+	case memory.FileLimit:
+		return fmt.Sprintf("%s %s, but its file has other results, and results of other files were preferred.", place, rank)
 	case memory.DroppedByMMR:
 		return fmt.Sprintf("%s %s, but it is much like a better result (similarity %.2f), and others were preferred.",
 			place, rank, c.similarity)

@@ -20,6 +20,7 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	if err != nil {
 		return memory.Explanation{}, err
 	}
+	path = m.sameName(path)
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
 	if err != nil || ex.Outcome != memory.NotACandidate {

@@ -140,15 +140,13 @@ func DateOf(p string) string {
 	return day
 }
 
-// linkPath returns the target of a link as the index keeps it: a path relative to the workspace for a link with a path, the
-// words in the brackets for others. A leading slash means the workspace.
+// linkPath returns the target of a link as the index contains it: the words in the brackets for a name, else a path relative
+// to the workspace. A path that begins with a slash keeps it.
 func linkPath(from string, l chunker.Link) string {
 	target := norm.NFC.String(l.Target)
-	if l.Kind != chunker.PathLink {
+	relative := strings.HasPrefix(target, "./") || strings.HasPrefix(target, "../")
+	if l.Kind != chunker.PathLink && !relative || path.IsAbs(target) {
 		return target
-	}
-	if path.IsAbs(target) {
-		return strings.TrimPrefix(path.Clean(target), "/")
 	}
 	return path.Join(path.Dir(from), target)
 }

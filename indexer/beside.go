@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -30,7 +29,7 @@ func (b Beside) String() string {
 	if b.More {
 		return "more than " + digits
 	}
-	return strings.TrimSpace(digits)
+	return digits
 }
 
 // besideCache is the last count of Indexer.Beside.

@@ -16,9 +16,6 @@ import (
 // maxFileBytes is the maximum size of a config file.
 const maxFileBytes = 1 << 20
 
-// openClaw is the block under which OpenClaw keeps its memory settings.
-const openClaw = "memorySearch"
-
 // readFile reads the config file if there is one.
 func (l *loader) readFile(src Sources) {
 	path, named := l.filePath(src)
@@ -58,7 +55,7 @@ func (l *loader) parse(path string, data []byte) {
 		l.errs = append(l.errs, err)
 	case doc != nil:
 		p := fileParser{loader: l, layer: byFile, path: path, seen: map[string]string{}}
-		p.block(resolve(doc.Content[0]), "", false)
+		p.block(resolve(doc.Content[0]), "", "")
 	}
 }
 
@@ -106,8 +103,8 @@ type fileParser struct {
 	seen map[string]string
 }
 
-// block reads the settings of a mapping whose keys continue prefix. pasted is true inside the block of OpenClaw.
-func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
+// block reads the settings of a mapping whose keys continue prefix. pasted is the block of OpenClaw around it, empty for none.
+func (p *fileParser) block(n *yaml.Node, prefix, pasted string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], resolve(n.Content[i+1])
 		key := prefix + name.Value
@@ -116,22 +113,14 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 		switch {
 		case p.layer == byFolder && !p.mayStand(key, f):
 			p.refuse(where, key, known)
-		case key == openClaw && !pasted:
-			p.nested(value, where, key, "", true)
-		case pasted && ignored()[key] != "":
-			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s has no effect: %s", where, openClaw, key, ignored()[key]))
-		case strings.HasPrefix(key, "agents.") && name.Value == openClaw:
-			p.fail(where, key, fmt.Errorf("paste the block %s itself, at the left margin, without the blocks around it", openClaw))
-		case pasted && key == "sync.intervalMinutes" && value.Value == "0":
-			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s: 0 has no effect: the folder is always scanned regularly, "+
-				"every 5 minutes unless set", where, openClaw, key))
+		case p.openClaw(key, pasted, where, value):
 		case prefix == "agents." && CheckAgent(name.Value) != nil:
 			p.fail(where, "agents", CheckAgent(name.Value))
 		case prefix == "agents.", key == "agents", key == "remote.headers", p.conf.registry.isBlock(key):
 			p.nested(value, where, key, key+".", pasted)
 		case strings.HasPrefix(key, "remote.headers."):
 			p.header(key, where, value)
-		case !known, pasted && !f.memory:
+		case !known, pasted != "" && !f.memory:
 			p.unknown(where, key)
 		default:
 			p.setting(f, where, value)
@@ -140,7 +129,7 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 }
 
 // nested reads a block, which may be empty.
-func (p *fileParser) nested(value *yaml.Node, where, key, prefix string, pasted bool) {
+func (p *fileParser) nested(value *yaml.Node, where, key, prefix, pasted string) {
 	if isNull(value) {
 		return
 	}

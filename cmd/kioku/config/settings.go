@@ -111,19 +111,3 @@ func (r *registry) caches(c *Config) {
 	number(r, &c.CacheEntries, 1, 100_000_000, "cache.maxEntries", "Maximum number of embeddings in the cache, in addition to those of the indexed texts.")
 	number(r, &c.MemoryBudget, 0, 1<<40, "memoryBudgetBytes", "Maximum number of bytes of vectors in memory for all agents; the rest is searched on disk.")
 }
-
-// ignored returns the keys of an OpenClaw block memorySearch that have no counterpart, and what to know about each.
-func ignored() map[string]string {
-	return map[string]string{
-		"enabled":                           "memory is always on",
-		"experimental":                      "sources: [memory, sessions] is enough to have transcripts indexed",
-		"local":                             "there is no local model",
-		"store":                             "the index is in the state folder",
-		"sync.onSessionStart":               "the daemon keeps the index in sync",
-		"sync.onSearch":                     "the daemon keeps the index in sync",
-		"sync.watch":                        "the daemon keeps the index in sync",
-		"sync.sessions.postCompactionForce": "the transcript keeps all messages after a compaction",
-		"remote.batch":                      "batch jobs are not used",
-		"cache.enabled":                     "the cache is always on",
-	}
-}

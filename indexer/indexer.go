@@ -58,6 +58,8 @@ type Indexer struct {
 	opt      Options
 	layout   layout
 
+	beside besideCache
+
 	turn         chan struct{} // contains a token while a sync runs
 	watching     atomic.Bool
 	indexPending chan struct{} // tells the watch to index the paths that it debounces

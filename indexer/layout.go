@@ -88,6 +88,15 @@ func (l layout) included() []string {
 	return recorded
 }
 
+// decides reports whether what is at an absolute path decides which globs apply.
+func (l layout) decides(abs string) bool {
+	if len(l.include) > 0 || filepath.Dir(abs) != l.workspace {
+		return false
+	}
+	name := filepath.Base(abs)
+	return name == "MEMORY.md" || name == "memory" || name == SettingsFile
+}
+
 // isCurated reports whether the workspace has, or had, MEMORY.md or memory/.
 func (l layout) isCurated() bool {
 	if l.seenCurated.Load() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,6 +79,8 @@ type watch struct {
 	// reconcileAt and rootsAt are when the next reconciling scan and the next check of the roots are due.
 	reconcileAt, rootsAt time.Time
 	roots                map[string]rootState
+	// included are the globs that applied when the layout was last asked for them.
+	included []string
 
 	exhausted chan struct{} // gets a token when watchErr is set
 	mu        sync.Mutex
@@ -90,7 +93,7 @@ func newWatch(x *Indexer) *watch {
 	now := time.Now()
 	return &watch{
 		x: x, waiting: newDebounce(x.opt.Debounce, x.opt.MaxWait),
-		reconcileAt: now, rootsAt: now, roots: x.rootStates(),
+		reconcileAt: now, rootsAt: now, roots: x.rootStates(), included: x.layout.included(),
 		exhausted: make(chan struct{}, 1), dirs: map[string]bool{},
 	}
 }
@@ -183,6 +186,9 @@ func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 		return
 	}
 	wasDir := c.Gone && w.unwatchFolder(c.Path)
+	if w.layoutChanged(c.Path) {
+		w.wantFullScan(now.Add(w.x.opt.Debounce))
+	}
 	if !w.concerns(c, wasDir) {
 		return
 	}
@@ -193,6 +199,17 @@ func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	if len(w.x.SyncState().Unavailable) > 0 {
 		w.wantFullScan(now.Add(w.x.opt.Debounce))
 	}
+}
+
+// layoutChanged reports whether other globs apply since a path changed: MEMORY.md or memory/ was made in a whole folder, or the
+// settings file was written.
+func (w *watch) layoutChanged(path string) bool {
+	if !w.x.layout.decides(path) {
+		return false
+	}
+	was := w.included
+	w.included = w.x.layout.included()
+	return !slices.Equal(was, w.included)
 }
 
 // pathChanged debounces a path, or asks for a full scan if too many wait.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"kioku/indexer"
 	"kioku/memory"
@@ -232,4 +233,118 @@ func TestScanOfAWholeFolderIndexesAFileOnce(t *testing.T) {
 	f.write("memory.md", "another file")
 	f.sync()
 	f.holds("MEMORY.md", "a.md", "memory.md")
+}
+
+// In a whole folder the watch sees new folders, renames and edits of ignore files.
+func TestWatchOfAWholeFolder(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.writeAll("a.md", "sub/b.md")
+	f.watching()
+	f.writeAll("new/deep/c.md")
+	f.shows("new/deep/c.md", "text of new/deep/c.md")
+	f.must(os.Rename(f.path("new"), f.path("moved")))
+	f.shows("moved/deep/c.md", "text of new/deep/c.md")
+	f.gone("new/deep/c.md")
+	f.write("sub/.gitignore", "b.md\n")
+	f.gone("sub/b.md")
+	f.write(".gitignore", "moved/\n")
+	f.gone("moved/deep/c.md")
+	f.must(os.Remove(f.path(".gitignore")))
+	f.shows("moved/deep/c.md", "text of new/deep/c.md")
+	f.writeAll("node_modules/x.md", ".obsidian/y.md", "moved/z.md")
+	f.shows("moved/z.md", "text of moved/z.md")
+	f.holds("a.md", "moved/deep/c.md", "moved/z.md")
+}
+
+// While a whole folder is watched, somebody may make memory/ in it, or record that the rest stays indexed.
+func TestWatchFollowsTheLayout(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.writeAll("a.md", "sub/b.md")
+	f.watching()
+	outside := func(n int) func() bool {
+		return func() bool {
+			f.index.mu.Lock()
+			defer f.index.mu.Unlock()
+			marked := 0
+			for _, file := range f.index.files {
+				if file.OutOfScope {
+					marked++
+				}
+			}
+			return marked == n
+		}
+	}
+	f.writeAll("memory/2026-01-01.md")
+	f.until("the rest is out of scope", outside(2))
+	f.shows("memory/2026-01-01.md", "text of memory/2026-01-01.md")
+	f.write(indexer.SettingsFile, "include: ['**/*.md']\n")
+	f.until("the rest is back", outside(0))
+}
+
+// Beside counts what the options leave out: no ignored or excluded files, and no more than 10,000.
+func TestBesideCountsMarkdownThatIsNotIndexed(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(o *indexer.Options) { o.ExtraPaths, o.Exclude = []string{"docs"}, []string{"old"} })
+	f.writeAll("MEMORY.md", "memory/a.md", "docs/b.md", "README.md", "x/c.md", "old/d.md", "node_modules/e.md", "gen/f.md", "y/g.txt", "y/h.md")
+	f.write(".gitignore", "gen/\n")
+	count := func() indexer.Beside {
+		b, err := f.x.Beside(t.Context(), time.Minute)
+		f.must(err)
+		return b
+	}
+	if got := count(); got != (indexer.Beside{Files: 3}) {
+		t.Errorf("counted %+v", got)
+	}
+	f.writeAll("z.md")
+	if got := count(); got.Files != 3 {
+		t.Errorf("counted again without a sync: %+v", got)
+	}
+	f.sync()
+	if got := count(); got.Files != 4 {
+		t.Errorf("after a sync: %+v", got)
+	}
+	f.reopen(func(o *indexer.Options) { o.Include = indexer.WholeFolder })
+	if got := count(); got != (indexer.Beside{}) {
+		t.Errorf("with everything included: %+v", got)
+	}
+	canceled, err := f.x.Beside(t.Context(), 0)
+	if err != nil || canceled != (indexer.Beside{}) {
+		t.Errorf("from the last count: %+v, %v", canceled, err)
+	}
+	f.reopen(func(o *indexer.Options) {})
+	if got, err := f.x.Beside(t.Context(), 0); err != nil || !got.More {
+		t.Errorf("without time: %+v, %v", got, err)
+	}
+	for b, want := range map[indexer.Beside]string{{Files: 12}: "12", {Files: 10_000, More: true}: "more than 10,000", {Files: 1_234_567}: "1,234,567"} {
+		if b.String() != want {
+			t.Errorf("%+v is %q", b, b)
+		}
+	}
+}
+
+// HidesFiles says whether making memory/ would take files out of the index.
+func TestHidesFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files   []string
+		include []string
+		want    bool
+	}{
+		"whole":         {files: []string{"docs/a.md"}, want: true},
+		"empty":         {},
+		"nothing else":  {files: []string{"USER.md", "extra/b.md", "a.txt"}},
+		"curated":       {files: []string{"MEMORY.md", "docs/a.md"}},
+		"with settings": {files: []string{"docs/a.md"}, include: indexer.WholeFolder},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t, func(o *indexer.Options) { o.Include, o.ExtraPaths = c.include, []string{"extra"} })
+			f.writeAll(c.files...)
+			if got, err := f.x.HidesFiles(t.Context()); got != c.want || err != nil {
+				t.Errorf("HidesFiles() = %v, %v", got, err)
+			}
+		})
+	}
 }

@@ -61,6 +61,8 @@ const (
 	OutOfScope = "out_of_scope"
 	// FilesBeside means that there is no hit, and that the workspace has Markdown files that the settings do not include.
 	FilesBeside = "files_beside"
+	// FilterExcludes means that the filter leaves files out because they have no date or lack a field.
+	FilterExcludes = "filter_excludes"
 	// TermsCapped means that the query has too many terms.
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.

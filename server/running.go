@@ -84,6 +84,7 @@ func (c *call) recheck() error {
 
 // useAgent records that the call was allowed to reach an agent.
 func (c *call) useAgent(id string) {
+	c.agent = id
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.agents = append(c.agents, id)

@@ -68,10 +68,14 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	return a.serveDoor(ctx, door, func(ctx context.Context) error {
+	start := time.Now()
+	a.Clock = time.Now
+	err = a.serveDoor(ctx, door, func(ctx context.Context) error {
 		a.tellMemory(ctx, places, memory, target)
 		return nil
 	})
+	a.tellEnd(ctx, start, err)
+	return err
 }
 
 // memoryTarget returns the configured memory service; if none is configured, the daemon of the state folder.

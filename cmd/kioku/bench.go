@@ -20,9 +20,8 @@ import (
 )
 
 func (a *app) benchCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "bench", Short: "Measure how well searches find what they should, and how fast", Args: cobra.NoArgs}
-	cmd.AddCommand(a.benchRetrievalCmd(), a.benchGoldenCmd(), a.benchSpeedCmd())
-	return cmd
+	return group(&cobra.Command{Use: "bench", Short: "Measure how well searches find what they should, and how fast"},
+		a.benchRetrievalCmd(), a.benchGoldenCmd(), a.benchSpeedCmd())
 }
 
 // retrieval contains the flags of bench retrieval.

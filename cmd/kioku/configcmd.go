@@ -10,9 +10,8 @@ import (
 )
 
 func (a *app) configCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show and change settings", Args: cobra.NoArgs}
-	cmd.AddCommand(a.configGetCmd(), a.configSetCmd(), a.configUnsetCmd(), a.configListCmd())
-	return cmd
+	return group(&cobra.Command{Use: "config", Short: "Show and change settings"},
+		a.configGetCmd(), a.configSetCmd(), a.configUnsetCmd(), a.configListCmd())
 }
 
 // completeKey completes the keys of settings.

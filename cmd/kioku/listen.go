@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -99,6 +100,21 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 		return nil
 	}
 	return err
+}
+
+// errNoInput is the cause of the end of a command whose standard input has ended.
+var errNoInput = errors.New("standard input ended")
+
+// tellEnd reports that a command which served has ended, and why.
+func (a *app) tellEnd(ctx context.Context, since time.Time, err error) {
+	if err != nil {
+		return // which is reported
+	}
+	why := "it was canceled"
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) || errors.As(cause, new(signalled)) {
+		why = cause.Error()
+	}
+	a.Notice("ended after %s: %s", time.Since(since).Round(time.Second), why)
 }
 
 // resumeFlushes continues the flushes that were interrupted while they stored notes.

@@ -40,7 +40,7 @@ func TestServeWaitsForACommandThatHasTheIndex(t *testing.T) {
 	if err := owner.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	p.terminates()
 }
 
@@ -77,7 +77,7 @@ func TestServeStartsBesideALoopOfSearches(t *testing.T) {
 		})
 	}
 	p := s.start("serve", "--listen", "none")
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	close(stop)
 	loops.Wait()
 	p.terminates()
@@ -154,7 +154,7 @@ func TestSearchHoldsNoIndexWhileItsProviderHangs(t *testing.T) {
 		t.Fatal("the search does not ask the provider")
 	}
 	p := s.start("serve", "--listen", "none")
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	for _, line := range p.said {
 		if strings.Contains(line, "waiting for its owner") {
 			t.Error(line)

@@ -78,11 +78,11 @@ func (f *serveFlags) context(cmd *cobra.Command, a *app) context.Context {
 
 // untilEnd returns a context that ends when r does. Standard input ends for a child however its parent dies.
 func untilEnd(parent context.Context, r io.Reader) context.Context {
-	ctx, cancel := context.WithCancel(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	// A read of standard input cannot be canceled, so this goroutine may live as long as the process.
 	go func() {
 		_, _ = io.Copy(io.Discard, r)
-		cancel()
+		cancel(errNoInput)
 	}()
 	return ctx
 }
@@ -141,7 +141,11 @@ func (a *app) serve(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return d.serveUntilDone(ctx, hangups)
+	start := time.Now()
+	a.Clock = time.Now
+	err = d.serveUntilDone(ctx, hangups)
+	a.tellEnd(ctx, start, err)
+	return err
 }
 
 // serveUntilDone serves until ctx ends, and closes the memories.

@@ -204,7 +204,7 @@ func TestWithVariantsSharesWeightPairsAndCoverage(t *testing.T) {
 	}
 	sc := newScorer(joined, 10)
 	defer sc.release()
-	one, both := sc.typoCredit([]int{0, 0, 0, 1, 0}), sc.typoCredit([]int{0, 0, 0, 1, 1})
+	one, both := sc.typoCredit(textScore{counts: []int{0, 0, 0, 1, 0}}), sc.typoCredit(textScore{counts: []int{0, 0, 0, 1, 1}})
 	if want := q.list[2].idfWeight() * variantTrust / 2; one != want || both != want {
 		t.Errorf("one neighbour covers %v, both %v, want %v", one, both, want)
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -39,17 +40,23 @@ type Chunk struct {
 }
 
 // ChunkTerms returns the terms by which a chunk is found: those of its headings, its date and its text, and then those of the
-// names and the folders of its file.
+// names and the folders of its file that its headings lack: a title that is a heading too counts once.
 func ChunkTerms(c Chunk) []string {
 	a := NewAnalyzer()
 	defer a.Release()
 	a.SetLanguage(c.Language)
-	for _, part := range []string{c.Headings, c.Date, c.Text, c.Names, c.Folders} {
-		a.Add(part)
-	}
-	terms := make([]string, len(a.Tokens))
+	a.Add(c.Headings)
+	above := len(a.Tokens)
+	a.Add(c.Date)
+	a.Add(c.Text)
+	own := len(a.Tokens)
+	a.Add(c.Names)
+	a.Add(c.Folders)
+	terms := make([]string, 0, len(a.Tokens))
 	for i, t := range a.Tokens {
-		terms[i] = t.Term
+		if i < own || !slices.Contains(terms[:above], t.Term) {
+			terms = append(terms, t.Term)
+		}
 	}
 	return terms
 }

@@ -57,6 +57,8 @@ const (
 	IndexDamaged = "index_damaged"
 	// FilesSkipped means that MEMORY.md, USER.md or files of days are not indexed: they are too large or cannot be read.
 	FilesSkipped = "files_skipped"
+	// FilterExcludes means that the filter leaves files out because they have no date or lack a field.
+	FilterExcludes = "filter_excludes"
 	// TermsCapped means that the query has too many terms.
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.

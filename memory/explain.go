@@ -83,4 +83,6 @@ type Explanation struct {
 	Passage *Hit
 	// Terms of the query after analysis.
 	Terms []string
+	// Links of the file of the passage; nil if no passage was asked about or the index does not have the file.
+	Links *Links
 }

@@ -84,7 +84,7 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 	if !strings.HasPrefix(path, r.query.Filter.PathPrefix) {
 		return memory.Explanation{Outcome: memory.Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, r.query.Filter.PathPrefix)}, nil
 	}
-	c, err := r.findLine(ctx, rd, path, line)
+	c, err := r.findLine(ctx, rd, path, line, nil)
 	switch {
 	case err != nil:
 		return memory.Explanation{}, err
@@ -96,21 +96,27 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 		return memory.Explanation{Outcome: memory.Filtered,
 			Text: fmt.Sprintf("%s:%d would be found, but %s.", path, line, reason)}, nil
 	}
+	for i, condition := range r.query.Filter.Where {
+		if met, err := r.findLine(ctx, rd, path, line, r.query.Filter.Where[i:i+1]); err != nil || met == nil {
+			return memory.Explanation{Outcome: memory.Filtered,
+				Text: fmt.Sprintf("%s:%d would be found, but its file does not meet the condition %s.", path, line, conditionText(condition))}, err
+		}
+	}
 	return memory.Explanation{Outcome: memory.NotACandidate, Text: fmt.Sprintf(
 		"%s:%d-%d holds words of the query, but %d other chunks matched better and were ranked.",
 		path, c.StartLine, c.EndLine, len(r.candidates))}, nil
 }
 
-// findLine looks for a line in everything of its file that the query can find, whatever its filter. It returns nil if there
-// is no such chunk.
-func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int) (*Chunk, error) {
+// findLine looks for a line in everything of its file that the query can find, whatever its filter, if the file meets
+// conditions. It returns nil if there is no such chunk.
+func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int, where []memory.Condition) (*Chunk, error) {
 	var known []string
 	for _, t := range r.terms.list {
 		if t.df > 0 {
 			known = append(known, t.term)
 		}
 	}
-	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path}, maxProbe, maxVectorPool)
+	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path, Where: where}, maxProbe, maxVectorPool)
 	if err != nil {
 		return nil, err
 	}

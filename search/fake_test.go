@@ -88,6 +88,16 @@ func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {
 	return false, s.datedErr
 }
 
+func (s *fakeStore) Lacking(_ context.Context, field string) (int, error) {
+	n := 0
+	for _, c := range s.chunks {
+		if field != "date" || c.Date == "" {
+			n++
+		}
+	}
+	return n, nil
+}
+
 func (s *fakeStore) Match(_ context.Context, t Terms, f memory.Filter, limit int) ([]int64, error) {
 	s.matched.Store(int64(limit))
 	counts := make(map[int64]int)

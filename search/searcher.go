@@ -75,6 +75,9 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	if err := s.prepareTerms(ctx, rd, r); err != nil {
 		return err
 	}
+	if err := r.noteExcluded(ctx, rd); err != nil {
+		return err
+	}
 	if err := s.findCandidates(ctx, rd, r); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (s *Searcher) newState(q memory.Query) (*searchState, error) {
 		return nil, err
 	}
 	var err error
-	if q.Filter, err = readFilter(q.Filter); err != nil {
+	if q.Filter, err = ReadFilter(q.Filter); err != nil {
 		return nil, err
 	}
 	q.Granularity = cmp.Or(q.Granularity, s.opt.Granularity)

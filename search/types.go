@@ -77,6 +77,8 @@ type Reader interface {
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
+	// Lacking returns the number of indexed files that have no value for a field; for "date", those without any dated chunk.
+	Lacking(ctx context.Context, field string) (int, error)
 	// Match returns the ids of the best chunks with any term of t.Any, best first. Each counts by all terms that it
 	// contains, precisely enough to choose candidates. Without terms, Match returns the chunks that the filter lets through,
 	// newest first.

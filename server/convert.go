@@ -92,6 +92,9 @@ func explainResponse(e memory.Explanation) *kiokuv1.ExplainResponse {
 	if e.Passage != nil {
 		resp.Passage = searchResult(*e.Passage)
 	}
+	if e.Links != nil {
+		resp.Links = links(*e.Links, maxAnswer/4)
+	}
 	return resp
 }
 

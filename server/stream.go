@@ -26,7 +26,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 		reach = authorizeWrite[Memory]
 	}
 	ctx := stream.Context()
-	m, err := reach(ctx, s.opt.Agents, req.GetAgent())
+	m, err := reach(ctx, s.opt.Agents, req)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 // Rebuild rebuilds the index from the files. It needs the right to write, because it may cost embeddings.
 func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamingServer[kiokuv1.RebuildResponse]) error {
 	ctx := stream.Context()
-	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())
+	m, err := authorizeWrite(ctx, s.opt.Agents, req)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ var errEventsLost = status.Error(codes.Aborted, "events were lost because they w
 
 // WatchEvents streams the events of an index. It misses none after it has sent its header, until it ends.
 func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
-	m, err := authorize(stream.Context(), s.opt.Agents, req.GetAgent())
+	m, err := authorize(stream.Context(), s.opt.Agents, req)
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,16 @@ import (
 const selectAllowed = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
 	AND substr(f.path, 1, length(?2)) = ?2
-	AND (?3 = '' OR c.date >= ?3) AND (?4 = '' OR c.date <> '' AND c.date <= ?4)`
+	AND (?3 = '' OR c.date >= ?3) AND (?4 = '' OR c.date <> '' AND c.date <= ?4)
+	AND ` + meetsConditions
 
-// filterArgs returns the arguments of selectAllowed.
+// filterArgs returns the arguments of selectAllowed, ?1 to ?5.
 func filterArgs(f memory.Filter) []any {
 	sources := ""
 	if len(f.Sources) > 0 {
 		sources = "," + strings.Join(f.Sources, ",") + ","
 	}
-	return []any{sources, f.PathPrefix, f.Since, f.Until}
+	return []any{sources, f.PathPrefix, f.Since, f.Until, conditionsJSON(f.Where)}
 }
 
 // selectNewest selects the chunks that a filter allows, latest dates first, by the index chunks_date. Both bounds are always
@@ -28,7 +29,8 @@ const selectNewest = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
 	AND substr(f.path, 1, length(?2)) = ?2
 	AND c.date BETWEEN ?3 AND ?4
-	ORDER BY c.date DESC, c.file DESC, c.id DESC LIMIT ?5`
+	AND ` + meetsConditions + `
+	ORDER BY c.date DESC, c.file DESC, c.id DESC LIMIT ?6`
 
 // newestArgs returns the arguments of selectNewest except the limit.
 func newestArgs(f memory.Filter) []any {
@@ -44,5 +46,5 @@ func newestArgs(f memory.Filter) []any {
 
 // isFiltered reports whether a filter excludes any chunks.
 func isFiltered(f memory.Filter) bool {
-	return len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != ""
+	return len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != "" || len(f.Where) > 0
 }

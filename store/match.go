@@ -72,11 +72,11 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 	if expr == "" {
 		return nil, nil
 	}
-	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
+	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
 	if isFiltered(f) {
 		// Without the plus sign, FTS5 would evaluate the whole expression for each chunk that the filter allows.
-		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 AND +rowid IN (" + selectAllowed +
-			") ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
+		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 AND +rowid IN (" + selectAllowed +
+			") ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
 	}
 	return queryIDs(ctx, v.wordsTx, query, append(filterArgs(f), expr, limit)...)
 }

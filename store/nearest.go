@@ -25,7 +25,7 @@ func (v *view) Nearest(ctx context.Context, vector []float32, f memory.Filter, k
 	if v.slab != nil {
 		return v.nearestCached(ctx, vector, f, k)
 	}
-	query := "SELECT rowid, distance FROM chunks_vec WHERE embedding MATCH ?5 AND k = ?6"
+	query := "SELECT rowid, distance FROM chunks_vec WHERE embedding MATCH ?6 AND k = ?7"
 	if isFiltered(f) {
 		query += " AND rowid IN (" + selectAllowed + ")"
 	}

@@ -54,12 +54,11 @@ CREATE TABLE fields (
 CREATE INDEX fields_file ON fields (file);
 CREATE INDEX fields_name ON fields (name, value);
 
--- aka: what a link may call a file: the last part of its path, its title and its aliases.
+-- aka: what a link may call a file: the last part of its path, of its title and of its aliases.
 CREATE TABLE aka (
   name TEXT    NOT NULL, -- in lower case, without .md
   file INTEGER NOT NULL REFERENCES files (id),
-  rank INTEGER NOT NULL, -- 1: by path, 2: by title, 3: by alias
-  PRIMARY KEY (name, rank, file)
+  PRIMARY KEY (name, file)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aka_file ON aka (file);
 

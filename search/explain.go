@@ -36,7 +36,7 @@ func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, lin
 	if err != nil {
 		return memory.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
-	e.Answer, e.Terms = r.answer(), r.terms.strings()
+	e.Answer, e.Terms = r.answer(), r.terms.written()
 	return e, nil
 }
 
@@ -112,9 +112,7 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int, where []memory.Condition) (*Chunk, error) {
 	var known []string
 	for _, t := range r.terms.list {
-		if t.df > 0 {
-			known = append(known, t.term)
-		}
+		known = append(known, t.known...)
 	}
 	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path, Where: where}, maxProbe, maxVectorPool)
 	if err != nil {
@@ -140,7 +138,7 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 	}
 	text, first := c.snippetText(r.terms)
-	window := snippet(text, first, r.terms, r.query.SnippetChars)
+	window := snippet(text, first, c.Language, r.terms, r.query.SnippetChars)
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
 		h.Trace = c.trace(r.terms)

@@ -1,16 +1,25 @@
 package search
 
+import "kioku/search/analysis"
+
 // fileTerms says how much each term of the query counts for occurring in the names and the folders of a file; nil if none
 // occurs. These are fields of every chunk of the file, as in BM25F (Robertson and Zaragoza, 2009): a term counts once a
 // field, whatever the length of the field.
 type fileTerms []float64
+
+// fileKey is a file, and the language in which its names are read, which is that of the chunk.
+type fileKey struct {
+	path     string
+	language analysis.Language
+}
 
 // fileTerms returns the terms of the query in the names and the folders of the file of a chunk.
 func (s *scorer) fileTerms(c *Chunk) fileTerms {
 	if c.Names == "" && c.Folders == "" {
 		return nil
 	}
-	if terms, ok := s.files[c.Path]; ok {
+	key := fileKey{c.Path, c.Language}
+	if terms, ok := s.files[key]; ok {
 		return terms
 	}
 	var terms fileTerms
@@ -32,7 +41,7 @@ func (s *scorer) fileTerms(c *Chunk) fileTerms {
 	}
 	add(c.Names, nameWeight)
 	add(c.Folders, folderWeight)
-	s.files[c.Path] = terms
+	s.files[key] = terms
 	return terms
 }
 

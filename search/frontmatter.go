@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"kioku/chunker"
+	"kioku/search/analysis"
 )
 
 // splitFrontMatter returns the front matter at the start of a chunk and the text below it. The first is empty if there is
@@ -34,15 +35,15 @@ func (c *Chunk) spans(lines []chunker.Line, limit int) []span {
 // a term of the query and the text below it has none.
 func (c *Chunk) snippetText(q queryTerms) (text string, first int) {
 	meta, body := c.splitFrontMatter()
-	if meta == "" || q.occurIn(meta) && !q.occurIn(body) {
+	if meta == "" || q.occurIn(meta, c.Language) && !q.occurIn(body, c.Language) {
 		return c.Text, c.StartLine
 	}
 	return body, c.StartLine + strings.Count(meta, "\n")
 }
 
-// occurIn reports whether a term occurs in a text.
-func (q queryTerms) occurIn(text string) bool {
+// occurIn reports whether a term occurs in a text in a language.
+func (q queryTerms) occurIn(text string, l analysis.Language) bool {
 	pieces := []piece{{text: text}}
-	countPieces(pieces, q)
+	countPieces(pieces, l, q)
 	return pieces[0].any
 }

@@ -34,7 +34,7 @@ func (r *searchState) identifierHits(ctx context.Context, rd Reader) ([]int64, e
 		if !t.identifier || t.df == 0 {
 			continue
 		}
-		found, err := rd.Match(ctx, Terms{Any: []string{t.term}}, r.query.Filter, identifierPool)
+		found, err := rd.Match(ctx, Terms{Any: t.known}, r.query.Filter, identifierPool)
 		if err != nil {
 			return nil, fmt.Errorf("match an identifier: %w", err)
 		}

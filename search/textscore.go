@@ -58,7 +58,7 @@ func (s textScore) missing(q queryTerms) []string {
 	var terms []string
 	for i, t := range q.list {
 		if t.isRequired() && !s.matches(i) && !slices.ContainsFunc(t.variants, s.matches) {
-			terms = append(terms, t.term)
+			terms = append(terms, t.label())
 		}
 	}
 	return terms
@@ -80,9 +80,11 @@ type scorer struct {
 	// requiredWeight is the total idf weight of the required terms that are not words for a day, the denominator of the
 	// coverage, and requiredDates the total of those that are.
 	requiredWeight, requiredDates float64
-	indexes                       map[string]int
-	// files caches the terms in the names of each file, by path, and named are those of the file being scored.
-	files map[string]fileTerms
+	// indexes are those of the terms in the language of the text being scored, and byLanguage those of all languages seen.
+	indexes    map[string]int
+	byLanguage map[analysis.Language]map[string]int
+	// files caches the terms in the names of each file, and named are those of the file being scored.
+	files map[fileKey]fileTerms
 	named fileTerms
 	// above is the number of tokens of the headings and the date of the text being scored, and titled says which terms occur
 	// in them.
@@ -104,13 +106,16 @@ type scorer struct {
 // newScorer returns a scorer for texts with avg terms on average. The caller releases it.
 func newScorer(q queryTerms, avg float64) *scorer {
 	s := &scorer{
-		q: q, avg: max(avg, 1), indexes: q.indexes(), files: make(map[string]fileTerms), a: analysis.NewAnalyzer(),
-		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
+		q: q, avg: max(avg, 1), byLanguage: make(map[analysis.Language]map[string]int), files: make(map[fileKey]fileTerms),
+		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
 	s.a.StemOnly(q.strings()...)
-	for _, t := range q.list {
-		f := fingerprint(t.term)
+	s.setLanguage("")
+	for _, term := range q.strings() {
+		f := fingerprint(term)
 		s.sieve[f>>6] |= 1 << (f & 63)
+	}
+	for _, t := range q.list {
 		switch {
 		case !t.isRequired():
 		case t.date:
@@ -123,6 +128,15 @@ func newScorer(q queryTerms, avg float64) *scorer {
 }
 
 func (s *scorer) release() { s.a.Release() }
+
+// setLanguage sets the language of the text that is scored next.
+func (s *scorer) setLanguage(l analysis.Language) {
+	if s.byLanguage[l] == nil {
+		s.byLanguage[l] = s.q.indexes(l)
+	}
+	s.indexes = s.byLanguage[l]
+	s.a.SetLanguage(l)
+}
 
 // fingerprint returns a cheap 14-bit hash of a term.
 func fingerprint(t string) uint32 {

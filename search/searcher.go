@@ -84,7 +84,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak))
 	s.opt.decay(r.candidates, r.query.Now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
-	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore)
+	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	s.choose(r)
 	if len(r.hits) == 0 {
 		r.explainNothing()
@@ -182,22 +182,24 @@ func (s *Searcher) choose(r *searchState) {
 		list = dropOverlapping(list)
 	}
 	n := r.query.MaxResults
-	passing, backfill := r.limit.split(list)
+	sorted := r.limit.sort(list)
 	if *s.opt.MMR {
 		// The rest is too far down to be chosen for being different.
 		pool := max(vectorPool, 4*n)
 		d := newDiversifier(*s.opt.MMRLambda)
-		d.choose(passing[:min(pool, len(passing))], n)
-		d.choose(backfill[:min(pool, len(backfill))], n)
+		for _, list := range [][]*candidate{sorted.passing, sorted.backfill, sorted.weak} {
+			d.choose(list[:min(pool, len(list))], n)
+		}
 		r.hits = d.chosen
 	} else {
-		r.hits = append(passing, backfill...)
+		r.hits = slices.Concat(sorted.passing, sorted.backfill, sorted.weak)
 		r.hits = r.hits[:min(n, len(r.hits))]
 	}
 	r.hits = r.keepIdentifiers(r.hits, r.aboveMinScore(), n)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
-		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated()
+		c.weak = slices.Contains(sorted.weak, c)
+		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated() && !c.weak
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {

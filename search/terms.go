@@ -157,8 +157,11 @@ func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 	for i := range weighed.list {
 		t := &weighed.list[i]
 		t.df = df[t.term]
-		// A word that no chunk contains requires as much as the rarest known word: more would leave small indexes silent.
-		t.idf = idf(max(t.df, 1), chunks)
+		t.idf = idf(t.df, chunks)
+		if t.gram {
+			// Many bigrams lie across two words, and no text contains them.
+			t.idf = idf(max(t.df, 1), chunks)
+		}
 	}
 	if len(weighed.list) > MaxTerms {
 		return weighed.rarest(MaxTerms)

@@ -52,6 +52,8 @@ type Index struct {
 	AvgTerms float64
 	// Generation grows with every committed change.
 	Generation int64
+	// Calibration is what the probes told of the index last; zero if they were never asked.
+	Calibration Calibration
 }
 
 // Neighbor is a chunk near a query vector.

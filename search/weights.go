@@ -37,6 +37,23 @@ const (
 	variantIdeal = 0.6
 )
 
+// The line of the probes, below which an answer is no better than chance.
+const (
+	// probeQuantile is the share of the probes that stay below the line.
+	probeQuantile = 0.85
+	// minLine is the lowest line: a folder that shares no words with the probes tells nothing of other questions.
+	minLine = 0.1
+	// minProbed is the minimum number of chunks of an index that is calibrated: in a smaller one, a word more or less decides.
+	minProbed = 30
+	// recalibration is the share of its chunks by which an index grows or shrinks before the probes are asked again.
+	recalibration = 0.2
+	// minWeakTerms is the number of terms of a query that a weak hit contains. With 1, folders of twenty to two hundred chunks
+	// answer twice as many off-topic questions, and no more good hits are kept.
+	minWeakTerms = 2
+	// heldShare is the share of the chunks with a frequent word of a language from which on an index holds the language.
+	heldShare = 0.1
+)
+
 // Weights of a passage.
 const (
 	// passageChunkShare times the score of its chunk is added to the score of a passage.

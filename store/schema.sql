@@ -17,7 +17,10 @@ CREATE TABLE meta (
   chunks          INTEGER NOT NULL DEFAULT 0,
   embedded        INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
   terms           INTEGER NOT NULL DEFAULT 0,  -- number of analysed terms of all chunks
-  last_sync       INTEGER NOT NULL DEFAULT 0   -- end of the last complete sync, 0 if there was none
+  last_sync       INTEGER NOT NULL DEFAULT 0,  -- end of the last complete sync, 0 if there was none
+  probes          TEXT    NOT NULL DEFAULT '', -- identifies the probes that search.Calibrate asked last, '' if it never did
+  probed_chunks   INTEGER NOT NULL DEFAULT 0,  -- chunks at that time
+  probe_line      REAL    NOT NULL DEFAULT 0   -- keyword score that most probes stay below
 ) STRICT;
 
 -- files: every file that the scan has found, including skipped ones.

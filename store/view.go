@@ -86,7 +86,7 @@ func (x *index) snapshot(ctx context.Context) (*sql.Tx, meta, error) {
 // Index implements search.Reader.
 func (v *view) Index() search.Index {
 	m := v.meta
-	ix := search.Index{Space: m.space, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Generation: m.generation}
+	ix := search.Index{Space: m.space, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Generation: m.generation, Calibration: m.calibration}
 	if m.chunks > 0 {
 		ix.AvgTerms = float64(m.nTerms) / float64(m.chunks)
 	}

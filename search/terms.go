@@ -157,10 +157,10 @@ func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 	for i := range weighed.list {
 		t := &weighed.list[i]
 		t.df = df[t.term]
-		t.idf = idf(t.df, chunks)
-		if t.gram {
-			// Many bigrams lie across two words, and no text contains them.
-			t.idf = idf(max(t.df, 1), chunks)
+		t.idf = idf(max(t.df, 1), chunks)
+		if t.df == 0 && !t.gram {
+			// Not a bigram: many lie across two words, and no text contains them.
+			t.idf = min(idf(0, chunks), unknownWeight*t.idf)
 		}
 	}
 	if len(weighed.list) > MaxTerms {

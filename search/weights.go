@@ -27,6 +27,9 @@ const (
 	// two bigrams, and few answers contain the bigrams across two words. 0.9 halves the answers lost in Chinese and
 	// Japanese and answers six points more of the off-topic questions.
 	gramRequired = 0.9
+	// unknownWeight times the idf of the rarest word is the maximum idf of a word that the index lacks. Below five chunks it
+	// is less than the idf of no chunk, which would leave a folder of a few notes silent.
+	unknownWeight = 2
 	// variantTrust / n is the share of a misspelt term with n spelling variants that counts as matched if one of them
 	// occurs. A higher trust brings back more answers after a typo and answers more off-topic questions.
 	variantTrust = 0.5

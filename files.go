@@ -20,7 +20,7 @@ const (
 	maxGlob = 1024
 )
 
-// Files lists the files of the index in the order of their paths. It returns a *memory.InputError for a malformed glob or
+// Files lists the files of the index in the order of their paths. If the index is empty, it syncs first, for at most 2 s. It returns a *memory.InputError for a malformed glob or
 // filter, and for a limit that is out of its range.
 func (m *Memory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error) {
 	if err := m.enter(); err != nil {
@@ -36,6 +36,9 @@ func (m *Memory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList
 		return memory.FileList{}, err
 	}
 	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
+		return memory.FileList{}, err
+	}
+	if _, err := m.freshen(ctx); err != nil {
 		return memory.FileList{}, err
 	}
 	return m.store.List(ctx, q, selects)
@@ -66,6 +69,9 @@ func (m *Memory) Links(ctx context.Context, file string) (memory.Links, error) {
 	}
 	defer m.leave()
 	if err := checkPath(file); err != nil {
+		return memory.Links{}, err
+	}
+	if _, err := m.freshen(ctx); err != nil {
 		return memory.Links{}, err
 	}
 	links, err := m.store.Links(ctx, file)

@@ -78,13 +78,14 @@ func (l layout) current() []target {
 
 // included returns the globs of files that are indexed beside the curated ones; nil if there are none.
 func (l layout) included() []string {
-	switch {
-	case len(l.include) > 0:
+	if len(l.include) > 0 {
 		return l.include
-	case !l.isCurated():
+	}
+	recorded := RecordedInclude(l.workspace)
+	if len(recorded) == 0 && !l.isCurated() {
 		return WholeFolder
 	}
-	return RecordedInclude(l.workspace)
+	return recorded
 }
 
 // decides reports whether what is at an absolute path decides which globs apply.

@@ -19,7 +19,7 @@ type Options struct {
 	ExtraPaths []string
 	// Include are globs of Markdown files that are indexed beside MEMORY.md, USER.md and memory/, relative to the workspace. "**"
 	// matches any folders, and a glob that matches a folder includes all below it. .gitignore and .kiokuignore apply. Empty
-	// means none in a workspace with MEMORY.md or memory/, unless its .kioku.yaml has some, and [WholeFolder] in one without.
+	// means those of its .kioku.yaml; without these, none in a workspace with MEMORY.md or memory/, and [WholeFolder] in others.
 	Include []string
 	// Exclude are globs of paths of the index that are not indexed, whatever else includes them. A glob that matches a folder
 	// excludes all below it. Empty excludes nothing.

@@ -15,8 +15,8 @@ const SettingsFile = ".kioku.yaml"
 const settingsLimit = 64 << 10
 
 // RecordedInclude returns the globs of "include" in the settings file of a workspace; nil if there are none, or if the file
-// cannot be read. An indexer without Options.Include uses them for a workspace with MEMORY.md or memory/, so that the notes of a
-// whole folder stay in the index when the first note is appended to it.
+// cannot be read. An indexer without Options.Include uses them, so that the notes of a whole folder stay in the index when the
+// first note is appended to it.
 func RecordedInclude(workspace string) []string {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {

@@ -111,10 +111,6 @@ func (r *linkResolver) namesOf(ctx context.Context, path string) (string, error)
 // of the link, else the one with the shortest path. A link with a path means another place only if it has no folder or begins
 // with a slash.
 func (r *linkResolver) resolve(ctx context.Context, l memory.Link) (string, error) {
-	files, err := r.lookUp(ctx, akaOf(l.Target))
-	if err != nil {
-		return "", err
-	}
 	target := strings.Trim(strings.TrimSuffix(folded(l.Target), ".md"), "/")
 	end := target
 	switch {
@@ -122,6 +118,10 @@ func (r *linkResolver) resolve(ctx context.Context, l memory.Link) (string, erro
 		end = path.Base(target)
 	case l.Kind == chunker.PathLink && !path.IsAbs(l.Target):
 		end = ""
+	}
+	files, err := r.lookUp(ctx, akaOf(l.Target))
+	if err != nil || target == "" {
+		return "", err
 	}
 	best, rank := "", 0
 	for _, f := range files {

@@ -183,13 +183,21 @@ func (m *Memory) stale(st indexer.SyncState) string {
 	case st.LastErr != nil:
 		return failedSync(st)
 	case st.PendingFiles > 0:
-		return fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)
+		return changedFiles(st.PendingFiles)
 	case m.opt.Mode == Own && st.LastSync.IsZero():
 		return "the folder has not been compared with the index since the start"
 	case notes > 0:
 		return fmt.Sprintf("not indexed yet: the newest notes (%d)", notes)
 	}
 	return ""
+}
+
+// changedFiles says how many changed files wait for a sync.
+func changedFiles(n int) string {
+	if n == 1 {
+		return "1 changed file is not indexed yet"
+	}
+	return fmt.Sprintf("%d changed files are not indexed yet", n)
 }
 
 // repairText describes a repair for people. files is the number of files in the new index.
@@ -208,7 +216,7 @@ func repairText(r *store.Repair, files int) string {
 func failedSync(st indexer.SyncState) string {
 	waiting := "it is not known which files have changed since"
 	if st.PendingFiles > 0 {
-		waiting = fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)
+		waiting = changedFiles(st.PendingFiles)
 	}
 	return fmt.Sprintf("the last sync failed, and %s: %v", waiting, st.LastErr)
 }

@@ -30,6 +30,8 @@ type Terms struct {
 	Count int
 	// Date is the day of the chunk (YYYY-MM-DD); empty if it has none.
 	Date string
+	// Language is the ISO 639-1 code of the language whose stems the words are; empty for those of English.
+	Language string
 }
 
 // File is the new content of the index for one file.

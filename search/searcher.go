@@ -103,7 +103,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	if err != nil {
 		return err
 	}
-	terms := parseTerms(text, r.dates.mentions)
+	terms := parseTerms(text, r.dates.mentions, r.index.Languages...)
 	if len(terms.list) == 0 {
 		return nil
 	}
@@ -183,18 +183,12 @@ func (s *Searcher) choose(r *searchState) {
 	}
 	n := r.query.MaxResults
 	passing, backfill := r.limit.split(list)
-	if *s.opt.MMR {
-		// The rest is too far down to be chosen for being different.
-		pool := max(vectorPool, 4*n)
-		d := newDiversifier(*s.opt.MMRLambda)
-		d.choose(passing[:min(pool, len(passing))], n)
-		d.choose(backfill[:min(pool, len(backfill))], n)
-		r.hits = d.chosen
-	} else {
-		r.hits = append(passing, backfill...)
-		r.hits = r.hits[:min(n, len(r.hits))]
-	}
-	r.hits = r.keepIdentifiers(r.hits, r.aboveMinScore(), n)
+	// The rest is too far down to be chosen for being different.
+	pool := max(vectorPool, 4*n)
+	d := s.opt.diversifierFor(r.query)
+	d.choose(d.files.shortlist(passing, pool, n), n)
+	d.choose(d.files.shortlist(backfill, pool, n), n)
+	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, d.files)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
 		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated()

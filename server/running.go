@@ -84,9 +84,9 @@ func (c *call) recheck() error {
 
 // useAgent records that the call was allowed to reach an agent.
 func (c *call) useAgent(id string) {
-	c.agent = id
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.agent = id
 	c.agents = append(c.agents, id)
 }
 

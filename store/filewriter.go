@@ -31,8 +31,8 @@ const (
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
 	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, title, names, folders, aliases, tags, error,
 		chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, fence, closed, terms, checksum, text)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, checksum, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
 )
 
@@ -132,7 +132,7 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 		blob = encodeVector(vector)
 		checksum = crc32.Checksum(blob, castagnoli)
 	}
-	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Hash[:],
+	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Terms.Language, c.Hash[:],
 		c.Fence, c.Closed, c.Terms.Count, checksum, c.Text)
 	if err != nil {
 		return err

@@ -87,6 +87,7 @@ CREATE TABLE chunks (
   end_line   INTEGER NOT NULL,
   headings   TEXT    NOT NULL, -- '# Projects > ## Acme'
   date       TEXT    NOT NULL, -- of its entry, else of its heading, else of the file; '' if there is none
+  language   TEXT    NOT NULL, -- 'de', 'fr' ...: the words are stemmed in this language; '' if as in English
   sha256     BLOB    NOT NULL, -- of what is embedded: the names of the file and text
   fence      TEXT    NOT NULL, -- marker of the code fence in which the chunk begins, '' if in none
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
@@ -98,6 +99,8 @@ CREATE INDEX chunks_file ON chunks (file);
 CREATE INDEX chunks_sha256 ON chunks (sha256);
 -- Contains every column that a search by date reads.
 CREATE INDEX chunks_date ON chunks (date, file);
+-- A search asks which languages there are.
+CREATE INDEX chunks_language ON chunks (language) WHERE language > '';
 
 -- chunks_fts: the analysed terms of each chunk, its headings, its date and the names and folders of its file, separated by spaces. Text is analysed in Go. This
 -- tokenizer only splits at spaces: every other ASCII character is a token character, and so is every character beyond ASCII.

@@ -147,6 +147,15 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 	}
 }
 
+// An index that is made by a deep check is checked once it has its texts.
+func TestStatusDeepChecksANewIndex(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	if check := s.object("status", "--deep", "--json")["check"].(map[string]any); check["textCount"] != 3.0 {
+		t.Errorf("got %v", check)
+	}
+}
+
 // A file whose size and time stayed the same is found by a deep check, not by a quick one.
 func TestStatusDeepReadsEveryFile(t *testing.T) {
 	t.Parallel()

@@ -47,10 +47,14 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 // openGuard opens what protects the TCP address: tokens and certificates.
 func openGuard(conf *config.Config, log *slog.Logger) (guard server.TCPOptions, err error) {
 	guard.InsecurePlaintext = conf.InsecurePlaintext
-	if conf.TokenFile != "" {
-		if guard.Tokens, err = server.OpenTokens(conf.TokenFile, log); err != nil {
-			return guard, err
-		}
+	switch {
+	case conf.TokenFile != "":
+		guard.Tokens, err = server.OpenTokens(conf.TokenFile, log)
+	case conf.Tokens != "":
+		guard.Tokens, err = server.ParseTokens(conf.Tokens)
+	}
+	if err != nil {
+		return guard, err
 	}
 	if conf.TLS.Cert != "" {
 		guard.TLS, err = server.OpenCertificates(conf.TLS, log)

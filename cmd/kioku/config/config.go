@@ -48,6 +48,8 @@ type Config struct {
 	Listen string
 	// TokenFile is the path of the tokens that may connect over TCP; empty for none.
 	TokenFile string
+	// Tokens is the content of a token file, instead of TokenFile; empty for none.
+	Tokens string
 	// TLS are the files of the daemon's certificate; empty for no TLS.
 	TLS server.TLSFiles
 	// InsecurePlaintext permits an address that other machines can reach without TLS.

@@ -115,6 +115,9 @@ func (l *loader) agree() {
 	if !slices.Contains(c.Sources, memory.SourceMemory) {
 		l.disagree("sources", "", "memory is always indexed; write memory,sessions")
 	}
+	if c.TokenFile != "" && c.Explicit("tokens") {
+		l.disagree("tokens", "tokenFile", "tokens and tokenFile are both set; set one")
+	}
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		l.disagree("tls.cert", "tls.key", "tls.cert and tls.key belong together; set both or none")
 	}

@@ -16,6 +16,7 @@ func (r *registry) service(c *Config) {
 	r.path(&c.Socket, "socket", "Unix socket of the daemon; unset means one in the state folder.")
 	r.text(&c.Listen, "listen", "TCP address of the daemon; none disables TCP. An address beyond loopback needs tokenFile, tls.cert and tls.key.")
 	r.path(&c.TokenFile, "tokenFile", "File of the tokens, and of the names in certificates, that may connect over TCP.")
+	r.secret(&c.Tokens, "tokens", "What a tokenFile contains, instead of one: for containers that get it in KIOKU_TOKENS, or by env:NAME.")
 	r.inFolder = true
 	r.timezone(&c.Location, "timezone", "Time zone that decides which day a note belongs to, such as Asia/Tokyo; Local is the system's.")
 	r.inFolder = false
@@ -52,6 +53,10 @@ func (r *registry) provider(c *Config) {
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
 		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
+	pointer(r, &c.Embed.QueryPrefix, aText, "text", "remote.queryPrefix",
+		"Written before each query that is embedded; unset means what the model is known to want, \"\" means nothing.", parseText, same)
+	pointer(r, &c.Embed.DocumentPrefix, aText, "text", "remote.documentPrefix",
+		"Written before each text that is embedded; unset means what the model is known to want. With another prefix everything is embedded again.", parseText, same)
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
 }

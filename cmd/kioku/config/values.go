@@ -99,8 +99,10 @@ func scalar[T any](r *registry, at *T, kind kind, typ, key, doc string, parse fu
 
 func same(s string) string { return s }
 
+func parseText(s string) (string, error) { return s, nil }
+
 func (r *registry) text(at *string, key, doc string) {
-	scalar(r, at, aText, "text", key, doc, func(s string) (string, error) { return s, nil }, same)
+	scalar(r, at, aText, "text", key, doc, parseText, same)
 }
 
 func (r *registry) path(at *string, key, doc string) {

@@ -88,7 +88,7 @@ func (p *Profile) Add(other *Profile) {
 }
 
 // Language returns the language of a text, "" if the evidence is too weak or ambiguous, or if the language has no stemmer
-// here. A text that is mostly in another script than Latin has no language.
+// here. A text with many letters of other scripts than Latin has no language.
 func (p *Profile) Language() Language { return p.language(minMargin) }
 
 // LanguageWithin returns the language of a part of a text in a language: that of the whole, unless the part clearly has
@@ -108,7 +108,7 @@ func (p *Profile) Guess() Language { return p.language(minGuess) }
 
 func (p *Profile) language(margin int32) Language {
 	best, second := p.best()
-	if p.points[best]-second < margin || p.others > p.latin {
+	if p.points[best]-second < margin || 2*p.others > p.latin {
 		return ""
 	}
 	if l := trigrams().languages[best]; l == English || l.Analysis() != "" {

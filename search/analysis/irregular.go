@@ -54,7 +54,6 @@ swim swam swum
 take took taken
 teach taught
 tear tore torn
-think thought
 throw threw thrown
 understand understood
 wake woke woken

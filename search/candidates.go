@@ -39,6 +39,8 @@ type candidate struct {
 	heading int
 	// backfilled hits are below the threshold and fill free slots.
 	backfilled bool
+	// weak hits are below the line of confidence and fill slots that are free even then.
+	weak bool
 	// similarity to the most similar hit that was chosen before, and the score of MMR.
 	similarity, mmr float64
 	// outcome is one of the constants of Explanation, empty until it is known.

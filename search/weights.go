@@ -27,6 +27,9 @@ const (
 	// two bigrams, and few answers contain the bigrams across two words. 0.9 halves the answers lost in Chinese and
 	// Japanese and answers six points more of the off-topic questions.
 	gramRequired = 0.9
+	// unknownWeight times the idf of the rarest word is the maximum idf of a word that the index lacks. Below five chunks it
+	// is less than the idf of no chunk, which would leave a folder of a few notes silent.
+	unknownWeight = 2
 	// variantTrust / n is the share of a misspelt term with n spelling variants that counts as matched if one of them
 	// occurs. A higher trust brings back more answers after a typo and answers more off-topic questions.
 	variantTrust = 0.5
@@ -59,6 +62,23 @@ const (
 	// is lost.
 	minItems     = 3
 	maxItemRunes = 80
+)
+
+// The line of the probes, below which an answer is no better than chance.
+const (
+	// probeQuantile is the share of the probes that stay below the line.
+	probeQuantile = 0.85
+	// minLine is the lowest line: a folder that shares no words with the probes tells nothing of other questions.
+	minLine = 0.1
+	// minProbed is the minimum number of chunks of an index that is calibrated: in a smaller one, a word more or less decides.
+	minProbed = 30
+	// recalibration is the share of its chunks by which an index grows or shrinks before the probes are asked again.
+	recalibration = 0.2
+	// minWeakTerms is the number of terms of a query that a weak hit contains. With 1, folders of twenty to two hundred chunks
+	// answer twice as many off-topic questions, and no more good hits are kept.
+	minWeakTerms = 2
+	// heldShare is the share of the chunks with a frequent word of a language from which on an index holds the language.
+	heldShare = 0.1
 )
 
 // Weights of a passage.

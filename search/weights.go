@@ -91,6 +91,16 @@ const (
 	passageOverlap = 160
 )
 
+// Files that are called exactly as the query.
+const (
+	// namedPool is the maximum number of such files that are put first.
+	namedPool = 24
+	// nameLead is how far they are before all others.
+	nameLead = 0.01
+	// nameConfidence is the confidence that the name gives by itself.
+	nameConfidence = 0.5
+)
+
 // Hits of one file.
 const (
 	// defaultPerFile is the number of hits of a file after which others are preferred.

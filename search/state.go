@@ -26,8 +26,11 @@ type searchState struct {
 	vector []float32
 	weak   bool
 	// dates are the days that the query names.
-	dates    queryDates
-	index    Index
+	dates queryDates
+	index Index
+	// isName reports that a file is called exactly as the query, and named are the first chunks of such files.
+	isName   bool
+	named    []int64
 	terms    queryTerms
 	mode     string
 	limit    threshold

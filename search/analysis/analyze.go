@@ -29,6 +29,8 @@ func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 type Chunk struct {
 	// Language decides how its words are stemmed.
 	Language Language
+	// First is set for the first chunk of a file, which is found by [NameKey] too.
+	First bool
 	// Names of its file and Folders that the file is in, one a line; empty if there are none.
 	Names, Folders string
 	// Headings is the path of the headings above it, empty if there is none.
@@ -57,6 +59,9 @@ func ChunkTerms(c Chunk) []string {
 		if i < own || !slices.Contains(terms[:above], t.Term) {
 			terms = append(terms, t.Term)
 		}
+	}
+	if c.First {
+		terms = append(terms, nameKeys(c.Names)...)
 	}
 	return terms
 }

@@ -36,6 +36,10 @@ type candidate struct {
 	heading int
 	// backfilled hits are below the threshold and fill free slots.
 	backfilled bool
+	// categoryBonus is added to the score and categoryConfidence is part of the confidence of an entry of a category that the
+	// query asks for; 0 for all others. onlyCategory reports that it has nothing else in common with the query.
+	categoryBonus, categoryConfidence float64
+	onlyCategory                      bool
 	// weak hits are below the line of confidence and fill slots that are free even then.
 	weak bool
 	// similarity to the most similar hit that was chosen before, and the score of MMR.
@@ -47,8 +51,11 @@ type candidate struct {
 // dated reports whether the candidate belongs to days that the query names.
 func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 
-// score is the order of the candidates: the merged score after decay plus the bonus for a date.
-func (c *candidate) score() float64 { return c.merged*c.decay + c.dateBonus }
+// score is the order of the candidates: the merged score after decay plus the bonus for a date or a category.
+func (c *candidate) score() float64 { return c.merged*c.decay + c.bonus() }
+
+// bonus is what a date or a category adds to the score.
+func (c *candidate) bonus() float64 { return c.dateBonus + c.categoryBonus }
 
 // proposals are the chunks that the channels propose.
 type proposals struct {

@@ -112,6 +112,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 		return fmt.Errorf("look up terms: %w", err)
 	}
 	r.terms = terms.weigh(df, r.index.Chunks)
+	r.categories = parseCategories(text, r.terms, r.index.Languages)
 	if *s.opt.Typos {
 		if err := r.addVariants(ctx, rd); err != nil {
 			return err
@@ -140,7 +141,11 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
-	found.matched = slices.Concat(found.matched, dated, identified)
+	entries, err := r.categoryHits(ctx, rd, terms)
+	if err != nil {
+		return err
+	}
+	found.matched = slices.Concat(found.matched, dated, identified, entries)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil
@@ -162,6 +167,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
 	}
 	r.dates.addBonus(r.candidates)
+	r.addCategories()
 	return nil
 }
 
@@ -183,16 +189,21 @@ func (s *Searcher) choose(r *searchState) {
 	}
 	n := r.query.MaxResults
 	sorted := r.limit.sort(list)
+	lists := sorted.lists(n)
+	weak := lists[2]
+	if !*s.opt.WeakResults {
+		lists[2] = nil
+	}
 	// The rest is too far down to be chosen for being different.
 	pool := max(vectorPool, 4*n)
 	d := s.opt.diversifierFor(r.query)
-	for _, list := range [][]*candidate{sorted.passing, sorted.backfill, sorted.weak} {
+	for _, list := range lists {
 		d.choose(d.files.shortlist(list, pool, n), n)
 	}
-	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, d.files)
+	r.hits = r.keepIdentifiers(keepCategory(d.chosen, sorted.category, n), r.aboveMinScore(), n, d.files)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
-		c.weak = slices.Contains(sorted.weak, c)
+		c.weak = slices.Contains(weak, c)
 		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated() && !c.weak
 	}
 	for _, c := range r.candidates {

@@ -26,12 +26,14 @@ type searchState struct {
 	vector []float32
 	weak   bool
 	// dates are the days that the query names.
-	dates    queryDates
-	index    Index
-	terms    queryTerms
-	mode     string
-	limit    threshold
-	degraded []memory.Degradation
+	dates queryDates
+	index Index
+	terms queryTerms
+	// categories are those of entries that the query asks for.
+	categories askedCategories
+	mode       string
+	limit      threshold
+	degraded   []memory.Degradation
 	// candidates ordered by score, best first, and those of them that are returned.
 	candidates, hits []*candidate
 }

@@ -42,7 +42,7 @@ func parseCategories(text string, q queryTerms, indexed []analysis.Language) ask
 	own := make(map[string]bool, len(q.list))
 	for _, t := range q.list {
 		if own[t.term] = true; !t.gram && t.variantOf == "" && !t.date && t.term != defaultCategory {
-			for _, form := range append(derivations(t.term), t.all()...) {
+			for _, form := range t.all() {
 				asked.named[form] = true
 			}
 		}
@@ -75,7 +75,7 @@ func (a askedCategories) names(word string, own map[string]bool) bool {
 		return true
 	}
 	found := false
-	for _, term := range append(categoryTerms(word, nil), derivations(stemOf(word))...) {
+	for _, term := range categoryTerms(word, nil) {
 		if own[term] {
 			a.asking[term], found = true, true
 		}
@@ -87,14 +87,6 @@ func (a askedCategories) names(word string, own map[string]bool) bool {
 func isCJK(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	return r >= 0x2E80
-}
-
-// stemOf returns the term of a word.
-func stemOf(word string) string {
-	if terms := analysis.Terms(word); len(terms) > 0 {
-		return terms[0]
-	}
-	return word
 }
 
 // categoryTerms returns the terms of a category word in the languages of an index.
@@ -111,21 +103,6 @@ func categoryTerms(word string, indexed []analysis.Language) []string {
 		}
 	}
 	return terms
-}
-
-// derivations returns the stem of the noun that belongs to the stem of an English verb, and the reverse: decid(e), decis(ion);
-// conclud(e), conclus(ion). It returns none for other stems.
-func derivations(stem string) []string {
-	if len(stem) < 5 || !strings.ContainsRune("aeiou", rune(stem[len(stem)-2])) {
-		return nil
-	}
-	switch stem[len(stem)-1] {
-	case 'd':
-		return []string{stem[:len(stem)-1] + "s"}
-	case 's':
-		return []string{stem[:len(stem)-1] + "d"}
-	}
-	return nil
 }
 
 // answeredBy reports whether a chunk, or a passage of one, contains an entry of a category that the query asks for.

@@ -140,7 +140,8 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
 		VectorScore: c.cosine, TextScore: c.text.confidence, Weak: c.weak,
 	}
-	window := snippet(c.Text, c.StartLine, c.Language, r.terms, r.query.SnippetChars)
+	text, first := c.snippetText(r.terms)
+	window := snippet(text, first, c.Language, r.terms, r.query.SnippetChars)
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
 		h.Trace = c.trace(r.terms)

@@ -46,6 +46,24 @@ const (
 	folderWeight = 0.3
 )
 
+// Factors for the shape of a passage.
+const (
+	// maxLinkPenalty times the share of lines that are links is taken from the score of a passage that mostly names other notes.
+	// An index page, which has the words of many notes, else outranks the note that is looked for.
+	maxLinkPenalty = 0.5
+	// maxLinkRemark is the maximum number of characters beside a link at the start of a line that only names another note.
+	maxLinkRemark = 100
+	// frontMatterPenalty is the share of the score that front matter loses: its words are not said of anything.
+	frontMatterPenalty = 0.5
+	// listPenalty is the share of the score that a list loses for words that do not occur in its best item.
+	listPenalty = 0.7
+	// minItems and maxItemRunes say what a list is: at least so many items, of at most so many characters on average. Longer
+	// items are paragraphs or turns of a conversation, which answer together: with 160 characters, a point of conversations
+	// is lost.
+	minItems     = 3
+	maxItemRunes = 80
+)
+
 // The line of the probes, below which an answer is no better than chance.
 const (
 	// probeQuantile is the share of the probes that stay below the line.

@@ -68,7 +68,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.inScope() <= 0 {
 		r.vector = nil
-		r.degrade(memory.IndexEmpty, "Nothing is indexed yet.")
+		r.degrade(memory.IndexEmpty, "Nothing is indexed yet: the workspace has no Markdown, or was not indexed (kioku index).")
 		return nil
 	}
 	s.checkSpace(r)
@@ -87,7 +87,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	s.choose(r)
 	if len(r.hits) == 0 {
-		r.explainNothing()
+		s.explainNothing(r)
 		return nil
 	}
 	ids := make([]int64, len(r.hits))
@@ -210,25 +210,6 @@ func (s *Searcher) choose(r *searchState) {
 		if c.outcome == "" {
 			c.outcome = memory.BeyondMaxResults
 		}
-	}
-}
-
-// explainNothing says why there is no hit, and what came nearest.
-func (r *searchState) explainNothing() {
-	var best *candidate
-	for _, c := range r.candidates {
-		if best == nil || c.confidence > best.confidence {
-			best = c
-		}
-	}
-	switch {
-	case best != nil && best.confidence > 0:
-		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
-			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, r.dates.phrase())
-	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
-		r.degrade(memory.NoMatch, "The query holds no word to look for.")
-	default:
-		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), r.dates.phrase())
 	}
 }
 

@@ -38,14 +38,30 @@ func Strict(strict bool, resp *kiokuv1.MemorySearchResponse) error {
 
 // lacks returns what an answer lacks. An answer without a match is not degraded.
 func lacks(resp *kiokuv1.MemorySearchResponse) []*kiokuv1.Degradation {
-	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), func(d *kiokuv1.Degradation) bool { return d.GetCode() == memory.NoMatch })
+	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), isHint)
+}
+
+// isHint reports whether d only says why there is no result or what would help.
+func isHint(d *kiokuv1.Degradation) bool { return memory.Degradation{Code: d.GetCode()}.IsHint() }
+
+// tellHints reports what would help an answer without results.
+func (o *Output) tellHints(resp *kiokuv1.MemorySearchResponse) {
+	for _, d := range resp.GetDegraded() {
+		if isHint(d) && d.GetCode() != memory.NoMatch {
+			o.Notice("%s", d.GetText())
+		}
+	}
 }
 
 // tellAnswer reports what an answer lacks and how it was found.
 func (o *Output) tellAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
 	o.TellDegraded(lacks(resp))
 	if len(resp.GetResults()) == 0 {
-		return o.tellNearestMiss(ctx, c, req)
+		if err := o.tellNearestMiss(ctx, c, req); err != nil {
+			return err
+		}
+		o.tellHints(resp)
+		return nil
 	}
 	o.Notice("%s, %s, %s", Count(len(resp.GetResults()), "result"), Channels(resp), Took(resp))
 	return nil

@@ -20,6 +20,7 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	if err != nil {
 		return memory.Explanation{}, err
 	}
+	path = m.sameName(path)
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
 	if err == nil && path != "" {
@@ -58,6 +59,8 @@ func (m *Memory) absent(ctx context.Context, path string, line int) (outcome, te
 		return memory.NotIndexed, m.unknown(path), nil
 	case l.Skipped != "":
 		return memory.Skipped, fmt.Sprintf("%s is skipped: %s.", path, l.Skipped), nil
+	case l.OutOfScope:
+		return memory.NotIndexed, path + " is left out, because the settings do not include it now.", nil
 	case !l.Chunk:
 		return memory.NotIndexed, m.noChunk(path, line), nil
 	}

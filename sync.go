@@ -48,6 +48,9 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 			}
 		}
 		r, embeds, err := m.syncWords(ctx, opt, step)
+		if err == nil && opt.Verify && m.lastCheck.Load().Texts == 0 { // a new index has been checked while it was empty
+			_, err = m.checkIndex(ctx, nil)
+		}
 		switch {
 		case err != nil:
 			return r, err
@@ -56,6 +59,11 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 		case embeds:
 			m.opt.Embedder.AllowProbe()
 			r, err = m.embed(ctx, r, step)
+		}
+		if opt.NoRebuild {
+			m.uncalibrated.Store(true)
+		} else if err == nil {
+			m.calibrate(ctx)
 		}
 		return m.reportVectors(ctx, r, err)
 	})
@@ -70,6 +78,9 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 		}
 		m.opt.Embedder.AllowProbe()
 		r, err = m.embed(ctx, r, step)
+		if err == nil {
+			m.calibrate(ctx)
+		}
 		return m.reportVectors(ctx, r, err)
 	})
 }
@@ -103,6 +114,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 				case <-m.synced:
 					m.recordFullSync(ctx)
 					m.mergeSegments(ctx)
+					m.calibrate(ctx)
 				case <-ctx.Done():
 					return nil
 				}
@@ -137,6 +149,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 			m.log.Error("sync in the background", "err", err)
 		}
 		m.mergeSegments(ctx)
+		m.calibrate(ctx)
 	}()
 	return done
 }

@@ -28,6 +28,8 @@ const (
 type inlineReader struct {
 	tags  []string
 	links []Link
+	// places includes the links to places in the same note.
+	places bool
 	// references are the targets of reference links by their labels, as [referenceKey] makes them.
 	references map[string]string
 
@@ -43,7 +45,22 @@ type inlineReader struct {
 // readInline returns the tags and links in lines of Markdown, of which the first has the number first. tags are those that
 // the file has already.
 func readInline(lines []Line, first int, tags []string) ([]string, []Link) {
-	r := inlineReader{tags: tags, references: readReferences(lines)}
+	r := inlineReader{tags: tags}
+	r.readLines(lines, first)
+	return r.tags, r.links
+}
+
+// InternalLinks returns the links in lines to other notes and to places in the same note, in the order of the lines, of which
+// the first has the number 0. The target of a place is empty.
+func InternalLinks(lines []Line) []Link {
+	r := inlineReader{places: true}
+	r.readLines(lines, 0)
+	return r.links
+}
+
+// readLines reads the lines outside of code fences, of which the first has the number first.
+func (r *inlineReader) readLines(lines []Line, first int) {
+	r.references = readReferences(lines)
 	margin := marginReader{blank: true}
 	for i, line := range lines {
 		code := margin.isCode(line.Text)
@@ -51,7 +68,6 @@ func readInline(lines []Line, first int, tags []string) ([]string, []Link) {
 			r.readLine(first+i, line)
 		}
 	}
-	return r.tags, r.links
 }
 
 // marginReader tells which lines are code because they are indented. It reads all lines of a text in order.
@@ -237,7 +253,7 @@ func (r *inlineReader) addPathLink(shown, target string) {
 }
 
 func (r *inlineReader) addLink(shown, target, kind string) {
-	if target == "" || len(target) > maxTarget || len(r.links) >= maxLinks || strings.ContainsFunc(target, unicode.IsControl) {
+	if target == "" && !r.places || len(target) > maxTarget || len(r.links) >= maxLinks || strings.ContainsFunc(target, unicode.IsControl) {
 		return
 	}
 	shown = text.OneLine(text.HeadBytes(shown, 2*maxLinkText))

@@ -37,6 +37,7 @@ func TestOwnsRefusesOtherPaths(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes", filepath.Join(out, "p-*")} })
+	f.write("MEMORY.md", "x")
 	f.write(".kiokuignore", "memory/private/\n")
 	for _, p := range []string{
 		"", ".", "..", "/", "README.md", "memory", "memory/", "memory/a.txt", "memory/x.jsonl", "memory/daily/d/x.jsonl", "notes/daily/x.jsonl",

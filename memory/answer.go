@@ -59,6 +59,10 @@ const (
 	FilesSkipped = "files_skipped"
 	// FilterExcludes means that the filter leaves files out because they have no date or lack a field.
 	FilterExcludes = "filter_excludes"
+	// OutOfScope means that indexed files are left out, because the settings of now do not include them.
+	OutOfScope = "out_of_scope"
+	// FilesBeside means that there is no hit, and that the workspace has Markdown files that the settings do not include.
+	FilesBeside = "files_beside"
 	// TermsCapped means that the query has too many terms.
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.
@@ -101,6 +105,9 @@ type Hit struct {
 	VectorScore float64
 	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
 	TextScore float64
+	// Weak reports that Score is below the line from which on a hit is a confident one. Weak hits come after all others. They are
+	// better than chance, and nothing to put into a prompt unasked.
+	Weak bool
 	// Trace is nil unless the query asked for it.
 	Trace *Trace
 }

@@ -36,7 +36,7 @@ func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, lin
 	if err != nil {
 		return memory.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
-	e.Answer, e.Terms = r.answer(), r.terms.strings()
+	e.Answer, e.Terms = r.answer(), r.terms.written()
 	return e, nil
 }
 
@@ -63,6 +63,9 @@ func (c *Chunk) hasLine(path string, line int) bool {
 func (r *searchState) describe(c *candidate) string {
 	place := fmt.Sprintf("%s:%d-%d", c.Path, c.StartLine, c.EndLine)
 	rank := fmt.Sprintf("ranked %d of %d candidates", c.rank, len(r.candidates))
+	if c.weak {
+		return fmt.Sprintf("%s %s and was returned as a weak result: its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
+	}
 	switch c.outcome {
 	case memory.Returned:
 		return fmt.Sprintf("%s %s and was returned with the score %.2f.", place, rank, c.confidence)
@@ -70,6 +73,8 @@ func (r *searchState) describe(c *candidate) string {
 		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
 	case memory.Covered:
 		return fmt.Sprintf("%s %s, but a better result shows at least half of it already.", place, rank)
+	case memory.FileLimit:
+		return fmt.Sprintf("%s %s, but its file has other results, and results of other files were preferred.", place, rank)
 	case memory.DroppedByMMR:
 		return fmt.Sprintf("%s %s, but it is much like a better result (similarity %.2f), and others were preferred.",
 			place, rank, c.similarity)
@@ -110,9 +115,7 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int, where []memory.Condition) (*Chunk, error) {
 	var known []string
 	for _, t := range r.terms.list {
-		if t.df > 0 {
-			known = append(known, t.term)
-		}
+		known = append(known, t.known...)
 	}
 	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path, Where: where}, maxProbe, maxVectorPool)
 	if err != nil {
@@ -135,9 +138,10 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 	h := memory.Hit{
 		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
-		VectorScore: c.cosine, TextScore: c.text.confidence,
+		VectorScore: c.cosine, TextScore: c.text.confidence, Weak: c.weak,
 	}
-	window := snippet(c.Text, c.StartLine, r.terms, r.query.SnippetChars)
+	text, first := c.snippetText(r.terms)
+	window := snippet(text, first, c.Language, r.terms, r.query.SnippetChars)
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
 		h.Trace = c.trace(r.terms)

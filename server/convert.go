@@ -62,7 +62,7 @@ func searchResult(h memory.Hit) *kiokuv1.SearchResult {
 		Snippet: h.Snippet, SnippetStartLine: int32Of(h.SnippetStart), SnippetEndLine: int32Of(h.SnippetEnd),
 		Source: h.Source, VectorScore: h.VectorScore, TextScore: h.TextScore,
 		Citation: h.Citation(),
-		Heading:  h.Headings, Date: h.Date, Trace: trace(h.Trace),
+		Heading:  h.Headings, Date: h.Date, Trace: trace(h.Trace), Weak: h.Weak,
 	}
 }
 
@@ -111,7 +111,8 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
 		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
 		EmbeddedChunkCount: int32Of(st.Embedded), CachedEmbeddingCount: int32Of(st.Cached),
-		Check:         indexCheck(st.Check),
+		Check:              indexCheck(st.Check),
+		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
 	}

@@ -22,7 +22,7 @@ import (
 // Sync updates the index from the folder. Removing files needs the right to write.
 func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServer[kiokuv1.SyncResponse]) error {
 	reach := authorize[Memory]
-	if req.GetPrune() {
+	if req.GetPrune() || req.GetRemoveOutOfScope() {
 		reach = authorizeWrite[Memory]
 	}
 	ctx := stream.Context()
@@ -30,7 +30,8 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 	if err != nil {
 		return err
 	}
-	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild()}
+	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild(),
+		RemoveOutOfScope: req.GetRemoveOutOfScope()}
 	return streamSync(ctx, m, stream.Send, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 		return m.Sync(ctx, opt, step)
 	})

@@ -29,7 +29,7 @@ const (
 			WHERE d.name = c.value ->> 'field' AND ` + meetsCondition + `))`
 
 	// countLacking counts the files without a field, or for the field date without a dated chunk.
-	countLacking = `SELECT count(*) FROM files WHERE error = '' AND id NOT IN (SELECT file FROM fields WHERE name = ?1 AND value <> '')
+	countLacking = `SELECT count(*) FROM files WHERE error = '' AND out_of_scope = 0 AND id NOT IN (SELECT file FROM fields WHERE name = ?1 AND value <> '')
 		AND (?1 <> 'date' OR id NOT IN (SELECT file FROM chunks WHERE date > ''))`
 )
 

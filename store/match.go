@@ -37,7 +37,8 @@ func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, err
 // Dated implements search.Reader.
 func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
 	var dated bool
-	err := v.wordsTx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE date BETWEEN ? AND ?)", first, last).Scan(&dated)
+	err := v.wordsTx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM chunks c JOIN files f ON f.id = c.file
+		WHERE c.date BETWEEN ? AND ? AND f.out_of_scope = 0)`, first, last).Scan(&dated)
 	if err != nil {
 		return false, fmt.Errorf("look for a date: %w", err)
 	}
@@ -73,7 +74,7 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 		return nil, nil
 	}
 	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
-	if isFiltered(f) {
+	if v.isFiltered(f) {
 		// Without the plus sign, FTS5 would evaluate the whole expression for each chunk that the filter allows.
 		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 AND +rowid IN (" + selectAllowed +
 			") ORDER BY bm25(chunks_fts), rowid LIMIT ?7"

@@ -17,7 +17,13 @@ CREATE TABLE meta (
   chunks          INTEGER NOT NULL DEFAULT 0,
   embedded        INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
   terms           INTEGER NOT NULL DEFAULT 0,  -- number of analysed terms of all chunks
-  last_sync       INTEGER NOT NULL DEFAULT 0   -- end of the last complete sync, 0 if there was none
+  out_files       INTEGER NOT NULL DEFAULT 0,  -- of files, chunks and embedded, those that are out of scope
+  out_chunks      INTEGER NOT NULL DEFAULT 0,
+  out_embedded    INTEGER NOT NULL DEFAULT 0,
+  last_sync       INTEGER NOT NULL DEFAULT 0,  -- end of the last complete sync, 0 if there was none
+  probes          TEXT    NOT NULL DEFAULT '', -- identifies the probes that search.Calibrate asked last, '' if it never did
+  probed_chunks   INTEGER NOT NULL DEFAULT 0,  -- chunks at that time
+  probe_line      REAL    NOT NULL DEFAULT 0   -- keyword score that most probes stay below
 ) STRICT;
 
 -- files: every file that the scan has found, including skipped ones.
@@ -37,8 +43,10 @@ CREATE TABLE files (
   tags       TEXT    NOT NULL DEFAULT '[]', -- JSON, from the front matter and the text
   error      TEXT    NOT NULL DEFAULT '', -- why the file is skipped, '' if it is indexed
   chunks     INTEGER NOT NULL DEFAULT 0,
-  embedded   INTEGER NOT NULL DEFAULT 0   -- chunks with a row in chunks_vec
+  embedded   INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
+  out_of_scope INTEGER NOT NULL DEFAULT 0 -- 1: the settings do not include it now, and no search finds it
 ) STRICT;
+CREATE INDEX files_out ON files (chunks, embedded) WHERE out_of_scope = 1;
 -- The backlog: files with chunks without a vector.
 CREATE INDEX files_backlog ON files (mtime) WHERE embedded < chunks;
 
@@ -82,6 +90,7 @@ CREATE TABLE chunks (
   end_line   INTEGER NOT NULL,
   headings   TEXT    NOT NULL, -- '# Projects > ## Acme'
   date       TEXT    NOT NULL, -- of its entry, else of its heading, else of the file; '' if there is none
+  language   TEXT    NOT NULL, -- 'de', 'fr' ...: the words are stemmed in this language; '' if as in English
   sha256     BLOB    NOT NULL, -- of what is embedded: the names of the file and text
   fence      TEXT    NOT NULL, -- marker of the code fence in which the chunk begins, '' if in none
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
@@ -93,6 +102,8 @@ CREATE INDEX chunks_file ON chunks (file);
 CREATE INDEX chunks_sha256 ON chunks (sha256);
 -- Contains every column that a search by date reads.
 CREATE INDEX chunks_date ON chunks (date, file);
+-- A search asks which languages there are.
+CREATE INDEX chunks_language ON chunks (language) WHERE language > '';
 
 -- chunks_fts: the analysed terms of each chunk, its headings, its date and the names and folders of its file, separated by spaces. Text is analysed in Go. This
 -- tokenizer only splits at spaces: every other ASCII character is a token character, and so is every character beyond ASCII.

@@ -79,7 +79,7 @@ func (a *app) demo(ctx context.Context, questions, now string) error {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "Indexing %s\n", render.Clean(place.Workspace))
-	if err := a.with(ctx, connect.ToWrite, func(c *connect.Client) error { return a.index(ctx, c, false, false) }); err != nil {
+	if err := a.with(ctx, connect.ToWrite, func(c *connect.Client) error { return a.index(ctx, c, indexFlags{}) }); err != nil {
 		return err
 	}
 	return (&demo{app: a, asked: asked}).serve(ctx, conf.Agent, list)
@@ -126,7 +126,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 func (d *demo) daemon(ctx context.Context) (*daemon, error) {
 	quiet := *d.app
 	quiet.Stderr = io.Discard
-	quiet.conf.Listen = "127.0.0.1:0"
+	quiet.flags = append(slices.Clone(quiet.flags), config.Flag{Name: "--listen", Key: "listen", Value: "127.0.0.1:0"})
 	return quiet.newDaemon(ctx, 10*time.Second)
 }
 

@@ -378,7 +378,10 @@ type SearchResult struct {
 	// Day of the file, YYYY-MM-DD; empty if it has none.
 	Date string `protobuf:"bytes,13,opt,name=date,proto3" json:"date,omitempty"`
 	// Parts of the score; unset unless the request has explain.
-	Trace         *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
+	Trace *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
+	// The score is below the configured minimum, but better than chance in this folder. Weak results come after all others; do
+	// not put them into a prompt unasked. A request with min_score has none.
+	Weak          bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +512,13 @@ func (x *SearchResult) GetTrace() *Trace {
 		return x.Trace
 	}
 	return nil
+}
+
+func (x *SearchResult) GetWeak() bool {
+	if x != nil {
+		return x.Weak
+	}
+	return false
 }
 
 // Trace contains the parts of a score.
@@ -805,8 +815,9 @@ type Degradation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
 	// "workspace_unavailable", "index_damaged", "files_skipped" (curated or daily files are not indexed), "filter_excludes" (the
-	// filter leaves files out because they have no date or lack a field), "terms_capped",
-	// "no_match", "deadline" or "truncated" (the response was too large and lacks results).
+	// filter leaves files out because they have no date or lack a field), "out_of_scope" (indexed files that the settings do not
+	// include now are left out), "files_beside" (no hit, and the folder has Markdown files that the settings do not include),
+	// "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -2080,7 +2091,11 @@ type StatusResponse struct {
 	// Memory that the vectors of all agents occupy.
 	MemoryResidentBytes int64 `protobuf:"varint,19,opt,name=memory_resident_bytes,json=memoryResidentBytes,proto3" json:"memory_resident_bytes,omitempty"`
 	// Last check of the index; not set before the first since the start.
-	Check         *IndexCheck `protobuf:"bytes,20,opt,name=check,proto3" json:"check,omitempty"`
+	Check *IndexCheck `protobuf:"bytes,20,opt,name=check,proto3" json:"check,omitempty"`
+	// Markdown files of the workspace that the settings do not include; ignored files do not count.
+	UnindexedFileCount int32 `protobuf:"varint,30,opt,name=unindexed_file_count,json=unindexedFileCount,proto3" json:"unindexed_file_count,omitempty"`
+	// There may be more of them: at most 10,000 are counted, for at most a second.
+	UnindexedMore bool `protobuf:"varint,31,opt,name=unindexed_more,json=unindexedMore,proto3" json:"unindexed_more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2253,6 +2268,20 @@ func (x *StatusResponse) GetCheck() *IndexCheck {
 		return x.Check
 	}
 	return nil
+}
+
+func (x *StatusResponse) GetUnindexedFileCount() int32 {
+	if x != nil {
+		return x.UnindexedFileCount
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetUnindexedMore() bool {
+	if x != nil {
+		return x.UnindexedMore
+	}
+	return false
 }
 
 // IndexCheck is the outcome of a check of the whole index. What was wrong is mended.
@@ -2507,9 +2536,12 @@ type SyncRequest struct {
 	Prune bool `protobuf:"varint,3,opt,name=prune,proto3" json:"prune,omitempty"`
 	// Do not rebuild an index that was made with other settings, and do not wait long for vectors. The report contains both as
 	// "index_stale" and "vectors_missing".
-	NoRebuild     bool `protobuf:"varint,4,opt,name=no_rebuild,json=noRebuild,proto3" json:"no_rebuild,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NoRebuild bool `protobuf:"varint,4,opt,name=no_rebuild,json=noRebuild,proto3" json:"no_rebuild,omitempty"`
+	// Remove indexed files that the settings do not include now. This needs the right to write. Without it, searches leave them
+	// out, and they come back with the settings that included them.
+	RemoveOutOfScope bool `protobuf:"varint,30,opt,name=remove_out_of_scope,json=removeOutOfScope,proto3" json:"remove_out_of_scope,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SyncRequest) Reset() {
@@ -2566,6 +2598,13 @@ func (x *SyncRequest) GetPrune() bool {
 func (x *SyncRequest) GetNoRebuild() bool {
 	if x != nil {
 		return x.NoRebuild
+	}
+	return false
+}
+
+func (x *SyncRequest) GetRemoveOutOfScope() bool {
+	if x != nil {
+		return x.RemoveOutOfScope
 	}
 	return false
 }
@@ -3390,7 +3429,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04mode\x18\x04 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
-	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xaf\x03\n" +
+	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xc3\x03\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -3408,7 +3447,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bcitation\x18\v \x01(\tR\bcitation\x12\x18\n" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
-	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\x8a\x05\n" +
+	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\x8a\x05\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3543,7 +3583,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\x97\x06\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xf0\x06\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -3567,7 +3607,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x0eresident_bytes\x18\x11 \x01(\x03R\rresidentBytes\x12.\n" +
 	"\x13memory_budget_bytes\x18\x12 \x01(\x03R\x11memoryBudgetBytes\x122\n" +
 	"\x15memory_resident_bytes\x18\x13 \x01(\x03R\x13memoryResidentBytes\x12*\n" +
-	"\x05check\x18\x14 \x01(\v2\x14.kioku.v1.IndexCheckR\x05check\"\xf3\x01\n" +
+	"\x05check\x18\x14 \x01(\v2\x14.kioku.v1.IndexCheckR\x05check\x120\n" +
+	"\x14unindexed_file_count\x18\x1e \x01(\x05R\x12unindexedFileCount\x12%\n" +
+	"\x0eunindexed_more\x18\x1f \x01(\bR\runindexedMore\"\xf3\x01\n" +
 	"\n" +
 	"IndexCheck\x12\x1d\n" +
 	"\n" +
@@ -3591,13 +3633,14 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\ahealthy\x18\x04 \x01(\bR\ahealthy\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x129\n" +
 	"\n" +
-	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\"p\n" +
+	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\"\x9f\x01\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +
 	"\x05prune\x18\x03 \x01(\bR\x05prune\x12\x1d\n" +
 	"\n" +
-	"no_rebuild\x18\x04 \x01(\bR\tnoRebuild\"y\n" +
+	"no_rebuild\x18\x04 \x01(\bR\tnoRebuild\x12-\n" +
+	"\x13remove_out_of_scope\x18\x1e \x01(\bR\x10removeOutOfScope\"y\n" +
 	"\fSyncResponse\x120\n" +
 	"\bprogress\x18\x01 \x01(\v2\x12.kioku.v1.ProgressH\x00R\bprogress\x12.\n" +
 	"\x06report\x18\x02 \x01(\v2\x14.kioku.v1.SyncReportH\x00R\x06reportB\a\n" +

@@ -198,7 +198,7 @@ func TestSearchWithOtherSettingsEmptiesNothing(t *testing.T) {
 	m = open(t, dir, state, kioku.IndexOptions{})
 	syncOf(t, m, kioku.SyncOptions{NoRebuild: true})
 	got, degraded := findsOf(t, m, "harbor")
-	if !slices.Equal(got, []string{"MEMORY.md"}) || !strings.Contains(degraded[memory.OutOfScope], "1 indexed files") || !strings.Contains(degraded[memory.OutOfScope], "kioku index") {
+	if !slices.Equal(got, []string{"MEMORY.md"}) || !strings.Contains(degraded[memory.OutOfScope], "now: 1;") || !strings.Contains(degraded[memory.OutOfScope], "kioku index") {
 		t.Errorf("found %q, degraded %q", got, degraded)
 	}
 	st, err := m.Status(t.Context())

@@ -105,6 +105,9 @@ type Hit struct {
 	VectorScore float64
 	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
 	TextScore float64
+	// Weak reports that Score is below the line from which on a hit is a confident one. Weak hits come after all others. They are
+	// better than chance, and nothing to put into a prompt unasked.
+	Weak bool
 	// Trace is nil unless the query asked for it.
 	Trace *Trace
 }

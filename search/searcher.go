@@ -84,7 +84,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak))
 	s.opt.decay(r.candidates, r.query.Now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
-	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore)
+	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	s.choose(r)
 	if len(r.hits) == 0 {
 		r.explainNothing()
@@ -182,16 +182,18 @@ func (s *Searcher) choose(r *searchState) {
 		list = dropOverlapping(list)
 	}
 	n := r.query.MaxResults
-	passing, backfill := r.limit.split(list)
+	sorted := r.limit.sort(list)
 	// The rest is too far down to be chosen for being different.
 	pool := max(vectorPool, 4*n)
 	d := s.opt.diversifierFor(r.query)
-	d.choose(d.files.shortlist(passing, pool, n), n)
-	d.choose(d.files.shortlist(backfill, pool, n), n)
+	for _, list := range [][]*candidate{sorted.passing, sorted.backfill, sorted.weak} {
+		d.choose(d.files.shortlist(list, pool, n), n)
+	}
 	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, d.files)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
-		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated()
+		c.weak = slices.Contains(sorted.weak, c)
+		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated() && !c.weak
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {

@@ -163,8 +163,11 @@ func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 				t.df, t.known = min(t.df+n, max(chunks, n)), append(t.known, form)
 			}
 		}
-		// A word that no chunk contains requires as much as the rarest known word: more would leave small indexes silent.
 		t.idf = idf(max(t.df, 1), chunks)
+		if t.df == 0 && !t.gram {
+			// Not a bigram: many lie across two words, and no text contains them.
+			t.idf = min(idf(0, chunks), unknownWeight*t.idf)
+		}
 	}
 	if len(weighed.list) > MaxTerms {
 		return weighed.rarest(MaxTerms)

@@ -58,6 +58,7 @@ func (r *Recaller) searchOne(ctx context.Context, s source, q memory.Query) answ
 		found.Hits = nil
 		err = fmt.Errorf("recall from %s: %w", s.agent, err)
 	}
+	found.Hits = confident(found.Hits)
 	return answer{
 		search:   Search{Agent: s.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)},
 		memories: s.memories(found.Hits),

@@ -88,6 +88,7 @@ func (r *registry) query(c *Config) {
 	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
 	r.optional(&s.MinScore, "query.minScore", "Minimum score if vectors took part.")
 	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Minimum score if only keywords took part.")
+	r.optionalToggle(&s.WeakResults, "query.weakResults", "Let results below minKeywordScore that are better than chance fill free places, marked as weak.")
 	r.choice(&s.Granularity, []string{memory.GranularityPassage, memory.GranularityChunk}, "query.granularity",
 		"What a result is: a passage returned whole, or a chunk of 400 tokens with its best window.")
 	number(r, &s.SnippetChars, 40, 2000, "query.maxSnippetChars", "Maximum number of characters of a passage or snippet.")

@@ -378,7 +378,10 @@ type SearchResult struct {
 	// Day of the file, YYYY-MM-DD; empty if it has none.
 	Date string `protobuf:"bytes,13,opt,name=date,proto3" json:"date,omitempty"`
 	// Parts of the score; unset unless the request has explain.
-	Trace         *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
+	Trace *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
+	// The score is below the configured minimum, but better than chance in this folder. Weak results come after all others; do
+	// not put them into a prompt unasked. A request with min_score has none.
+	Weak          bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +512,13 @@ func (x *SearchResult) GetTrace() *Trace {
 		return x.Trace
 	}
 	return nil
+}
+
+func (x *SearchResult) GetWeak() bool {
+	if x != nil {
+		return x.Weak
+	}
+	return false
 }
 
 // Trace contains the parts of a score.
@@ -3419,7 +3429,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04mode\x18\x04 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
-	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xaf\x03\n" +
+	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xc3\x03\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -3437,7 +3447,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bcitation\x18\v \x01(\tR\bcitation\x12\x18\n" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
-	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\x8a\x05\n" +
+	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\x8a\x05\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +

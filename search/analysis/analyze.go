@@ -125,7 +125,7 @@ func NewAnalyzer() *Analyzer {
 // may.
 func (a *Analyzer) Release() {
 	a.Reset()
-	a.filter = nil
+	a.language, a.filter = "", nil
 	analyzers.Put(a)
 }
 
@@ -138,13 +138,13 @@ func (a *Analyzer) StemOnly(terms ...string) {
 	}
 }
 
-// SetLanguage sets the language of the texts that are added from now on, until the analyzer is reset.
+// SetLanguage sets the language of the texts that are added from now on, until the analyzer is released.
 func (a *Analyzer) SetLanguage(l Language) { a.language = l.Analysis() }
 
-// Reset drops all tokens and the language.
+// Reset drops all tokens. The language stays.
 func (a *Analyzer) Reset() {
 	clear(a.Tokens)
-	a.Tokens, a.Text, a.Lower, a.folded, a.language, a.pos = a.Tokens[:0], "", "", "", "", 0
+	a.Tokens, a.Text, a.Lower, a.folded, a.pos = a.Tokens[:0], "", "", "", 0
 	if cap(a.Tokens) > 1<<16 {
 		a.Tokens = nil
 	}

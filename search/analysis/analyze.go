@@ -125,7 +125,7 @@ func NewAnalyzer() *Analyzer {
 // may.
 func (a *Analyzer) Release() {
 	a.Reset()
-	a.language, a.filter = "", nil
+	a.filter, a.language = nil, ""
 	analyzers.Put(a)
 }
 
@@ -141,7 +141,7 @@ func (a *Analyzer) StemOnly(terms ...string) {
 // SetLanguage sets the language of the texts that are added from now on, until the analyzer is released.
 func (a *Analyzer) SetLanguage(l Language) { a.language = l.Analysis() }
 
-// Reset drops all tokens. The language stays.
+// Reset drops all tokens.
 func (a *Analyzer) Reset() {
 	clear(a.Tokens)
 	a.Tokens, a.Text, a.Lower, a.folded, a.pos = a.Tokens[:0], "", "", "", 0

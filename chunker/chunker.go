@@ -84,10 +84,12 @@ func (c *Chunker) Split(kind Kind, src []byte) Document {
 		return doc
 	}
 	meta, body := frontMatter(text)
-	doc.Meta = meta
 	o := newOutline(c.opts, counter, kind, text)
 	o.pushPlain(text[:body])
-	o.pushMarkdown()
+	lines := Lines(text[body:], "", true)
+	doc.Meta, doc.Heading = meta, fileHeading(lines)
+	doc.Tags, doc.Links = readInline(lines, o.line, slices.Clone(meta.Tags))
+	o.pushMarkdown(lines)
 	doc.Chunks = newPacker(o).chunks()
 	return doc
 }

@@ -1,6 +1,7 @@
 package chunker_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,27 +11,35 @@ import (
 
 func TestSplitReturnsFrontMatterAsMeta(t *testing.T) {
 	t.Parallel()
+	scalar := func(name, value string) chunker.Field { return chunker.Field{Name: name, Values: []string{value}} }
+	list := func(name string, values ...string) chunker.Field {
+		return chunker.Field{Name: name, Values: values, List: true}
+	}
 	cases := []struct {
 		name, block string
 		want        chunker.Meta
 	}{
-		{"all keys", "date: 2026-01-20\ntags: [garden, 庭]\nevergreen: true\nsupersedes: old.md\ntitle: x",
-			chunker.Meta{Date: "2026-01-20", Tags: []string{"garden", "庭"}, Evergreen: true, Supersedes: []string{"old.md"}}},
-		{"lists", "tags:\n- a\n- b c\nsupersedes:\n  - x.md\n  - y.md",
-			chunker.Meta{Tags: []string{"a", "b c"}, Supersedes: []string{"x.md", "y.md"}}},
-		{"commas", "tags: a, b,, c", chunker.Meta{Tags: []string{"a", "b", "c"}}},
-		{"nulls", "tags:\ndate:\nsupersedes: ~\nevergreen:", chunker.Meta{}},
-		{"yes", "evergreen: Yes", chunker.Meta{Evergreen: true}},
-		{"no", "evergreen: no", chunker.Meta{}},
-		{"a time of day", "date: 2026-01-20T09:15:00Z", chunker.Meta{Date: "2026-01-20"}},
-		{"a quoted date", "date: '2026-01-20'", chunker.Meta{Date: "2026-01-20"}},
-		{"no calendar day", "date: 2026-02-30", chunker.Meta{}},
-		{"other shapes", "tags: {a: b}\ndate: [2026]\nevergreen: maybe", chunker.Meta{}},
+		{"all keys", "Title: Wet garden\nalias: Sump\ndate: 2026-01-20\ntags: [garden, '#庭/水']\nevergreen: true\nstatus: open",
+			chunker.Meta{Title: "Wet garden", Aliases: []string{"Sump"}, Date: "2026-01-20", Tags: []string{"garden", "庭/水"}, Evergreen: true,
+				Fields: []chunker.Field{scalar("title", "Wet garden"), scalar("alias", "Sump"), scalar("date", "2026-01-20"),
+					list("tags", "garden", "#庭/水"), scalar("evergreen", "true"), scalar("status", "open")}}},
+		{"lists", "tags:\n- a\n- b c\naliases:\n  - x, y\n  - z",
+			chunker.Meta{Tags: []string{"a", "b c"}, Aliases: []string{"x, y", "z"}, Fields: []chunker.Field{list("tags", "a", "b c"), list("aliases", "x, y", "z")}}},
+		{"commas", "tags: 'a, b,, #c d'", chunker.Meta{Tags: []string{"a", "b", "c d"}, Fields: []chunker.Field{scalar("tags", "a, b,, #c d")}}},
+		{"spaces", "tags: '#a #b/c A'", chunker.Meta{Tags: []string{"a", "b/c"}, Fields: []chunker.Field{scalar("tags", "#a #b/c A")}}},
+		{"nulls", "tags:\ndate:\nstatus: ~", chunker.Meta{Fields: []chunker.Field{{Name: "tags"}, {Name: "date"}, {Name: "status"}}}},
+		{"yes", "evergreen: Yes", chunker.Meta{Evergreen: true, Fields: []chunker.Field{scalar("evergreen", "Yes")}}},
+		{"no", "evergreen: no", chunker.Meta{Fields: []chunker.Field{scalar("evergreen", "no")}}},
+		{"mappings", "author: {name: Ida, address: {city: Ulm}}", chunker.Meta{Fields: []chunker.Field{scalar("author.name", "Ida"), scalar("author.address.city", "Ulm")}}},
+		{"lists in lists", "matrix: [[1, 2], 3, {a: b}]", chunker.Meta{Fields: []chunker.Field{list("matrix", "3")}}},
+		{"too long", "short: " + strings.Repeat("x", 256) + "\nlong: " + strings.Repeat("x", 257), chunker.Meta{Fields: []chunker.Field{
+			scalar("short", strings.Repeat("x", 256)), {Name: "long"}}}},
 		{"broken", "date: 2026-01-20\n: : [", chunker.Meta{}},
 	}
 	c := newChunker(t, chunker.Options{})
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			doc := c.Split(chunker.Notes, []byte("---\n"+tc.block+"\n---\nbody\n"))
 			if diff := cmp.Diff(tc.want, doc.Meta); diff != "" {
 				t.Error(diff)
@@ -61,5 +70,39 @@ func TestSplitTakesFrontMatterOnlyAtTheStart(t *testing.T) {
 		if got := c.Split(chunker.Notes, []byte(text)).Meta.Date; got != want {
 			t.Errorf("date of %q is %q, want %q", text, got, want)
 		}
+	}
+}
+
+// `date`, `created`, `published`, `updated` (ISO, with or without time zone) date a note.
+func TestSplitReadsTheDateOfANote(t *testing.T) {
+	t.Parallel()
+	cases := []struct{ block, want string }{
+		{"date: 2026-01-20", "2026-01-20"},
+		{"date: '2026-01-20'", "2026-01-20"},
+		{"date: 20260120", "2026-01-20"},
+		{"date: 2026-01-20T09:15:00Z", "2026-01-20"},
+		{"date: 2026-01-20T23:30:00-08:00", "2026-01-20"},
+		{"date: 2026-01-20 09:15", "2026-01-20"},
+		{"created: 2026-01-20T09:15:00+09:00", "2026-01-20"},
+		{"published: 2026-01-20", "2026-01-20"},
+		{"updated: 2026-01-20", "2026-01-20"},
+		{"updated: 2026-01-04\ncreated: 2026-01-03\npublished: 2026-01-02\ndate: 2026-01-01", "2026-01-01"},
+		{"updated: 2026-01-04\ncreated: 2026-01-03\npublished: 2026-01-02", "2026-01-02"},
+		{"updated: 2026-01-04\ncreated: 2026-01-03", "2026-01-03"},
+		{"date: soon\ncreated: 2026-01-03", "2026-01-03"},
+		{"Date: 2026-01-20", "2026-01-20"},
+		{"date: 2026-02-30", ""},
+		{"date: [2026-01-20]", ""},
+		{"date: on 2026-01-20", ""},
+		{"due: 2026-01-20", ""},
+	}
+	c := newChunker(t, chunker.Options{})
+	for _, tc := range cases {
+		t.Run(tc.block, func(t *testing.T) {
+			t.Parallel()
+			if got := c.Split(chunker.Notes, []byte("---\n"+tc.block+"\n---\n")).Meta.Date; got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
 	}
 }

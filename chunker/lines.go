@@ -24,6 +24,24 @@ type Line struct {
 // Title returns the words of the heading that begins on the line, the whole line if none does.
 func (l Line) Title() string { return headingTitle(l.Text) }
 
+// fileHeading returns the words of the heading that stands for the whole file: a heading of level 1 that is the first text, or
+// that is the only one. It returns "" if there is none.
+func fileHeading(lines []Line) string {
+	title, first := "", true
+	for _, line := range lines {
+		switch {
+		case line.Level == 1 && first:
+			return line.Title()
+		case line.Level == 1 && title != "":
+			return ""
+		case line.Level == 1:
+			title = line.Title()
+		}
+		first = first && isBlank(line.Text)
+	}
+	return title
+}
+
 // Lines returns the lines of a text. fence is the mark of the code fence that is open at its start, empty for none. Lines
 // in a fence are neither headings nor tables. If whole is set, the text ends outside of any fence: then the mark of a
 // fence that is never closed is plain text, so that it does not hide all headings below it, and no line after it opens a

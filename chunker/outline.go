@@ -53,8 +53,8 @@ func (o *outline) pushPlain(text string) {
 }
 
 // pushMarkdown appends the units of the remaining lines.
-func (o *outline) pushMarkdown() {
-	for _, line := range Lines(o.text[o.pos:], "", true) {
+func (o *outline) pushMarkdown(lines []Line) {
+	for _, line := range lines {
 		o.pushLine(line)
 	}
 	o.endBlock()

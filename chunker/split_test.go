@@ -285,7 +285,7 @@ func TestSplitPutsFrontMatterIntoTheFirstChunk(t *testing.T) {
 	doc := newChunker(t, chunker.Options{}).Split(chunker.Notes, []byte(text))
 	want := chunker.Document{
 		Lines: 7,
-		Meta:  chunker.Meta{Date: "2026-01-20"},
+		Meta:  chunker.Meta{Date: "2026-01-20", Fields: []chunker.Field{{Name: "date", Values: []string{"2026-01-20"}}}}, Heading: "Garden",
 		Chunks: []chunker.Chunk{{
 			StartLine: 1, EndLine: 7, Headings: "# Garden", Text: strings.TrimSuffix(text, "\n"),
 			Tokens: len(references["cl100k_base"]().EncodeOrdinary(strings.TrimSuffix(text, "\n"))),

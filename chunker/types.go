@@ -31,20 +31,66 @@ type Document struct {
 	Lines int
 	// Meta is the front matter, zero if there is none.
 	Meta Meta
+	// Heading is the words of the first heading of level 1 if it stands for the whole file: it is the first text of the file,
+	// or the only heading of level 1. Empty if there is no such heading.
+	Heading string
+	// Tags are those of the front matter, and the #tags in the text, each once whatever its case; nil if there are none.
+	Tags []string
+	// Links are the links to other notes in the order of the text, at most 10,000; nil if there are none.
+	Links []Link
 	// Chunks in the order of the file. There are no blank chunks, so an empty file has none.
 	Chunks []Chunk
 }
 
-// Meta contains the keys of the front matter of a file that Kioku knows.
+// Meta is the front matter of a file. Values of the wrong kind, and what exceeds a limit, are left out.
 type Meta struct {
-	// Date as YYYY-MM-DD, empty if there is none or it is not a calendar day.
-	Date string
-	// Tags of the file, nil if there are none.
+	// Title of the file, empty if there is none.
+	Title string
+	// Aliases are other titles, nil if there are none.
+	Aliases []string
+	// Tags without the sign #, nil if there are none. "a/b" is a tag below the tag "a".
 	Tags []string
+	// Date is the day (YYYY-MM-DD) of the first of the keys date, published, created and updated that has one; empty if none
+	// has.
+	Date string
 	// Evergreen is set if the file does not lose weight with its age.
 	Evergreen bool
-	// Supersedes contains the paths of files that this one replaces, nil if there are none.
-	Supersedes []string
+	// Fields are all keys whose value is a scalar or a list of scalars, in the order of the file, at most 64.
+	Fields []Field
+}
+
+// Field is a key of the front matter with its values.
+type Field struct {
+	// Name is the key in lower case; "author.name" for the key name of the mapping author. At most 64 bytes.
+	Name string
+	// Values are the scalars as they are written, without quotation marks, at most 64 of at most 256 bytes each; nil for an
+	// empty value.
+	Values []string
+	// List is set if the value is a list.
+	List bool
+}
+
+// Kinds of a Link.
+const (
+	// WikiLink is [[Note]] or [[Note|text]].
+	WikiLink = "wiki"
+	// EmbedLink is ![[Note]].
+	EmbedLink = "embed"
+	// PathLink is a Markdown link with a path, [text](notes/a.md), also by reference.
+	PathLink = "path"
+)
+
+// Link is a link to another note.
+type Link struct {
+	// Line of the link, from 1.
+	Line int
+	// Text is the text that is shown, at most 256 bytes.
+	Text string
+	// Target is the name or the path of the other note as it is written, without %20 and without the heading behind a #. At
+	// most 1,024 bytes.
+	Target string
+	// Kind is WikiLink, EmbedLink or PathLink.
+	Kind string
 }
 
 // Chunk is a run of whole lines. If a line is longer than Options.Tokens, it is a part of that line, with whole lines

@@ -19,7 +19,7 @@ func TestBackfillEmbedsEqualTextsOnce(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)
 	for i := range 10 {
-		f.write(fmt.Sprintf("memory/%d.md", i), fmt.Sprintf("same\nonly in %d", i))
+		f.write(fmt.Sprintf("memory/2026-01-1%d.md", i), fmt.Sprintf("same\nonly in %d", i))
 	}
 	f.sync()
 	if rep := f.embed(); f.prov.texts != 11 || f.prov.calls != 1 || f.unembedded() != 0 || rep.Embedded != 11 || rep.Err != nil {

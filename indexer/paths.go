@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"kioku/memory"
 )
@@ -244,21 +243,4 @@ func excluded(root, rel string) bool {
 	defer r.Close()
 	hit, err := newIgnores(r).matchAny(rel, false)
 	return hit || err != nil
-}
-
-// DateOf returns the day (YYYY-MM-DD) at the start of the file name of a path, or "" if there is none. The day must be in the
-// calendar, and no digit may follow it.
-func DateOf(p string) string {
-	name := path.Base(p)
-	if len(name) < len(time.DateOnly) {
-		return ""
-	}
-	day, rest := name[:len(time.DateOnly)], name[len(time.DateOnly):]
-	if _, err := time.Parse(time.DateOnly, day); err != nil {
-		return ""
-	}
-	if rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-		return ""
-	}
-	return day
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"path"
 	"runtime"
 	"runtime/debug"
 
@@ -52,7 +51,7 @@ func (r *syncRun) readFile(t *fileTask) {
 	t.file.SHA256 = sha256.Sum256(data)
 	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source && t.stored.SHA256 == t.file.SHA256
 	if !t.unchanged && !r.req.compares {
-		r.split(&t.file, data)
+		r.split(&t.file, t.rel, data)
 	}
 }
 
@@ -85,8 +84,8 @@ func (t *fileTask) skippedAsBefore() bool {
 	return t.stored != nil && t.stored.Skipped == t.file.Skipped && t.stored.Source == t.source
 }
 
-// split fills in the chunks, and what else comes from the content of a file.
-func (r *syncRun) split(f *File, data []byte) {
+// split fills in the chunks, and what else comes from the content of a file and its path in its root.
+func (r *syncRun) split(f *File, rel string, data []byte) {
 	var days []string
 	switch {
 	case f.Source == memory.SourceSessions:
@@ -95,13 +94,10 @@ func (r *syncRun) split(f *File, data []byte) {
 		data = r.opt.StripMarkers(data)
 	}
 	doc := r.splitter.Split(chunker.KindOf(f.Path), data)
-	f.Meta, f.Date = doc.Meta, doc.Meta.Date
-	if f.Date == "" {
-		f.Date = DateOf(path.Base(f.Path))
-	}
+	f.describe(doc, rel)
 	f.Chunks = make([]Chunk, len(doc.Chunks))
 	for i, c := range doc.Chunks {
-		f.Chunks[i] = Chunk{Chunk: c, Hash: sha256.Sum256([]byte(c.Text))}
+		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}
 	}
 	dateChunks(f.Chunks, days)
 	if r.opt.Analyze != nil {

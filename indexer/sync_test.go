@@ -111,25 +111,25 @@ func TestSyncIndexesEditsAndDeletions(t *testing.T) {
 	}
 }
 
-// Hazard B20: a renamed file costs no embedding, and its old rows go in the transaction that brings the new ones.
-func TestSyncOfRenamedFileKeepsVectors(t *testing.T) {
+// Hazard B20: a file in another folder costs no embedding, and its old rows go in the transaction that brings the new ones.
+func TestSyncOfMovedFileKeepsVectors(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)
 	var text strings.Builder
 	for i := range 1000 {
 		fmt.Fprintln(&text, "line", i)
 	}
-	f.write("memory/old.md", text.String())
+	f.write("memory/inbox/note.md", text.String())
 	f.sync()
 	f.embed()
 	calls := f.prov.calls
-	f.must(os.Rename(f.path("memory/old.md"), f.path("memory/new.md")))
+	f.must(os.Rename(f.path("memory/inbox/note.md"), f.path("memory/note.md")))
 	rep := f.sync()
-	f.holds("memory/new.md")
+	f.holds("memory/note.md")
 	if f.embed(); f.prov.calls != calls || rep.Known != 1000 || f.unembedded() != 0 {
 		t.Errorf("report %+v, %d calls", rep, f.prov.calls-calls)
 	}
-	if last := f.index.commits[len(f.index.commits)-1]; !slices.Equal(last, []string{"-memory/old.md", "memory/new.md"}) {
+	if last := f.index.commits[len(f.index.commits)-1]; !slices.Equal(last, []string{"-memory/inbox/note.md", "memory/note.md"}) {
 		t.Errorf("last commit: %q", last)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"kioku/embed"
 )
 
-// Hash is the SHA-256 of a file's bytes or of a chunk's text.
+// Hash is the SHA-256 of a file's bytes or of the text of which a chunk gets its vector.
 type Hash = [sha256.Size]byte
 
 // Chunk is a chunk to be stored.
 type Chunk struct {
 	chunker.Chunk
-	// Hash is the hash of Text.
+	// Hash is the hash of [EmbeddedText]: of the names of the file and Text.
 	Hash Hash
 	// Terms are the analysed words of the chunk; nil if the store must analyse it.
 	Terms *Terms
@@ -50,6 +50,19 @@ type File struct {
 	Gone bool
 	// Date is the day of the file (YYYY-MM-DD) from its front matter or its name; empty if there is none.
 	Date string
+	// Title is that of the front matter, else the heading that stands for the file, else the words of the file name; empty if
+	// there are none, as for a file that is named for a day.
+	Title string
+	// Names are what the file is called, a name a line: the words of the file name, the title, the aliases, and the tags of the
+	// front matter with a # before each. They stand for the file in each of its chunks. Empty for a file without names: one
+	// that is only named for a day, MEMORY.md, or a transcript. At most 1 KiB.
+	Names string
+	// Folders are the words of the folders of the file, a folder a line, outermost first; empty if the file has no Names.
+	Folders string
+	// Tags are those of the front matter and of the text, without the #; nil if there are none.
+	Tags []string
+	// Links are the links of the text to other notes; nil if there are none. Their targets are relative to the workspace.
+	Links []chunker.Link
 	// Meta is the front matter; zero if there is none.
 	Meta chunker.Meta
 	// Chunks are in the order of the text; empty for a file without text.

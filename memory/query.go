@@ -28,10 +28,39 @@ type Filter struct {
 	Sources []string
 	// PathPrefix is how the paths of files begin; empty means all.
 	PathPrefix string
+	// Where are conditions on the fields of files, all of which must hold; none restricts nothing.
+	Where []Condition
 	// Since and Until are days (YYYY-MM-DD), inclusive, empty for no bound. Of an RFC 3339 time the day counts. If either is
 	// set, undated files are left out.
 	Since, Until string
 }
+
+// Condition is a condition on a field of a file: of its front matter, or one of the fields title, date, tags and aliases, which
+// every file has that has a value for them. A file without the field meets only the operator [NotEqual].
+type Condition struct {
+	// Field is the name of the field; its case does not matter. The key of a mapping within the front matter is "author.name".
+	Field string
+	// Op is one of the operators; empty means [Equal].
+	Op string
+	// Values to compare with: one, or at least one for [In]. Texts are equal whatever their case. A tag also equals the tags
+	// above it: "a/b" equals "a".
+	Values []string
+}
+
+// Operators of a [Condition]. If a field is a list, one of its values must meet the condition, and all of them [NotEqual].
+const (
+	// Equal means that the values are equal.
+	Equal = "="
+	// NotEqual means that no value of the field equals the value, or that the file lacks the field.
+	NotEqual = "!="
+	// In means that a value of the field equals one of the values.
+	In = "in"
+	// Less, LessEqual, Greater and GreaterEqual compare numbers with a number, and days (also of times) with a day.
+	Less         = "<"
+	LessEqual    = "<="
+	Greater      = ">"
+	GreaterEqual = ">="
+)
 
 // Sources of files.
 const (

@@ -47,7 +47,7 @@ func newFakeStore(chunks ...Chunk) *fakeStore {
 			s.index.Space = testSpace
 		}
 		set := make(map[string]bool)
-		for _, t := range analysis.ChunkTerms(c.Headings, c.Date, c.Text) {
+		for _, t := range analysis.ChunkTerms(analysis.Chunk{Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}) {
 			total++
 			if !set[t] {
 				s.df[t]++

@@ -15,6 +15,13 @@ type Chunk struct {
 	Path string
 	// Source of the file.
 	Source string
+	// Title of the file, empty if it has none.
+	Title string
+	// Names are what the file is called, a name a line: the words of its file name, its title, its aliases, and the tags of its
+	// front matter with a # before each. Empty for a file without names, such as a daily note.
+	Names string
+	// Folders are the words of the folders of the file, a folder a line; empty if there are none.
+	Folders string
 	// StartLine and EndLine are the first and the last line in the file, from 1.
 	StartLine, EndLine int
 	// Headings is the path of the headings above the chunk, empty if there is none.

@@ -51,7 +51,7 @@ func analyzeChunk(f *indexer.File, c *indexer.Chunk, log *slog.Logger) (t *index
 		}
 	}()
 	date := chunkDate(f, c)
-	terms := analysis.ChunkTerms(c.Headings, date, c.Text)
+	terms := analysis.ChunkTerms(analysis.Chunk{Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text})
 	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date}
 }
 

@@ -14,10 +14,10 @@ import (
 
 const (
 	// selectBacklog reads the texts without a vector by files_backlog, those of the newest files first.
-	selectBacklog = `SELECT c.sha256, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
+	selectBacklog = `SELECT c.sha256, f.names, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
 		WHERE f.embedded < f.chunks AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
 	// selectNewestTexts reads all texts: the backlog of a space other than that of the index.
-	selectNewestTexts = `SELECT c.sha256, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
+	selectNewestTexts = `SELECT c.sha256, f.names, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
 		ORDER BY f.mtime DESC, f.id DESC, c.id`
 	// selectPending looks up the hashes of a JSON array among the chunks without a vector.
 	selectPending = `SELECT c.id, c.file, c.sha256 FROM json_each(?) j CROSS JOIN chunks c
@@ -55,8 +55,9 @@ func distinctTexts(ctx context.Context, q queryer, query string, limit int) ([]i
 	var texts []indexer.Text
 	seen := map[indexer.Hash]bool{}
 	for len(texts) < limit && rows.Next() {
-		var hash, text sql.RawBytes
-		if err := rows.Scan(&hash, &text); err != nil {
+		var hash sql.RawBytes
+		var names, text string
+		if err := rows.Scan(&hash, &names, &text); err != nil {
 			return nil, err
 		}
 		h, err := hashOf(hash)
@@ -65,7 +66,7 @@ func distinctTexts(ctx context.Context, q queryer, query string, limit int) ([]i
 		}
 		if !seen[h] {
 			seen[h] = true
-			texts = append(texts, indexer.Text{Hash: h, Text: string(text)})
+			texts = append(texts, indexer.Text{Hash: h, Text: indexer.EmbeddedText(names, text)})
 		}
 	}
 	return texts, rows.Err()

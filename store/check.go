@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"hash/crc32"
@@ -188,10 +187,11 @@ func scanCheckResult(rows *sql.Rows) error {
 
 // checkedChunk is a chunk as checkTexts reads it.
 type checkedChunk struct {
-	id                         int64
-	path, headings, date, text string
-	hash                       indexer.Hash
-	terms                      int
+	analysis.Chunk
+	id    int64
+	path  string
+	hash  indexer.Hash
+	terms int
 }
 
 // checkTexts compares the text of every chunk with its hash, and the words of some with their text.
@@ -217,11 +217,11 @@ func (c *checker) readChecked(ctx context.Context, after int64) ([]checkedChunk,
 	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
 		var k checkedChunk
 		var hash sql.RawBytes
-		err := rows.Scan(&k.id, &k.path, &k.headings, &k.date, &k.text, &hash, &k.terms)
+		err := rows.Scan(&k.id, &k.path, &k.Names, &k.Folders, &k.Headings, &k.Date, &k.Text, &hash, &k.terms)
 		copy(k.hash[:], hash) // a hash of another length differs
 		chunks = append(chunks, k)
 		return err
-	}, `SELECT c.id, f.path, c.headings, c.date, c.text, c.sha256, c.terms FROM chunks c JOIN files f ON f.id = c.file
+	}, `SELECT c.id, f.path, f.names, f.folders, c.headings, c.date, c.text, c.sha256, c.terms FROM chunks c JOIN files f ON f.id = c.file
 		WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, checkRows)
 	return chunks, err
 }
@@ -230,7 +230,7 @@ func (c *checker) readChecked(ctx context.Context, after int64) ([]checkedChunk,
 func (c *checker) compareTexts(ctx context.Context, chunks []checkedChunk) error {
 	for _, k := range chunks {
 		c.Texts++
-		if sha256.Sum256([]byte(k.text)) != k.hash {
+		if indexer.EmbeddedHash(k.Names, k.Text) != k.hash {
 			c.foundWrong(k.path, "the text of a chunk does not have its hash")
 			continue
 		}
@@ -267,7 +267,7 @@ func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE id = ? AND sha256 = ?)", k.id, k.hash[:]).Scan(&exists); err != nil || !exists {
 		return true, err
 	}
-	terms := analysis.ChunkTerms(k.headings, k.date, k.text)
+	terms := analysis.ChunkTerms(k.Chunk)
 	if len(terms) != k.terms {
 		return false, nil
 	}

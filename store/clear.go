@@ -44,6 +44,9 @@ func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (embed.Space, error)
 	for _, stmt := range []string{
 		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
 		"DELETE FROM chunks",
+		"DELETE FROM fields",
+		"DELETE FROM aka",
+		"DELETE FROM links",
 		"DELETE FROM files",
 		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
 			files = 0, chunks = 0, embedded = 0, terms = 0, last_sync = 0`,

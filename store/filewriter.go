@@ -22,14 +22,15 @@ type fileWriter struct {
 	attached int
 
 	findFile, insertFile, insertChunk, insertTerms         *sql.Stmt
+	insertField, insertAka, insertLink                     *sql.Stmt
 	insertVector, deleteVector, cacheVector, uncacheVector *sql.Stmt // nil if there is no chunks_vec
 }
 
 const (
 	findFileSQL = `SELECT id, error <> '', chunks, embedded,
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
-	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, error, chunks, embedded)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, title, names, folders, aliases, tags, error,
+		chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, fence, closed, terms, checksum, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
@@ -46,7 +47,8 @@ func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *vectorCha
 		return nil, fmt.Errorf("look into the cache: %w", err)
 	}
 	err = w.prepare(ctx, map[**sql.Stmt]string{&w.findFile: findFileSQL, &w.insertFile: insertFileSQL,
-		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL})
+		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL,
+		&w.insertField: insertFieldSQL, &w.insertAka: insertAkaSQL, &w.insertLink: insertLinkSQL})
 	if err == nil && !m.space.IsZero() {
 		err = w.prepareVectors(ctx)
 	}
@@ -92,12 +94,7 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 			embedded++
 		}
 	}
-	res, err := w.insertFile.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Size, f.Date,
-		isEvergreen(f), f.Skipped, len(f.Chunks), embedded)
-	if err != nil {
-		return err
-	}
-	id, err := res.LastInsertId()
+	id, err := w.writeDescription(ctx, f, embedded)
 	if err != nil {
 		return err
 	}
@@ -159,6 +156,9 @@ func (w *fileWriter) removeFile(ctx context.Context, path string, reused map[ind
 	for _, stmt := range []string{
 		"DELETE FROM chunks_fts WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)",
 		"DELETE FROM chunks WHERE file = ?",
+		"DELETE FROM fields WHERE file = ?",
+		"DELETE FROM aka WHERE file = ?",
+		"DELETE FROM links WHERE file = ?",
 		"DELETE FROM files WHERE id = ?",
 	} {
 		if _, err := w.tx.ExecContext(ctx, stmt, id); err != nil {

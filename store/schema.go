@@ -22,7 +22,7 @@ const (
 	applicationID = 0x4b696f6b
 	// schemaVersion is incremented with every change of schema.sql or of analysis.ChunkTerms. An index of an older version is
 	// replaced by a new one.
-	schemaVersion = 7
+	schemaVersion = 8
 )
 
 // newSuffix is the suffix of an index while it is created.

@@ -30,12 +30,50 @@ CREATE TABLE files (
   size       INTEGER NOT NULL,
   date       TEXT    NOT NULL DEFAULT '', -- YYYY-MM-DD from the front matter or the name, '' if there is none
   evergreen  INTEGER NOT NULL DEFAULT 0,  -- 1: scores do not decay
+  title      TEXT    NOT NULL DEFAULT '', -- from the front matter, a heading or the name, '' if there is none
+  names      TEXT    NOT NULL DEFAULT '', -- what the file is called, a name a line; each of its chunks is found by them
+  folders    TEXT    NOT NULL DEFAULT '', -- the words of its folders, a folder a line
+  aliases    TEXT    NOT NULL DEFAULT '[]', -- JSON
+  tags       TEXT    NOT NULL DEFAULT '[]', -- JSON, from the front matter and the text
   error      TEXT    NOT NULL DEFAULT '', -- why the file is skipped, '' if it is indexed
   chunks     INTEGER NOT NULL DEFAULT 0,
   embedded   INTEGER NOT NULL DEFAULT 0   -- chunks with a row in chunks_vec
 ) STRICT;
 -- The backlog: files with chunks without a vector.
 CREATE INDEX files_backlog ON files (mtime) WHERE embedded < chunks;
+
+-- fields: the values that files can be filtered by: those of the front matter, and the title, date, tags and aliases. For
+-- tags, the value 'a/b' belongs to 'a' too.
+CREATE TABLE fields (
+  file    INTEGER NOT NULL REFERENCES files (id),
+  name    TEXT    NOT NULL, -- in lower case
+  value   TEXT    NOT NULL, -- in lower case; '' if the field is empty
+  number  REAL,             -- the value as a number, NULL if it is none
+  day     TEXT              -- YYYY-MM-DD with which the value begins, NULL if it begins with none
+) STRICT;
+CREATE INDEX fields_file ON fields (file);
+CREATE INDEX fields_name ON fields (name, value);
+
+-- aka: what a link may call a file: the last part of its path, its title and its aliases.
+CREATE TABLE aka (
+  name TEXT    NOT NULL, -- in lower case, without .md
+  file INTEGER NOT NULL REFERENCES files (id),
+  rank INTEGER NOT NULL, -- 1: by path, 2: by title, 3: by alias
+  PRIMARY KEY (name, rank, file)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX aka_file ON aka (file);
+
+-- links: the links of files to other files, which need not exist.
+CREATE TABLE links (
+  file   INTEGER NOT NULL REFERENCES files (id),
+  line   INTEGER NOT NULL,
+  text   TEXT    NOT NULL, -- the text that is shown
+  target TEXT    NOT NULL, -- a path relative to the workspace, or a name
+  kind   TEXT    NOT NULL, -- 'wiki', 'embed' or 'path'
+  name   TEXT    NOT NULL  -- the last part of the target, to be looked up in aka
+) STRICT;
+CREATE INDEX links_file ON links (file);
+CREATE INDEX links_name ON links (name);
 
 -- chunks: runs of lines of about 400 tokens.
 CREATE TABLE chunks (
@@ -45,7 +83,7 @@ CREATE TABLE chunks (
   end_line   INTEGER NOT NULL,
   headings   TEXT    NOT NULL, -- '# Projects > ## Acme'
   date       TEXT    NOT NULL, -- of its entry, else of its heading, else of the file; '' if there is none
-  sha256     BLOB    NOT NULL, -- of text
+  sha256     BLOB    NOT NULL, -- of what is embedded: the names of the file and text
   fence      TEXT    NOT NULL, -- marker of the code fence in which the chunk begins, '' if in none
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
   terms      INTEGER NOT NULL, -- number of analysed terms in chunks_fts
@@ -57,7 +95,7 @@ CREATE INDEX chunks_sha256 ON chunks (sha256);
 -- Contains every column that a search by date reads.
 CREATE INDEX chunks_date ON chunks (date, file);
 
--- chunks_fts: the analysed terms of each chunk, its headings and its date, separated by spaces. Text is analysed in Go. This
+-- chunks_fts: the analysed terms of each chunk, its headings, its date and the names and folders of its file, separated by spaces. Text is analysed in Go. This
 -- tokenizer only splits at spaces: every other ASCII character is a token character, and so is every character beyond ASCII.
 -- The words of a deleted note, without their order, stay in the file until FTS5 merges their segment. The secure-delete
 -- option of FTS5 has no effect on a table without content.

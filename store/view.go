@@ -3,11 +3,11 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 
+	"kioku/indexer"
 	"kioku/search"
 	"kioku/store/vector"
 )
@@ -96,8 +96,10 @@ func (v *view) Index() search.Index {
 // selectChunks and selectVectors look up the ids of a JSON array. One statement for all ids takes a fourth of the time of one
 // statement for each. CROSS JOIN keeps the order of the ids.
 const (
-	selectChunks = `SELECT c.id, f.path, f.source, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.text
+	selectChunks = `SELECT c.id, f.path, f.source, f.title, f.names, f.folders, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.text
 		FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value CROSS JOIN files f ON f.id = c.file`
+	selectVerified = `SELECT f.names, c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
+		CROSS JOIN files f ON f.id = c.file`
 	selectVectors = "SELECT j.key, v.embedding FROM json_each(?) j CROSS JOIN chunks_vec v ON v.rowid = j.value"
 )
 
@@ -110,7 +112,7 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 	chunks := make([]search.Chunk, 0, len(ids))
 	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var c search.Chunk
-		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
+		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.Title, &c.Names, &c.Folders, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
 			&c.Evergreen, &c.Fence, &c.Closed, &c.Text)
 		chunks = append(chunks, c)
 		return err
@@ -131,15 +133,16 @@ func (v *view) Verify(ctx context.Context, ids []int64) error {
 		return fmt.Errorf("verify texts: %w", err)
 	}
 	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
-		var text, hash sql.RawBytes
-		if err := rows.Scan(&text, &hash); err != nil {
+		var names, text string
+		var hash sql.RawBytes
+		if err := rows.Scan(&names, &text, &hash); err != nil {
 			return err
 		}
-		if sum := sha256.Sum256(text); !bytes.Equal(sum[:], hash) {
+		if sum := indexer.EmbeddedHash(names, text); !bytes.Equal(sum[:], hash) {
 			return fmt.Errorf("%w: the text of a chunk does not have its hash", errDamaged)
 		}
 		return nil
-	}, "SELECT c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value", list)
+	}, selectVerified, list)
 	if err != nil {
 		return fmt.Errorf("verify texts: %w", err)
 	}

@@ -25,15 +25,28 @@ const (
 // lone character stays. Other letters and digits form words, and words of ASCII letters are stemmed by Porter's
 // algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
 // term has 1 to 64 bytes, without white space and control characters.
-func Terms(text string) []string { return ChunkTerms("", "", text) }
+func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 
-// ChunkTerms returns the terms by which a chunk is found: the terms of its heading path, its date and its text.
-func ChunkTerms(headings, date, text string) []string {
+// Chunk is what a chunk is found by.
+type Chunk struct {
+	// Names of its file and Folders that the file is in, one a line; empty if there are none.
+	Names, Folders string
+	// Headings is the path of the headings above it, empty if there is none.
+	Headings string
+	// Date (YYYY-MM-DD), empty if it has none.
+	Date string
+	// Text of the chunk.
+	Text string
+}
+
+// ChunkTerms returns the terms by which a chunk is found: those of its headings, its date and its text, and then those of the
+// names and the folders of its file.
+func ChunkTerms(c Chunk) []string {
 	a := NewAnalyzer()
 	defer a.Release()
-	a.Add(headings)
-	a.Add(date)
-	a.Add(text)
+	for _, part := range []string{c.Headings, c.Date, c.Text, c.Names, c.Folders} {
+		a.Add(part)
+	}
 	terms := make([]string, len(a.Tokens))
 	for i, t := range a.Tokens {
 		terms[i] = t.Term

@@ -68,10 +68,10 @@ func TestTerms(t *testing.T) {
 	}
 }
 
-func TestChunkTermsHoldHeadingsDateAndText(t *testing.T) {
+func TestChunkTermsHoldAllThatAChunkIsFoundBy(t *testing.T) {
 	t.Parallel()
-	got := ChunkTerms("# Projects > ## Acme", "2026-01-20", "ship it")
-	want := strings.Fields("project acm 2026 01 20 2026-01-20 ship it")
+	got := ChunkTerms(Chunk{Names: "Acme Corp\n#client", Folders: "Customers", Headings: "# Projects > ## Acme", Date: "2026-01-20", Text: "ship it"})
+	want := strings.Fields("project acm 2026 01 20 2026-01-20 ship it acm corp client custom")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

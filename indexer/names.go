@@ -1,0 +1,154 @@
+package indexer
+
+import (
+	"crypto/sha256"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"kioku/chunker"
+	"kioku/internal/text"
+	"kioku/memory"
+)
+
+// maxNames bounds File.Names and File.Folders in bytes, which count for each chunk of the file.
+const maxNames = 1 << 10
+
+// EmbeddedText returns the text of which a chunk gets its vector: the names of its file, if it has any, and its own text. The
+// hash of this text is the key of the vector.
+func EmbeddedText(names, text string) string {
+	if names == "" {
+		return text
+	}
+	return strings.ReplaceAll(names, "\n", ", ") + "\n\n" + text
+}
+
+// EmbeddedHash returns the hash of [EmbeddedText].
+func EmbeddedHash(names, text string) Hash { return sha256.Sum256([]byte(EmbeddedText(names, text))) }
+
+// describe fills in what a file is called. rel is its path below the root that it was found in.
+func (f *File) describe(doc chunker.Document, rel string) {
+	f.Meta, f.Tags, f.Links = doc.Meta, doc.Tags, doc.Links
+	for i := range f.Links {
+		f.Links[i].Target = linkPath(f.Path, f.Links[i])
+	}
+	f.Date = doc.Meta.Date
+	if f.Date == "" {
+		f.Date = DateOf(f.Path)
+	}
+	name := NameOf(f.Path)
+	switch {
+	case doc.Meta.Title != "":
+		f.Title = doc.Meta.Title
+	case doc.Heading != "" && !isOnlyDay(doc.Heading):
+		f.Title = text.HeadBytes(doc.Heading, maxNames)
+	default:
+		f.Title = name
+	}
+	if f.Source == memory.SourceSessions || chunker.KindOf(f.Path) != chunker.Notes {
+		return
+	}
+	f.Names = namesOf(f, name)
+	if f.Names != "" {
+		f.Folders = foldersOf(rel)
+	}
+}
+
+// namesOf returns the lines of File.Names. A file that is only named for a day has none, unless its front matter gives it some.
+func namesOf(f *File, name string) string {
+	list := []string{name, f.Meta.Title}
+	if name != "" {
+		list = append(list, f.Title)
+	}
+	list = append(list, f.Meta.Aliases...)
+	for _, tag := range f.Meta.Tags {
+		list = append(list, "#"+tag)
+	}
+	return joinLines(list)
+}
+
+// foldersOf returns the lines of File.Folders: the words of the folders of a path, without the folder memory/ of a workspace.
+func foldersOf(rel string) string {
+	folders := strings.Split(path.Dir(rel), "/")
+	if folders[0] == "memory" || folders[0] == "." {
+		folders = folders[1:]
+	}
+	for i, folder := range folders {
+		folders[i] = words(folder)
+	}
+	return joinLines(folders)
+}
+
+// joinLines joins names, each once whatever its case, up to maxNames.
+func joinLines(names []string) string {
+	var kept []string
+	size := 0
+	for _, name := range names {
+		name = norm.NFC.String(text.OneLine(name))
+		same := func(k string) bool { return strings.EqualFold(k, name) }
+		if name == "" || size+len(name)+1 > maxNames || slices.ContainsFunc(kept, same) {
+			continue
+		}
+		kept = append(kept, name)
+		size += len(name) + 1
+	}
+	return strings.Join(kept, "\n")
+}
+
+// NameOf returns the words of the file name of a path, without its extension and its day: "git amend author" for
+// git_amend-author.md. It returns "" for a name that is only a day, perhaps with a number, and for index and readme, which
+// name nothing.
+func NameOf(p string) string {
+	base := path.Base(p)
+	base = strings.TrimSuffix(base, path.Ext(base))
+	switch strings.ToLower(strings.TrimLeft(base, "_")) {
+	case "index", "readme":
+		return ""
+	}
+	day, start, end := text.FindDay(base)
+	if day == "" {
+		return words(base)
+	}
+	rest := words(base[:start] + " " + base[end:])
+	if !strings.ContainsFunc(rest, unicode.IsLetter) {
+		return ""
+	}
+	return strings.Trim(rest, "- ")
+}
+
+// isOnlyDay reports whether a heading is a day without any other word.
+func isOnlyDay(heading string) bool {
+	day, start, end := text.FindDay(heading)
+	return day != "" && !strings.ContainsFunc(heading[:start]+heading[end:], unicode.IsLetter)
+}
+
+// words returns the words of a file name with spaces between them. Hyphens stay in a name that has spaces.
+func words(name string) string {
+	name = norm.NFC.String(strings.ReplaceAll(name, "_", " "))
+	if !strings.Contains(strings.TrimSpace(name), " ") {
+		name = strings.ReplaceAll(name, "-", " ")
+	}
+	return text.OneLine(name)
+}
+
+// DateOf returns the first day (YYYY-MM-DD) in the file name of a path, written 2026-01-20 or 20260120; "" if there is none.
+func DateOf(p string) string {
+	day, _, _ := text.FindDay(path.Base(p))
+	return day
+}
+
+// linkPath returns the target of a link as the index keeps it: a path relative to the workspace for a link with a path, the
+// words in the brackets for others. A leading slash means the workspace.
+func linkPath(from string, l chunker.Link) string {
+	target := norm.NFC.String(l.Target)
+	if l.Kind != chunker.PathLink {
+		return target
+	}
+	if path.IsAbs(target) {
+		return strings.TrimPrefix(path.Clean(target), "/")
+	}
+	return path.Join(path.Dir(from), target)
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"kioku/indexer"
+	"kioku/internal/text"
+)
+
+const (
+	insertFieldSQL = "INSERT INTO fields (file, name, value, number, day) VALUES (?, ?, ?, ?, ?)"
+	insertAkaSQL   = "INSERT OR IGNORE INTO aka (name, file, rank) VALUES (?, ?, ?)"
+	insertLinkSQL  = "INSERT INTO links (file, line, text, target, kind, name) VALUES (?, ?, ?, ?, ?, ?)"
+)
+
+// Ranks of the names of a file: a link means the file with the lowest rank.
+const (
+	akaPath  = 1
+	akaTitle = 2
+	akaAlias = 3
+)
+
+// writeDescription writes the row of a file, its fields, names and links, and returns the id of the file.
+func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embedded int) (int64, error) {
+	aliases, err := jsonList(notNil(f.Meta.Aliases))
+	if err != nil {
+		return 0, err
+	}
+	tags, err := jsonList(notNil(f.Tags))
+	if err != nil {
+		return 0, err
+	}
+	res, err := w.insertFile.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Size, f.Date,
+		isEvergreen(f), f.Title, f.Names, f.Folders, aliases, tags, f.Skipped, len(f.Chunks), embedded)
+	if err != nil {
+		return 0, err
+	}
+	id, err := res.LastInsertId()
+	if err != nil || f.Skipped != "" {
+		return id, err
+	}
+	if err := w.writeFields(ctx, id, f); err != nil {
+		return id, err
+	}
+	if err := w.writeAka(ctx, id, f); err != nil {
+		return id, err
+	}
+	for _, l := range f.Links {
+		if _, err := w.insertLink.ExecContext(ctx, id, l.Line, l.Text, l.Target, l.Kind, akaOf(l.Target)); err != nil {
+			return id, err
+		}
+	}
+	return id, nil
+}
+
+// notNil returns an empty list for nil, which is null in JSON.
+func notNil(list []string) []string { return append([]string{}, list...) }
+
+// Fields that Kioku fills in itself, whether or not the front matter has them.
+const (
+	fieldTitle   = "title"
+	fieldDate    = "date"
+	fieldTags    = "tags"
+	fieldAliases = "aliases"
+)
+
+// writeFields writes the fields of a file.
+func (w *fileWriter) writeFields(ctx context.Context, id int64, f *indexer.File) error {
+	own := map[string][]string{fieldTitle: nonEmpty(f.Title), fieldDate: nonEmpty(f.Date), fieldTags: f.Tags, fieldAliases: f.Meta.Aliases}
+	for _, name := range []string{fieldTitle, fieldDate, fieldTags, fieldAliases} {
+		if err := w.writeField(ctx, id, name, own[name]); err != nil {
+			return err
+		}
+	}
+	for _, field := range f.Meta.Fields {
+		if _, known := own[field.Name]; known {
+			continue
+		}
+		values := field.Values
+		if len(values) == 0 {
+			values = []string{""}
+		}
+		if err := w.writeField(ctx, id, field.Name, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nonEmpty returns a list of a value, nil for "".
+func nonEmpty(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// writeField writes the values of a field.
+func (w *fileWriter) writeField(ctx context.Context, id int64, name string, values []string) error {
+	for _, value := range values {
+		var number, day any // NULL
+		if n, ok := numberOf(value); ok {
+			number = n
+		}
+		if d := dayOf(value); d != "" {
+			day = d
+		}
+		if _, err := w.insertField.ExecContext(ctx, id, name, folded(value), number, day); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numberOf returns the finite number that a value is.
+func numberOf(value string) (float64, bool) {
+	if value == "" || strings.Trim(value, "0123456789.eE+-") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(value, 64)
+	return n, err == nil
+}
+
+// dayOf returns the day (YYYY-MM-DD) with which a value begins, "" if it begins with none.
+func dayOf(value string) string {
+	if day, start, _ := text.FindDay(value); start == 0 {
+		return day
+	}
+	return ""
+}
+
+// folded returns a text in a form that does not depend on case and composition.
+func folded(s string) string { return strings.ToLower(norm.NFC.String(s)) }
+
+// writeAka writes what a link may call a file.
+func (w *fileWriter) writeAka(ctx context.Context, id int64, f *indexer.File) error {
+	if _, err := w.insertAka.ExecContext(ctx, akaOf(f.Path), id, akaPath); err != nil {
+		return err
+	}
+	if f.Title != "" {
+		if _, err := w.insertAka.ExecContext(ctx, folded(f.Title), id, akaTitle); err != nil {
+			return err
+		}
+	}
+	for _, alias := range f.Meta.Aliases {
+		if _, err := w.insertAka.ExecContext(ctx, folded(alias), id, akaAlias); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// akaOf returns the name by which a path or the target of a link is looked up in the table aka.
+func akaOf(target string) string { return strings.TrimSuffix(folded(path.Base(target)), ".md") }

@@ -79,6 +79,10 @@ type scorer struct {
 	sieve [256]uint64
 	a     *analysis.Analyzer
 
+	// places of the terms in the chunks with these ids, if the store knows them.
+	ids    []int64
+	places [][]Place
+
 	// occurrences of the terms in the text being scored.
 	occurrences []occurrence
 	// parts contains the counts of each term in each half part of the text being scored.

@@ -51,8 +51,8 @@ func analyzeChunk(f *indexer.File, c *indexer.Chunk, log *slog.Logger) (t *index
 		}
 	}()
 	date := chunkDate(f, c)
-	terms := analysis.ChunkTerms(analysis.Chunk{Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text})
-	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date}
+	terms, layout := analysis.AnalyzeChunk(analysis.Chunk{Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text})
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Layout: layout.Encode(), Date: date}
 }
 
 // chunkDate returns the date of the chunk's entry if it has one, else that of its heading or of the file.

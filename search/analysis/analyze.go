@@ -42,16 +42,26 @@ type Chunk struct {
 // ChunkTerms returns the terms by which a chunk is found: those of its headings, its date and its text, and then those of the
 // names and the folders of its file.
 func ChunkTerms(c Chunk) []string {
+	terms, _ := AnalyzeChunk(c)
+	return terms
+}
+
+// AnalyzeChunk returns the terms of a chunk and the layout of its text.
+func AnalyzeChunk(c Chunk) ([]string, Layout) {
 	a := NewAnalyzer()
 	defer a.Release()
-	for _, part := range []string{c.Headings, c.Date, c.Text, c.Names, c.Folders} {
-		a.Add(part)
-	}
+	a.Add(c.Headings)
+	a.Add(c.Date)
+	above := len(a.Tokens)
+	a.Add(c.Text)
+	layout := a.layoutOf(c.Text, above)
+	a.Add(c.Names)
+	a.Add(c.Folders)
 	terms := make([]string, len(a.Tokens))
 	for i, t := range a.Tokens {
 		terms[i] = t.Term
 	}
-	return terms
+	return terms, layout
 }
 
 // Kind is the kind of a token. The zero value is Word.

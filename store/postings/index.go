@@ -28,6 +28,28 @@ func (x *Index) Bytes() int64 {
 	return n
 }
 
+// Docs returns the number of documents.
+func (x *Index) Docs() int {
+	n := 0
+	for _, p := range x.parts {
+		n += len(p.ids) - p.deleted.count()
+	}
+	return n
+}
+
+// Tokens returns the number of tokens of all documents.
+func (x *Index) Tokens() int {
+	n := 0
+	for _, p := range x.parts {
+		for doc, length := range p.lengths {
+			if !p.deleted.has(uint32(doc)) {
+				n += int(length)
+			}
+		}
+	}
+	return n
+}
+
 // DocFreq returns the number of documents with a term.
 func (x *Index) DocFreq(term string) int {
 	n := 0

@@ -130,7 +130,7 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 	if _, err := w.insertTerms.ExecContext(ctx, id, c.Terms.Text); err != nil {
 		return err
 	}
-	w.change.words.recordAdd(id, c.Terms.Text)
+	w.change.words.recordAdd(id, c.Terms)
 	w.meta.chunks++
 	w.meta.nTerms += c.Terms.Count
 	if blob == nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"kioku/indexer"
 	"kioku/store/postings"
 	"kioku/store/vector"
 )
@@ -44,12 +45,14 @@ type wordChange struct {
 	reload bool
 }
 
-// recordAdd records the words of a new chunk. It records nothing if all words have to be loaded again.
-func (c *wordChange) recordAdd(id int64, terms string) {
+// recordAdd records a new chunk. It records nothing if all words have to be loaded again.
+func (c *wordChange) recordAdd(id int64, t *indexer.Terms) {
 	if c.reload {
 		return
 	}
-	c.Added = append(c.Added, postings.Added{ID: id, Terms: terms})
+	c.Added = append(c.Added, postings.Added{ID: id, Terms: t.Text})
+	c.Rows++
+	c.Tokens += int64(t.Count)
 }
 
 // recordDelete records the deletion of a chunk.
@@ -122,7 +125,7 @@ func applyWords(g []wordGeneration, change wordChange) []wordGeneration {
 		return nil
 	}
 	words := g[0].words
-	if len(change.Added)+len(change.Deleted) > 0 {
+	if change.Rows > 0 || len(change.Deleted) > 0 {
 		if words = words.Apply(change.Change); words == nil {
 			return nil
 		}

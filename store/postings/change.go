@@ -12,6 +12,9 @@ type Change struct {
 	Deleted []int64
 	// Added are new documents. Their ids are greater than those of all others that are not deleted.
 	Added []Added
+	// Rows and Tokens are the numbers of the documents that were written and of their tokens, also of those that were deleted
+	// in the same commit: FTS5 counts them too.
+	Rows, Tokens int64
 }
 
 // Added is a new document.
@@ -28,16 +31,12 @@ const wornShare = 4
 
 // Apply returns the index after a change. It returns nil if the index should rather be loaded again.
 func (x *Index) Apply(c Change) *Index {
-	n := &Index{parts: slices.Clone(x.parts), rows: x.rows, tokens: x.tokens}
+	n := &Index{parts: slices.Clone(x.parts), rows: x.rows + c.Rows, tokens: x.tokens + c.Tokens}
 	n.delete(c.Deleted)
 	if len(c.Added) > 0 {
 		s, err := newSegment(c.Added)
 		if err != nil {
 			return nil
-		}
-		n.rows += int64(len(c.Added))
-		for _, length := range s.lengths {
-			n.tokens += int64(length)
 		}
 		n.parts = append(n.parts, part{Segment: s})
 	}

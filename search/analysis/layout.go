@@ -49,6 +49,9 @@ func (l Layout) Encode() []byte {
 	return appendDifferences(b, l.Joined)
 }
 
+// maxDifference is the largest difference between two numbers of a layout that is believed.
+const maxDifference = 1 << 24
+
 // appendDifferences appends the differences between ascending numbers.
 func appendDifferences(b []byte, numbers []int) []byte {
 	before := 0
@@ -63,7 +66,7 @@ func appendDifferences(b []byte, numbers []int) []byte {
 func DecodeLayout(b []byte) (Layout, bool) {
 	var l Layout
 	above, size := binary.Uvarint(b)
-	if size <= 0 {
+	if size <= 0 || above > maxDifference {
 		return Layout{}, false
 	}
 	b = b[size:]
@@ -94,7 +97,7 @@ func readDifferences(b []byte, n int) (numbers []int, rest []byte, ok bool) {
 	sum := 0
 	for ; n != 0 && len(b) > 0; n-- {
 		d, size := binary.Uvarint(b)
-		if size <= 0 {
+		if size <= 0 || d > maxDifference {
 			return nil, nil, false
 		}
 		sum += int(d)

@@ -67,18 +67,27 @@ func (l *leaves) findTerm() error {
 	return nil
 }
 
+// turnAtEnd goes to the next page if this one ends here.
+func (l *leaves) turnAtEnd() error {
+	if l.page == nil || l.pos < len(l.page) {
+		return nil
+	}
+	return l.turn()
+}
+
+// maxNumber is the largest number that is believed.
+const maxNumber = 1 << 48
+
 // number reads a varint, on the next page if this one ends here.
 func (l *leaves) number() (int64, error) {
-	if l.page != nil && l.pos == len(l.page) {
-		if err := l.turn(); err != nil {
-			return 0, err
-		}
+	if err := l.turnAtEnd(); err != nil {
+		return 0, err
 	}
-	if l.page == nil || l.pos > len(l.page) {
+	if l.page == nil {
 		return 0, ErrLayout
 	}
 	n, size := varint(l.page[l.pos:])
-	if size == 0 {
+	if size == 0 || n > maxNumber {
 		return 0, ErrLayout
 	}
 	l.pos += size
@@ -117,11 +126,9 @@ func (l *leaves) readTerm() (bool, error) {
 // readDocs calls f with the rowid and the positions of each document of the term. The positions are l.places[from:to].
 func (l *leaves) readDocs(f func(rowid int64, from, to int)) error {
 	rowid := int64(0)
-	for first := true; first || l.hasDoc(); first = false {
-		if l.pos == len(l.page) {
-			if err := l.turn(); err != nil {
-				return err
-			}
+	for more := true; more; {
+		if err := l.turnAtEnd(); err != nil {
+			return err
 		}
 		absolute := l.pos == l.firstRowid
 		n, err := l.number()
@@ -137,18 +144,12 @@ func (l *leaves) readDocs(f func(rowid int64, from, to int)) error {
 			return err
 		}
 		f(rowid, from, len(l.places))
+		if err := l.turnAtEnd(); err != nil {
+			return err
+		}
+		more = l.page != nil && l.pos != l.nextTerm
 	}
 	return nil
-}
-
-// hasDoc reports whether another document of the term follows. If the page ends here, it goes to the next one.
-func (l *leaves) hasDoc() bool {
-	if l.page != nil && l.pos == len(l.page) {
-		if l.turn() != nil {
-			l.page = nil
-		}
-	}
-	return l.page != nil && l.pos != l.nextTerm
 }
 
 // readPlaces appends a position list to places and returns where it begins.
@@ -159,13 +160,11 @@ func (l *leaves) readPlaces() (from int, err error) {
 	}
 	from = len(l.places)
 	for size >>= 1; size > 0; {
-		if l.pos == len(l.page) {
-			if err := l.turn(); err != nil {
-				return 0, err
-			}
-			if l.page == nil {
-				return 0, ErrLayout
-			}
+		if err := l.turnAtEnd(); err != nil {
+			return 0, err
+		}
+		if l.page == nil {
+			return 0, ErrLayout
 		}
 		part := l.page[l.pos:min(len(l.page), l.pos+int(size))]
 		l.places = append(l.places, part...)

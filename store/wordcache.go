@@ -82,6 +82,14 @@ func (c *wordCache) close() {
 	c.clear()
 }
 
+// bytes returns the size of the words in memory, 0 if they are not loaded.
+func (c *wordCache) bytes() int64 {
+	if c.generations.Load() == nil {
+		return 0
+	}
+	return c.share.Bytes()
+}
+
 // clear empties the cache.
 func (c *wordCache) clear() {
 	c.generations.Store(nil)

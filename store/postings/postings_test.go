@@ -55,7 +55,7 @@ func (m *model) match(x *Index, q Query) []int64 {
 		}
 	}
 	slices.SortFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
-	ids := []int64{}
+	var ids []int64
 	for _, f := range all[:min(q.Limit, len(all))] {
 		ids = append(ids, f.id)
 	}

@@ -61,12 +61,12 @@ func (t *topK) siftDown() {
 	}
 }
 
-// ids returns the ids of the documents, best first.
+// ids returns the ids of the documents, best first, nil if there is none.
 func (t *topK) ids() []int64 {
 	slices.SortFunc(t.heap, compare)
-	ids := make([]int64, len(t.heap))
-	for i, f := range t.heap {
-		ids[i] = f.id
+	var ids []int64
+	for _, f := range t.heap {
+		ids = append(ids, f.id)
 	}
 	return ids
 }

@@ -1,5 +1,8 @@
 # syntax=docker/dockerfile:1
-FROM golang:1.26-bookworm AS build
+# Both images can be pinned by digest: --build-arg GO_IMAGE=golang:1.26-bookworm@sha256:...
+ARG GO_IMAGE=golang:1.26-bookworm
+ARG BASE_IMAGE=gcr.io/distroless/static-debian12:nonroot
+FROM ${GO_IMAGE} AS build
 ARG VERSION=dev
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -7,7 +10,7 @@ RUN go mod download
 COPY . .
 RUN make static VERSION=$VERSION && mkdir -p /out/data /out/workspace
 
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM ${BASE_IMAGE}
 COPY --from=build /src/bin/kioku /usr/local/bin/kioku
 COPY --from=build --chown=nonroot:nonroot /out/data /data
 COPY --from=build --chown=nonroot:nonroot /out/workspace /workspace

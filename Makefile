@@ -16,9 +16,13 @@ export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUF         := github.com/bufbuild/buf/cmd/buf@v1.57.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+NFPM        := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 
 # The database of known vulnerabilities; file:///DIR for a copy.
 VULNDB ?= https://vuln.go.dev
+
+# Where "make install" puts kioku: /usr/local for root, else ~/.local. DESTDIR is put before it.
+PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 
 # How long "make fuzz" runs each fuzz test.
 FUZZTIME ?= 10s
@@ -27,16 +31,19 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible test soak attack race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test soak attack race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
 	$(GO) build -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/kioku ./cmd/kioku
 
+# The file that static makes.
+OUT ?= bin/kioku
+
 ## static: bin/kioku without shared libraries and without the names of this machine's folders, as the container holds it
 static:
 	$(GO) build -trimpath -buildvcs=false -tags '$(TAGS) netgo osusergo sqlite_omit_load_extension' \
-		-ldflags '$(LDFLAGS) -s -w -linkmode external -extldflags "-static"' -o bin/kioku ./cmd/kioku
+		-ldflags '$(LDFLAGS) -s -w -linkmode external -extldflags "-static"' -o $(OUT) ./cmd/kioku
 
 ## reproducible: that the static binary is the same if it is built in another folder
 reproducible: static
@@ -44,6 +51,73 @@ reproducible: static
 	git ls-files -z | tar --null --files-from=- --create | tar --extract --directory="$$again" && \
 	$(MAKE) --no-print-directory -C "$$again" static VERSION='$(VERSION)' && \
 	sha256sum bin/kioku "$$again/bin/kioku" && cmp bin/kioku "$$again/bin/kioku"
+
+## install: kioku, its completions and its systemd user unit under PREFIX
+install: build
+	@$(MAKE) --no-print-directory tree ROOT='$(DESTDIR)$(PREFIX)' BINARY=bin/kioku UNIT_BIN='$(PREFIX)/bin'
+	@echo 'installed $(PREFIX)/bin/kioku'
+	@case ':$(PATH):' in *:'$(PREFIX)/bin':*) ;; *) echo 'it is not on your PATH; run: export PATH="$(PREFIX)/bin:$$PATH"';; esac
+
+## uninstall: take away what install has put there; notes, indexes and settings stay
+uninstall:
+	rm -f $(foreach file,bin/kioku share/systemd/user/kioku.service share/bash-completion/completions/kioku \
+		share/zsh/site-functions/_kioku share/fish/vendor_completions.d/kioku.fish,'$(DESTDIR)$(PREFIX)/$(file)')
+
+# The files of an installation under ROOT. UNIT_BIN is the folder of kioku that the systemd unit names.
+.PHONY: tree
+tree:
+	install -D -m 755 '$(BINARY)' '$(ROOT)/bin/kioku'
+	install -d '$(ROOT)/share/systemd/user' '$(ROOT)/share/bash-completion/completions' \
+		'$(ROOT)/share/zsh/site-functions' '$(ROOT)/share/fish/vendor_completions.d'
+	sed 's|%h/.local/bin|$(UNIT_BIN)|' docs/kioku.service >'$(ROOT)/share/systemd/user/kioku.service'
+	bin/kioku completion bash >'$(ROOT)/share/bash-completion/completions/kioku'
+	bin/kioku completion zsh >'$(ROOT)/share/zsh/site-functions/_kioku'
+	bin/kioku completion fish >'$(ROOT)/share/fish/vendor_completions.d/kioku.fish'
+
+# What dist and deb are made for: this machine, and arm64 if its compiler is there (Debian: gcc-aarch64-linux-gnu).
+DIST_ARCHS := $(sort $(shell $(GO) env GOARCH) $(if $(shell command -v aarch64-linux-gnu-gcc),arm64))
+# Dates in archives, so that equal sources make equal archives.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+export SOURCE_DATE_EPOCH
+
+## dist: archives of the static binary and their checksums in bin/dist
+dist: build $(DIST_ARCHS:%=bin/dist/kioku-$(VERSION)-linux-%.tar.gz)
+	cd bin/dist && sha256sum kioku-'$(VERSION)'-linux-*.tar.gz >SHA256SUMS && cat SHA256SUMS
+
+bin/dist/kioku-$(VERSION)-linux-%.tar.gz: bin/linux-%/kioku
+	mkdir -p bin/dist
+	tar --create --gzip --file '$@' --sort name --mtime '@$(SOURCE_DATE_EPOCH)' --owner 0 --group 0 --numeric-owner \
+		--transform 's|^\(bin/linux-[^/]*/\)\?|kioku-$(VERSION)/|' bin/linux-$*/kioku README.md CHANGELOG.md LICENSE docs
+
+.PRECIOUS: bin/linux-%/kioku
+.PHONY: FORCE
+bin/linux-%/kioku: FORCE
+	GOARCH=$* $(if $(filter-out $(shell $(GO) env GOHOSTARCH),$*),CC=aarch64-linux-gnu-gcc) $(MAKE) --no-print-directory static OUT='$@'
+
+## deb: Debian packages in bin/dist
+deb: build $(DIST_ARCHS:%=deb-%)
+deb-%: bin/linux-%/kioku
+	rm -rf bin/linux-$*/root && $(MAKE) --no-print-directory tree ROOT=bin/linux-$*/root BINARY='$<' UNIT_BIN=/usr/bin
+	install -D -m 644 LICENSE bin/linux-$*/root/share/doc/kioku/copyright
+	mkdir -p bin/dist
+	ARCH=$* VERSION='$(patsubst v%,%,$(if $(filter v%,$(VERSION)),$(VERSION),0.0.0+$(VERSION)))' ROOT=bin/linux-$*/root \
+		CGO_ENABLED=0 GOFLAGS= $(GO) run $(NFPM) package --packager deb --target bin/dist/
+
+## library: that another module can import Kioku, with the flags of docs/install.md
+library:
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp examples/library/main.go.txt "$$dir/main.go" && cp go.sum "$$dir" && cd "$$dir" && \
+	sed -e 's|^module kioku$$|module library|' -e '$$a require kioku v0.0.0' -e '$$a replace kioku => $(CURDIR)' '$(CURDIR)/go.mod' >go.mod && \
+	export GOFLAGS=-mod=mod && \
+	export CGO_CFLAGS="-O2 -I$$($(GO) list -m -f '{{.Dir}}' kioku)/internal/sqlite3h -I$$($(GO) list -m -f '{{.Dir}}' github.com/mattn/go-sqlite3)" && \
+	$(GO) run -tags '$(TAGS)' .
+
+## darwin: that the packages that need no C compiler of macOS build for it
+darwin: export GOOS = darwin
+darwin: export CGO_ENABLED = 0
+darwin:
+	@free=$$($(GO) list -e -tags '$(TAGS)' -f '{{if and .GoFiles (not .DepsErrors)}}{{.ImportPath}}{{end}}' ./...) && \
+	for arch in amd64 arm64; do GOARCH=$$arch $(GO) build -tags '$(TAGS)' $$free || exit 1; done && \
+	echo "$$(echo "$$free" | wc -l) packages build for macOS; the others need its SDK"
 
 ## test: every test, once
 test:

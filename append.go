@@ -29,6 +29,9 @@ const (
 // becomes a section "## 15:04 - category", a long-term note a bullet. A day whose file is full (IndexOptions.MaxFileBytes)
 // goes on in 2026-01-05-2.md, 2026-01-05-3.md and so on.
 //
+// Before the first note of a folder that is indexed whole, Append records in its settings file that the rest of its Markdown stays
+// indexed; see IncludeAll.
+//
 // A text that the file already contains is not written again, nor a key that the files of today or yesterday, or MEMORY.md,
 // contain. An HTML comment after the note, the marker, records fingerprints of its key and text and its source, so this does
 // not depend on the index, nor on later edits of the note. No search finds or shows markers. Memories that were recalled into
@@ -81,6 +84,9 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 		return memory.Appended{}, fmt.Errorf("%w: %w; the note was not written", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
+	if err := m.keepWhole(ctx, root); err != nil {
+		return memory.Appended{}, err
+	}
 	for range maxReopened {
 		p, err := m.openPlace(ctx, root, n)
 		if err != nil {

@@ -181,16 +181,7 @@ func TestWatchOfAnEmptiedIndexPaysForNoVectorAgain(t *testing.T) {
 			}
 			fake, client := openAI(t)
 			opt := Options{Workspace: workspace(t, files), StateDir: t.TempDir(), Embedder: client}
-			m, err := Open(t.Context(), opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Close(); err != nil {
-				t.Fatal(err)
-			}
+			makeIndex(t, opt)
 			storetest.Exec(t, store.Path(opt.StateDir, "main"), damage)
 			paid := fake.texts.Load()
 			watchUntilEmbedded(t, openMemory(t, opt), len(files))

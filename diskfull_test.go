@@ -128,7 +128,7 @@ func checkTrouble(t *testing.T, state string, bad trouble) {
 	appear()
 	count := regexp.MustCompile(`.*`)
 	if bad.waiting { // some files may have found room
-		count = regexp.MustCompile(fmt.Sprintf(`, and [1-%d] changed files are not indexed yet: `, files))
+		count = regexp.MustCompile(fmt.Sprintf(`, and [1-%d] changed files? (is|are) not indexed yet: `, files))
 	}
 	told := func(list []memory.Degradation) bool {
 		return strings.Contains(stale(list), bad.reason) && count.MatchString(stale(list))

@@ -20,8 +20,12 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	if err != nil {
 		return memory.Explanation{}, err
 	}
+	path = m.sameName(path)
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
+	if err == nil && path != "" {
+		ex.Links, err = m.fileLinks(ctx, path)
+	}
 	if err != nil || ex.Outcome != memory.NotACandidate {
 		return ex, err
 	}
@@ -31,6 +35,18 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 		ex.Outcome, ex.Text = outcome, text
 	}
 	return ex, err
+}
+
+// fileLinks returns the links of the file at a path, nil if the index does not have it.
+func (m *Memory) fileLinks(ctx context.Context, path string) (*memory.Links, error) {
+	links, err := m.store.Links(ctx, path)
+	if errors.Is(err, memory.ErrNotFound) || err == nil && links.Path != path {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &links, nil
 }
 
 // absent says why the index has no chunk at a line of a file; outcome is empty if it has one.
@@ -43,6 +59,8 @@ func (m *Memory) absent(ctx context.Context, path string, line int) (outcome, te
 		return memory.NotIndexed, m.unknown(path), nil
 	case l.Skipped != "":
 		return memory.Skipped, fmt.Sprintf("%s is skipped: %s.", path, l.Skipped), nil
+	case l.OutOfScope:
+		return memory.NotIndexed, path + " is left out, because the settings do not include it now.", nil
 	case !l.Chunk:
 		return memory.NotIndexed, m.noChunk(path, line), nil
 	}

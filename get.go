@@ -23,7 +23,8 @@ const (
 	maxPathBytes = 4096
 )
 
-// Get returns lines of a file that the index may contain; of a transcript it returns what was said. Numbers out of range are
+// Get returns lines of a file that the index may contain; of a transcript it returns what was said. A path may be composed in
+// another way than that of the file, if there is only one such file; the excerpt has the path of the file. Numbers out of range are
 // clamped; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
 // *memory.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
 // of the memory.
@@ -35,6 +36,7 @@ func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 	if err := checkPath(req.Path); err != nil {
 		return memory.Excerpt{}, err
 	}
+	req.Path = m.sameName(req.Path)
 	text, err := m.readFile(req.Path)
 	if err != nil {
 		return memory.Excerpt{}, err

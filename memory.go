@@ -78,6 +78,11 @@ type IndexOptions struct {
 	// ExtraPaths are further files or folders, absolute or relative to the workspace; folders are walked for .md. The last
 	// element may be a glob.
 	ExtraPaths []string
+	// Include are globs of Markdown files in the workspace that are indexed beside MEMORY.md, USER.md and memory/; see
+	// indexer.Options. None means none in a workspace that has MEMORY.md or memory/, and all in one that has neither.
+	Include []string
+	// Exclude are globs of paths that are not indexed, whatever else takes them in.
+	Exclude []string
 	// Sessions are transcripts of conversations; the zero value indexes none.
 	Sessions indexer.Sessions
 	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
@@ -172,6 +177,9 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err := indexer.CheckPaths(opt.Index.ExtraPaths); err != nil {
 		return nil, err
 	}
+	if err := indexer.CheckGlobs(opt.Index.Include, opt.Index.Exclude); err != nil {
+		return nil, err
+	}
 	workspace, err := resolveWorkspace(opt.Workspace)
 	if err != nil {
 		return nil, err
@@ -191,7 +199,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	m.indexer = indexer.New(splitter, m.store, indexer.Options{
-		Workspace: workspace, ExtraPaths: opt.Index.ExtraPaths, Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
+		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
+		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
 		StripMarkers: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -88,6 +89,9 @@ func TestSearchSyncsEmptyIndex(t *testing.T) {
 type fakeOpenAI struct {
 	broken atomic.Bool
 	texts  atomic.Int64
+	mu     sync.Mutex // guards embedded
+	// embedded are all texts that were embedded.
+	embedded []string
 }
 
 // ServeHTTP implements http.Handler.
@@ -104,6 +108,9 @@ func (f *fakeOpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var items []item
 	for i, text := range req.Input {
 		f.texts.Add(1)
+		f.mu.Lock()
+		f.embedded = append(f.embedded, text)
+		f.mu.Unlock()
 		items = append(items, item{i, wordVector(text)})
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -26,6 +26,21 @@ func workspace(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// makeIndex makes the index of a memory and closes it.
+func makeIndex(t *testing.T, opt Options) {
+	t.Helper()
+	m, err := Open(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // openMemory opens a memory, which is closed with the test.
 func openMemory(t *testing.T, opt Options) *Memory {
 	t.Helper()
@@ -313,19 +328,10 @@ func TestOpenSalvagesVectorsOfReplacedIndex(t *testing.T) {
 				files[fmt.Sprintf("memory/%d.md", i)] = fmt.Sprintf("The ferry number %d was late.", i)
 			}
 			opt := Options{Workspace: workspace(t, files), StateDir: t.TempDir(), Embedder: client, CacheEntries: 10}
-			m, err := Open(t.Context(), opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Close(); err != nil {
-				t.Fatal(err)
-			}
+			makeIndex(t, opt)
 			storetest.Exec(t, store.Path(opt.StateDir, "main"), damage)
 			paid := fake.texts.Load()
-			m = openMemory(t, opt)
+			m := openMemory(t, opt)
 			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || fake.texts.Load() != paid {
 				t.Errorf("%d texts are embedded again, %v", fake.texts.Load()-paid, err)
 			}

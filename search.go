@@ -42,6 +42,9 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	// What was indexed during the search is missing in its answer.
 	stale = cmp.Or(m.stale(state), stale)
 	found.Degraded = slices.Concat(found.Degraded, degradedIndex(stats, state, stale), m.degradedFiles(ctx, stats.Generation))
+	if len(found.Hits) == 0 {
+		found.Degraded = append(found.Degraded, m.degradedBeside(ctx)...)
+	}
 	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil
@@ -72,4 +75,15 @@ func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 		return stats, ctx.Err()
 	}
 	return stats, nil
+}
+
+// degradedBeside says how many Markdown files an empty answer did not look at, because the settings do not include them; nothing
+// if there are none.
+func (m *Memory) degradedBeside(ctx context.Context) []memory.Degradation {
+	beside, err := m.indexer.Beside(ctx, besideEmptyWait)
+	if err != nil || beside.Files == 0 {
+		return nil // the answer is whole without it
+	}
+	return []memory.Degradation{{Code: memory.FilesBeside, Text: "Markdown files beside MEMORY.md and memory/ that are not indexed: " +
+		beside.String() + "; kioku index --all takes them in"}}
 }

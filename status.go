@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"kioku/embed"
 	"kioku/indexer"
@@ -47,9 +48,17 @@ type Status struct {
 	Check *IndexCheck
 	// Unavailable are the roots that cannot be read now. Their files stay in the index.
 	Unavailable []string
+	// Beside counts the Markdown files of the workspace that the settings do not include.
+	Beside indexer.Beside
 	// Syncing reports that a sync or rebuild is running.
 	Syncing bool
 }
+
+const (
+	// besideWait is how long Status counts files that are not indexed, and besideEmptyWait how long a search without hits does.
+	besideWait      = time.Second
+	besideEmptyWait = 200 * time.Millisecond
+)
 
 // IndexStats returns how far the index is.
 func (m *Memory) IndexStats(ctx context.Context) (memory.IndexStats, error) {
@@ -90,6 +99,10 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	if err := cmp.Or(statsErr, skippedErr, sizesErr); err != nil {
 		return Status{}, err
 	}
+	beside, err := m.indexer.Beside(ctx, besideWait)
+	if err != nil {
+		return Status{}, err
+	}
 	degraded := m.degradedVectors(stats)
 	if m.otherModel(stats) {
 		stats.Embedded = 0 // of this model
@@ -104,6 +117,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
 		Check:       m.lastCheck.Load(),
+		Beside:      beside,
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
 }
@@ -155,6 +169,10 @@ func degradedIndex(stats store.Stats, st indexer.SyncState, stale string) []memo
 	if stale != "" {
 		d = append(d, memory.Degradation{Code: memory.IndexStale, Text: stale})
 	}
+	if stats.OutOfScope > 0 {
+		d = append(d, memory.Degradation{Code: memory.OutOfScope, Text: fmt.Sprintf("left out, because the settings do not include "+
+			"them now: %d indexed files; they come back with the settings that did, and kioku index removes them", stats.OutOfScope)})
+	}
 	return d
 }
 
@@ -165,13 +183,21 @@ func (m *Memory) stale(st indexer.SyncState) string {
 	case st.LastErr != nil:
 		return failedSync(st)
 	case st.PendingFiles > 0:
-		return fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)
+		return changedFiles(st.PendingFiles)
 	case m.opt.Mode == Own && st.LastSync.IsZero():
 		return "the folder has not been compared with the index since the start"
 	case notes > 0:
 		return fmt.Sprintf("not indexed yet: the newest notes (%d)", notes)
 	}
 	return ""
+}
+
+// changedFiles says how many changed files wait for a sync.
+func changedFiles(n int) string {
+	if n == 1 {
+		return "1 changed file is not indexed yet"
+	}
+	return fmt.Sprintf("%d changed files are not indexed yet", n)
 }
 
 // repairText describes a repair for people. files is the number of files in the new index.
@@ -190,7 +216,7 @@ func repairText(r *store.Repair, files int) string {
 func failedSync(st indexer.SyncState) string {
 	waiting := "it is not known which files have changed since"
 	if st.PendingFiles > 0 {
-		waiting = fmt.Sprintf("%d changed files are not indexed yet", st.PendingFiles)
+		waiting = changedFiles(st.PendingFiles)
 	}
 	return fmt.Sprintf("the last sync failed, and %s: %v", waiting, st.LastErr)
 }

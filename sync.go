@@ -48,6 +48,9 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 			}
 		}
 		r, embeds, err := m.syncWords(ctx, opt, step)
+		if err == nil && opt.Verify && m.lastCheck.Load().Texts == 0 { // a new index has been checked while it was empty
+			_, err = m.checkIndex(ctx, nil)
+		}
 		switch {
 		case err != nil:
 			return r, err

@@ -2,22 +2,19 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// ParseGolden parses a golden file: a YAML list of questions with question and path, and optionally lines (3-9 or 3), lang
-// and now. Each has one relevant place, whose lines are 0 if any line of the file will do. The error begins with the line at
-// fault.
+// ParseGolden parses a golden file: a YAML list of questions with question and path, and optionally lines (3-9 or 3),
+// category, lang and now. Each has one relevant place, whose lines are 0 if any line of the file will do. A question with
+// "none: true" instead of a path is off topic and has no relevant place. The error begins with the line at fault.
 func ParseGolden(text []byte) ([]Question, error) {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
@@ -73,7 +70,7 @@ func secondDocument(text []byte, line int) int {
 
 // parseGoldenQuestion parses one item of the list.
 func parseGoldenQuestion(item *yaml.Node) (Question, error) {
-	q := Question{Line: item.Line, Relevant: make([]Range, 1)}
+	q, place := Question{Line: item.Line}, Range{}
 	if item.Kind != yaml.MappingNode {
 		return q, fmt.Errorf("%d: not a question; write \"question:\" and \"path:\"", item.Line)
 	}
@@ -87,19 +84,23 @@ func parseGoldenQuestion(item *yaml.Node) (Question, error) {
 		if value.Kind != yaml.ScalarNode {
 			return q, fmt.Errorf("%d: %s is no text", value.Line, key.Value)
 		}
-		if err := q.setField(key.Value, value.Value); err != nil {
+		if err := q.setField(&place, key.Value, value.Value); err != nil {
 			return q, fmt.Errorf("%d: %w", key.Line, err)
 		}
 	}
-	if !seen["question"] || q.Relevant[0].Path == "" {
-		return q, fmt.Errorf("%d: a question needs \"question\" and \"path\"", item.Line)
+	switch {
+	case !seen["question"] || seen["path"] == seen["none"]:
+		return q, fmt.Errorf("%d: a question needs \"question\" and \"path\", or \"none: true\" if no note answers it", item.Line)
+	case seen["none"] && seen["lines"]:
+		return q, fmt.Errorf("%d: a question that no note answers has no lines", item.Line)
+	case seen["path"]:
+		q.Relevant = []Range{place}
 	}
 	return q, nil
 }
 
-// setField parses one field of a golden question.
-func (q *Question) setField(key, value string) (err error) {
-	place := &q.Relevant[0]
+// setField parses one field of a golden question whose answer stands at place.
+func (q *Question) setField(place *Range, key, value string) (err error) {
 	switch key {
 	case "question":
 		q.Query, err = value, checkText(`"question"`, value)
@@ -107,13 +108,19 @@ func (q *Question) setField(key, value string) (err error) {
 		place.Path, err = localPath(value)
 	case "lines":
 		place.Start, place.End, err = parseLines(value)
+	case "none":
+		if value != "true" {
+			err = fmt.Errorf("none is %q; write \"none: true\" if no note answers the question, else a path", value)
+		}
+	case "category":
+		q.Category = value
 	case "lang":
 		q.Lang = value
 	case "now":
 		q.Now = value
 		q.Asked, err = ParseNow(value)
 	default:
-		return fmt.Errorf("%q means nothing here; there are question, path, lines, lang and now", key)
+		return fmt.Errorf("%q means nothing here; there are question, path, lines, none, category, lang and now", key)
 	}
 	return err
 }
@@ -130,77 +137,4 @@ func parseLines(text string) (start, end int, err error) {
 		return 0, 0, fmt.Errorf("lines is %q; write 3-9 or 3, lines count from 1", text)
 	}
 	return start, end, nil
-}
-
-// GoldenReport is the output of kioku bench golden --json, which scripts read.
-type GoldenReport struct {
-	// Recall is the part of the questions that passed, 0 to 1.
-	Recall float64 `json:"recall"`
-	// MRR is the mean reciprocal rank, 0 to 1.
-	MRR float64 `json:"mrr"`
-	// Passed is the number of questions that passed.
-	Passed int `json:"passed"`
-	// Total is the number of questions.
-	Total int `json:"total"`
-	// Questions are the results, in the order of the questions.
-	Questions []GoldenAnswer `json:"questions"`
-}
-
-// GoldenAnswer is the result of one question.
-type GoldenAnswer struct {
-	// Question is the text of the question.
-	Question string `json:"question"`
-	// Expected is the place, "path" or "path#L3-L9".
-	Expected string `json:"expected"`
-	// Lang is the language of the question; empty if it is not given.
-	Lang string `json:"lang"`
-	// Rank of the expected place among the results, from 1; 0 means not found.
-	Rank int `json:"rank"`
-	// Passed reports that the place was found.
-	Passed bool `json:"passed"`
-	// First is the citation of the first result, empty if there is none.
-	First string `json:"first"`
-}
-
-// Answer returns the result of a golden question. Results are best first; first is the citation of the best.
-func (q Question) Answer(results []Result, first string) GoldenAnswer {
-	place := q.Relevant[0]
-	a := GoldenAnswer{Question: q.Query, Expected: place.Path, Lang: q.Lang, Rank: ranks(q.Relevant, results, returned)[0], First: first}
-	a.Passed = a.Rank > 0
-	if place.Start > 0 {
-		a.Expected += fmt.Sprintf("#L%d-L%d", place.Start, place.End)
-	}
-	return a
-}
-
-// NewGoldenReport returns the report on at least one answer.
-func NewGoldenReport(answers []GoldenAnswer) GoldenReport {
-	r := GoldenReport{Total: len(answers), Questions: answers}
-	for _, a := range answers {
-		if a.Passed {
-			r.Passed++
-			r.MRR += 1 / float64(a.Rank)
-		}
-	}
-	r.Recall, r.MRR = float64(r.Passed)/float64(r.Total), r.MRR/float64(r.Total)
-	return r
-}
-
-// ByLanguage returns the totals of each language, "" if the questions name fewer than two.
-func (r GoldenReport) ByLanguage() string {
-	passed, total := map[string]int{}, map[string]int{}
-	for _, q := range r.Questions {
-		total[q.Lang]++
-		if q.Passed {
-			passed[q.Lang]++
-		}
-	}
-	if len(total) < 2 {
-		return ""
-	}
-	var b strings.Builder
-	for _, lang := range slices.Sorted(maps.Keys(total)) {
-		fmt.Fprintf(&b, "; %s %d of %d", cmp.Or(lang, "other"), passed[lang], total[lang])
-	}
-	return b.String()
 }

@@ -19,7 +19,10 @@ func TestParseGolden(t *testing.T) {
   path: MEMORY.md
   lines: 4
   lang: ja
-- {question: "where: here?", path: USER.md, now: 2026-02-10T08:00:00Z}
+- {question: "where: here?", path: USER.md, category: code, now: 2026-02-10T08:00:00Z}
+- question: How tall is it?
+  none: true
+  category: far away
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -28,8 +31,9 @@ func TestParseGolden(t *testing.T) {
 		{Line: 2, Query: "Who has the key?", Relevant: []Range{{"memory/2026-02-03.md", 3, 9}}, Now: "2026-02-10",
 			Asked: time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)},
 		{Line: 6, Query: "鍵は?", Relevant: []Range{{"MEMORY.md", 4, 4}}, Lang: "ja"},
-		{Line: 10, Query: "where: here?", Relevant: []Range{{Path: "USER.md"}}, Now: "2026-02-10T08:00:00Z",
+		{Line: 10, Query: "where: here?", Relevant: []Range{{Path: "USER.md"}}, Category: "code", Now: "2026-02-10T08:00:00Z",
 			Asked: time.Date(2026, 2, 10, 8, 0, 0, 0, time.UTC)},
+		{Line: 11, Query: "How tall is it?", Category: "far away"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -39,18 +43,21 @@ func TestParseGolden(t *testing.T) {
 func TestParseGoldenRefusesABadFileWithTheLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                   "1: the file holds no question",
-		"[]":                                 "1: the file holds no question",
-		"question: q":                        "1: not a list",
-		"- question: q\n  path: [":           "did not find",
-		"- q":                                "1: not a question",
-		"\n- path: a.md":                     `2: a question needs "question" and "path"`,
-		"- question: q\n  answer: 3":         `2: "answer" means nothing here`,
-		"- question: q\n  question: q":       "2: question stands twice",
-		"- question: q\n  path:\n    - a.md": "3: path is no text",
-		"- question: q\n  path: /etc/hosts":  "2: path \"/etc/hosts\" is not within",
-		"- question: q\n  path: .":           `2: path "." is not within`,
-		"- question: \" \"\n  path: a.md":    `1: a question needs a "question"; it is missing or blank`,
+		"":                         "1: the file holds no question",
+		"[]":                       "1: the file holds no question",
+		"question: q":              "1: not a list",
+		"- question: q\n  path: [": "did not find",
+		"- q":                      "1: not a question",
+		"\n- path: a.md":           `2: a question needs "question" and "path", or "none: true"`,
+		"- question: q\n  path: a.md\n  none: true":                         `1: a question needs "question" and "path", or`,
+		"- question: q\n  none: true\n  lines: 3":                           "1: a question that no note answers has no lines",
+		"- question: q\n  none: false":                                      `2: none is "false"; write "none: true"`,
+		"- question: q\n  answer: 3":                                        `2: "answer" means nothing here`,
+		"- question: q\n  question: q":                                      "2: question stands twice",
+		"- question: q\n  path:\n    - a.md":                                "3: path is no text",
+		"- question: q\n  path: /etc/hosts":                                 "2: path \"/etc/hosts\" is not within",
+		"- question: q\n  path: .":                                          `2: path "." is not within`,
+		"- question: \" \"\n  path: a.md":                                   `1: a question needs a "question"; it is missing or blank`,
 		"- path: a.md\n  question: " + strings.Repeat("q", 4097):            `2: the "question" has 4097 bytes`,
 		"- question: q\n  path: a.md\n---\n- question: r\n  path: a.md\n":   "3: a second document begins",
 		"# c\n---\n- question: q\n  path: a.md\n--- # x\n\n- question: r\n": "5: a second document begins",
@@ -92,6 +99,36 @@ func TestQuestionAnswerRanksByPathAndLines(t *testing.T) {
 	}
 }
 
+func TestGoldenReportCountsOffTopicQuestionsApart(t *testing.T) {
+	t.Parallel()
+	results := []Result{at(1, 4, 1), at(20, 24, 1)}
+	ask := func(category, lang string, place ...Range) Question {
+		return Question{Query: "q", Category: category, Lang: lang, Relevant: place}
+	}
+	answers := []GoldenAnswer{
+		ask("name", "en", Range{"a.md", 21, 22}).Answer(results, "a.md#L1-L4"),
+		ask("name", "en", Range{Path: "a.md"}).Answer(results, "a.md#L1-L4"),
+		ask("", "de", Range{Path: "b.md"}).Answer(results, "a.md#L1-L4"),
+		ask("", "de").Answer(results, "a.md#L1-L4"),
+		ask("", "de").Answer(nil, ""),
+	}
+	got := NewGoldenReport(answers)
+	want := GoldenReport{Recall: 2.0 / 3, MRR: 0.5, Passed: 2, Total: 3, Silent: 1, OffTopic: 2, Questions: answers}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	groups := []GoldenGroup{{Name: "other", Total: 1}, {Name: "name", First: 1, Passed: 2, Total: 2, MRR: 0.75}}
+	if diff := cmp.Diff(groups, got.ByCategory()); diff != "" {
+		t.Error(diff)
+	}
+	if text := got.ByLanguage(); text != "; de 0 of 1; en 2 of 2" {
+		t.Errorf("by language: %q", text)
+	}
+	if none := NewGoldenReport(answers[3:]); none.Recall != 1 || none.MRR != 1 || none.ByCategory() != nil {
+		t.Errorf("without a question that has an answer: %+v", none)
+	}
+}
+
 func FuzzParseGolden(f *testing.F) {
 	f.Add([]byte("- question: q\n  path: a.md\n  lines: 3-9\n"))
 	f.Add([]byte("- &a {question: q, path: a.md}\n- *a\n"))
@@ -102,8 +139,13 @@ func FuzzParseGolden(f *testing.F) {
 			return
 		}
 		for _, q := range questions {
-			if r := q.Relevant[0]; strings.TrimSpace(q.Query) == "" || r.Path == "" || r.Start < 0 || r.End < r.Start {
+			if strings.TrimSpace(q.Query) == "" {
 				t.Errorf("%+v", q)
+			}
+			for _, r := range q.Relevant {
+				if r.Path == "" || r.Start < 0 || r.End < r.Start {
+					t.Errorf("%+v", q)
+				}
 			}
 		}
 	})

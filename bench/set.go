@@ -47,7 +47,7 @@ type Question struct {
 	Lang string `json:"lang"`
 	// Now is the time of the question as it is written, empty if it has none.
 	Now string `json:"now"`
-	// Relevant lists the evidence, at least one place.
+	// Relevant lists the evidence; empty if no note answers the question, which only a golden file can say.
 	Relevant []Range `json:"relevant"`
 
 	// Line of the golden file on which the question begins, from 1; 0 for a question of a set.

@@ -2,6 +2,7 @@ package chunker
 
 import (
 	"net/url"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +20,8 @@ const (
 	maxLabelBytes = 999
 	// maxParens is how many parentheses may be open within the target of a link.
 	maxParens = 3
+	// maxExtension is the length of the longest extension of a file.
+	maxExtension = 5
 )
 
 // inlineReader reads the tags and links of a text, line by line. It takes linear time.
@@ -147,7 +150,8 @@ func (r *inlineReader) closeBracket() {
 		}
 	default:
 		r.pos++
-		if len(r.references) > 0 && !embedded {
+		definition := strings.HasPrefix(rest, ":") && isBlank(r.text[:start-1])
+		if len(r.references) > 0 && !embedded && !definition {
 			r.readReference(shown)
 		}
 	}
@@ -182,6 +186,9 @@ func (r *inlineReader) addWikiLink(inner string, embedded bool) {
 		kind = EmbedLink
 	}
 	name, _, _ := strings.Cut(target, "#")
+	if embedded && isOtherFile(name) {
+		return
+	}
 	if shown = strings.TrimSpace(shown); shown == "" {
 		shown = strings.TrimSpace(target)
 	}
@@ -195,6 +202,9 @@ func (r *inlineReader) addPathLink(shown, target string) {
 	}
 	target, _, _ = strings.Cut(target, "#")
 	target, _, _ = strings.Cut(target, "?")
+	if isOtherFile(target) {
+		return
+	}
 	if decoded, err := url.PathUnescape(target); err == nil && utf8.ValidString(decoded) {
 		target = decoded
 	}
@@ -218,6 +228,13 @@ func isExternal(target string) bool {
 	return found && scheme != "" && !strings.ContainsFunc(scheme, func(c rune) bool {
 		return c >= utf8.RuneSelf || !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("+-.", c)
 	})
+}
+
+// isOtherFile reports whether a path has an extension of files that are not Markdown.
+func isOtherFile(target string) bool {
+	ext := strings.TrimPrefix(path.Ext(target), ".")
+	return ext != "" && ext != "md" && len(ext) <= maxExtension && strings.ContainsFunc(ext, unicode.IsLetter) &&
+		!strings.ContainsFunc(ext, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 
 // linkTarget returns the target behind "](", without its title, and the length up to behind the closing parenthesis. The length is
@@ -273,12 +290,13 @@ func readReferences(lines []Line) map[string]string {
 		if line.Fence != "" || !strings.HasPrefix(text, "[") {
 			continue
 		}
-		label, target, found := strings.Cut(text[1:], "]:")
-		fields := strings.Fields(target)
-		if found && len(fields) > 0 && !strings.ContainsAny(label, "[]") {
-			if key := referenceKey(label); references[key] == "" {
-				references[key] = strings.Trim(fields[0], "<>")
-			}
+		label, rest, found := strings.Cut(text[1:], "]:")
+		if !found || len(label) > maxLabelBytes || strings.ContainsAny(label, "[]") {
+			continue
+		}
+		target, _ := linkTarget(strings.TrimRight(rest, " \t\n") + ")")
+		if key := referenceKey(label); target != "" && references[key] == "" {
+			references[key] = target
 		}
 	}
 	return references

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"syscall"
 	"time"
 
 	"kioku/internal/modelhttp"
@@ -18,7 +19,7 @@ const minProbePause = 2 * time.Second
 const minFailures = 5
 
 // breaker is a circuit breaker. It keeps callers from a provider that is down (the circuit is open) or that asked for a
-// pause (a rate limit). When the circuit has been open for a while, at first 2 s, one caller may probe the provider with one
+// pause (a rate limit). It opens after some failures, or at once if no server listens at the address. When the circuit has been open for a while, at first 2 s, one caller may probe the provider with one
 // text. Its success closes the circuit on trial: one failure opens it again, for twice as long as before, until a request
 // without a probe has succeeded.
 type breaker struct {
@@ -115,7 +116,7 @@ func (b *breaker) record(started time.Time, err error) {
 	default:
 		b.failures++
 		b.failedAt = now
-		if b.failures >= b.threshold {
+		if b.failures >= b.threshold || errors.Is(err, syscall.ECONNREFUSED) { // no server is there, so retries are idle
 			b.open(now.Add(b.outage.Next()))
 		}
 	}

@@ -19,6 +19,7 @@ import (
 type Client struct {
 	cfg      Config
 	provider provider // nil for "none"
+	prefixes prefixes
 	circuit  *breaker
 	budget   *budget
 	requests *inFlight
@@ -53,7 +54,8 @@ type Space struct {
 	Model string
 	// Dims is the number of dimensions; 0 until the provider has answered once.
 	Dims int
-	// Endpoint is a fingerprint of the base URL, equal for equal servers; empty for the provider's own.
+	// Endpoint is a fingerprint of the base URL and of the prefix of documents, equal for equal servers and prefixes; empty for
+	// the provider's own without a prefix.
 	Endpoint string
 }
 
@@ -121,7 +123,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{
+	c := &Client{
 		cfg:      cfg,
 		provider: p,
 		circuit:  newBreaker(cfg.Now, max(minFailures, cfg.MaxTries+1)),
@@ -129,7 +131,11 @@ func New(cfg Config) (*Client, error) {
 		requests: &inFlight{pending: map[textKey]*pendingText{}},
 		space:    space,
 		items:    cfg.BatchItems,
-	}, nil
+	}
+	if cfg.Provider == "openai" {
+		c.prefixes = cfg.prefixes(space.Model)
+	}
+	return c, nil
 }
 
 // Enabled returns false for the provider "none", and true for any other even while it does not answer.

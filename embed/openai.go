@@ -42,12 +42,12 @@ func newOpenAI(cfg Config) (provider, Space, error) {
 	if err != nil {
 		return nil, Space{}, fmt.Errorf("openai: %w", err)
 	}
-	space := Space{Provider: "openai", Model: cfg.Model, Dims: cfg.Dims, Endpoint: fingerprint(base, openAIBase)}
+	space := Space{Provider: "openai", Model: cfg.Model, Dims: cfg.Dims, Endpoint: fingerprint(base, openAIBase, cfg.prefixes(cfg.Model).document)}
 	p := &openAI{url: modelhttp.Endpoint(base, "embeddings"), model: cfg.Model, dims: cfg.Dims, http: modelhttp.New(modelhttp.Config{
 		Provider: "openai", KeyHint: keyHint, BaseURLSetting: "remote.baseUrl", ModelSetting: "model", Base: base,
 		APIKey: cfg.APIKey, Headers: cfg.Headers, TextWindow: textWindow, Now: cfg.Now, Transport: cfg.Transport,
 	})}
-	p.base64Accepted.Store(space.Endpoint == "") // OpenAI's own service does
+	p.base64Accepted.Store(canonical(base) == openAIBase) // OpenAI's own service does
 	return p, space, nil
 }
 
@@ -65,11 +65,15 @@ func canonical(base *url.URL) string {
 	return base.Scheme + "://" + host + path
 }
 
-// fingerprint identifies the server behind base; it is empty if base is the provider's own address.
-func fingerprint(base *url.URL, own string) string {
+// fingerprint identifies the server behind base and the prefix of documents; it is empty for the provider's own address without
+// a prefix.
+func fingerprint(base *url.URL, own, prefix string) string {
 	name := canonical(base)
-	if name == own {
+	if name == own && prefix == "" {
 		return ""
+	}
+	if prefix != "" {
+		name += " " + prefix
 	}
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:6])

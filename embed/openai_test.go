@@ -3,6 +3,7 @@ package embed_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -290,5 +291,27 @@ func TestUnreachableServerErrorShowsNoSecret(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "hunter22") || strings.Contains(err.Error(), "qwertyuiop") {
 		t.Errorf("a secret is in %v", err)
+	}
+}
+
+// A server that refuses connections is told at once, not after all tries.
+func TestRefusedConnectionIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	address := s.URL
+	s.Close()
+	c, err := embed.New(embed.Config{Provider: "openai", BaseURL: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // the first pause between two tries is 1.6 s or more
+	defer cancel()
+	began := time.Now()
+	_, err = c.Documents(ctx, []string{"tea"})
+	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "refused") || time.Since(began) > 1500*time.Millisecond {
+		t.Errorf("got %v after %v", err, time.Since(began))
+	}
+	if h := c.Health(); h.Healthy || h.RetryAt.Before(began) {
+		t.Errorf("got %+v", h)
 	}
 }

@@ -59,7 +59,7 @@ func (c *Client) try(ctx context.Context, kind textKind, texts []string) (vecs [
 	started := c.cfg.Now()
 	tryCtx, cancel := context.WithTimeout(ctx, c.cfg.TryTimeout)
 	defer cancel()
-	vecs, err = c.provider.embed(tryCtx, texts)
+	vecs, err = c.provider.embed(tryCtx, c.prefixes.before(kind, texts))
 	if err == nil {
 		err = c.accept(vecs)
 	}

@@ -93,7 +93,7 @@ func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]index
 		if len(under) > 0 && !slices.ContainsFunc(under, func(name string) bool { return p == name || strings.HasPrefix(p, name+"/") }) {
 			continue
 		}
-		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Skipped: f.Skipped}
+		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
 	}
 	return out, ctx.Err()
 }
@@ -116,6 +116,11 @@ func (m *memIndex) ReplaceFile(ctx context.Context, files ...indexer.File) (int,
 			continue
 		}
 		names = append(names, f.Path)
+		if f.Left || f.Back {
+			was := m.files[f.Path]
+			was.OutOfScope = f.Left
+			f = was
+		}
 		m.files[f.Path] = f
 		known += m.embeddedOf(f)
 	}

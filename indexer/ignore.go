@@ -20,6 +20,13 @@ import (
 // ignoreFile is the name of files with patterns in gitignore syntax. They apply to their folder and all below it.
 const ignoreFile = ".kiokuignore"
 
+// gitIgnoreFile is the name of git's ignore files. They apply to what globs include, since a folder of notes made for Kioku is
+// often kept out of a repository.
+const gitIgnoreFile = ".gitignore"
+
+// isIgnoreFile reports whether a name is that of an ignore file.
+func isIgnoreFile(name string) bool { return name == ignoreFile || name == gitIgnoreFile }
+
 // ignoreFileLimit is the maximum size of an ignore file in bytes. A larger one is a mistake, and each pattern costs time for
 // each file.
 const ignoreFileLimit = 64 << 10
@@ -89,15 +96,32 @@ func printable(name string) string {
 
 // ignores contains the ignore files of one root. Folders are paths in it; "." is the root itself.
 type ignores struct {
-	root   *os.Root
-	levels map[string]*gitignore.Matcher // nil for a folder without an ignore file
+	root *os.Root
+	// git is set if .gitignore applies too. A pattern of .kiokuignore counts more than those of .gitignore in its folder.
+	git    bool
+	levels map[string]*ignoreLevel // nil for a folder without an ignore file
+	// above are the patterns of the git repository that the root is in: from the folders above it, nearest first, and then
+	// those of .git/info/exclude. Nil if there are none.
+	above []aboveIgnores
 	// free is the last folder that was found to have no ignore file in or above it; empty if there was none. Most files need
 	// no look-ups in the folders above because of it.
 	free string
 }
 
-func newIgnores(root *os.Root) *ignores {
-	return &ignores{root: root, levels: map[string]*gitignore.Matcher{}}
+// ignoreLevel is what the ignore files of a folder say.
+type ignoreLevel struct {
+	gitignore.Matcher
+	// complaint is what is wrong with the .kiokuignore; empty if nothing is.
+	complaint string
+}
+
+// newIgnores returns the ignore files of a root, which is opened from a target.
+func newIgnores(root *os.Root, t target) *ignores {
+	g := &ignores{root: root, git: t.git, levels: map[string]*ignoreLevel{}}
+	if t.git {
+		g.above = repositoryIgnores(t.root)
+	}
+	return g
 }
 
 // match reports whether an ignore file in the folder of rel or above excludes rel. The deepest one with a matching pattern
@@ -111,11 +135,7 @@ func (g *ignores) match(rel string, isDir bool) (bool, error) {
 		}
 		if m != nil {
 			free = false
-			below := strings.TrimPrefix(rel, dir+"/")
-			if isDir {
-				below += "/"
-			}
-			if res := m.MatchDetail(below); res.Matched {
+			if res := m.MatchDetail(ignorePath(strings.TrimPrefix(rel, dir+"/"), isDir)); res.Matched {
 				return res.Ignored, nil
 			}
 		}
@@ -126,7 +146,20 @@ func (g *ignores) match(rel string, isDir bool) (bool, error) {
 	if free {
 		g.free = path.Dir(rel)
 	}
+	for i := range g.above {
+		if res := g.above[i].MatchDetail(ignorePath(g.above[i].prefix+rel, isDir)); res.Matched {
+			return res.Ignored, nil
+		}
+	}
 	return false, nil
+}
+
+// ignorePath returns a path as patterns match it: that of a folder ends with a slash.
+func ignorePath(rel string, isDir bool) string {
+	if isDir {
+		return rel + "/"
+	}
+	return rel
 }
 
 // matchAny calls match for all folders above rel and for rel.
@@ -145,33 +178,63 @@ func (g *ignores) matchAny(rel string, isDir bool) (bool, error) {
 // absent records that a folder has no ignore file, so that nobody looks for it.
 func (g *ignores) absent(dir string) { g.levels[dir] = nil }
 
-// level returns the patterns of the ignore file in dir; nil if there is none.
-func (g *ignores) level(dir string) (*gitignore.Matcher, error) {
+// level returns the patterns of the ignore files in dir; nil if there are none.
+func (g *ignores) level(dir string) (*ignoreLevel, error) {
 	if m, ok := g.levels[dir]; ok {
 		return m, nil
 	}
-	data, _, err := safefile.Read(g.root, path.Join(dir, ignoreFile), ignoreFileLimit)
-	if errors.Is(err, fs.ErrNotExist) {
+	var byGit []byte
+	if g.git {
+		var err error
+		if byGit, err = readIgnoreFile(g.root, path.Join(dir, gitIgnoreFile)); err != nil {
+			return nil, err
+		}
+	}
+	own, err := readIgnoreFile(g.root, path.Join(dir, ignoreFile))
+	if err != nil {
+		return nil, err
+	}
+	if byGit == nil && own == nil {
 		g.absent(dir)
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", ignoreFile, skipReason(err))
+	m := &ignoreLevel{}
+	m.AddPatterns(byGit, "")
+	wrong := len(m.Errors()) // git says nothing of these either
+	m.AddPatterns(own, "")
+	if errs := m.Errors(); len(errs) > wrong {
+		m.complaint = fmt.Sprintf("line %d: %s", errs[wrong].Line, printable(errs[wrong].Message))
 	}
-	m := &gitignore.Matcher{}
-	m.AddPatterns(bytes.TrimPrefix(data, []byte("\ufeff")), "")
 	g.levels[dir] = m
 	return m, nil
 }
 
-// complaint returns what is wrong with the ignore file in dir; empty if nothing is.
-func (g *ignores) complaint(dir string) string {
-	m := g.levels[dir]
-	if m == nil || len(m.Errors()) == 0 {
-		return ""
+// readIgnoreFile returns the patterns of an ignore file; nil if there is none. Like git, it reads no .gitignore that is not a
+// regular file.
+func readIgnoreFile(root *os.Root, name string) ([]byte, error) {
+	data, _, err := safefile.Read(root, name, ignoreFileLimit)
+	var skip *safefile.SkipError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), path.Base(name) != ignoreFile && errors.As(err, &skip) && !isRegular(root, name):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s: %s", path.Base(name), skipReason(err))
 	}
-	first := m.Errors()[0]
-	return fmt.Sprintf("line %d: %s", first.Line, printable(first.Message))
+	return append([]byte{}, bytes.TrimPrefix(data, []byte("\ufeff"))...), nil
+}
+
+// isRegular reports whether a name is that of a regular file.
+func isRegular(root *os.Root, name string) bool {
+	info, err := root.Lstat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// complaint returns what is wrong with the .kiokuignore in dir; empty if nothing is.
+func (g *ignores) complaint(dir string) string {
+	if m := g.levels[dir]; m != nil {
+		return m.complaint
+	}
+	return ""
 }
 
 // skipReason returns the reason for skipping a file that could not be read.

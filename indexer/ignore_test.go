@@ -73,7 +73,7 @@ func FuzzIgnoreFile(f *testing.F) {
 		}
 		for last, want := range map[string]bool{"": false, "\n*\n": true, "\n*\n!*\n": false} {
 			testkit.WriteFile(t, dir, ignoreFile, string(patterns)+last)
-			g := newIgnores(root)
+			g := newIgnores(root, target{})
 			got, err := g.match(name, false)
 			if err != nil {
 				t.Fatal(err)

@@ -58,6 +58,8 @@ type Indexer struct {
 	opt      Options
 	layout   layout
 
+	beside besideCache
+
 	turn         chan struct{} // contains a token while a sync runs
 	watching     atomic.Bool
 	indexPending chan struct{} // tells the watch to index the paths that it debounces
@@ -81,7 +83,7 @@ func New(s Splitter, store Store, opt Options) *Indexer {
 	opt = opt.withDefaults()
 	return &Indexer{
 		splitter: s, store: store, opt: opt,
-		layout:       newLayout(opt.Workspace, opt.ExtraPaths, opt.Sessions),
+		layout:       newLayout(opt),
 		turn:         make(chan struct{}, 1),
 		indexPending: make(chan struct{}, 1),
 		stats:        map[string]statEntry{},

@@ -99,14 +99,16 @@ func joinLines(names []string) string {
 }
 
 // NameOf returns the words of the file name of a path, without its extension and its day: "git amend author" for
-// git_amend-author.md. It returns "" for a name that is only a day, perhaps with a number, and for index and readme, which
-// name nothing.
+// git_amend-author.md. An index or readme has the name of its folder. NameOf returns "" for a name that is only a day, perhaps
+// with a number.
 func NameOf(p string) string {
 	base := path.Base(p)
 	base = strings.TrimSuffix(base, path.Ext(base))
 	switch strings.ToLower(strings.TrimLeft(base, "_")) {
 	case "index", "readme":
-		return ""
+		if folder := path.Base(path.Dir(p)); folder != "." && folder != "/" {
+			base = folder
+		}
 	}
 	day, start, end := text.FindDay(base)
 	if day == "" {
@@ -127,11 +129,10 @@ func isOnlyDay(heading string) bool {
 
 // words returns the words of a file name with spaces between them. Hyphens stay in a name that has spaces.
 func words(name string) string {
-	name = norm.NFC.String(strings.ReplaceAll(name, "_", " "))
 	if !strings.Contains(strings.TrimSpace(name), " ") {
 		name = strings.ReplaceAll(name, "-", " ")
 	}
-	return text.OneLine(name)
+	return text.OneLine(norm.NFC.String(strings.ReplaceAll(name, "_", " ")))
 }
 
 // DateOf returns the first day (YYYY-MM-DD) in the file name of a path, written 2026-01-20 or 20260120; "" if there is none.
@@ -140,15 +141,13 @@ func DateOf(p string) string {
 	return day
 }
 
-// linkPath returns the target of a link as the index keeps it: a path relative to the workspace for a link with a path, the
-// words in the brackets for others. A leading slash means the workspace.
+// linkPath returns the target of a link as the index contains it: the words in the brackets for a name, else a path relative
+// to the workspace. A path that begins with a slash keeps it.
 func linkPath(from string, l chunker.Link) string {
 	target := norm.NFC.String(l.Target)
-	if l.Kind != chunker.PathLink {
+	relative := strings.HasPrefix(target, "./") || strings.HasPrefix(target, "../")
+	if l.Kind != chunker.PathLink && !relative || path.IsAbs(target) {
 		return target
-	}
-	if path.IsAbs(target) {
-		return strings.TrimPrefix(path.Clean(target), "/")
 	}
 	return path.Join(path.Dir(from), target)
 }

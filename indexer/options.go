@@ -10,11 +10,20 @@ const DefaultMaxFileBytes = 10 << 20
 
 // Options says what to index and when. Zero values mean the defaults.
 type Options struct {
-	// Workspace is the folder with MEMORY.md, USER.md and memory/. It is required.
+	// Workspace is the folder of Markdown. It is required.
 	Workspace string
+	// StateDir is the folder of the index. If it is in the workspace, no pattern includes a file of it. Empty if unknown.
+	StateDir string
 	// ExtraPaths are more files or folders, absolute or relative to the workspace. A folder contributes the .md files in and
 	// below it. The last element may be a glob. Empty means none.
 	ExtraPaths []string
+	// Include are globs of Markdown files that are indexed beside MEMORY.md, USER.md and memory/, relative to the workspace. "**"
+	// matches any folders, and a glob that matches a folder includes all below it. .gitignore and .kiokuignore apply. Empty
+	// means those of its .kioku.yaml; without these, none in a workspace with MEMORY.md or memory/, and [WholeFolder] in others.
+	Include []string
+	// Exclude are globs of paths of the index that are not indexed, whatever else includes them. A glob that matches a folder
+	// excludes all below it. Empty excludes nothing.
+	Exclude []string
 	// Sessions are transcripts of conversations; the zero value indexes none.
 	Sessions Sessions
 	// MaxFileBytes is the maximum size of a file in bytes; larger files are skipped. 0 means 10 MiB.
@@ -75,6 +84,9 @@ type SyncOptions struct {
 	Verify bool
 	// Prune removes the files of roots that cannot be read.
 	Prune bool
+	// RemoveOutOfScope removes indexed files that are outside of what the options include now. Without it they are marked, and
+	// come back with the options that include them.
+	RemoveOutOfScope bool
 	// NoRebuild does not rebuild a stale index (SyncState.Stale says why it is stale). Changed files are indexed as usual.
 	NoRebuild bool
 	// DeferSessions skips transcripts that have grown by less than Sessions says. The first full sync of an Indexer ignores it.

@@ -37,6 +37,7 @@ func TestOwnsRefusesOtherPaths(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes", filepath.Join(out, "p-*")} })
+	f.write("MEMORY.md", "x")
 	f.write(".kiokuignore", "memory/private/\n")
 	for _, p := range []string{
 		"", ".", "..", "/", "README.md", "memory", "memory/", "memory/a.txt", "memory/x.jsonl", "memory/daily/d/x.jsonl", "notes/daily/x.jsonl",
@@ -93,7 +94,8 @@ func TestDateOf(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]string{
 		"memory/2026-01-20.md": "2026-01-20", "memory/x/2024-02-29-leap.md": "2024-02-29", "2026-01-20": "2026-01-20", "2026-01-20日記.md": "2026-01-20",
-		"memory/2026-02-30.md": "", "memory/2025-02-29.md": "", "memory/2026-1-2.md": "", "2026-01-20/notes.md": "", "memory/2026-01-201.md": "", "": "", "x.md": "",
+		"memory/2026-02-30.md": "", "memory/2025-02-29.md": "", "memory/2026-1-2.md": "", "2026-01-20/notes.md": "", "memory/2026-01-201.md": "", "": "",
+		"a/Minutes 20260120.md": "2026-01-20", "x-2026-01-20-y.md": "2026-01-20", "120260120.md": "", "2026_01_20.md": "2026-01-20", "x.md": "",
 	} {
 		if got := indexer.DateOf(p); got != want {
 			t.Errorf("DateOf(%q) = %q, want %q", p, got, want)

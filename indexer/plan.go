@@ -61,10 +61,15 @@ func (r *syncRun) plan(s *scan, stored map[string]Stored) []*fileTask {
 		if known {
 			both++
 		}
-		if r.deferred(f, st) || known && r.unchanged(f, st, now) {
+		same := r.deferred(f, st) || known && r.unchanged(f, st, now)
+		if same && !st.OutOfScope {
 			continue
 		}
-		tasks = append(tasks, newTask(f, st, known))
+		t := newTask(f, st, known)
+		if same {
+			t.file = File{Path: f.path, Back: true}
+		}
+		tasks = append(tasks, t)
 	}
 	sortTasks(tasks)
 	if both < len(stored) {
@@ -88,13 +93,24 @@ func (r *syncRun) removals(s *scan, stored map[string]Stored) []*fileTask {
 	}
 	var tasks []*fileTask
 	for name, st := range stored {
-		if !s.byPath[name] && r.inScope(name, scope) && !s.keeps(name) {
-			tasks = append(tasks, &fileTask{foundFile: foundFile{path: name}, stored: &st, differs: true, file: File{Path: name, Gone: true}})
+		if s.byPath[name] || !r.inScope(name, scope) || s.keeps(name) {
+			continue
 		}
+		t := &fileTask{foundFile: foundFile{path: name}, stored: &st, differs: true, file: File{Path: name, Gone: true}}
+		if !r.req.RemoveOutOfScope && s.outOfScope(name, st) {
+			if st.OutOfScope {
+				continue
+			}
+			t.differs, t.file = false, File{Path: name, Left: true}
+		}
+		tasks = append(tasks, t)
 	}
 	sortTasks(tasks)
 	return tasks
 }
+
+// contentMatters reports whether the content of the file must be written, and not only that it is gone or out of scope.
+func (t *fileTask) contentMatters() bool { return !t.file.Gone && !t.file.Left && !t.file.Back }
 
 func sortTasks(tasks []*fileTask) {
 	slices.SortFunc(tasks, func(a, b *fileTask) int { return cmp.Compare(a.path, b.path) })

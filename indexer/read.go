@@ -22,7 +22,7 @@ var errMoved = errors.New("the file moved while it was indexed")
 // readFile reads a file and splits it into chunks, unless the index has this content. A panic on the way is a defect of
 // this program that costs only this file.
 func (r *syncRun) readFile(t *fileTask) {
-	if t.file.Gone {
+	if !t.contentMatters() {
 		return
 	}
 	t.readAt = r.opt.Now()
@@ -50,6 +50,10 @@ func (r *syncRun) readFile(t *fileTask) {
 	}
 	t.file.SHA256 = sha256.Sum256(data)
 	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source && t.stored.SHA256 == t.file.SHA256
+	if t.unchanged && t.stored.OutOfScope {
+		t.unchanged, t.file = false, File{Path: t.path, Back: true}
+		return
+	}
 	if !t.unchanged && !r.req.compares {
 		r.split(&t.file, t.rel, data)
 	}
@@ -57,7 +61,7 @@ func (r *syncRun) readFile(t *fileTask) {
 
 // withoutContent returns the file as the index must contain it if its content is not read.
 func (f *foundFile) withoutContent() File {
-	file := File{Path: f.path, Source: f.source, Skipped: f.skip}
+	file := File{Path: f.path, Source: f.source, Skipped: f.skip, OutOfScope: f.outOfScope}
 	if f.info != nil {
 		file.ModTime, file.Size = f.info.ModTime(), f.info.Size()
 	}

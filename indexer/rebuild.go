@@ -23,6 +23,9 @@ func (r *syncRun) rebuild(ctx context.Context) error {
 			return fmt.Errorf("%s is in the index and cannot be read now; %w", name, errCannotRebuild)
 		}
 	}
+	if !r.req.rebuild { // nobody has asked to remove anything
+		s.addOutOfScope(stored)
+	}
 	tasks := make([]*fileTask, len(s.files))
 	for i, f := range s.files {
 		tasks[i] = &fileTask{foundFile: f}

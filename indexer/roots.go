@@ -42,7 +42,7 @@ func (s *scan) openRoot(dir string) *openedRoot {
 	if root.dir, root.err = openRootFolder(dir); root.err != nil {
 		return root
 	}
-	root.ignores = newIgnores(root.dir)
+	root.kioku = newIgnores(root.dir, target{root: dir})
 	s.onFolder(dir)
 	if isEmpty(root.dir) && !s.confirmGone(printable(dir)) {
 		root.err = errEmpty
@@ -82,7 +82,7 @@ func (s *scan) targetUnavailable(t target, err error) {
 	name := s.layout.name(t.abs())
 	top, reason := name, skipReason(err)
 	if errors.Is(err, path.ErrBadPattern) {
-		name = s.layout.name(filepath.Join(t.abs(), t.glob))
+		name = s.layout.name(filepath.Join(t.abs(), t.globs[0]))
 	}
 	if root := s.openRoot(t.root); root.err != nil && t.root == s.layout.workspace {
 		name, top = printable(t.root), ""

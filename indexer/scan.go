@@ -12,8 +12,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"kioku/internal/safefile"
-	"kioku/memory"
 )
 
 // maxDepth is how many folders deep a scan goes. Each level needs a file descriptor, and bind mounts can loop.
@@ -30,6 +31,8 @@ type foundFile struct {
 	info fs.FileInfo
 	// skip is why the file cannot be indexed, if that is clear without opening it; empty if not.
 	skip string
+	// outOfScope is true for a file that the targets do not include.
+	outOfScope bool
 }
 
 // abs returns the absolute path.
@@ -38,13 +41,17 @@ func (f *foundFile) abs() string { return filepath.Join(f.root.Name(), f.rel) }
 // scan lists what is on disk. It reads only ignore files.
 type scan struct {
 	layout layout
-	limit  int64
+	// targets are those of the layout when the scan began.
+	targets []target
+	limit   int64
 	// prune drops what the index contains of roots that cannot be read.
 	prune bool
 	// onFolder gets each folder before it is read, so that no change is missed between reading and watching.
 	onFolder func(dir string)
 	// confirmGone reports whether the files of a root that looks emptied are really gone.
 	confirmGone func(name string) bool
+	// enough is called with each file and ends the scan if it returns true; nil never does.
+	enough func(*foundFile) bool
 
 	roots  map[string]*openedRoot
 	files  []foundFile // in no order
@@ -54,13 +61,27 @@ type scan struct {
 	unavailable []unavailableRoot
 	// exhausted is why the scan is incomplete for want of file descriptors or memory; nil if it is complete.
 	exhausted error
+	// ended is true once enough has returned true.
+	ended bool
 }
 
 // openedRoot is a root that was opened, or why it could not be.
 type openedRoot struct {
-	dir     *os.Root // nil if err is set, unless the root looks emptied
-	ignores *ignores
-	err     error
+	dir *os.Root // nil if err is set, unless the root looks emptied
+	// kioku are the patterns of .kiokuignore, and git those of .gitignore too; git is nil until a target needs it.
+	kioku, git *ignores
+	err        error
+}
+
+// ignores returns the ignore files that apply to a target.
+func (r *openedRoot) ignores(t target) *ignores {
+	if !t.git {
+		return r.kioku
+	}
+	if r.git == nil {
+		r.git = newIgnores(r.dir, t)
+	}
+	return r.git
 }
 
 func (s *scan) close() {
@@ -73,7 +94,7 @@ func (s *scan) close() {
 
 // scanAll scans every target.
 func (s *scan) scanAll(ctx context.Context) {
-	for _, t := range s.layout.targets {
+	for _, t := range s.targets {
 		s.scanTarget(ctx, t)
 	}
 }
@@ -81,7 +102,7 @@ func (s *scan) scanAll(ctx context.Context) {
 // scanPaths scans some files and folders. It returns false if everything must be scanned because a root is in trouble.
 func (s *scan) scanPaths(ctx context.Context, paths []string) bool {
 	for _, p := range paths {
-		for _, t := range s.layout.targets {
+		for _, t := range s.targets {
 			if !s.scanPath(ctx, t, p) {
 				return false
 			}
@@ -113,10 +134,9 @@ func (s *scan) scanPath(ctx context.Context, t target, p string) bool {
 
 func (s *scan) scanTarget(ctx context.Context, t target) {
 	root := s.openRoot(t.root)
-	_, badGlob := path.Match(t.glob, "x")
 	switch {
-	case badGlob != nil:
-		s.targetUnavailable(t, badGlob)
+	case slices.ContainsFunc(t.globs, func(glob string) bool { return !doublestar.ValidatePattern(glob) }):
+		s.targetUnavailable(t, doublestar.ErrBadPattern)
 	case t.optional && t.base == "." && errors.Is(root.err, fs.ErrNotExist):
 	case root.err != nil:
 		s.targetUnavailable(t, root.err)
@@ -145,7 +165,7 @@ func (s *scan) scanBase(ctx context.Context, t target, root *openedRoot) error {
 	if err != nil {
 		return err
 	}
-	if hit, err := root.ignores.matchAny(t.base, info.IsDir()); hit || err != nil {
+	if hit, err := root.ignores(t).matchAny(t.base, info.IsDir()); hit || err != nil || s.layout.excludes(s.layout.name(t.abs())) {
 		return err
 	}
 	if !info.IsDir() || t.single() {
@@ -179,7 +199,7 @@ func (s *scan) scanInside(ctx context.Context, t target, root *openedRoot, rel s
 		return
 	}
 	dir := path.Dir(rel)
-	if hit, err := root.ignores.matchAny(dir, true); hit || err != nil {
+	if hit, err := root.ignores(t).matchAny(dir, true); hit || err != nil {
 		if err != nil {
 			s.unreadable(t, root, dir, err)
 		}
@@ -210,7 +230,7 @@ func (s *scan) openFailed(t target, root *openedRoot, rel string, err error) {
 
 // scanFolder scans a folder and all below it.
 func (s *scan) scanFolder(ctx context.Context, t target, root *openedRoot, dir *os.Root, rel string) {
-	if ctx.Err() != nil || s.exhausted != nil {
+	if ctx.Err() != nil || s.exhausted != nil || s.ended {
 		return
 	}
 	s.onFolder(filepath.Join(t.root, rel))
@@ -219,15 +239,16 @@ func (s *scan) scanFolder(ctx context.Context, t target, root *openedRoot, dir *
 		s.unreadable(t, root, rel, err)
 		return
 	}
-	if !slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return e.Name() == ignoreFile }) {
-		root.ignores.absent(rel)
+	ignores := root.ignores(t)
+	if !slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return isIgnoreFile(e.Name()) }) {
+		ignores.absent(rel)
 	}
 	// To match any name reads the ignore files that apply here.
-	if _, err := root.ignores.match(path.Join(rel, "x"), false); err != nil {
+	if _, err := ignores.match(path.Join(rel, "x"), false); err != nil {
 		s.unreadable(t, root, rel, err)
 		return
 	}
-	if complaint := root.ignores.complaint(rel); complaint != "" {
+	if complaint := ignores.complaint(rel); complaint != "" {
 		s.addFile(t, root, path.Join(rel, ignoreFile), nil, complaint)
 	}
 	for _, info := range entries {
@@ -240,10 +261,13 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 	name := path.Base(rel)
 	inner, _ := t.within(rel)
 	wanted := t.admits(inner)
-	if ignoredName(name) || !(wanted || s.mayContain(t, dir, inner, info)) {
+	if ignoredName(name) || !(wanted || s.mayContain(t, dir, inner, info)) || s.ended {
 		return
 	}
-	if hit, err := root.ignores.match(rel, info.IsDir()); hit || s.endedBy(err) || err != nil {
+	if s.layout.excludes(s.layout.nameIn(t.root, rel)) || t.git && s.isAlias(root, rel, info) {
+		return
+	}
+	if hit, err := root.ignores(t).match(rel, info.IsDir()); hit || s.endedBy(err) || err != nil {
 		return
 	}
 	reason := badName(name)
@@ -268,7 +292,7 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 
 // mayContain reports whether an entry that is no memory file may contain some: a folder, or a link to one.
 func (s *scan) mayContain(t target, dir *os.Root, inner string, info fs.FileInfo) bool {
-	if t.glob != "" && !t.selects(inner) || t.source == memory.SourceSessions {
+	if !t.mayAdmitBelow(inner) {
 		return false
 	}
 	if info.Mode()&fs.ModeSymlink == 0 {
@@ -283,15 +307,28 @@ func (s *scan) mayContain(t target, dir *os.Root, inner string, info fs.FileInfo
 
 // addFile adds a file, unless another target has added it already.
 func (s *scan) addFile(t target, root *openedRoot, rel string, info fs.FileInfo, skip string) {
-	name, n := s.layout.nameIn(t.root, rel), len(s.byPath)
+	name, known := s.layout.nameIn(t.root, rel), len(s.byPath)
 	s.byPath[name] = true
-	if len(s.byPath) == n {
+	if len(s.byPath) == known {
 		return
 	}
 	if limit := limitOf(t.source, s.limit); skip == "" && info.Size() > limit {
 		skip = safefile.TooLarge(limit)
 	}
 	s.files = append(s.files, foundFile{path: name, source: t.source, root: root.dir, rel: rel, info: info, skip: skip})
+	s.ended = s.enough != nil && s.enough(&s.files[len(s.files)-1])
+}
+
+// isAlias reports whether an entry of a workspace is MEMORY.md, USER.md or memory under another name: on a disk that does not
+// tell "memory.md" from "MEMORY.md".
+func (s *scan) isAlias(root *openedRoot, rel string, info fs.FileInfo) bool {
+	return slices.ContainsFunc(curated, func(name string) bool {
+		if rel == name || !strings.EqualFold(rel, name) {
+			return false
+		}
+		other, err := root.dir.Lstat(name)
+		return err == nil && os.SameFile(info, other)
+	})
 }
 
 // unreadable lists a folder that cannot be read. The index keeps its files.

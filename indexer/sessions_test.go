@@ -114,7 +114,7 @@ func TestSessionsAreRemovedWithoutSource(t *testing.T) {
 	f.write("memory/a.md", "a")
 	f.sync()
 	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
-	f.sync()
+	f.syncWith(indexer.SyncOptions{RemoveOutOfScope: true})
 	f.holds("memory/a.md")
 }
 

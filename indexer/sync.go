@@ -132,7 +132,7 @@ func (r *syncRun) scanned(s *scan) {
 
 func (r *syncRun) newScan(stored map[string]Stored) *scan {
 	return &scan{
-		layout: r.layout, limit: r.opt.MaxFileBytes, prune: r.req.Prune,
+		layout: r.layout, targets: r.layout.current(), limit: r.opt.MaxFileBytes, prune: r.req.Prune,
 		onFolder: r.folderSeen, confirmGone: r.goneConfirmer(stored),
 		roots: map[string]*openedRoot{}, byPath: make(map[string]bool, len(stored)), files: make([]foundFile, 0, len(stored)),
 	}
@@ -152,7 +152,7 @@ func (r *syncRun) update(ctx context.Context) error {
 	}
 	tasks := r.plan(s, stored)
 	for _, t := range tasks {
-		if !t.file.Gone {
+		if t.contentMatters() {
 			r.progress.FilesTotal++
 		}
 		if t.differs {

@@ -32,6 +32,8 @@ type Terms struct {
 	Layout []byte
 	// Date is the day of the chunk (YYYY-MM-DD); empty if it has none.
 	Date string
+	// Language is the ISO 639-1 code of the language whose stems the words are; empty for those of English.
+	Language string
 }
 
 // File is the new content of the index for one file.
@@ -50,6 +52,11 @@ type File struct {
 	Skipped string
 	// Gone removes the file from the index; then only Path is used.
 	Gone bool
+	// Left marks an indexed file as out of scope: the index keeps what it has of it, and no search finds it. Back takes that mark
+	// away. Of both, only Path is used.
+	Left, Back bool
+	// OutOfScope writes the file with that mark.
+	OutOfScope bool
 	// Date is the day of the file (YYYY-MM-DD) from its front matter or its name; empty if there is none.
 	Date string
 	// Title is that of the front matter, else the heading that stands for the file, else the words of the file name; empty if
@@ -83,6 +90,8 @@ type Stored struct {
 	Size int64
 	// Skipped is why the file has no chunks; empty if it is indexed.
 	Skipped string
+	// OutOfScope is true if the file is outside of what the last sync was to index. No search finds it.
+	OutOfScope bool
 }
 
 // Store is the index as a sync sees it. Package store implements it.

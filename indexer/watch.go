@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,6 +79,8 @@ type watch struct {
 	// reconcileAt and rootsAt are when the next reconciling scan and the next check of the roots are due.
 	reconcileAt, rootsAt time.Time
 	roots                map[string]rootState
+	// included are the globs that applied when the layout was last asked for them.
+	included []string
 
 	exhausted chan struct{} // gets a token when watchErr is set
 	mu        sync.Mutex
@@ -90,7 +93,7 @@ func newWatch(x *Indexer) *watch {
 	now := time.Now()
 	return &watch{
 		x: x, waiting: newDebounce(x.opt.Debounce, x.opt.MaxWait),
-		reconcileAt: now, rootsAt: now, roots: x.rootStates(),
+		reconcileAt: now, rootsAt: now, roots: x.rootStates(), included: x.layout.included(),
 		exhausted: make(chan struct{}, 1), dirs: map[string]bool{},
 	}
 }
@@ -183,16 +186,30 @@ func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 		return
 	}
 	wasDir := c.Gone && w.unwatchFolder(c.Path)
+	if w.layoutChanged(c.Path) {
+		w.wantFullScan(now.Add(w.x.opt.Debounce))
+	}
 	if !w.concerns(c, wasDir) {
 		return
 	}
-	if filepath.Base(c.Path) == ignoreFile {
+	if isIgnoreFile(filepath.Base(c.Path)) {
 		c.Path = filepath.Dir(c.Path)
 	}
 	w.pathChanged(c.Path, now)
 	if len(w.x.SyncState().Unavailable) > 0 {
 		w.wantFullScan(now.Add(w.x.opt.Debounce))
 	}
+}
+
+// layoutChanged reports whether other globs apply since a path changed: MEMORY.md or memory/ was made in a whole folder, or the
+// settings file was written.
+func (w *watch) layoutChanged(path string) bool {
+	if !w.x.layout.decides(path) {
+		return false
+	}
+	was := w.included
+	w.included = w.x.layout.included()
+	return !slices.Equal(was, w.included)
 }
 
 // pathChanged debounces a path, or asks for a full scan if too many wait.
@@ -216,7 +233,7 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 		return false
 	}
 	switch filepath.Ext(c.Path) {
-	case ".md", ".jsonl", ignoreFile:
+	case ".md", ".jsonl", ignoreFile, gitIgnoreFile:
 		return true
 	}
 	info, err := os.Lstat(c.Path)
@@ -225,19 +242,19 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 
 // near reports whether a path is at, above or below a target, and has no ignored name on the way.
 func (l layout) near(abs string) bool {
-	for _, t := range l.targets {
+	for _, t := range l.current() {
 		if _, ok := below(abs, t.abs()); ok {
 			return true
 		}
 		rel, ok := below(t.abs(), abs)
-		if dir, last := filepath.Split(rel); last == ignoreFile {
+		if dir, last := filepath.Split(rel); isIgnoreFile(last) {
 			rel = strings.TrimSuffix(dir, "/")
 		}
 		if ok && (rel == "" || !ignoredPath(rel)) {
 			return true
 		}
 		// The ignore files above a target apply to it.
-		if _, inside := below(filepath.Dir(abs), t.abs()); inside && filepath.Base(abs) == ignoreFile {
+		if _, inside := below(filepath.Dir(abs), t.abs()); inside && isIgnoreFile(filepath.Base(abs)) {
 			return true
 		}
 	}

@@ -57,6 +57,12 @@ const (
 	IndexDamaged = "index_damaged"
 	// FilesSkipped means that MEMORY.md, USER.md or files of days are not indexed: they are too large or cannot be read.
 	FilesSkipped = "files_skipped"
+	// FilterExcludes means that the filter leaves files out because they have no date or lack a field.
+	FilterExcludes = "filter_excludes"
+	// OutOfScope means that indexed files are left out, because the settings of now do not include them.
+	OutOfScope = "out_of_scope"
+	// FilesBeside means that there is no hit, and that the workspace has Markdown files that the settings do not include.
+	FilesBeside = "files_beside"
 	// TermsCapped means that the query has too many terms.
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.

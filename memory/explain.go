@@ -63,6 +63,8 @@ const (
 	BelowThreshold = "below_threshold"
 	// DroppedByMMR means that the passage is too similar to a better hit.
 	DroppedByMMR = "dropped_by_mmr"
+	// FileLimit means that the file has as many better hits as one file may have.
+	FileLimit = "file_limit"
 	// Covered means that a better hit shows at least half of the passage.
 	Covered = "covered"
 	// BeyondMaxResults means that there are enough better hits.
@@ -81,4 +83,6 @@ type Explanation struct {
 	Passage *Hit
 	// Terms of the query after analysis.
 	Terms []string
+	// Links of the file of the passage; nil if no passage was asked about or the index does not have the file.
+	Links *Links
 }

@@ -4,8 +4,8 @@ import "time"
 
 // FileQuery asks for files of the index. The zero value asks for the first files of all.
 type FileQuery struct {
-	// Glob selects files by their path. The part "**" stands for any folders, also none; the rest is as in path.Match. A glob
-	// without "/" selects by the file name. Empty means all.
+	// Glob selects files by their path or that of a folder above them. "**" stands for any folders, also none, and {a,b} for
+	// either; the rest is as in path.Match. A glob without "/" selects names in any folder. Empty means all.
 	Glob string
 	// Filter restricts the files; the zero value does not. Since and Until are compared with the date of the file.
 	Filter Filter

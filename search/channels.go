@@ -52,9 +52,9 @@ func (s *Searcher) checkSpace(r *searchState) {
 		r.degrade(memory.SpaceChanged, "Ranked by keywords only: the index has vectors of %s, the query is of %s.",
 			have.Name(), want.Name())
 		r.vector = nil
-	case r.index.Embedded < r.index.Chunks:
+	case r.index.unembedded() > 0:
 		r.degrade(memory.VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
-			r.index.Chunks-r.index.Embedded, r.index.Chunks)
+			r.index.unembedded(), r.index.inScope())
 	}
 }
 

@@ -154,11 +154,11 @@ func TestTextWithoutDatesDropsNamedDays(t *testing.T) {
 		query string
 		want  []string
 	}{
-		{"the kettle on July 3rd", []string{"kettl"}},
+		{"the kettle on July 3rd", []string{"kettle"}},
 		{"先週の金曜日の会議", []string{"の会", "会議"}},
-		{"July 3rd", []string{"juli", "3rd"}},
-		{"the frost of March 2020", []string{"frost", "march", "2020"}},
-		{"May I see the kettle", []string{"see", "kettl"}},
+		{"July 3rd", []string{"July", "3rd"}},
+		{"the frost of March 2020", []string{"frost", "March", "2020"}},
+		{"May I see the kettle", []string{"see", "kettle"}},
 	}
 	for _, test := range tests {
 		t.Run(test.query, func(t *testing.T) {

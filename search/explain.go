@@ -36,7 +36,7 @@ func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, lin
 	if err != nil {
 		return memory.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
-	e.Answer, e.Terms = r.answer(), r.terms.strings()
+	e.Answer, e.Terms = r.answer(), r.terms.written()
 	return e, nil
 }
 
@@ -70,6 +70,8 @@ func (r *searchState) describe(c *candidate) string {
 		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
 	case memory.Covered:
 		return fmt.Sprintf("%s %s, but a better result shows at least half of it already.", place, rank)
+	case memory.FileLimit:
+		return fmt.Sprintf("%s %s, but its file has other results, and results of other files were preferred.", place, rank)
 	case memory.DroppedByMMR:
 		return fmt.Sprintf("%s %s, but it is much like a better result (similarity %.2f), and others were preferred.",
 			place, rank, c.similarity)
@@ -82,7 +84,7 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 	if !strings.HasPrefix(path, r.query.Filter.PathPrefix) {
 		return memory.Explanation{Outcome: memory.Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, r.query.Filter.PathPrefix)}, nil
 	}
-	c, err := r.findLine(ctx, rd, path, line)
+	c, err := r.findLine(ctx, rd, path, line, nil)
 	switch {
 	case err != nil:
 		return memory.Explanation{}, err
@@ -94,21 +96,25 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 		return memory.Explanation{Outcome: memory.Filtered,
 			Text: fmt.Sprintf("%s:%d would be found, but %s.", path, line, reason)}, nil
 	}
+	for i, condition := range r.query.Filter.Where {
+		if met, err := r.findLine(ctx, rd, path, line, r.query.Filter.Where[i:i+1]); err != nil || met == nil {
+			return memory.Explanation{Outcome: memory.Filtered,
+				Text: fmt.Sprintf("%s:%d would be found, but its file does not meet the condition %s.", path, line, conditionText(condition))}, err
+		}
+	}
 	return memory.Explanation{Outcome: memory.NotACandidate, Text: fmt.Sprintf(
 		"%s:%d-%d holds words of the query, but %d other chunks matched better and were ranked.",
 		path, c.StartLine, c.EndLine, len(r.candidates))}, nil
 }
 
-// findLine looks for a line in everything of its file that the query can find, whatever its filter. It returns nil if there
-// is no such chunk.
-func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int) (*Chunk, error) {
+// findLine looks for a line in everything of its file that the query can find, whatever its filter, if the file meets
+// conditions. It returns nil if there is no such chunk.
+func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int, where []memory.Condition) (*Chunk, error) {
 	var known []string
 	for _, t := range r.terms.list {
-		if t.df > 0 {
-			known = append(known, t.term)
-		}
+		known = append(known, t.known...)
 	}
-	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path}, maxProbe, maxVectorPool)
+	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path, Where: where}, maxProbe, maxVectorPool)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +137,7 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 	}
-	window := snippet(c.Text, c.StartLine, r.terms, r.query.SnippetChars)
+	window := snippet(c.Text, c.StartLine, c.Language, r.terms, r.query.SnippetChars)
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
 		h.Trace = c.trace(r.terms)

@@ -160,7 +160,7 @@ func TestTraceNamesMissingWords(t *testing.T) {
 		t.Fatalf("found %v", paths(a))
 	}
 	trace := a.Hits[0].Trace
-	if diff := cmp.Diff([]string{"harbor", "umbrella", "rope", "knot"}, trace.Missing); diff != "" {
+	if diff := cmp.Diff([]string{"harbor", "umbrella", "ropes", "knots"}, trace.Missing); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	sum := trace.VectorScore*trace.VectorWeight + trace.TextScore*trace.TextWeight

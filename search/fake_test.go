@@ -47,7 +47,7 @@ func newFakeStore(chunks ...Chunk) *fakeStore {
 			s.index.Space = testSpace
 		}
 		set := make(map[string]bool)
-		for _, t := range analysis.ChunkTerms(analysis.Chunk{Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}) {
+		for _, t := range analysis.ChunkTerms(analysis.Chunk{Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}) {
 			total++
 			if !set[t] {
 				s.df[t]++
@@ -88,6 +88,16 @@ func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {
 		}
 	}
 	return false, s.datedErr
+}
+
+func (s *fakeStore) Lacking(_ context.Context, field string) (int, error) {
+	n := 0
+	for _, c := range s.chunks {
+		if field != "date" || c.Date == "" {
+			n++
+		}
+	}
+	return n, nil
 }
 
 func (s *fakeStore) Match(_ context.Context, t Terms, f memory.Filter, limit int) ([]int64, error) {

@@ -18,9 +18,10 @@ const (
 	maxPathPrefix = 4096
 )
 
-// readFilter returns a filter with days in the place of times. It returns a *memory.InputError for a source that there is
-// not, for more or longer values than a filter needs, and for days that are none, or that leave nothing.
-func readFilter(f memory.Filter) (memory.Filter, error) {
+// ReadFilter returns a filter with days in the place of times. It returns a *memory.InputError for a source that there is
+// not, for more or longer values than a filter needs, for a malformed condition, and for days that are none, or that leave
+// nothing.
+func ReadFilter(f memory.Filter) (memory.Filter, error) {
 	if len(f.Sources) > maxSources {
 		return f, badField("sources", "has %d entries; at most %d", len(f.Sources), maxSources)
 	}
@@ -33,6 +34,9 @@ func readFilter(f memory.Filter) (memory.Filter, error) {
 		}
 	}
 	var err error
+	if f.Where, err = readConditions(f.Where); err != nil {
+		return f, err
+	}
 	if f.Since, err = readDay("since", f.Since); err != nil {
 		return f, err
 	}
@@ -65,7 +69,8 @@ func badField(field, format string, args ...any) error {
 	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// excluded returns why the filter leaves a chunk out, by the rules that a store follows; "" if it does not.
+// excluded returns why the filter leaves a chunk out, by the rules that a store follows; "" if it does not. It does not look at
+// the conditions on fields, which a chunk does not have.
 func excluded(f memory.Filter, c *Chunk) string {
 	switch {
 	case !strings.HasPrefix(c.Path, f.PathPrefix):
@@ -84,7 +89,7 @@ func excluded(f memory.Filter, c *Chunk) string {
 
 // filterPhrase returns the words that tell people of a filter, "" if there is none.
 func filterPhrase(f memory.Filter) string {
-	if len(f.Sources) == 0 && f.PathPrefix == "" && f.Since == "" && f.Until == "" {
+	if len(f.Sources) == 0 && f.PathPrefix == "" && f.Since == "" && f.Until == "" && len(f.Where) == 0 {
 		return ""
 	}
 	return " within the filter"

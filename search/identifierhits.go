@@ -8,9 +8,9 @@ import (
 	"kioku/memory"
 )
 
-// hasTerm reports whether the candidate contains the i-th term of the query.
+// hasTerm reports whether the candidate contains the i-th term of the query, or its file is called so.
 func (c *candidate) hasTerm(i int) bool {
-	return i < len(c.text.counts) && c.text.counts[i] > 0
+	return c.text.matches(i)
 }
 
 // hasIdentifier reports whether the candidate contains an identifier of the query.
@@ -34,7 +34,7 @@ func (r *searchState) identifierHits(ctx context.Context, rd Reader) ([]int64, e
 		if !t.identifier || t.df == 0 {
 			continue
 		}
-		found, err := rd.Match(ctx, Terms{Any: []string{t.term}}, r.query.Filter, identifierPool)
+		found, err := rd.Match(ctx, Terms{Any: t.known}, r.query.Filter, identifierPool)
 		if err != nil {
 			return nil, fmt.Errorf("match an identifier: %w", err)
 		}
@@ -46,8 +46,8 @@ func (r *searchState) identifierHits(ctx context.Context, rd Reader) ([]int64, e
 // keepIdentifiers returns chosen with the identifiers of the query added, so that a model that knows nothing of them cannot
 // hide the chunks that contain them. For each identifier that no chosen candidate contains, the best candidate of list that
 // contains it takes a free place, or the place of the last chosen one without any identifier. list is ordered best first,
-// and at most n candidates are chosen. Keywords by themselves find identifiers first, so without vectors nothing changes.
-func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int) []*candidate {
+// and at most n candidates are chosen, of each file as many as its limit allows. Keywords by themselves find identifiers first, so without vectors nothing changes.
+func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int, files fileLimit) []*candidate {
 	if r.mode != memory.ModeHybrid {
 		return chosen
 	}
@@ -60,18 +60,22 @@ func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int) []*candi
 		if best < 0 {
 			continue
 		}
-		chosen = slices.Clone(chosen)
-		if len(chosen) >= n {
-			last := len(chosen) - 1
-			for last >= 0 && chosen[last].hasIdentifier(r.terms) {
-				last--
-			}
-			if last < 0 {
-				return chosen
-			}
-			chosen = slices.Delete(chosen, last, last+1)
+		chosen = r.replaceLast(slices.Clone(chosen), list[best], n, files)
+	}
+	return chosen
+}
+
+// replaceLast puts c in a free place, or in the place of the last chosen candidate without any identifier: of the same file
+// if that may have no further hit. If there is no such place, it returns chosen as it is.
+func (r *searchState) replaceLast(chosen []*candidate, c *candidate, n int, files fileLimit) []*candidate {
+	full := files.excludes(chosen, c)
+	if !full && len(chosen) < n {
+		return append(chosen, c)
+	}
+	for i, o := range slices.Backward(chosen) {
+		if !o.hasIdentifier(r.terms) && (!full || o.Path == c.Path) {
+			return append(slices.Delete(chosen, i, i+1), c)
 		}
-		chosen = append(chosen, list[best])
 	}
 	return chosen
 }

@@ -159,13 +159,13 @@ func TestKeepIdentifiersKeepsAll(t *testing.T) {
 		{nil, 3, []int64{1, 2, 3}},
 	} {
 		t.Run(fmt.Sprint(c.want), func(t *testing.T) {
-			if diff := cmp.Diff(c.want, idsOf(r.keepIdentifiers(c.chosen, list, c.n))); diff != "" {
+			if diff := cmp.Diff(c.want, idsOf(r.keepIdentifiers(c.chosen, list, c.n, fileLimit{}))); diff != "" {
 				t.Errorf("%v of %d (-want +got):\n%s", idsOf(c.chosen), c.n, diff)
 			}
 		})
 	}
 	r.mode = memory.ModeKeyword
-	if got := idsOf(r.keepIdentifiers([]*candidate{none}, list, 1)); !slices.Equal(got, []int64{4}) {
+	if got := idsOf(r.keepIdentifiers([]*candidate{none}, list, 1, fileLimit{})); !slices.Equal(got, []int64{4}) {
 		t.Errorf("keywords alone: %v", got)
 	}
 }

@@ -8,8 +8,11 @@ import (
 
 // know tells the scorer where the terms are in chunks with ascending ids, if the store knows without reading their texts.
 func (s *scorer) know(rd Reader, ids []int64) {
-	if places := rd.Places(s.q.strings(), ids); places != nil {
-		s.ids, s.places = ids, places
+	terms := s.q.strings()
+	slices.Sort(terms)
+	terms = slices.Compact(terms)
+	if places := rd.Places(terms, ids); places != nil {
+		s.known, s.ids, s.places = terms, ids, places
 	}
 }
 
@@ -23,6 +26,7 @@ func (s *scorer) knownLines(c *Chunk) *textLines {
 	if !ok {
 		return nil
 	}
+	s.setLanguage(c.Language)
 	l := &textLines{occurrences: make([]occurrence, 0, len(s.places[i])), ends: make([]lineEnd, 0, len(layout.Ends))}
 	places := s.places[i]
 	for len(places) > 0 && places[0].At < layout.Above {
@@ -37,8 +41,10 @@ func (s *scorer) knownLines(c *Chunk) *textLines {
 				passed++
 			}
 			leaf := passed == len(joined) || joined[passed] != at
-			// As the analyzer counts: leaves, and ends of lines.
-			l.occurrences = append(l.occurrences, occurrence{places[0].Term, at, int32(at - passed + line), leaf})
+			if term := s.termIndex(s.known[places[0].Term]); term >= 0 {
+				// As the analyzer counts: leaves, and ends of lines.
+				l.occurrences = append(l.occurrences, occurrence{term, at, int32(at - passed + line), leaf})
+			}
 		}
 		l.ends = append(l.ends, lineEnd{end, len(l.occurrences)})
 	}

@@ -30,7 +30,7 @@ func (s placesStore) Places(terms []string, ids []int64) [][]Place {
 
 // analysed returns what a chunk is found by.
 func (c *Chunk) analysed() analysis.Chunk {
-	return analysis.Chunk{Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}
+	return analysis.Chunk{Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}
 }
 
 // withLayout returns a chunk with its layout.
@@ -42,7 +42,7 @@ func withLayout(c Chunk) Chunk {
 
 // fragments are what texts are made of: words, identifiers, camelCase, scripts without spaces, line ends and odd characters.
 var fragments = []string{"tea ", "Tea", "memorySearch.query ", "well-known ", "v2.3.0 ", "/users/tea ", "HTTPServer ", "C++ ", "日本語の本",
-	"お茶", "\n", "\n\n", "# Tea\n", "- tea, coffee\n", "ＴＥＡ", "\u00ad", "\u2028", "e\u0301", "x\u200by ", "ﬁ", "\r\n", "...", "tea::coffee ", "\x85"}
+	"お茶", "\n", "\n\n", "# Tea\n", "- tea, coffee\n", "ＴＥＡ", "\u00ad", "\u2028", "e\u0301", "x\u200by ", "ﬁ", "Häuser ", "kleinen ", "children ", "decided ", "\r\n", "...", "tea::coffee ", "\x85"}
 
 // randomChunk returns a chunk of fragments.
 func randomChunk(r *rand.Rand) Chunk {
@@ -51,7 +51,8 @@ func randomChunk(r *rand.Rand) Chunk {
 		b.WriteString(fragments[r.IntN(len(fragments))])
 	}
 	text := b.String()
-	return Chunk{Headings: "# Tea > ## Brewing", Date: "2026-01-20", Names: "Tea time\n#coffee", Folders: "Drinks", StartLine: 1,
+	language := []analysis.Language{"", "de"}[r.IntN(2)]
+	return Chunk{Language: language, Headings: "# Tea > ## Kleine Häuser", Date: "2026-01-20", Names: "Tea time\n#coffee", Folders: "Drinks", StartLine: 1,
 		EndLine: 1 + strings.Count(text, "\n"), Text: text}
 }
 
@@ -59,7 +60,8 @@ func randomChunk(r *rand.Rand) Chunk {
 func TestKnownLinesAreThoseOfTheText(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
-	q := parseTerms("tea coffee well-known memorySearch.query http server c++ 本 お茶 日本語 users fi", nil).weigh(nil, 10)
+	q := parseTerms("tea coffee well-known memorySearch.query http server c++ 本 お茶 日本語 users fi häuser kleiner decision child",
+		nil, "de").weigh(nil, 10)
 	known := 0
 	for i := range 2000 {
 		s := newFakeStore(withLayout(randomChunk(r)))

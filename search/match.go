@@ -35,10 +35,10 @@ func (q queryTerms) matchable(chunks int) Terms {
 	chunksFound := 0
 	for _, t := range rare {
 		if chosen >= choosingShare*total && chunksFound >= minChoice {
-			out.Also = append(out.Also, t.term)
+			out.Also = append(out.Also, t.known...)
 			continue
 		}
-		out.Any = append(out.Any, t.term)
+		out.Any = append(out.Any, t.known...)
 		chosen += t.idfWeight()
 		chunksFound += t.df
 	}

@@ -13,19 +13,31 @@ import (
 // (1-lambda) * similarity to the most similar candidate that was chosen before.
 type diversifier struct {
 	lambda float64
+	// plain chooses by relevance only, near duplicates and copies included.
+	plain bool
+	// files bounds the hits of one file.
+	files fileLimit
 	// chosen candidates, best first, and their texts.
 	chosen []*candidate
 	texts  map[string]bool
 	sets   wordSets
 }
 
-func newDiversifier(lambda float64) *diversifier {
-	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(wordSets)}
+func newDiversifier(lambda float64, files fileLimit) *diversifier {
+	return &diversifier{lambda: clamp01(lambda), files: files, texts: make(map[string]bool), sets: make(wordSets)}
+}
+
+// diversifierFor returns the diversifier of a query.
+func (o Options) diversifierFor(q memory.Query) *diversifier {
+	d := newDiversifier(*o.MMRLambda, fileLimitFor(q.MaxPerFile))
+	d.plain = !*o.MMR
+	return d
 }
 
 // choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is empty. Of
 // candidates with the same text only the best is chosen. Relevance is the score of a candidate divided by the best score
-// of the pool. A candidate that is among the first k by relevance and is not chosen is marked as DroppedByMMR.
+// of the pool. A candidate that is among the first k by relevance and is not chosen is marked as DroppedByMMR, or as
+// FileLimit if its file has enough hits.
 func (d *diversifier) choose(pool []*candidate, k int) {
 	room := k - len(d.chosen)
 	if room <= 0 || len(pool) == 0 {
@@ -36,7 +48,7 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 	for _, c := range rest {
 		c.similarity = 0
 		for _, other := range d.chosen {
-			c.similarity = max(c.similarity, d.sets.similarity(c, other))
+			d.compare(c, other)
 		}
 	}
 	for len(rest) > 0 && len(d.chosen) < k {
@@ -44,20 +56,33 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 		c := rest[i]
 		rest = slices.Delete(rest, i, i+1)
 		text := strings.TrimSpace(c.Text)
-		if d.texts[text] {
+		switch {
+		case d.files.excludes(d.chosen, c):
+			c.outcome = memory.FileLimit
+			continue
+		case d.texts[text] && !d.plain:
 			c.outcome = memory.DroppedByMMR
 			continue
 		}
 		d.texts[text] = true
 		d.chosen = append(d.chosen, c)
 		for _, other := range rest {
-			other.similarity = max(other.similarity, d.sets.similarity(c, other))
+			d.compare(other, c)
 		}
 	}
-	for _, c := range pool[:min(room, len(pool))] {
-		if slices.Contains(rest, c) {
+	first := pool[:min(room, len(pool))]
+	d.files.markFull(d.chosen, first)
+	for _, c := range first {
+		if c.outcome == "" && slices.Contains(rest, c) {
 			c.outcome = memory.DroppedByMMR
 		}
+	}
+}
+
+// compare raises the similarity of c to that of a chosen candidate.
+func (d *diversifier) compare(c, chosen *candidate) {
+	if !d.plain {
+		c.similarity = max(c.similarity, d.sets.similarity(c, chosen))
 	}
 }
 
@@ -67,9 +92,12 @@ func (d *diversifier) next(rest []*candidate, best float64) int {
 	for i, c := range rest {
 		relevance := 0.0
 		if best > 0 {
-			relevance = c.score() / best
+			relevance = c.score() / best * d.files.factor(d.chosen, c)
 		}
-		c.mmr = d.lambda*relevance - (1-d.lambda)*c.similarity
+		c.mmr = relevance
+		if !d.plain {
+			c.mmr = d.lambda*relevance - (1-d.lambda)*c.similarity
+		}
 		if c.mmr > rest[next].mmr {
 			next = i
 		}

@@ -18,7 +18,7 @@ func relevant(id int64, score float64, text string, vector ...float32) *candidat
 }
 
 func chosen(lambda float64, k int, pool ...*candidate) []int64 {
-	d := newDiversifier(lambda)
+	d := newDiversifier(lambda, fileLimit{})
 	d.choose(pool, k)
 	return idsOf(d.chosen)
 }
@@ -57,7 +57,7 @@ func TestSimilarityOfPassagesOfOneChunkIsByWords(t *testing.T) {
 	passage := func(id int64, score float64, text string) *candidate { return relevant(id, score, text, 1, 0) }
 	// All share a vector, but the second and the third only through their chunk.
 	first, second, copied := passage(1, 1, "green tea in the morning"), passage(1, 0.9, "coffee beans from Kenya"), passage(2, 0.95, "a ferry to Naxos")
-	d := newDiversifier(0.5)
+	d := newDiversifier(0.5, fileLimit{})
 	d.choose([]*candidate{first, copied, second}, 2)
 	if d.chosen[1] != second || second.similarity != 0 || copied.similarity != 1 {
 		t.Errorf("chose %q; similarity of the same chunk %v, of another with the same vector %v, want 0 and 1",
@@ -95,7 +95,7 @@ func TestSimilarityOfPassagesOfOneSectionIsOne(t *testing.T) {
 func TestMMRMarksDropped(t *testing.T) {
 	t.Parallel()
 	pool := []*candidate{relevant(1, 1, "green tea"), relevant(2, 0.99, "tea green"), relevant(3, 0.9, "coffee"), relevant(4, 0.1, "pot")}
-	d := newDiversifier(0.5)
+	d := newDiversifier(0.5, fileLimit{})
 	d.choose(pool, 2)
 	if pool[1].outcome != memory.DroppedByMMR || pool[3].outcome != "" {
 		t.Errorf("outcomes %q and %q", pool[1].outcome, pool[3].outcome)
@@ -107,7 +107,7 @@ func TestMMRMarksDropped(t *testing.T) {
 
 func TestMMRSecondPoolFillsFreeSlots(t *testing.T) {
 	t.Parallel()
-	d := newDiversifier(0.7)
+	d := newDiversifier(0.7, fileLimit{})
 	d.choose([]*candidate{relevant(1, 1, "green tea")}, 3)
 	d.choose([]*candidate{relevant(2, 0.5, " green tea\n"), relevant(3, 0.4, "coffee"), relevant(4, 0.3, "milk"), relevant(5, 0.2, "rum")}, 3)
 	if diff := cmp.Diff([]int64{1, 3, 4}, idsOf(d.chosen)); diff != "" {
@@ -146,7 +146,7 @@ func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
 		}
 		k := rapid.IntRange(0, 50).Draw(t, "k")
 		lambda := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, -3, math.NaN()})).Draw(t, "lambda")
-		d := newDiversifier(lambda)
+		d := newDiversifier(lambda, fileLimit{})
 		d.choose(pool, k)
 		texts := make(map[string]bool)
 		for _, c := range d.chosen {

@@ -44,12 +44,16 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 	return list
 }
 
-// addHeadings starts a new text with the headings and the date of a chunk, and returns the number of their tokens.
+// addHeadings starts a new text with the names of the file, the headings and the date of a chunk, and returns the number of
+// tokens of the latter two.
 func (s *scorer) addHeadings(c *Chunk) int {
+	s.named = s.fileTerms(c)
 	s.a.Reset()
+	s.setLanguage(c.Language)
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
-	return len(s.a.Tokens)
+	s.above = len(s.a.Tokens)
+	return s.above
 }
 
 // scoreByLine scores a chunk like score and also returns its lines, nil if normalising the text changes the number of

@@ -13,6 +13,8 @@ import (
 type Options struct {
 	// MaxResults of a query that does not say; 0 means 6.
 	MaxResults int
+	// MaxPerFile is the maximum number of hits of one file; 0 means two, and more only if other files have nothing as good.
+	MaxPerFile int
 	// MinScore is the minimum score in [0,1] of answers in which vectors took part; nil means 0.35. MinKeywordScore is that of
 	// answers by keywords only; nil means 0.18.
 	MinScore, MinKeywordScore *float64

@@ -53,7 +53,7 @@ func (r *searchState) topN(n int) []*candidate {
 	}
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
-	return r.keepIdentifiers(list[:n], list, n)
+	return r.keepIdentifiers(list[:n], list, n, fileLimit{})
 }
 
 // span is a passage and its first and last line.

@@ -66,13 +66,16 @@ func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader
 // rank finds, scores and chooses the hits within one snapshot.
 func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
-	if r.index.Chunks <= 0 {
+	if r.index.inScope() <= 0 {
 		r.vector = nil
 		r.degrade(memory.IndexEmpty, "Nothing is indexed yet.")
 		return nil
 	}
 	s.checkSpace(r)
 	if err := s.prepareTerms(ctx, rd, r); err != nil {
+		return err
+	}
+	if err := r.noteExcluded(ctx, rd); err != nil {
 		return err
 	}
 	if err := s.findCandidates(ctx, rd, r); err != nil {
@@ -100,7 +103,7 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	if err != nil {
 		return err
 	}
-	terms := parseTerms(text, r.dates.mentions)
+	terms := parseTerms(text, r.dates.mentions, r.index.Languages...)
 	if len(terms.list) == 0 {
 		return nil
 	}
@@ -180,18 +183,12 @@ func (s *Searcher) choose(r *searchState) {
 	}
 	n := r.query.MaxResults
 	passing, backfill := r.limit.split(list)
-	if *s.opt.MMR {
-		// The rest is too far down to be chosen for being different.
-		pool := max(vectorPool, 4*n)
-		d := newDiversifier(*s.opt.MMRLambda)
-		d.choose(passing[:min(pool, len(passing))], n)
-		d.choose(backfill[:min(pool, len(backfill))], n)
-		r.hits = d.chosen
-	} else {
-		r.hits = append(passing, backfill...)
-		r.hits = r.hits[:min(n, len(r.hits))]
-	}
-	r.hits = r.keepIdentifiers(r.hits, r.aboveMinScore(), n)
+	// The rest is too far down to be chosen for being different.
+	pool := max(vectorPool, 4*n)
+	d := s.opt.diversifierFor(r.query)
+	d.choose(d.files.shortlist(passing, pool, n), n)
+	d.choose(d.files.shortlist(backfill, pool, n), n)
+	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, d.files)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
 		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated()
@@ -225,7 +222,7 @@ func (r *searchState) explainNothing() {
 // answer returns the hits and what the answer had to do without.
 func (r *searchState) answer() memory.Answer {
 	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
-		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.Chunks}}
+		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.inScope()}}
 	if r.mode != memory.ModeKeyword {
 		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
 	}

@@ -26,17 +26,17 @@ type piece struct {
 
 func (p piece) endOffset() int { return p.start + len(p.text) }
 
-// snippet returns the window of at most limit characters of a text that contains the query terms best, and its first and
+// snippet returns the window of at most limit characters of a text in a language that contains the query terms best, and its first and
 // last line. first is the number of the first line of the text. The window is whole lines if they fit, otherwise whole
 // sentences or words of one long line; it never splits a character. Without any term it is the beginning of the text.
-func snippet(text string, first int, q queryTerms, limit int) span {
+func snippet(text string, first int, l analysis.Language, q queryTerms, limit int) span {
 	if limit <= 0 || strings.TrimSpace(text) == "" {
 		return span{from: first, to: first}
 	}
 	pieces := cutPieces(text, first, limit)
 	i, j := 0, len(pieces)
 	if utf8.RuneCountInString(text) > limit {
-		countPieces(pieces, q)
+		countPieces(pieces, l, q)
 		i, j = bestWindow(pieces, q, limit)
 		i, j = center(pieces, i, j, limit)
 	}
@@ -126,15 +126,16 @@ func wordEnd(s string, n int) int {
 	return len(s)
 }
 
-// countPieces counts the query terms in each piece.
-func countPieces(pieces []piece, q queryTerms) {
-	indexes := q.indexes()
+// countPieces counts the query terms in each piece of a text in a language.
+func countPieces(pieces []piece, l analysis.Language, q queryTerms) {
+	indexes := q.indexes(l)
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	for k := range pieces {
 		p := &pieces[k]
 		p.counts = make([]int, len(q.list))
 		a.Reset()
+		a.SetLanguage(l)
 		a.Add(p.text)
 		for _, t := range a.Tokens {
 			if i, ok := indexes[t.Term]; ok {

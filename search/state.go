@@ -43,7 +43,7 @@ func (s *Searcher) newState(q memory.Query) (*searchState, error) {
 		return nil, err
 	}
 	var err error
-	if q.Filter, err = readFilter(q.Filter); err != nil {
+	if q.Filter, err = ReadFilter(q.Filter); err != nil {
 		return nil, err
 	}
 	q.Granularity = cmp.Or(q.Granularity, s.opt.Granularity)
@@ -51,6 +51,7 @@ func (s *Searcher) newState(q memory.Query) (*searchState, error) {
 		return nil, badField("granularity", "is %q; must be %q or %q", q.Granularity, memory.GranularityPassage, memory.GranularityChunk)
 	}
 	q.SnippetChars = cmp.Or(q.SnippetChars, s.opt.SnippetChars)
+	q.MaxPerFile = cmp.Or(q.MaxPerFile, min(max(s.opt.MaxPerFile, 0), MaxResults))
 	q.MaxResults = cmp.Or(q.MaxResults, min(max(s.opt.MaxResults, 1), MaxResults))
 	if q.Now.IsZero() && s.opt.Now != nil {
 		q.Now = s.opt.Now()
@@ -69,6 +70,8 @@ func checkQuery(q memory.Query) error {
 		return badField("query", "has %d bytes, more than %d: ask a shorter question", len(q.Text), MaxQueryBytes)
 	case q.MaxResults < 0 || q.MaxResults > MaxResults:
 		return badField("max_results", "is %d, not within 0 and %d", q.MaxResults, MaxResults)
+	case q.MaxPerFile < 0 || q.MaxPerFile > MaxResults:
+		return badField("max_per_file", "is %d, not within 0 and %d", q.MaxPerFile, MaxResults)
 	case n != 0 && (n < MinSnippetChars || n > MaxSnippetChars):
 		return badField("max_snippet_chars", "is %d, not within %d and %d", n, MinSnippetChars, MaxSnippetChars)
 	case q.MinScore != nil && !inUnit(*q.MinScore):

@@ -24,6 +24,10 @@ var ErrEmptyQuery error = &memory.InputError{Field: "query", Problem: "is empty:
 // queryTerm is a term to search for.
 type queryTerm struct {
 	term string
+	// forms are the terms in chunks of the languages in which it has another stem; nil if it has the same in all.
+	forms map[analysis.Language]string
+	// written is the term as the query spells it.
+	written string
 	// weight is above 1 for names and below 1 for bigrams of grammar.
 	weight float64
 	// optional terms require nothing if the index lacks them: their parts do.
@@ -37,6 +41,8 @@ type queryTerm struct {
 	// df is the number of chunks that contain the term, and idf the weight of an occurrence.
 	df  int
 	idf float64
+	// known are the term and its forms that the index contains.
+	known []string
 	// word is the term before stemming if it may be misspelt, else empty.
 	word string
 	// variants are the indexes of its spelling variants.
@@ -68,13 +74,20 @@ type queryTerms struct {
 	capped bool
 }
 
-// parseTerms analyses a query. mentions are the places where it names days; a query with any is normalised. Stop words
-// are dropped unless nothing else is left.
-func parseTerms(text string, mentions []dates.Extent) queryTerms {
+// parseTerms analyses a query for an index with chunks in some languages beside English. mentions are the places where it
+// names days; a query with any is normalised. Stop words are dropped unless nothing else is left.
+func parseTerms(text string, mentions []dates.Extent, indexed ...analysis.Language) queryTerms {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
+	language := queryLanguage(text, indexed)
+	first := analysis.Language("")
+	if slices.Contains(indexed, language) {
+		first = language
+	}
+	a.SetLanguage(first)
 	a.Add(text)
-	keep := func(t analysis.Token) bool { return !analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind) }
+	others, plausible := otherTokens(text, first, indexed), plausibleLanguages(language, indexed)
+	keep := func(t analysis.Token) bool { return !analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind, plausible...) }
 	if !slices.ContainsFunc(a.Tokens, keep) {
 		keep = func(analysis.Token) bool { return true }
 	}
@@ -83,7 +96,7 @@ func parseTerms(text string, mentions []dates.Extent) queryTerms {
 	indexes := make(map[string]int)
 	last, lastPos := -1, int32(-1)
 	particles := analysis.Particles(a.Lower)
-	for _, t := range a.Tokens {
+	for k, t := range a.Tokens {
 		if !keep(t) {
 			continue
 		}
@@ -94,7 +107,12 @@ func parseTerms(text string, mentions []dates.Extent) queryTerms {
 		} else {
 			i = len(q.list)
 			indexes[t.Term] = i
-			q.list = append(q.list, newQueryTerm(t, a.Lower[t.Start:t.End], date, particles))
+			term := newQueryTerm(t, a.Lower[t.Start:t.End], date, particles)
+			term.forms, term.written = formsOf(k, term.term, others), strings.Clone(a.Text[t.Start:t.End])
+			if analysis.InParticle(a.Lower, t) {
+				term.weight = particleWeight
+			}
+			q.list = append(q.list, term)
 		}
 		if t.Start > a.Tokens[0].Start && t.Kind != analysis.Part && analysis.StartsUpper(a.Text[t.Start:]) {
 			q.list[i].weight = capitalWeight
@@ -132,31 +150,19 @@ func newQueryTerm(t analysis.Token, own string, date bool, particles string) que
 	return q
 }
 
-// strings returns the terms as texts.
-func (q queryTerms) strings() []string {
-	terms := make([]string, len(q.list))
-	for i, t := range q.list {
-		terms[i] = t.term
-	}
-	return terms
-}
-
-// indexes returns the index in the list of each term.
-func (q queryTerms) indexes() map[string]int {
-	indexes := make(map[string]int, len(q.list))
-	for i, t := range q.list {
-		indexes[t.term] = i
-	}
-	return indexes
-}
-
 // weigh returns q with frequencies and idf filled in, cut to the MaxTerms rarest known terms. Terms that the index lacks
 // are dropped first, because they can find nothing.
 func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 	weighed := queryTerms{list: slices.Clone(q.list), pairs: q.pairs}
 	for i := range weighed.list {
 		t := &weighed.list[i]
-		t.df = df[t.term]
+		t.df, t.known = 0, nil
+		for _, form := range t.all() {
+			// The sum is exact: a chunk contains the form of its language.
+			if n := df[form]; n > 0 {
+				t.df, t.known = min(t.df+n, max(chunks, n)), append(t.known, form)
+			}
+		}
 		// A word that no chunk contains requires as much as the rarest known word: more would leave small indexes silent.
 		t.idf = idf(max(t.df, 1), chunks)
 	}

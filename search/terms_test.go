@@ -57,7 +57,7 @@ func TestParseTermsWeighsParticles(t *testing.T) {
 		name, text string
 		light      []string
 	}{
-		{"Japanese", "鍵の交換を頼む", []string{"鍵の", "の交", "換を", "を頼"}},
+		{"Japanese", "鍵の交換を頼む", []string{"键の", "の交", "换を", "を頼"}},
 		{"Chinese", "仓库的钥匙在桌上", []string{"库的", "的钥", "匙在", "在桌"}},
 		{"Chinese particles are letters in Japanese", "所有のりんご", []string{"有の", "のり"}},
 		{"a kanji compound without kana", "会議予定変更", nil},

@@ -29,16 +29,23 @@ type textScore struct {
 	// whose text does not count.
 	counts []int
 	bm25   []float64
+	// named is what the terms count as names of the file.
+	named fileTerms
 	// pairs, best and chunk are the other parts of raw: adjacent terms, the best part of the text, the chunk of a
 	// passage.
 	pairs, best, chunk float64
+}
+
+// matches reports whether the i-th term of the query occurs in the text or in the names of the file.
+func (s textScore) matches(i int) bool {
+	return i < len(s.counts) && s.counts[i] > 0 || s.named.of(i) > 0
 }
 
 // shares returns the share of each occurring term in the score.
 func (s textScore) shares(q queryTerms) []memory.TermShare {
 	var shares []memory.TermShare
 	for i, t := range q.list {
-		if s.counts != nil && s.counts[i] > 0 {
+		if s.matches(i) {
 			shares = append(shares, memory.TermShare{Term: t.label(), IDF: t.idf, Count: s.counts[i], Share: s.share(s.bm25[i])})
 		}
 	}
@@ -48,11 +55,10 @@ func (s textScore) shares(q queryTerms) []memory.TermShare {
 // missing returns the terms of the query that do not occur, nor any spelling variant of them. Optional terms that the
 // index lacks are not missing: their parts occur.
 func (s textScore) missing(q queryTerms) []string {
-	occurs := func(i int) bool { return s.counts != nil && s.counts[i] > 0 }
 	var terms []string
 	for i, t := range q.list {
-		if t.isRequired() && !occurs(i) && !slices.ContainsFunc(t.variants, occurs) {
-			terms = append(terms, t.term)
+		if t.isRequired() && !s.matches(i) && !slices.ContainsFunc(t.variants, s.matches) {
+			terms = append(terms, t.label())
 		}
 	}
 	return terms
@@ -74,12 +80,22 @@ type scorer struct {
 	// requiredWeight is the total idf weight of the required terms that are not words for a day, the denominator of the
 	// coverage, and requiredDates the total of those that are.
 	requiredWeight, requiredDates float64
-	indexes                       map[string]int
+	// indexes are those of the terms in the language of the text being scored, and byLanguage those of all languages seen.
+	indexes    map[string]int
+	byLanguage map[analysis.Language]map[string]int
+	// files caches the terms in the names of each file, and named are those of the file being scored.
+	files map[fileKey]fileTerms
+	named fileTerms
+	// above is the number of tokens of the headings and the date of the text being scored, and titled says which terms occur
+	// in them.
+	above  int
+	titled []bool
 	// sieve has a bit for the fingerprint of each term, so that most tokens of a text need no look-up in indexes.
 	sieve [256]uint64
 	a     *analysis.Analyzer
 
-	// places of the terms in the chunks with these ids, if the store knows them.
+	// places of known, the terms of the query in all languages, in the chunks with these ids, if the store knows them.
+	known  []string
 	ids    []int64
 	places [][]Place
 
@@ -95,13 +111,16 @@ type scorer struct {
 // newScorer returns a scorer for texts with avg terms on average. The caller releases it.
 func newScorer(q queryTerms, avg float64) *scorer {
 	s := &scorer{
-		q: q, avg: max(avg, 1), indexes: q.indexes(), a: analysis.NewAnalyzer(),
-		lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)),
+		q: q, avg: max(avg, 1), byLanguage: make(map[analysis.Language]map[string]int), files: make(map[fileKey]fileTerms),
+		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
 	s.a.StemOnly(q.strings()...)
-	for _, t := range q.list {
-		f := fingerprint(t.term)
+	s.setLanguage("")
+	for _, term := range q.strings() {
+		f := fingerprint(term)
 		s.sieve[f>>6] |= 1 << (f & 63)
+	}
+	for _, t := range q.list {
 		switch {
 		case !t.isRequired():
 		case t.date:
@@ -114,6 +133,15 @@ func newScorer(q queryTerms, avg float64) *scorer {
 }
 
 func (s *scorer) release() { s.a.Release() }
+
+// setLanguage sets the language of the text that is scored next.
+func (s *scorer) setLanguage(l analysis.Language) {
+	if s.byLanguage[l] == nil {
+		s.byLanguage[l] = s.q.indexes(l)
+	}
+	s.indexes = s.byLanguage[l]
+	s.a.SetLanguage(l)
+}
 
 // fingerprint returns a cheap 14-bit hash of a term.
 func fingerprint(t string) uint32 {
@@ -147,7 +175,7 @@ func (s *scorer) score(c *Chunk) textScore {
 // sum returns the score of a text with this number of tokens by the occurrences found in it.
 func (s *scorer) sum(tokens int) textScore {
 	t := textScore{counts: make([]int, len(s.q.list)), bm25: make([]float64, len(s.q.list))}
-	if len(s.occurrences) == 0 {
+	if t.named = s.named; len(s.occurrences) == 0 && t.named == nil {
 		return t
 	}
 	s.count(t.counts, tokens)
@@ -155,10 +183,14 @@ func (s *scorer) sum(tokens int) textScore {
 	// Matches of words for a day, and of all other words.
 	var dates, own matches
 	for i, term := range s.q.list {
-		if t.counts[i] == 0 {
+		tf := float64(t.counts[i]) / length
+		if !s.titled[i] {
+			tf += t.named.of(i)
+		}
+		if tf == 0 {
 			continue
 		}
-		t.bm25[i] = term.idfWeight() * saturate(t.counts[i], length)
+		t.bm25[i] = term.idfWeight() * saturate(tf)
 		t.raw += t.bm25[i]
 		r := &own
 		if term.date {
@@ -171,7 +203,7 @@ func (s *scorer) sum(tokens int) textScore {
 			r.bm25 += variantIdeal * t.bm25[i]
 		}
 	}
-	own.idfWeight += s.typoCredit(t.counts)
+	own.idfWeight += s.typoCredit(t)
 	t.confidence = own.confidence(s.requiredWeight)
 	if s.requiredDates > 0 {
 		both := matches{own.bm25 + dates.bm25, own.idfWeight + dates.idfWeight}
@@ -195,21 +227,18 @@ func (m matches) confidence(required float64) float64 {
 
 // typoCredit returns the idf weight that counts as matched for misspelt terms: a share for each term with a spelling
 // variant that occurs.
-func (s *scorer) typoCredit(counts []int) float64 {
+func (s *scorer) typoCredit(score textScore) float64 {
 	var sum float64
 	for _, t := range s.q.list {
-		if slices.ContainsFunc(t.variants, func(i int) bool { return counts[i] > 0 }) {
+		if slices.ContainsFunc(t.variants, score.matches) {
 			sum += t.idfWeight() * variantTrust / float64(len(t.variants))
 		}
 	}
 	return sum
 }
 
-// saturate is the part of BM25 that grows with the count of a term and falls with the length of its text.
-func saturate(count int, length float64) float64 {
-	tf := float64(count)
-	return tf * (bm25K1 + 1) / (tf + bm25K1*length)
-}
+// saturate is the part of BM25 that grows with the frequency of a term, up to k1+1.
+func saturate(tf float64) float64 { return tf * (bm25K1 + 1) / (tf + bm25K1) }
 
 // count fills in counts, and the parts and pairs of the scorer, from the occurrences in a text with this number of
 // tokens.
@@ -218,11 +247,13 @@ func (s *scorer) count(counts []int, tokens int) {
 	n := len(counts)
 	s.parts = append(s.parts[:0], make([]int, n*(tokens/half+1))...)
 	clear(s.paired)
+	clear(s.titled)
 	for i := range s.lastPos {
 		s.lastPos[i] = -2
 	}
 	for _, o := range s.occurrences {
 		counts[o.term]++
+		s.titled[o.term] = s.titled[o.term] || o.at < s.above
 		s.parts[o.at/half*n+o.term]++
 		if o.leaf {
 			s.pairUp(o.term, o.pos)
@@ -269,7 +300,7 @@ func (q queryTerms) weightOf(counts []int) float64 {
 	var sum float64
 	for i, t := range q.list {
 		if counts[i] > 0 {
-			sum += t.idfWeight() * saturate(counts[i], 1)
+			sum += t.idfWeight() * saturate(float64(counts[i]))
 		}
 	}
 	return sum

@@ -5,6 +5,7 @@ import (
 
 	"kioku/embed"
 	"kioku/memory"
+	"kioku/search/analysis"
 )
 
 // Chunk is a piece of a file, as the store contains it.
@@ -22,6 +23,8 @@ type Chunk struct {
 	Names string
 	// Folders are the words of the folders of the file, a folder a line; empty if there are none.
 	Folders string
+	// Language decides how the words of the chunk are analysed, "" for English.
+	Language analysis.Language
 	// StartLine and EndLine are the first and the last line in the file, from 1.
 	StartLine, EndLine int
 	// Headings is the path of the headings above the chunk, empty if there is none.
@@ -50,11 +53,22 @@ type Index struct {
 	Files, Chunks int
 	// Embedded is the number of chunks with a vector.
 	Embedded int
+	// OutOfScope of the chunks are those that no search finds, and OutEmbedded of those have a vector. The statistics of words
+	// are of all chunks.
+	OutOfScope, OutEmbedded int
+	// Languages are the languages of chunks beside English, in any order.
+	Languages []analysis.Language
 	// AvgTerms is the mean number of terms in a chunk; 0 for an empty index.
 	AvgTerms float64
 	// Generation grows with every committed change.
 	Generation int64
 }
+
+// inScope returns the number of chunks that searches can find.
+func (x Index) inScope() int { return x.Chunks - x.OutOfScope }
+
+// unembedded returns the number of these without a vector.
+func (x Index) unembedded() int { return x.inScope() - (x.Embedded - x.OutEmbedded) }
 
 // Neighbor is a chunk near a query vector.
 type Neighbor struct {
@@ -87,6 +101,8 @@ type Reader interface {
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
+	// Lacking returns the number of indexed files that have no value for a field; for "date", those without any dated chunk.
+	Lacking(ctx context.Context, field string) (int, error)
 	// Match returns the ids of the best chunks with any term of t.Any, best first. Each counts by all terms that it
 	// contains, precisely enough to choose candidates. Without terms, Match returns the chunks that the filter lets through,
 	// newest first.

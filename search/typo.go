@@ -76,17 +76,23 @@ func edits(word string) []string {
 	return out
 }
 
-// spellingVariants returns the terms that a misspelt word may mean: the stems of its edits, each once. Edits of its own
-// stem would find less, because a typo near the end leaves a stem that is far from the right one.
-func spellingVariants(word string) []string {
+// spellingVariants returns the terms that a misspelt word may mean, each with the word that it is the stem of: the stems of
+// its edits in English and the languages of the index. Edits of its own stem would find less, because a typo near the end
+// leaves a stem that is far from the right one. Of several words the one that is as long as the misspelt one is named.
+func spellingVariants(word string, indexed ...analysis.Language) map[string]string {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
-	terms := edits(word)
-	for i, w := range terms {
-		terms[i] = a.Stem(w)
+	terms := make(map[string]string)
+	for _, l := range append([]analysis.Language{""}, indexed...) {
+		a.SetLanguage(l)
+		for _, w := range edits(word) {
+			stem := a.Stem(w)
+			if known, ok := terms[stem]; !ok || len(known) != len(word) && len(w) == len(word) {
+				terms[stem] = w
+			}
+		}
 	}
-	slices.Sort(terms)
-	return slices.Compact(terms)
+	return terms
 }
 
 // addVariants adds, for each term that the index lacks and that may be misspelt, the spelling variants that the index
@@ -100,11 +106,12 @@ func (r *searchState) addVariants(ctx context.Context, rd Reader) error {
 		if misspelt++; misspelt > maxMisspelt {
 			return nil
 		}
-		df, err := rd.DocFreq(ctx, spellingVariants(t.word))
+		words := spellingVariants(t.word, r.index.Languages...)
+		df, err := rd.DocFreq(ctx, slices.Sorted(maps.Keys(words)))
 		if err != nil {
 			return fmt.Errorf("look up other spellings: %w", err)
 		}
-		r.terms = r.terms.withVariants(i, chooseVariants(df), df, r.index.Chunks)
+		r.terms = r.terms.withVariants(i, chooseVariants(df), words, df, r.index.Chunks)
 	}
 	return nil
 }
@@ -117,10 +124,10 @@ func chooseVariants(df map[string]int) []string {
 
 // withVariants returns q with the spelling variants of the i-th term as terms of their own. They share its weight and
 // its pairs and, as alternatives of each other, its part in the coverage. Variants that the query contains anyway are
-// left out.
-func (q queryTerms) withVariants(i int, variants []string, df map[string]int, chunks int) queryTerms {
+// left out. words are the words that they are the stems of.
+func (q queryTerms) withVariants(i int, variants []string, words map[string]string, df map[string]int, chunks int) queryTerms {
 	variants = slices.DeleteFunc(slices.Clone(variants), func(t string) bool {
-		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return own.term == t })
+		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return slices.Contains(own.all(), t) })
 	})
 	n := float64(len(variants))
 	base := q.list[i]
@@ -128,8 +135,8 @@ func (q queryTerms) withVariants(i int, variants []string, df map[string]int, ch
 	for _, t := range variants {
 		at := len(joined.list)
 		joined.list = append(joined.list, queryTerm{
-			term: t, weight: base.weight / math.Sqrt(n), variantOf: base.term,
-			df: df[t], idf: idf(df[t], chunks),
+			term: t, written: words[t], weight: base.weight / math.Sqrt(n), variantOf: base.written,
+			df: df[t], idf: idf(df[t], chunks), known: []string{t},
 		})
 		joined.list[i].variants = append(joined.list[i].variants, at)
 		for _, p := range q.pairs {
@@ -144,10 +151,10 @@ func (q queryTerms) withVariants(i int, variants []string, df map[string]int, ch
 	return joined
 }
 
-// label returns the name of a term for people: "lighthuose ~ lighthous" is a spelling variant of a misspelt word.
+// label returns the name of a term for people: "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
 func (t queryTerm) label() string {
 	if t.variantOf == "" {
-		return t.term
+		return t.written
 	}
-	return t.variantOf + " ~ " + t.term
+	return t.variantOf + " ~ " + t.written
 }

@@ -35,6 +35,12 @@ const (
 	// minimum word, no missing or doubled letters in short words, a second word beside the variant) cost fifteen points
 	// and more of that.
 	variantIdeal = 0.6
+	// nameWeight is the frequency that a term of the query gets for occurring in the names of the file (its name, title,
+	// aliases and tags), and folderWeight for occurring in the names of its folders. Results hardly change for nameWeight
+	// between 0.5 and 2. A term that occurs in a heading above the text gets neither: a title that is a heading too would
+	// count twice, which costs up to a point.
+	nameWeight   = 1.0
+	folderWeight = 0.3
 )
 
 // Weights of a passage.
@@ -45,6 +51,16 @@ const (
 	passageConfidenceShare = 0.6
 	// passageOverlap is the maximum number of characters that a passage repeats of the one before.
 	passageOverlap = 160
+)
+
+// Hits of one file.
+const (
+	// defaultPerFile is the number of hits of a file after which others are preferred.
+	defaultPerFile = 2
+	// furtherHitShare multiplies the relevance of the further hits of a file. An answer may be in the third passage of the
+	// right note: without any further hit, 1.4 points of the answers are lost in the mean of the sets, and up to 5.6
+	// points in one. 0.8 loses nothing.
+	furtherHitShare = 0.8
 )
 
 // Sizes of the pools of candidates.

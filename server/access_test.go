@@ -55,7 +55,7 @@ func with(t *testing.T, token string) context.Context {
 // Hazard C06: an agent id that is a path, SQL, empty or huge never gets near a file.
 func TestNewRefusesAnIdThatIsNoAgents(t *testing.T) {
 	t.Parallel()
-	client := local(t, agents(&fakeMemory{}))
+	client := local(t, server.Options{Agents: map[string]server.Memory{"main": &fakeMemory{}, "other": &fakeMemory{}}})
 	bad := []string{"", ".", "..", "../b", "a/b", `a\b`, "/etc", "Main", "-a", "_a", "a b", "a\x00", "a\n", "日本", "'; drop table files; --", "main\n",
 		strings.Repeat("a", 65), strings.Repeat("a", 10<<10)}
 	for _, id := range bad {
@@ -84,16 +84,16 @@ func TestServeRefusesAServerWithoutAgents(t *testing.T) {
 
 func TestMissingAgentIsAnsweredWithTheReachableOnes(t *testing.T) {
 	t.Parallel()
-	opt := server.Options{Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": &fakeMemory{}}}
+	opt := server.Options{Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": &fakeMemory{}, "zoe": &fakeMemory{}}}
 	_, err := local(t, opt).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Query: "tea"})
-	if !strings.Contains(err.Error(), "ann, bob") {
+	if !strings.Contains(err.Error(), "ann, bob, zoe") {
 		t.Errorf("the owner is told %v", err)
 	}
-	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "ann", false))
+	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "[ann, zoe]", false))
 	client := kiokuv1.NewMemoryServiceClient(dial(t, onTCP(t, opt)))
 	_, err = client.MemorySearch(with(t, "tok-a"), &kiokuv1.MemorySearchRequest{Query: "tea"})
-	if !strings.Contains(err.Error(), "ann") || strings.Contains(err.Error(), "bob") {
-		t.Errorf("a token for ann is told %v", err)
+	if !strings.Contains(err.Error(), "ann, zoe") || strings.Contains(err.Error(), "bob") {
+		t.Errorf("a token for ann and zoe is told %v", err)
 	}
 }
 

@@ -34,7 +34,7 @@ type agentService struct {
 // AssemblePrompt makes the system prompt of a turn.
 func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssemblePromptRequest) (*kiokuv1.AssemblePromptResponse, error) {
 	turn, bad := s.turnOf(req)
-	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad)
+	side, err := authorize(ctx, s.sidecars, req, bad)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 // Recall searches memory for a user's message.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
 	now, bad := readTimestamp("ask_time", req.GetAskTime())
-	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad, checkTurn(req.GetMessage(), req.GetChannel()))
+	side, err := authorize(ctx, s.sidecars, req, bad, checkTurn(req.GetMessage(), req.GetChannel()))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 // Prune plans which old tool results to shorten.
 func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*kiokuv1.PruneResponse, error) {
 	touched, bad := readTimestamp("last_touch_time", req.GetLastTouchTime())
-	side, err := authorize(ctx, s.sidecars, req.GetAgent(), bad, checkCount("window_tokens", req.GetWindowTokens()))
+	side, err := authorize(ctx, s.sidecars, req, bad, checkCount("window_tokens", req.GetWindowTokens()))
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 
 // Compact summarizes old messages.
 func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) (*kiokuv1.CompactResponse, error) {
-	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
+	side, err := authorize(ctx, s.sidecars, req,
 		checkName("session", req.GetSession()), checkCount("window_tokens", req.GetWindowTokens()), checkCount("keep_recent_tokens", req.GetKeepRecentTokens()))
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"kioku"
 	"kioku/memory"
@@ -92,12 +94,26 @@ func withCaller(ctx context.Context, c caller) context.Context {
 
 func callerOf(ctx context.Context) caller { return currentCall(ctx).caller }
 
-// authorize returns the memory or sidecar of an agent if the caller may reach the agent, or the first error of checks of the
-// request. Handlers have no other way to one.
-func authorize[T any](ctx context.Context, of map[string]T, agent string, checks ...error) (T, error) {
+// agentRequest is a request to one agent.
+type agentRequest interface {
+	proto.Message
+	GetAgent() string
+}
+
+// authorize returns the memory or sidecar of the agent of a request if the caller may reach the agent, or the first error of
+// checks of the request. If the request names no agent and the caller may reach only one, authorize writes its id into the
+// request. Handlers have no other way to a memory.
+func authorize[T any](ctx context.Context, of map[string]T, req agentRequest, checks ...error) (T, error) {
 	var none T
+	agent := req.GetAgent()
 	if agent == "" {
-		return none, &memory.InputError{Field: "agent", Problem: "is required" + knownAgents(reachable(ctx, of))}
+		ids := reachable(ctx, of)
+		if len(ids) != 1 {
+			return none, &memory.InputError{Field: "agent", Problem: "is required" + knownAgents(ids)}
+		}
+		agent = ids[0]
+		m := req.ProtoReflect()
+		m.Set(m.Descriptor().Fields().ByName("agent"), protoreflect.ValueOfString(agent))
 	}
 	if err := kioku.CheckAgent(agent); err != nil {
 		return none, err
@@ -111,8 +127,8 @@ func authorize[T any](ctx context.Context, of map[string]T, agent string, checks
 }
 
 // authorizeWrite is authorize for calls that change something.
-func authorizeWrite[T any](ctx context.Context, of map[string]T, agent string, checks ...error) (T, error) {
-	one, err := authorize(ctx, of, agent)
+func authorizeWrite[T any](ctx context.Context, of map[string]T, req agentRequest, checks ...error) (T, error) {
+	one, err := authorize(ctx, of, req)
 	currentCall(ctx).useWrite()
 	if err == nil && !callerOf(ctx).write {
 		err = status.Error(codes.PermissionDenied, "this token may read but not write; set write: true for it in the token file")

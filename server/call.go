@@ -92,7 +92,7 @@ type call struct {
 	tokens     *Tokens
 	connection *connection
 	cancel     context.CancelCauseFunc
-	// agent of the request, for the log.
+	// agent of the request, for the log; the only one that the caller may reach if the request names none.
 	agent string
 
 	caller     caller

@@ -92,6 +92,9 @@ func explainResponse(e memory.Explanation) *kiokuv1.ExplainResponse {
 	if e.Passage != nil {
 		resp.Passage = searchResult(*e.Passage)
 	}
+	if e.Links != nil {
+		resp.Links = links(*e.Links, maxAnswer/4)
+	}
 	return resp
 }
 
@@ -108,7 +111,8 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
 		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
 		EmbeddedChunkCount: int32Of(st.Embedded), CachedEmbeddingCount: int32Of(st.Cached),
-		Check:         indexCheck(st.Check),
+		Check:              indexCheck(st.Check),
+		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
 	}

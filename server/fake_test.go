@@ -32,6 +32,8 @@ type fakeMemory struct {
 	explain   func(context.Context, memory.Query, string, int) (memory.Explanation, error)
 	state     func(context.Context) (memory.IndexStats, error)
 	get       func(context.Context, memory.GetRequest) (memory.Excerpt, error)
+	files     func(context.Context, memory.FileQuery) (memory.FileList, error)
+	links     func(context.Context, string) (memory.Links, error)
 	append    func(context.Context, memory.Note) (memory.Appended, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
@@ -66,6 +68,20 @@ func (f *fakeMemory) Get(ctx context.Context, req memory.GetRequest) (memory.Exc
 		return memory.Excerpt{}, memory.ErrNotFound
 	}
 	return f.get(ctx, req)
+}
+
+func (f *fakeMemory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error) {
+	if f.files == nil {
+		return memory.FileList{}, nil
+	}
+	return f.files(ctx, q)
+}
+
+func (f *fakeMemory) Links(ctx context.Context, file string) (memory.Links, error) {
+	if f.links == nil {
+		return memory.Links{}, memory.ErrNotFound
+	}
+	return f.links(ctx, file)
 }
 
 func (f *fakeMemory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {

@@ -14,7 +14,7 @@ import (
 
 // CheckFlush reports what to do before the next request to the model.
 func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushRequest) (*kiokuv1.CheckFlushResponse, error) {
-	side, err := authorize(ctx, s.sidecars, req.GetAgent(),
+	side, err := authorize(ctx, s.sidecars, req,
 		checkKey("session", req.GetSession()), checkCount("window_tokens", req.GetWindowTokens()),
 		checkCount("projected_tokens", req.GetProjectedTokens()), checkCount("transcript_bytes", req.GetTranscriptBytes()))
 	if err != nil {
@@ -44,7 +44,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 
 // BeginFlush begins a range of messages that are not covered.
 func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushRequest) (*kiokuv1.BeginFlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(),
+	side, err := authorizeWrite(ctx, s.sidecars, req,
 		checkKey("session", req.GetSession()), checkCount("window_tokens", req.GetWindowTokens()))
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func beginResponse(begun sidecar.Begun) *kiokuv1.BeginFlushResponse {
 
 // CommitFlush stores the notes of a range.
 func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushRequest) (*kiokuv1.CommitFlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("lease", req.GetLease()))
+	side, err := authorizeWrite(ctx, s.sidecars, req, checkKey("lease", req.GetLease()))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func storedNote(n flush.Stored) *kiokuv1.StoredNote {
 
 // Flush has the service's model flush all messages that are not covered.
 func (s agentService) Flush(ctx context.Context, req *kiokuv1.FlushRequest) (*kiokuv1.FlushResponse, error) {
-	side, err := authorizeWrite(ctx, s.sidecars, req.GetAgent(), checkKey("session", req.GetSession()))
+	side, err := authorizeWrite(ctx, s.sidecars, req, checkKey("session", req.GetSession()))
 	if err != nil {
 		return nil, err
 	}

@@ -86,6 +86,7 @@ func (c *call) recheck() error {
 func (c *call) useAgent(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.agent = id
 	c.agents = append(c.agents, id)
 }
 

@@ -29,6 +29,8 @@ type Memory interface {
 	Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error)
 	IndexStats(ctx context.Context) (memory.IndexStats, error)
 	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
+	Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error)
+	Links(ctx context.Context, file string) (memory.Links, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)

@@ -17,7 +17,7 @@ type service struct {
 // MemorySearch answers a query.
 func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest) (*kiokuv1.MemorySearchResponse, error) {
 	q, bad := s.queryOf(req)
-	m, err := authorize(ctx, s.opt.Agents, req.GetAgent(), bad)
+	m, err := authorize(ctx, s.opt.Agents, req, bad)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +38,7 @@ func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error)
 		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), Now: s.inZone(asked),
 		Filter: memory.Filter{
 			Sources: req.GetSources(), PathPrefix: req.GetPathPrefix(), Since: req.GetSince(), Until: req.GetUntil(),
+			Where: convertAll(req.GetFilter(), condition),
 		},
 	}, err
 }
@@ -48,7 +49,7 @@ func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kio
 		return nil, &memory.InputError{Field: "search", Problem: "is required"}
 	}
 	q, bad := s.queryOf(req.Search)
-	m, err := authorize(ctx, s.opt.Agents, req.Search.GetAgent(), bad)
+	m, err := authorize(ctx, s.opt.Agents, req.Search, bad)
 	if err != nil {
 		return nil, inSearch(err)
 	}
@@ -73,7 +74,7 @@ func inSearch(err error) error {
 
 // MemoryGet returns lines of a file.
 func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (*kiokuv1.MemoryGetResponse, error) {
-	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (
 
 // MemoryAppend adds a note.
 func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequest) (*kiokuv1.MemoryAppendResponse, error) {
-	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())
+	m, err := authorizeWrite(ctx, s.opt.Agents, req)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 
 // Status describes the index of an agent.
 func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kiokuv1.StatusResponse, error) {
-	m, err := authorize(ctx, s.opt.Agents, req.GetAgent())
+	m, err := authorize(ctx, s.opt.Agents, req)
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func TestExplainNamesFieldsOfItsSearchAsSuch(t *testing.T) {
 	}}))
 	_, err := client.Explain(t.Context(), &kiokuv1.ExplainRequest{})
 	wantViolation(t, err, "search")
-	_, err = client.Explain(t.Context(), &kiokuv1.ExplainRequest{Search: &kiokuv1.MemorySearchRequest{}})
+	_, err = client.Explain(t.Context(), &kiokuv1.ExplainRequest{Search: &kiokuv1.MemorySearchRequest{Agent: "-"}})
 	wantViolation(t, err, "search.agent")
 	_, err = client.Explain(t.Context(), &kiokuv1.ExplainRequest{Search: &kiokuv1.MemorySearchRequest{Agent: "main"}})
 	wantViolation(t, err, "search.query")

@@ -22,15 +22,16 @@ import (
 // Sync updates the index from the folder. Removing files needs the right to write.
 func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServer[kiokuv1.SyncResponse]) error {
 	reach := authorize[Memory]
-	if req.GetPrune() {
+	if req.GetPrune() || req.GetRemoveOutOfScope() {
 		reach = authorizeWrite[Memory]
 	}
 	ctx := stream.Context()
-	m, err := reach(ctx, s.opt.Agents, req.GetAgent())
+	m, err := reach(ctx, s.opt.Agents, req)
 	if err != nil {
 		return err
 	}
-	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild()}
+	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild(),
+		RemoveOutOfScope: req.GetRemoveOutOfScope()}
 	return streamSync(ctx, m, stream.Send, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 		return m.Sync(ctx, opt, step)
 	})
@@ -39,7 +40,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 // Rebuild rebuilds the index from the files. It needs the right to write, because it may cost embeddings.
 func (s service) Rebuild(req *kiokuv1.RebuildRequest, stream grpc.ServerStreamingServer[kiokuv1.RebuildResponse]) error {
 	ctx := stream.Context()
-	m, err := authorizeWrite(ctx, s.opt.Agents, req.GetAgent())
+	m, err := authorizeWrite(ctx, s.opt.Agents, req)
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ var errEventsLost = status.Error(codes.Aborted, "events were lost because they w
 
 // WatchEvents streams the events of an index. It misses none after it has sent its header, until it ends.
 func (s service) WatchEvents(req *kiokuv1.WatchEventsRequest, stream grpc.ServerStreamingServer[kiokuv1.WatchEventsResponse]) error {
-	m, err := authorize(stream.Context(), s.opt.Agents, req.GetAgent())
+	m, err := authorize(stream.Context(), s.opt.Agents, req)
 	if err != nil {
 		return err
 	}

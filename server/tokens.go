@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
 	"sync"
 	"syscall"
@@ -25,7 +26,8 @@ import (
 // maxTokenFile is the maximum size of a token file in bytes.
 const maxTokenFile = 1 << 20
 
-// Tokens are the callers in a token file, which is YAML and readable only by its owner:
+// Tokens are the callers in a token file, which is YAML and readable only by its owner, or which nobody may write, as the
+// secrets of containers are mounted:
 //
 //	tokens:
 //	  - name: laptop
@@ -41,7 +43,7 @@ const maxTokenFile = 1 << 20
 // right that the call uses. While the file cannot be used, the tokens before the change stay valid. To revoke all, write
 // "tokens: []".
 type Tokens struct {
-	path string
+	path string // empty if the tokens come from no file
 	log  *slog.Logger
 
 	// mu guards the fields below.
@@ -59,8 +61,17 @@ type tokenEntry struct {
 	caller caller
 }
 
-// OpenTokens reads a token file. It returns an error if the file is missing, if other users can read or write it, or if it is
-// not as [Tokens] documents. log receives later errors of the file; nil discards them.
+// ParseTokens returns the callers in a text that is written as a token file. They never change.
+func ParseTokens(text string) (*Tokens, error) {
+	entries, err := parseTokens([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("tokens: %w", err)
+	}
+	return &Tokens{entries: entries}, nil
+}
+
+// OpenTokens reads a token file. It returns an error if the file is missing, if other users can write it, if they can read a
+// file that its owner can write, or if it is not as [Tokens] documents. log receives later errors of the file; nil discards them.
 func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -88,7 +99,7 @@ func (t *Tokens) find(cred credential) (found caller, ok bool) {
 func (t *Tokens) current() []tokenEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if time.Since(t.checked) < time.Second {
+	if t.path == "" || time.Since(t.checked) < time.Second {
 		return t.entries
 	}
 	t.checked = time.Now()
@@ -113,8 +124,9 @@ func readTokens(path string) ([]tokenEntry, fs.FileInfo, error) {
 	if err != nil {
 		return nil, info, err
 	}
-	if perm := info.Mode().Perm(); perm&0o077 != 0 {
-		return nil, info, fmt.Errorf("must be a file that only its owner can use (it has mode %04o); run: chmod 600 %s", perm, path)
+	if perm := info.Mode().Perm(); perm&0o077 != 0 && perm&0o222 != 0 {
+		return nil, info, fmt.Errorf("must be a file that only its owner can use, or that nobody can write (it has mode %04o); "+
+			"run: chmod 600 %s, or 440 for the secret of a container", perm, path)
 	}
 	entries, err := parseTokens(data)
 	return entries, info, err
@@ -176,6 +188,9 @@ func (a *agentNames) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(a))
 }
 
+// quotedValue is what errors of YAML quote.
+var quotedValue = regexp.MustCompile("`[^`]*`")
+
 func parseTokens(data []byte) ([]tokenEntry, error) {
 	if len(data) > maxTokenFile {
 		return nil, fmt.Errorf("is larger than %d bytes", maxTokenFile)
@@ -184,7 +199,7 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 	dec.KnownFields(true)
 	var file tokenFile
 	if err := dec.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, errors.New(quotedValue.ReplaceAllString(err.Error(), "a value")) // which may be a token
 	}
 	if file.Tokens == nil {
 		return nil, errors.New(`has no list "tokens"; to let nobody in, write "tokens: []"`)

@@ -92,6 +92,7 @@ func TestOpenTokensRefusesABadFile(t *testing.T) {
 	}{
 		{"group may read", entry(good), 0o640, "chmod 600"},
 		{"all may write", entry(good), 0o602, "chmod 600"},
+		{"all may read what its owner writes", entry(good), 0o644, "440 for the secret of a container"},
 		{"empty", "", 0o600, "tokens: []"},
 		{"other document", "users: []", 0o600, "users"},
 		{"unknown key", entry(good + ", admin: true"), 0o600, "admin"},
@@ -124,6 +125,36 @@ func TestOpenTokensRefusesABadFile(t *testing.T) {
 	}
 	if _, err := OpenTokens(t.TempDir(), nil); err == nil {
 		t.Error("a folder is no error")
+	}
+}
+
+// A secret of a container is a file that others may read and nobody can write.
+func TestOpenTokensOfAContainer(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []os.FileMode{0o400, 0o440, 0o444} {
+		path := filepath.Join(t.TempDir(), "kioku-tokens")
+		writeTokenFile(t, path, "tokens: [{name: a, sha256: "+hashOfFoo+", agents: [main]}]", mode)
+		if _, err := OpenTokens(path, nil); err != nil {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
+	}
+}
+
+// Tokens may come from a variable instead of a file.
+func TestParseTokens(t *testing.T) {
+	t.Parallel()
+	tokens, err := ParseTokens("tokens: [{name: a, sha256: " + hashOfFoo + ", agents: [main]}]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, ok := tokens.find(credential{hash: sha256.Sum256([]byte("foo"))}); !ok || found.name != "a" {
+		t.Errorf("got %+v, %v", found, ok)
+	}
+	if _, ok := tokens.find(credential{hash: sha256.Sum256([]byte("bar"))}); ok {
+		t.Error("an unknown token is accepted")
+	}
+	if _, err := ParseTokens("secret123"); err == nil || strings.Contains(err.Error(), "secret123") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -18,9 +18,32 @@ import (
 
 // analyze fills in the terms of the chunks of a file.
 func analyze(f *indexer.File, log *slog.Logger) {
+	languages := chunkLanguages(f, log)
 	for i := range f.Chunks {
-		f.Chunks[i].Terms = analyzeChunk(f, &f.Chunks[i], log)
+		f.Chunks[i].Terms = analyzeChunk(f, &f.Chunks[i], languages[i], log)
 	}
+}
+
+// chunkLanguages returns the language that decides how each chunk of a file is analysed. After a panic it returns no
+// languages.
+func chunkLanguages(f *indexer.File, log *slog.Logger) (languages []analysis.Language) {
+	languages = make([]analysis.Language, len(f.Chunks))
+	defer func() {
+		if r := recover(); r != nil {
+			log.Error("detect languages", "path", f.Path, "panic", r, "stack", string(debug.Stack()))
+			clear(languages)
+		}
+	}()
+	var whole analysis.Profile
+	profiles := make([]*analysis.Profile, len(f.Chunks))
+	for i, c := range f.Chunks {
+		profiles[i] = analysis.Detect(c.Text)
+		whole.Add(profiles[i])
+	}
+	for i, p := range profiles {
+		languages[i] = p.LanguageWithin(whole.Language()).Analysis()
+	}
+	return languages
 }
 
 // analyzeAll analyses the files that analyze has not seen, on all cores, before the transaction that writes them begins.
@@ -42,8 +65,8 @@ func (x *index) analyzeAll(files []indexer.File) []indexer.File {
 	return files
 }
 
-// analyzeChunk returns the terms of a chunk. After a panic it returns no terms, so that only this chunk is affected.
-func analyzeChunk(f *indexer.File, c *indexer.Chunk, log *slog.Logger) (t *indexer.Terms) {
+// analyzeChunk returns the terms of a chunk in a language. After a panic it returns no terms, so that only this chunk is affected.
+func analyzeChunk(f *indexer.File, c *indexer.Chunk, l analysis.Language, log *slog.Logger) (t *indexer.Terms) {
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
@@ -51,8 +74,8 @@ func analyzeChunk(f *indexer.File, c *indexer.Chunk, log *slog.Logger) (t *index
 		}
 	}()
 	date := chunkDate(f, c)
-	terms, layout := analysis.AnalyzeChunk(analysis.Chunk{Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text})
-	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Layout: layout.Encode(), Date: date}
+	terms, layout := analysis.AnalyzeChunk(analysis.Chunk{Language: l, Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text})
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Layout: layout.Encode(), Date: date, Language: string(l)}
 }
 
 // chunkDate returns the date of the chunk's entry if it has one, else that of its heading or of the file.

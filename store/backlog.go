@@ -15,10 +15,10 @@ import (
 const (
 	// selectBacklog reads the texts without a vector by files_backlog, those of the newest files first.
 	selectBacklog = `SELECT c.sha256, f.names, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
-		WHERE f.embedded < f.chunks AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
+		WHERE f.embedded < f.chunks AND f.out_of_scope = 0 AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
 	// selectNewestTexts reads all texts: the backlog of a space other than that of the index.
 	selectNewestTexts = `SELECT c.sha256, f.names, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
-		ORDER BY f.mtime DESC, f.id DESC, c.id`
+		WHERE f.out_of_scope = 0 ORDER BY f.mtime DESC, f.id DESC, c.id`
 	// selectPending looks up the hashes of a JSON array among the chunks without a vector.
 	selectPending = `SELECT c.id, c.file, c.sha256 FROM json_each(?) j CROSS JOIN chunks c
 		WHERE c.sha256 = unhex(j.value) AND c.checksum IS NULL`
@@ -31,9 +31,9 @@ func (x *index) backlog(ctx context.Context, space embed.Space, limit int) ([]in
 		return nil, 0, err
 	}
 	defer tx.Rollback()
-	query, chunks := selectBacklog, m.chunks-m.embedded
+	query, chunks := selectBacklog, m.chunks-m.embedded-(m.out.chunks-m.out.embedded)
 	if m.embedded > 0 && !m.space.Matches(space) {
-		query, chunks = selectNewestTexts, m.chunks
+		query, chunks = selectNewestTexts, m.chunks-m.out.chunks
 	}
 	if chunks == 0 {
 		return nil, 0, nil

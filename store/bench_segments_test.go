@@ -123,7 +123,7 @@ func word(n uint64) string {
 	for n += 20; n > 0; n /= 90 {
 		w = append(w, consonants[n%18], vowels[n/18%5])
 	}
-	return string(w)
+	return string(w) + "0" // the stem of no language
 }
 
 // seconds runs f and returns how long it took.

@@ -49,7 +49,7 @@ func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (embed.Space, error)
 		"DELETE FROM links",
 		"DELETE FROM files",
 		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
-			files = 0, chunks = 0, embedded = 0, terms = 0, last_sync = 0`,
+			files = 0, chunks = 0, embedded = 0, terms = 0, out_files = 0, out_chunks = 0, out_embedded = 0, last_sync = 0`,
 	} {
 		if _, err := tx.ExecContext(ctx, stmt); err != nil {
 			return embed.Space{}, fmt.Errorf("clear index: %w", err)

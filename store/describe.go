@@ -14,15 +14,8 @@ import (
 
 const (
 	insertFieldSQL = "INSERT INTO fields (file, name, value, number, day) VALUES (?, ?, ?, ?, ?)"
-	insertAkaSQL   = "INSERT OR IGNORE INTO aka (name, file, rank) VALUES (?, ?, ?)"
+	insertAkaSQL   = "INSERT OR IGNORE INTO aka (name, file) VALUES (?, ?)"
 	insertLinkSQL  = "INSERT INTO links (file, line, text, target, kind, name) VALUES (?, ?, ?, ?, ?, ?)"
-)
-
-// Ranks of the names of a file: a link means the file with the lowest rank.
-const (
-	akaPath  = 1
-	akaTitle = 2
-	akaAlias = 3
 )
 
 // writeDescription writes the row of a file, its fields, names and links, and returns the id of the file.
@@ -137,23 +130,21 @@ func dayOf(value string) string {
 // folded returns a text in a form that does not depend on case and composition.
 func folded(s string) string { return strings.ToLower(norm.NFC.String(s)) }
 
-// writeAka writes what a link may call a file.
+// writeAka writes what a link may call a file: the end of its path, its title and its aliases. A link to a folder means its
+// index.md or README.md.
 func (w *fileWriter) writeAka(ctx context.Context, id int64, f *indexer.File) error {
-	if _, err := w.insertAka.ExecContext(ctx, akaOf(f.Path), id, akaPath); err != nil {
-		return err
+	names := append(nonEmpty(f.Title), f.Meta.Aliases...)
+	names = append(names, f.Path)
+	if isIndex(akaOf(f.Path)) {
+		names = append(names, path.Dir(f.Path))
 	}
-	if f.Title != "" {
-		if _, err := w.insertAka.ExecContext(ctx, folded(f.Title), id, akaTitle); err != nil {
-			return err
-		}
-	}
-	for _, alias := range f.Meta.Aliases {
-		if _, err := w.insertAka.ExecContext(ctx, folded(alias), id, akaAlias); err != nil {
+	for _, name := range names {
+		if _, err := w.insertAka.ExecContext(ctx, akaOf(name), id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// akaOf returns the name by which a path or the target of a link is looked up in the table aka.
+// akaOf returns the last part of a path, or of the target of a link, by which files are looked up in the table aka.
 func akaOf(target string) string { return strings.TrimSuffix(folded(path.Base(target)), ".md") }

@@ -31,8 +31,8 @@ const (
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
 	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, title, names, folders, aliases, tags, error,
 		chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, sha256, fence, closed, terms, layout, checksum, text)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, checksum, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
 )
 
@@ -81,6 +81,9 @@ func (w *fileWriter) replaceFile(ctx context.Context, f *indexer.File) error {
 
 // writeFile removes the rows of a file and inserts the new ones, with the vectors that are known.
 func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
+	if f.Left || f.Back {
+		return w.setScope(ctx, f.Path, f.Left)
+	}
 	known, err := w.knownVectors(ctx, f)
 	if err != nil {
 		return err
@@ -98,6 +101,11 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	if err != nil {
 		return err
 	}
+	if f.OutOfScope {
+		if err := w.setScope(ctx, f.Path, true); err != nil {
+			return err
+		}
+	}
 	if f.Skipped == "" {
 		w.meta.files++
 	}
@@ -110,6 +118,12 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	return nil
 }
 
+// setScope marks a file as out of scope, or takes that mark away. Its rows stay as they are.
+func (w *fileWriter) setScope(ctx context.Context, path string, out bool) error {
+	_, err := w.tx.ExecContext(ctx, "UPDATE files SET out_of_scope = ? WHERE path = ? AND error = ''", out, path)
+	return err
+}
+
 // writeChunk writes a chunk to chunks and chunks_fts, and its vector, unless it is nil, to chunks_vec.
 func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chunk, vector []float32) error {
 	var blob []byte
@@ -118,7 +132,7 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 		blob = encodeVector(vector)
 		checksum = crc32.Checksum(blob, castagnoli)
 	}
-	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Hash[:],
+	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Terms.Language, c.Hash[:],
 		c.Fence, c.Closed, c.Terms.Count, c.Terms.Layout, checksum, c.Text)
 	if err != nil {
 		return err
@@ -193,7 +207,9 @@ func (w *fileWriter) removeChunks(ctx context.Context, file int64) error {
 func (w *fileWriter) writeTotals(ctx context.Context) error {
 	m := w.meta
 	_, err := w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?,
-			space_endpoint = ?, files = ?, chunks = ?, embedded = ?, terms = ?`,
+			space_endpoint = ?, files = ?, chunks = ?, embedded = ?, terms = ?, out_files = o.files, out_chunks = o.chunks,
+			out_embedded = o.embedded FROM (SELECT count(*) AS files, coalesce(sum(chunks), 0) AS chunks,
+			coalesce(sum(embedded), 0) AS embedded FROM files WHERE out_of_scope = 1) o`,
 		m.space.Provider, m.space.Model, m.space.Dims, m.space.Endpoint, m.files, m.chunks, m.embedded, m.nTerms)
 	if err != nil {
 		return fmt.Errorf("write totals: %w", err)

@@ -6,29 +6,31 @@ import (
 	"kioku/memory"
 )
 
-// selectAllowed selects the ids of the chunks that a filter allows; filterArgs returns its arguments. Chunks without a date
+// selectAllowed selects the ids of the chunks in scope that a filter allows; filterArgs returns its arguments. Chunks without a date
 // are allowed only if the filter has no dates.
 const selectAllowed = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
-	AND substr(f.path, 1, length(?2)) = ?2
-	AND (?3 = '' OR c.date >= ?3) AND (?4 = '' OR c.date <> '' AND c.date <= ?4)`
+	AND f.out_of_scope = 0 AND substr(f.path, 1, length(?2)) = ?2
+	AND (?3 = '' OR c.date >= ?3) AND (?4 = '' OR c.date <> '' AND c.date <= ?4)
+	AND ` + meetsConditions
 
-// filterArgs returns the arguments of selectAllowed.
+// filterArgs returns the arguments of selectAllowed, ?1 to ?5.
 func filterArgs(f memory.Filter) []any {
 	sources := ""
 	if len(f.Sources) > 0 {
 		sources = "," + strings.Join(f.Sources, ",") + ","
 	}
-	return []any{sources, f.PathPrefix, f.Since, f.Until}
+	return []any{sources, f.PathPrefix, f.Since, f.Until, conditionsJSON(f.Where)}
 }
 
 // selectNewest selects the chunks that a filter allows, latest dates first, by the index chunks_date. Both bounds are always
 // set: with an OR for "no bound", SQLite would not use the index.
 const selectNewest = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
-	AND substr(f.path, 1, length(?2)) = ?2
+	AND f.out_of_scope = 0 AND substr(f.path, 1, length(?2)) = ?2
 	AND c.date BETWEEN ?3 AND ?4
-	ORDER BY c.date DESC, c.file DESC, c.id DESC LIMIT ?5`
+	AND ` + meetsConditions + `
+	ORDER BY c.date DESC, c.file DESC, c.id DESC LIMIT ?6`
 
 // newestArgs returns the arguments of selectNewest except the limit.
 func newestArgs(f memory.Filter) []any {
@@ -42,7 +44,7 @@ func newestArgs(f memory.Filter) []any {
 	return args
 }
 
-// isFiltered reports whether a filter excludes any chunks.
-func isFiltered(f memory.Filter) bool {
-	return len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != ""
+// isFiltered reports whether any chunks are excluded: by a filter, or because they are out of scope.
+func (v *view) isFiltered(f memory.Filter) bool {
+	return v.meta.out.files > 0 || len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != "" || len(f.Where) > 0
 }

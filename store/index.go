@@ -52,7 +52,9 @@ type meta struct {
 	space                           embed.Space
 	generation                      int64
 	files, chunks, embedded, nTerms int
-	lastSync                        time.Time
+	// out counts the files that are out of scope, with their chunks; the numbers above contain them.
+	out      struct{ files, chunks, embedded int }
+	lastSync time.Time
 }
 
 // readMeta reads the row of the table meta.
@@ -60,9 +62,10 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 	var m meta
 	var id, last int64
 	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
-			generation, files, chunks, embedded, terms, last_sync FROM meta`).
+			generation, files, chunks, embedded, terms, out_files, out_chunks, out_embedded, last_sync FROM meta`).
 		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
-			&m.generation, &m.files, &m.chunks, &m.embedded, &m.nTerms, &last)
+			&m.generation, &m.files, &m.chunks, &m.embedded, &m.nTerms,
+			&m.out.files, &m.out.chunks, &m.out.embedded, &last)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: meta is empty", errDamaged)
 	}

@@ -47,7 +47,8 @@ func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, err
 // Dated implements search.Reader.
 func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
 	var dated bool
-	err := v.wordsTx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE date BETWEEN ? AND ?)", first, last).Scan(&dated)
+	err := v.wordsTx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM chunks c JOIN files f ON f.id = c.file
+		WHERE c.date BETWEEN ? AND ? AND f.out_of_scope = 0)`, first, last).Scan(&dated)
 	if err != nil {
 		return false, fmt.Errorf("look for a date: %w", err)
 	}
@@ -85,11 +86,11 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 	if expr == "" {
 		return nil, nil
 	}
-	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
-	if isFiltered(f) {
+	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
+	if v.isFiltered(f) {
 		// Without the plus sign, FTS5 would evaluate the whole expression for each chunk that the filter allows.
-		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?5 AND +rowid IN (" + selectAllowed +
-			") ORDER BY bm25(chunks_fts), rowid LIMIT ?6"
+		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 AND +rowid IN (" + selectAllowed +
+			") ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
 	}
 	return queryIDs(ctx, v.wordsTx, query, append(filterArgs(f), expr, limit)...)
 }
@@ -97,7 +98,7 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 // matchCached is Match over the cached words.
 func (v *view) matchCached(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
 	q := postings.Query{Any: t.Any, Also: t.Also, Limit: limit}
-	if isFiltered(f) {
+	if v.isFiltered(f) {
 		ids, err := v.allowedIDs(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)

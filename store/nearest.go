@@ -25,8 +25,8 @@ func (v *view) Nearest(ctx context.Context, vector []float32, f memory.Filter, k
 	if v.slab != nil {
 		return v.nearestCached(ctx, vector, f, k)
 	}
-	query := "SELECT rowid, distance FROM chunks_vec WHERE embedding MATCH ?5 AND k = ?6"
-	if isFiltered(f) {
+	query := "SELECT rowid, distance FROM chunks_vec WHERE embedding MATCH ?6 AND k = ?7"
+	if v.isFiltered(f) {
 		query += " AND rowid IN (" + selectAllowed + ")"
 	}
 	var near []search.Neighbor
@@ -47,7 +47,7 @@ func (v *view) Nearest(ctx context.Context, vector []float32, f memory.Filter, k
 // nearestCached is Nearest over the cached vectors.
 func (v *view) nearestCached(ctx context.Context, query []float32, f memory.Filter, k int) ([]search.Neighbor, error) {
 	var allow *vector.IDs
-	if isFiltered(f) {
+	if v.isFiltered(f) {
 		ids, err := v.allowedIDs(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("nearest: %w", err)

@@ -17,6 +17,9 @@ CREATE TABLE meta (
   chunks          INTEGER NOT NULL DEFAULT 0,
   embedded        INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
   terms           INTEGER NOT NULL DEFAULT 0,  -- number of analysed terms of all chunks
+  out_files       INTEGER NOT NULL DEFAULT 0,  -- of files, chunks and embedded, those that are out of scope
+  out_chunks      INTEGER NOT NULL DEFAULT 0,
+  out_embedded    INTEGER NOT NULL DEFAULT 0,
   last_sync       INTEGER NOT NULL DEFAULT 0   -- end of the last complete sync, 0 if there was none
 ) STRICT;
 
@@ -37,8 +40,10 @@ CREATE TABLE files (
   tags       TEXT    NOT NULL DEFAULT '[]', -- JSON, from the front matter and the text
   error      TEXT    NOT NULL DEFAULT '', -- why the file is skipped, '' if it is indexed
   chunks     INTEGER NOT NULL DEFAULT 0,
-  embedded   INTEGER NOT NULL DEFAULT 0   -- chunks with a row in chunks_vec
+  embedded   INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
+  out_of_scope INTEGER NOT NULL DEFAULT 0 -- 1: the settings do not include it now, and no search finds it
 ) STRICT;
+CREATE INDEX files_out ON files (chunks, embedded) WHERE out_of_scope = 1;
 -- The backlog: files with chunks without a vector.
 CREATE INDEX files_backlog ON files (mtime) WHERE embedded < chunks;
 
@@ -54,12 +59,11 @@ CREATE TABLE fields (
 CREATE INDEX fields_file ON fields (file);
 CREATE INDEX fields_name ON fields (name, value);
 
--- aka: what a link may call a file: the last part of its path, its title and its aliases.
+-- aka: what a link may call a file: the last part of its path, of its title and of its aliases.
 CREATE TABLE aka (
   name TEXT    NOT NULL, -- in lower case, without .md
   file INTEGER NOT NULL REFERENCES files (id),
-  rank INTEGER NOT NULL, -- 1: by path, 2: by title, 3: by alias
-  PRIMARY KEY (name, rank, file)
+  PRIMARY KEY (name, file)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aka_file ON aka (file);
 
@@ -83,6 +87,7 @@ CREATE TABLE chunks (
   end_line   INTEGER NOT NULL,
   headings   TEXT    NOT NULL, -- '# Projects > ## Acme'
   date       TEXT    NOT NULL, -- of its entry, else of its heading, else of the file; '' if there is none
+  language   TEXT    NOT NULL, -- 'de', 'fr' ...: the words are stemmed in this language; '' if as in English
   sha256     BLOB    NOT NULL, -- of what is embedded: the names of the file and text
   fence      TEXT    NOT NULL, -- marker of the code fence in which the chunk begins, '' if in none
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
@@ -95,6 +100,8 @@ CREATE INDEX chunks_file ON chunks (file);
 CREATE INDEX chunks_sha256 ON chunks (sha256);
 -- Contains every column that a search by date reads.
 CREATE INDEX chunks_date ON chunks (date, file);
+-- A search asks which languages there are.
+CREATE INDEX chunks_language ON chunks (language) WHERE language > '';
 
 -- chunks_fts: the analysed terms of each chunk, its headings, its date and the names and folders of its file, separated by spaces. Text is analysed in Go. This
 -- tokenizer only splits at spaces: every other ASCII character is a token character, and so is every character beyond ASCII.

@@ -22,6 +22,9 @@ type Stats struct {
 	Chunks int
 	// Embedded is the number of chunks with a vector.
 	Embedded int
+	// OutOfScope is the number of indexed files that the settings do not include now. No search finds them, and the numbers
+	// above do not count them.
+	OutOfScope int
 	// Space is the embedding space of the vectors, zero if there are none.
 	Space embed.Space
 	// LastSync is the end of the last complete sync, zero if there was none.
@@ -33,8 +36,8 @@ type Stats struct {
 // stats implements Store.Stats.
 func (x *index) stats(ctx context.Context) (Stats, error) {
 	m, err := readMeta(ctx, x.db.readers)
-	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Space: m.space,
-		LastSync: m.lastSync}, err
+	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files - m.out.files,
+		Chunks: m.chunks - m.out.chunks, Embedded: m.embedded - m.out.embedded, OutOfScope: m.out.files, Space: m.space, LastSync: m.lastSync}, err
 }
 
 // Sizes are the sizes of an index.

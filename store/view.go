@@ -10,6 +10,7 @@ import (
 
 	"kioku/indexer"
 	"kioku/search"
+	"kioku/search/analysis"
 	"kioku/store/postings"
 	"kioku/store/vector"
 )
@@ -22,6 +23,7 @@ const maxSnapshotTries = 5
 type view struct {
 	wordsTx, vectorsTx *sql.Tx // the same transaction if there is no second one with the same snapshot
 	meta               meta
+	languages          []analysis.Language
 	slab               *vector.Slab    // the vectors of this snapshot, nil if they are not cached
 	words              *postings.Index // the words of this snapshot, nil if they are not cached
 }
@@ -51,6 +53,9 @@ func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 	}
 	defer wordsTx.Rollback()
 	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.words.index(m)}
+	if v.languages, err = readLanguages(ctx, wordsTx); err != nil {
+		return false, err
+	}
 	if vectors && !m.space.IsZero() {
 		v.slab = x.vectors.slab(m)
 	}
@@ -86,10 +91,33 @@ func (x *index) snapshot(ctx context.Context) (*sql.Tx, meta, error) {
 	return tx, m, nil
 }
 
+// selectLanguages looks up each language once, however many chunks have it.
+const selectLanguages = `WITH RECURSIVE next (language) AS (
+		SELECT min(language) FROM chunks WHERE language > ''
+		UNION ALL SELECT (SELECT min(language) FROM chunks WHERE language > '' AND language > next.language) FROM next
+			WHERE next.language IS NOT NULL)
+	SELECT language FROM next WHERE language IS NOT NULL`
+
+// readLanguages returns the languages of the chunks beside English.
+func readLanguages(ctx context.Context, tx *sql.Tx) ([]analysis.Language, error) {
+	var languages []analysis.Language
+	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var l analysis.Language
+		err := rows.Scan(&l)
+		languages = append(languages, l)
+		return err
+	}, selectLanguages)
+	if err != nil {
+		return nil, fmt.Errorf("read languages: %w", err)
+	}
+	return languages, nil
+}
+
 // Index implements search.Reader.
 func (v *view) Index() search.Index {
 	m := v.meta
-	ix := search.Index{Space: m.space, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Generation: m.generation}
+	ix := search.Index{Space: m.space, Files: m.files - m.out.files, Chunks: m.chunks, Embedded: m.embedded,
+		OutOfScope: m.out.chunks, OutEmbedded: m.out.embedded, Generation: m.generation, Languages: v.languages}
 	if m.chunks > 0 {
 		ix.AvgTerms = float64(m.nTerms) / float64(m.chunks)
 	}
@@ -99,7 +127,7 @@ func (v *view) Index() search.Index {
 // selectChunks and selectVectors look up the ids of a JSON array. One statement for all ids takes a fourth of the time of one
 // statement for each. CROSS JOIN keeps the order of the ids.
 const (
-	selectChunks = `SELECT c.id, f.path, f.source, f.title, f.names, f.folders, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.layout, c.text
+	selectChunks = `SELECT c.id, f.path, f.source, f.title, f.names, f.folders, c.language, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.layout, c.text
 		FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value CROSS JOIN files f ON f.id = c.file`
 	selectVerified = `SELECT f.names, c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
 		CROSS JOIN files f ON f.id = c.file`
@@ -115,7 +143,7 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 	chunks := make([]search.Chunk, 0, len(ids))
 	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var c search.Chunk
-		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.Title, &c.Names, &c.Folders, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
+		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.Title, &c.Names, &c.Folders, &c.Language, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
 			&c.Evergreen, &c.Fence, &c.Closed, &c.Layout, &c.Text)
 		chunks = append(chunks, c)
 		return err

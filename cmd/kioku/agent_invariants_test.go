@@ -39,7 +39,7 @@ type talker struct {
 func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.Options)) *talker {
 	s.t.Helper()
 	ctx := s.t.Context()
-	m, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, StateDir: s.state, Location: time.UTC})
+	m, err := kioku.Open(ctx, kioku.Options{Workspace: s.workspace, StateDir: s.own(), Location: time.UTC})
 	if err != nil {
 		s.t.Fatal(err)
 	}

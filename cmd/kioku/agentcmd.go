@@ -40,7 +40,7 @@ func (a *app) agentCmd() *cobra.Command {
 
 // serveAgents serves the sidecars of all agents until ctx ends.
 func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) {
-	conf, err := a.config()
+	conf, err := a.commonConfig()
 	if err != nil {
 		return err
 	}
@@ -64,14 +64,18 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	door, err := a.agentDoor(conf, places, memory, grace)
+	door, err := a.agentDoor(ctx, conf, places, memory, grace)
 	if err != nil {
 		return err
 	}
-	return a.serveDoor(ctx, door, func(ctx context.Context) error {
+	start := time.Now()
+	a.Clock = time.Now
+	err = a.serveDoor(ctx, door, func(ctx context.Context) error {
 		a.tellMemory(ctx, places, memory, target)
 		return nil
 	})
+	a.tellEnd(ctx, start, err)
+	return err
 }
 
 // memoryTarget returns the configured memory service; if none is configured, the daemon of the state folder.
@@ -84,7 +88,7 @@ func memoryTarget(conf *config.Config) (string, error) {
 }
 
 // agentDoor opens the door to the sidecars.
-func (a *app) agentDoor(conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*door, error) {
+func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*door, error) {
 	for _, p := range places {
 		if info, err := os.Stat(p.Workspace); err != nil || !info.IsDir() {
 			return nil, fmt.Errorf("agent %s: there is no folder %s; name it with --workspace, or --agent id=folder", p.Agent, p.Workspace)
@@ -94,7 +98,7 @@ func (a *app) agentDoor(conf *config.Config, places []config.Place, memory *agen
 	if err != nil {
 		return nil, err
 	}
-	return a.openDoor(conf, server.Options{Location: conf.Location, Grace: grace, Log: a.log(conf.LogLevel)}, places, func(id string) agent.Memory { return memory.For(id) },
+	return a.openDoor(ctx, conf, server.Options{Location: conf.Location, Grace: grace, Log: a.log(conf.LogLevel)}, places, func(id string) agent.Memory { return memory.For(id) },
 		cmp.Or(conf.Sidecar.Socket, server.AgentSocketPath(state)), conf.Sidecar.Listen)
 }
 

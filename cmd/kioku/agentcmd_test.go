@@ -24,7 +24,7 @@ func (s *sandbox) beside(args ...string) (*process, string) {
 	s.t.Helper()
 	p := s.start(append([]string{"agent", "--listen", "127.0.0.1:0"}, args...)...)
 	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "tcp:")
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	return p, address
 }
 
@@ -129,7 +129,7 @@ func TestAgentCommandServesBeforeTheMemoryServiceStarts(t *testing.T) {
 	s.write("SOUL.md", "Calm and brief.")
 	p := s.start("agent", "--listen", "none")
 	p.waits(p.err, "no memory service answers at unix://"+filepath.Join(s.state, "kioku.sock")+"; start one with kioku serve")
-	p.waits(p.err, "kioku: ready: main beside the memory at")
+	p.waits(p.err, "ready: main beside the memory at")
 	service := agentsOn(t, "unix://"+filepath.Join(s.state, "kioku-agent.sock"))
 	req := &kiokuv1.AssemblePromptRequest{Agent: "main", Message: "boiler pressure", Channel: "terminal"}
 	resp, err := service.AssemblePrompt(t.Context(), req)
@@ -153,7 +153,7 @@ func TestAgentCommandNamesTheMemoryItLacks(t *testing.T) {
 	s.serve()
 	p := s.start("agent", "--listen", "none", "--agent", "nova="+t.TempDir())
 	p.waits(p.err, "does not serve agent nova; add it there, or set a token that may use it; until then")
-	p.waits(p.err, "kioku: ready: main, nova beside")
+	p.waits(p.err, "ready: main, nova beside")
 	p.terminates()
 }
 
@@ -194,7 +194,7 @@ func TestAgentCommandSendsItsTokenToTheMemoryService(t *testing.T) {
 	p.terminates()
 	s.env = append(s.env, "MEMORY_TOKEN=open sesame")
 	p = s.start("agent", "--listen", "none", "--memory", memory, "--set", "sidecar.token=env:MEMORY_TOKEN")
-	p.waits(p.err, "kioku: ready:")
+	p.waits(p.err, "ready:")
 	recalls(t, agentsOn(t, "unix://"+filepath.Join(s.state, "kioku-agent.sock")), "boiler pressure", "boiler pressure fell")
 	p.terminates()
 	s.run("agent", "--memory", "192.0.2.1:7600", "--set", "client.ca=/no/such/ca.pem").wants(t, exitUsage, "client.ca: open /no/such/ca.pem")

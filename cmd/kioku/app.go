@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"unicode/utf8"
 
 	"kioku/cmd/kioku/config"
@@ -64,7 +65,8 @@ func (a *app) sources() config.Sources {
 	return config.Sources{File: a.configFile, Env: a.Env, Flags: a.flags, Dir: a.dir}
 }
 
-// config returns the settings. The first call reads them and reports settings that have no effect.
+// config returns the settings, with those of the workspace that the command is in. The first call reads them and reports
+// settings that have no effect.
 func (a *app) config() (*config.Config, error) {
 	if a.conf != nil {
 		return a.conf, nil
@@ -73,11 +75,32 @@ func (a *app) config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range conf.Notices {
-		a.Notice("%s", n)
+	if place, err := conf.Here(); err == nil {
+		if conf, err = conf.ForFolder(place.Workspace); err != nil {
+			return nil, err
+		}
 	}
+	a.tellNotices(conf, nil)
 	a.conf = conf
 	return conf, nil
+}
+
+// commonConfig returns the settings without those of any workspace, for a command that serves several.
+func (a *app) commonConfig() (*config.Config, error) {
+	conf, err := config.Load(a.sources())
+	if err == nil {
+		a.tellNotices(conf, nil)
+	}
+	return conf, err
+}
+
+// tellNotices reports the settings that have no effect, without those that have been told.
+func (a *app) tellNotices(conf *config.Config, told []string) {
+	for _, n := range conf.Notices {
+		if !slices.Contains(told, n) {
+			a.Notice("%s", n)
+		}
+	}
 }
 
 // connector connects to memories with the settings of this run.

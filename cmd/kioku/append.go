@@ -24,10 +24,10 @@ func (a *app) appendCmd() *cobra.Command {
 				return err
 			}
 			req.Text = text
-			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
+			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
 		},
 	}
-	cmd.Flags().StringVar(&req.Target, "target", memory.TargetDaily, "`file` for the note: daily or long_term")
+	cmd.Flags().StringVar(&req.Target, "to", memory.TargetDaily, "`file` for the note: daily or long_term")
 	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note")
 	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` with which the note is written only once; another text under it is an error")
 	return cmd

@@ -20,9 +20,8 @@ import (
 )
 
 func (a *app) benchCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "bench", Short: "Measure how well searches find what they should, and how fast", Args: cobra.NoArgs}
-	cmd.AddCommand(a.benchRetrievalCmd(), a.benchGoldenCmd(), a.benchSpeedCmd())
-	return cmd
+	return group(&cobra.Command{Use: "bench", Short: "Measure how well searches find what they should, and how fast"},
+		a.benchRetrievalCmd(), a.benchGoldenCmd(), a.benchSpeedCmd())
 }
 
 // retrieval contains the flags of bench retrieval.
@@ -156,7 +155,7 @@ func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, erro
 		return nil, render.Misuse("--off-topic %s contains %s; name one", folder, render.Count(len(other), "set"))
 	}
 	for _, s := range measured {
-		if connect.SameFolder(s.Folder, other[0].Folder) {
+		if config.SameFolder(s.Folder, other[0].Folder) {
 			return nil, render.Misuse("--off-topic %s is one of the measured sets, whose notes answer its questions; name another set", folder)
 		}
 	}
@@ -186,7 +185,7 @@ func firstOf(runs []bench.Run, granularity string) *bench.Run {
 
 // benchRuns measures all sets with each provider and shows its progress.
 func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan bench.Plan) ([]bench.Run, error) {
-	conf, err := a.config()
+	conf, err := a.commonConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +197,7 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 	defer m.End()
 	var runs []bench.Run
 	for _, provider := range providers {
-		opt, run, err := a.benchEngine(conf, provider)
+		opt, run, err := a.benchEngine(ctx, conf, provider)
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +212,7 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 }
 
 // benchEngine opens a provider and returns the options with which workspaces are opened: the settings without the folders.
-func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, bench.Run, error) {
+func (a *app) benchEngine(ctx context.Context, conf *config.Config, provider string) (bench.Options, bench.Run, error) {
 	settings := *conf
 	settings.State = os.TempDir()
 	if settings.Embed.Provider != provider && provider != "openai" {
@@ -224,7 +223,7 @@ func (a *app) benchEngine(conf *config.Config, provider string) (bench.Options, 
 	if err != nil {
 		return bench.Options{}, bench.Run{}, fmt.Errorf("provider %s: %w", provider, err)
 	}
-	engine, err := connect.Engine(&settings, config.Place{}, embedder, a.log(connect.QuietLevel(conf)))
+	engine, err := connect.Engine(ctx, &settings, config.Place{}, embedder, a.log(connect.QuietLevel(conf)))
 	if err != nil {
 		return bench.Options{}, bench.Run{}, err
 	}

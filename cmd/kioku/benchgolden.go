@@ -19,7 +19,8 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "golden FILE.yaml", Short: "Check that questions find the notes that answer them",
 		Long: "Ask the workspace the questions of a YAML list and check that each finds its path, and its lines if they are\n" +
-			"given. Exits with 1 if fewer questions than --min-recall find them.",
+			"given. Exits with 1 if fewer questions than --min-recall find them. Questions with \"none: true\" should have no\n" +
+			"result; their share is printed.",
 		Example: "  kioku bench golden questions.yaml --workspace notes --min-recall 0.9",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,7 +33,7 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 			return a.benchGolden(cmd.Context(), args[0], least, results)
 		},
 	}
-	cmd.Flags().Float64Var(&least, "min-recall", least, "minimum `share` of the questions that must be answered")
+	cmd.Flags().Float64Var(&least, "min-recall", least, "minimum `share` of the questions with an answer that must find it")
 	cmd.Flags().Int32VarP(&results, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
 	return cmd
 }
@@ -72,6 +73,9 @@ func (a *app) benchGolden(ctx context.Context, file string, least float64, resul
 // checkPlaces returns an error that begins with file and line if a question expects a place that is not in the memory.
 func checkPlaces(ctx context.Context, c *connect.Client, file string, questions []bench.Question) error {
 	for _, q := range questions {
+		if len(q.Relevant) == 0 {
+			continue
+		}
 		place := q.Relevant[0]
 		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: place.Path, FromLine: 1, LineCount: 1})
 		switch {

@@ -210,3 +210,21 @@ func TestBenchGoldenFailsBelowMinRecall(t *testing.T) {
 	s.write("questions.yaml", "- question: q\n  paht: a.md\n")
 	s.run("bench", "golden", file).wants(t, exitError, "questions.yaml:2: \"paht\" means nothing here")
 }
+
+func TestBenchGoldenReportsOffTopicQuestionsApart(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.write("questions.yaml", "- question: Why did the boiler pressure fall?\n  path: memory/2026-01-10.md\n  category: heating\n"+
+		"- question: When do deploys happen?\n  path: MEMORY.md\n  category: work\n"+
+		"- question: zxqv?\n  none: true\n- question: Is there a boiler?\n  none: true\n")
+	got := s.run("bench", "golden", filepath.Join(s.workspace, "questions.yaml"))
+	got.wants(t, exitOK)
+	for _, want := range []string{
+		"ok    silent   zxqv?\n", "answered       Is there a boiler?\n               expected no result; the first result is memory/2026-01-10.md#L",
+		"heating       1 of 1 found, 1 first, MRR 1.000\n", "off topic     1 of 2 silent\n", "2 of 2 found, recall 1.000",
+	} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is missing: %s", want, got.stdout)
+		}
+	}
+}

@@ -143,7 +143,7 @@ func (a *app) chat(ctx context.Context, s chatSetup) error {
 
 // converse runs a chat over memories.
 func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories) error {
-	folder, err := session.Folder(s.conf.State, m.Own.Agent)
+	folder, err := session.Folder(m.Own.State, m.Own.Agent)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories) er
 	if err != nil {
 		return err
 	}
-	beside, err := a.newSidecar(s.conf, m.Place, m.Of, s.model)
+	beside, err := a.newSidecar(ctx, s.conf, m.Place, m.Of, s.model)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func TestChatKeepsFortyFactsInASmallWindow(t *testing.T) {
 	}
 	got := s.chat(lines, "--session", "forty", "--window", "3000")
 	got.shows(t, exitOK, "· flush done: stored ", "· compacted: ")
-	folder, err := session.Folder(s.state, "main")
+	folder, err := session.Folder(s.own(), "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestChatContinuesSessions(t *testing.T) {
 	s.chat([]string{"/help"}).shows(t, exitOK, ", a new one\n")
 	s.chat([]string{"and again", "/new", "/session first", "/session"}, "--continue").shows(t, exitOK,
 		"· session first continues with 2 messages\n", "· session first continues with 4 messages\n", "* first")
-	folder, err := session.Folder(s.state, "main")
+	folder, err := session.Folder(s.own(), "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestChatReportsATornTranscript(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.chat([]string{"hello there"}, "--session", "torn").shows(t, exitOK)
-	path := filepath.Join(s.state, "agents", "main", "sessions", "torn.jsonl")
+	path := filepath.Join(s.own(), "agents", "main", "sessions", "torn.jsonl")
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

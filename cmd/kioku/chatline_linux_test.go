@@ -73,7 +73,7 @@ func TestChatEditsLinesAndTakesAPasteAsOneMessage(t *testing.T) {
 func TestChatHistoryIsKeptPrivateAndBounded(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	path := filepath.Join(s.state, "agents", "main", "chat_history")
+	path := filepath.Join(s.own(), "agents", "main", "chat_history")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestChatHistoryIsKeptPrivateAndBounded(t *testing.T) {
 func TestChatHistoryThatCannotBeKeptIsReported(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	if err := os.MkdirAll(filepath.Join(s.state, "agents", "main", "chat_history"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(s.own(), "agents", "main", "chat_history"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	p := s.atTerminal("--echo")

@@ -245,7 +245,7 @@ func TestChatStoresNothingThatWasRecalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transcript, err := os.Open(filepath.Join(s.state, "agents", "main", "sessions", "s.jsonl"))
+	transcript, err := os.Open(filepath.Join(s.own(), "agents", "main", "sessions", "s.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"kioku/cmd/kioku/config"
 )
 
 // program is the real binary, which TestMain builds once.
@@ -104,6 +106,11 @@ func (s *sandbox) raw(args ...string) outcome {
 		s.t.Fatalf("run %q: %v", args, failed)
 	}
 	return outcome{out.String(), err.String(), cmd.ProcessState.ExitCode()}
+}
+
+// own returns the folder with the index and the sessions of agent main in the sandbox's workspace.
+func (s *sandbox) own() string {
+	return filepath.Join(s.state, "folders", config.FolderKey(s.workspace))
 }
 
 // run runs a subcommand on the sandbox's workspace and state.

@@ -10,9 +10,8 @@ import (
 )
 
 func (a *app) configCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show and change settings", Args: cobra.NoArgs}
-	cmd.AddCommand(a.configGetCmd(), a.configSetCmd(), a.configListCmd())
-	return cmd
+	return group(&cobra.Command{Use: "config", Short: "Show and change settings"},
+		a.configGetCmd(), a.configSetCmd(), a.configUnsetCmd(), a.configListCmd())
 }
 
 // completeKey completes the keys of settings.
@@ -46,13 +45,19 @@ func (a *app) configGetCmd() *cobra.Command {
 }
 
 func (a *app) configSetCmd() *cobra.Command {
-	return &cobra.Command{
+	var folder bool
+	cmd := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Write a setting into the config file",
-		Long:    "Write a setting into the config file, and keep its comments and order. A list is separated by commas.",
-		Example: "  kioku config set query.maxResults 10\n  kioku config set remote.apiKey env:MY_KEY",
+		Long: "Write a setting into the config file, and keep its comments and order. A list is separated by commas. With --folder, the\n" +
+			"setting is written into " + config.FolderFile + " of the workspace, where it counts for this folder.",
+		Example: "  kioku config set query.maxResults 10\n  kioku config set remote.apiKey env:MY_KEY\n  kioku config set --folder timezone Asia/Tokyo",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: completeKey,
 		RunE: func(_ *cobra.Command, args []string) error {
-			path, err := config.Edit(a.sources(), args[0], args[1])
+			src, err := a.edited(folder)
+			if err != nil {
+				return err
+			}
+			path, err := config.Edit(src, args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -60,6 +65,57 @@ func (a *app) configSetCmd() *cobra.Command {
 			return nil
 		},
 	}
+	addFolderFlag(cmd, &folder)
+	return cmd
+}
+
+func (a *app) configUnsetCmd() *cobra.Command {
+	var folder bool
+	cmd := &cobra.Command{
+		Use: "unset KEY", Short: "Remove a setting from the config file",
+		Long: "Remove a setting, or a block of settings, from the config file, so that it has its default again. Comments and order of\n" +
+			"the others are kept.",
+		Example: "  kioku config unset query.maxResults\n  kioku config unset --folder chunking",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: completeKey,
+		RunE: func(_ *cobra.Command, args []string) error {
+			src, err := a.edited(folder)
+			if err != nil {
+				return err
+			}
+			path, removed, err := config.Unset(src, args[0])
+			switch {
+			case err != nil:
+				return err
+			case removed:
+				a.Notice("%s is no longer set in %s", args[0], path)
+			default:
+				a.Notice("%s was not set in %s; nothing was changed", args[0], path)
+			}
+			return nil
+		},
+	}
+	addFolderFlag(cmd, &folder)
+	return cmd
+}
+
+// addFolderFlag adds --folder to a command that edits a file of settings.
+func addFolderFlag(cmd *cobra.Command, folder *bool) {
+	cmd.Flags().BoolVar(folder, "folder", false, "edit "+config.FolderFile+" of the workspace instead of the config file")
+}
+
+// edited returns the sources whose file a command edits: the user's file, or that of the workspace.
+func (a *app) edited(folder bool) (config.Sources, error) {
+	src := a.sources()
+	if !folder {
+		return src, nil
+	}
+	conf, err := config.Load(src)
+	if err != nil {
+		return src, err
+	}
+	place, err := conf.Here()
+	src.Folder = place.Workspace
+	return src, err
 }
 
 func (a *app) configListCmd() *cobra.Command {

@@ -126,7 +126,7 @@ func (d *demo) serve(ctx context.Context, agent string, list []demoQuestion) (er
 func (d *demo) daemon(ctx context.Context) (*daemon, error) {
 	quiet := *d.app
 	quiet.Stderr = io.Discard
-	quiet.conf.Listen = "127.0.0.1:0"
+	quiet.flags = append(slices.Clone(quiet.flags), config.Flag{Name: "--listen", Key: "listen", Value: "127.0.0.1:0"})
 	return quiet.newDaemon(ctx, 10*time.Second)
 }
 

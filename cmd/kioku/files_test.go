@@ -56,11 +56,11 @@ func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
 		t.Errorf("the note is not found: %v", got)
 	}
 	s.stdin = "Piped line one.\nLine two.\n"
-	if got := s.object("append", "--json", "--target", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["startLine"] != 6.0 {
+	if got := s.object("append", "--json", "--to", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["startLine"] != 6.0 {
 		t.Errorf("got %v", got)
 	}
-	s.run("append", "--target", "long_term", "--key", "k1", "Piped line one.\nLine two.").wants(t, exitOK, "the note already exists")
-	s.run("append", "--target", "long_term", "--key", "k1", "other words").wants(t, exitError, "MEMORY.md", "key was used for another text", "nothing was written")
+	s.run("append", "--to", "long_term", "--key", "k1", "Piped line one.\nLine two.").wants(t, exitOK, "the note already exists")
+	s.run("append", "--to", "long_term", "--key", "k1", "other words").wants(t, exitError, "MEMORY.md", "key was used for another text", "nothing was written")
 	text, err := os.ReadFile(filepath.Join(s.workspace, "MEMORY.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
 		t.Errorf("MEMORY.md is %q", text)
 	}
 	s.run("append", " ").wants(t, exitUsage, "text: must not be blank")
-	s.run("append", "--target", "nowhere", "x").wants(t, exitUsage, "target: ")
+	s.run("append", "--to", "nowhere", "x").wants(t, exitUsage, "target: ")
 }
 
 func TestInitMakesWhatIsMissingAndNothingElse(t *testing.T) {
@@ -144,6 +144,15 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 	got := s.object("status", "--json")
 	if got["agent"] != "main" || got["index"].(map[string]any)["fileCount"] != 3.0 || got["version"] != "v0.0.0-test" || got["watchMode"] != "off" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// An index that is made by a deep check is checked once it has its texts.
+func TestStatusDeepChecksANewIndex(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	if check := s.object("status", "--deep", "--json")["check"].(map[string]any); check["textCount"] != 3.0 {
+		t.Errorf("got %v", check)
 	}
 }
 

@@ -5,42 +5,109 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kioku"
 )
 
 func TestIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	before := s.object("index", "--json")
+	before := s.object("index", "--json", "--agent", "nova")
 	other := *s
 	other.workspace = t.TempDir()
 	other.write("MEMORY.md", "# Memory\n- a heron\n")
 	for _, args := range [][]string{{"search", "heron"}, {"explain", "heron"}, {"status"}, {"get", "MEMORY.md"}, {"append", "A note"}, {"serve", "--listen", "none"}} {
-		got := other.run(args...)
-		got.wants(t, exitError, "the index of agent main belongs to "+s.workspace+", not to "+other.workspace, "--state", "--agent", "kioku index")
+		got := other.run(append(args, "--agent", "nova")...)
+		got.wants(t, exitError, "the index of agent nova belongs to "+s.workspace+", not to "+other.workspace, "--state", "--agent", "kioku index")
 		if got.stdout != "" {
 			t.Errorf("%q answers %q", args, got.stdout)
 		}
 	}
-	if after := s.object("index", "--json"); after["generation"] != before["generation"] {
+	if after := s.object("index", "--json", "--agent", "nova"); after["generation"] != before["generation"] {
 		t.Errorf("the index went from generation %v to %v", before["generation"], after["generation"])
 	}
-	other.must("search", "heron", "--agent", "nova")
-	other.run("index").wants(t, exitOK, "it was made from ", s.workspace, other.workspace)
-	if out := other.must("search", "heron"); !strings.Contains(out, "a heron") {
+	other.must("search", "heron", "--agent", "ryo")
+	other.run("index", "--agent", "nova").wants(t, exitOK, "it was made from ", s.workspace, other.workspace)
+	if out := other.must("search", "heron", "--agent", "nova"); !strings.Contains(out, "a heron") {
 		t.Errorf("got %s", out)
+	}
+}
+
+// The index is keyed by the folder where no agent is named: two folders need no flags, and nothing of one is in the other.
+func TestFoldersHaveAnIndexEach(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	other := *s
+	other.workspace = t.TempDir()
+	other.write("MEMORY.md", "# Memory\n- a heron\n")
+	for range 2 {
+		if out := s.must("search", "boiler pressure"); !strings.Contains(out, "0.8 bar") {
+			t.Errorf("got %s", out)
+		}
+		if out := other.must("search", "heron"); !strings.Contains(out, "a heron") {
+			t.Errorf("got %s", out)
+		}
+	}
+	if got := other.run("search", "boiler pressure"); strings.Contains(got.stdout, "bar") {
+		t.Errorf("got %s", got.stdout)
+	}
+	s.chat([]string{"Remember that it rains."})
+	if got := other.chat([]string{"hello"}, "--continue"); !strings.Contains(got.stderr, "a new one") {
+		t.Errorf("the session of another folder is continued: %s", got.stderr)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(s.workspace, link); err != nil {
+		t.Fatal(err)
+	}
+	before := s.object("status", "--json")["database"]
+	if s.workspace = link; s.object("status", "--json")["database"] != before {
+		t.Error("a folder has two indexes under two names")
+	}
+}
+
+// An index of an earlier version, which was keyed by the agent alone, stays in use for its folder, with its sessions.
+func TestIndexOfAnEarlierVersionStaysInUse(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	m, err := kioku.Open(t.Context(), kioku.Options{Workspace: s.workspace, StateDir: s.state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(s.state, "memory", "main.sqlite")
+	if got := s.object("status", "--json")["database"]; got != old {
+		t.Errorf("the index is %s, want %s", got, old)
+	}
+	other := *s
+	other.workspace = t.TempDir()
+	if got := other.object("status", "--json")["database"]; got == old {
+		t.Error("another folder has taken the index")
+	}
+	for _, path := range []string{old, old + "-wal", old + "-shm"} {
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	if got := s.object("status", "--json")["database"]; got != old {
+		t.Errorf("the index that is made again is %s, want %s: beside it are the sessions", got, old)
 	}
 }
 
 func TestSearchKeepsTheIndexOfAFolderThatMoved(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	s.must("index")
+	s.must("index", "--agent", "nova")
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.Rename(s.workspace, moved); err != nil {
 		t.Fatal(err)
 	}
 	s.workspace = moved
-	if got := s.run("search", "boiler pressure"); got.code != exitOK || strings.Contains(got.stderr, "belong") {
+	if got := s.run("search", "boiler pressure", "--agent", "nova"); got.code != exitOK || strings.Contains(got.stderr, "belong") {
 		t.Errorf("exit %d: %s", got.code, got.stderr)
 	}
 }
@@ -49,7 +116,7 @@ func TestSearchPrintsWarningsAsLines(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
-	if err := os.WriteFile(filepath.Join(s.state, "memory", "main.sqlite"), []byte("scrambled"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.own(), "memory", "main.sqlite"), []byte("scrambled"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.run("search", "boiler pressure").wants(t, exitOK, "kioku: the index is replaced by a new one (agent main, path ")

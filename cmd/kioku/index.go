@@ -46,7 +46,7 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 	if force {
 		report, err = c.RebuildIndex(ctx)
 	} else {
-		report, err = c.SyncIndex(ctx, &kiokuv1.SyncRequest{})
+		report, err = c.SyncIndex(ctx, &kiokuv1.SyncRequest{RemoveOutOfScope: true})
 	}
 	if err != nil {
 		return err

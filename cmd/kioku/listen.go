@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"syscall"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,7 +23,7 @@ type door struct {
 }
 
 // openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents.
-func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
+func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
 	guard, err := openGuard(conf, opt.Log)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.
 	if err != nil {
 		return nil, err
 	}
-	sidecars, err := a.sidecars(conf, places, memories)
+	sidecars, err := a.sidecars(ctx, conf, places, memories)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +47,14 @@ func (a *app) openDoor(conf *config.Config, opt server.Options, places []config.
 // openGuard opens what protects the TCP address: tokens and certificates.
 func openGuard(conf *config.Config, log *slog.Logger) (guard server.TCPOptions, err error) {
 	guard.InsecurePlaintext = conf.InsecurePlaintext
-	if conf.TokenFile != "" {
-		if guard.Tokens, err = server.OpenTokens(conf.TokenFile, log); err != nil {
-			return guard, err
-		}
+	switch {
+	case conf.TokenFile != "":
+		guard.Tokens, err = server.OpenTokens(conf.TokenFile, log)
+	case conf.Tokens != "":
+		guard.Tokens, err = server.ParseTokens(conf.Tokens)
+	}
+	if err != nil {
+		return guard, err
 	}
 	if conf.TLS.Cert != "" {
 		guard.TLS, err = server.OpenCertificates(conf.TLS, log)
@@ -95,6 +100,21 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 		return nil
 	}
 	return err
+}
+
+// errNoInput is the cause of the end of a command whose standard input has ended.
+var errNoInput = errors.New("standard input ended")
+
+// tellEnd reports that a command which served has ended, and why.
+func (a *app) tellEnd(ctx context.Context, since time.Time, err error) {
+	if err != nil {
+		return // which is reported
+	}
+	why := "it was canceled"
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) || errors.As(cause, new(signalled)) {
+		why = cause.Error()
+	}
+	a.Notice("ended after %s: %s", time.Since(since).Round(time.Second), why)
 }
 
 // resumeFlushes continues the flushes that were interrupted while they stored notes.

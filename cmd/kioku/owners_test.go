@@ -18,10 +18,10 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 )
 
-// own takes the index of the sandbox for this process, as a command that is at work does.
-func (s *sandbox) own(daemon bool) *kioku.Memory {
+// takes takes the index of the sandbox for this process, as a command that is at work does.
+func (s *sandbox) takes(daemon bool) *kioku.Memory {
 	s.t.Helper()
-	m, err := kioku.Open(s.t.Context(), kioku.Options{Workspace: s.workspace, StateDir: s.state, Daemon: daemon})
+	m, err := kioku.Open(s.t.Context(), kioku.Options{Workspace: s.workspace, StateDir: s.own(), Daemon: daemon})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -34,13 +34,13 @@ func TestServeWaitsForACommandThatHasTheIndex(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
-	owner := s.own(false)
+	owner := s.takes(false)
 	p := s.start("serve", "--listen", "none")
 	p.waits(p.err, "waiting for its owner")
 	if err := owner.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	p.terminates()
 }
 
@@ -48,7 +48,7 @@ func TestServeWaitsForACommandThatHasTheIndex(t *testing.T) {
 func TestServeDoesNotWaitForAnotherDaemon(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
-	s.own(true)
+	s.takes(true)
 	start := time.Now()
 	s.run("serve", "--listen", "none").wants(t, exitError, "index is in use", "pid ")
 	s.run("index", "--no-daemon").wants(t, exitError, "index is in use", "end it and run kioku serve")
@@ -77,7 +77,7 @@ func TestServeStartsBesideALoopOfSearches(t *testing.T) {
 		})
 	}
 	p := s.start("serve", "--listen", "none")
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	close(stop)
 	loops.Wait()
 	p.terminates()
@@ -105,7 +105,7 @@ func TestSearchOfAnIndexInUseSaysThatTheFolderHasChanged(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
-	s.own(false)
+	s.takes(false)
 	if got := s.object("search", "--json", "boiler pressure"); fmt.Sprint(got["degraded"]) != "[]" {
 		t.Errorf("nothing has changed: %v", got["degraded"])
 	}
@@ -154,7 +154,7 @@ func TestSearchHoldsNoIndexWhileItsProviderHangs(t *testing.T) {
 		t.Fatal("the search does not ask the provider")
 	}
 	p := s.start("serve", "--listen", "none")
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	for _, line := range p.said {
 		if strings.Contains(line, "waiting for its owner") {
 			t.Error(line)
@@ -173,7 +173,7 @@ func TestGetAndAppendNeedNoIndexOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
-	s.own(false)
+	s.takes(false)
 	for _, args := range [][]string{{"get", "MEMORY.md"}, {"append", "The ferry leaves at six."}} {
 		got := s.run(args...)
 		got.wants(t, exitOK)
@@ -188,7 +188,7 @@ func TestSearchMendsADamagedIndex(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.must("index")
-	path := filepath.Join(s.state, "memory", "main.sqlite")
+	path := filepath.Join(s.own(), "memory", "main.sqlite")
 	for page := 2; page <= 10; page += 2 {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err == nil {

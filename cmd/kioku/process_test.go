@@ -131,7 +131,7 @@ func (s *sandbox) serve(args ...string) (*process, string) {
 	s.t.Helper()
 	p := s.start(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "tcp:")
-	p.waits(p.err, "kioku: ready: ")
+	p.waits(p.err, "ready: ")
 	return p, address
 }
 

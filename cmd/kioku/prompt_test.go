@@ -86,7 +86,10 @@ func TestPromptWithADaemonReadsTheFolderItServes(t *testing.T) {
 	}
 	other := *s
 	other.workspace = t.TempDir()
-	if got := other.run("prompt", "--no-recall", "x"); got.code != exitError || !strings.Contains(got.stderr, "the daemon serves agent main from") {
+	if got := other.run("prompt", "--no-recall", "x"); got.code != exitOK || strings.Contains(got.stdout, "Calm and brief.") {
+		t.Errorf("the prompt of another folder: exit %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	if got := other.run("prompt", "--no-recall", "--agent", "main", "x"); got.code != exitError || !strings.Contains(got.stderr, "the daemon serves agent main from") {
 		t.Errorf("exit %d: %s", got.code, got.stderr)
 	}
 }

@@ -24,10 +24,10 @@ func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
 	}
 }
 
-// reload reads the settings again and applies those that a running daemon can change: logLevel and query.*. If a setting is
-// wrong, nothing changes. The token file is read again without a signal.
+// reload reads the settings again, also those of the workspaces, and applies those that a running daemon can change: logLevel
+// and query.*. If a setting is wrong, nothing changes. The token file is read again without a signal.
 func (d *daemon) reload() {
-	next, err := config.Load(d.app.sources())
+	next, folders, err := d.readAgain()
 	if err != nil {
 		for _, cause := range render.JoinedErrors(err) {
 			d.log.Error("keeping the old settings", "err", cause)
@@ -38,15 +38,34 @@ func (d *daemon) reload() {
 	d.conf.LogLevel = next.LogLevel
 	d.level.Set(next.LogLevel)
 	d.conf.Search = next.Search
-	for _, m := range d.memories {
-		m.Configure(connect.Ranking(d.conf))
+	for i, m := range d.memories {
+		changed = append(changed, config.Changed(d.folders[i], folders[i])...)
+		d.folders[i].LogLevel, d.folders[i].Search = next.LogLevel, folders[i].Search
+		m.Configure(connect.Ranking(d.folders[i]))
 	}
+	slices.Sort(changed)
+	changed = slices.Compact(changed)
 	later := slices.DeleteFunc(slices.Clone(changed), reloadable)
 	if len(later) > 0 {
 		d.log.Warn("these settings take effect after a restart", "keys", later)
 	}
 	d.checkTokens()
 	d.app.Notice("read the settings again: %s changed", render.Count(len(changed), "value"))
+}
+
+// readAgain reads the settings, and those in force in the workspace of each memory.
+func (d *daemon) readAgain() (next *config.Config, folders []*config.Config, err error) {
+	if next, err = config.Load(d.app.sources()); err != nil {
+		return nil, nil, err
+	}
+	for _, m := range d.memories {
+		conf, err := next.ForFolder(m.Workspace())
+		if err != nil {
+			return nil, nil, err
+		}
+		folders = append(folders, conf)
+	}
+	return next, folders, nil
 }
 
 // checkTokens logs what is wrong with the token file, which is otherwise noticed only at the next call.

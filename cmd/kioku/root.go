@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/text"
 )
 
 func (a *app) rootCmd() *cobra.Command {
@@ -18,7 +20,7 @@ func (a *app) rootCmd() *cobra.Command {
 		Short: "Memory for AI agents: search over a folder of Markdown",
 		Long: "Kioku keeps an index of a folder of Markdown notes and answers searches over it.\n" +
 			"Settings come from flags, else from KIOKU_... variables, else from the config file; kioku config list shows all.",
-		SilenceUsage: true, SilenceErrors: true,
+		SilenceUsage: true, SilenceErrors: true, Args: knownCommand, RunE: showHelp,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
 			a.started = true
 			if cmd.Name() != "serve" { // which reads its settings again
@@ -28,11 +30,71 @@ func (a *app) rootCmd() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	a.addGlobals(root)
+	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
 		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
 	)
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		group(completion)
+	}
 	return root
+}
+
+// group makes a command that only contains others: it shows its help, and refuses what is none of them.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = knownCommand, showHelp
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// knownCommand returns a misuse that names the nearest command if there are arguments: cobra would have found a command by its name.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if near := text.Nearest(args[0], names); near != "" {
+		err = fmt.Errorf("%w; did you mean %s %s?", err, cmd.CommandPath(), near)
+	}
+	return err
+}
+
+// helpCmd replaces the help command of cobra, which succeeds for a command that does not exist.
+func helpCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			about, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, c := range about.Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return render.Misuse("%w", knownCommand(about, rest))
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
 }
 
 // parserError matches an error of strconv inside an error of the flag parser.
@@ -40,25 +102,25 @@ var parserError = regexp.MustCompile(`strconv\.Parse(\w+): parsing ".*": (.+)$`)
 
 // flagError rewrites an error of the flag parser for people.
 func flagError(cmd *cobra.Command, err error) error {
-	text := err.Error()
+	problem := err.Error()
 	takesText := slices.Contains([]string{"search", "explain", "append", "prompt"}, cmd.Name())
-	if takesText && strings.HasPrefix(text, "unknown ") {
+	if takesText && strings.HasPrefix(problem, "unknown ") {
 		return fmt.Errorf("%w; write a text that begins with - after --, as in kioku %s -- -x", err, cmd.Name())
 	}
-	m := parserError.FindStringSubmatchIndex(text)
+	m := parserError.FindStringSubmatchIndex(problem)
 	if m == nil {
 		return err
 	}
-	problem := "not a whole number"
-	switch kind, reason := text[m[2]:m[3]], text[m[4]:m[5]]; {
+	instead := "not a whole number"
+	switch kind, reason := problem[m[2]:m[3]], problem[m[4]:m[5]]; {
 	case strings.Contains(reason, "range"):
-		problem = "too large a number"
+		instead = "too large a number"
 	case kind == "Bool":
-		problem = "neither true nor false"
+		instead = "neither true nor false"
 	case kind == "Float":
-		problem = "not a number"
+		instead = "not a number"
 	}
-	return errors.New(text[:m[0]] + problem)
+	return errors.New(problem[:m[0]] + instead)
 }
 
 // addGlobals adds the flags of all commands.
@@ -78,13 +140,14 @@ func (a *app) addGlobals(root *cobra.Command) {
 		{"dims", "dims", "`length` of the vectors"},
 		{"log-level", "logLevel", "debug, info, warn or error"},
 		{"socket", "socket", "unix socket `path` of the daemon"},
-		{"server", "client.server", "`host:port` of a daemon on another machine"},
+		{"target", "client.target", "`host:port` of a daemon on another machine"},
 		{"tls-ca", "client.ca", "PEM `file` of the authorities of that daemon"},
 		{"tls-cert", "client.cert", "PEM `file` of the certificate that is shown to that daemon"},
 		{"tls-key", "client.key", "PEM `file` of the private key of that certificate"},
 	} {
 		flags.Var(&setting{app: a, name: s.name, key: s.key}, s.name, s.usage)
 	}
+	flags.Var(&fileFlag{setting{app: a, name: "token-file", key: "client.token"}}, "token-file", "`file` with the token for that daemon")
 	flags.Var(&setting{app: a, name: "set"}, "set", "any setting, `key=value` (repeatable)")
 }
 
@@ -112,3 +175,9 @@ func (s *setting) String() string { return "" }
 
 // Type returns the name of the value in help texts.
 func (s *setting) Type() string { return "value" }
+
+// fileFlag sets a secret setting to the content of a file.
+type fileFlag struct{ setting }
+
+// Set remembers the file until the settings are read.
+func (f *fileFlag) Set(path string) error { return f.setting.Set("file:" + path) }

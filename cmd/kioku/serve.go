@@ -35,7 +35,7 @@ func (a *app) serveCmd() *cobra.Command {
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in sync",
 		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
 			"and keep the indexes in sync with the folders. SIGTERM ends it gracefully, a second one at once. SIGHUP reads the settings\n" +
-			"again and applies those of searches (query.*) and logLevel.",
+			"again, also those of the workspaces, and applies those of searches (query.*) and logLevel.",
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -78,11 +78,11 @@ func (f *serveFlags) context(cmd *cobra.Command, a *app) context.Context {
 
 // untilEnd returns a context that ends when r does. Standard input ends for a child however its parent dies.
 func untilEnd(parent context.Context, r io.Reader) context.Context {
-	ctx, cancel := context.WithCancel(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	// A read of standard input cannot be canceled, so this goroutine may live as long as the process.
 	go func() {
 		_, _ = io.Copy(io.Discard, r)
-		cancel()
+		cancel(errNoInput)
 	}()
 	return ctx
 }
@@ -127,7 +127,9 @@ type daemon struct {
 	level    *slog.LevelVar
 	log      *slog.Logger
 	memories []*kioku.Memory
-	door     *door
+	// folders are the settings in force in the workspace of each memory.
+	folders []*config.Config
+	door    *door
 }
 
 func (a *app) serve(ctx context.Context, grace time.Duration) error {
@@ -139,7 +141,11 @@ func (a *app) serve(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return d.serveUntilDone(ctx, hangups)
+	start := time.Now()
+	a.Clock = time.Now
+	err = d.serveUntilDone(ctx, hangups)
+	a.tellEnd(ctx, start, err)
+	return err
 }
 
 // serveUntilDone serves until ctx ends, and closes the memories.
@@ -153,7 +159,7 @@ func (a *app) newDaemon(ctx context.Context, grace time.Duration) (*daemon, erro
 	if a.readOnly {
 		return nil, render.Misuse("kioku serve keeps the indexes in sync, so it has to write; omit --read-only")
 	}
-	conf, err := a.config()
+	conf, err := a.commonConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +192,7 @@ func (d *daemon) open(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	d.door, err = d.app.openDoor(d.conf, server.Options{Agents: agents, Grace: grace, Log: d.log}, places, d.memoryOf, socket, d.conf.Listen)
+	d.door, err = d.app.openDoor(ctx, d.conf, server.Options{Agents: agents, Grace: grace, Log: d.log}, places, d.memoryOf, socket, d.conf.Listen)
 	return err
 }
 
@@ -200,7 +206,12 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
 			return err
 		}
-		opt, err := connect.Engine(d.conf, p, embedder, d.log)
+		conf, err := d.conf.ForFolder(p.Workspace)
+		if err != nil {
+			return err
+		}
+		d.app.tellNotices(conf, d.conf.Notices)
+		opt, err := connect.Engine(ctx, conf, p, embedder, d.log)
 		if err != nil {
 			return err
 		}
@@ -210,7 +221,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
-		d.memories = append(d.memories, m)
+		d.memories, d.folders = append(d.memories, m), append(d.folders, conf)
 	}
 	return nil
 }

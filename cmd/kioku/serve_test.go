@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,18 +73,26 @@ func TestServeRefusesASecondOwner(t *testing.T) {
 	s.run("index").wants(t, exitOK)
 }
 
+// A daemon that serves another folder does not get in the way: this one has an index of its own.
 func TestServeNeverAnswersForAnotherFolder(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.serve()
 	other := *s
 	other.workspace = t.TempDir()
-	for _, args := range [][]string{{"search", "boiler"}, {"status"}, {"append", "x"}} {
-		got := other.run(args...)
+	other.write("MEMORY.md", "# Memory\n- a heron\n")
+	for _, args := range [][]string{{"search", "boiler"}, {"append", "x"}, {"get", "memory/2026-01-10.md"}, {"status"}} {
+		if got := other.run(args...); strings.Contains(got.stdout, "boiler") || strings.Contains(got.stdout+got.stderr, s.workspace) {
+			t.Errorf("%q answers from the folder of the daemon: %q %s", args, got.stdout, got.stderr)
+		}
+		got := other.run(append(args, "--agent", "main")...)
 		got.wants(t, exitError, "the daemon serves agent main from "+s.workspace, other.workspace)
 		if got.stdout != "" {
 			t.Errorf("%q answers %q", args, got.stdout)
 		}
+	}
+	if out := other.must("search", "heron"); !strings.Contains(out, "a heron") {
+		t.Errorf("got %s", out)
 	}
 	if out := other.must("status", "--agent", "nova"); !strings.Contains(out, "workspace  "+other.workspace) {
 		t.Errorf("an agent that the daemon does not serve is opened here: %s", out)
@@ -122,7 +131,8 @@ func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
 	}
 	s.run("serve", "--listen", "0.0.0.0:0", "--token-file", tokens).wants(t, exitError, "without TLS")
 	p := s.start("serve", "--listen", "0.0.0.0:0", "--token-file", tokens, "--insecure-plaintext")
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(p.waits(p.err, "listening on tcp:"), "kioku: listening on tcp:"))
+	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "listening on tcp:")
+	_, port, _ := net.SplitHostPort(address)
 	p.waits(p.err, "can be read on the network")
 	p.waits(p.err, "ready")
 	_, service := dial(t, "127.0.0.1:"+port)
@@ -135,6 +145,32 @@ func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
 		t.Errorf("with the token: %v", err)
 	}
 	p.terminates()
+}
+
+// Log lines have times; serve says that it ended.
+func TestServeSaysWhenAndThatItEnded(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	for _, args := range [][]string{{"serve", "--listen", "none"}, {"agent", "--listen", "none"}} {
+		p := s.start(args...)
+		p.waits(p.err, "ready: ")
+		p.terminates()
+		if last := p.said[len(p.said)-1]; !strings.Contains(last, " ended after ") || !strings.HasSuffix(last, ": terminated") {
+			t.Errorf("%q: the last line is %q", args, last)
+		}
+		for _, line := range p.said {
+			if !regexp.MustCompile(`^kioku: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \w`).MatchString(line) {
+				t.Errorf("%q: a line without its time: %q", args, line)
+			}
+		}
+	}
+	p := s.start("serve", "--listen", "none", "--until-eof")
+	p.waits(p.err, "ready: ")
+	p.in.Close()
+	p.ends()
+	if last := p.said[len(p.said)-1]; !strings.HasSuffix(last, ": standard input ended") {
+		t.Errorf("the last line is %q", last)
+	}
 }
 
 // Hazard G01: an idle daemon, and one with an open stream, end well at SIGTERM and SIGINT.

@@ -12,7 +12,11 @@ import (
 // say adds a user's message to a session of an agent.
 func (s *sandbox) say(agent, id, text string) {
 	s.t.Helper()
-	folder, err := session.Folder(s.state, agent)
+	state := s.state
+	if agent == "main" {
+		state = s.own()
+	}
+	folder, err := session.Folder(state, agent)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -40,16 +41,19 @@ func newModel(conf *config.Config) (llm.Model, error) {
 }
 
 // newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil.
-func (a *app) newSidecar(conf *config.Config, place config.Place, memories func(id string) agent.Memory, model llm.Model) (*sidecar.Sidecar, error) {
+func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) agent.Memory, model llm.Model) (*sidecar.Sidecar, error) {
 	opt, err := a.sidecarOptions(conf, memories, model)
 	if err != nil {
 		return nil, err
 	}
-	return sidecar.New(beside(opt, place))
+	if opt, err = beside(ctx, conf, opt, place); err != nil {
+		return nil, err
+	}
+	return sidecar.New(opt)
 }
 
 // sidecars returns the sidecars of agents, which share one language model.
-func (a *app) sidecars(conf *config.Config, places []config.Place, memories func(id string) agent.Memory) (map[string]server.Sidecar, error) {
+func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) agent.Memory) (map[string]server.Sidecar, error) {
 	model, err := newModel(conf)
 	if err != nil {
 		return nil, err
@@ -60,7 +64,11 @@ func (a *app) sidecars(conf *config.Config, places []config.Place, memories func
 	}
 	all := map[string]server.Sidecar{}
 	for _, p := range places {
-		if all[p.Agent], err = sidecar.New(beside(opt, p)); err != nil {
+		own, err := beside(ctx, conf, opt, p)
+		if err != nil {
+			return nil, err
+		}
+		if all[p.Agent], err = sidecar.New(own); err != nil {
 			return nil, err
 		}
 	}
@@ -89,12 +97,19 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent
 	return opt, nil
 }
 
-// beside returns the options for the agent of a place.
-func beside(opt sidecar.Options, place config.Place) sidecar.Options {
-	opt.Agent = place.Agent
+// beside returns the options for the agent of a place: its folders, and the clock of its workspace.
+func beside(ctx context.Context, conf *config.Config, opt sidecar.Options, place config.Place) (sidecar.Options, error) {
+	conf, err := conf.ForFolder(place.Workspace)
+	if err != nil {
+		return opt, err
+	}
+	if opt.State, err = conf.StateOf(ctx, place.Agent, place.Workspace); err != nil {
+		return opt, err
+	}
+	opt.Agent, opt.Now = place.Agent, connect.ClockOf(conf)
 	opt.Bootstrap.Workspace, opt.Bootstrap.Override = place.Workspace, place.AgentDir
 	opt.Skills.Workspace = place.Workspace
-	return opt
+	return opt, nil
 }
 
 // frameKeyBytes is the length of the key of the frames around recalled memories.

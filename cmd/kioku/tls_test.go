@@ -31,17 +31,17 @@ func TestSearchOfADaemonElsewhere(t *testing.T) {
 	cert, key := authority.Issue(t, t.TempDir(), "laptop.example", time.Now().Add(time.Hour))
 
 	client := newSandbox(t, nil)
-	shown := []string{"--server", address, "--tls-ca", authority.File, "--tls-cert", cert, "--tls-key", key}
+	shown := []string{"--target", address, "--tls-ca", authority.File, "--tls-cert", cert, "--tls-key", key}
 	if got := client.must(append(shown, "search", "boiler pressure")...); !strings.Contains(got, "boiler pressure fell") {
 		t.Errorf("search prints %s", got)
 	}
 	client.run(append(shown, "append", "a note")...).wants(t, exitError, "may read but not write")
 	client.run(append(shown, "search", "boiler", "--agent", "other")...).wants(t, exitError, "does not serve agent other")
-	client.run(append(shown, "search", "boiler", "--no-daemon")...).wants(t, exitUsage, "--server")
-	client.run("search", "boiler", "--server", address, "--tls-ca", authority.File).wants(t, exitError, "--tls-cert")
-	client.run("search", "boiler", "--server", address).wants(t, exitError, "--tls-ca")
+	client.run(append(shown, "search", "boiler", "--no-daemon")...).wants(t, exitUsage, "--target")
+	client.run("search", "boiler", "--target", address, "--tls-ca", authority.File).wants(t, exitError, "--tls-cert")
+	client.run("search", "boiler", "--target", address).wants(t, exitError, "--tls-ca")
 	other := testkit.NewAuthority(t)
-	client.run("search", "boiler", "--server", address, "--tls-ca", other.File, "--tls-cert", cert, "--tls-key", key).
+	client.run("search", "boiler", "--target", address, "--tls-ca", other.File, "--tls-cert", cert, "--tls-key", key).
 		wants(t, exitError, "signed by unknown authority")
-	client.run("search", "boiler", "--server", address, "--tls-cert", cert).wants(t, exitUsage, "client.cert and client.key belong together")
+	client.run("search", "boiler", "--target", address, "--tls-cert", cert).wants(t, exitUsage, "client.cert and client.key belong together")
 }

@@ -15,7 +15,12 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"serach"}, `unknown command "serach"`},
+		{[]string{"serach"}, `unknown command "serach" for "kioku"; did you mean kioku search?`},
+		{[]string{"config", "unst"}, `unknown command "unst" for "kioku config"; did you mean kioku config unset?`},
+		{[]string{"bench", "retreival", "x"}, `unknown command "retreival" for "kioku bench"; did you mean kioku bench retrieval?`},
+		{[]string{"help", "serach"}, `unknown command "serach" for "kioku"; did you mean kioku search?`},
+		{[]string{"help", "config", "lst"}, `did you mean kioku config list?`},
+		{[]string{"completion", "bsh"}, `unknown command "bsh" for "kioku completion"; did you mean kioku completion bash?`},
 		{[]string{"search"}, "requires at least 1 arg"},
 		{[]string{"search", "--bogus", "x"}, "unknown flag: --bogus"},
 		{[]string{"search", "-n", "many", "x"}, `invalid argument "many" for "-n, --max-results" flag: not a whole number`},

@@ -32,7 +32,8 @@ var plainLetters = func() (t [lastAccented + 1]string) {
 }()
 
 // Unaccented returns a word in lower case with its Latin letters written without accents: zurich for zürich, strasse for
-// straße, lodz for łódź. Other alphabets are left alone, because their marks make different letters (й, が).
+// straße, lodz for łódź. Russian ё is е, as most people write it; else other alphabets are left alone, because their marks
+// make different letters (й, が).
 func Unaccented(word string) string {
 	if !mayHaveAccents(word) {
 		return word
@@ -48,6 +49,9 @@ func Unaccented(word string) string {
 		case r <= lastAccented && plainLetters[r] != "":
 			latin = true
 			b.WriteString(plainLetters[r])
+		case r == 'ё':
+			latin = false
+			b.WriteRune('е')
 		case latin && unicode.Is(unicode.Mn, r):
 			// NFKC leaves a mark that no single character contains.
 		default:
@@ -58,10 +62,10 @@ func Unaccented(word string) string {
 	return b.String()
 }
 
-// mayHaveAccents reports whether word contains the first byte of an accented Latin letter or of a combining mark.
+// mayHaveAccents reports whether word contains the first byte of an accented Latin letter, of a combining mark or of ё.
 func mayHaveAccents(word string) bool {
 	for i := range len(word) {
-		if c := word[i]; c >= 0xC3 && c <= 0xCD || c == 0xE1 {
+		if c := word[i]; c >= 0xC3 && c <= 0xCD || c == 0xD1 || c == 0xE1 {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"strings"
 	"testing"
 	"unicode"
 
@@ -18,7 +19,7 @@ func TestUnaccentedReturnsASCIIForLatin(t *testing.T) {
 		}
 		alphabets := rapid.RuneFrom(nil, unicode.Cyrillic, unicode.Greek, unicode.Han, unicode.Hiragana, unicode.Katakana)
 		other := rapid.StringOfN(alphabets, 1, 12, -1).Draw(t, "other")
-		if Unaccented(other) != other {
+		if Unaccented(other) != strings.ReplaceAll(other, "ё", "е") {
 			t.Fatalf("%q becomes %q", other, Unaccented(other))
 		}
 	})

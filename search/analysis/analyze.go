@@ -1,12 +1,10 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"github.com/blevesearch/snowballstem"
-	"github.com/blevesearch/snowballstem/porter"
 )
 
 // Limits of the analysis.
@@ -29,6 +27,8 @@ func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 
 // Chunk is what a chunk is found by.
 type Chunk struct {
+	// Language decides how its words are stemmed.
+	Language Language
 	// Names of its file and Folders that the file is in, one a line; empty if there are none.
 	Names, Folders string
 	// Headings is the path of the headings above it, empty if there is none.
@@ -40,7 +40,7 @@ type Chunk struct {
 }
 
 // ChunkTerms returns the terms by which a chunk is found: those of its headings, its date and its text, and then those of the
-// names and the folders of its file.
+// names and the folders of its file that its headings lack: a title that is a heading too counts once.
 func ChunkTerms(c Chunk) []string {
 	terms, _ := AnalyzeChunk(c)
 	return terms
@@ -50,16 +50,21 @@ func ChunkTerms(c Chunk) []string {
 func AnalyzeChunk(c Chunk) ([]string, Layout) {
 	a := NewAnalyzer()
 	defer a.Release()
+	a.SetLanguage(c.Language)
 	a.Add(c.Headings)
+	headings := len(a.Tokens)
 	a.Add(c.Date)
 	above := len(a.Tokens)
 	a.Add(c.Text)
 	layout := a.layoutOf(c.Text, above)
+	own := len(a.Tokens)
 	a.Add(c.Names)
 	a.Add(c.Folders)
-	terms := make([]string, len(a.Tokens))
+	terms := make([]string, 0, len(a.Tokens))
 	for i, t := range a.Tokens {
-		terms[i] = t.Term
+		if i < own || !slices.Contains(terms[:headings], t.Term) {
+			terms = append(terms, t.Term)
+		}
 	}
 	return terms, layout
 }
@@ -104,14 +109,18 @@ type Analyzer struct {
 	Text, Lower string
 	// pos is the position of the next leaf.
 	pos int32
-	// stems caches the stems of words.
-	stems map[string]string
+	// folded is Lower with one character for all variants of a Chinese character, with equal offsets.
+	folded string
+	// language of the texts, "" for English.
+	language Language
+	// stems caches the stems of words by language.
+	stems map[Language]map[string]string
 	// filter says which words are stemmed; nil admits all words.
 	filter *stemFilter
 }
 
 // analyzers keeps buffers and stems from one use to the next. They never change a result.
-var analyzers = sync.Pool{New: func() any { return &Analyzer{stems: make(map[string]string)} }}
+var analyzers = sync.Pool{New: func() any { return &Analyzer{stems: make(map[Language]map[string]string)} }}
 
 // NewAnalyzer returns an analyzer without tokens. The caller releases it.
 func NewAnalyzer() *Analyzer {
@@ -137,10 +146,13 @@ func (a *Analyzer) StemOnly(terms ...string) {
 	}
 }
 
-// Reset drops all tokens.
+// SetLanguage sets the language of the texts that are added from now on, until the analyzer is reset.
+func (a *Analyzer) SetLanguage(l Language) { a.language = l.Analysis() }
+
+// Reset drops all tokens and the language.
 func (a *Analyzer) Reset() {
 	clear(a.Tokens)
-	a.Tokens, a.Text, a.Lower, a.pos = a.Tokens[:0], "", "", 0
+	a.Tokens, a.Text, a.Lower, a.folded, a.language, a.pos = a.Tokens[:0], "", "", "", "", 0
 	if cap(a.Tokens) > 1<<16 {
 		a.Tokens = nil
 	}
@@ -150,6 +162,7 @@ func (a *Analyzer) Reset() {
 func (a *Analyzer) Add(text string) {
 	a.Text = Normalize(text)
 	a.Lower = ToLower(a.Text)
+	a.folded = FoldHan(a.Lower)
 	for i := 0; i < len(a.Lower); {
 		c, size := classAt(a.Lower, i)
 		switch {
@@ -246,7 +259,7 @@ func (a *Analyzer) signSuffix(start, i int) int {
 
 // readWord reads the letters and digits at start, appends their tokens and returns the offset of their end.
 func (a *Analyzer) readWord(start int) int {
-	i, english := start, true
+	i, ascii := start, true
 	for i < len(a.Lower) {
 		if b := a.Lower[i]; isLower(b) {
 			i++
@@ -256,14 +269,14 @@ func (a *Analyzer) readWord(start int) int {
 		if c != letter && c != mark {
 			break
 		}
-		english = false
+		ascii = false
 		i += size
 	}
 	if a.appendParts(start, i) {
-		a.appendWord(start, i, Whole, english)
+		a.appendWord(start, i, Whole, ascii)
 		return i
 	}
-	a.appendWord(start, i, Word, english)
+	a.appendWord(start, i, Word, ascii)
 	a.pos++
 	return i
 }
@@ -299,23 +312,28 @@ func (a *Analyzer) startsPart(i, end int) bool {
 	return isLower(s[i-1]) || isUpper(s[i-1]) && i+2 < end && isLower(s[i+1]) && isLower(s[i+2])
 }
 
-// appendWord appends the token of the word between two offsets. english reports a word of ASCII letters.
-func (a *Analyzer) appendWord(start, end int, k Kind, english bool) {
-	term := a.Lower[start:end]
-	if !english {
-		term = Unaccented(term)
-		english = asciiLetters(term)
-	}
-	if len(term) > maxTermBytes {
-		term = cut(term, maxTermBytes)
-	} else if english {
-		term = a.stemEnglish(term)
-	}
+// appendWord appends the token of the word between two offsets. ascii reports a word of ASCII letters.
+func (a *Analyzer) appendWord(start, end int, k Kind, ascii bool) {
 	pos := a.pos
 	if k == Whole {
 		pos = a.firstPart(start)
 	}
-	a.Tokens = append(a.Tokens, Token{term, int32(start), int32(end), pos, k})
+	a.Tokens = append(a.Tokens, Token{a.term(a.Lower[start:end], ascii), int32(start), int32(end), pos, k})
+}
+
+// term returns the term of a word in lower case: its stem, or the beginning of a word that is too long.
+func (a *Analyzer) term(word string, ascii bool) string {
+	plain := word
+	if !ascii {
+		plain = Unaccented(word)
+	}
+	switch {
+	case len(plain) > maxTermBytes:
+		return cut(plain, maxTermBytes)
+	case len(plain) < 3, a.filter != nil && !a.filter.admits(plain), !ascii && strings.ContainsAny(plain, "0123456789"):
+		return plain
+	}
+	return a.cachedStem(word)
 }
 
 // firstPart returns the position of the leaf that starts at an offset of the text.
@@ -328,31 +346,23 @@ func (a *Analyzer) firstPart(start int) int32 {
 	return a.pos
 }
 
-// Stem returns the stem of a word in lower case. A word with letters beyond ASCII is its own stem.
-func (a *Analyzer) Stem(w string) string {
-	if !asciiLetters(w) {
-		return w
-	}
-	return a.stemEnglish(w)
-}
+// Stem returns the stem of a word in lower case in the language of the analyzer.
+func (a *Analyzer) Stem(w string) string { return a.term(w, false) }
 
-// stemEnglish returns the stem of a word of ASCII letters in lower case.
-func (a *Analyzer) stemEnglish(w string) string {
-	if len(w) < 3 || a.filter != nil && !a.filter.admits(w) {
-		return w
-	}
-	if s, ok := a.stems[w]; ok {
+// cachedStem returns the stem of a word in lower case.
+func (a *Analyzer) cachedStem(w string) string {
+	stems := a.stems[a.language]
+	if s, ok := stems[w]; ok {
 		return s
 	}
-	if len(a.stems) >= maxStems {
-		clear(a.stems)
+	if stems == nil || len(stems) >= maxStems {
+		stems = make(map[string]string)
+		a.stems[a.language] = stems
 	}
 	// A copy, so that the cache does not keep whole texts alive.
 	w = strings.Clone(w)
-	env := snowballstem.NewEnv(w)
-	porter.Stem(env)
-	a.stems[w] = env.Current()
-	return env.Current()
+	stems[w] = a.language.stemIn(w)
+	return stems[w]
 }
 
 // readGrams reads a run of characters of a script without spaces, appends its bigrams and returns the offset of its end.
@@ -374,7 +384,7 @@ func (a *Analyzer) readGrams(start int) int {
 }
 
 func (a *Analyzer) appendGram(start, end int) {
-	a.Tokens = append(a.Tokens, Token{a.Lower[start:end], int32(start), int32(end), a.pos, Gram})
+	a.Tokens = append(a.Tokens, Token{a.folded[start:end], int32(start), int32(end), a.pos, Gram})
 	a.pos++
 }
 

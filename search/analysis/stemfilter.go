@@ -1,7 +1,10 @@
 package analysis
 
+import "slices"
+
 // stemFilter has a bit for each pair of letters with which a word begins whose stem may be one of some terms. A stem begins
-// with the first two letters of its word, or is only the first letter, or has i for y (ays, ai).
+// with the first two letters of its word, or is only the first letter, has i for y (ays, ai) or no e of an umlaut (uebung,
+// ubung), or the word is irregular.
 type stemFilter [1 << 10]uint64
 
 // stemNothing admits no word.
@@ -11,13 +14,25 @@ func newStemFilter(terms []string) *stemFilter {
 	f := new(stemFilter)
 	for _, t := range terms {
 		for second := range 1 << 8 {
-			if b := byte(second); len(t) == 1 || b == t[1] || b == 'y' && t[1] == 'i' {
-				word, bit := stemBit(t[0], b)
-				f[word] |= bit
+			if b := byte(second); len(t) == 1 || b == t[1] || b == 'y' && t[1] == 'i' || b == 'e' && isUmlaut(t[0]) {
+				f.add(t[0], b)
 			}
 		}
 	}
+	for form, stem := range irregularStems {
+		if slices.Contains(terms, stem) {
+			f.add(form[0], form[1])
+		}
+	}
 	return f
+}
+
+// isUmlaut reports whether a letter followed by an e is an umlaut in German.
+func isUmlaut(c byte) bool { return c == 'a' || c == 'o' || c == 'u' }
+
+func (f *stemFilter) add(a, b byte) {
+	word, bit := stemBit(a, b)
+	f[word] |= bit
 }
 
 // admits reports whether the stem of a word of two letters or more may be one of the terms.

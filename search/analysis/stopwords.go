@@ -2,20 +2,46 @@ package analysis
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 )
 
-// IsStopWord reports whether a query term says nothing about its subject. w is a word before stemming, in lower case, or
-// a bigram; identifiers are never stop words.
-func IsStopWord(w string, k Kind) bool {
-	switch k {
-	case Gram:
+// IsStopWord reports whether a query term says nothing about its subject in any of the languages that the query may be in,
+// English if none is given. w is a word before stemming, in lower case, or a bigram; identifiers are never stop words.
+// Cyrillic words are Russian whatever the language.
+func IsStopWord(w string, k Kind, languages ...Language) bool {
+	switch {
+	case k == Gram:
 		return stopGrams[w] || strings.ContainsAny(w, askingGlyphs)
-	case Whole, Compound:
+	case k == Whole, k == Compound:
 		return false
+	case isCyrillic(w):
+		return stopWordsOf(Russian)[Unaccented(w)]
 	}
-	return stopWords[w]
+	for _, l := range languages {
+		if !stopWordsOf(l)[Unaccented(w)] {
+			return false
+		}
+	}
+	return len(languages) > 0 || stopWords[w]
 }
+
+// stopWordsOf returns the stop words of a language.
+func stopWordsOf(l Language) map[string]bool {
+	if words, ok := stopWordSets()[l]; ok {
+		return words
+	}
+	return stopWords
+}
+
+// stopWordSets contains the stop words of each language but English.
+var stopWordSets = sync.OnceValue(func() map[Language]map[string]bool {
+	sets := make(map[Language]map[string]bool)
+	for l, words := range functionWords {
+		sets[l] = WordSet(words)
+	}
+	return sets
+})
 
 // stopWords are English words from which questions and sentences are built; single letters remain of apostrophes.
 var stopWords = WordSet(`

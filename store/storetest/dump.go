@@ -11,7 +11,7 @@ import (
 // files: ids, times and the order of writing.
 var dumps = []string{
 	`SELECT 'file ' || quote(path) || ' ' || source || ' ' || hex(sha256) || ' ' || size || ' ' || date || ' ' || evergreen || ' ' ||
-		quote(error) || ' ' || chunks || ' ' || embedded FROM files ORDER BY path`,
+		quote(error) || ' ' || chunks || ' ' || embedded || ' ' || out_of_scope FROM files ORDER BY path`,
 	`SELECT 'chunk ' || quote(f.path) || ' ' || c.start_line || '-' || c.end_line || ' ' || quote(c.headings) || ' ' || c.date || ' ' ||
 		hex(c.sha256) || ' ' || quote(c.fence) || ' ' || c.closed || ' ' || c.terms || ' ' || coalesce(c.checksum, 'none') || ' ' ||
 		quote(c.text) FROM chunks c JOIN files f ON f.id = c.file ORDER BY f.path, c.start_line, c.end_line, c.sha256`,

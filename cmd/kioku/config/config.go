@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"kioku"
@@ -30,6 +29,8 @@ import (
 type Config struct {
 	// File is the config file that was read, empty if there was none.
 	File string
+	// FolderFile is the file with the workspace's own settings that was read, empty if there was none.
+	FolderFile string
 	// Notices are sentences for people about settings that have no effect.
 	Notices []string
 
@@ -47,6 +48,8 @@ type Config struct {
 	Listen string
 	// TokenFile is the path of the tokens that may connect over TCP; empty for none.
 	TokenFile string
+	// Tokens is the content of a token file, instead of TokenFile; empty for none.
+	Tokens string
 	// TLS are the files of the daemon's certificate; empty for no TLS.
 	TLS server.TLSFiles
 	// InsecurePlaintext permits an address that other machines can reach without TLS.
@@ -96,8 +99,9 @@ type Config struct {
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
 	fileAgent string
-	// dir is the working directory.
-	dir string
+	// src is where the settings come from, and home the user's home.
+	src  Sources
+	home string
 }
 
 // Sidecar contains the addresses of kioku agent and of the memory service that it uses.
@@ -109,8 +113,8 @@ type Sidecar struct {
 
 // Client says how to reach a daemon on another machine.
 type Client struct {
-	// Server is the host:port of the daemon, empty for the one of the state folder. Token is sent to it.
-	Server, Token string
+	// Target is the host:port of the daemon, empty for the one of the state folder. Token is sent to it.
+	Target, Token string
 	// CA, Cert and Key are PEM files: the authorities that the daemon's certificate must be of, and the certificate and key
 	// that are shown to it. An empty CA means the authorities of the system.
 	CA, Cert, Key string
@@ -132,6 +136,7 @@ type layer int
 const (
 	byDefault layer = iota
 	byFile
+	byFolder
 	byEnv
 	byFlag
 )
@@ -204,6 +209,8 @@ type Sources struct {
 	Flags []Flag
 	// Dir is the working directory.
 	Dir string
+	// Folder is the workspace whose own settings, [FolderFile], are read too; empty reads those of none.
+	Folder string
 }
 
 // Flag is a setting on the command line.
@@ -218,6 +225,7 @@ func Load(src Sources) (*Config, error) {
 	l := newLoader(src)
 	l.readFile(src)
 	l.conf.fileAgent = l.conf.Agent
+	l.readFolder(src.Folder)
 	l.readEnv()
 	for _, f := range src.Flags {
 		l.setText(byFlag, f.Name, f.Key, f.Value)
@@ -227,6 +235,16 @@ func Load(src Sources) (*Config, error) {
 		return nil, errors.Join(l.errs...)
 	}
 	return l.conf, nil
+}
+
+// ForFolder returns the settings of a run in a workspace: those of the same sources, and the workspace's own.
+func (c *Config) ForFolder(dir string) (*Config, error) {
+	src := c.src
+	if src.Folder == dir {
+		return c, nil
+	}
+	src.Folder = dir
+	return Load(src)
 }
 
 // Explicit reports whether a setting was set anywhere.
@@ -276,11 +294,7 @@ func (c *Config) Value(key string) (Value, error) {
 
 func (c *Config) value(f Field) Value {
 	v := Value{Field: f, Text: f.value.String(), Origin: "default"}
-	o, ok := c.origins[f.Key]
-	if !ok && strings.HasPrefix(f.Key, "agents.") && v.Text != "" {
-		o, ok = c.origins["agents"]
-	}
-	if ok {
+	if o, ok := c.origins[f.Key]; ok {
 		v.Origin = o.where
 	}
 	return v

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,41 +15,102 @@ import (
 	"kioku/internal/atomicfile"
 )
 
-// Edit sets one key in a config file and creates the file (0600, its folder 0700) if it is missing. Comments and order are
-// kept. The new file is checked before it atomically replaces the old one. If it would not load, Edit returns an *[Error]
-// and writes nothing.
+// Edit sets one key in the user's config file, or in that of the workspace src.Folder if it is not empty, and creates the file
+// if it is missing. Comments and order are kept. The new file is checked before it atomically replaces the old one. If it would
+// not load, Edit returns an *[Error] and writes nothing.
 func Edit(src Sources, key, value string) (path string, err error) {
-	check := newLoader(src)
-	path, _ = check.filePath(src)
-	if path == "" {
-		return "", errors.New("no folder for the config file: HOME is not set; name one with --config")
-	}
-	f, ok := check.conf.lookup(key)
+	f, ok := Default().lookup(key)
 	if !ok {
-		return "", check.conf.registry.unknown("", key)
+		return "", Default().registry.unknown("", key)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	data, err := readBounded(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the config file: %w", err)
-	}
-	if data, err = edited(path, data, f, anchored(f, value, src.Dir)); err != nil {
+	path, data, err := openEdited(src)
+	if err != nil {
 		return "", err
 	}
-	check.parse(path, data)
-	check.agree()
-	if len(check.errs) > 0 {
-		return "", errors.Join(check.errs...)
+	if data, err = edited(path, data, f, anchored(f, value, src)); err != nil {
+		return "", err
 	}
-	return path, replaceFile(path, data)
+	if err := errors.Join(checkEdited(src, path, data)...); err != nil {
+		return "", err
+	}
+	return path, replaceFile(src, path, data)
+}
+
+// Unset removes one key, or a block of keys, from the file that Edit writes. It returns false if the file does not have it.
+// Blocks that are empty then are removed too. A file that loaded before loads afterwards, or Unset returns an *[Error] and
+// writes nothing.
+func Unset(src Sources, key string) (path string, removed bool, err error) {
+	path, data, err := openEdited(src)
+	if err != nil {
+		return "", false, err
+	}
+	doc, err := parseYAML(path, data)
+	if err != nil {
+		return "", false, err
+	}
+	if doc != nil {
+		top, names := resolve(doc.Content[0]), strings.Split(key, ".")
+		removed = remove(top, names)
+		for _, block := range openClawBlocks {
+			removed = remove(top, append(strings.Split(block, "."), names...)) || removed
+		}
+	}
+	c := Default()
+	if _, known := c.lookup(key); !removed && !known && !c.registry.isBlock(key) {
+		return "", false, c.registry.unknown("", key)
+	}
+	if !removed {
+		return path, false, nil
+	}
+	after, err := encode(path, doc)
+	if err != nil {
+		return "", false, err
+	}
+	if len(checkEdited(src, path, data)) == 0 {
+		if err := errors.Join(checkEdited(src, path, after)...); err != nil {
+			return "", false, err
+		}
+	}
+	return path, true, replaceFile(src, path, after)
+}
+
+// openEdited returns the path and the text of the file that is edited. The text is empty if there is no file.
+func openEdited(src Sources) (path string, data []byte, err error) {
+	if src.Folder != "" {
+		path = filepath.Join(src.Folder, FolderFile)
+		data, err = readFolderFile(src.Folder)
+	} else {
+		if path, _ = newLoader(src).filePath(src); path == "" {
+			return "", nil, errors.New("no folder for the config file: HOME is not set; name one with --config")
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		data, err = readBounded(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return path, data, nil
+}
+
+// checkEdited returns what is wrong with the new text of a file.
+func checkEdited(src Sources, path string, data []byte) []error {
+	check := newLoader(src)
+	if src.Folder != "" {
+		check.readFile(src)
+		check.parseFolder(path, data)
+	} else {
+		check.parse(path, data)
+	}
+	check.agree()
+	return check.errs
 }
 
 // anchored makes the paths of a value absolute: people give them relative to where they are, not to the file.
-func anchored(f Field, value, dir string) string {
+func anchored(f Field, value string, src Sources) string {
 	c := Default()
-	c.registry.base, c.registry.home = dir, "~"
+	c.registry.base, c.registry.home = src.Dir, "~"
 	switch f.Type {
 	case "path", "paths", "blocks":
 		if f, ok := c.lookup(f.Key); ok && f.value.Set(value) == nil {
@@ -70,14 +132,21 @@ func edited(path string, data []byte, f Field, value string) ([]byte, error) {
 		doc = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}, HeadComment: strings.TrimSpace(string(data))}
 	}
 	top := resolve(doc.Content[0])
-	if block := child(top, openClaw); f.memory && child(block, strings.Split(f.Key, ".")...) != nil {
-		top = block
+	for _, name := range openClawBlocks {
+		if block := child(top, strings.Split(name, ".")...); f.memory && child(block, strings.Split(f.Key, ".")...) != nil {
+			top = block
+		}
 	}
 	node, err := valueNode(f, value)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	assign(top, strings.Split(f.Key, "."), node)
+	return encode(path, doc)
+}
+
+// encode returns the text of a document.
+func encode(path string, doc *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
@@ -118,6 +187,27 @@ func assign(block *yaml.Node, path []string, value *yaml.Node) {
 	*at = *value
 }
 
+// remove removes the value at a path of keys from a block, with the blocks that are empty then. It returns false if there is none.
+func remove(block *yaml.Node, path []string) bool {
+	if block == nil || block.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i+1 < len(block.Content); i += 2 {
+		if block.Content[i].Value != path[0] {
+			continue
+		}
+		below := resolve(block.Content[i+1])
+		if len(path) > 1 && !remove(below, path[1:]) {
+			return false
+		}
+		if len(path) == 1 || len(below.Content) == 0 {
+			block.Content = slices.Delete(block.Content, i, i+2)
+		}
+		return true
+	}
+	return false
+}
+
 // valueNode returns the YAML of a value that is written in one line. For agents it is a block with the workspace of each.
 func valueNode(f Field, value string) (*yaml.Node, error) {
 	var v any = value
@@ -141,9 +231,12 @@ func valueNode(f Field, value string) (*yaml.Node, error) {
 	return n, n.Encode(v)
 }
 
-// replaceFile replaces a file atomically.
-func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// replaceFile replaces a file atomically. Only the user may read a file of the user's.
+func replaceFile(src Sources, path string, data []byte) error {
+	mode := fs.FileMode(0o600)
+	if src.Folder != "" {
+		mode = 0o644
+	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of the config file: %w", err)
 	}
 	folder, err := os.OpenRoot(filepath.Dir(path))
@@ -151,7 +244,7 @@ func replaceFile(path string, data []byte) error {
 		return fmt.Errorf("write the config file: %w", err)
 	}
 	defer folder.Close()
-	if err := atomicfile.Write(folder, filepath.Base(path), data, 0o600); err != nil {
+	if err := atomicfile.Write(folder, filepath.Base(path), data, mode); err != nil {
 		return fmt.Errorf("write the config file: %w", err)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,9 +15,6 @@ import (
 
 // maxFileBytes is the maximum size of a config file.
 const maxFileBytes = 1 << 20
-
-// openClaw is the block under which OpenClaw keeps its memory settings.
-const openClaw = "memorySearch"
 
 // readFile reads the config file if there is one.
 func (l *loader) readFile(src Sources) {
@@ -58,12 +54,10 @@ func (l *loader) parse(path string, data []byte) {
 	case err != nil:
 		l.errs = append(l.errs, err)
 	case doc != nil:
-		p := fileParser{loader: l, path: path, seen: map[string]string{}}
-		p.block(resolve(doc.Content[0]), "", false)
+		p := fileParser{loader: l, layer: byFile, path: path, seen: map[string]string{}}
+		p.block(resolve(doc.Content[0]), "", "")
 	}
 }
-
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
 // parseYAML returns the document of a file, whose content is a block; nil if the file is empty.
 func parseYAML(path string, data []byte) (*yaml.Node, error) {
@@ -72,11 +66,8 @@ func parseYAML(path string, data []byte) (*yaml.Node, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		m := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-		if m == nil {
-			return nil, &Error{Where: path, Problem: err.Error()}
-		}
-		return nil, &Error{Where: strings.TrimSuffix(path+":"+m[1], ":"), Problem: m[2]}
+		line, problem := yamlProblem(data, err)
+		return nil, &Error{Where: fmt.Sprintf("%s:%d", path, line), Problem: problem}
 	}
 	root := resolve(doc.Content[0])
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
@@ -85,8 +76,9 @@ func parseYAML(path string, data []byte) (*yaml.Node, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, &Error{Where: position(path, root), Problem: "not a block of settings (key: value)"}
 	}
-	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, &Error{Where: path, Problem: "more than one document; keep one"}
+	var second yaml.Node
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, &Error{Where: fmt.Sprintf("%s:%d", path, max(second.Line, 1)), Problem: "more than one document; keep one"}
 	}
 	return &doc, nil
 }
@@ -105,35 +97,30 @@ func resolve(n *yaml.Node) *yaml.Node {
 // fileParser walks the blocks of a file.
 type fileParser struct {
 	*loader
-	path string
+	layer layer
+	path  string
 	// seen contains the position of each setting.
 	seen map[string]string
 }
 
-// block reads the settings of a mapping whose keys continue prefix. pasted is true inside the block of OpenClaw.
-func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
+// block reads the settings of a mapping whose keys continue prefix. pasted is the block of OpenClaw around it, empty for none.
+func (p *fileParser) block(n *yaml.Node, prefix, pasted string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], resolve(n.Content[i+1])
 		key := prefix + name.Value
 		where := position(p.path, name)
 		f, known := p.conf.lookup(key)
 		switch {
-		case key == openClaw && !pasted:
-			p.nested(value, where, key, "", true)
-		case pasted && ignored()[key] != "":
-			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s has no effect: %s", where, openClaw, key, ignored()[key]))
-		case strings.HasPrefix(key, "agents.") && name.Value == openClaw:
-			p.fail(where, key, fmt.Errorf("paste the block %s itself, at the left margin, without the blocks around it", openClaw))
-		case pasted && key == "sync.intervalMinutes" && value.Value == "0":
-			p.conf.Notices = append(p.conf.Notices, fmt.Sprintf("%s: %s.%s: 0 has no effect: the folder is always scanned regularly, "+
-				"every 5 minutes unless set", where, openClaw, key))
+		case p.layer == byFolder && !p.mayStand(key, f):
+			p.refuse(where, key, known)
+		case p.openClaw(key, pasted, where, value):
 		case prefix == "agents." && CheckAgent(name.Value) != nil:
 			p.fail(where, "agents", CheckAgent(name.Value))
 		case prefix == "agents.", key == "agents", key == "remote.headers", p.conf.registry.isBlock(key):
 			p.nested(value, where, key, key+".", pasted)
 		case strings.HasPrefix(key, "remote.headers."):
 			p.header(key, where, value)
-		case !known, pasted && !f.memory:
+		case !known, pasted != "" && !f.memory:
 			p.unknown(where, key)
 		default:
 			p.setting(f, where, value)
@@ -142,7 +129,7 @@ func (p *fileParser) block(n *yaml.Node, prefix string, pasted bool) {
 }
 
 // nested reads a block, which may be empty.
-func (p *fileParser) nested(value *yaml.Node, where, key, prefix string, pasted bool) {
+func (p *fileParser) nested(value *yaml.Node, where, key, prefix, pasted string) {
 	if isNull(value) {
 		return
 	}
@@ -166,7 +153,7 @@ func (p *fileParser) header(key, where string, value *yaml.Node) {
 		return
 	}
 	name := strings.TrimPrefix(key, "remote.headers.")
-	p.put(byFile, where, filepath.Dir(p.path), f, name+"="+value.Value)
+	p.put(p.layer, where, filepath.Dir(p.path), f, name+"="+value.Value)
 }
 
 // again reports an error if a setting was given before, and returns whether it was.
@@ -190,7 +177,7 @@ func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 		return
 	}
 	before := len(p.errs)
-	p.put(byFile, where, filepath.Dir(p.path), f, items...)
+	p.put(p.layer, where, filepath.Dir(p.path), f, items...)
 	if len(p.errs) > before {
 		p.errs[before].(*Error).Where = position(p.path, value)
 	}
@@ -199,6 +186,9 @@ func (p *fileParser) setting(f Field, where string, value *yaml.Node) {
 // itemsOf returns the items of a value, or an error if its type is wrong.
 func itemsOf(f Field, value *yaml.Node) ([]string, error) {
 	if f.value.kind == aList {
+		if f.value.typ == "globs" && value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
+			return []string{value.Value}, nil
+		}
 		return listOf(value)
 	}
 	tags := map[kind][]string{

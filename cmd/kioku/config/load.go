@@ -27,8 +27,8 @@ func newLoader(src Sources) *loader {
 		name, value, _ := strings.Cut(entry, "=")
 		l.env[name] = value
 	}
-	l.conf.dir, l.home = src.Dir, l.env["HOME"]
-	l.conf.registry.home = l.home
+	l.home = l.env["HOME"]
+	l.conf.src, l.conf.home, l.conf.registry.home = src, l.home, l.home
 	return l
 }
 
@@ -44,6 +44,12 @@ func (l *loader) put(by layer, where, base string, f Field, items ...string) {
 		return
 	}
 	l.conf.origins[f.Key] = origin{by, where}
+	if f.Key == "agents" {
+		for _, item := range items {
+			id, _, _ := strings.Cut(item, "=")
+			l.conf.origins["agents."+id+".workspace"] = origin{by, where}
+		}
+	}
 }
 
 // setText sets a value that is written in one line: a list is separated by commas.
@@ -53,7 +59,7 @@ func (l *loader) setText(by layer, where, key, value string) {
 		l.unknown(where, key)
 		return
 	}
-	l.put(by, where, l.conf.dir, f, split(f.value.kind, value)...)
+	l.put(by, where, l.conf.src.Dir, f, split(f.value.kind, value)...)
 }
 
 // unknown reports a key that is no setting: as an error, or as a notice if the setting once existed.
@@ -109,6 +115,9 @@ func (l *loader) agree() {
 	if !slices.Contains(c.Sources, memory.SourceMemory) {
 		l.disagree("sources", "", "memory is always indexed; write memory,sessions")
 	}
+	if c.TokenFile != "" && c.Explicit("tokens") {
+		l.disagree("tokens", "tokenFile", "tokens and tokenFile are both set; set one")
+	}
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		l.disagree("tls.cert", "tls.key", "tls.cert and tls.key belong together; set both or none")
 	}
@@ -140,16 +149,17 @@ func (l *loader) agree() {
 	}
 }
 
-// disagree reports an error in a setting or a block of settings at the place where it was set, else at the place where the
-// other setting was.
+// disagree reports an error in a setting, a block of settings, or a setting and another one. It names the place of that value
+// of them which goes before the others: without it, the others might agree.
 func (l *loader) disagree(key, other, problem string) {
-	where := cmp.Or(l.conf.origins[key].where, l.conf.origins[other].where)
+	var from origin
 	for _, f := range l.conf.registry.fields {
-		if where == "" && strings.HasPrefix(f.Key, key+".") {
-			where = l.conf.origins[f.Key].where
+		o := l.conf.origins[f.Key]
+		if (f.Key == key || f.Key == other || strings.HasPrefix(f.Key, key+".")) && o.layer > from.layer {
+			from = o
 		}
 	}
-	l.errs = append(l.errs, &Error{Where: where, Key: key, Problem: problem})
+	l.errs = append(l.errs, &Error{Where: from.where, Key: key, Problem: problem})
 }
 
 // reveal reads the secrets that the settings refer to.

@@ -46,7 +46,7 @@ func TestPlaceFindsTheWorkspaceInOrder(t *testing.T) {
 			if tc.want == "" && !errors.Is(err, config.ErrNoWorkspace) {
 				t.Errorf("got %+v, %v, want ErrNoWorkspace", p, err)
 			}
-			if p.Workspace != tc.want || p.Assumed != (tc.want == here) {
+			if p.Workspace != tc.want || (p.Found == config.ByLayout) != (tc.want == here) {
 				t.Errorf("got %+v, want %s", p, tc.want)
 			}
 		})
@@ -60,10 +60,12 @@ func TestPlacesAreThoseOfAllAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []config.Place{
-		{Agent: "a", Workspace: "/a", ExtraPaths: []string{"common"}}, {Agent: "b", Workspace: "/b", ExtraPaths: []string{"own"}},
-	}
+	want := []config.Place{{Agent: "a", Workspace: "/a"}, {Agent: "b", Workspace: "/b"}}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	c := load(t, src)
+	if diff := cmp.Diff([][]string{{"common"}, {"own"}}, [][]string{c.ExtraPaths("a"), c.ExtraPaths("b")}); diff != "" {
 		t.Error(diff)
 	}
 	src.Flags = []config.Flag{{Name: "--workspace", Key: "workspace", Value: "/m"}}

@@ -16,7 +16,7 @@ type Field struct {
 	// Group is the heading under which the documentation lists the setting.
 	Group string
 	// Type is what a value looks like: "text", "path", "secret", "integer", "number", "true or false", "list",
-	// "paths", "pairs", "blocks", or the choices, "passage | chunk".
+	// "globs", "paths", "pairs", "blocks", or the choices, "passage | chunk".
 	Type string
 	// Default is the value of a run that nobody configured, as text.
 	Default string
@@ -26,6 +26,8 @@ type Field struct {
 	value *value
 	// memory settings may also stand in a block memorySearch.
 	memory bool
+	// inFolder settings may also stand in the file of a workspace.
+	inFolder bool
 }
 
 // Env returns the name of the environment variable: "query.maxResults" is KIOKU_QUERY_MAX_RESULTS, "tls.clientCA" is
@@ -48,6 +50,9 @@ func (f Field) Env() string {
 // OfMemory reports whether the setting belongs to indexing and searching rather than to the command or daemon.
 func (f Field) OfMemory() bool { return f.memory }
 
+// InFolder reports whether the setting may also stand in the file of a workspace, [FolderFile].
+func (f Field) InFolder() bool { return f.inFolder }
+
 // Fields returns every setting, in the order of the documentation.
 func Fields() []Field { return Default().registry.fields }
 
@@ -56,9 +61,9 @@ type registry struct {
 	*flag.FlagSet
 	// fields are the settings in the order of the documentation.
 	fields []Field
-	// group and memory are those of the fields that are added next.
-	group  string
-	memory bool
+	// group, memory and inFolder are those of the fields that are added next.
+	group            string
+	memory, inFolder bool
 	// base is the folder that relative paths start from, home replaces "~" in the value that is set next.
 	base, home string
 	secrets    []*secretSetting
@@ -83,7 +88,7 @@ func newRegistry(c *Config) *registry {
 func (r *registry) register(key, doc string, v *value) {
 	r.Var(v, key, doc)
 	f := r.Lookup(key)
-	r.fields = append(r.fields, Field{Key: key, Group: r.group, Type: v.typ, Default: f.DefValue, Doc: doc, value: v, memory: r.memory})
+	r.fields = append(r.fields, Field{Key: key, Group: r.group, Type: v.typ, Default: f.DefValue, Doc: doc, value: v, memory: r.memory, inFolder: r.inFolder})
 }
 
 // lookup finds a setting by its key. The settings of one agent, agents.<id>.workspace and the like, are found too.

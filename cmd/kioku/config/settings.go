@@ -9,14 +9,17 @@ import (
 // service registers the settings of the command and the daemon.
 func (r *registry) service(c *Config) {
 	r.group = "Workspace and daemon"
-	r.path(&c.Workspace, "workspace", "Folder with MEMORY.md, USER.md and memory/; unset means the current folder if it looks like one.")
-	r.agentID(&c.Agent, "agent", "Agent that commands use and that the workspace belongs to.")
+	r.path(&c.Workspace, "workspace", "Folder of notes; unset means the one that is found from the current folder, see folders.md.")
+	r.agentID(&c.Agent, "agent", "Agent that commands use and that the workspace belongs to. If it is unset, the folder says which one: the agent that has it, else main, whose index is one of its own for each folder.")
 	r.agents(c, "agents", "Folders of further agents: blocks of workspace, extraPaths and agentDir by id; id=folder,... as text.")
 	r.path(&c.State, "state", "Folder of the index; unset means kioku in $XDG_STATE_HOME or ~/.local/state.")
 	r.path(&c.Socket, "socket", "Unix socket of the daemon; unset means one in the state folder.")
 	r.text(&c.Listen, "listen", "TCP address of the daemon; none disables TCP. An address beyond loopback needs tokenFile, tls.cert and tls.key.")
 	r.path(&c.TokenFile, "tokenFile", "File of the tokens, and of the names in certificates, that may connect over TCP.")
+	r.secret(&c.Tokens, "tokens", "What a tokenFile contains, instead of one: for containers that get it in KIOKU_TOKENS, or by env:NAME.")
+	r.inFolder = true
 	r.timezone(&c.Location, "timezone", "Time zone that decides which day a note belongs to, such as Asia/Tokyo; Local is the system's.")
+	r.inFolder = false
 	r.logLevel(&c.LogLevel, "logLevel", "Minimum log level.")
 }
 
@@ -33,9 +36,9 @@ func (r *registry) serving(c *Config) {
 	number(r, &l.Bytes, 16<<20, 1<<40, "limits.bytes", "Bytes of all requests in flight; one client may have a quarter.")
 	number(r, &l.Connections, 1, 1_000_000, "limits.connections", "Open connections; one process or machine may have a quarter.")
 	r.group = "Daemon on another machine"
-	r.text(&c.Client.Server, "client.server", "host:port of the daemon that commands use; unset means the daemon of the state folder.")
-	r.secret(&c.Client.Token, "client.token", "Token that commands send to client.server, env:NAME or file:PATH.")
-	r.path(&c.Client.CA, "client.ca", "PEM file of the authorities of client.server and sidecar.memory; unset means those of the system. TLS is used beyond loopback, and wherever client.ca or client.cert is set.")
+	r.text(&c.Client.Target, "client.target", "host:port of the daemon that commands use; unset means the daemon of the state folder.")
+	r.secret(&c.Client.Token, "client.token", "Token that commands send to client.target, env:NAME or file:PATH.")
+	r.path(&c.Client.CA, "client.ca", "PEM file of the authorities of client.target and sidecar.memory; unset means those of the system. TLS is used beyond loopback, and wherever client.ca or client.cert is set.")
 	r.path(&c.Client.Cert, "client.cert", "PEM file of the certificate that is shown to them; unset shows none.")
 	r.path(&c.Client.Key, "client.key", "PEM file of the private key of client.cert.")
 }
@@ -50,18 +53,26 @@ func (r *registry) provider(c *Config) {
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
 		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
+	pointer(r, &c.Embed.QueryPrefix, aText, "text", "remote.queryPrefix",
+		"Written before each query that is embedded; unset means what the model is known to want, \"\" means nothing.", parseText, same)
+	pointer(r, &c.Embed.DocumentPrefix, aText, "text", "remote.documentPrefix",
+		"Written before each text that is embedded; unset means what the model is known to want. With another prefix everything is embedded again.", parseText, same)
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
 }
 
 // index registers the settings of indexing.
 func (r *registry) index(c *Config) {
-	r.group = "Index"
+	r.group, r.inFolder = "Index", true
+	r.globs(&c.Index.Include, "include", "Globs of Markdown files of the workspace to index beside MEMORY.md, USER.md and memory/, such as docs/**/*.md. "+
+		"Unset means none, or all if the workspace has neither MEMORY.md nor memory/.")
+	r.globs(&c.Index.Exclude, "exclude", "Globs of paths that are not indexed, whatever else includes them.")
 	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the last element may be a glob.")
 	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped. A day whose notes need more goes on in a further file.")
 	number(r, &c.Chunking.Tokens, 16, 8192, "chunking.tokens", "Maximum number of tokens of a chunk.")
 	number(r, &c.Chunking.Overlap, 0, 8191, "chunking.overlap", "Tokens that a chunk repeats from the one before; less than chunking.tokens.")
 	r.choice(&c.Chunking.Encoding, []string{"cl100k_base", "o200k_base"}, "chunking.encoding", "Vocabulary that counts tokens.")
+	r.inFolder = false
 	r.duration(&c.Index.Debounce, time.Millisecond, 1, 600_000, "sync.watchDebounceMs", "Milliseconds without a change after which a file is indexed.")
 	r.duration(&c.Index.MaxWait, time.Millisecond, 1, 3_600_000, "sync.maxWaitMs", "Milliseconds after which a file is indexed although it still changes.")
 	r.duration(&c.Index.Interval, time.Minute, 0.01, 10_080, "sync.intervalMinutes", "Minutes between full scans.")
@@ -73,7 +84,7 @@ func (r *registry) index(c *Config) {
 // query registers the settings of searches, which a running daemon reads again.
 func (r *registry) query(c *Config) {
 	s := &c.Search
-	r.group = "Search"
+	r.group, r.inFolder = "Search", true
 	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
 	r.optional(&s.MinScore, "query.minScore", "Minimum score if vectors took part.")
 	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Minimum score if only keywords took part.")
@@ -91,6 +102,7 @@ func (r *registry) query(c *Config) {
 	r.duration(&s.HalfLife, 24*time.Hour, 0.01, 100_000, "query.hybrid.temporalDecay.halfLifeDays", "Age in days at which half of the weight above the floor is gone.")
 	r.optional(&s.DecayFloor, "query.hybrid.temporalDecay.floor", "Weight that the oldest notes keep.")
 	r.list(&s.Evergreen, "query.hybrid.temporalDecay.evergreen", "Globs of paths that do not decay.")
+	r.inFolder = false
 }
 
 // caches registers the settings of what is kept to be fast.
@@ -98,20 +110,4 @@ func (r *registry) caches(c *Config) {
 	r.group = "Caches"
 	number(r, &c.CacheEntries, 1, 100_000_000, "cache.maxEntries", "Maximum number of embeddings in the cache, in addition to those of the indexed texts.")
 	number(r, &c.MemoryBudget, 0, 1<<40, "memoryBudgetBytes", "Maximum number of bytes of vectors and words in memory for all agents; the rest is searched on disk.")
-}
-
-// ignored returns the keys of an OpenClaw block memorySearch that have no counterpart, and what to know about each.
-func ignored() map[string]string {
-	return map[string]string{
-		"enabled":                           "memory is always on",
-		"experimental":                      "sources: [memory, sessions] is enough to have transcripts indexed",
-		"local":                             "there is no local model",
-		"store":                             "the index is in the state folder",
-		"sync.onSessionStart":               "the daemon keeps the index in sync",
-		"sync.onSearch":                     "the daemon keeps the index in sync",
-		"sync.watch":                        "the daemon keeps the index in sync",
-		"sync.sessions.postCompactionForce": "the transcript keeps all messages after a compaction",
-		"remote.batch":                      "batch jobs are not used",
-		"cache.enabled":                     "the cache is always on",
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/indexer"
 	"kioku/memory"
 )
 
@@ -98,8 +99,10 @@ func scalar[T any](r *registry, at *T, kind kind, typ, key, doc string, parse fu
 
 func same(s string) string { return s }
 
+func parseText(s string) (string, error) { return s, nil }
+
 func (r *registry) text(at *string, key, doc string) {
-	scalar(r, at, aText, "text", key, doc, func(s string) (string, error) { return s, nil }, same)
+	scalar(r, at, aText, "text", key, doc, parseText, same)
 }
 
 func (r *registry) path(at *string, key, doc string) {
@@ -279,6 +282,11 @@ func (r *registry) paths(at *[]string, key, doc string) {
 		}
 		return item, nil
 	})
+}
+
+// globs adds a list of globs, for which a file may also have a single text.
+func (r *registry) globs(at *[]string, key, doc string) {
+	r.items(at, "globs", key, doc, func(item string) (string, error) { return item, indexer.CheckGlobs([]string{item}, nil) })
 }
 
 // sources adds the list of what is indexed, which always contains memory.

@@ -39,15 +39,16 @@ type Connector struct {
 // Client calls the service for one agent, in a daemon or in this process.
 type Client struct {
 	kiokuv1.MemoryServiceClient
-	from *Connector
-	need Need
+	from   *Connector
+	wanted wanted
+	need   Need
 	// Agent is the id of the agent.
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory
 	remote *agent.Client
-	// Workspace is the folder of the memory.
-	Workspace string
+	// Workspace is the folder of the memory, and State the one that contains its sessions.
+	Workspace, State string
 	// ReadOnly is true if the index is read as it is. If another process owns it, notes can still be added.
 	ReadOnly bool
 	close    func() error
@@ -57,8 +58,11 @@ type Client struct {
 type Need int
 
 const (
-	// ToGet reads notes, or adds some. It takes the lock of the index only to create one.
+	// ToGet reads notes. It takes the lock of the index only to create one.
 	ToGet Need = iota
+	// ToAppend adds notes. It takes the lock like ToGet. It is refused if a daemon runs that does not serve a folder which
+	// nothing names.
+	ToAppend
 	// ToSearch reads an index, after Freshen has brought it up to date if nobody else has it.
 	ToSearch
 	// ToWatch keeps the index in sync if nobody else has it, and otherwise reads it.
@@ -83,24 +87,49 @@ const (
 	tellWait = time.Second
 )
 
-// connect returns a client of the daemon that serves the agent, else a client over an index that this process opens. If
+// wanted is the memory that a command wants.
+type wanted struct {
+	// place of the memory. Its workspace is empty if only a daemon may know it.
+	place config.Place
+	// named is true if the agent is named. Otherwise the workspace says which agent it is.
+	named bool
+}
+
+// here returns the memory of the command.
+func (k *Connector) here() (wanted, error) {
+	place, err := k.Conf.Here()
+	if errors.Is(err, config.ErrNoWorkspace) {
+		err = nil
+	}
+	return wanted{place, k.Conf.Named()}, err
+}
+
+// of returns the memory of an agent.
+func (k *Connector) of(agent string) (wanted, error) {
+	place, err := k.Conf.Place(agent)
+	if errors.Is(err, config.ErrNoWorkspace) {
+		err = nil
+	}
+	return wanted{place, true}, err
+}
+
+// connect returns a client of the daemon that serves the memory, else a client over an index that this process opens. If
 // another process owns the index, the client can only read it and add notes.
-func (k *Connector) connect(ctx context.Context, agent string, n Need) (*Client, error) {
-	c, err := k.daemon(ctx, agent)
+func (k *Connector) connect(ctx context.Context, w wanted, n Need) (*Client, error) {
+	c, err := k.daemon(ctx, w, n)
 	if c != nil || err != nil {
 		return c, err
 	}
-	place, err := k.Conf.Place(agent)
-	if err != nil {
-		return nil, err
+	if w.place.Workspace == "" {
+		return nil, config.ErrNoWorkspace
 	}
 	if k.ReadOnly {
-		return k.open(ctx, place, n, true)
+		return k.open(ctx, w, n, true)
 	}
-	if err := CheckFolder(ctx, k.Conf, place, n); err != nil {
+	if err := CheckFolder(ctx, k.Conf, w.place, n); err != nil {
 		return nil, err
 	}
-	return k.own(ctx, place, n)
+	return k.own(ctx, w, n)
 }
 
 // Improve reconnects a client that reads the index of another process: to the index once it is free, or to a daemon.
@@ -108,7 +137,7 @@ func (c *Client) Improve(ctx context.Context) error {
 	if !c.ReadOnly || c.from.ReadOnly {
 		return nil
 	}
-	better, err := c.from.connect(ctx, c.Agent, ToWriteNow)
+	better, err := c.from.connect(ctx, c.wanted, ToWriteNow)
 	if errors.Is(err, memory.ErrLocked) {
 		return nil
 	}
@@ -123,16 +152,16 @@ func (c *Client) Improve(ctx context.Context) error {
 // own opens the index for writing, or returns a client of a daemon that has opened it meanwhile. If this user may not write
 // or another process owns the index, a need that can do with reading opens it to read. Any other need waits for the owner,
 // for at most lockWait.
-func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Client, error) {
-	if n == ToGet {
+func (k *Connector) own(ctx context.Context, w wanted, n Need) (*Client, error) {
+	if n <= ToAppend {
 		// This fails if there is no index yet, or none that can be read.
-		if c, err := k.open(ctx, place, n, true); err == nil {
+		if c, err := k.open(ctx, w, n, true); err == nil {
 			return c, nil
 		}
 	}
 	start, told := time.Now(), false
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 160*time.Millisecond) {
-		c, err := k.open(ctx, place, n, false)
+		c, err := k.open(ctx, w, n, false)
 		if err == nil || !mayBeReadable(err) {
 			return c, err
 		}
@@ -140,13 +169,13 @@ func (k *Connector) own(ctx context.Context, place config.Place, n Need) (*Clien
 		locked := errors.As(err, &held)
 		if locked {
 			// The owner may be a daemon that has only just begun to listen.
-			if c, again := k.daemon(ctx, place.Agent); c != nil || again != nil {
+			if c, again := k.daemon(ctx, w, n); c != nil || again != nil {
 				return c, again
 			}
 		}
 		if n.mayRead() {
 			// Of a locked index this fails only while its owner creates it.
-			if c, reading := k.open(ctx, place, n, true); reading == nil {
+			if c, reading := k.open(ctx, w, n, true); reading == nil {
 				if !locked || held.Daemon {
 					k.Out.Notice("%v; reading it as it is", err)
 				}
@@ -180,12 +209,17 @@ func mayBeReadable(err error) bool {
 }
 
 // open opens the memory in this process.
-func (k *Connector) open(ctx context.Context, place config.Place, n Need, readOnly bool) (*Client, error) {
-	embedder, err := embed.New(k.Conf.Embed)
+func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (*Client, error) {
+	place := w.place
+	conf, err := k.Conf.ForFolder(place.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	opt, err := Engine(k.Conf, place, embedder, slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}))
+	embedder, err := embed.New(conf.Embed)
+	if err != nil {
+		return nil, err
+	}
+	opt, err := Engine(ctx, conf, place, embedder, slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}))
 	if err != nil {
 		return nil, err
 	}
@@ -200,14 +234,14 @@ func (k *Connector) open(ctx context.Context, place config.Place, n Need, readOn
 		return nil, err
 	}
 	srv, err := server.New(server.Options{
-		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Location: k.Conf.Location, Log: opt.Log,
+		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Location: conf.Location, Log: opt.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), from: k, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
-		ReadOnly: readOnly, close: memory.Close,
+		MemoryServiceClient: srv.Local(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
+		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }
 
@@ -269,14 +303,10 @@ func (c *Client) release(ctx context.Context) error {
 		return fmt.Errorf("close the index: %w", err)
 	}
 	c.close = func() error { return nil }
-	place, err := c.from.Conf.Place(c.Agent)
-	if err != nil {
-		return err
-	}
-	reading, err := c.from.open(ctx, place, c.need, true)
+	reading, err := c.from.open(ctx, c.wanted, c.need, true)
 	if err != nil {
 		// Another process may have the index now, and not be ready yet.
-		reading, err = c.from.connect(ctx, c.Agent, c.need)
+		reading, err = c.from.connect(ctx, c.wanted, c.need)
 	}
 	if err == nil {
 		*c = *reading
@@ -321,7 +351,11 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 
 // With runs f with a client and closes the client.
 func (k *Connector) With(ctx context.Context, n Need, f func(*Client) error) error {
-	c, err := k.connect(ctx, k.Conf.Agent, n)
+	w, err := k.here()
+	if err != nil {
+		return err
+	}
+	c, err := k.connect(ctx, w, n)
 	if err != nil {
 		return err
 	}

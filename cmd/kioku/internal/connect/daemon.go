@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,11 +34,11 @@ func SocketPath(conf *config.Config) (string, error) {
 	return server.SocketPath(state), nil
 }
 
-// daemon returns a client of the daemon, or nil if none answers or it does not serve the agent. It returns an error if the
-// daemon serves the agent from another folder than the one that was named.
-func (k *Connector) daemon(ctx context.Context, id string) (*Client, error) {
-	if k.Conf.Client.Server != "" {
-		return k.remote(ctx, id)
+// daemon returns a client of the daemon, or nil if none answers or it does not serve the memory. It returns an error if the
+// daemon serves a named agent from another folder than the one that was named.
+func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, error) {
+	if k.Conf.Client.Target != "" {
+		return k.remote(ctx, w, n)
 	}
 	if k.NoDaemon || k.ReadOnly {
 		return nil, nil
@@ -57,47 +55,68 @@ func (k *Connector) daemon(ctx context.Context, id string) (*Client, error) {
 		return nil, nil
 	}
 	probe.Close()
-	conn, err := agent.Dial("unix:"+socket, agent.Options{Agent: id})
+	conn, err := agent.Dial("unix:"+socket, agent.Options{})
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{MemoryServiceClient: conn.Service(), remote: conn, from: k, Agent: id, close: conn.Close}
-	ok, err := k.serves(ctx, c, socket)
-	if err != nil || !ok {
+	agents, err := listAgents(ctx, conn.Service())
+	if err != nil {
+		err = fmt.Errorf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err))
 		return nil, errors.Join(err, conn.Close())
 	}
-	if id == k.Conf.Agent {
+	served, err := k.served(agents, w, n)
+	if served == nil || err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if !w.named || served.GetId() == k.Conf.Agent {
 		k.tellIgnored()
 	}
-	return c, nil
+	return k.client(ctx, conn, served, w, n)
+}
+
+// client returns a client of an agent that a daemon serves.
+func (k *Connector) client(ctx context.Context, conn *agent.Client, served *kiokuv1.Agent, w wanted, n Need) (*Client, error) {
+	id, folder := served.GetId(), served.GetWorkspace()
+	state, err := k.Conf.StateOf(ctx, id, folder)
+	if err != nil && !errors.Is(err, config.ErrNoState) {
+		return nil, errors.Join(err, conn.Close())
+	}
+	w.place.Agent = id
+	return &Client{
+		MemoryServiceClient: conn.Service(), remote: conn.For(id), from: k, wanted: w, need: n, Agent: id, Workspace: folder,
+		State: state, close: conn.Close,
+	}, nil
 }
 
 // remote returns a client of the daemon on another machine that the settings name. It returns an error if the daemon does not
-// answer or does not serve the agent.
-func (k *Connector) remote(ctx context.Context, id string) (*Client, error) {
-	target := k.Conf.Client.Server
+// answer or does not serve the agent. If no agent is named, it is main or the only one that the token may use.
+func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, error) {
+	target := k.Conf.Client.Target
 	if k.NoDaemon || k.ReadOnly {
-		return nil, render.Misuse("--no-daemon and --read-only open an index of this machine; omit them, or --server")
+		return nil, render.Misuse("--no-daemon and --read-only open an index of this machine; omit them, or --target")
 	}
 	tls, err := ClientTLS(k.Conf, target)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := agent.Dial(target, agent.Options{Agent: id, Token: k.Conf.Client.Token, TLS: tls})
+	conn, err := agent.Dial(target, agent.Options{Token: k.Conf.Client.Token, TLS: tls})
 	if err != nil {
-		return nil, &config.Error{Key: "client.server", Problem: err.Error()}
+		return nil, &config.Error{Key: "client.target", Problem: err.Error()}
 	}
-	c := &Client{MemoryServiceClient: conn.Service(), remote: conn, from: k, Agent: id, close: conn.Close}
-	found, err := c.findAgent(ctx)
-	switch {
-	case err != nil:
+	agents, err := listAgents(ctx, conn.Service())
+	if err != nil {
 		err = fmt.Errorf("the daemon at %s does not answer: %s%s", target, render.Message(err), k.tlsHint(err))
-	case !found:
-		err = fmt.Errorf("the daemon at %s does not serve agent %s, or the token may not use it", target, id)
-	default:
-		return c, nil
+		return nil, errors.Join(err, conn.Close())
 	}
-	return nil, errors.Join(err, conn.Close())
+	served := byID(agents, w.place.Agent)
+	if served == nil && !w.named && len(agents) == 1 {
+		served = agents[0]
+	}
+	if served == nil {
+		err = fmt.Errorf("the daemon at %s does not serve agent %s, or the token may not use it%s", target, w.place.Agent, others(agents))
+		return nil, errors.Join(err, conn.Close())
+	}
+	return k.client(ctx, conn, served, w, n)
 }
 
 // tlsHint says which settings of TLS a daemon that does not answer may want.
@@ -114,46 +133,12 @@ func (k *Connector) tlsHint(err error) string {
 	return ""
 }
 
-// findAgent reports whether the daemon serves the agent, and sets the folder of its memory.
-func (c *Client) findAgent(ctx context.Context) (bool, error) {
+// listAgents returns the agents that a daemon serves. It does not wait long for the answer.
+func listAgents(ctx context.Context, service kiokuv1.MemoryServiceClient) ([]*kiokuv1.Agent, error) {
 	ctx, cancel := context.WithTimeout(ctx, DaemonWait)
 	defer cancel()
-	resp, err := c.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
-	if err != nil {
-		return false, err
-	}
-	i := slices.IndexFunc(resp.GetAgents(), func(agent *kiokuv1.Agent) bool { return agent.GetId() == c.Agent })
-	if i < 0 {
-		return false, nil
-	}
-	c.Workspace = resp.GetAgents()[i].GetWorkspace()
-	return true, nil
-}
-
-// serves reports whether the daemon serves the agent, from the named folder if one was named.
-func (k *Connector) serves(ctx context.Context, c *Client, socket string) (bool, error) {
-	found, err := c.findAgent(ctx)
-	if err != nil {
-		return false, fmt.Errorf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err))
-	}
-	if !found {
-		return false, nil
-	}
-	served := c.Workspace
-	place, err := k.Conf.Place(c.Agent)
-	switch {
-	case errors.Is(err, config.ErrNoWorkspace):
-		return true, nil
-	case err != nil:
-		return false, err
-	case SameFolder(place.Workspace, served):
-		return true, nil
-	case place.Assumed:
-		k.Out.Notice("the daemon answers for agent %s from %s, not from this folder; name one with --workspace", c.Agent, served)
-		return true, nil
-	}
-	return false, fmt.Errorf("the daemon serves agent %s from %s, not from %s; omit --workspace, name another --agent, "+
-		"or use another --state", c.Agent, served, filepath.Clean(place.Workspace))
+	resp, err := service.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
+	return resp.GetAgents(), err
 }
 
 // tellIgnored reports the flags that have no effect because the daemon has settings of its own.

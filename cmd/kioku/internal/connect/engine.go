@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -12,15 +13,15 @@ import (
 	"kioku/store/vector"
 )
 
-// Engine returns the options with which the memory of one agent is opened.
-func Engine(conf *config.Config, place config.Place, embedder *embed.Client, log *slog.Logger) (kioku.Options, error) {
-	state, err := conf.StateDir()
+// Engine returns the options with which the memory of one agent is opened; conf contains the settings of its workspace too.
+func Engine(ctx context.Context, conf *config.Config, place config.Place, embedder *embed.Client, log *slog.Logger) (kioku.Options, error) {
+	state, err := conf.StateOf(ctx, place.Agent, place.Workspace)
 	if err != nil {
 		return kioku.Options{}, err
 	}
 	now := ClockOf(conf)
 	index := conf.Index
-	index.ExtraPaths = place.ExtraPaths
+	index.Include, index.ExtraPaths = conf.Include(), conf.ExtraPaths(place.Agent)
 	if conf.HasSessions() {
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err

@@ -15,12 +15,12 @@ import (
 // CheckFolder returns an error if the index belongs to another folder that still exists: a sync would empty it. Only kioku
 // index may do that. If the index cannot be read, there is no error; Open reports why.
 func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n Need) error {
-	state, err := conf.StateDir()
+	state, err := conf.StateOf(ctx, place.Agent, place.Workspace)
 	if err != nil || n == ToTakeOver {
 		return nil
 	}
 	indexed, err := kioku.IndexedWorkspace(ctx, state, place.Agent)
-	if err != nil || indexed == "" || SameFolder(indexed, place.Workspace) {
+	if err != nil || indexed == "" || config.SameFolder(indexed, place.Workspace) {
 		return nil
 	}
 	for _, dir := range []string{indexed, place.Workspace} {
@@ -30,16 +30,6 @@ func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n
 	}
 	return fmt.Errorf("the index of agent %s belongs to %s, not to %s; choose another state folder with --state, another --agent, "+
 		"or run kioku index to give it to this folder", place.Agent, indexed, place.Workspace)
-}
-
-// SameFolder reports whether two paths name the same folder.
-func SameFolder(one, other string) bool {
-	a, errA := os.Stat(one)
-	b, errB := os.Stat(other)
-	if errA != nil || errB != nil {
-		return filepath.Clean(one) == filepath.Clean(other)
-	}
-	return os.SameFile(a, b)
 }
 
 // MemoryPath returns a path as the memory names it: without "./", and relative if it is in the workspace. A path that names

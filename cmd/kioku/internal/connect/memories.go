@@ -117,7 +117,11 @@ func (k *Connector) shared(ctx context.Context, id string, n Need) (*Client, age
 	if err := config.CheckAgent(id); err != nil {
 		return nil, nil, render.Misuse("%w", err)
 	}
-	c, err := k.connect(ctx, id, n)
+	w, err := k.of(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := k.connect(ctx, w, n)
 	if errors.Is(err, config.ErrNoWorkspace) {
 		err = fmt.Errorf("the memory of agent %s: it has no workspace; set agents.%s.workspace", id, id)
 	}
@@ -136,24 +140,25 @@ func (k *Connector) shared(ctx context.Context, id string, n Need) (*Client, age
 
 // placeOf returns the place of a client's agent, with the folder of the memory, which a daemon may have chosen.
 func (k *Connector) placeOf(c *Client) (config.Place, error) {
-	place, err := k.Conf.Place(c.Agent)
-	if err != nil && !errors.Is(err, config.ErrNoWorkspace) {
-		return config.Place{}, err
-	}
-	place.Workspace = c.Workspace
-	return place, nil
+	w, err := k.of(c.Agent)
+	w.place.Workspace = c.Workspace
+	return w.place, err
 }
 
 // WithoutMemory is WithMemories for a command that neither searches nor writes: it opens no index.
 func (k *Connector) WithoutMemory(ctx context.Context, f func(*Memories) error) error {
-	c, err := k.daemon(ctx, k.Conf.Agent)
+	w, err := k.here()
 	if err != nil {
 		return err
 	}
-	m := &Memories{}
-	if c == nil {
-		m.Place, err = k.Conf.Place(k.Conf.Agent)
-	} else {
+	c, err := k.daemon(ctx, w, ToGet)
+	if err != nil {
+		return err
+	}
+	m := &Memories{Place: w.place}
+	if c == nil && w.place.Workspace == "" {
+		err = config.ErrNoWorkspace
+	} else if c != nil {
 		m.Place, err = k.placeOf(c)
 		err = errors.Join(err, c.close())
 	}

@@ -8,9 +8,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -21,11 +21,17 @@ type Output struct {
 	Env []string
 	// JSON says that answers are written as JSON.
 	JSON bool
+	// Clock gives the time before each notice; nil writes notices without one. A command that serves has it.
+	Clock func() time.Time
 }
 
 // Notice writes a line for people to Stderr.
 func (o *Output) Notice(format string, args ...any) {
-	fmt.Fprintf(o.Stderr, "kioku: %s\n", CleanLine(fmt.Sprintf(format, args...)))
+	at := ""
+	if o.Clock != nil {
+		at = o.Clock().Format(time.DateTime) + " "
+	}
+	fmt.Fprintf(o.Stderr, "kioku: %s%s\n", at, CleanLine(fmt.Sprintf(format, args...)))
 }
 
 // IsTerminal reports whether w is a terminal.
@@ -42,11 +48,11 @@ func (o *Output) Write(v any, fill func(*Page)) error {
 	return o.Show(fill)
 }
 
-// WriteJSON writes a value as JSON with this indent; without one it is on one line. A message is written as proto3 JSON,
-// including fields with their default value.
+// WriteJSON writes a value as JSON with this indent; without one it is on one line. A message is written as proto3 JSON
+// with numbers as numbers, including fields with their default value.
 func (o *Output) WriteJSON(v any, indent string) error {
 	if m, ok := v.(proto.Message); ok {
-		text, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
+		text, err := messageJSON(m)
 		if err != nil {
 			return fmt.Errorf("write JSON: %w", err)
 		}

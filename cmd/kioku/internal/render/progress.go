@@ -40,6 +40,8 @@ type Meter struct {
 	// counted is when the current phase began to count.
 	counted time.Time
 	bar     *progressbar.ProgressBar
+	// worded is true while a phase stands on the line without a bar.
+	worded bool
 }
 
 // step is how far a piece of work is. A step without a phase waits for the index.
@@ -115,14 +117,24 @@ func (m *Meter) Tell() {
 	case s.phase == "":
 		m.next = m.now().Add(lineTime)
 		fmt.Fprintf(m.w, "kioku: waiting for the index, %s\n", m.now().Sub(m.start).Round(time.Second))
+	case s.total == 0:
+		m.next = m.now().Add(lineTime)
+		fmt.Fprintf(m.w, "kioku: %s, %s\n", CleanLine(s.phase), m.now().Sub(m.start).Round(time.Second))
 	default:
 		m.next = m.now().Add(lineTime)
 		fmt.Fprintf(m.w, "kioku: %s: %d of %d%s\n", CleanLine(s.phase), s.done, s.total, s.unit)
 	}
 }
 
-// draw draws the bar. The caller holds mu.
+// draw draws the bar, or only the phase while it is not known how much there is to do. The caller holds mu.
 func (m *Meter) draw(s step) {
+	if m.bar == nil && s.total == 0 {
+		m.wordless()
+		fmt.Fprint(m.w, m.description(s))
+		m.worded = true
+		return
+	}
+	m.wordless()
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions(max(s.total, 1), progressbar.OptionSetWriter(m.w), progressbar.OptionShowCount(),
 			progressbar.OptionSetDescription(m.description(s)), progressbar.OptionSetPredictTime(false), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
@@ -133,6 +145,14 @@ func (m *Meter) draw(s step) {
 	// A full bar counts as finished and is never drawn again.
 	_ = m.bar.Set(min(s.done, max(s.total-1, 0)))
 	m.bar.Describe(m.description(s))
+}
+
+// wordless removes a phase that was written without a bar. The caller holds mu.
+func (m *Meter) wordless() {
+	if m.worded {
+		fmt.Fprint(m.w, "\r\x1b[2K")
+	}
+	m.worded = false
 }
 
 // description returns the phase, the time that has passed and, once it is known, the time that is left.
@@ -151,6 +171,7 @@ func (m *Meter) description(s step) string {
 func (m *Meter) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.wordless()
 	if m.bar != nil {
 		_ = m.bar.Clear()
 	}
@@ -160,6 +181,7 @@ func (m *Meter) Clear() {
 func (m *Meter) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.wordless()
 	if m.bar != nil {
 		_ = m.bar.Finish()
 	}

@@ -110,6 +110,28 @@ func TestMeterTellsOfWaiting(t *testing.T) {
 	}
 }
 
+// "scan: 0 of 0" never appears: while files are counted, only the phase is shown.
+func TestMeterNeverCountsToZero(t *testing.T) {
+	t.Parallel()
+	for _, terminal := range []bool{false, true} {
+		var out strings.Builder
+		c := &clock{time.Unix(0, 0)}
+		m := NewMeter(&out, terminal, c.now)
+		for range 7 {
+			c.Time = c.Add(time.Second)
+			m.Step(&kiokuv1.Progress{Phase: "scan"})
+		}
+		shown := out.String()
+		m.Clear()
+		if !strings.Contains(shown, "scan") || strings.Contains(shown, "0 of 0") || strings.Contains(shown, "0/") || strings.Contains(shown, "%") {
+			t.Errorf("terminal %v: got %q", terminal, shown)
+		}
+		if terminal && !strings.HasSuffix(out.String(), "\r\x1b[2K") {
+			t.Errorf("the phase is not removed: %q", out.String())
+		}
+	}
+}
+
 func TestMeterBarIsDrawnAndRemoved(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

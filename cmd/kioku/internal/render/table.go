@@ -65,19 +65,38 @@ func (p *Page) Markdown(t bench.Table) {
 
 func (p *Page) markdownRow(cells []string) { p.Linef("| %s |", strings.Join(cells, " | ")) }
 
-// Golden adds a line for each question, two if it failed, and the total.
+// Golden adds a line for each question, two if it failed, the figures of each category, and the total.
 func (p *Page) Golden(r bench.GoldenReport) {
 	for _, q := range r.Questions {
-		if q.Passed {
-			p.Linef("ok    rank %-2d  %s", q.Rank, CleanLine(q.Question))
-			continue
-		}
+		p.goldenAnswer(q)
+	}
+	for _, g := range r.ByCategory() {
+		p.Linef("%-12s  %d of %d found, %d first, MRR %.3f", CleanLine(g.Name), g.Passed, g.Total, g.First, g.MRR)
+	}
+	if r.OffTopic > 0 {
+		p.Linef("%-12s  %d of %d silent", "off topic", r.Silent, r.OffTopic)
+	}
+	if r.Total > 0 {
+		p.Linef("%s%s", Bold(fmt.Sprintf("%d of %d found, recall %.3f, MRR %.3f", r.Passed, r.Total, r.Recall, r.MRR)), r.ByLanguage())
+	}
+}
+
+// goldenAnswer adds the line of a question, and if it failed what was expected and what came first.
+func (p *Page) goldenAnswer(q bench.GoldenAnswer) {
+	first := "nothing was found"
+	if q.First != "" {
+		first = "the first result is " + CleanLine(q.First)
+	}
+	switch {
+	case q.Passed && q.OffTopic():
+		p.Linef("ok    silent   %s", CleanLine(q.Question))
+	case q.Passed:
+		p.Linef("ok    rank %-2d  %s", q.Rank, CleanLine(q.Question))
+	case q.OffTopic():
+		p.Linef("answered       %s", CleanLine(q.Question))
+		p.Linef("               expected no result; %s", first)
+	default:
 		p.Linef("%s           %s", Bold("FAIL"), CleanLine(q.Question))
-		first := "nothing was found"
-		if q.First != "" {
-			first = "the first result is " + CleanLine(q.First)
-		}
 		p.Linef("               expected %s; %s", CleanLine(q.Expected), first)
 	}
-	p.Linef("%s%s", Bold(fmt.Sprintf("%d of %d found, recall %.3f, MRR %.3f", r.Passed, r.Total, r.Recall, r.MRR)), r.ByLanguage())
 }

@@ -111,7 +111,7 @@ func Run(ctx context.Context, opt Options) (err error) {
 
 // newRepl returns a chat without a session.
 func newRepl(opt Options) (*repl, error) {
-	folder, err := session.Folder(opt.Conf.State, opt.Client.Agent)
+	folder, err := session.Folder(opt.Client.State, opt.Client.Agent)
 	if err != nil {
 		return nil, err
 	}

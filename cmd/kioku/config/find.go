@@ -1,0 +1,137 @@
+package config
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Found is how a workspace was found from the working directory.
+type Found int
+
+const (
+	// NotFound: there is none, or it was not looked for.
+	NotFound Found = iota
+	// ByMarkdown: the working directory, or the git repository around it, holds Markdown.
+	ByMarkdown
+	// ByLayout: the folder contains MEMORY.md, memory/ or .obsidian/.
+	ByLayout
+	// ByFolderFile: the folder contains a FolderFile.
+	ByFolderFile
+)
+
+// marked reports whether something in the folder says that it is a workspace.
+func (f Found) marked() bool { return f >= ByLayout }
+
+// findWorkspace returns the workspace around the working directory: the nearest folder upwards that is marked as one, else the
+// git repository around it or the working directory itself if that holds Markdown. Upwards, the search ends before the user's
+// home and the root: these count only if they are the working directory, and never because of Markdown that they hold.
+func (c *Config) findWorkspace() (dir string, how Found) {
+	start := filepath.Clean(c.src.Dir)
+	if !filepath.IsAbs(start) {
+		return "", NotFound
+	}
+	repository := ""
+	for dir := start; ; dir = filepath.Dir(dir) {
+		shared := c.isShared(dir)
+		if shared && dir != start {
+			break
+		}
+		if how := marksOf(dir, shared); how != NotFound {
+			return dir, how
+		}
+		if shared {
+			return "", NotFound
+		}
+		if repository == "" && exists(filepath.Join(dir, ".git")) {
+			repository = dir
+		}
+	}
+	for _, dir := range []string{repository, start} {
+		if dir != "" && holdsMarkdown(dir) {
+			return dir, ByMarkdown
+		}
+	}
+	return "", NotFound
+}
+
+// isShared reports whether a folder is the user's home or a root, in which all kinds of things are.
+func (c *Config) isShared(dir string) bool {
+	return filepath.Dir(dir) == dir || c.home != "" && SameFolder(dir, c.home)
+}
+
+// marksOf returns what marks a folder as a workspace. A shared one is never read whole, so that .obsidian/ does not mark it.
+func marksOf(dir string, shared bool) Found {
+	switch {
+	case exists(filepath.Join(dir, FolderFile)):
+		return ByFolderFile
+	case looksLikeWorkspace(dir), !shared && isFolder(filepath.Join(dir, ".obsidian")):
+		return ByLayout
+	}
+	return NotFound
+}
+
+// looksLikeWorkspace reports whether a folder contains MEMORY.md or memory/.
+func looksLikeWorkspace(dir string) bool {
+	return exists(filepath.Join(dir, "MEMORY.md")) || isFolder(filepath.Join(dir, "memory"))
+}
+
+// maxLook is how many files and folders are looked at for Markdown.
+const maxLook = 2000
+
+// holdsMarkdown reports whether a folder holds Markdown, as far as a look at its first files and folders tells.
+func holdsMarkdown(dir string) bool {
+	found, looked := false, 0
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		looked++
+		switch name := strings.ToLower(d.Name()); {
+		case looked > maxLook:
+			return filepath.SkipAll
+		case err != nil:
+			return nil // what cannot be read is not looked at
+		case d.IsDir() && path != dir && (strings.HasPrefix(name, ".") || name == "node_modules"):
+			return filepath.SkipDir
+		case d.Type().IsRegular() && strings.HasSuffix(name, ".md"):
+			found = true
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// SameFolder reports whether two paths name the same folder.
+func SameFolder(one, other string) bool {
+	a, errA := os.Stat(one)
+	b, errB := os.Stat(other)
+	if errA != nil || errB != nil {
+		return filepath.Clean(one) == filepath.Clean(other)
+	}
+	return os.SameFile(a, b)
+}
+
+// contains reports whether a folder contains another one or is it, also through symbolic links.
+func contains(folder, other string) bool {
+	for _, resolve := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} {
+		a, errA := resolve(folder)
+		b, errB := resolve(other)
+		if errA != nil || errB != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(a, b); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}

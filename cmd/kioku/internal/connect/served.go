@@ -1,0 +1,112 @@
+package connect
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// served returns the agent of a daemon that has the memory, nil if none has it. A named agent is known by its name. Otherwise
+// the folder says which one it is: of the agents whose workspace contains the working directory the innermost one, unless
+// another folder is named.
+func (k *Connector) served(agents []*kiokuv1.Agent, w wanted, n Need) (*kiokuv1.Agent, error) {
+	if w.named {
+		return k.servedByName(agents, w.place)
+	}
+	folder := w.place.Workspace
+	if !k.Conf.WorkspaceNamed() {
+		if id := k.Conf.AgentHere(workspaces(agents), folder, w.place.Found); id != "" {
+			return byID(agents, id), nil
+		}
+	}
+	if folder != "" {
+		if found := byFolder(agents, folder, w.place.Agent); found != nil || w.place.Found == config.NotFound || n != ToAppend {
+			return found, nil
+		}
+	}
+	if n == ToAppend {
+		return nil, k.refuseToAppend(agents, folder)
+	}
+	return k.servedAnywhere(agents, w.place.Agent), nil
+}
+
+// servedByName returns an agent by its name. It returns an error if its folder is not the one that was named.
+func (k *Connector) servedByName(agents []*kiokuv1.Agent, place config.Place) (*kiokuv1.Agent, error) {
+	served := byID(agents, place.Agent)
+	if served == nil || place.Workspace == "" || place.Found != config.NotFound || config.SameFolder(place.Workspace, served.GetWorkspace()) {
+		return served, nil
+	}
+	return nil, fmt.Errorf("the daemon serves agent %s from %s, not from %s; omit --workspace, name another --agent, "+
+		"or use another --state", place.Agent, served.GetWorkspace(), filepath.Clean(place.Workspace))
+}
+
+// servedAnywhere returns the agent of a daemon that answers where there is no workspace: agent, or the only one.
+func (k *Connector) servedAnywhere(agents []*kiokuv1.Agent, agent string) *kiokuv1.Agent {
+	served := byID(agents, agent)
+	if served == nil && len(agents) == 1 {
+		served = agents[0]
+	}
+	if served != nil {
+		k.Out.Notice("the daemon answers for agent %s from %s; name another with --agent or --workspace", served.GetId(), served.GetWorkspace())
+	}
+	return served
+}
+
+// refuseToAppend returns an error for a note that might be meant for another memory than the one in which it would be written.
+func (k *Connector) refuseToAppend(agents []*kiokuv1.Agent, folder string) error {
+	var named []string
+	for _, a := range agents {
+		named = append(named, fmt.Sprintf("--agent %s for %s", a.GetId(), a.GetWorkspace()))
+	}
+	where := "the current folder is in no workspace"
+	if folder != "" {
+		where = "the daemon does not serve this folder"
+		named = append(named, fmt.Sprintf("--workspace %s for this one", folder))
+	}
+	return render.Misuse("%s, so it is not clear where the note belongs; nothing was written. Add %s", where, strings.Join(named, ", or "))
+}
+
+// byID returns the agent with an id, nil if there is none.
+func byID(agents []*kiokuv1.Agent, id string) *kiokuv1.Agent {
+	if i := slices.IndexFunc(agents, func(a *kiokuv1.Agent) bool { return a.GetId() == id }); i >= 0 {
+		return agents[i]
+	}
+	return nil
+}
+
+// byFolder returns an agent with this workspace, preferred if that is one, nil if there is none.
+func byFolder(agents []*kiokuv1.Agent, folder, preferred string) *kiokuv1.Agent {
+	var found *kiokuv1.Agent
+	for _, a := range agents {
+		if config.SameFolder(a.GetWorkspace(), folder) && (found == nil || a.GetId() == preferred) {
+			found = a
+		}
+	}
+	return found
+}
+
+// workspaces returns the folders of agents.
+func workspaces(agents []*kiokuv1.Agent) map[string]string {
+	folders := map[string]string{}
+	for _, a := range agents {
+		folders[a.GetId()] = a.GetWorkspace()
+	}
+	return folders
+}
+
+// others names the agents that could be meant.
+func others(agents []*kiokuv1.Agent) string {
+	var ids []string
+	for _, a := range agents {
+		ids = append(ids, a.GetId())
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return "; it serves " + strings.Join(ids, ", ")
+}

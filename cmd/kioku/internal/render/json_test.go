@@ -1,0 +1,50 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// JSON numbers are numbers in --json: also those of 64 bits, wherever they are, and texts that look like numbers stay texts.
+func TestWriteJSONWritesNumbersAsNumbers(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	o := Output{Stdout: &out, JSON: true}
+	resp := &kiokuv1.MemorySearchResponse{
+		Index: &kiokuv1.IndexState{Generation: math.MaxInt64, FileCount: 3}, Took: durationpb.New(time.Second),
+		Results: []*kiokuv1.SearchResult{{Path: "12", Snippet: "<a> \"5\" & 大阪", Score: 0.5}, {Heading: "# 7"}}, Mode: "keyword",
+	}
+	if err := o.WriteJSON(resp, ""); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Index   struct{ Generation, FileCount any }
+		Results []struct{ Path, Snippet any }
+	}
+	dec := json.NewDecoder(bytes.NewReader(out.Bytes()))
+	dec.UseNumber()
+	if err := dec.Decode(&got); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	if got.Index.Generation != json.Number("9223372036854775807") || got.Index.FileCount != json.Number("3") {
+		t.Errorf("got %v", got.Index)
+	}
+	if len(got.Results) != 2 || got.Results[0].Path != "12" || got.Results[0].Snippet != "<a> \"5\" & 大阪" {
+		t.Errorf("got %v", got.Results)
+	}
+	if !bytes.Contains(out.Bytes(), []byte("<a>")) {
+		t.Errorf("characters are escaped: %s", out.String())
+	}
+	var back kiokuv1.MemorySearchResponse
+	if err := protojson.Unmarshal(out.Bytes(), &back); err != nil || back.GetIndex().GetGeneration() != math.MaxInt64 {
+		t.Errorf("it is no proto3 JSON any more: %v", err)
+	}
+}

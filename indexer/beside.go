@@ -1,0 +1,98 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// maxBeside is up to how many files Beside counts.
+const maxBeside = 10_000
+
+// Beside is the number of Markdown files in a workspace that are not indexed because the options do not include them. Files
+// that ignore files or Options.Exclude exclude do not count.
+type Beside struct {
+	// Files is the number of files that were counted.
+	Files int
+	// More is true if there may be more: they are too many, or it took too long to count them.
+	More bool
+}
+
+// String returns the number for people, such as "12" or "more than 10,000".
+func (b Beside) String() string {
+	digits := strconv.Itoa(b.Files)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	if b.More {
+		return "more than " + digits
+	}
+	return digits
+}
+
+// besideCache is the last count of Indexer.Beside.
+type besideCache struct {
+	mu     sync.Mutex // guards the fields below
+	synced time.Time  // SyncState.LastSync at the count
+	at     time.Time  // end of the count; zero before the first
+	beside Beside
+}
+
+// Beside counts the Markdown files beside those that are indexed, for at most the given time. It counts once after each full
+// sync, and again after Options.Interval.
+func (x *Indexer) Beside(ctx context.Context, patience time.Duration) (Beside, error) {
+	c := &x.beside
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	synced := x.SyncState().LastSync
+	if !c.at.IsZero() && c.synced.Equal(synced) && x.opt.Now().Sub(c.at) < x.opt.Interval {
+		return c.beside, nil
+	}
+	count, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	beside := x.countBeside(count, x.layout.current(), maxBeside)
+	if err := ctx.Err(); err != nil {
+		return Beside{}, err
+	}
+	c.synced, c.at, c.beside = synced, x.opt.Now(), beside
+	return beside, nil
+}
+
+// HidesFiles reports whether a folder that is indexed whole has Markdown that would not be indexed if it had MEMORY.md or
+// memory/ and nothing was recorded in its settings file.
+func (x *Indexer) HidesFiles(ctx context.Context) (bool, error) {
+	if len(x.layout.include) > 0 || x.layout.isCurated() {
+		return false, nil
+	}
+	hidden := x.countBeside(ctx, x.layout.targets, 0)
+	if err := ctx.Err(); err != nil {
+		return false, fmt.Errorf("look for Markdown: %w", err)
+	}
+	return hidden.More, nil
+}
+
+// countBeside counts the files of the workspace that targets do not include, up to a limit.
+func (x *Indexer) countBeside(ctx context.Context, targets []target, limit int) Beside {
+	var b Beside
+	s := &scan{
+		layout: x.layout, targets: []target{x.layout.including(WholeFolder)}, limit: x.opt.MaxFileBytes,
+		onFolder: func(string) {}, confirmGone: func(string) bool { return true },
+		roots: map[string]*openedRoot{}, byPath: map[string]bool{},
+	}
+	s.enough = func(f *foundFile) bool {
+		if _, _, owned := x.layout.ownerAmong(targets, x.layout.abs(f.path)); owned || f.skip != "" {
+			return false
+		}
+		b.More = b.Files == limit
+		if !b.More {
+			b.Files++
+		}
+		return b.More
+	}
+	s.scanAll(ctx)
+	s.close()
+	b.More = b.More || ctx.Err() != nil || s.exhausted != nil
+	return b
+}

@@ -1,0 +1,52 @@
+package indexer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// WholeFolder are the globs that include every Markdown file of a workspace.
+var WholeFolder = []string{"**/*.md"}
+
+// CheckGlobs returns an error that names the first malformed glob of Options.Include or Options.Exclude.
+func CheckGlobs(include, exclude []string) error {
+	for _, glob := range slices.Concat(include, exclude) {
+		if glob == "" || !doublestar.ValidatePattern(glob) {
+			return fmt.Errorf("malformed glob %q (close every [ by a ] and every { by a }, or write \\[ for the character itself)", glob)
+		}
+	}
+	return nil
+}
+
+// matchesGlob reports whether a glob matches a path or a folder above it.
+func matchesGlob(glob, p string) bool {
+	return doublestar.MatchUnvalidated(glob, p) || doublestar.MatchUnvalidated(glob+"/**", p)
+}
+
+// matchesAny reports whether one of the globs matches a path or a folder above it.
+func matchesAny(globs []string, p string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool { return matchesGlob(glob, p) })
+}
+
+// mayMatchBelow reports whether a glob may match a folder, or a path below it. It never misses one.
+func mayMatchBelow(glob, dir string) bool {
+	if strings.Contains(glob, "{") || matchesGlob(glob, dir) {
+		return true
+	}
+	parts := strings.Split(glob, "/")
+	for i, name := range strings.Split(dir, "/") {
+		if i >= len(parts) {
+			return false
+		}
+		if parts[i] == "**" {
+			return true
+		}
+		if !doublestar.MatchUnvalidated(parts[i], name) {
+			return false
+		}
+	}
+	return true
+}

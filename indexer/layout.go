@@ -1,0 +1,215 @@
+package indexer
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"kioku/memory"
+)
+
+// curated are the names of what a workspace has that was made for Kioku: two files and a folder.
+var curated = []string{"MEMORY.md", "USER.md", "memory"}
+
+// layout decides what of a workspace is indexed, and maps between files on disk and paths of the index.
+type layout struct {
+	workspace string
+	// sessions is the folder of transcripts; empty if there is none.
+	sessions string
+	// targets are what is indexed beside the files that globs include.
+	targets []target
+	// include and exclude are Options.Include and Options.Exclude.
+	include, exclude []string
+	// private are folders in the workspace that globs do not include: those of the index and of transcripts.
+	private []string
+	// seenCurated is set once the workspace had MEMORY.md or memory/. An editor may take MEMORY.md away for a moment, and that
+	// must not bring all of the folder into the index.
+	seenCurated *atomic.Bool
+}
+
+func newLayout(opt Options) layout {
+	given := absolute(opt.Workspace)
+	ws := given
+	if real, err := filepath.EvalSymlinks(given); err == nil {
+		ws = real
+	}
+	l := layout{workspace: ws, include: opt.Include, exclude: opt.Exclude, seenCurated: &atomic.Bool{}}
+	for _, base := range curated {
+		l.targets = append(l.targets, target{source: memory.SourceMemory, root: ws, base: base, optional: true})
+	}
+	for _, p := range opt.ExtraPaths {
+		l.targets = append(l.targets, extraTarget(given, ws, p))
+	}
+	if opt.Sessions.enabled() {
+		t := sessionTarget(opt.Sessions.Folder)
+		l.sessions, l.targets = t.root, append(l.targets, t)
+	}
+	for _, dir := range []string{opt.StateDir, opt.Sessions.Folder} {
+		if rel, ok := below(ws, realPath(dir)); dir != "" && ok && rel != "." {
+			l.private = append(l.private, filepath.ToSlash(rel))
+		}
+	}
+	return l
+}
+
+// realPath returns a path absolute and, as far as it exists, without symbolic links.
+func realPath(p string) string {
+	p = absolute(p)
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	return p
+}
+
+// current returns the targets that apply now. All that asks what is indexed asks here: a workspace becomes a curated one when
+// somebody makes MEMORY.md or memory/ in it.
+func (l layout) current() []target {
+	include := l.included()
+	if len(include) == 0 {
+		return l.targets
+	}
+	return append(slices.Clip(l.targets), l.including(include))
+}
+
+// included returns the globs of files that are indexed beside the curated ones; nil if there are none.
+func (l layout) included() []string {
+	if len(l.include) > 0 {
+		return l.include
+	}
+	recorded := RecordedInclude(l.workspace)
+	if len(recorded) == 0 && !l.isCurated() {
+		return WholeFolder
+	}
+	return recorded
+}
+
+// decides reports whether what is at an absolute path decides which globs apply.
+func (l layout) decides(abs string) bool {
+	if len(l.include) > 0 || filepath.Dir(abs) != l.workspace {
+		return false
+	}
+	name := filepath.Base(abs)
+	return name == "MEMORY.md" || name == "memory" || name == SettingsFile
+}
+
+// isCurated reports whether the workspace has, or had, MEMORY.md or memory/.
+func (l layout) isCurated() bool {
+	if l.seenCurated.Load() {
+		return true
+	}
+	for _, name := range []string{"MEMORY.md", "memory"} {
+		if _, err := os.Lstat(filepath.Join(l.workspace, name)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			l.seenCurated.Store(err == nil)
+			return true
+		}
+	}
+	return false
+}
+
+// including returns the target of the files of the workspace that globs include.
+func (l layout) including(globs []string) target {
+	return target{source: memory.SourceMemory, root: l.workspace, base: ".", globs: globs, optional: true, git: true,
+		left: slices.Concat(curated, l.private)}
+}
+
+// excludes reports whether Options.Exclude excludes a path of the index.
+func (l layout) excludes(name string) bool { return len(l.exclude) > 0 && matchesAny(l.exclude, name) }
+
+// name returns the path of a file in the index: relative inside of the workspace, "sessions/<id>.jsonl" for a transcript,
+// and absolute otherwise. Invalid bytes are escaped.
+func (l layout) name(abs string) string {
+	if rel, ok := below(l.sessions, abs); ok && l.sessions != "" {
+		abs = path.Join(sessionsName, rel)
+	} else if rel, ok := below(l.workspace, abs); ok && rel != "." && (l.sessions == "" || !reserved(rel)) {
+		abs = rel
+	}
+	return printable(filepath.ToSlash(abs))
+}
+
+// abs returns the absolute path of a file by its path in the index.
+func (l layout) abs(name string) string {
+	switch {
+	case path.IsAbs(name):
+		return name
+	case l.sessions != "" && reserved(name):
+		return filepath.Join(l.sessions, strings.TrimPrefix(name, sessionsName))
+	}
+	return filepath.Join(l.workspace, name)
+}
+
+// nameIn returns the name of the path rel in a root. For most files, which are in the workspace, the two are the same.
+func (l layout) nameIn(root, rel string) string {
+	if root == l.workspace && rel != "." && l.sessions == "" {
+		return printable(rel)
+	}
+	return l.name(filepath.Join(root, rel))
+}
+
+// owner returns the target that includes a file at an absolute path, judged by its name only, and its path in the root.
+func (l layout) owner(abs string) (t target, rel string, ok bool) {
+	return l.ownerAmong(l.current(), abs)
+}
+
+// ownerAmong returns the owner among targets.
+func (l layout) ownerAmong(targets []target, abs string) (t target, rel string, ok bool) {
+	if l.excludes(l.name(abs)) {
+		return target{}, "", false
+	}
+	for _, t := range targets {
+		rel, ok := below(t.root, abs)
+		if !ok || rel == "." {
+			continue
+		}
+		inner, ok := t.within(rel)
+		if ok && !ignoredPath(inner) && t.admits(inner) {
+			return t, rel, true
+		}
+	}
+	return target{}, "", false
+}
+
+// Owns returns the root folder, to be opened with os.OpenRoot, and the path in it of a path of the index. ok is false for a
+// path that the index can never contain: one that is not clean, is outside of the sources, or has an ignored or hidden name,
+// or not the name of a memory file. Only ignore files are read, so the file need not exist.
+func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
+	if p == "" || p != path.Clean(p) || badName(p) != "" {
+		return "", "", false
+	}
+	abs := x.layout.abs(p)
+	if x.layout.name(abs) != p {
+		return "", "", false
+	}
+	t, rel, ok := x.layout.owner(abs)
+	if !ok || ignored(t, rel) {
+		return "", "", false
+	}
+	return t.root, rel, true
+}
+
+// IsSession reports whether a path of the index is a transcript, which must be shown as [Sessions.Render] returns it.
+func (x *Indexer) IsSession(p string) bool { return x.layout.sessions != "" && reserved(p) }
+
+// Limit returns the maximum size in bytes of the file at a path of the index.
+func (x *Indexer) Limit(p string) int64 {
+	if x.IsSession(p) {
+		return limitOf(memory.SourceSessions, x.opt.MaxFileBytes)
+	}
+	return x.opt.MaxFileBytes
+}
+
+// ignored reports whether ignore files exclude the path rel in the root of a target. An ignore file that cannot be read excludes
+// everything.
+func ignored(t target, rel string) bool {
+	r, err := os.OpenRoot(t.root)
+	if err != nil {
+		return false // there is nothing to be read then
+	}
+	defer r.Close()
+	hit, err := newIgnores(r, t).matchAny(rel, false)
+	return hit || err != nil
+}

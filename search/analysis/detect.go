@@ -1,0 +1,210 @@
+package analysis
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Constants of the detector, in quarters of a natural logarithm. They were measured on texts of one to six sentences, lists
+// and code.
+const (
+	// minMargin is how much more evidence a text needs for its language than for any other, and minGuess how much a query
+	// does.
+	minMargin, minGuess = 16, 6
+	// minDifference is how much more evidence a chunk needs for another language than that of its file.
+	minDifference = 80
+	// clearMargin is enough to read no further, after at least clearTrigrams.
+	clearMargin, clearTrigrams = 100, 200
+	// englishBonus is added for English: lists of names and code look like other languages by chance.
+	englishBonus = 8
+	// maxRepeats is the number of times that a trigram counts: the names of a list and the keywords of code repeat.
+	maxRepeats = 3
+)
+
+// trigramTable contains the evidence of each trigram.
+//
+//go:embed trigrams.txt
+var trigramTable string
+
+// maxLanguages is the number of languages that the detector tells apart. Some of them have no stemmer, but without them a
+// Danish text would be taken for Swedish.
+const maxLanguages = 18
+
+// trigramModel is the evidence of trigrams, three letters or edges of words, for each language.
+type trigramModel struct {
+	languages []Language
+	rows      [][maxLanguages]int8
+	index     map[uint64]int
+}
+
+// trigrams is the model of the detector. It is read when the first text is.
+var trigrams = sync.OnceValue(func() *trigramModel { return readTrigrams(trigramTable) })
+
+func readTrigrams(table string) *trigramModel {
+	m := &trigramModel{index: make(map[uint64]int)}
+	for line := range strings.Lines(table) {
+		switch letters, row, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); letters {
+		case "#": // a comment
+		case "___":
+			for _, l := range strings.Fields(row) {
+				m.languages = append(m.languages, Language(l))
+			}
+		default:
+			var key uint64
+			for _, r := range letters {
+				key = shiftIn(key, r)
+			}
+			var points [maxLanguages]int8
+			for i := range row {
+				points[i] = int8(row[i] - 'P')
+			}
+			m.index[key] = len(m.rows)
+			m.rows = append(m.rows, points)
+		}
+	}
+	return m
+}
+
+// shiftIn returns the key of the last two letters of a trigram and another letter, '_' for the edge of a word.
+func shiftIn(key uint64, r rune) uint64 { return (key<<16 | uint64(r)) & (1<<48 - 1) }
+
+// Profile is the evidence of a text for each language. Its zero value is the profile of an empty text.
+type Profile struct {
+	points [maxLanguages]int32
+	// latin is the number of Latin letters, and others the number of all other letters.
+	latin, others int32
+}
+
+// Add adds the evidence of another text.
+func (p *Profile) Add(other *Profile) {
+	for i, n := range other.points {
+		p.points[i] += n
+	}
+	p.latin += other.latin
+	p.others += other.others
+}
+
+// Language returns the language of a text, "" if the evidence is too weak or ambiguous, or if the language has no stemmer
+// here. A text that is mostly in another script than Latin has no language.
+func (p *Profile) Language() Language { return p.language(minMargin) }
+
+// LanguageWithin returns the language of a part of a text in a language: that of the whole, unless the part clearly has
+// another.
+func (p *Profile) LanguageWithin(whole Language) Language {
+	if whole == "" {
+		return p.Language()
+	}
+	if l := p.language(minDifference); l != "" {
+		return l
+	}
+	return whole
+}
+
+// Guess returns the language of a text as short as a query, "" if it is ambiguous.
+func (p *Profile) Guess() Language { return p.language(minGuess) }
+
+func (p *Profile) language(margin int32) Language {
+	best, second := p.best()
+	if p.points[best]-second < margin || p.others > p.latin {
+		return ""
+	}
+	if l := trigrams().languages[best]; l == English || l.Analysis() != "" {
+		return l
+	}
+	return ""
+}
+
+// best returns the language with the most evidence, and the evidence of the second.
+func (p *Profile) best() (best int, second int32) {
+	points := p.points
+	points[0] += englishBonus
+	second = points[1]
+	for i, n := range points[1:] {
+		if n > points[best] {
+			best, second = i+1, points[best]
+		} else {
+			second = max(second, n)
+		}
+	}
+	return best, second
+}
+
+// Detect returns the profile of a text. It reads no further than is needed.
+func Detect(text string) *Profile {
+	d := detector{seen: make([]uint8, len(trigrams().rows)), key: shiftIn(0, '_')}
+	text = Normalize(text)
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		d.read(r)
+		i += size
+		if d.found >= clearTrigrams && d.found%64 == 0 && d.isClear() {
+			break
+		}
+	}
+	d.read(' ')
+	return &d.Profile
+}
+
+// detector builds a profile.
+type detector struct {
+	Profile
+	// seen counts each trigram, and found is the number of all.
+	seen  []uint8
+	found int
+	// key is that of the last two letters.
+	key uint64
+}
+
+// read counts the trigram that ends with a character.
+func (d *detector) read(r rune) {
+	switch {
+	case r >= 'a' && r <= 'z':
+		d.latin++
+	case r >= 'A' && r <= 'Z':
+		d.latin++
+		r += 'a' - 'A'
+	case r < 0xAA, r > lastAccented && !unicode.IsLetter(r):
+		r = '_'
+	case r > lastAccented || !unicode.Is(unicode.Latin, r):
+		if unicode.IsLetter(r) {
+			d.others++
+		}
+		r = '_'
+	default:
+		d.latin++
+		r = unicode.ToLower(r)
+	}
+	if r == '_' && rune(d.key&0xFFFF) == '_' {
+		return
+	}
+	d.key = shiftIn(d.key, r)
+	d.count()
+	if r == '_' {
+		d.key = shiftIn(0, '_')
+	}
+}
+
+// count counts the last trigram.
+func (d *detector) count() {
+	row, ok := trigrams().index[d.key]
+	if !ok || d.seen[row] == maxRepeats {
+		return
+	}
+	d.seen[row]++
+	d.found++
+	for i, n := range trigrams().rows[row] {
+		d.points[i] += int32(n)
+	}
+}
+
+// isClear reports whether the rest of the text will hardly change its language.
+func (d *detector) isClear() bool {
+	best, second := d.best()
+	return d.points[best]-second > clearMargin
+}

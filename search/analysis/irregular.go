@@ -1,0 +1,91 @@
+package analysis
+
+import "strings"
+
+// irregularForms are forms of English words that no rule leads to, each line with the word that they are indexed as first.
+// Forms that are more often another word (left, found, saw, rose, felt) are not among them.
+const irregularForms = `
+begin began begun
+bite bitten
+blow blew blown
+break broke broken
+bring brought
+build built
+buy bought
+catch caught
+choose chose chosen
+deal dealt
+draw drew drawn
+drink drank drunk
+drive drove driven
+eat ate eaten
+fall fell fallen
+fight fought
+fly flew flown
+forget forgot forgotten
+freeze froze frozen
+give gave given
+go went gone
+grow grew grown
+hear heard
+hide hid hidden
+hold held
+keep kept
+know knew known
+lend lent
+lose lost
+mean meant
+meet met
+pay paid
+ride rode ridden
+run ran
+see seen
+sell sold
+send sent
+shake shook shaken
+sing sang sung
+sleep slept
+speak spoke spoken
+spend spent
+stand stood
+steal stole stolen
+stick stuck
+swim swam swum
+take took taken
+teach taught
+tear tore torn
+think thought
+throw threw thrown
+understand understood
+wake woke woken
+wear wore worn
+win won
+write wrote written
+child children
+foot feet
+goose geese
+knife knives
+leaf leaves
+life lives
+man men
+mouse mice
+person people
+shelf shelves
+tooth teeth
+wife wives
+wolf wolves
+woman women
+`
+
+// irregularStems contains the stem of each irregular form.
+var irregularStems = func() map[string]string {
+	stems := make(map[string]string)
+	for line := range strings.Lines(irregularForms) {
+		if words := strings.Fields(line); len(words) > 0 {
+			for _, form := range words[1:] {
+				stems[form] = porterStem(words[0])
+			}
+		}
+	}
+	return stems
+}()

@@ -1,0 +1,114 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"kioku/search/analysis"
+)
+
+// queryLanguage returns the language of a query, "" if it is ambiguous. A language that no chunk has needs more evidence, so
+// that a query in the language of the notes is hardly ever taken for another.
+func queryLanguage(text string, indexed []analysis.Language) analysis.Language {
+	p := analysis.Detect(text)
+	if l := p.Guess(); l == analysis.English || slices.Contains(indexed, l) {
+		return l
+	}
+	return p.Language()
+}
+
+// plausibleLanguages returns the language of a query, or all that it may be in if that is ambiguous: English and those of the
+// index.
+func plausibleLanguages(language analysis.Language, indexed []analysis.Language) []analysis.Language {
+	if language != "" {
+		return []analysis.Language{language}
+	}
+	return append([]analysis.Language{analysis.English}, indexed...)
+}
+
+// queryTokens are the tokens of a query as they are analysed in texts of one language.
+type queryTokens struct {
+	language analysis.Language
+	tokens   []analysis.Token
+}
+
+// otherTokens analyses a query for the languages of the index beyond the first, which its analyzer has. The tokens agree in
+// all but their terms.
+func otherTokens(text string, first analysis.Language, indexed []analysis.Language) []queryTokens {
+	var list []queryTokens
+	for _, l := range append([]analysis.Language{""}, indexed...) {
+		if l == first {
+			continue
+		}
+		a := analysis.NewAnalyzer()
+		a.SetLanguage(l)
+		a.Add(text)
+		list = append(list, queryTokens{l, slices.Clone(a.Tokens)})
+		a.Release()
+	}
+	return list
+}
+
+// formsOf returns the terms of the k-th token in the languages in which it differs from term, nil if there are none.
+func formsOf(k int, term string, others []queryTokens) map[analysis.Language]string {
+	var forms map[analysis.Language]string
+	for _, o := range others {
+		if form := o.tokens[k].Term; form != term {
+			if forms == nil {
+				forms = make(map[analysis.Language]string)
+			}
+			forms[o.language] = strings.Clone(form)
+		}
+	}
+	return forms
+}
+
+// in returns the term as chunks in a language contain it.
+func (t queryTerm) in(l analysis.Language) string {
+	if form, ok := t.forms[l]; ok {
+		return form
+	}
+	return t.term
+}
+
+// all returns the term and its forms in other languages, each once.
+func (t queryTerm) all() []string {
+	if t.forms == nil {
+		return []string{t.term}
+	}
+	list := []string{t.term}
+	for _, form := range t.forms {
+		list = append(list, form)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// strings returns the terms as the index may contain them, in the languages that it has.
+func (q queryTerms) strings() []string {
+	terms := make([]string, 0, len(q.list))
+	for _, t := range q.list {
+		terms = append(terms, t.all()...)
+	}
+	return terms
+}
+
+// written returns the terms as the query spells them.
+func (q queryTerms) written() []string {
+	terms := make([]string, len(q.list))
+	for i, t := range q.list {
+		terms[i] = t.label()
+	}
+	return terms
+}
+
+// indexes returns the index in the list of each term as chunks in a language contain it, the first of equals.
+func (q queryTerms) indexes(l analysis.Language) map[string]int {
+	indexes := make(map[string]int, len(q.list))
+	for i, t := range q.list {
+		if _, taken := indexes[t.in(l)]; !taken {
+			indexes[t.in(l)] = i
+		}
+	}
+	return indexes
+}

@@ -22,6 +22,7 @@ type index struct {
 	mergeMu    sync.Mutex   // locked while segments are merged
 	vectors    *vectorCache
 	words      *wordCache
+	allowed    allowedCache
 	files      fileCache
 	// attachedSpace is the space for which no chunk lacks a vector that the cache contains. It is nil if that is not known.
 	attachedSpace atomic.Pointer[embed.Space]

@@ -103,7 +103,6 @@ func (v *view) matchCached(ctx context.Context, t search.Terms, f memory.Filter,
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)
 		}
-		slices.Sort(ids)
 		q.IDs, q.Filtered = ids, true
 	}
 	ids := v.words.Match(q)

@@ -26,6 +26,7 @@ type view struct {
 	languages          []analysis.Language
 	slab               *vector.Slab    // the vectors of this snapshot, nil if they are not cached
 	words              *postings.Index // the words of this snapshot, nil if they are not cached
+	allowed            *allowedCache
 }
 
 // withView calls f with a snapshot of the index. Match and Nearest use a connection each, so that they can run at the same
@@ -52,7 +53,7 @@ func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 		return false, err
 	}
 	defer wordsTx.Rollback()
-	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.words.index(m)}
+	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.words.index(m), allowed: &x.allowed}
 	if v.languages, err = readLanguages(ctx, wordsTx); err != nil {
 		return false, err
 	}

@@ -150,7 +150,7 @@ func TestWordCacheFindsWhatFTS5Finds(t *testing.T) {
 		defer s.Close()
 		path := func() string { return fmt.Sprintf("memory/2026-01-%02d.md", 1+r.IntN(25)) }
 		loaded := false
-		for range rapid.IntRange(3, 25).Draw(rt, "steps") {
+		for range rapid.IntRange(3, 15).Draw(rt, "steps") {
 			switch n := r.IntN(10); {
 			case n < 6:
 				replace(t, s, testFile(path(), nil, randomText(r)...), testFile(path(), nil, randomText(r)...))

@@ -47,9 +47,8 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 // addHeadings starts a new text with the names of the file, the headings and the date of a chunk, and returns the number of
 // tokens of the latter two.
 func (s *scorer) addHeadings(c *Chunk) int {
-	s.setLanguage(c.Language)
 	s.named = s.fileTerms(c)
-	s.a.Reset()
+	s.startText(c)
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
 	s.above = len(s.a.Tokens)
@@ -59,6 +58,9 @@ func (s *scorer) addHeadings(c *Chunk) int {
 // scoreByLine scores a chunk like score and also returns its lines, nil if normalising the text changes the number of
 // lines.
 func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
+	if l := s.knownLines(c); l != nil {
+		return s.scoreLines(c, l, 0, len(l.ends)), l
+	}
 	above := s.addHeadings(c)
 	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)

@@ -105,6 +105,11 @@ type scorer struct {
 	sieve [256]uint64
 	a     *analysis.Analyzer
 
+	// places of known, the terms of the query in all languages, in the chunks with these ids, if the store knows them.
+	known  []string
+	ids    []int64
+	places [][]Place
+
 	// occurrences of the terms in the text being scored.
 	occurrences []occurrence
 	// parts contains the counts of each term in each half part of the text being scored.
@@ -121,7 +126,7 @@ func newScorer(q queryTerms, avg float64) *scorer {
 		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
 	s.a.StemOnly(q.strings()...)
-	s.setLanguage("")
+	s.startText(&Chunk{})
 	for _, term := range q.strings() {
 		f := fingerprint(term)
 		s.sieve[f>>6] |= 1 << (f & 63)
@@ -140,7 +145,13 @@ func newScorer(q queryTerms, avg float64) *scorer {
 
 func (s *scorer) release() { s.a.Release() }
 
-// setLanguage sets the language of the text that is scored next.
+// startText drops all tokens and reads what follows in the language of a chunk.
+func (s *scorer) startText(c *Chunk) {
+	s.a.Reset()
+	s.setLanguage(c.Language)
+}
+
+// setLanguage reads what follows, and looks terms up, in a language.
 func (s *scorer) setLanguage(l analysis.Language) {
 	if s.byLanguage[l] == nil {
 		s.byLanguage[l] = s.q.indexes(l)

@@ -18,6 +18,8 @@ type candidate struct {
 	embedded bool
 	cosine   float64
 	text     textScore
+	// above reports that no term occurs in the text itself.
+	above bool
 	// lines tells where the terms are in the lines of the chunk; nil if this is not known.
 	lines *textLines
 
@@ -125,6 +127,7 @@ func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector
 	for i, chunk := range chunks {
 		c := &candidate{Chunk: chunk}
 		c.text, c.lines = sc.scoreByLine(&c.Chunk)
+		c.above = c.lines != nil && len(c.lines.occurrences) == 0
 		if mayBeList(c.Text) {
 			c.text = sc.asList(c.text, c.lines, 0, c.markdown())
 		}

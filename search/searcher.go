@@ -148,6 +148,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
+	matched := len(found.matched)
 	found.matched = slices.Concat(found.matched, dated, identified, named)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
@@ -161,6 +162,10 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if r.candidates, err = found.candidates(ctx, rd, sc, r.vector); err != nil {
 		return err
 	}
+	if err := r.widen(ctx, rd, sc, terms, matched); err != nil {
+		return err
+	}
+	countAboveOnce(r.candidates)
 	pool := passagePool
 	if len(r.dates.spans) > 0 {
 		findSections(r.candidates)
@@ -168,6 +173,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	}
 	if r.query.Granularity == memory.GranularityPassage {
 		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
+		countAboveOnce(r.candidates)
 	}
 	r.dates.addBonus(r.candidates)
 	return nil

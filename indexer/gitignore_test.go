@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"kioku/indexer"
 )
 
-// A whole folder has the Markdown files that git would add, whatever its .gitignore files say.
+// Hazard B23: a whole folder has the Markdown files that git would add, whatever its .gitignore files say.
 func TestScanAgreesWithGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -76,4 +77,27 @@ func TestScanAgreesWithGit(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Hazard B23: no pattern or glob of a stranger takes long.
+func TestPatternsOfStrangersTakeAMoment(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	deep := strings.Repeat("a/", 80)
+	f.write(deep+"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.md", "x")
+	f.write(".gitignore", strings.Repeat("**/a/", 40)+"b\n"+strings.Repeat("**/*a*/", 30)+"b\n"+strings.Repeat("*a", 40)+"b\n")
+	start := time.Now()
+	f.sync()
+	f.holds(deep + "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.md")
+	if took := time.Since(start); took > 20*time.Second { // a pattern that backtracks takes years
+		t.Errorf("took %v", took)
+	}
+	for glob, valid := range map[string]bool{
+		"{a,b}/**/*.{md,txt}": true, "**/*.md": true, "[": false, "{": false, "": false, strings.Repeat("a", 1025): false,
+		strings.Repeat("{a,aa}", 20): false, "{" + strings.Repeat("a,", 20) + "}": false,
+	} {
+		if err := indexer.CheckGlobs(nil, []string{glob}); (err == nil) != valid {
+			t.Errorf("CheckGlobs(%.30q): %v", glob, err)
+		}
+	}
 }

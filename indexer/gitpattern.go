@@ -11,9 +11,37 @@ import (
 type ignorePattern struct {
 	// names are the parts of the pattern between slashes; "**" stands for any number of folders. There is one for a pattern that is compared
 	// with the name only.
-	names []string
+	names []namePattern
 	// anyFolder is set for such a pattern, negate for one that begins with "!", and onlyFolders for one that ends with a slash.
 	anyFolder, negate, onlyFolders bool
+}
+
+// namePattern is a part of a pattern between slashes. Most are compared without path.Match.
+type namePattern struct {
+	text string
+	// plain is set for a name, and suffix for one that follows a star.
+	plain, suffix bool
+}
+
+// anyFolders is the part "**".
+var anyFolders = namePattern{text: "**"}
+
+func newNamePattern(text string) namePattern {
+	after, star := strings.CutPrefix(text, "*")
+	plain := !strings.ContainsAny(after, `*?[\`)
+	return namePattern{text: text, plain: plain && !star, suffix: plain && star}
+}
+
+// matches reports whether the part matches a name.
+func (p *namePattern) matches(name string) bool {
+	switch {
+	case p.plain:
+		return p.text == name
+	case p.suffix:
+		return strings.HasSuffix(name, p.text[1:])
+	}
+	ok, err := path.Match(p.text, name)
+	return ok && err == nil
 }
 
 // parseIgnoreFile returns the patterns of an ignore file, without malformed ones. complaint names the first of those; it is empty if
@@ -61,10 +89,10 @@ func parseIgnorePattern(text string) (ignorePattern, error) {
 		if _, err := path.Match(name, ""); err != nil || strings.Contains(name, "[:") {
 			return p, path.ErrBadPattern
 		}
-		p.names = append(p.names, name)
+		p.names = append(p.names, newNamePattern(name))
 	}
-	if p.names[len(p.names)-1] == "**" {
-		p.names = append(p.names, "*") // all that is in the folder, and not the folder
+	if p.names[len(p.names)-1] == anyFolders {
+		p.names = append(p.names, newNamePattern("*")) // all that is in the folder, and not the folder
 	}
 	return p, nil
 }
@@ -79,21 +107,21 @@ func (p *ignorePattern) matches(names []string, isDir bool) bool {
 		return false
 	}
 	if p.anyFolder {
-		return matchesName(p.names[len(p.names)-1], names[len(names)-1])
+		return p.names[len(p.names)-1].matches(names[len(names)-1])
 	}
 	return matchesNames(p.names, names)
 }
 
 // matchesNames matches the parts of a pattern with those of a path. "**" matches any number of names. After a mismatch only the
 // last "**" can match one name more, so that no pattern takes long.
-func matchesNames(pattern, names []string) bool {
+func matchesNames(pattern []namePattern, names []string) bool {
 	at, star, next := 0, -1, 0
 	for i := 0; i < len(names); {
 		switch {
-		case at < len(pattern) && pattern[at] == "**":
+		case at < len(pattern) && pattern[at] == anyFolders:
 			star, next = at, i
 			at++
-		case at < len(pattern) && matchesName(pattern[at], names[i]):
+		case at < len(pattern) && pattern[at].matches(names[i]):
 			at++
 			i++
 		case star >= 0:
@@ -104,15 +132,6 @@ func matchesNames(pattern, names []string) bool {
 		}
 	}
 	return at == len(pattern)
-}
-
-// matchesName matches a part of a pattern with a name. Most parts are plain names.
-func matchesName(pattern, name string) bool {
-	if !strings.ContainsAny(pattern, `*?[\`) {
-		return pattern == name
-	}
-	ok, err := path.Match(pattern, name)
-	return ok && err == nil
 }
 
 // decide returns what the last pattern that matches a path says, and whether there is one.

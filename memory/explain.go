@@ -16,6 +16,12 @@ type Trace struct {
 	DateBonus float64
 	// DateConfidence is the part of the score, in [0,1], that this date gives; the channels fill up the rest.
 	DateConfidence float64
+	// NameBonus is added to Merged for the best passage of a file that is called exactly as the query; 0 for all others.
+	NameBonus float64
+	// NameConfidence is the part of the score, in [0,1], that this name gives; the channels fill up the rest.
+	NameConfidence float64
+	// Penalty is the share of Merged, in [0,1], that front matter or a list of links to other notes loses; 0 for all others.
+	Penalty float64
 	// Decay is the factor for the age, in (0,1].
 	Decay float64
 	// AgeDays is the age in days; 0 without a date.
@@ -37,7 +43,7 @@ type Trace struct {
 
 // TermShare is the part of a text score that comes from one term.
 type TermShare struct {
-	// Term after analysis; "lighthuose ~ lighthous" is a spelling variant of a misspelt word.
+	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
 	Term string
 	// IDF is the weight of one occurrence.
 	IDF float64
@@ -81,7 +87,7 @@ type Explanation struct {
 	Text string
 	// Passage is what was asked about, with its trace; nil if it was no candidate.
 	Passage *Hit
-	// Terms of the query after analysis.
+	// Terms of the query that are looked for, as it spells them.
 	Terms []string
 	// Links of the file of the passage; nil if no passage was asked about or the index does not have the file.
 	Links *Links

@@ -1,6 +1,10 @@
 package search
 
-import "kioku/memory"
+import (
+	"slices"
+
+	"kioku/memory"
+)
 
 // threshold decides which candidates are good enough. It looks at the confidence, which depends neither on age nor on
 // the other candidates.
@@ -39,8 +43,19 @@ func (o Options) thresholdFor(mode string, asked *float64, ix Index) threshold {
 
 // sorted are candidates that may become hits, in the order in which they take the slots of an answer.
 type sorted struct {
-	// passing reach the threshold, backfill match well by keywords, and weak match better than chance does.
-	passing, backfill, weak []*candidate
+	// passing reach the threshold, backfill match well by keywords, and weak match better than chance does. category are entries
+	// of a category that the query asks for, with nothing else in common with it.
+	passing, backfill, category, weak []*candidate
+}
+
+// lists returns the lists in the order in which they take the n slots of an answer; the last one is of weak hits. Entries that
+// have only a category in common with the query answer it if there is nothing better and room for all of them. If not, they are
+// weak.
+func (s sorted) lists(n int) [3][]*candidate {
+	if len(s.passing)+len(s.backfill) == 0 && len(s.category) <= n {
+		return [3][]*candidate{s.category, nil, s.weak}
+	}
+	return [3][]*candidate{s.passing, s.backfill, slices.Concat(s.category, s.weak)}
 }
 
 // sort returns the candidates that may become hits, each list in the order of the candidates. The rest is marked as
@@ -50,6 +65,8 @@ func (t threshold) sort(list []*candidate) sorted {
 	var s sorted
 	for _, c := range list {
 		switch {
+		case c.onlyCategory && t.dated && !c.dated():
+			s.category = append(s.category, c)
 		case c.confidence > 0 && c.confidence >= t.min, c.dated() && t.dated:
 			s.passing = append(s.passing, c)
 		case c.text.confidence > 0 && c.text.confidence >= t.backfill:

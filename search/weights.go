@@ -84,6 +84,14 @@ const (
 	heldShare = 0.1
 )
 
+// Weights of the categories that a query asks for.
+const (
+	// categoryBonus is added to the score of entries of such a category: less than what one more word is worth.
+	categoryBonus = 0.15
+	// categoryConfidence is the confidence that the category gives by itself, a little above the default threshold.
+	categoryConfidence = 0.2
+)
+
 // Weights of a passage.
 const (
 	// passageChunkShare times the score of its chunk is added to the score of a passage.

@@ -41,22 +41,30 @@ func Strict(strict bool, resp *kiokuv1.MemorySearchResponse) error {
 
 // lacks returns what an answer lacks. An answer without a match is not degraded, nor is one that says where more notes are.
 func lacks(resp *kiokuv1.MemorySearchResponse) []*kiokuv1.Degradation {
-	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), func(d *kiokuv1.Degradation) bool {
-		return d.GetCode() == memory.NoMatch || d.GetCode() == memory.FilesBeside
-	})
+	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), isHint)
+}
+
+// isHint reports whether d only says why there is no result or what would help.
+func isHint(d *kiokuv1.Degradation) bool { return memory.Degradation{Code: d.GetCode()}.IsHint() }
+
+// tellHints reports what would help an answer without results.
+func (o *Output) tellHints(resp *kiokuv1.MemorySearchResponse) {
+	for _, d := range resp.GetDegraded() {
+		if isHint(d) && d.GetCode() != memory.NoMatch {
+			o.Notice("%s", d.GetText())
+		}
+	}
 }
 
 // tellAnswer reports what an answer lacks and how it was found.
 func (o *Output) tellAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
 	o.TellDegraded(lacks(resp))
 	if len(resp.GetResults()) == 0 {
-		err := o.tellNearestMiss(ctx, c, req)
-		for _, d := range resp.GetDegraded() {
-			if d.GetCode() == memory.FilesBeside {
-				o.Notice("%s", d.GetText())
-			}
+		if err := o.tellNearestMiss(ctx, c, req); err != nil {
+			return err
 		}
-		return err
+		o.tellHints(resp)
+		return nil
 	}
 	o.Notice("%s, %s, %s", Count(len(resp.GetResults()), "result"), Channels(resp), Took(resp))
 	return nil

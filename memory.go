@@ -134,6 +134,8 @@ type Memory struct {
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool
+	// calibrating is set while one call asks the probes of the index, and uncalibrated after a sync for a query, which does not.
+	calibrating, uncalibrated atomic.Bool
 	// appending has a channel for each target of notes, which contains a token while a note is written there.
 	appending map[string]chan struct{}
 
@@ -358,6 +360,7 @@ func (m *Memory) Close() error {
 	close(m.closing)
 	m.mu.Unlock()
 	m.calls.Wait()
+	m.calibrateAtClose()
 	m.events.close()
 	if m.lock == nil {
 		return m.store.Close()

@@ -60,6 +60,11 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 			m.opt.Embedder.AllowProbe()
 			r, err = m.embed(ctx, r, step)
 		}
+		if opt.NoRebuild {
+			m.uncalibrated.Store(true)
+		} else if err == nil {
+			m.calibrate(ctx)
+		}
 		return m.reportVectors(ctx, r, err)
 	})
 }
@@ -73,6 +78,9 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 		}
 		m.opt.Embedder.AllowProbe()
 		r, err = m.embed(ctx, r, step)
+		if err == nil {
+			m.calibrate(ctx)
+		}
 		return m.reportVectors(ctx, r, err)
 	})
 }
@@ -106,6 +114,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 				case <-m.synced:
 					m.recordFullSync(ctx)
 					m.mergeSegments(ctx)
+					m.calibrate(ctx)
 				case <-ctx.Done():
 					return nil
 				}
@@ -140,6 +149,7 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 			m.log.Error("sync in the background", "err", err)
 		}
 		m.mergeSegments(ctx)
+		m.calibrate(ctx)
 	}()
 	return done
 }

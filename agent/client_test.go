@@ -27,7 +27,7 @@ func TestClientSearchSendsQueryAndReturnsHits(t *testing.T) {
 		Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: &kiokuv1.IndexState{PendingFileCount: 2},
 		Results: []*kiokuv1.SearchResult{{
 			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStartLine: 4, SnippetEndLine: 4,
-			Source: "memory", Citation: "MEMORY.md#L3-L5", Heading: "# 好み", Date: "2026-01-02",
+			Source: "memory", Citation: "MEMORY.md#L3-L5", Heading: "# 好み", Date: "2026-01-02", Weak: true,
 		}},
 	}}
 	c := connect(t, f, agent.Options{Agent: "ann", Token: "tok"})
@@ -44,7 +44,7 @@ func TestClientSearchSendsQueryAndReturnsHits(t *testing.T) {
 		Mode: "keyword", Degraded: []memory.Degradation{{Code: "provider_down", Text: "no vectors"}}, Index: memory.IndexStats{PendingFiles: 2},
 		Hits: []memory.Hit{{
 			Path: "MEMORY.md", StartLine: 3, EndLine: 5, Score: 0.5, Snippet: "緑茶", SnippetStart: 4, SnippetEnd: 4,
-			Source: "memory", Headings: "# 好み", Date: "2026-01-02",
+			Source: "memory", Headings: "# 好み", Date: "2026-01-02", Weak: true,
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -50,7 +50,7 @@ func hit(r *kiokuv1.SearchResult) memory.Hit {
 		Path: r.GetPath(), StartLine: int(r.GetStartLine()), EndLine: int(r.GetEndLine()), Score: r.GetScore(),
 		Snippet: r.GetSnippet(), SnippetStart: int(r.GetSnippetStartLine()), SnippetEnd: int(r.GetSnippetEndLine()),
 		Source: r.GetSource(), Headings: r.GetHeading(), Date: r.GetDate(),
-		VectorScore: r.GetVectorScore(), TextScore: r.GetTextScore(),
+		VectorScore: r.GetVectorScore(), TextScore: r.GetTextScore(), Weak: r.GetWeak(),
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 type inlineReader struct {
 	tags  []string
 	links []Link
+	// places includes the links to places in the same note.
+	places bool
 	// references are the targets of reference links by their labels, as [referenceKey] makes them.
 	references map[string]string
 
@@ -43,13 +45,52 @@ type inlineReader struct {
 // readInline returns the tags and links in lines of Markdown, of which the first has the number first. tags are those that
 // the file has already.
 func readInline(lines []Line, first int, tags []string) ([]string, []Link) {
-	r := inlineReader{tags: tags, references: readReferences(lines)}
+	r := inlineReader{tags: tags}
+	r.readLines(lines, first)
+	return r.tags, r.links
+}
+
+// InternalLinks returns the links in lines to other notes and to places in the same note, in the order of the lines, of which
+// the first has the number 0. The target of a place is empty.
+func InternalLinks(lines []Line) []Link {
+	r := inlineReader{places: true}
+	r.readLines(lines, 0)
+	return r.links
+}
+
+// readLines reads the lines outside of code fences, of which the first has the number first.
+func (r *inlineReader) readLines(lines []Line, first int) {
+	r.references = readReferences(lines)
+	margin := marginReader{blank: true}
 	for i, line := range lines {
-		if line.Fence == "" && fenceMark(line.Text) == "" && strings.ContainsAny(line.Text, "[#") {
+		code := margin.isCode(line.Text)
+		if !code && line.Fence == "" && fenceMark(line.Text) == "" && strings.ContainsAny(line.Text, "[#") {
 			r.readLine(first+i, line)
 		}
 	}
-	return r.tags, r.links
+}
+
+// marginReader tells which lines are code because they are indented. It reads all lines of a text in order.
+type marginReader struct {
+	// blank is set if the line before is blank, code if it is code, and list if a list is open.
+	blank, code, list bool
+}
+
+// isCode reports whether the next line is indented by four columns, behind a blank line or code, and in no list.
+func (m *marginReader) isCode(line string) bool {
+	if isBlank(line) {
+		m.blank = true
+		return false
+	}
+	wide := strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
+	m.code = wide && !m.list && (m.blank || m.code)
+	if isBullet(strings.TrimLeft(line, " \t")) {
+		m.list = m.list || !m.code
+	} else if m.blank && indent(line) == 0 {
+		m.list = false
+	}
+	m.blank = false
+	return m.code
 }
 
 // readLine reads a line outside of any code fence.
@@ -212,7 +253,7 @@ func (r *inlineReader) addPathLink(shown, target string) {
 }
 
 func (r *inlineReader) addLink(shown, target, kind string) {
-	if target == "" || len(target) > maxTarget || len(r.links) >= maxLinks || strings.ContainsFunc(target, unicode.IsControl) {
+	if target == "" && !r.places || len(target) > maxTarget || len(r.links) >= maxLinks || strings.ContainsFunc(target, unicode.IsControl) {
 		return
 	}
 	shown = text.OneLine(text.HeadBytes(shown, 2*maxLinkText))

@@ -67,9 +67,22 @@ const (
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.
 	NoMatch = "no_match"
+	// WordsUnknown means that there is no hit, and that no note contains some of the words of the query.
+	WordsUnknown = "words_unknown"
+	// VectorsOff means that there is no hit, and that only words were compared because no embedding provider is configured.
+	VectorsOff = "vectors_off"
 	// DeadlineNear means that embedding the query took too long.
 	DeadlineNear = "deadline"
 )
+
+// IsHint reports whether d only says why there is no hit or what would help. An answer with nothing but hints lacks nothing.
+func (d Degradation) IsHint() bool {
+	switch d.Code {
+	case NoMatch, WordsUnknown, VectorsOff, FilesBeside:
+		return true
+	}
+	return false
+}
 
 // IndexStats tells how far the index has followed the files.
 type IndexStats struct {
@@ -105,6 +118,9 @@ type Hit struct {
 	VectorScore float64
 	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
 	TextScore float64
+	// Weak reports that Score is below the line from which on a hit is a confident one. Weak hits come after all others. They are
+	// better than chance, and nothing to put into a prompt unasked.
+	Weak bool
 	// Trace is nil unless the query asked for it.
 	Trace *Trace
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -71,25 +70,6 @@ func without(text string, parts []dates.Extent) string {
 	}
 	return string(b)
 }
-
-// asksForMore reports whether the rest of a query, without its days, asks for anything but what happened on them.
-func asksForMore(text string) bool {
-	a := analysis.NewAnalyzer()
-	defer a.Release()
-	a.Add(text)
-	return slices.ContainsFunc(a.Tokens, func(t analysis.Token) bool {
-		own := a.Lower[t.Start:t.End]
-		return !analysis.IsStopWord(own, t.Kind) && !eventWords[own]
-	})
-}
-
-// eventWords ask for everything that happened on a day. They are no subject in a query that names a day, and words like
-// others elsewhere.
-var eventWords = analysis.WordSet(`
-happen happens happened happening occur occurs occurred event events note notes diary
-をし やっ 起こ こっ 起き きた あっ があ が起 来事 出来 の出 の記 記録 の日 日記
-做了 干了 做过 做過 发生 發生 生了 生过 生過 的事 事情 日记 日記 的日 记录 記錄 我做 我们 我們 们做 們做
-`)
 
 // phrase returns the part of a sentence that says which days have no note, "" if any of them has one.
 func (d queryDates) phrase() string {

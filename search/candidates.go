@@ -30,12 +30,23 @@ type candidate struct {
 	// dateBonus is added to the score and dateConfidence is part of the confidence of what belongs to days that the query
 	// names; 0 for all others.
 	dateBonus, dateConfidence float64
+	// nameBonus is added to the score of the best passage of a file that is called exactly as the query; 0 for all others.
+	nameBonus float64
 	// age in days, and the factor for it.
 	age, decay float64
+	// penalty is the share of the score that a passage loses for being no text of its own: links to other notes, or front
+	// matter.
+	penalty float64
 	// heading is the line of the heading that a passage is below, 0 if its chunk does not contain the whole section.
 	heading int
 	// backfilled hits are below the threshold and fill free slots.
 	backfilled bool
+	// categoryBonus is added to the score and categoryConfidence is part of the confidence of an entry of a category that the
+	// query asks for; 0 for all others. onlyCategory reports that it has nothing else in common with the query.
+	categoryBonus, categoryConfidence float64
+	onlyCategory                      bool
+	// weak hits are below the line of confidence and fill slots that are free even then.
+	weak bool
 	// similarity to the most similar hit that was chosen before, and the score of MMR.
 	similarity, mmr float64
 	// outcome is one of the constants of Explanation, empty until it is known.
@@ -45,8 +56,12 @@ type candidate struct {
 // dated reports whether the candidate belongs to days that the query names.
 func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 
-// score is the order of the candidates: the merged score after decay plus the bonus for a date.
-func (c *candidate) score() float64 { return c.merged*c.decay + c.dateBonus }
+// score is the order of the candidates: the merged score after decay, without the penalty, plus the bonus for a date, a
+// category or a name.
+func (c *candidate) score() float64 { return c.merged*c.decay*(1-c.penalty) + c.bonus() }
+
+// bonus is what a date, a category or a name adds to the score.
+func (c *candidate) bonus() float64 { return c.dateBonus + c.categoryBonus + c.nameBonus }
 
 // proposals are the chunks that the channels propose.
 type proposals struct {
@@ -117,6 +132,9 @@ func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector
 	for i, chunk := range chunks {
 		c := &candidate{Chunk: chunk}
 		c.text, c.lines = sc.scoreByLine(&c.Chunk)
+		if mayBeList(c.Text) {
+			c.text = sc.asList(c.text, c.lines, 0, c.markdown())
+		}
 		if vector != nil {
 			cos, ok := cosine(vector, c.Vector)
 			if !ok {

@@ -63,6 +63,9 @@ func (c *Chunk) hasLine(path string, line int) bool {
 func (r *searchState) describe(c *candidate) string {
 	place := fmt.Sprintf("%s:%d-%d", c.Path, c.StartLine, c.EndLine)
 	rank := fmt.Sprintf("ranked %d of %d candidates", c.rank, len(r.candidates))
+	if c.weak {
+		return fmt.Sprintf("%s %s and was returned as a weak result: its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
+	}
 	switch c.outcome {
 	case memory.Returned:
 		return fmt.Sprintf("%s %s and was returned with the score %.2f.", place, rank, c.confidence)
@@ -135,9 +138,10 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 	h := memory.Hit{
 		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
-		VectorScore: c.cosine, TextScore: c.text.confidence,
+		VectorScore: c.cosine, TextScore: c.text.confidence, Weak: c.weak,
 	}
-	window := snippet(c.Text, c.StartLine, c.Language, r.terms, r.query.SnippetChars)
+	text, first := c.snippetText(r.terms)
+	window := snippet(text, first, c.Language, r.terms, r.query.SnippetChars)
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
 		h.Trace = c.trace(r.terms)

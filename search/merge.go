@@ -48,7 +48,7 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 // The merged score is the weighted sum of the cosine and of the text score in relation to the best text score of
 // this query. The confidence takes the keyword confidence instead, which is comparable between queries. A chunk without a
 // vector is judged by keywords only: its keyword confidence replaces the cosine. The bonus for a date counts in the
-// ranks. In the confidence of a dated chunk, the confidence of the date comes first, and words and meaning fill up the
+// ranks, and so does the bonus for a category. In the confidence of such a chunk, the confidence of the date or category comes first, and words and meaning fill up the
 // rest.
 func merge(list []*candidate, weight channelWeights) {
 	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
@@ -61,13 +61,14 @@ func merge(list []*candidate, weight channelWeights) {
 			vector = text
 		}
 		c.confidence = clamp01(weight.vector*vector + weight.text*text)
-		c.confidence = c.dateConfidence + (1-c.dateConfidence)*c.confidence
+		given := max(c.dateConfidence, c.categoryConfidence)
+		c.confidence = given + (1-given)*c.confidence
 		if best > 0 {
 			text = c.text.raw / best
 		}
 		c.merged = clamp01(weight.vector*vector + weight.text*text)
 	}
-	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged+a.dateBonus, b.merged+b.dateBonus, a, b) })
+	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged+a.bonus(), b.merged+b.bonus(), a, b) })
 	for i, c := range list {
 		c.rank = i + 1
 	}

@@ -48,8 +48,7 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 // tokens of the latter two.
 func (s *scorer) addHeadings(c *Chunk) int {
 	s.named = s.fileTerms(c)
-	s.a.Reset()
-	s.setLanguage(c.Language)
+	s.startText(c)
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
 	s.above = len(s.a.Tokens)

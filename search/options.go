@@ -18,6 +18,9 @@ type Options struct {
 	// MinScore is the minimum score in [0,1] of answers in which vectors took part; nil means 0.35. MinKeywordScore is that of
 	// answers by keywords only; nil means 0.18.
 	MinScore, MinKeywordScore *float64
+	// WeakResults lets results below MinKeywordScore, marked as weak, fill free slots if the calibration of the index says that
+	// they are better than chance; nil means true.
+	WeakResults *bool
 	// Hybrid lets vectors take part; nil means true.
 	Hybrid *bool
 	// VectorWeight and TextWeight of a real embedding model, at least 0; only their ratio counts. Nil means 0.7 and 0.3.
@@ -70,6 +73,7 @@ func (o Options) withDefaults() Options {
 	o.MaxResults = cmp.Or(o.MaxResults, 6)
 	o.MinScore = cmp.Or(o.MinScore, new(0.35))
 	o.MinKeywordScore = cmp.Or(o.MinKeywordScore, new(0.18))
+	o.WeakResults = cmp.Or(o.WeakResults, new(true))
 	o.Hybrid = cmp.Or(o.Hybrid, new(true))
 	o.VectorWeight, o.TextWeight = cmp.Or(o.VectorWeight, new(0.7)), cmp.Or(o.TextWeight, new(0.3))
 	o.WeakVectorWeight, o.WeakTextWeight = cmp.Or(o.WeakVectorWeight, new(0.3)), cmp.Or(o.WeakTextWeight, new(0.7))

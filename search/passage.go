@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,15 +17,22 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
-		for _, span := range cutPassages(c.Text, lines, c.StartLine, limit, passageOverlap) {
+		for _, span := range c.spans(lines, limit) {
+			from, to := span.from-c.StartLine, span.to+1-c.StartLine
+			if span.meta && !c.hasTermIn(from, to) {
+				continue
+			}
 			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
-			p.Headings = headingsAt(&above, lines[span.from-c.StartLine:span.to+1-c.StartLine])
+			p.Headings = headingsAt(&above, lines[from:to])
 			p.heading = c.wholeSection(lines, span.to)
 			if c.lines == nil || span.part {
 				p.text = sc.score(&p.Chunk)
 			} else {
-				p.text = sc.scoreLines(&p.Chunk, c.lines, span.from-c.StartLine, span.to+1-c.StartLine)
+				p.text = sc.asList(sc.scoreLines(&p.Chunk, c.lines, from, to), c.lines, from, lines[from:to])
+			}
+			if p.penalty = linkPenalty(lines[from:to]); span.meta {
+				p.penalty = frontMatterPenalty
 			}
 			if p.text.raw > 0 {
 				p.text.chunk = passageChunkShare * c.text.raw
@@ -37,7 +45,13 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	return out
 }
 
-// topN returns the n candidates that are best on both channels together, in no particular order. Passages of the others
+// hasTermIn reports whether the lines [from,to) of the chunk, counted from 0, contain a term of the query, or may do so.
+func (c *candidate) hasTermIn(from, to int) bool {
+	return c.lines == nil || c.lines.countsBefore(from).occurrences < c.lines.countsBefore(to).occurrences
+}
+
+// topN returns the n candidates that are best on both channels together, among them those of files that are called
+// as the query, in no particular order. Passages of the others
 // would not be among the hits.
 func (r *searchState) topN(n int) []*candidate {
 	list := r.candidates
@@ -46,6 +60,9 @@ func (r *searchState) topN(n int) []*candidate {
 	}
 	best := bestText(list)
 	both := func(c *candidate) float64 {
+		if slices.Contains(r.named, c.ID) {
+			return math.MaxFloat64
+		}
 		if best == 0 {
 			return c.cosine
 		}
@@ -60,8 +77,8 @@ func (r *searchState) topN(n int) []*candidate {
 type span struct {
 	text     string
 	from, to int
-	// part reports that the span contains a part of a line.
-	part bool
+	// part reports that the span contains a part of a line, and meta that it is front matter.
+	part, meta bool
 }
 
 // cutPassages cuts a text into runs of whole lines of at most limit characters. first is the number of its first line. A
@@ -190,7 +207,7 @@ func trimSpan(text string, pieces []piece) (s span, ok bool) {
 		j--
 	}
 	part := slices.ContainsFunc(pieces[i:j], func(p piece) bool { return p.part })
-	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part}, true
+	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part, false}, true
 }
 
 // dropOverlapping removes, from a list ordered best first, each passage of which a better one shows at least half.

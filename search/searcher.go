@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kioku/memory"
+	"kioku/search/analysis"
 )
 
 // Searcher answers queries from a store. Its methods may be called concurrently.
@@ -68,7 +69,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.inScope() <= 0 {
 		r.vector = nil
-		r.degrade(memory.IndexEmpty, "Nothing is indexed yet.")
+		r.degrade(memory.IndexEmpty, "Nothing is indexed yet: the workspace has no Markdown, or was not indexed (kioku index).")
 		return nil
 	}
 	s.checkSpace(r)
@@ -84,10 +85,11 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak))
 	s.opt.decay(r.candidates, r.query.Now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
-	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore)
+	r.raiseNamed()
+	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	s.choose(r)
 	if len(r.hits) == 0 {
-		r.explainNothing()
+		s.explainNothing(r)
 		return nil
 	}
 	ids := make([]int64, len(r.hits))
@@ -107,11 +109,14 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	if len(terms.list) == 0 {
 		return nil
 	}
-	df, err := rd.DocFreq(ctx, terms.strings())
+	key := analysis.NameKey(r.query.Text)
+	df, err := rd.DocFreq(ctx, append(terms.strings(), key))
 	if err != nil {
 		return fmt.Errorf("look up terms: %w", err)
 	}
+	r.isName = df[key] > 0
 	r.terms = terms.weigh(df, r.index.Chunks)
+	r.categories = parseCategories(text, r.terms, r.index.Languages)
 	if *s.opt.Typos {
 		if err := r.addVariants(ctx, rd); err != nil {
 			return err
@@ -140,7 +145,15 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
-	found.matched = slices.Concat(found.matched, dated, identified)
+	named, err := r.namedHits(ctx, rd)
+	if err != nil {
+		return err
+	}
+	entries, err := r.categoryHits(ctx, rd, terms)
+	if err != nil {
+		return err
+	}
+	found.matched = slices.Concat(found.matched, dated, identified, named, entries)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil
@@ -162,6 +175,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
 	}
 	r.dates.addBonus(r.candidates)
+	r.addCategories()
 	return nil
 }
 
@@ -182,40 +196,28 @@ func (s *Searcher) choose(r *searchState) {
 		list = dropOverlapping(list)
 	}
 	n := r.query.MaxResults
-	passing, backfill := r.limit.split(list)
+	sorted := r.limit.sort(list)
+	lists := sorted.lists(n)
+	weak := lists[2]
+	if !*s.opt.WeakResults {
+		lists[2] = nil
+	}
 	// The rest is too far down to be chosen for being different.
 	pool := max(vectorPool, 4*n)
 	d := s.opt.diversifierFor(r.query)
-	d.choose(d.files.shortlist(passing, pool, n), n)
-	d.choose(d.files.shortlist(backfill, pool, n), n)
-	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, d.files)
+	for _, list := range lists {
+		d.choose(d.files.shortlist(list, pool, n), n)
+	}
+	r.hits = r.keepIdentifiers(keepCategory(d.chosen, sorted.category, n), r.aboveMinScore(), n, d.files)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
-		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated()
+		c.weak = slices.Contains(weak, c)
+		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated() && !c.weak
 	}
 	for _, c := range r.candidates {
 		if c.outcome == "" {
 			c.outcome = memory.BeyondMaxResults
 		}
-	}
-}
-
-// explainNothing says why there is no hit, and what came nearest.
-func (r *searchState) explainNothing() {
-	var best *candidate
-	for _, c := range r.candidates {
-		if best == nil || c.confidence > best.confidence {
-			best = c
-		}
-	}
-	switch {
-	case best != nil && best.confidence > 0:
-		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
-			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, r.dates.phrase())
-	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
-		r.degrade(memory.NoMatch, "The query holds no word to look for.")
-	default:
-		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), r.dates.phrase())
 	}
 }
 

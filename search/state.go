@@ -26,12 +26,17 @@ type searchState struct {
 	vector []float32
 	weak   bool
 	// dates are the days that the query names.
-	dates    queryDates
-	index    Index
-	terms    queryTerms
-	mode     string
-	limit    threshold
-	degraded []memory.Degradation
+	dates queryDates
+	index Index
+	// isName reports that a file is called exactly as the query, and named are the first chunks of such files.
+	isName bool
+	named  []int64
+	terms  queryTerms
+	// categories are those of entries that the query asks for.
+	categories askedCategories
+	mode       string
+	limit      threshold
+	degraded   []memory.Degradation
 	// candidates ordered by score, best first, and those of them that are returned.
 	candidates, hits []*candidate
 }

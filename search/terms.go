@@ -79,15 +79,15 @@ type queryTerms struct {
 func parseTerms(text string, mentions []dates.Extent, indexed ...analysis.Language) queryTerms {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
-	language := queryLanguage(text, indexed)
+	language := analysis.Detect(text).Guess(indexed...)
 	first := analysis.Language("")
 	if slices.Contains(indexed, language) {
 		first = language
 	}
 	a.SetLanguage(first)
 	a.Add(text)
-	others, plausible := otherTokens(text, first, indexed), plausibleLanguages(language, indexed)
-	keep := func(t analysis.Token) bool { return !analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind, plausible...) }
+	others, isStopWord := otherTokens(text, first, indexed), stopWords(language, indexed)
+	keep := func(t analysis.Token) bool { return !isStopWord(a.Lower[t.Start:t.End], t.Kind) }
 	if !slices.ContainsFunc(a.Tokens, keep) {
 		keep = func(analysis.Token) bool { return true }
 	}
@@ -163,8 +163,11 @@ func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
 				t.df, t.known = min(t.df+n, max(chunks, n)), append(t.known, form)
 			}
 		}
-		// A word that no chunk contains requires as much as the rarest known word: more would leave small indexes silent.
 		t.idf = idf(max(t.df, 1), chunks)
+		if t.df == 0 && !t.gram {
+			// Not a bigram: many lie across two words, and no text contains them.
+			t.idf = min(idf(0, chunks), unknownWeight*t.idf)
+		}
 	}
 	if len(weighed.list) > MaxTerms {
 		return weighed.rarest(MaxTerms)

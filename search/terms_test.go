@@ -81,11 +81,13 @@ func TestParseTermsWeighsParticles(t *testing.T) {
 	}
 }
 
-func TestWeighUnknownWordAsRarest(t *testing.T) {
+// A word that the folder lacks counts for more than the rarest that it has; a bigram, which may be none of a word, for as much.
+func TestWeighUnknownTerms(t *testing.T) {
 	t.Parallel()
-	q := parseTerms("tea zyx", nil).weigh(map[string]int{"tea": 1}, 100)
-	if q.list[1].df != 0 || q.list[1].idf != q.list[0].idf {
-		t.Errorf("df %d and idf %v, want 0 and %v", q.list[1].df, q.list[1].idf, q.list[0].idf)
+	q := parseTerms("tea zyx 茶碗", nil).weigh(map[string]int{"tea": 1}, 100)
+	tea, word, gram := q.list[0].idf, q.list[1].idf, q.list[2].idf
+	if !(word > tea) || gram != tea {
+		t.Errorf("the word weighs %v and the bigram %v, the rarest known word %v", word, gram, tea)
 	}
 }
 

@@ -64,6 +64,17 @@ func (s textScore) missing(q queryTerms) []string {
 	return terms
 }
 
+// distinct returns the number of different terms of the query that occur.
+func (s textScore) distinct() int {
+	n := 0
+	for i := range s.counts {
+		if s.matches(i) {
+			n++
+		}
+	}
+	return n
+}
+
 // share returns a part of the score as a share of raw, 0 if no term occurs.
 func (s textScore) share(part float64) float64 {
 	if s.raw == 0 {
@@ -115,7 +126,7 @@ func newScorer(q queryTerms, avg float64) *scorer {
 		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
 	s.a.StemOnly(q.strings()...)
-	s.setLanguage("")
+	s.startText(&Chunk{})
 	for _, term := range q.strings() {
 		f := fingerprint(term)
 		s.sieve[f>>6] |= 1 << (f & 63)
@@ -134,13 +145,14 @@ func newScorer(q queryTerms, avg float64) *scorer {
 
 func (s *scorer) release() { s.a.Release() }
 
-// setLanguage sets the language of the text that is scored next.
-func (s *scorer) setLanguage(l analysis.Language) {
-	if s.byLanguage[l] == nil {
-		s.byLanguage[l] = s.q.indexes(l)
+// startText drops all tokens and reads what follows in the language of a chunk.
+func (s *scorer) startText(c *Chunk) {
+	if s.byLanguage[c.Language] == nil {
+		s.byLanguage[c.Language] = s.q.indexes(c.Language)
 	}
-	s.indexes = s.byLanguage[l]
-	s.a.SetLanguage(l)
+	s.indexes = s.byLanguage[c.Language]
+	s.a.Reset()
+	s.a.SetLanguage(c.Language)
 }
 
 // fingerprint returns a cheap 14-bit hash of a term.

@@ -1,6 +1,10 @@
 package search
 
-import "kioku/memory"
+import (
+	"slices"
+
+	"kioku/memory"
+)
 
 // threshold decides which candidates are good enough. It looks at the confidence, which depends neither on age nor on
 // the other candidates.
@@ -9,6 +13,8 @@ type threshold struct {
 	min float64
 	// backfill is the minimum keyword confidence of a chunk for a free slot; no chunk reaches a value above 1.
 	backfill float64
+	// weak is the minimum keyword confidence of a chunk for a slot that is free even then; its hit is marked as weak.
+	weak float64
 	// dated lets every chunk of the days pass that the query names.
 	dated bool
 }
@@ -16,33 +22,61 @@ type threshold struct {
 // noFill is a keyword confidence that no chunk reaches.
 const noFill = 2
 
-// thresholdFor returns the threshold of a mode. A minimum that the query asks for is taken as it is.
-func (o Options) thresholdFor(mode string, asked *float64) threshold {
-	switch {
-	case asked != nil:
-		return threshold{*asked, noFill, false}
-	case mode == memory.ModeKeyword:
-		return threshold{*o.MinKeywordScore, noFill, true}
-	case mode == memory.ModeVector:
-		return threshold{*o.MinScore, noFill, true}
+// thresholdFor returns the threshold of a mode for an index. A minimum that the query asks for is taken as it is.
+func (o Options) thresholdFor(mode string, asked *float64, ix Index) threshold {
+	if asked != nil {
+		return threshold{min: *asked, backfill: noFill, weak: noFill}
 	}
-	return threshold{*o.MinScore, *o.MinKeywordScore, true}
+	t := threshold{min: *o.MinScore, backfill: *o.MinKeywordScore, weak: noFill, dated: true}
+	switch mode {
+	case memory.ModeKeyword:
+		t.min, t.backfill = *o.MinKeywordScore, noFill
+	case memory.ModeVector:
+		t.backfill = noFill
+		return t
+	}
+	if line, ok := ix.Calibration.line(); ok && *o.WeakResults && line < *o.MinKeywordScore {
+		t.weak = line
+	}
+	return t
 }
 
-// split returns the candidates that pass and, of the others, those that match well enough by keywords to fill free
-// slots. Both keep their order. The rest is marked as BelowThreshold. A candidate without a word or a cosine in common
-// with the query never passes.
-func (t threshold) split(list []*candidate) (passing, backfill []*candidate) {
+// sorted are candidates that may become hits, in the order in which they take the slots of an answer.
+type sorted struct {
+	// passing reach the threshold, backfill match well by keywords, and weak match better than chance does. category are entries
+	// of a category that the query asks for, with nothing else in common with it.
+	passing, backfill, category, weak []*candidate
+}
+
+// lists returns the lists in the order in which they take the n slots of an answer; the last one is of weak hits. Entries that
+// have only a category in common with the query answer it if there is nothing better and room for all of them. If not, they are
+// weak.
+func (s sorted) lists(n int) [3][]*candidate {
+	if len(s.passing)+len(s.backfill) == 0 && len(s.category) <= n {
+		return [3][]*candidate{s.category, nil, s.weak}
+	}
+	return [3][]*candidate{s.passing, s.backfill, slices.Concat(s.category, s.weak)}
+}
+
+// sort returns the candidates that may become hits, each list in the order of the candidates. The rest is marked as
+// BelowThreshold. A candidate without a word or a cosine in common with the query never becomes a hit, and one with a single
+// word no weak one: one word of a question is no answer.
+func (t threshold) sort(list []*candidate) sorted {
+	var s sorted
 	for _, c := range list {
 		switch {
+		case c.onlyCategory && t.dated && !c.dated():
+			s.category = append(s.category, c)
 		case c.confidence > 0 && c.confidence >= t.min, c.dated() && t.dated:
-			passing = append(passing, c)
+			s.passing = append(s.passing, c)
 		case c.text.confidence > 0 && c.text.confidence >= t.backfill:
 			c.backfilled = true
-			backfill = append(backfill, c)
+			s.backfill = append(s.backfill, c)
+		case c.text.confidence >= t.weak && c.text.distinct() >= minWeakTerms:
+			s.weak = append(s.weak, c)
 		default:
 			c.outcome = memory.BelowThreshold
 		}
 	}
-	return passing, backfill
+	return s
 }

@@ -12,35 +12,55 @@ import (
 func TestThresholdForModes(t *testing.T) {
 	t.Parallel()
 	opt, asked := DefaultOptions(), 0.5
+	strict := DefaultOptions()
+	strict.WeakResults = new(false)
+	low, high := Index{Calibration: calibrated(0.13)}, Index{Calibration: calibrated(0.3)}
+	nothing := Index{Calibration: calibrated(0)}
+	other := Index{Calibration: Calibration{Line: 0.13, Chunks: 100, Probes: "of another version"}}
 	tests := []struct {
+		name  string
+		opt   Options
 		mode  string
 		asked *float64
+		index Index
 		want  threshold
 	}{
-		{memory.ModeHybrid, nil, threshold{0.35, 0.18, true}},
-		{memory.ModeVector, nil, threshold{0.35, noFill, true}},
-		{memory.ModeKeyword, nil, threshold{0.18, noFill, true}},
-		{memory.ModeHybrid, &asked, threshold{0.5, noFill, false}},
-		{memory.ModeKeyword, &asked, threshold{0.5, noFill, false}},
+		{"hybrid", opt, memory.ModeHybrid, nil, Index{}, threshold{0.35, 0.18, noFill, true}},
+		{"vector", opt, memory.ModeVector, nil, low, threshold{0.35, noFill, noFill, true}},
+		{"keyword", opt, memory.ModeKeyword, nil, Index{}, threshold{0.18, noFill, noFill, true}},
+		{"hybrid, asked", opt, memory.ModeHybrid, &asked, low, threshold{0.5, noFill, noFill, false}},
+		{"keyword, asked", opt, memory.ModeKeyword, &asked, low, threshold{0.5, noFill, noFill, false}},
+		{"keyword, calibrated", opt, memory.ModeKeyword, nil, low, threshold{0.18, noFill, 0.13, true}},
+		{"hybrid, calibrated", opt, memory.ModeHybrid, nil, low, threshold{0.35, 0.18, 0.13, true}},
+		{"only lowers", opt, memory.ModeKeyword, nil, high, threshold{0.18, noFill, noFill, true}},
+		{"nothing in common with the probes", opt, memory.ModeKeyword, nil, nothing, threshold{0.18, noFill, minLine, true}},
+		{"other probes", opt, memory.ModeKeyword, nil, other, threshold{0.18, noFill, noFill, true}},
+		{"no weak results", strict, memory.ModeKeyword, nil, low, threshold{0.18, noFill, noFill, true}},
 	}
 	for _, test := range tests {
-		t.Run(test.mode, func(t *testing.T) {
-			if got := opt.thresholdFor(test.mode, test.asked); got != test.want {
-				t.Errorf("%s, asked %v: %+v, want %+v", test.mode, test.asked, got, test.want)
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.opt.thresholdFor(test.mode, test.asked, test.index); got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})
 	}
 }
 
-func TestThresholdSplit(t *testing.T) {
+// calibrated is the calibration of an index whose probes stay below a line.
+func calibrated(line float64) Calibration {
+	return Calibration{Line: line, Chunks: 100, Probes: allProbes().version}
+}
+
+func TestThresholdSort(t *testing.T) {
 	t.Parallel()
 	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0)}
 	merge(list, channelWeights{0.7, 0.3})
-	passing, backed := threshold{0.35, 0.18, true}.split(list)
-	if diff := cmp.Diff([][]int64{{1}, {2}}, [][]int64{idsOf(passing), idsOf(backed)}); diff != "" {
+	list[2].text.counts = []int{1, 0, 2} // two words of the query
+	got := threshold{0.35, 0.18, 0.1, true}.sort(list)
+	if diff := cmp.Diff([][]int64{{1}, {2}, {3}}, [][]int64{idsOf(got.passing), idsOf(got.backfill), idsOf(got.weak)}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !backed[0].backfilled || passing[0].backfilled {
+	if !got.backfill[0].backfilled || got.passing[0].backfilled {
 		t.Error("only what keywords back is marked so")
 	}
 	if list[3].outcome != memory.BelowThreshold {
@@ -50,8 +70,8 @@ func TestThresholdSplit(t *testing.T) {
 
 func TestThresholdRefusesNothingInCommon(t *testing.T) {
 	t.Parallel()
-	passing, backed := threshold{}.split([]*candidate{scored(1, 0, 0, 0)})
-	if len(passing)+len(backed) != 0 {
+	got := threshold{}.sort([]*candidate{scored(1, 0, 0, 0)})
+	if len(got.passing)+len(got.backfill)+len(got.weak) != 0 {
 		t.Error("a chunk without a word or a cosine passed")
 	}
 }
@@ -65,7 +85,7 @@ func TestThresholdLosesNoCandidate(t *testing.T) {
 		for _, c := range list {
 			c.decay = rapid.Float64Range(0.01, 1).Draw(t, "decay")
 		}
-		passing, backed := threshold{0.35, 0.18, true}.split(list)
+		got := threshold{0.35, 0.18, 0.1, true}.sort(list)
 		dropped := 0
 		for _, c := range list {
 			if c.outcome == memory.BelowThreshold {
@@ -75,8 +95,8 @@ func TestThresholdLosesNoCandidate(t *testing.T) {
 				}
 			}
 		}
-		if len(passing)+len(backed)+dropped != len(list) {
-			t.Fatalf("%d + %d + %d of %d candidates", len(passing), len(backed), dropped, len(list))
+		if len(got.passing)+len(got.backfill)+len(got.weak)+dropped != len(list) {
+			t.Fatalf("%d + %d + %d + %d of %d candidates", len(got.passing), len(got.backfill), len(got.weak), dropped, len(list))
 		}
 	})
 }

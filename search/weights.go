@@ -27,6 +27,9 @@ const (
 	// two bigrams, and few answers contain the bigrams across two words. 0.9 halves the answers lost in Chinese and
 	// Japanese and answers six points more of the off-topic questions.
 	gramRequired = 0.9
+	// unknownWeight times the idf of the rarest word is the maximum idf of a word that the index lacks. Below five chunks it
+	// is less than the idf of no chunk, which would leave a folder of a few notes silent.
+	unknownWeight = 2
 	// variantTrust / n is the share of a misspelt term with n spelling variants that counts as matched if one of them
 	// occurs. A higher trust brings back more answers after a typo and answers more off-topic questions.
 	variantTrust = 0.5
@@ -43,6 +46,49 @@ const (
 	folderWeight = 0.3
 )
 
+// Factors for the shape of a passage.
+const (
+	// maxLinkPenalty times the share of lines that are links is taken from the score of a passage that mostly names other notes.
+	// An index page, which has the words of many notes, else outranks the note that is looked for.
+	maxLinkPenalty = 0.5
+	// maxLinkRemark is the maximum number of characters beside a link at the start of a line that only names another note.
+	maxLinkRemark = 100
+	// frontMatterPenalty is the share of the score that front matter loses: its words are not said of anything.
+	frontMatterPenalty = 0.5
+	// listPenalty is the share of the score that a list loses for words that do not occur in its best item.
+	listPenalty = 0.7
+	// minItems and maxItemRunes say what a list is: at least so many items, of at most so many characters on average. Longer
+	// items are paragraphs or turns of a conversation, which answer together: with 160 characters, a point of conversations
+	// is lost.
+	minItems     = 3
+	maxItemRunes = 80
+)
+
+// The line of the probes, below which an answer is no better than chance.
+const (
+	// probeQuantile is the share of the probes that stay below the line.
+	probeQuantile = 0.85
+	// minLine is the lowest line: a folder that shares no words with the probes tells nothing of other questions.
+	minLine = 0.1
+	// minProbed is the minimum number of chunks of an index that is calibrated: in a smaller one, a word more or less decides.
+	minProbed = 30
+	// recalibration is the share of its chunks by which an index grows or shrinks before the probes are asked again.
+	recalibration = 0.2
+	// minWeakTerms is the number of terms of a query that a weak hit contains. With 1, folders of twenty to two hundred chunks
+	// answer twice as many off-topic questions, and no more good hits are kept.
+	minWeakTerms = 2
+	// heldShare is the share of the chunks with a frequent word of a language from which on an index holds the language.
+	heldShare = 0.1
+)
+
+// Weights of the categories that a query asks for.
+const (
+	// categoryBonus is added to the score of entries of such a category: less than what one more word is worth.
+	categoryBonus = 0.15
+	// categoryConfidence is the confidence that the category gives by itself, a little above the default threshold.
+	categoryConfidence = 0.2
+)
+
 // Weights of a passage.
 const (
 	// passageChunkShare times the score of its chunk is added to the score of a passage.
@@ -53,14 +99,24 @@ const (
 	passageOverlap = 160
 )
 
+// Files that are called exactly as the query.
+const (
+	// namedPool is the maximum number of such files that are put first.
+	namedPool = 24
+	// nameLead is how far they are before all others.
+	nameLead = 0.01
+	// nameConfidence is the confidence that the name gives by itself.
+	nameConfidence = 0.5
+)
+
 // Hits of one file.
 const (
 	// defaultPerFile is the number of hits of a file after which others are preferred.
 	defaultPerFile = 2
 	// furtherHitShare multiplies the relevance of the further hits of a file. An answer may be in the third passage of the
 	// right note: without any further hit, 1.4 points of the answers are lost in the mean of the sets, and up to 5.6
-	// points in one. 0.8 loses nothing.
-	furtherHitShare = 0.8
+	// points in one. 0.9 loses nothing, 0.8 half a point of questions about code.
+	furtherHitShare = 0.9
 )
 
 // Sizes of the pools of candidates.

@@ -62,7 +62,7 @@ func searchResult(h memory.Hit) *kiokuv1.SearchResult {
 		Snippet: h.Snippet, SnippetStartLine: int32Of(h.SnippetStart), SnippetEndLine: int32Of(h.SnippetEnd),
 		Source: h.Source, VectorScore: h.VectorScore, TextScore: h.TextScore,
 		Citation: h.Citation(),
-		Heading:  h.Headings, Date: h.Date, Trace: trace(h.Trace),
+		Heading:  h.Headings, Date: h.Date, Trace: trace(h.Trace), Weak: h.Weak,
 	}
 }
 

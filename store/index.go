@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/search"
 )
 
 // index is one database file with what is cached of it. A Store goes on to another index if one is damaged.
@@ -56,6 +57,8 @@ type meta struct {
 	// out counts the files that are out of scope, with their chunks; the numbers above contain them.
 	out      struct{ files, chunks, embedded int }
 	lastSync time.Time
+	// calibration is what the probes told last.
+	calibration search.Calibration
 }
 
 // readMeta reads the row of the table meta.
@@ -63,10 +66,12 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 	var m meta
 	var id, last int64
 	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
-			generation, files, chunks, embedded, terms, out_files, out_chunks, out_embedded, last_sync FROM meta`).
+			generation, files, chunks, embedded, terms, out_files, out_chunks, out_embedded, last_sync,
+			probes, probed_chunks, probe_line FROM meta`).
 		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
 			&m.generation, &m.files, &m.chunks, &m.embedded, &m.nTerms,
-			&m.out.files, &m.out.chunks, &m.out.embedded, &last)
+			&m.out.files, &m.out.chunks, &m.out.embedded, &last,
+			&m.calibration.Probes, &m.calibration.Chunks, &m.calibration.Line)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: meta is empty", errDamaged)
 	}
@@ -145,4 +150,13 @@ func (x *index) recordSync(ctx context.Context, t time.Time) error {
 		return err
 	}
 	return x.evictCached(ctx, m)
+}
+
+// recordCalibration implements Store.RecordCalibration.
+func (x *index) recordCalibration(ctx context.Context, c search.Calibration) error {
+	_, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET probes = ?, probed_chunks = ?, probe_line = ?", c.Probes, c.Chunks, c.Line)
+	if err != nil {
+		return fmt.Errorf("record calibration: %w", err)
+	}
+	return nil
 }

@@ -20,7 +20,10 @@ CREATE TABLE meta (
   out_files       INTEGER NOT NULL DEFAULT 0,  -- of files, chunks and embedded, those that are out of scope
   out_chunks      INTEGER NOT NULL DEFAULT 0,
   out_embedded    INTEGER NOT NULL DEFAULT 0,
-  last_sync       INTEGER NOT NULL DEFAULT 0   -- end of the last complete sync, 0 if there was none
+  last_sync       INTEGER NOT NULL DEFAULT 0,  -- end of the last complete sync, 0 if there was none
+  probes          TEXT    NOT NULL DEFAULT '', -- identifies the probes that search.Calibrate asked last, '' if it never did
+  probed_chunks   INTEGER NOT NULL DEFAULT 0,  -- chunks at that time
+  probe_line      REAL    NOT NULL DEFAULT 0   -- keyword score that most probes stay below
 ) STRICT;
 
 -- files: every file that the scan has found, including skipped ones.

@@ -83,7 +83,7 @@ type Outcome struct {
 type Search struct {
 	// Agent is the agent whose memory was searched.
 	Agent string
-	// Hits is the number of hits.
+	// Hits is the number of hits, without weak ones.
 	Hits int
 	// Mode says which channels ran; see memory.Answer.
 	Mode string
@@ -161,6 +161,11 @@ func (s source) memories(hits []memory.Hit) []prompt.Memory {
 		}
 	}
 	return all
+}
+
+// confident returns the hits that are not weak: a prompt has no place for a guess.
+func confident(hits []memory.Hit) []memory.Hit {
+	return slices.DeleteFunc(slices.Clone(hits), func(h memory.Hit) bool { return h.Weak })
 }
 
 // best returns the n best memories. It skips memories without text, and all but the best of those with the same text.

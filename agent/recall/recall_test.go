@@ -259,3 +259,15 @@ func TestRecallTurnsAPanicIntoAnError(t *testing.T) {
 		t.Errorf("searches %+v", o.Searches)
 	}
 }
+
+// Weak hits are never recalled into a prompt.
+func TestRecallLeavesOutWeakHits(t *testing.T) {
+	t.Parallel()
+	weak := hit("a guess", 0.17)
+	weak.Weak = true
+	own := &fake{answer: answer(hit("a fact", 0.2), weak)}
+	o := recall.New(recall.Options{}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
+	if got := texts(o); got != "main: a fact" || o.Searches[0].Hits != 1 {
+		t.Errorf("recalled %q, %+v", got, o.Searches)
+	}
+}

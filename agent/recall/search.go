@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"kioku/agent"
@@ -58,6 +59,9 @@ func (r *Recaller) searchOne(ctx context.Context, s source, q memory.Query) answ
 		found.Hits = nil
 		err = fmt.Errorf("recall from %s: %w", s.agent, err)
 	}
+	found.Hits = confident(found.Hits)
+	// What would help whoever asks a question is no news to whoever recalls at each message.
+	found.Degraded = slices.DeleteFunc(found.Degraded, func(d memory.Degradation) bool { return d.IsHint() && d.Code != memory.NoMatch })
 	return answer{
 		search:   Search{Agent: s.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)},
 		memories: s.memories(found.Hits),

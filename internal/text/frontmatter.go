@@ -15,26 +15,35 @@ const maxFrontMatter = 16 << 10
 // ErrNoFrontMatter reports that the first line of a text is not ---.
 var ErrNoFrontMatter = errors.New("no front matter: the first line is not ---")
 
-// FrontMatter returns the mapping in the YAML block at the start of s, and the length of the block with the lines --- before
-// and after it (or ... after it). It returns an error and the length 0 if there is no such block, if it is not closed within
-// 16 KiB, is not a mapping, or uses anchors, aliases or a key twice.
-func FrontMatter(s string) (mapping *yaml.Node, length int, err error) {
+// FrontMatterBlock returns the text between the lines --- at the start of s, and the length up to behind the second one (or
+// ...). It returns an error and the length 0 if there is no such block, or if it is not closed within 16 KiB.
+func FrontMatterBlock(s string) (block string, length int, err error) {
 	first := FirstLine(s)
 	if strings.TrimRight(first, " \t\n") != "---" {
-		return nil, 0, ErrNoFrontMatter
+		return "", 0, ErrNoFrontMatter
 	}
 	for end := len(first); end < len(s) && end <= maxFrontMatter; {
 		line := FirstLine(s[end:])
 		if fence := strings.TrimRight(line, " \t\n"); fence == "---" || fence == "..." {
-			mapping, err := parseMapping(s[len(first):end])
-			if err != nil {
-				return nil, 0, err
-			}
-			return mapping, end + len(line), nil
+			return s[len(first):end], end + len(line), nil
 		}
 		end += len(line)
 	}
-	return nil, 0, fmt.Errorf("front matter is not closed by --- within %d bytes", maxFrontMatter)
+	return "", 0, fmt.Errorf("front matter is not closed by --- within %d bytes", maxFrontMatter)
+}
+
+// FrontMatter returns the mapping in the YAML block at the start of s, and the length of the block with the lines --- before
+// and after it (or ... after it). It returns an error and the length 0 if there is no such block, if it is not closed within
+// 16 KiB, is not a mapping, or uses anchors, aliases or a key twice.
+func FrontMatter(s string) (mapping *yaml.Node, length int, err error) {
+	block, length, err := FrontMatterBlock(s)
+	if err != nil {
+		return nil, 0, err
+	}
+	if mapping, err = parseMapping(block); err != nil {
+		return nil, 0, err
+	}
+	return mapping, length, nil
 }
 
 // parseMapping returns the mapping that block is.

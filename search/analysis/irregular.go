@@ -3,7 +3,7 @@ package analysis
 import "strings"
 
 // irregularForms are forms of English words that no rule leads to, each line with the word that they are indexed as first.
-// Forms that are more often another word (left, found, saw, rose, felt) are not among them.
+// Forms that are more often another word (left, found, saw, thought, given) are not among them.
 const irregularForms = `
 begin began begun
 bite bitten
@@ -24,8 +24,8 @@ fight fought
 fly flew flown
 forget forgot forgotten
 freeze froze frozen
-give gave given
-go went gone
+give gave
+go goes went gone
 grow grew grown
 hear heard
 hide hid hidden
@@ -54,7 +54,6 @@ swim swam swum
 take took taken
 teach taught
 tear tore torn
-think thought
 throw threw thrown
 understand understood
 wake woke woken
@@ -70,6 +69,7 @@ life lives
 man men
 mouse mice
 person people
+precise precision
 shelf shelves
 tooth teeth
 wife wives
@@ -89,3 +89,24 @@ var irregularStems = func() map[string]string {
 	}
 	return stems
 }()
+
+// derivations are the ends of nouns and of the verbs that they are made of. Only those that a verb has and hardly any other
+// noun are among them; others (-mission, -vision, -plication) lead astray.
+var derivations = [][2]string{
+	{"cision", "cide"}, {"clusion", "clude"}, {"duction", "duce"}, {"ification", "ify"}, {"scription", "scribe"},
+	{"sumption", "sume"},
+}
+
+// stemEnglish returns the stem of an English word of ASCII letters: that of the verb or the singular if it is irregular or
+// derived (children, went, decision), else that of Porter's algorithm.
+func stemEnglish(word string) string {
+	if stem, ok := irregularStems[word]; ok {
+		return stem
+	}
+	for _, d := range derivations {
+		if root, ok := strings.CutSuffix(strings.TrimSuffix(word, "s"), d[0]); ok && len(root) > 1 {
+			return porterStem(root + d[1])
+		}
+	}
+	return porterStem(word)
+}

@@ -67,14 +67,6 @@ func (l Language) stemIn(word string) string {
 	return word
 }
 
-// stemEnglish returns the stem of an English word of ASCII letters.
-func stemEnglish(word string) string {
-	if stem, ok := irregularStems[word]; ok {
-		return stem
-	}
-	return porterStem(word)
-}
-
 func porterStem(word string) string { return snowball(porter.Stem, word) }
 
 func snowball(stem func(*snowballstem.Env) bool, word string) string {

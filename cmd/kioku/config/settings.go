@@ -67,7 +67,7 @@ func (r *registry) index(c *Config) {
 	r.globs(&c.Index.Include, "include", "Globs of Markdown files of the workspace to index beside MEMORY.md, USER.md and memory/, such as docs/**/*.md. "+
 		"Unset means none, or all if the workspace has neither MEMORY.md nor memory/.")
 	r.globs(&c.Index.Exclude, "exclude", "Globs of paths that are not indexed, whatever else includes them.")
-	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the last element may be a glob.")
+	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the end may be a glob, such as notes/**/*.md.")
 	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped. A day whose notes need more goes on in a further file.")
 	number(r, &c.Chunking.Tokens, 16, 8192, "chunking.tokens", "Maximum number of tokens of a chunk.")
 	number(r, &c.Chunking.Overlap, 0, 8191, "chunking.overlap", "Tokens that a chunk repeats from the one before; less than chunking.tokens.")
@@ -88,6 +88,7 @@ func (r *registry) query(c *Config) {
 	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
 	r.optional(&s.MinScore, "query.minScore", "Minimum score if vectors took part.")
 	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Minimum score if only keywords took part.")
+	r.optionalToggle(&s.WeakResults, "query.weakResults", "Let results below minKeywordScore that are better than chance fill free places, marked as weak.")
 	r.choice(&s.Granularity, []string{memory.GranularityPassage, memory.GranularityChunk}, "query.granularity",
 		"What a result is: a passage returned whole, or a chunk of 400 tokens with its best window.")
 	number(r, &s.SnippetChars, 40, 2000, "query.maxSnippetChars", "Maximum number of characters of a passage or snippet.")

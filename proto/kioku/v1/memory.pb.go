@@ -378,7 +378,10 @@ type SearchResult struct {
 	// Day of the file, YYYY-MM-DD; empty if it has none.
 	Date string `protobuf:"bytes,13,opt,name=date,proto3" json:"date,omitempty"`
 	// Parts of the score; unset unless the request has explain.
-	Trace         *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
+	Trace *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
+	// The score is below the configured minimum, but better than chance in this folder. Weak results come after all others; do
+	// not put them into a prompt unasked. A request with min_score has none.
+	Weak          bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +512,13 @@ func (x *SearchResult) GetTrace() *Trace {
 		return x.Trace
 	}
 	return nil
+}
+
+func (x *SearchResult) GetWeak() bool {
+	if x != nil {
+		return x.Weak
+	}
+	return false
 }
 
 // Trace contains the parts of a score.
@@ -730,7 +740,7 @@ func (x *Trace) GetDateConfidence() float64 {
 
 type TermShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term after analysis.
+	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
 	Term string `protobuf:"bytes,1,opt,name=term,proto3" json:"term,omitempty"`
 	// Weight of one occurrence.
 	Idf float64 `protobuf:"fixed64,2,opt,name=idf,proto3" json:"idf,omitempty"`
@@ -807,7 +817,8 @@ type Degradation struct {
 	// "workspace_unavailable", "index_damaged", "files_skipped" (curated or daily files are not indexed), "filter_excludes" (the
 	// filter leaves files out because they have no date or lack a field), "out_of_scope" (indexed files that the settings do not
 	// include now are left out), "files_beside" (no hit, and the folder has Markdown files that the settings do not include),
-	// "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks results).
+	// "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
+	// configured), "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -1919,7 +1930,7 @@ type ExplainResponse struct {
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// The passage with its trace; unset if it was not a candidate.
 	Passage *SearchResult `protobuf:"bytes,4,opt,name=passage,proto3" json:"passage,omitempty"`
-	// Query terms after analysis.
+	// Terms of the query that are looked for, as it spells them.
 	Terms []string `protobuf:"bytes,5,rep,name=terms,proto3" json:"terms,omitempty"`
 	// Links of the file of the passage; unset if the request has no path or the index does not have the file.
 	Links         *Links `protobuf:"bytes,6,opt,name=links,proto3" json:"links,omitempty"`
@@ -3419,7 +3430,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04mode\x18\x04 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
-	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xaf\x03\n" +
+	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xc3\x03\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -3437,7 +3448,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bcitation\x18\v \x01(\tR\bcitation\x12\x18\n" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
-	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\"\x8a\x05\n" +
+	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\x8a\x05\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +

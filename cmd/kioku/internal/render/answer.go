@@ -2,6 +2,9 @@ package render
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,16 +39,32 @@ func Strict(strict bool, resp *kiokuv1.MemorySearchResponse) error {
 	return nil
 }
 
-// lacks returns what an answer lacks. An answer without a match is not degraded.
+// lacks returns what an answer lacks. An answer without a match is not degraded, nor is one that says where more notes are.
 func lacks(resp *kiokuv1.MemorySearchResponse) []*kiokuv1.Degradation {
-	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), func(d *kiokuv1.Degradation) bool { return d.GetCode() == memory.NoMatch })
+	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), isHint)
+}
+
+// isHint reports whether d only says why there is no result or what would help.
+func isHint(d *kiokuv1.Degradation) bool { return memory.Degradation{Code: d.GetCode()}.IsHint() }
+
+// tellHints reports what would help an answer without results.
+func (o *Output) tellHints(resp *kiokuv1.MemorySearchResponse) {
+	for _, d := range resp.GetDegraded() {
+		if isHint(d) && d.GetCode() != memory.NoMatch {
+			o.Notice("%s", d.GetText())
+		}
+	}
 }
 
 // tellAnswer reports what an answer lacks and how it was found.
 func (o *Output) tellAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
 	o.TellDegraded(lacks(resp))
 	if len(resp.GetResults()) == 0 {
-		return o.tellNearestMiss(ctx, c, req)
+		if err := o.tellNearestMiss(ctx, c, req); err != nil {
+			return err
+		}
+		o.tellHints(resp)
+		return nil
 	}
 	o.Notice("%s, %s, %s", Count(len(resp.GetResults()), "result"), Channels(resp), Took(resp))
 	return nil
@@ -108,6 +127,39 @@ func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *ki
 	})
 	o.tellRest(req, resp)
 	return err
+}
+
+// GetAll shows lines of several files, each under its name. It goes on after a file that cannot be read, and returns the errors.
+func (o *Output) GetAll(ctx context.Context, c kiokuv1.MemoryServiceClient, reqs []*kiokuv1.MemoryGetRequest) error {
+	var all []json.RawMessage
+	var errs []error
+	for i, req := range reqs {
+		resp, err := c.MemoryGet(ctx, req)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", req.GetPath(), err))
+			continue
+		}
+		if o.JSON {
+			text, err := messageJSON(resp)
+			all, errs = append(all, text), append(errs, err)
+			continue
+		}
+		err = o.Show(func(p *Page) {
+			if i > 0 {
+				p.Linef("")
+			}
+			p.Linef("%s", Bold("==> "+CleanLine(resp.GetPath())+" <=="))
+			if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLineCount() > 0 {
+				p.Linef("%s", text)
+			}
+		})
+		errs = append(errs, err)
+		o.tellRest(req, resp)
+	}
+	if o.JSON {
+		errs = append(errs, o.WriteJSON(all, "  "))
+	}
+	return errors.Join(errs...)
 }
 
 // tellRest reports how to read on if lines are left.

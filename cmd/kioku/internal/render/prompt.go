@@ -72,7 +72,7 @@ func recallNotes(made sidecar.Prompt) []string {
 		}
 		add("the memory of %s has %s, by %s, in %s", s.Agent, Count(s.Hits, "passage"), searchedBy(s.Mode), ThreeDigits(s.Took))
 		for _, d := range s.Degraded {
-			if d.Code == memory.NoMatch {
+			if d.IsHint() {
 				continue
 			}
 			add("degraded (%s): %s", d.Code, d.Text)

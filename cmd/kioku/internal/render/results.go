@@ -21,9 +21,13 @@ func (p *Page) Results(hits []*kiokuv1.SearchResult) {
 	}
 }
 
-// Result adds one hit: rank, score, citation and heading, then the snippet with line numbers.
+// Result adds one hit: rank, score, citation and heading, then the snippet with line numbers. A weak hit is dim and says so.
 func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
-	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), Bold(CleanLine(hit.GetCitation())), Dim(CleanLine(hit.GetHeading())))
+	citation, mark := Bold(CleanLine(hit.GetCitation())), ""
+	if hit.GetWeak() {
+		citation, mark = Dim(CleanLine(hit.GetCitation())), "(weak) "
+	}
+	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), citation, Dim(mark+CleanLine(hit.GetHeading())))
 	line := int(hit.GetSnippetStartLine())
 	for text := range strings.Lines(strings.TrimRight(hit.GetSnippet(), "\n")) {
 		p.Linef("%s %s", Dim(fmt.Sprintf("%8d │", line)), strings.TrimSuffix(text, "\n"))
@@ -117,6 +121,10 @@ func (p *Page) Explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainRes
 			p.Linef("")
 			p.Result(int(hit.GetTrace().GetRank()), hit)
 		}
+		p.Linef("")
+	}
+	if l := resp.GetLinks(); l != nil {
+		p.Links(l)
 		p.Linef("")
 	}
 	p.Linef("terms: %s", strings.Join(resp.GetTerms(), " "))

@@ -1,0 +1,155 @@
+package search
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"kioku/memory"
+	"kioku/search/analysis"
+)
+
+// Calibration tells what an answer of an index is worth. Scores differ between folders: of questions that nothing in a folder
+// answers, most stay below 0.11 in one and below 0.25 in another. So each index is asked questions of general topics, and the
+// line that most of them stay below separates chance from an answer.
+type Calibration struct {
+	// Line is the keyword score that 85 % of the probes stay below, in the language of the folder in which it is highest.
+	Line float64
+	// Chunks is the number of chunks of the index when it was asked.
+	Chunks int
+	// Probes identifies the probes that were asked; empty if none were.
+	Probes string
+}
+
+// line returns the line of weak results. It returns false if the probes were never asked, or were others.
+func (c Calibration) line() (float64, bool) {
+	return max(c.Line, minLine), c.Probes == allProbes().version
+}
+
+// isDue reports whether the probes should be asked, again if the index has changed much since.
+func (c Calibration) isDue(chunks int) bool {
+	changed := math.Abs(float64(chunks - c.Chunks))
+	return chunks >= minProbed && (c.Probes != allProbes().version || changed > recalibration*float64(c.Chunks))
+}
+
+// Calibrate asks the probes of each language that the index holds, one search after the other, each admitted by itself. It
+// returns false if the last calibration still holds or the index is too small for one. The caller stores the result. The same
+// index always gets the same line.
+func (s *Searcher) Calibrate(ctx context.Context) (Calibration, bool, error) {
+	var chunks int
+	var languages []probeLanguage
+	err := s.store.View(ctx, false, func(rd Reader) (err error) {
+		ix := rd.Index()
+		if chunks = ix.Chunks; ix.Calibration.isDue(chunks) {
+			languages, err = heldLanguages(ctx, rd)
+		}
+		return err
+	})
+	if err != nil || len(languages) == 0 {
+		return Calibration{}, false, err
+	}
+	c := Calibration{Chunks: chunks, Probes: allProbes().version}
+	words := &Searcher{store: s.store, opt: s.opt}
+	for _, l := range languages {
+		scores := make([]float64, len(l.questions))
+		for i, question := range l.questions {
+			if scores[i], err = words.bestScore(ctx, question); err != nil {
+				return Calibration{}, false, fmt.Errorf("ask a probe: %w", err)
+			}
+		}
+		c.Line = max(c.Line, quantile(scores, probeQuantile))
+	}
+	return c, true, nil
+}
+
+// bestScore returns the confidence of the best passage for a question, 0 if there is none.
+func (s *Searcher) bestScore(ctx context.Context, question string) (float64, error) {
+	r, err := s.newState(memory.Query{Text: question, MaxResults: 1})
+	if err != nil {
+		return 0, err
+	}
+	if err := s.execute(ctx, r, nil); err != nil {
+		return 0, err
+	}
+	var best float64
+	for _, c := range r.candidates {
+		best = max(best, c.confidence)
+	}
+	return best, nil
+}
+
+// quantile returns the smallest of the values below or at which a share of them lies.
+func quantile(values []float64, share float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	return values[int(math.Ceil(share*float64(len(values))))-1]
+}
+
+// heldLanguages returns the languages of which many chunks contain a frequent word.
+func heldLanguages(ctx context.Context, rd Reader) ([]probeLanguage, error) {
+	all := allProbes()
+	var markers []string
+	for _, l := range all.languages {
+		markers = append(markers, l.markers...)
+	}
+	df, err := rd.DocFreq(ctx, markers)
+	if err != nil {
+		return nil, fmt.Errorf("look up languages: %w", err)
+	}
+	least := heldShare * float64(rd.Index().Chunks)
+	return slices.DeleteFunc(slices.Clone(all.languages), func(l probeLanguage) bool {
+		return !slices.ContainsFunc(l.markers, func(t string) bool { return float64(df[t]) >= least })
+	}), nil
+}
+
+// probeFiles has a file for each language. Its first line names frequent words of the language, after a #; each other line is
+// a question, of topics that notes of work and of daily life hardly answer.
+//
+//go:embed probes
+var probeFiles embed.FS
+
+// probes are the questions of all languages.
+type probes struct {
+	languages []probeLanguage
+	// version changes with the files and with confidenceVersion.
+	version string
+}
+
+// probeLanguage are the probes of a language.
+type probeLanguage struct {
+	// markers are terms of frequent words.
+	markers   []string
+	questions []string
+}
+
+// confidenceVersion is incremented if a change of the ranking moves the scores of the probes.
+const confidenceVersion = 1
+
+// allProbes reads the probes, once.
+var allProbes = sync.OnceValue(func() probes {
+	var p probes
+	hash := fnv.New64a()
+	fmt.Fprintln(hash, confidenceVersion)
+	files, err := probeFiles.ReadDir("probes")
+	if err != nil {
+		return p
+	}
+	for _, f := range files {
+		text, err := probeFiles.ReadFile("probes/" + f.Name())
+		if err != nil {
+			return p
+		}
+		hash.Write(text)
+		head, rest, _ := strings.Cut(string(text), "\n")
+		p.languages = append(p.languages, probeLanguage{
+			markers:   analysis.Terms(strings.TrimPrefix(head, "#")),
+			questions: strings.Split(strings.TrimSpace(rest), "\n"),
+		})
+	}
+	p.version = fmt.Sprintf("%016x", hash.Sum64())
+	return p
+})

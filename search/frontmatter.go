@@ -1,0 +1,49 @@
+package search
+
+import (
+	"strings"
+
+	"kioku/chunker"
+	"kioku/search/analysis"
+)
+
+// splitFrontMatter returns the front matter at the start of a chunk and the text below it. The first is empty if there is
+// none, or if the chunk has no other text.
+func (c *Chunk) splitFrontMatter() (meta, body string) {
+	if c.StartLine != 1 {
+		return "", c.Text
+	}
+	_, length := chunker.FrontMatterLines(c.Text)
+	if strings.TrimSpace(c.Text[length:]) == "" {
+		return "", c.Text
+	}
+	return c.Text[:length], c.Text[length:]
+}
+
+// spans cuts the text of a chunk into passages. Front matter is a passage of its own.
+func (c *Chunk) spans(lines []chunker.Line, limit int) []span {
+	meta, body := c.splitFrontMatter()
+	above := strings.Count(meta, "\n")
+	spans := cutPassages(meta, lines[:above], c.StartLine, limit, passageOverlap)
+	for i := range spans {
+		spans[i].meta = true
+	}
+	return append(spans, cutPassages(body, lines[above:], c.StartLine+above, limit, passageOverlap)...)
+}
+
+// snippetText returns the part of a chunk from which a snippet is taken, and its first line. Front matter is none, unless it has
+// a term of the query and the text below it has none.
+func (c *Chunk) snippetText(q queryTerms) (text string, first int) {
+	meta, body := c.splitFrontMatter()
+	if meta == "" || q.occurIn(meta, c.Language) && !q.occurIn(body, c.Language) {
+		return c.Text, c.StartLine
+	}
+	return body, c.StartLine + strings.Count(meta, "\n")
+}
+
+// occurIn reports whether a term occurs in a text in a language.
+func (q queryTerms) occurIn(text string, l analysis.Language) bool {
+	pieces := []piece{{text: text}}
+	countPieces(pieces, l, q)
+	return pieces[0].any
+}

@@ -1,0 +1,86 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/memory"
+)
+
+// maxNamedWords is the maximum number of unknown words that an empty answer names.
+const maxNamedWords = 8
+
+// explainNothing says why there is no hit and what came nearest, and what would help: other words for those that no note
+// contains, or vectors.
+func (s *Searcher) explainNothing(r *searchState) {
+	var best *candidate
+	for _, c := range r.candidates {
+		if best == nil || c.confidence > best.confidence {
+			best = c
+		}
+	}
+	switch {
+	case best != nil && best.confidence > 0:
+		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
+			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, r.dates.phrase())
+	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
+		r.degrade(memory.NoMatch, "The query holds no word to look for.")
+		return
+	default:
+		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), r.dates.phrase())
+	}
+	words, known := r.terms.unknown()
+	if len(words) > 0 && !r.terms.capped {
+		r.degrade(memory.WordsUnknown, "No note contains %s.", quotedList(words))
+	}
+	if len(words)+known > 0 && *s.opt.Hybrid && (s.embedder == nil || !s.embedder.Enabled()) {
+		r.degrade(memory.VectorsOff, "Only words were compared. With an embedding provider, notes that say it in other words are found too: kioku config set provider openai.")
+	}
+}
+
+// unknown returns the words of the query that no chunk contains, nor any spelling variant of them, as they are written, and the
+// number of other terms. Words for a day do not count. Bigrams that overlap are one word.
+func (q queryTerms) unknown() (words []string, others int) {
+	last := -2
+	for i, t := range q.list {
+		known := func(v int) bool { return q.list[v].df > 0 }
+		switch {
+		case t.date || !t.isRequired():
+			continue
+		case t.df > 0 || slices.ContainsFunc(t.variants, known):
+			others++
+			continue
+		}
+		word := t.label()
+		first, size := utf8.DecodeRuneInString(word)
+		if t.gram && last == i-1 && strings.HasSuffix(words[len(words)-1], string(first)) {
+			words[len(words)-1] += word[size:]
+		} else {
+			words = append(words, word)
+		}
+		if t.gram {
+			last = i
+		}
+	}
+	return words, others
+}
+
+// quotedList returns words as people list them: "a", "b" or "c".
+func quotedList(words []string) string {
+	rest := len(words) - maxNamedWords
+	words = words[:min(maxNamedWords, len(words))]
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = `"` + w + `"`
+	}
+	switch last := len(quoted) - 1; {
+	case rest > 0:
+		return fmt.Sprintf("%s or %d more words", strings.Join(quoted, ", "), rest)
+	case last == 0:
+		return quoted[0]
+	default:
+		return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	}
+}

@@ -564,8 +564,12 @@ type Trace struct {
 	Missing []string `protobuf:"bytes,19,rep,name=missing,proto3" json:"missing,omitempty"`
 	// Part of the score, in [0,1], that a date named in the query gives; the channels fill up the rest.
 	DateConfidence float64 `protobuf:"fixed64,20,opt,name=date_confidence,json=dateConfidence,proto3" json:"date_confidence,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Added to the rank value of an entry of a category that the query asks for ("what did we decide").
+	CategoryBonus float64 `protobuf:"fixed64,21,opt,name=category_bonus,json=categoryBonus,proto3" json:"category_bonus,omitempty"`
+	// Part of the score that this category gives, in [0,1].
+	CategoryConfidence float64 `protobuf:"fixed64,22,opt,name=category_confidence,json=categoryConfidence,proto3" json:"category_confidence,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -734,6 +738,20 @@ func (x *Trace) GetMissing() []string {
 func (x *Trace) GetDateConfidence() float64 {
 	if x != nil {
 		return x.DateConfidence
+	}
+	return 0
+}
+
+func (x *Trace) GetCategoryBonus() float64 {
+	if x != nil {
+		return x.CategoryBonus
+	}
+	return 0
+}
+
+func (x *Trace) GetCategoryConfidence() float64 {
+	if x != nil {
+		return x.CategoryConfidence
 	}
 	return 0
 }
@@ -3449,7 +3467,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\x8a\x05\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xe2\x05\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3477,7 +3495,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\vchunk_share\x18\x12 \x01(\x01R\n" +
 	"chunkShare\x12\x18\n" +
 	"\amissing\x18\x13 \x03(\tR\amissing\x12'\n" +
-	"\x0fdate_confidence\x18\x14 \x01(\x01R\x0edateConfidence\"]\n" +
+	"\x0fdate_confidence\x18\x14 \x01(\x01R\x0edateConfidence\x12%\n" +
+	"\x0ecategory_bonus\x18\x15 \x01(\x01R\rcategoryBonus\x12/\n" +
+	"\x13category_confidence\x18\x16 \x01(\x01R\x12categoryConfidence\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

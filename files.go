@@ -8,6 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
 )
@@ -16,12 +17,10 @@ const (
 	// maxFiles is the maximum number of files of a list, and defaultFiles the number if none is asked for.
 	maxFiles     = 10_000
 	defaultFiles = 1000
-	// maxGlob is the maximum length of a glob in bytes.
-	maxGlob = 1024
 )
 
-// Files lists the files of the index in the order of their paths. If the index is empty, it syncs first, for at most 2 s. It returns a *memory.InputError for a malformed glob or
-// filter, and for a limit that is out of its range.
+// Files lists the files of the index in the order of their paths. If the index is empty, it syncs first, for at most 2 s. It
+// returns a *memory.InputError for a malformed glob or filter, and for a limit that is out of its range.
 func (m *Memory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error) {
 	if err := m.enter(); err != nil {
 		return memory.FileList{}, err
@@ -50,9 +49,8 @@ func globMatcher(glob string) (func(path string) bool, error) {
 	switch {
 	case glob == "":
 		return func(string) bool { return true }, nil
-	case len(glob) > maxGlob || !doublestar.ValidatePattern(glob):
-		return nil, &memory.InputError{Field: "glob", Problem: fmt.Sprintf(
-			"%.80q is malformed: close every [ by a ] and every { by a }, or write \\[ for the character itself", glob)}
+	case indexer.CheckGlob(glob) != nil:
+		return nil, &memory.InputError{Field: "glob", Problem: indexer.CheckGlob(glob).Error()}
 	case !strings.Contains(glob, "/"):
 		glob = "**/" + glob
 	}

@@ -65,7 +65,7 @@ func findsOf(t *testing.T, m *kioku.Memory, query string) ([]string, map[string]
 	return slices.Compact(paths), degraded
 }
 
-// Append in a folder without MEMORY.md and memory/ makes memory/YYYY-MM-DD.md, which does not hide the rest afterwards: not in this
+// Hazard B25: Append in a folder without MEMORY.md and memory/ makes memory/YYYY-MM-DD.md, which does not hide the rest afterwards: not in this
 // process, not in the next one, and not in an index that is made anew.
 func TestAppendInAWholeFolderHidesNothing(t *testing.T) {
 	t.Parallel()
@@ -132,7 +132,7 @@ func TestAppendRecordsOnlyWhatItMust(t *testing.T) {
 	}
 }
 
-// The line is added to settings that are there already, and if it cannot be added, no note is written and the error says what to do.
+// Hazard B25: the line is added to settings that are there already, and if it cannot be added, no note is written and the error says what to do.
 func TestAppendKeepsTheSettingsOfAWholeFolder(t *testing.T) {
 	t.Parallel()
 	for settings, works := range map[string]bool{
@@ -185,7 +185,7 @@ func TestIncludeAllAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A search with other settings never empties an index: what is out of scope is left out of the answer, said in degraded, and removed
+// Hazard B24: a search with other settings never empties an index: what is out of scope is left out of the answer, said in degraded, and removed
 // only by a sync that was asked to.
 func TestSearchWithOtherSettingsEmptiesNothing(t *testing.T) {
 	t.Parallel()
@@ -198,7 +198,7 @@ func TestSearchWithOtherSettingsEmptiesNothing(t *testing.T) {
 	m = open(t, dir, state, kioku.IndexOptions{})
 	syncOf(t, m, kioku.SyncOptions{NoRebuild: true})
 	got, degraded := findsOf(t, m, "harbor")
-	if !slices.Equal(got, []string{"MEMORY.md"}) || !strings.Contains(degraded[memory.OutOfScope], "1 indexed files") || !strings.Contains(degraded[memory.OutOfScope], "kioku index") {
+	if !slices.Equal(got, []string{"MEMORY.md"}) || !strings.Contains(degraded[memory.OutOfScope], "now: 1;") || !strings.Contains(degraded[memory.OutOfScope], "kioku index") {
 		t.Errorf("found %q, degraded %q", got, degraded)
 	}
 	st, err := m.Status(t.Context())
@@ -240,7 +240,7 @@ func TestSearchSaysWhatIsNotIndexed(t *testing.T) {
 	}
 }
 
-// The same note is found under a path that is composed in another way, as macOS does, if there is only one.
+// Hazard B26: the same note is found under a path that is composed in another way, as macOS does, if there is only one.
 func TestGetFindsPathsOfAnotherComposition(t *testing.T) {
 	t.Parallel()
 	const nfc, nfd = "caf\u00e9", "cafe\u0301"
@@ -266,6 +266,29 @@ func TestGetFindsPathsOfAnotherComposition(t *testing.T) {
 	for _, path := range []string{"Both/x.md", "cafe/cafe.md"} {
 		if _, err := m.Get(t.Context(), memory.GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("Get(%q): %v", path, err)
+		}
+	}
+}
+
+// Hazard B25: a kill between the settings and the note leaves a folder that is still indexed whole.
+func TestAppendKilledBetweenItsStepsHidesNothing(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, "README.md", "The harbor.\n")
+	if err := kioku.IncludeAll(t.Context(), dir); err != nil { // the first step of Append
+		t.Fatal(err)
+	}
+	for _, step := range []string{"", "memory/", "memory/2026-01-01.md"} {
+		if strings.HasSuffix(step, "/") {
+			if err := os.Mkdir(filepath.Join(dir, step), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		} else if step != "" {
+			testkit.WriteFile(t, dir, step, "")
+		}
+		m := open(t, dir, t.TempDir(), kioku.IndexOptions{})
+		syncOf(t, m, kioku.SyncOptions{})
+		if got, degraded := findsOf(t, m, "harbor"); !slices.Equal(got, []string{"README.md"}) || len(degraded) > 0 {
+			t.Errorf("with %q: found %q, degraded %q", step, got, degraded)
 		}
 	}
 }

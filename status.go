@@ -170,8 +170,8 @@ func degradedIndex(stats store.Stats, st indexer.SyncState, stale string) []memo
 		d = append(d, memory.Degradation{Code: memory.IndexStale, Text: stale})
 	}
 	if stats.OutOfScope > 0 {
-		d = append(d, memory.Degradation{Code: memory.OutOfScope, Text: fmt.Sprintf("left out, because the settings do not include "+
-			"them now: %d indexed files; they come back with the settings that did, and kioku index removes them", stats.OutOfScope)})
+		d = append(d, memory.Degradation{Code: memory.OutOfScope, Text: fmt.Sprintf("indexed files that are left out, because the settings "+
+			"do not include them now: %d; they come back with the settings that did, and kioku index removes them", stats.OutOfScope)})
 	}
 	return d
 }

@@ -29,6 +29,7 @@ func TestSplitReadsTagsInTheText(t *testing.T) {
 		{"punctuation ends it", "#tag. #other, (#no) #dash-ed_x!", []string{"tag", "other", "dash-ed_x"}},
 		{"not in a word, a URL or a link", "a#b https://x.org/#frag [x](#anchor) [y](note.md#part) &#39;", nil},
 		{"not in code", "`#code` ``a ` #code`` <!-- -->\n```\n#fence\n```\n~~~\n#fence\n~~~\n#yes", []string{"yes"}},
+		{"not in indented code", "Text:\n\n    #code\n\n    - #code\n\n\t#code\n#yes\n    #also\n\n- a\n\n    #list\n\nend\n\n    #code2\n", []string{"yes", "also", "list"}},
 		{"backticks that close nothing", "`` #yes ` and #more", []string{"yes", "more"}},
 		{"escaped", `\#no #yes`, []string{"yes"}},
 		{"not alone", "# \n#\n## #\n#-\n#/\n", nil},

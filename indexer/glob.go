@@ -11,12 +11,30 @@ import (
 // WholeFolder are the globs that include every Markdown file of a workspace.
 var WholeFolder = []string{"**/*.md"}
 
+// Limits of a glob, which may come from strangers. The time to match braces doubles with each of them.
+const (
+	maxGlobBytes  = 1024
+	maxGlobBraces = 4
+	maxGlobCommas = 16
+)
+
 // CheckGlobs returns an error that names the first malformed glob of Options.Include or Options.Exclude.
 func CheckGlobs(include, exclude []string) error {
 	for _, glob := range slices.Concat(include, exclude) {
-		if glob == "" || !doublestar.ValidatePattern(glob) {
-			return fmt.Errorf("malformed glob %q (close every [ by a ] and every { by a }, or write \\[ for the character itself)", glob)
+		if err := CheckGlob(glob); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// CheckGlob returns an error that says what is wrong with a glob; nil if nothing is.
+func CheckGlob(glob string) error {
+	switch {
+	case len(glob) > maxGlobBytes, strings.Count(glob, "{") > maxGlobBraces, strings.Count(glob, ",") > maxGlobCommas:
+		return fmt.Errorf("glob %.80q: more than %d bytes, %d braces or %d commas; use several globs", glob, maxGlobBytes, maxGlobBraces, maxGlobCommas)
+	case glob == "" || !doublestar.ValidatePattern(glob):
+		return fmt.Errorf("malformed glob %.80q (close every [ by a ] and every { by a }, or write \\[ for the character itself)", glob)
 	}
 	return nil
 }

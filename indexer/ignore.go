@@ -12,8 +12,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/git-pkgs/gitignore"
-
 	"kioku/internal/safefile"
 )
 
@@ -110,7 +108,7 @@ type ignores struct {
 
 // ignoreLevel is what the ignore files of a folder say.
 type ignoreLevel struct {
-	gitignore.Matcher
+	patterns []ignorePattern
 	// complaint is what is wrong with the .kiokuignore; empty if nothing is.
 	complaint string
 }
@@ -135,8 +133,8 @@ func (g *ignores) match(rel string, isDir bool) (bool, error) {
 		}
 		if m != nil {
 			free = false
-			if res := m.MatchDetail(ignorePath(strings.TrimPrefix(rel, dir+"/"), isDir)); res.Matched {
-				return res.Ignored, nil
+			if hit, matched := decide(m.patterns, strings.TrimPrefix(rel, dir+"/"), isDir); matched {
+				return hit, nil
 			}
 		}
 		if dir == "." {
@@ -147,19 +145,11 @@ func (g *ignores) match(rel string, isDir bool) (bool, error) {
 		g.free = path.Dir(rel)
 	}
 	for i := range g.above {
-		if res := g.above[i].MatchDetail(ignorePath(g.above[i].prefix+rel, isDir)); res.Matched {
-			return res.Ignored, nil
+		if hit, matched := decide(g.above[i].patterns, g.above[i].prefix+rel, isDir); matched {
+			return hit, nil
 		}
 	}
 	return false, nil
-}
-
-// ignorePath returns a path as patterns match it: that of a folder ends with a slash.
-func ignorePath(rel string, isDir bool) string {
-	if isDir {
-		return rel + "/"
-	}
-	return rel
 }
 
 // matchAny calls match for all folders above rel and for rel.
@@ -199,12 +189,9 @@ func (g *ignores) level(dir string) (*ignoreLevel, error) {
 		return nil, nil
 	}
 	m := &ignoreLevel{}
-	m.AddPatterns(byGit, "")
-	wrong := len(m.Errors()) // git says nothing of these either
-	m.AddPatterns(own, "")
-	if errs := m.Errors(); len(errs) > wrong {
-		m.complaint = fmt.Sprintf("line %d: %s", errs[wrong].Line, printable(errs[wrong].Message))
-	}
+	m.patterns, _ = parseIgnoreFile(byGit) // git says nothing of malformed ones either
+	patterns, complaint := parseIgnoreFile(own)
+	m.patterns, m.complaint = append(m.patterns, patterns...), complaint
 	g.levels[dir] = m
 	return m, nil
 }

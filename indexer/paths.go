@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
 	"kioku/memory"
 )
 
@@ -31,7 +29,7 @@ type target struct {
 // the paths exist.
 func CheckPaths(extra []string) error {
 	for _, p := range extra {
-		if _, glob := splitGlob(filepath.Clean(p)); glob != "" && !doublestar.ValidatePattern(glob) {
+		if _, glob := splitGlob(filepath.Clean(p)); glob != "" && CheckGlob(glob) != nil {
 			return fmt.Errorf("extra path %q: malformed pattern %q (close every [ by a ], or write \\[ for the character itself)", p, glob)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/git-pkgs/gitignore"
 )
 
 // maxAbove is how many folders above a workspace are searched for the repository that it is in.
@@ -13,7 +11,7 @@ const maxAbove = 40
 
 // aboveIgnores are patterns from a folder above a root.
 type aboveIgnores struct {
-	gitignore.Matcher
+	patterns []ignorePattern
 	// prefix is the path of the root in that folder, with a slash at its end; empty for the root itself.
 	prefix string
 }
@@ -50,7 +48,7 @@ func repositoryIgnores(dir string) []aboveIgnores {
 func leavesOut(all []aboveIgnores) bool {
 	for i := range all {
 		for at, c := range all[i].prefix {
-			if c == '/' && all[i].Match(all[i].prefix[:at+1]) {
+			if hit, _ := decide(all[i].patterns, all[i].prefix[:at], true); c == '/' && hit {
 				return true
 			}
 		}
@@ -68,7 +66,6 @@ func addAbove(all []aboveIgnores, file, prefix string) []aboveIgnores {
 	if err != nil || len(data) == 0 {
 		return all
 	}
-	all = append(all, aboveIgnores{prefix: prefix})
-	all[len(all)-1].AddPatterns(data, "")
-	return all
+	patterns, _ := parseIgnoreFile(data)
+	return append(all, aboveIgnores{patterns: patterns, prefix: prefix})
 }

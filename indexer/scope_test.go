@@ -36,7 +36,7 @@ func (f *fixture) outOfScope(want ...string) {
 	}
 }
 
-// A sync with other options never empties an index: files that these do not include are marked, and come back without being
+// Hazard B24: a sync with other options never empties an index: files that these do not include are marked, and come back without being
 // read when the options return.
 func TestSyncWithOtherOptionsKeepsFiles(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func (f *fixture) writeAll(paths ...string) {
 	}
 }
 
-// A folder without MEMORY.md and memory/ is indexed whole; .git, node_modules, .obsidian, .trash and hidden folders are left out.
+// Hazard B22: a folder without MEMORY.md and memory/ is indexed whole; .git, node_modules, .obsidian, .trash and hidden folders are left out.
 func TestScanTakesAWholeFolder(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)
@@ -49,7 +49,7 @@ func TestScanTakesACuratedFolderAsBefore(t *testing.T) {
 	}
 }
 
-// In a whole folder .gitignore and .kiokuignore are honoured: nested, with negation, from the repository around the folder, and
+// Hazard B23: in a whole folder .gitignore and .kiokuignore are honoured: nested, with negation, from the repository around the folder, and
 // from .git/info/exclude.
 func TestScanHonoursGitignoreInAWholeFolder(t *testing.T) {
 	t.Parallel()
@@ -139,7 +139,7 @@ func TestScanIncludesOnlyWhatIsAskedFor(t *testing.T) {
 	f.holds("docs/a.md")
 }
 
-// Transcripts and the folder of the index are never included by a glob.
+// Hazard B22: transcripts and the folder of the index are never included by a glob.
 func TestScanOfAWholeFolderLeavesPrivateFolders(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(o *indexer.Options) {
@@ -195,7 +195,7 @@ func TestScanOfACuratedFolderStaysCurated(t *testing.T) {
 	f.holds()
 }
 
-// Hazards of strangers' folders: loops of links, a .git file, folders that may not be read, names with line breaks, deep nesting.
+// Hazard B22: a folder of strangers may have loops of links, a .git file, folders that may not be read, names with line breaks, deep nesting.
 func TestScanOfAWholeFolderSurvivesItsHazards(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)
@@ -219,7 +219,7 @@ func TestScanOfAWholeFolderSurvivesItsHazards(t *testing.T) {
 	}
 }
 
-// On a disk that does not tell "memory.md" from "MEMORY.md", a file is indexed once. Here both names lead to one file.
+// Hazard B26: on a disk that does not tell "memory.md" from "MEMORY.md", a file is indexed once. Here both names lead to one file.
 func TestScanOfAWholeFolderIndexesAFileOnce(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(o *indexer.Options) { o.Include = indexer.WholeFolder })

@@ -41,7 +41,7 @@ type Trace struct {
 
 // TermShare is the part of a text score that comes from one term.
 type TermShare struct {
-	// Term after analysis; "lighthuose ~ lighthous" is a spelling variant of a misspelt word.
+	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
 	Term string
 	// IDF is the weight of one occurrence.
 	IDF float64
@@ -85,7 +85,7 @@ type Explanation struct {
 	Text string
 	// Passage is what was asked about, with its trace; nil if it was no candidate.
 	Passage *Hit
-	// Terms of the query after analysis.
+	// Terms of the query that are looked for, as it spells them.
 	Terms []string
 	// Links of the file of the passage; nil if no passage was asked about or the index does not have the file.
 	Links *Links

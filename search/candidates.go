@@ -30,6 +30,8 @@ type candidate struct {
 	// dateBonus is added to the score and dateConfidence is part of the confidence of what belongs to days that the query
 	// names; 0 for all others.
 	dateBonus, dateConfidence float64
+	// nameBonus is added to the score of the best passage of a file that is called exactly as the query; 0 for all others.
+	nameBonus float64
 	// age in days, and the factor for it.
 	age, decay float64
 	// penalty is the share of the score that a passage loses for being no text of its own: links to other notes, or front
@@ -54,12 +56,14 @@ type candidate struct {
 // dated reports whether the candidate belongs to days that the query names.
 func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 
-// score is the order of the candidates: the merged score after decay, without the penalty, plus the bonus for a date or a
-// category.
-func (c *candidate) score() float64 { return c.merged*c.decay*(1-c.penalty) + c.bonus() }
+// score is the order of the candidates: the merged score after decay, without the penalty, plus the bonuses for a date, a
+// name and a category.
+func (c *candidate) score() float64 {
+	return c.merged*c.decay*(1-c.penalty) + c.bonus()
+}
 
-// bonus is what a date or a category adds to the score.
-func (c *candidate) bonus() float64 { return c.dateBonus + c.categoryBonus }
+// bonus is what a date, a name and a category add to the score.
+func (c *candidate) bonus() float64 { return c.dateBonus + c.nameBonus + c.categoryBonus }
 
 // proposals are the chunks that the channels propose.
 type proposals struct {

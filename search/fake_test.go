@@ -34,6 +34,7 @@ type fakeStore struct {
 func newFakeStore(chunks ...Chunk) *fakeStore {
 	s := &fakeStore{df: make(map[string]int)}
 	total := 0
+	paths := make(map[string]bool)
 	for i, c := range chunks {
 		c.ID = int64(i + 1)
 		if c.Source == "" {
@@ -47,13 +48,14 @@ func newFakeStore(chunks ...Chunk) *fakeStore {
 			s.index.Space = testSpace
 		}
 		set := make(map[string]bool)
-		for _, t := range analysis.ChunkTerms(analysis.Chunk{Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}) {
+		for _, t := range analysis.ChunkTerms(analysis.Chunk{First: !paths[c.Path], Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}) {
 			total++
 			if !set[t] {
 				s.df[t]++
 			}
 			set[t] = true
 		}
+		paths[c.Path] = true
 		s.chunks, s.terms = append(s.chunks, c), append(s.terms, set)
 	}
 	s.index.Files, s.index.Chunks = len(chunks), len(chunks)

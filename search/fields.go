@@ -25,7 +25,7 @@ func (s *scorer) fileTerms(c *Chunk) fileTerms {
 	var terms fileTerms
 	add := func(text string, weight float64) {
 		seen := make(map[int]bool)
-		s.a.Reset()
+		s.startText(c)
 		s.a.Add(text)
 		for _, t := range s.a.Tokens {
 			i := s.termIndex(t.Term)

@@ -7,23 +7,18 @@ import (
 	"kioku/search/analysis"
 )
 
-// queryLanguage returns the language of a query, "" if it is ambiguous. A language that no chunk has needs more evidence, so
-// that a query in the language of the notes is hardly ever taken for another.
-func queryLanguage(text string, indexed []analysis.Language) analysis.Language {
-	p := analysis.Detect(text)
-	if l := p.Guess(); l == analysis.English || slices.Contains(indexed, l) {
-		return l
+// stopWords returns a function that reports whether a word of a query in a language says nothing about its subject. If the
+// language is ambiguous, the word is a stop word in English and in every language of the index; if no chunk has it, in the
+// language or in English.
+func stopWords(language analysis.Language, indexed []analysis.Language) func(word string, k analysis.Kind) bool {
+	plausible := []analysis.Language{language}
+	if language == "" {
+		plausible = append([]analysis.Language{analysis.English}, indexed...)
 	}
-	return p.Language()
-}
-
-// plausibleLanguages returns the language of a query, or all that it may be in if that is ambiguous: English and those of the
-// index.
-func plausibleLanguages(language analysis.Language, indexed []analysis.Language) []analysis.Language {
-	if language != "" {
-		return []analysis.Language{language}
+	known := language == "" || slices.Contains(indexed, language)
+	return func(word string, k analysis.Kind) bool {
+		return analysis.IsStopWord(word, k, plausible...) || !known && analysis.IsStopWord(word, k)
 	}
-	return append([]analysis.Language{analysis.English}, indexed...)
 }
 
 // queryTokens are the tokens of a query as they are analysed in texts of one language.

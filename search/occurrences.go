@@ -47,9 +47,8 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 // addHeadings starts a new text with the names of the file, the headings and the date of a chunk, and returns the number of
 // tokens of the latter two.
 func (s *scorer) addHeadings(c *Chunk) int {
-	s.setLanguage(c.Language)
 	s.named = s.fileTerms(c)
-	s.a.Reset()
+	s.startText(c)
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)
 	s.above = len(s.a.Tokens)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,7 +50,8 @@ func (c *candidate) hasTermIn(from, to int) bool {
 	return c.lines == nil || c.lines.countsBefore(from).occurrences < c.lines.countsBefore(to).occurrences
 }
 
-// topN returns the n candidates that are best on both channels together, in no particular order. Passages of the others
+// topN returns the n candidates that are best on both channels together, among them those of files that are called
+// as the query, in no particular order. Passages of the others
 // would not be among the hits.
 func (r *searchState) topN(n int) []*candidate {
 	list := r.candidates
@@ -58,6 +60,9 @@ func (r *searchState) topN(n int) []*candidate {
 	}
 	best := bestText(list)
 	both := func(c *candidate) float64 {
+		if slices.Contains(r.named, c.ID) {
+			return math.MaxFloat64
+		}
 		if best == 0 {
 			return c.cosine
 		}

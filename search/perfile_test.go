@@ -41,7 +41,7 @@ func TestAtMostTwoResultsAFile(t *testing.T) {
 	long := ferrySections("long.md", 8)
 	others := []Chunk{
 		{Path: "a.md", Text: "A harbour ferry was painted green."}, {Path: "b.md", Text: "We missed the harbour ferry again."},
-		{Path: "c.md", Text: "My harbour ferry photo won a prize."}, {Path: "d.md", Text: "This harbour ferry model took weeks."},
+		{Path: "c.md", Text: "My harbour ferry photo won prizes."}, {Path: "d.md", Text: "This harbour ferry model broke."},
 	}
 	weak := []Chunk{{Path: "e.md", Text: "Every ferry company, railway, airline and bus operator publishes its own timetable online."}}
 	for _, test := range []struct {

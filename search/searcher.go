@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kioku/memory"
+	"kioku/search/analysis"
 )
 
 // Searcher answers queries from a store. Its methods may be called concurrently.
@@ -84,6 +85,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak))
 	s.opt.decay(r.candidates, r.query.Now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
+	r.raiseNamed()
 	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	s.choose(r)
 	if len(r.hits) == 0 {
@@ -107,10 +109,12 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	if len(terms.list) == 0 {
 		return nil
 	}
-	df, err := rd.DocFreq(ctx, terms.strings())
+	key := analysis.NameKey(r.query.Text)
+	df, err := rd.DocFreq(ctx, append(terms.strings(), key))
 	if err != nil {
 		return fmt.Errorf("look up terms: %w", err)
 	}
+	r.isName = df[key] > 0
 	r.terms = terms.weigh(df, r.index.Chunks)
 	r.categories = parseCategories(text, r.terms, r.index.Languages)
 	if *s.opt.Typos {
@@ -145,7 +149,11 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
-	found.matched = slices.Concat(found.matched, dated, identified, entries)
+	named, err := r.namedHits(ctx, rd)
+	if err != nil {
+		return err
+	}
+	found.matched = slices.Concat(found.matched, dated, identified, entries, named)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil

@@ -126,11 +126,11 @@ func countPieces(pieces []piece, l analysis.Language, q queryTerms) {
 	indexes := q.indexes(l)
 	a := analysis.NewAnalyzer()
 	defer a.Release()
+	a.SetLanguage(l)
 	for k := range pieces {
 		p := &pieces[k]
 		p.counts = make([]int, len(q.list))
 		a.Reset()
-		a.SetLanguage(l)
 		a.Add(p.text)
 		for _, t := range a.Tokens {
 			if i, ok := indexes[t.Term]; ok {

@@ -28,7 +28,10 @@ type searchState struct {
 	// dates are the days that the query names.
 	dates queryDates
 	index Index
-	terms queryTerms
+	// isName reports that a file is called exactly as the query, and named are the first chunks of such files.
+	isName bool
+	named  []int64
+	terms  queryTerms
 	// categories are those of entries that the query asks for.
 	categories askedCategories
 	mode       string

@@ -79,15 +79,15 @@ type queryTerms struct {
 func parseTerms(text string, mentions []dates.Extent, indexed ...analysis.Language) queryTerms {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
-	language := queryLanguage(text, indexed)
+	language := analysis.Detect(text).Guess(indexed...)
 	first := analysis.Language("")
 	if slices.Contains(indexed, language) {
 		first = language
 	}
 	a.SetLanguage(first)
 	a.Add(text)
-	others, plausible := otherTokens(text, first, indexed), plausibleLanguages(language, indexed)
-	keep := func(t analysis.Token) bool { return !analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind, plausible...) }
+	others, isStopWord := otherTokens(text, first, indexed), stopWords(language, indexed)
+	keep := func(t analysis.Token) bool { return !isStopWord(a.Lower[t.Start:t.End], t.Kind) }
 	if !slices.ContainsFunc(a.Tokens, keep) {
 		keep = func(analysis.Token) bool { return true }
 	}

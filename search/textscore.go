@@ -121,7 +121,7 @@ func newScorer(q queryTerms, avg float64) *scorer {
 		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
 	s.a.StemOnly(q.strings()...)
-	s.setLanguage("")
+	s.startText(&Chunk{})
 	for _, term := range q.strings() {
 		f := fingerprint(term)
 		s.sieve[f>>6] |= 1 << (f & 63)
@@ -140,13 +140,14 @@ func newScorer(q queryTerms, avg float64) *scorer {
 
 func (s *scorer) release() { s.a.Release() }
 
-// setLanguage sets the language of the text that is scored next.
-func (s *scorer) setLanguage(l analysis.Language) {
-	if s.byLanguage[l] == nil {
-		s.byLanguage[l] = s.q.indexes(l)
+// startText drops all tokens and reads what follows in the language of a chunk.
+func (s *scorer) startText(c *Chunk) {
+	if s.byLanguage[c.Language] == nil {
+		s.byLanguage[c.Language] = s.q.indexes(c.Language)
 	}
-	s.indexes = s.byLanguage[l]
-	s.a.SetLanguage(l)
+	s.indexes = s.byLanguage[c.Language]
+	s.a.Reset()
+	s.a.SetLanguage(c.Language)
 }
 
 // fingerprint returns a cheap 14-bit hash of a term.

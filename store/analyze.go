@@ -74,7 +74,9 @@ func analyzeChunk(f *indexer.File, c *indexer.Chunk, l analysis.Language, log *s
 		}
 	}()
 	date := chunkDate(f, c)
-	terms := analysis.ChunkTerms(analysis.Chunk{Language: l, Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text})
+	terms := analysis.ChunkTerms(analysis.Chunk{
+		First: c == &f.Chunks[0], Language: l, Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text,
+	})
 	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date, Language: string(l)}
 }
 

@@ -217,11 +217,11 @@ func (c *checker) readChecked(ctx context.Context, after int64) ([]checkedChunk,
 	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
 		var k checkedChunk
 		var hash sql.RawBytes
-		err := rows.Scan(&k.id, &k.path, &k.Names, &k.Folders, &k.Language, &k.Headings, &k.Date, &k.Text, &hash, &k.terms)
+		err := rows.Scan(&k.id, &k.path, &k.First, &k.Names, &k.Folders, &k.Language, &k.Headings, &k.Date, &k.Text, &hash, &k.terms)
 		copy(k.hash[:], hash) // a hash of another length differs
 		chunks = append(chunks, k)
 		return err
-	}, `SELECT c.id, f.path, f.names, f.folders, c.language, c.headings, c.date, c.text, c.sha256, c.terms FROM chunks c JOIN files f ON f.id = c.file
+	}, `SELECT c.id, f.path, c.id = (SELECT min(id) FROM chunks WHERE file = c.file), f.names, f.folders, c.language, c.headings, c.date, c.text, c.sha256, c.terms FROM chunks c JOIN files f ON f.id = c.file
 		WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, checkRows)
 	return chunks, err
 }

@@ -20,8 +20,8 @@ var schemaSQL string
 const (
 	// applicationID marks a database file as Kioku's: "Kiok" in ASCII.
 	applicationID = 0x4b696f6b
-	// schemaVersion is incremented with every change of schema.sql or of analysis.ChunkTerms. An index of an older version is
-	// replaced by a new one.
+	// schemaVersion is incremented with every change of schema.sql, of analysis.ChunkTerms or of what indexer.File says of a file.
+	// An index of an older version is replaced by a new one.
 	schemaVersion = 8
 )
 

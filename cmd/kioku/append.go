@@ -24,6 +24,13 @@ func (a *app) appendCmd() *cobra.Command {
 				return err
 			}
 			req.Text = text
+			conf, err := a.config()
+			if err != nil {
+				return err
+			}
+			if target := conf.Client.Target; target == memory.TargetDaily || target == memory.TargetLongTerm {
+				return render.Misuse("client.target is %q, but must be the host:port of a daemon; the file for the note is named with --to %s", target, target)
+			}
 			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error { return a.append(cmd.Context(), c, req) })
 		},
 	}

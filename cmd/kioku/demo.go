@@ -79,7 +79,7 @@ func (a *app) demo(ctx context.Context, questions, now string) error {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "Indexing %s\n", render.Clean(place.Workspace))
-	if err := a.with(ctx, connect.ToWrite, func(c *connect.Client) error { return a.index(ctx, c, false, false) }); err != nil {
+	if err := a.with(ctx, connect.ToWrite, func(c *connect.Client) error { return a.index(ctx, c, indexFlags{}) }); err != nil {
 		return err
 	}
 	return (&demo{app: a, asked: asked}).serve(ctx, conf.Agent, list)

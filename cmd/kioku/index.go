@@ -8,8 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kioku"
+	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/indexer"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -26,28 +29,28 @@ type indexReport struct {
 }
 
 func (a *app) indexCmd() *cobra.Command {
-	var force, strict bool
+	var f indexFlags
 	cmd := &cobra.Command{
 		Use: "index", Short: "Sync the index with the folder",
+		Long: "Sync the index with the folder, and remove what the settings no longer include. Other commands only leave that out of their\n" +
+			"answers.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), connect.ToTakeOver, func(c *connect.Client) error { return a.index(cmd.Context(), c, force, strict) })
+			return a.with(cmd.Context(), connect.ToTakeOver, func(c *connect.Client) error { return a.index(cmd.Context(), c, f) })
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "rebuild the whole index; known embeddings are kept")
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit with 3 if texts could not be embedded, or folders or files not read")
+	cmd.Flags().BoolVar(&f.force, "force", false, "rebuild the whole index; known embeddings are kept")
+	cmd.Flags().BoolVar(&f.all, "all", false, "index all Markdown of the folder from now on: "+config.FolderFile+" says so")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 3 if texts could not be embedded, or folders or files not read")
 	return cmd
 }
 
-func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) error {
+// indexFlags are the flags of kioku index.
+type indexFlags struct{ force, all, strict bool }
+
+func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error {
 	start := time.Now()
-	var report *kiokuv1.SyncReport
-	var err error
-	if force {
-		report, err = c.RebuildIndex(ctx)
-	} else {
-		report, err = c.SyncIndex(ctx, &kiokuv1.SyncRequest{RemoveOutOfScope: true})
-	}
+	report, err := a.syncAll(ctx, c, f)
 	if err != nil {
 		return err
 	}
@@ -70,10 +73,44 @@ func (a *app) index(ctx context.Context, c *connect.Client, force, strict bool) 
 	if r.Skipped > 0 || len(lost) > 0 {
 		a.Notice("not everything is indexed; kioku status lists what was skipped, and why")
 	}
-	if strict && (len(report.GetDegraded()) > 0 || len(lost) > 0) {
+	if f.strict && (len(report.GetDegraded()) > 0 || len(lost) > 0) {
 		return render.ErrDegraded
 	}
 	return nil
+}
+
+// syncAll syncs or rebuilds the index, and removes from it what the settings no longer include.
+func (a *app) syncAll(ctx context.Context, c *connect.Client, f indexFlags) (*kiokuv1.SyncReport, error) {
+	if f.all {
+		if err := a.includeAll(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if !f.force {
+		return c.SyncIndex(ctx, &kiokuv1.SyncRequest{RemoveOutOfScope: true})
+	}
+	report, err := c.RebuildIndex(ctx)
+	if err == nil {
+		_, err = c.SyncIndex(ctx, &kiokuv1.SyncRequest{RemoveOutOfScope: true}) // a rebuild keeps it
+	}
+	return report, err
+}
+
+// includeAll writes into the file of the workspace that all of its Markdown is indexed.
+func (a *app) includeAll(ctx context.Context, c *connect.Client) error {
+	if a.conf.Client.Target != "" {
+		return render.Misuse("--all writes %s in the workspace, which is on another machine; run it there", config.FolderFile)
+	}
+	if err := kioku.IncludeAll(ctx, c.Workspace); err != nil {
+		return err
+	}
+	if slices.Contains(indexer.RecordedInclude(c.Workspace), indexer.WholeFolder[0]) {
+		return nil
+	}
+	src := a.sources() // the file includes less
+	src.Folder = c.Workspace
+	_, err := config.Edit(src, "include", indexer.WholeFolder[0])
+	return err
 }
 
 // unread returns the folders and files that the system did not allow to read, without the files that are skipped by rule.

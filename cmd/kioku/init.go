@@ -1,67 +1,102 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/indexer"
 )
 
 // made is the output of kioku init --json.
 type made struct {
 	Workspace string   `json:"workspace"`
 	Created   []string `json:"created"`
+	// Unindexed is the number of Markdown files of the folder that are not indexed. If More is true, there are more.
+	Unindexed int  `json:"unindexed"`
+	More      bool `json:"unindexed_more"`
 }
 
 func (a *app) initCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "init [FOLDER]", Short: "Create a workspace: MEMORY.md, USER.md and memory/",
-		Long: "Create a workspace in a folder, by default the one of --workspace or the current one. Existing files are not changed.",
+		Long: "Create a workspace in a folder, by default the one of --workspace or the current one. Existing files are not changed.\n" +
+			"A folder that was indexed whole, because it had neither MEMORY.md nor memory/, stays so: " + config.FolderFile + " says it.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := a.initFolder(args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			conf, dir, err := a.initFolder(args)
 			if err != nil {
 				return err
 			}
-			created, err := makeWorkspace(dir)
+			m, err := makeWorkspace(cmd.Context(), conf, dir)
 			if err != nil {
 				return err
 			}
-			m := made{dir, created}
 			return a.Write(m, m.tell)
 		},
 	}
 }
 
-// initFolder returns the absolute path of the folder to create.
-func (a *app) initFolder(args []string) (string, error) {
+// initFolder returns the settings, and the absolute path of the folder to create.
+func (a *app) initFolder(args []string) (*config.Config, string, error) {
+	conf, err := config.Load(a.sources())
+	if err != nil {
+		return nil, "", err
+	}
 	dir := a.dir
 	if len(args) == 1 {
 		dir = args[0]
-	} else if conf, err := config.Load(a.sources()); err != nil {
-		return "", err
-	} else if conf.ByFlagOrEnv("workspace") {
+	} else if conf.WorkspaceNamed() {
 		dir = conf.Workspace
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(a.dir, dir)
 	}
-	return dir, nil
+	conf, err = conf.ForFolder(dir)
+	return conf, dir, err
 }
 
-// makeWorkspace creates what is missing, readable for its owner only, and returns what it created.
-func makeWorkspace(dir string) ([]string, error) {
-	created := []string{}
+// makeWorkspace creates what is missing, and reports what it created and which files of the folder are not indexed.
+func makeWorkspace(ctx context.Context, conf *config.Config, dir string) (made, error) {
+	m := made{Workspace: dir, Created: []string{}}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the workspace: %w", err)
+		return m, fmt.Errorf("make the workspace: %w", err)
 	}
+	state, _ := conf.StateDir() // without one, nothing of it is in the folder
+	files := indexer.New(nil, nil, indexer.Options{
+		Workspace: dir, StateDir: state, Include: conf.Include(), Exclude: conf.Index.Exclude, ExtraPaths: conf.Index.ExtraPaths, Now: time.Now,
+	})
+	if hides, err := files.HidesFiles(ctx); err != nil {
+		return m, err
+	} else if hides && !conf.IsShared(dir) {
+		if err := kioku.IncludeAll(ctx, dir); err != nil {
+			return m, err
+		}
+		m.Created = append(m.Created, config.FolderFile)
+	}
+	created, err := makeFiles(dir)
+	if err != nil {
+		return m, err
+	}
+	m.Created = append(m.Created, created...)
+	beside, err := files.Beside(ctx, time.Second)
+	m.Unindexed, m.More = beside.Files, beside.More
+	return m, err
+}
+
+// makeFiles creates the files and the folder that are missing, readable for their owner only, and returns what it created.
+func makeFiles(dir string) ([]string, error) {
+	created := []string{}
 	for _, file := range []struct{ name, text string }{{"MEMORY.md", "# Memory\n"}, {"USER.md", "# User\n"}} {
 		ok, err := writeNew(filepath.Join(dir, file.name), file.text)
 		if err != nil {
@@ -100,15 +135,19 @@ func (m made) tell(p *render.Page) {
 	} else {
 		p.Linef("Created %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
 	}
+	dir := shellQuote(m.Workspace)
+	if m.Unindexed > 0 {
+		p.Linef("Markdown files beside MEMORY.md and memory/ that are not indexed: %s", indexer.Beside{Files: m.Unindexed, More: m.More}.String())
+		p.Linef("kioku index --all --workspace %s takes them in.", dir)
+	}
 	p.Linef("")
 	p.Linef("MEMORY.md is for what the agent should always know, USER.md for the person it works for,")
 	p.Linef("files like memory/2026-01-20.md for single days. Next:")
 	p.Linef("")
-	dir := shellQuote(m.Workspace)
 	p.Linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
 	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
 	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
-	p.Linef("  kioku config set workspace %s       # makes --workspace unnecessary", dir)
+	p.Linef("  kioku config set workspace %s       # makes --workspace unnecessary everywhere", dir)
 }
 
 // shellQuote quotes a text as one word of a shell command.

@@ -32,7 +32,7 @@ func (a *app) rootCmd() *cobra.Command {
 	a.addGlobals(root)
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
-		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.appendCmd(), a.statusCmd(),
+		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.lsCmd(), a.linksCmd(), a.appendCmd(), a.statusCmd(),
 		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.versionCmd(), a.demoCmd(),
 	)
 	root.InitDefaultCompletionCmd()

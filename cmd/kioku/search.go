@@ -14,6 +14,7 @@ import (
 // question contains the flags of search and explain. For flags that are not set the service uses its defaults.
 type question struct {
 	kiokuv1.MemorySearchRequest
+	filter   filterFlags
 	minScore float64
 	// now is the flag: a time of RFC 3339 or a day, empty for the clock.
 	now    string
@@ -25,10 +26,8 @@ func (q *question) addFlags(cmd *cobra.Command) {
 	f.Int32VarP(&q.MaxResults, "max-results", "n", 0, "maximum `number` of results (default: query.maxResults)")
 	f.Int32VarP(&q.MaxResults, "top", "k", 0, "the same as --max-results")
 	f.Float64Var(&q.minScore, "min-score", 0, "minimum `score`, 0 to 1 (default: query.minScore or query.minKeywordScore)")
-	f.StringVar(&q.Since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
-	f.StringVar(&q.Until, "until", "", "only notes dated on or before this `day`; a month means its last day")
+	q.filter.addFlags(cmd)
 	f.StringVar(&q.now, "now", "", "the `time` at which the question is asked (default: the clock)")
-	f.StringSliceVar(&q.Sources, "source", nil, "only these `sources`: memory, extra, sessions")
 	f.StringVar(&q.PathPrefix, "path-prefix", "", "only files whose path begins with this `text`")
 	f.StringVar(&q.Granularity, "granularity", "", "what a result is: passage or chunk (default: query.granularity)")
 	f.Int32Var(&q.MaxSnippetChars, "max-snippet-chars", 0, "maximum `number` of characters of a snippet, 40 to 2000 (default: query.maxSnippetChars)")
@@ -53,8 +52,11 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 	if today.IsZero() {
 		today = connect.ClockOf(conf)()
 	}
-	q.Since, _ = daysOf(q.Since, today)
-	_, q.Until = daysOf(q.Until, today)
+	q.Sources = q.filter.sources
+	q.Since, q.Until = q.filter.days(today)
+	if q.Filter, err = q.filter.conditions(); err != nil {
+		return err
+	}
 	if cmd.Flags().Changed("min-score") {
 		q.MinScore = &q.minScore
 	}

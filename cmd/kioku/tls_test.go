@@ -45,3 +45,36 @@ func TestSearchOfADaemonElsewhere(t *testing.T) {
 		wants(t, exitError, "signed by unknown authority")
 	client.run("search", "boiler", "--target", address, "--tls-cert", cert).wants(t, exitUsage, "client.cert and client.key belong together")
 }
+
+// --target host:port --token-file F for every command that a daemon can answer.
+func TestTargetAndTokenFileReachADaemonElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	tokens, token := filepath.Join(s.home, "tokens.yaml"), filepath.Join(t.TempDir(), "token")
+	for path, text := range map[string]string{
+		tokens: "tokens:\n- name: a\n  sha256: " + hashToken("open sesame") + "\n  agents: [main]\n  write: true\n", token: "open sesame\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, address := s.serve("--token-file", tokens)
+	elsewhere := newSandbox(t, nil)
+	elsewhere.env = systemEnv() // without a home, a state folder or a workspace
+	for _, args := range [][]string{
+		{"search", "boiler"}, {"explain", "boiler"}, {"get", "MEMORY.md"}, {"get", "memory/*.md"}, {"ls"}, {"links", "MEMORY.md"},
+		{"append", "--to", "long_term", "The ferry leaves at six."}, {"status"}, {"index"}, {"prompt", "boiler"}, {"chat", "--echo"},
+	} {
+		got := elsewhere.raw(append(args, "--target", address, "--token-file", token)...)
+		if got.code != exitOK && args[0] != "prompt" && args[0] != "chat" {
+			t.Errorf("%q: exit %d: %s", args, got.code, got.stderr)
+		}
+		elsewhere.raw(append(args, "--target", address)...).wants(t, exitError, "does not answer")
+	}
+	if got := read(t, s.workspace, "MEMORY.md"); !strings.Contains(got, "The ferry leaves at six.") {
+		t.Errorf("the note is not there: %s", got)
+	}
+	elsewhere.raw("search", "x", "--target", address, "--token-file", "gone").wants(t, exitUsage, "--token-file: client.token: ", "gone")
+	elsewhere.raw("append", "x", "--target", "long_term").wants(t, exitUsage, "client.target", "host:port", "--to long_term")
+	elsewhere.raw("index", "--all", "--target", address, "--token-file", token).wants(t, exitUsage, "on another machine")
+}

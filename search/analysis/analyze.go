@@ -19,9 +19,9 @@ const (
 // Terms returns the terms of a text in order, duplicates included.
 //
 // The text is converted to NFKC and lower case, and Latin letters lose their accents (Zürich becomes zurich). Runs of
-// Han, kana, Hangul and of the scripts of South-East Asia that are written without spaces become overlapping bigrams; a
-// lone character stays. Other letters and digits form words, and words of ASCII letters are stemmed by Porter's
-// algorithm. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
+// Han, kana, Hangul and of the scripts of South-East Asia that are written without spaces become overlapping bigrams, of
+// simplified characters for traditional ones; a lone character stays. Other letters and digits form words. Latin words are
+// stemmed as in English, or in the language of a chunk, and Cyrillic words as in Russian. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
 // term has 1 to 64 bytes, without white space and control characters.
 func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 
@@ -29,6 +29,8 @@ func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 type Chunk struct {
 	// Language decides how its words are stemmed.
 	Language Language
+	// First is set for the first chunk of a file, which is found by [NameKey] too.
+	First bool
 	// Names of its file and Folders that the file is in, one a line; empty if there are none.
 	Names, Folders string
 	// Headings is the path of the headings above it, empty if there is none.
@@ -57,6 +59,9 @@ func ChunkTerms(c Chunk) []string {
 		if i < own || !slices.Contains(terms[:above], t.Term) {
 			terms = append(terms, t.Term)
 		}
+	}
+	if c.First {
+		terms = append(terms, nameKeys(c.Names)...)
 	}
 	return terms
 }
@@ -125,7 +130,7 @@ func NewAnalyzer() *Analyzer {
 // may.
 func (a *Analyzer) Release() {
 	a.Reset()
-	a.filter = nil
+	a.filter, a.language = nil, ""
 	analyzers.Put(a)
 }
 
@@ -138,13 +143,13 @@ func (a *Analyzer) StemOnly(terms ...string) {
 	}
 }
 
-// SetLanguage sets the language of the texts that are added from now on, until the analyzer is reset.
+// SetLanguage sets the language of the texts that are added from now on, until the analyzer is released.
 func (a *Analyzer) SetLanguage(l Language) { a.language = l.Analysis() }
 
-// Reset drops all tokens and the language.
+// Reset drops all tokens.
 func (a *Analyzer) Reset() {
 	clear(a.Tokens)
-	a.Tokens, a.Text, a.Lower, a.folded, a.language, a.pos = a.Tokens[:0], "", "", "", "", 0
+	a.Tokens, a.Text, a.Lower, a.folded, a.pos = a.Tokens[:0], "", "", "", 0
 	if cap(a.Tokens) > 1<<16 {
 		a.Tokens = nil
 	}

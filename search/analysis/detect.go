@@ -2,6 +2,7 @@ package analysis
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -88,7 +89,7 @@ func (p *Profile) Add(other *Profile) {
 }
 
 // Language returns the language of a text, "" if the evidence is too weak or ambiguous, or if the language has no stemmer
-// here. A text that is mostly in another script than Latin has no language.
+// here. A text with many letters of other scripts than Latin has no language.
 func (p *Profile) Language() Language { return p.language(minMargin) }
 
 // LanguageWithin returns the language of a part of a text in a language: that of the whole, unless the part clearly has
@@ -103,33 +104,58 @@ func (p *Profile) LanguageWithin(whole Language) Language {
 	return whole
 }
 
-// Guess returns the language of a text as short as a query, "" if it is ambiguous.
-func (p *Profile) Guess() Language { return p.language(minGuess) }
-
-func (p *Profile) language(margin int32) Language {
-	best, second := p.best()
-	if p.points[best]-second < margin || p.others > p.latin {
-		return ""
+// Guess returns the language of a text as short as a query, "" if it is ambiguous. Of languages with nearly as much evidence
+// as the best it prefers English and those that are expected.
+func (p *Profile) Guess(expected ...Language) Language {
+	all := p.best(nil)
+	if len(expected) == 0 {
+		return p.accept(all, minGuess)
 	}
-	if l := trigrams().languages[best]; l == English || l.Analysis() != "" {
-		return l
+	among := p.best(append([]Language{English}, expected...))
+	if among.points >= all.points-minMargin {
+		return p.accept(among, minGuess)
 	}
-	return ""
+	return p.accept(all, minGuess)
 }
 
-// best returns the language with the most evidence, and the evidence of the second.
-func (p *Profile) best() (best int, second int32) {
-	points := p.points
-	points[0] += englishBonus
-	second = points[1]
-	for i, n := range points[1:] {
-		if n > points[best] {
-			best, second = i+1, points[best]
+func (p *Profile) language(margin int32) Language { return p.accept(p.best(nil), margin) }
+
+// ranking is the language with the most evidence of some, and how much more it has than the second.
+type ranking struct {
+	language       Language
+	points, margin int32
+}
+
+// accept returns the best language if the evidence suffices.
+func (p *Profile) accept(r ranking, margin int32) Language {
+	if r.margin < margin || 2*p.others > p.latin || r.language != English && r.language.Analysis() == "" {
+		return ""
+	}
+	return r.language
+}
+
+// best returns the language with the most evidence of some languages, of all if these are nil.
+func (p *Profile) best(some []Language) ranking {
+	const none = -1 << 30
+	r, second := ranking{points: none}, int32(none)
+	for i, l := range trigrams().languages {
+		if some != nil && !slices.Contains(some, l) {
+			continue
+		}
+		n := p.points[i]
+		if l == English {
+			n += englishBonus
+		}
+		if n > r.points {
+			r.language, r.points, second = l, n, r.points
 		} else {
 			second = max(second, n)
 		}
 	}
-	return best, second
+	if r.margin = r.points - second; r.language == English {
+		r.margin -= englishBonus
+	}
+	return r
 }
 
 // Detect returns the profile of a text. It reads no further than is needed.
@@ -204,7 +230,4 @@ func (d *detector) count() {
 }
 
 // isClear reports whether the rest of the text will hardly change its language.
-func (d *detector) isClear() bool {
-	best, second := d.best()
-	return d.points[best]-second > clearMargin
-}
+func (d *detector) isClear() bool { return d.best(nil).margin > clearMargin }

@@ -34,7 +34,7 @@ func (c *Config) findWorkspace() (dir string, how Found) {
 	}
 	repository := ""
 	for dir := start; ; dir = filepath.Dir(dir) {
-		shared := c.isShared(dir)
+		shared := c.IsShared(dir)
 		if shared && dir != start {
 			break
 		}
@@ -56,8 +56,8 @@ func (c *Config) findWorkspace() (dir string, how Found) {
 	return "", NotFound
 }
 
-// isShared reports whether a folder is the user's home or a root, in which all kinds of things are.
-func (c *Config) isShared(dir string) bool {
+// IsShared reports whether a folder is the user's home or a root, in which all kinds of things are.
+func (c *Config) IsShared(dir string) bool {
 	return filepath.Dir(dir) == dir || c.home != "" && SameFolder(dir, c.home)
 }
 

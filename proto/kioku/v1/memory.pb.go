@@ -758,7 +758,7 @@ func (x *Trace) GetCategoryConfidence() float64 {
 
 type TermShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Term after analysis.
+	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
 	Term string `protobuf:"bytes,1,opt,name=term,proto3" json:"term,omitempty"`
 	// Weight of one occurrence.
 	Idf float64 `protobuf:"fixed64,2,opt,name=idf,proto3" json:"idf,omitempty"`
@@ -1948,7 +1948,7 @@ type ExplainResponse struct {
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// The passage with its trace; unset if it was not a candidate.
 	Passage *SearchResult `protobuf:"bytes,4,opt,name=passage,proto3" json:"passage,omitempty"`
-	// Query terms after analysis.
+	// Terms of the query that are looked for, as it spells them.
 	Terms []string `protobuf:"bytes,5,rep,name=terms,proto3" json:"terms,omitempty"`
 	// Links of the file of the passage; unset if the request has no path or the index does not have the file.
 	Links         *Links `protobuf:"bytes,6,opt,name=links,proto3" json:"links,omitempty"`

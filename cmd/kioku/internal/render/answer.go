@@ -2,6 +2,9 @@ package render
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,7 +39,7 @@ func Strict(strict bool, resp *kiokuv1.MemorySearchResponse) error {
 	return nil
 }
 
-// lacks returns what an answer lacks. An answer without a match is not degraded.
+// lacks returns what an answer lacks. An answer without a match is not degraded, nor is one that says where more notes are.
 func lacks(resp *kiokuv1.MemorySearchResponse) []*kiokuv1.Degradation {
 	return slices.DeleteFunc(slices.Clone(resp.GetDegraded()), isHint)
 }
@@ -124,6 +127,39 @@ func (o *Output) Get(ctx context.Context, c kiokuv1.MemoryServiceClient, req *ki
 	})
 	o.tellRest(req, resp)
 	return err
+}
+
+// GetAll shows lines of several files, each under its name. It goes on after a file that cannot be read, and returns the errors.
+func (o *Output) GetAll(ctx context.Context, c kiokuv1.MemoryServiceClient, reqs []*kiokuv1.MemoryGetRequest) error {
+	var all []json.RawMessage
+	var errs []error
+	for i, req := range reqs {
+		resp, err := c.MemoryGet(ctx, req)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", req.GetPath(), err))
+			continue
+		}
+		if o.JSON {
+			text, err := messageJSON(resp)
+			all, errs = append(all, text), append(errs, err)
+			continue
+		}
+		err = o.Show(func(p *Page) {
+			if i > 0 {
+				p.Linef("")
+			}
+			p.Linef("%s", Bold("==> "+CleanLine(resp.GetPath())+" <=="))
+			if text := strings.TrimSuffix(resp.GetText(), "\n"); resp.GetLineCount() > 0 {
+				p.Linef("%s", text)
+			}
+		})
+		errs = append(errs, err)
+		o.tellRest(req, resp)
+	}
+	if o.JSON {
+		errs = append(errs, o.WriteJSON(all, "  "))
+	}
+	return errors.Join(errs...)
 }
 
 // tellRest reports how to read on if lines are left.

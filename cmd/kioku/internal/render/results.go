@@ -127,6 +127,10 @@ func (p *Page) Explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainRes
 		}
 		p.Linef("")
 	}
+	if l := resp.GetLinks(); l != nil {
+		p.Links(l)
+		p.Linef("")
+	}
 	p.Linef("terms: %s", strings.Join(resp.GetTerms(), " "))
 	if hits := resp.GetAnswer().GetResults(); len(hits) == 0 {
 		p.Linef("no results (%s)", Channels(resp.GetAnswer()))

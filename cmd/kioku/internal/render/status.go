@@ -27,6 +27,9 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	for _, path := range st.GetUnavailable() {
 		p.Row("missing", "%s cannot be read; its entries stay in the index", path)
 	}
+	if n := st.GetUnindexedFileCount(); n > 0 {
+		p.Row("beside", "%s%s not indexed; kioku index --all takes them in", moreThan(st.GetUnindexedMore()), Count(n, "Markdown file"))
+	}
 	for _, f := range st.GetSkipped() {
 		p.Row("skipped", "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
 	}
@@ -49,6 +52,14 @@ func LastSync(ix *kiokuv1.IndexState, now time.Time) string {
 		return "never in sync"
 	}
 	return "in sync " + now.Sub(ix.GetLastSyncTime().AsTime()).Round(time.Second).String() + " ago"
+}
+
+// moreThan returns what stands before a number that may be larger.
+func moreThan(more bool) string {
+	if more {
+		return "more than "
+	}
+	return ""
 }
 
 func providerText(p *kiokuv1.Provider) string {

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// filterFlags restrict files and hits.
+type filterFlags struct {
+	since, until         string
+	sources, tags, where []string
+}
+
+// addFlags adds the flags to a command.
+func (f *filterFlags) addFlags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
+	fl.StringVar(&f.until, "until", "", "only notes dated on or before this `day`; a month means its last day")
+	fl.StringSliceVar(&f.sources, "source", nil, "only these `sources`: memory, extra, sessions")
+	fl.StringArrayVar(&f.tags, "tag", nil, "only notes with this `tag`, or one below it as in tag/more (repeatable)")
+	fl.StringArrayVar(&f.where, "where", nil, "only notes whose front matter meets a `condition` (repeatable): status=done, status!=done, \"status in done,open\", rating>=4")
+}
+
+// days returns since and until as days.
+func (f *filterFlags) days(today time.Time) (since, until string) {
+	since, _ = daysOf(f.since, today)
+	_, until = daysOf(f.until, today)
+	return since, until
+}
+
+// conditions returns the conditions of --tag and --where.
+func (f *filterFlags) conditions() ([]*kiokuv1.Condition, error) {
+	var all []*kiokuv1.Condition
+	for _, tag := range f.tags {
+		all = append(all, &kiokuv1.Condition{Field: "tags", Op: memory.Equal, Values: []string{strings.TrimPrefix(tag, "#")}})
+	}
+	for _, text := range f.where {
+		c, err := parseCondition(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+var (
+	// comparison matches a field, an operator and a value.
+	comparison = regexp.MustCompile(`^\s*([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*$`)
+	// choice matches a field and values of which it has one.
+	choice = regexp.MustCompile(`(?i)^\s*([^=!<>]+?)\s+in\s+(.*?)\s*$`)
+)
+
+// parseCondition parses "field=value", with one of the operators, or "field in a,b".
+func parseCondition(text string) (*kiokuv1.Condition, error) {
+	if m := choice.FindStringSubmatch(text); m != nil {
+		c := &kiokuv1.Condition{Field: m[1], Op: memory.In}
+		for value := range strings.SplitSeq(strings.Trim(m[2], "()[]"), ",") {
+			if value = strings.TrimSpace(value); value != "" {
+				c.Values = append(c.Values, value)
+			}
+		}
+		if len(c.Values) > 0 {
+			return c, nil
+		}
+	}
+	if m := comparison.FindStringSubmatch(text); m != nil {
+		return &kiokuv1.Condition{Field: m[1], Op: m[2], Values: []string{m[3]}}, nil
+	}
+	return nil, render.Misuse("--where %q is no condition; write it like status=done, status!=done, \"status in done,open\" or rating>=4", text)
+}

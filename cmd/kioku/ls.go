@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+func (a *app) lsCmd() *cobra.Command {
+	var f filterFlags
+	var all bool
+	cmd := &cobra.Command{
+		Use: "ls [GLOB]...", Short: "List what is indexed: dates, chunks, titles and tags",
+		Long: "List the files of the index with their dates, numbers of chunks, titles and tags. A glob selects paths, or folders above\n" +
+			"them: ** stands for any folders, and a glob without / selects names in any folder.",
+		Example: "  kioku ls\n  kioku ls \"projects/**\" --tag work\n  kioku ls --where status=done --since 2026-01",
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.completePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
+				if err := c.Freshen(cmd.Context()); err != nil {
+					return err
+				}
+				return a.ls(cmd.Context(), c, f, args, all)
+			})
+		},
+	}
+	f.addFlags(cmd)
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also files that are not indexed, with the reason")
+	return cmd
+}
+
+func (a *app) ls(ctx context.Context, c *connect.Client, f filterFlags, globs []string, all bool) error {
+	where, err := f.conditions()
+	if err != nil {
+		return err
+	}
+	if len(globs) == 0 {
+		globs = []string{""}
+	}
+	list := &kiokuv1.ListFilesResponse{}
+	for _, glob := range globs {
+		req := &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: c.MemoryPath(glob), Sources: f.sources, Filter: where, IncludeSkipped: all}
+		req.Since, req.Until = f.days(connect.ClockOf(a.conf)())
+		found, err := c.AllFiles(ctx, req)
+		if err != nil {
+			return err
+		}
+		list.Files, list.Index = append(list.Files, found.GetFiles()...), found.GetIndex()
+	}
+	if len(globs) > 1 {
+		list.Files = distinct(list.Files)
+	}
+	list.TotalCount = int32(len(list.Files))
+	if err := a.Write(list, func(p *render.Page) { p.Files(list.GetFiles()) }); err != nil {
+		return err
+	}
+	a.tellFiles(list)
+	return nil
+}
+
+// distinct returns files in the order of their paths, each once.
+func distinct(files []*kiokuv1.File) []*kiokuv1.File {
+	slices.SortStableFunc(files, func(a, b *kiokuv1.File) int { return strings.Compare(a.GetPath(), b.GetPath()) })
+	return slices.CompactFunc(files, func(a, b *kiokuv1.File) bool { return a.GetPath() == b.GetPath() })
+}
+
+// tellFiles reports how many files there are.
+func (a *app) tellFiles(list *kiokuv1.ListFilesResponse) {
+	n, all := len(list.GetFiles()), list.GetIndex().GetFileCount()
+	switch {
+	case n == 0 && all == 0:
+		a.Notice("nothing is indexed yet")
+	case n == 0:
+		a.Notice("none of %s is selected", render.Count(all, "file"))
+	case !a.JSON:
+		a.Notice("%s", render.Count(n, "file"))
+	}
+}

@@ -22,6 +22,10 @@ type Trace struct {
 	NameConfidence float64
 	// Penalty is the share of Merged, in [0,1], that front matter or a list of links to other notes loses; 0 for all others.
 	Penalty float64
+	// CategoryBonus is added to Merged after decay for an entry of a category that the query asks for; 0 for all others.
+	CategoryBonus float64
+	// CategoryConfidence is the part of the score, in [0,1], that this category gives.
+	CategoryConfidence float64
 	// Decay is the factor for the age, in (0,1].
 	Decay float64
 	// AgeDays is the age in days; 0 without a date.

@@ -48,6 +48,8 @@ type candidate struct {
 	// query asks for; 0 for all others. onlyCategory reports that it has nothing else in common with the query.
 	categoryBonus, categoryConfidence float64
 	onlyCategory                      bool
+	// oneWord reports that a single common word of a longer question occurs.
+	oneWord bool
 	// weak hits are below the line of confidence and fill slots that are free even then.
 	weak bool
 	// similarity to the most similar hit that was chosen before, and the score of MMR.

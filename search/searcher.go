@@ -87,6 +87,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 	r.raiseNamed()
 	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
+	r.limit.lacksWords = r.markOneWord()
 	s.choose(r)
 	if len(r.hits) == 0 {
 		s.explainNothing(r)

@@ -80,6 +80,9 @@ const (
 	// minWeakTerms is the number of terms of a query that a weak hit contains. With 1, folders of twenty to two hundred chunks
 	// answer twice as many off-topic questions, and no more good hits are kept.
 	minWeakTerms = 2
+	// oneWordConfidence is the minimum confidence of a chunk with a single common word of a longer question: "back" is no answer to
+	// "can I get my money back".
+	oneWordConfidence = 0.3
 	// heldShare is the share of the chunks with a frequent word of a language from which on an index holds the language.
 	heldShare = 0.1
 )

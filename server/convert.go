@@ -76,7 +76,8 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 		Merged: t.Merged, DateBonus: t.DateBonus, NameBonus: t.NameBonus, NameConfidence: t.NameConfidence, Penalty: t.Penalty, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
-		Missing: t.Missing, DateConfidence: t.DateConfidence, Terms: convertAll(t.Terms, termShare),
+		Missing: t.Missing, DateConfidence: t.DateConfidence,
+		CategoryBonus: t.CategoryBonus, CategoryConfidence: t.CategoryConfidence, Terms: convertAll(t.Terms, termShare),
 	}
 }
 

@@ -580,8 +580,12 @@ type Trace struct {
 	Penalty float64 `protobuf:"fixed64,22,opt,name=penalty,proto3" json:"penalty,omitempty"`
 	// Part of the score, in [0,1], that such a name gives; the channels fill up the rest.
 	NameConfidence float64 `protobuf:"fixed64,23,opt,name=name_confidence,json=nameConfidence,proto3" json:"name_confidence,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Added to the rank value of an entry of a category that the query asks for ("what did we decide").
+	CategoryBonus float64 `protobuf:"fixed64,24,opt,name=category_bonus,json=categoryBonus,proto3" json:"category_bonus,omitempty"`
+	// Part of the score that this category gives, in [0,1].
+	CategoryConfidence float64 `protobuf:"fixed64,25,opt,name=category_confidence,json=categoryConfidence,proto3" json:"category_confidence,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -771,6 +775,20 @@ func (x *Trace) GetPenalty() float64 {
 func (x *Trace) GetNameConfidence() float64 {
 	if x != nil {
 		return x.NameConfidence
+	}
+	return 0
+}
+
+func (x *Trace) GetCategoryBonus() float64 {
+	if x != nil {
+		return x.CategoryBonus
+	}
+	return 0
+}
+
+func (x *Trace) GetCategoryConfidence() float64 {
+	if x != nil {
+		return x.CategoryConfidence
 	}
 	return 0
 }
@@ -3488,7 +3506,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xec\x05\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xc4\x06\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3520,7 +3538,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
 	"name_bonus\x18\x15 \x01(\x01R\tnameBonus\x12\x18\n" +
 	"\apenalty\x18\x16 \x01(\x01R\apenalty\x12'\n" +
-	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\"]\n" +
+	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\x12%\n" +
+	"\x0ecategory_bonus\x18\x18 \x01(\x01R\rcategoryBonus\x12/\n" +
+	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

@@ -50,9 +50,9 @@ func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	if t.GetNameBonus() > 0 {
 		name = fmt.Sprintf(" + name %.2f", t.GetNameBonus())
 	}
-	value := t.GetMerged()*t.GetDecay()*(1-t.GetPenalty()) + t.GetDateBonus() + t.GetNameBonus()
-	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days)%s + date bonus %.2f%s: %s of the candidates",
-		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), shape, t.GetDateBonus(), name, rank(t.GetRank()))
+	value := t.GetMerged()*t.GetDecay()*(1-t.GetPenalty()) + t.GetDateBonus() + t.GetNameBonus() + t.GetCategoryBonus()
+	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days)%s + date bonus %.2f%s%s: %s of the candidates",
+		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), shape, t.GetDateBonus(), name, ofCategory(t), rank(t.GetRank()))
 	p.Linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
 	if t.GetKeywordBacked() {
 		p.Linef("      below the threshold, but backed by keywords")
@@ -78,8 +78,11 @@ func confidence(hit *kiokuv1.SearchResult) string {
 		parts = append(parts, fmt.Sprintf("text %.3f (%s) × %.2f", t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight()))
 	}
 	sum := strings.Join(parts, " + ")
-	if date := t.GetDateConfidence(); date > 0 {
+	switch date, category := t.GetDateConfidence(), t.GetCategoryConfidence(); {
+	case date > 0 && date >= category:
 		sum = fmt.Sprintf("date %.2f + %.2f × (%s)", date, 1-date, sum)
+	case category > 0:
+		sum = fmt.Sprintf("category %.2f + %.2f × (%s)", category, 1-category, sum)
 	}
 	if name := t.GetNameConfidence(); name > 0 {
 		sum = fmt.Sprintf("name %.2f + %.2f × (%s)", name, 1-name, sum)
@@ -90,7 +93,8 @@ func confidence(hit *kiokuv1.SearchResult) string {
 // standsIn reports whether the text score replaced the score of a vector that the passage does not have yet.
 func standsIn(hit *kiokuv1.SearchResult) bool {
 	t := hit.GetTrace()
-	text := t.GetDateConfidence() + (1-t.GetDateConfidence())*t.GetTextScore()
+	given := max(t.GetDateConfidence(), t.GetCategoryConfidence())
+	text := given + (1-given)*t.GetTextScore()
 	return t.GetVectorRank() == 0 && t.GetTextScore() > 0 && math.Abs(hit.GetScore()-text) < 1e-9
 }
 
@@ -147,4 +151,12 @@ func (p *Page) Explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainRes
 		p.Linef("")
 		p.Results(hits)
 	}
+}
+
+// ofCategory returns the part of a rank value that the category of an entry gives, "" if it gives none.
+func ofCategory(t *kiokuv1.Trace) string {
+	if t.GetCategoryBonus() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" + category bonus %.2f", t.GetCategoryBonus())
 }

@@ -57,7 +57,7 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	}
 	memory, err := agent.Dial(target, agent.Options{Token: conf.Sidecar.Token, TLS: tls})
 	if err != nil {
-		return &config.Error{Key: "sidecar.memory", Problem: err.Error()}
+		return conf.Wrong("sidecar.memory", err.Error())
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
 	places, err := conf.Places()

@@ -24,3 +24,8 @@ func (a *app) completePath(cmd *cobra.Command, _ []string, begun string) ([]stri
 	}) // a shell has no place for an error
 	return paths, cobra.ShellCompDirectiveNoFileComp
 }
+
+// completeFlag completes the value of a flag that a command has with one of values.
+func completeFlag(cmd *cobra.Command, name string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}

@@ -22,14 +22,18 @@ func (a *app) getCmd() *cobra.Command {
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var places []*kiokuv1.MemoryGetRequest
+			need := connect.ToGet
 			for _, arg := range args {
 				path, from, lines, err := parsePlace(arg)
 				if err != nil {
 					return err
 				}
+				if hasGlob(path) || len(args) > 1 {
+					need = connect.ToSearch
+				}
 				places = append(places, &kiokuv1.MemoryGetRequest{Path: path, FromLine: from, LineCount: lines})
 			}
-			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error { return a.get(cmd.Context(), c, places) })
+			return a.with(cmd.Context(), need, func(c *connect.Client) error { return a.get(cmd.Context(), c, places) })
 		},
 	}
 }
@@ -39,6 +43,9 @@ func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.Memo
 	if len(places) == 1 && !hasGlob(places[0].GetPath()) {
 		places[0].Agent, places[0].Path = c.Agent, c.MemoryPath(places[0].GetPath())
 		return a.Get(ctx, c, places[0])
+	}
+	if err := c.Freshen(ctx); err != nil { // globs select from the index
+		return err
 	}
 	var reqs []*kiokuv1.MemoryGetRequest
 	var errs []error

@@ -26,6 +26,19 @@ func folder(t *testing.T, files map[string]string) string {
 	return s.workspace
 }
 
+// A path that begins with ./ counts from the current folder, as in git; one that a result names counts from the workspace.
+func TestPathsCountFromTheCurrentFolderIfTheySaySo(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, vault())
+	s.write(".kioku.yaml", "")
+	dir := filepath.Join(s.workspace, "projects")
+	for path, want := range map[string]string{"./Heron.md": "It nests", "../Weir.md:2": "The weir", "projects/Heron.md": "It nests", "./O*.md": "It swims"} {
+		if got := s.in(dir, "get", path); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: %s%s", path, got.stdout, got.stderr)
+		}
+	}
+}
+
 // In a folder that a daemon serves as agent work, every command, above all append, means work.
 func TestCommandsMeanTheAgentWhoseFolderTheyAreIn(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,6 @@ func TestGetTakesGlobsAndSeveralPaths(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, vault())
 	s.write("odd [1].md", "odd\n")
-	s.must("index")
 	want := "==> projects/Otter.md <==\n# Otter\nIt swims at night.\n\n==> Weir.md <==\n# Weir\n"
 	if diff := cmp.Diff(want, s.must("get", "projects/O*.md:6:2", "Weir.md:1:1")); diff != "" {
 		t.Error(diff)

@@ -152,7 +152,16 @@ func TestVersionComesFromTheLinker(t *testing.T) {
 
 func TestCompletionKnowsCommandsAndSettings(t *testing.T) {
 	t.Parallel()
-	s := newSandbox(t, nil)
+	s := newSandbox(t, notes())
+	s.must("index")
+	for _, command := range []string{"get", "ls", "links"} {
+		if got := s.raw("__complete", command, "--workspace", s.workspace, "--state", s.state, "mem"); got.stdout != "memory/2026-01-10.md\nmemory/2026-01-12.md\n:4\n" {
+			t.Errorf("%s completes %q", command, got.stdout)
+		}
+	}
+	if got := s.raw("__complete", "append", "--to", "l"); got.stdout != "daily\nlong_term\n:4\n" {
+		t.Errorf("got %q", got.stdout)
+	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if got := s.raw("completion", shell); got.code != 0 || !strings.Contains(got.stdout, "kioku") {
 			t.Errorf("%s: exit %d", shell, got.code)

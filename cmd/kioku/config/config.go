@@ -247,6 +247,14 @@ func (c *Config) ForFolder(dir string) (*Config, error) {
 	return Load(src)
 }
 
+// Dir returns the working directory.
+func (c *Config) Dir() string { return c.src.Dir }
+
+// Wrong returns an error about a setting, at the place where it was set.
+func (c *Config) Wrong(key, problem string) *Error {
+	return &Error{Where: c.origins[key].where, Key: key, Problem: problem}
+}
+
 // Explicit reports whether a setting was set anywhere.
 func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDefault }
 

@@ -101,7 +101,7 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 	}
 	conn, err := agent.Dial(target, agent.Options{Token: k.Conf.Client.Token, TLS: tls})
 	if err != nil {
-		return nil, &config.Error{Key: "client.target", Problem: err.Error()}
+		return nil, k.Conf.Wrong("client.target", err.Error())
 	}
 	agents, err := listAgents(ctx, conn.Service())
 	if err != nil {

@@ -32,11 +32,17 @@ func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n
 		"or run kioku index to give it to this folder", place.Agent, indexed, place.Workspace)
 }
 
-// MemoryPath returns a path as the memory names it: without "./", and relative if it is in the workspace. A path that names
-// no file is returned unchanged; the service refuses it.
+// MemoryPath returns a path as the memory names it, relative if it is in the workspace. A path that begins with "./" or "../"
+// counts from the working directory if that is in the workspace. A path that names no file is returned unchanged; the service
+// refuses it.
 func (c *Client) MemoryPath(name string) string {
 	if name == "" || strings.HasSuffix(name, "/") {
 		return name
+	}
+	if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {
+		if rel, ok := inFolder(c.Workspace, filepath.Join(c.from.Conf.Dir(), name)); ok {
+			return filepath.ToSlash(rel)
+		}
 	}
 	if name = path.Clean(name); !filepath.IsAbs(name) {
 		return name

@@ -22,17 +22,17 @@ func ClientTLS(conf *config.Config, target string) (*tls.Config, error) {
 	if files.CA != "" {
 		pem, err := os.ReadFile(files.CA)
 		if err != nil {
-			return nil, &config.Error{Key: "client.ca", Problem: err.Error()}
+			return nil, conf.Wrong("client.ca", err.Error())
 		}
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, &config.Error{Key: "client.ca", Problem: fmt.Sprintf("%s contains no certificate", files.CA)}
+			return nil, conf.Wrong("client.ca", fmt.Sprintf("%s contains no certificate", files.CA))
 		}
 	}
 	if files.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
 		if err != nil {
-			return nil, &config.Error{Key: "client.cert", Problem: err.Error()}
+			return nil, conf.Wrong("client.cert", err.Error())
 		}
 		out.Certificates = []tls.Certificate{pair}
 	}

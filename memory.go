@@ -49,7 +49,7 @@ type Options struct {
 	Search search.Options
 	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
 	CacheEntries int
-	// Vectors bounds the vectors that searches keep in RAM. It may be shared by several memories; nil means
+	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
 	// Location decides what "today" is for Append; nil means time.Local.

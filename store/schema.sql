@@ -95,6 +95,7 @@ CREATE TABLE chunks (
   fence      TEXT    NOT NULL, -- marker of the code fence in which the chunk begins, '' if in none
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
   terms      INTEGER NOT NULL, -- number of analysed terms in chunks_fts
+  layout     BLOB,             -- in which lines of text the terms are (analysis.Layout), NULL if this is not known
   checksum   INTEGER,          -- CRC-32 (Castagnoli) of its vector in chunks_vec, NULL if it has none
   text       TEXT    NOT NULL
 ) STRICT;

@@ -7,6 +7,35 @@ import (
 	"kioku/search/analysis"
 )
 
+// minMoreStopWords is the number of stop words that a query of a language has more than of any other.
+const minMoreStopWords = 2
+
+// languageOf returns the language of a query, "" if it is ambiguous. If its letters do not tell, its stop words may: "how do I
+// undo a commit?" is English.
+func languageOf(text string, indexed []analysis.Language) analysis.Language {
+	if l := analysis.Detect(text).Guess(indexed...); l != "" {
+		return l
+	}
+	best, most, second := analysis.Language(""), 0, 0
+	for _, l := range append([]analysis.Language{analysis.English}, indexed...) {
+		n := 0
+		for word := range strings.FieldsSeq(analysis.ToLower(text)) {
+			if analysis.IsStopWord(strings.Trim(word, "¿¡?!.,:;"), analysis.Word, l) {
+				n++
+			}
+		}
+		if n > most {
+			best, most, second = l, n, most
+		} else {
+			second = max(second, n)
+		}
+	}
+	if most < second+minMoreStopWords {
+		return ""
+	}
+	return best
+}
+
 // stopWords returns a function that reports whether a word of a query in a language says nothing about its subject. If the
 // language is ambiguous, the word is a stop word in English and in every language of the index; if no chunk has it, in the
 // language or in English.

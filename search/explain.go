@@ -155,7 +155,7 @@ func (c *candidate) trace(q queryTerms) *memory.Trace {
 		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
 		VectorScore: c.cosine, TextScore: c.text.confidence,
 		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
-		Merged: c.merged, DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, Decay: c.decay, AgeDays: c.age,
+		Merged: c.merged, DateBonus: c.dateBonus, NameBonus: c.nameBonus, NameConfidence: c.nameConfidence, Penalty: c.penalty, DateConfidence: c.dateConfidence, Decay: c.decay, AgeDays: c.age,
 		MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(q), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
 		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(q), KeywordBacked: c.backfilled,

@@ -43,6 +43,7 @@ var mayImport = map[string]string{
 	"search":              "memory chunker embed search/analysis search/dates internal",
 	"store/vector":        "",
 	"store/checksumvfs":   "",
+	"store/postings":      "",
 	"store/storetest":     "store/checksumvfs",
 	"store":               "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/vector internal/text",
 	".":                   "memory chunker embed indexer search store store/vector internal",

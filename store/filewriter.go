@@ -14,7 +14,7 @@ import (
 type fileWriter struct {
 	tx     *sql.Tx
 	meta   meta          // written by writeTotals
-	change *vectorChange // the vectors that are written and removed
+	change *indexChange // the vectors and words that are written and removed
 	now    int64         // seconds since 1970
 	// hasCached reports whether embedding_cache has rows.
 	hasCached bool
@@ -37,7 +37,7 @@ const (
 )
 
 // newFileWriter prepares the statements of a transaction.
-func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *vectorChange) (*fileWriter, error) {
+func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChange) (*fileWriter, error) {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
 		return nil, err

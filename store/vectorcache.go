@@ -20,8 +20,8 @@ type vectorCache struct {
 	// missed is the generation that another process committed and a view needed, 0 if the vectors are up to date.
 	missed atomic.Int64
 
-	commitMu    sync.Mutex     // locked from before a commit until its changes are applied
-	recording   bool           // commits are recorded; guarded by commitMu
+	commitMu    sync.Mutex    // locked from before a commit until its changes are applied
+	recording   bool          // commits are recorded; guarded by commitMu
 	recorded    []indexChange // guarded by commitMu
 	generations atomic.Pointer[vectorGenerations]
 }

@@ -204,6 +204,17 @@ func TestLinksOfTheVault(t *testing.T) {
 	}
 }
 
+// The shown text of a link is text: the note is found by it, and by the name of the note that the link means.
+func TestSearchFindsTheShownTextOfLinks(t *testing.T) {
+	t.Parallel()
+	m := synced(t, Options{Workspace: workspace(t, map[string]string{"memory/2026-01-20.md": "Met at [[Harbor Office|the blue house]], see [the plan](plans/q3%20roof.md).\n"})})
+	for _, query := range []string{"blue house", "harbor office", "roof plan"} {
+		if got := find(t, m, query); len(got) != 1 {
+			t.Errorf("%q finds %q", query, got)
+		}
+	}
+}
+
 // File name, front matter title, aliases and tags are in what is embedded; a daily note is embedded as ever, so that nothing that
 // was paid for is paid for again.
 func TestSyncEmbedsTheNamesOfAFile(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 type Options struct {
 	// Agent is the id of the agent: [a-z0-9][a-z0-9_-]{0,63}. Empty means "main".
 	Agent string
-	// Workspace is the folder with MEMORY.md and memory/.
+	// Workspace is the folder of notes. If it has neither MEMORY.md nor memory/, all Markdown in it is indexed.
 	Workspace string
 	// StateDir is the folder that contains memory/<agent>.sqlite. It is made, 0700, if it is missing.
 	StateDir string
@@ -49,7 +49,7 @@ type Options struct {
 	Search search.Options
 	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
 	CacheEntries int
-	// Vectors bounds the vectors that searches keep in RAM. It may be shared by several memories; nil means
+	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
 	// Location decides what "today" is for Append; nil means time.Local.

@@ -40,7 +40,7 @@ type Status struct {
 	Embedded int
 	// Cached counts vectors of texts that are not indexed now.
 	Cached int
-	// ResidentBytes of this memory's vectors are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
+	// ResidentBytes of this memory's vectors and words are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
 	ResidentBytes, AllResidentBytes, BudgetBytes int64
 	// Degraded is what searches lack now; nil if they lack nothing.
 	Degraded []memory.Degradation

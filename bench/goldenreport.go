@@ -38,7 +38,7 @@ type GoldenAnswer struct {
 	Lang string `json:"lang"`
 	// Rank of the expected place among the results, from 1; 0 means not found.
 	Rank int `json:"rank"`
-	// Passed reports that the place was found, or that an off-topic question had no results.
+	// Passed reports that the place was found, or that an off-topic question had no results but weak ones.
 	Passed bool `json:"passed"`
 	// First is the citation of the first result, empty if there is none.
 	First string `json:"first"`
@@ -51,7 +51,7 @@ func (a GoldenAnswer) OffTopic() bool { return a.Expected == "" }
 func (q Question) Answer(results []Result, first string) GoldenAnswer {
 	a := GoldenAnswer{Question: q.Query, Category: q.Category, Lang: q.Lang, First: first}
 	if len(q.Relevant) == 0 {
-		a.Passed = len(results) == 0
+		a.Passed = !slices.ContainsFunc(results, func(r Result) bool { return !r.Weak })
 		return a
 	}
 	place := q.Relevant[0]

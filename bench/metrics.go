@@ -16,6 +16,8 @@ type Result struct {
 	Range
 	// Score in [0,1], as the search reports it.
 	Score float64
+	// Weak reports that the search is not confident of the result.
+	Weak bool
 	// Chars is the number of characters that these lines have in the file.
 	Chars int
 	// Shown is the range of lines of the snippet.

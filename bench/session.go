@@ -171,7 +171,7 @@ func (s *Session) askOne(ctx context.Context, q Question, minScore *float64) (As
 	for _, hit := range answer.Hits {
 		r := Range{hit.Path, hit.StartLine, hit.EndLine}
 		a.Results = append(a.Results, Result{
-			Range: r, Score: hit.Score, Chars: s.texts.chars(q.WS, r),
+			Range: r, Score: hit.Score, Weak: hit.Weak, Chars: s.texts.chars(q.WS, r),
 			Shown: Range{hit.Path, hit.SnippetStart, hit.SnippetEnd}, ShownChars: utf8.RuneCountInString(hit.Snippet),
 		})
 	}

@@ -209,7 +209,7 @@ func awaitReady(t *testing.T, cmd *exec.Cmd) {
 	})
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "kioku: ready") {
+		if strings.Contains(lines.Text(), " ready: ") {
 			timeout.Reset(5 * patience)
 			go io.Copy(io.Discard, log)
 			return

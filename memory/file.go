@@ -63,8 +63,9 @@ type Links struct {
 
 // Link is a link from one file to another.
 type Link struct {
-	// From is the path of the file that contains the link, and Line the line of the link, from 1.
+	// From is the path of the file that contains the link.
 	From string
+	// Line of the link, from 1.
 	Line int
 	// Text is the text that is shown.
 	Text string

@@ -18,6 +18,8 @@ type candidate struct {
 	embedded bool
 	cosine   float64
 	text     textScore
+	// above reports that no term occurs in the text itself.
+	above bool
 	// lines tells where the terms are in the lines of the chunk; nil if this is not known.
 	lines *textLines
 
@@ -30,8 +32,9 @@ type candidate struct {
 	// dateBonus is added to the score and dateConfidence is part of the confidence of what belongs to days that the query
 	// names; 0 for all others.
 	dateBonus, dateConfidence float64
-	// nameBonus is added to the score of the best passage of a file that is called exactly as the query; 0 for all others.
-	nameBonus float64
+	// nameBonus is added to the score and nameConfidence is part of the confidence of the best passage of a file that is
+	// called exactly as the query; 0 for all others.
+	nameBonus, nameConfidence float64
 	// age in days, and the factor for it.
 	age, decay float64
 	// penalty is the share of the score that a passage loses for being no text of its own: links to other notes, or front
@@ -58,14 +61,12 @@ type candidate struct {
 // dated reports whether the candidate belongs to days that the query names.
 func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 
-// score is the order of the candidates: the merged score after decay, without the penalty, plus the bonuses for a date, a
-// name and a category.
-func (c *candidate) score() float64 {
-	return c.merged*c.decay*(1-c.penalty) + c.bonus()
-}
+// score is the order of the candidates: the merged score after decay, without the penalty, plus the bonus for a date, a
+// category or a name.
+func (c *candidate) score() float64 { return c.merged*c.decay*(1-c.penalty) + c.bonus() }
 
-// bonus is what a date, a name and a category add to the score.
-func (c *candidate) bonus() float64 { return c.dateBonus + c.nameBonus + c.categoryBonus }
+// bonus is what a date, a category or a name adds to the score.
+func (c *candidate) bonus() float64 { return c.dateBonus + c.categoryBonus + c.nameBonus }
 
 // proposals are the chunks that the channels propose.
 type proposals struct {
@@ -122,7 +123,9 @@ func (p proposals) ids() []int64 {
 
 // candidates reads the proposed chunks and gives each an exact score on each channel, whichever proposed it.
 func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector []float32) ([]*candidate, error) {
-	chunks, err := rd.Chunks(ctx, p.ids(), vector != nil)
+	ids := p.ids()
+	sc.know(rd, ids)
+	chunks, err := rd.Chunks(ctx, ids, vector != nil)
 	if err != nil {
 		return nil, fmt.Errorf("read candidates: %w", err)
 	}
@@ -134,6 +137,7 @@ func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector
 	for i, chunk := range chunks {
 		c := &candidate{Chunk: chunk}
 		c.text, c.lines = sc.scoreByLine(&c.Chunk)
+		c.above = c.lines != nil && len(c.lines.occurrences) == 0
 		if mayBeList(c.Text) {
 			c.text = sc.asList(c.text, c.lines, 0, c.markdown())
 		}

@@ -81,6 +81,8 @@ func (s *fakeStore) DocFreq(_ context.Context, terms []string) (map[string]int, 
 	return df, nil
 }
 
+func (s *fakeStore) Places([]string, []int64) [][]Place { return nil }
+
 func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {
 	for _, c := range s.chunks {
 		if c.Date != "" && first <= c.Date && c.Date <= last {

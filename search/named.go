@@ -42,6 +42,7 @@ func (r *searchState) raiseNamed() {
 		}
 		paths = slices.DeleteFunc(paths, func(p string) bool { return p == c.Path })
 		c.nameBonus = top - c.score() + nameLead*(1+c.score())
+		c.nameConfidence = nameConfidence
 		c.confidence = nameConfidence + (1-nameConfidence)*c.confidence
 	}
 	slices.SortStableFunc(r.candidates, func(a, b *candidate) int { return cmp.Compare(b.score(), a.score()) })

@@ -58,6 +58,9 @@ func (s *scorer) addHeadings(c *Chunk) int {
 // scoreByLine scores a chunk like score and also returns its lines, nil if normalising the text changes the number of
 // lines.
 func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
+	if l := s.knownLines(c); l != nil {
+		return s.scoreLines(c, l, 0, len(l.ends)), l
+	}
 	above := s.addHeadings(c)
 	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)

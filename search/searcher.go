@@ -146,15 +146,16 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
-	entries, err := r.categoryHits(ctx, rd, terms)
-	if err != nil {
-		return err
-	}
 	named, err := r.namedHits(ctx, rd)
 	if err != nil {
 		return err
 	}
-	found.matched = slices.Concat(found.matched, dated, identified, entries, named)
+	entries, err := r.categoryHits(ctx, rd, terms)
+	if err != nil {
+		return err
+	}
+	matched := len(found.matched)
+	found.matched = slices.Concat(found.matched, dated, identified, named, entries)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil
@@ -167,6 +168,10 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if r.candidates, err = found.candidates(ctx, rd, sc, r.vector); err != nil {
 		return err
 	}
+	if err := r.widen(ctx, rd, sc, terms, matched); err != nil {
+		return err
+	}
+	countAboveOnce(r.candidates)
 	pool := passagePool
 	if len(r.dates.spans) > 0 {
 		findSections(r.candidates)
@@ -174,6 +179,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	}
 	if r.query.Granularity == memory.GranularityPassage {
 		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
+		countAboveOnce(r.candidates)
 	}
 	r.dates.addBonus(r.candidates)
 	r.addCategories()

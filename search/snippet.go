@@ -34,9 +34,12 @@ func snippet(text string, first int, l analysis.Language, q queryTerms, limit in
 		return span{from: first, to: first}
 	}
 	pieces := cutPieces(text, first, limit)
-	countPieces(pieces, l, q)
-	i, j := bestWindow(pieces, q, limit)
-	i, j = center(pieces, i, j, limit)
+	i, j := 0, len(pieces)
+	if utf8.RuneCountInString(text) > limit {
+		countPieces(pieces, l, q)
+		i, j = bestWindow(pieces, q, limit)
+		i, j = center(pieces, i, j, limit)
+	}
 	if s, ok := trimSpan(text, pieces[i:j]); ok {
 		return s
 	}
@@ -87,16 +90,18 @@ func sentences(line string, limit int) []string {
 func sentenceEnd(s string) int {
 	ended := false
 	for i, r := range s {
-		switch {
-		case strings.ContainsRune("。！？｡", r):
+		switch r {
+		case '。', '！', '？', '｡':
 			ended = true
-		case strings.ContainsRune(".!?", r):
+		case '.', '!', '?':
 			next := i + 1
 			ended = next >= len(s) || s[next] == ' '
-		case r == '」' || r == '』' || r == '”' || r == '）' || unicode.IsSpace(r):
+		case '」', '』', '”', '）':
 			// Closing quotes and spaces belong to the sentence before them.
-		case ended:
-			return i
+		default:
+			if ended && !unicode.IsSpace(r) {
+				return i
+			}
 		}
 	}
 	return len(s)

@@ -105,6 +105,11 @@ type scorer struct {
 	sieve [256]uint64
 	a     *analysis.Analyzer
 
+	// places of known, the terms of the query in all languages, in the chunks with these ids, if the store knows them.
+	known  []string
+	ids    []int64
+	places [][]Place
+
 	// occurrences of the terms in the text being scored.
 	occurrences []occurrence
 	// parts contains the counts of each term in each half part of the text being scored.
@@ -142,12 +147,17 @@ func (s *scorer) release() { s.a.Release() }
 
 // startText drops all tokens and reads what follows in the language of a chunk.
 func (s *scorer) startText(c *Chunk) {
-	if s.byLanguage[c.Language] == nil {
-		s.byLanguage[c.Language] = s.q.indexes(c.Language)
-	}
-	s.indexes = s.byLanguage[c.Language]
 	s.a.Reset()
-	s.a.SetLanguage(c.Language)
+	s.setLanguage(c.Language)
+}
+
+// setLanguage reads what follows, and looks terms up, in a language.
+func (s *scorer) setLanguage(l analysis.Language) {
+	if s.byLanguage[l] == nil {
+		s.byLanguage[l] = s.q.indexes(l)
+	}
+	s.indexes = s.byLanguage[l]
+	s.a.SetLanguage(l)
 }
 
 // fingerprint returns a cheap 14-bit hash of a term.

@@ -38,6 +38,9 @@ const (
 	// minimum word, no missing or doubled letters in short words, a second word beside the variant) cost fifteen points
 	// and more of that.
 	variantIdeal = 0.6
+	// repeatFactor multiplies the score of a text without any term of the query below headings and names that have some, if
+	// another such text is below them too.
+	repeatFactor = 0.5
 	// nameWeight is the frequency that a term of the query gets for occurring in the names of the file (its name, title,
 	// aliases and tags), and folderWeight for occurring in the names of its folders. Results hardly change for nameWeight
 	// between 0.5 and 2. A term that occurs in a heading above the text gets neither: a title that is a heading too would
@@ -126,6 +129,8 @@ const (
 const (
 	// textPool is the number of candidates from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
 	textPool = 100
+	// widePool is the number of candidates from the keyword index if half of textPool have no term in their text.
+	widePool = 8 * textPool
 	// identifierPool is the number of candidates from the keyword index for each identifier of the query.
 	identifierPool = 4
 	// vectorPool is the minimum number of candidates from the vectors, and of candidates for MMR, so that a smaller

@@ -74,10 +74,10 @@ func analyzeChunk(f *indexer.File, c *indexer.Chunk, l analysis.Language, log *s
 		}
 	}()
 	date := chunkDate(f, c)
-	terms := analysis.ChunkTerms(analysis.Chunk{
+	terms, layout := analysis.AnalyzeChunk(analysis.Chunk{
 		First: c == &f.Chunks[0], Language: l, Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text,
 	})
-	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Date: date, Language: string(l)}
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Layout: layout.Encode(), Date: date, Language: string(l)}
 }
 
 // chunkDate returns the date of the chunk's entry if it has one, else that of its heading or of the file.

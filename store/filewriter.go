@@ -31,8 +31,8 @@ const (
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
 	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, title, names, folders, aliases, tags, error,
 		chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, checksum, text)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, checksum, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
 )
 
@@ -133,7 +133,7 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 		checksum = crc32.Checksum(blob, castagnoli)
 	}
 	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Terms.Language, c.Hash[:],
-		c.Fence, c.Closed, c.Terms.Count, checksum, c.Text)
+		c.Fence, c.Closed, c.Terms.Count, c.Terms.Layout, checksum, c.Text)
 	if err != nil {
 		return err
 	}
@@ -144,6 +144,7 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 	if _, err := w.insertTerms.ExecContext(ctx, id, c.Terms.Text); err != nil {
 		return err
 	}
+	w.change.words.recordAdd(id, c.Terms)
 	w.meta.chunks++
 	w.meta.nTerms += c.Terms.Count
 	if blob == nil {
@@ -167,9 +168,10 @@ func (w *fileWriter) removeFile(ctx context.Context, path string, reused map[ind
 	if err != nil {
 		return err
 	}
+	if err := w.removeChunks(ctx, id); err != nil {
+		return err
+	}
 	for _, stmt := range []string{
-		"DELETE FROM chunks_fts WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)",
-		"DELETE FROM chunks WHERE file = ?",
 		"DELETE FROM fields WHERE file = ?",
 		"DELETE FROM aka WHERE file = ?",
 		"DELETE FROM links WHERE file = ?",
@@ -186,6 +188,19 @@ func (w *fileWriter) removeFile(ctx context.Context, path string, reused map[ind
 	w.meta.embedded -= embedded
 	w.meta.nTerms -= terms
 	return nil
+}
+
+// removeChunks deletes the chunks of a file and their words.
+func (w *fileWriter) removeChunks(ctx context.Context, file int64) error {
+	_, err := w.tx.ExecContext(ctx, "DELETE FROM chunks_fts WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)", file)
+	if err != nil {
+		return err
+	}
+	ids, err := queryIDs(ctx, w.tx, "DELETE FROM chunks WHERE file = ? RETURNING id", file)
+	for _, id := range ids {
+		w.change.words.recordDelete(id)
+	}
+	return err
 }
 
 // writeTotals writes the totals to meta.

@@ -22,6 +22,8 @@ type index struct {
 	generation atomic.Int64 // of the last commit of this process
 	mergeMu    sync.Mutex   // locked while segments are merged
 	vectors    *vectorCache
+	words      *wordCache
+	allowed    allowedCache
 	files      fileCache
 	// attachedSpace is the space for which no chunk lacks a vector that the cache contains. It is nil if that is not known.
 	attachedSpace atomic.Pointer[embed.Space]
@@ -35,11 +37,12 @@ func openIndex(path string, id uint64, mode openMode, opt *Options) (*index, err
 	if err != nil {
 		return nil, err
 	}
-	return &index{db: db, opt: opt, log: opt.Log, vectors: newVectorCache(opt.Vectors)}, nil
+	return &index{db: db, opt: opt, log: opt.Log, vectors: newVectorCache(opt.Vectors), words: newWordCache(opt.Vectors)}, nil
 }
 
-// close releases the cached vectors and closes the file.
+// close releases the cached vectors and words, and closes the file.
 func (x *index) close() error {
+	x.words.close()
 	x.vectors.clear()
 	return x.db.close()
 }
@@ -101,7 +104,9 @@ func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *vectorChange) erro
 	if err := x.verifyState(uint64(id), change.generation-1, x.generation.Load()); err != nil {
 		return err
 	}
-	if err := x.vectors.commit(tx.Commit, change); err != nil {
+	change.words.generation = change.generation
+	commit := func() error { return x.words.commit(tx.Commit, change.words) }
+	if err := x.vectors.commit(commit, change); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	x.generation.Store(change.generation)

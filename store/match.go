@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kioku/memory"
 	"kioku/search"
+	"kioku/store/postings"
 )
 
 // selectFreq looks up the terms of a JSON array. CROSS JOIN makes SQLite start with the array instead of scanning the whole
@@ -16,11 +18,19 @@ const selectFreq = "SELECT v.term, v.doc FROM json_each(?) j CROSS JOIN chunks_v
 
 // DocFreq implements search.Reader.
 func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, error) {
+	freq := make(map[string]int)
+	if v.words != nil {
+		for _, term := range terms {
+			if n := v.words.DocFreq(term); n > 0 {
+				freq[term] = n
+			}
+		}
+		return freq, nil
+	}
 	list, err := jsonList(terms)
 	if err != nil {
 		return nil, fmt.Errorf("read vocabulary: %w", err)
 	}
-	freq := make(map[string]int)
 	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var term string
 		var n int
@@ -57,6 +67,9 @@ func (v *view) Match(ctx context.Context, t search.Terms, f memory.Filter, limit
 		}
 		return ids, nil
 	}
+	if v.words != nil && areTokens(t.All()) {
+		return v.matchCached(ctx, t, f, limit)
+	}
 	ids, err := v.matchExpr(ctx, termsExpr(t), f, limit)
 	if len(ids) < limit && len(t.Also) > 0 && err == nil {
 		ids, err = v.matchExpr(ctx, anyExpr(t.All()), f, limit)
@@ -80,6 +93,30 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 			") ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
 	}
 	return queryIDs(ctx, v.wordsTx, query, append(filterArgs(f), expr, limit)...)
+}
+
+// matchCached is Match over the cached words.
+func (v *view) matchCached(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
+	q := postings.Query{Any: t.Any, Also: t.Also, Limit: limit}
+	if v.isFiltered(f) {
+		ids, err := v.allowedIDs(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("match: %w", err)
+		}
+		q.IDs, q.Filtered = ids, true
+	}
+	ids := v.words.Match(q)
+	if len(ids) < limit && len(t.Also) > 0 {
+		q.Any, q.Also = t.All(), nil
+		ids = v.words.Match(q)
+	}
+	return ids, nil
+}
+
+// areTokens reports whether the tokenizer of FTS5 leaves each of the terms as it is.
+func areTokens(terms []string) bool {
+	isOther := func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 'A' && r <= 'Z' }
+	return !slices.ContainsFunc(terms, func(t string) bool { return t == "" || strings.ContainsFunc(t, isOther) })
 }
 
 // termsExpr returns the FTS5 expression that finds the chunks with at least one term of t.Any. The terms of t.Also count half

@@ -4,8 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"kioku/embed"
 	"kioku/memory"
@@ -52,7 +51,7 @@ func (v *view) nearestCached(ctx context.Context, query []float32, f memory.Filt
 		if err != nil {
 			return nil, fmt.Errorf("nearest: %w", err)
 		}
-		allow = vector.NewIDs(ids)
+		allow = vector.NewIDs(slices.Clone(ids))
 	}
 	rows, err := v.slab.Nearest(query, k, allow)
 	if err != nil {
@@ -63,23 +62,4 @@ func (v *view) nearestCached(ctx context.Context, query []float32, f memory.Filt
 		near[i] = search.Neighbor(n)
 	}
 	return near, nil
-}
-
-// allowedIDs returns the ids of the chunks that a filter allows. The query returns them as one text, because a row for each
-// would take longer than finding them.
-func (v *view) allowedIDs(ctx context.Context, f memory.Filter) ([]int64, error) {
-	var list sql.NullString
-	err := v.wordsTx.QueryRowContext(ctx, "SELECT group_concat(id) FROM ("+selectAllowed+")", filterArgs(f)...).Scan(&list)
-	if err != nil || list.String == "" {
-		return nil, err
-	}
-	ids := make([]int64, 0, strings.Count(list.String, ",")+1)
-	for part := range strings.SplitSeq(list.String, ",") {
-		id, err := strconv.ParseInt(part, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }

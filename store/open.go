@@ -25,7 +25,7 @@ type Options struct {
 	// CacheEntries is the maximum number of cached vectors, in addition to one for each chunk without a vector. With 0, the cache
 	// keeps no others.
 	CacheEntries int
-	// Vectors limits the memory of cached vectors. It is required and may be shared by several stores.
+	// Vectors limits the memory of cached vectors and words. It is required and may be shared by several stores.
 	Vectors *vector.Budget
 	// Now returns the current time. It is required.
 	Now func() time.Time

@@ -50,7 +50,7 @@ type Sizes struct {
 	WAL int64
 	// Cached is the number of cached vectors of texts that are not indexed now.
 	Cached int
-	// Resident is the size of the vectors in memory in bytes, 0 if they are not loaded.
+	// Resident is the size of the vectors and words in memory in bytes, 0 if they are not loaded.
 	Resident int64
 }
 
@@ -58,7 +58,7 @@ type Sizes struct {
 func (x *index) sizes(ctx context.Context) (Sizes, error) {
 	n, err := x.countCached(ctx)
 	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"), Cached: n,
-		Resident: x.vectors.share.Bytes()}, err
+		Resident: x.vectors.share.Bytes() + x.words.bytes()}, err
 }
 
 // skipped implements Store.Skipped.

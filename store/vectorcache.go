@@ -7,8 +7,8 @@ import (
 	"kioku/store/vector"
 )
 
-// maxVectorGenerations is the number of generations of the vectors that are kept for views that began before the last commits.
-const maxVectorGenerations = 4
+// maxGenerations is the number of generations of the vectors that are kept for views that began before the last commits.
+const maxGenerations = 4
 
 // vectorCache caches the vectors of an index. They are loaded at the second query, so that a process with a single query does
 // not load them, and follow each commit of this process. A view uses only the vectors of its own generation; if the cache
@@ -44,6 +44,8 @@ type vectorChange struct {
 	edits      []vectorEdit
 	// reload reports that all vectors change, so that the cache has to be loaded again.
 	reload bool
+	// words is what the commit does to the words.
+	words wordChange
 }
 
 // vectorEdit puts a vector, or deletes it if vector is nil.
@@ -124,7 +126,7 @@ func (g *vectorGenerations) apply(change vectorChange) *vectorGenerations {
 		slab = g.table.Slab()
 	}
 	list := append([]vectorGeneration{{change.generation, slab}}, g.list...)
-	return &vectorGenerations{g.table, list[:min(len(list), maxVectorGenerations)]}
+	return &vectorGenerations{g.table, list[:min(len(list), maxGenerations)]}
 }
 
 // slab returns the vectors of a generation, nil if it is not in the list.

@@ -6,10 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"kioku/indexer"
 	"kioku/search"
 	"kioku/search/analysis"
+	"kioku/store/postings"
 	"kioku/store/vector"
 )
 
@@ -22,7 +24,9 @@ type view struct {
 	wordsTx, vectorsTx *sql.Tx // the same transaction if there is no second one with the same snapshot
 	meta               meta
 	languages          []analysis.Language
-	slab               *vector.Slab // the vectors of this snapshot, nil if they are not cached
+	slab               *vector.Slab    // the vectors of this snapshot, nil if they are not cached
+	words              *postings.Index // the words of this snapshot, nil if they are not cached
+	allowed            *allowedCache
 }
 
 // withView calls f with a snapshot of the index. Match and Nearest use a connection each, so that they can run at the same
@@ -49,7 +53,7 @@ func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 		return false, err
 	}
 	defer wordsTx.Rollback()
-	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m}
+	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.words.index(m), allowed: &x.allowed}
 	if v.languages, err = readLanguages(ctx, wordsTx); err != nil {
 		return false, err
 	}
@@ -125,7 +129,7 @@ func (v *view) Index() search.Index {
 // selectChunks and selectVectors look up the ids of a JSON array. One statement for all ids takes a fourth of the time of one
 // statement for each. CROSS JOIN keeps the order of the ids.
 const (
-	selectChunks = `SELECT c.id, f.path, f.source, f.title, f.names, f.folders, c.language, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.text
+	selectChunks = `SELECT c.id, f.path, f.source, f.title, f.names, f.folders, c.language, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.layout, c.text
 		FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value CROSS JOIN files f ON f.id = c.file`
 	selectVerified = `SELECT f.names, c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
 		CROSS JOIN files f ON f.id = c.file`
@@ -142,7 +146,7 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var c search.Chunk
 		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.Title, &c.Names, &c.Folders, &c.Language, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
-			&c.Evergreen, &c.Fence, &c.Closed, &c.Text)
+			&c.Evergreen, &c.Fence, &c.Closed, &c.Layout, &c.Text)
 		chunks = append(chunks, c)
 		return err
 	}, selectChunks, list)
@@ -153,6 +157,21 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 		return chunks, v.readVectors(ctx, chunks)
 	}
 	return chunks, nil
+}
+
+// Places implements search.Reader.
+func (v *view) Places(terms []string, ids []int64) [][]search.Place {
+	if v.words == nil {
+		return nil
+	}
+	places := make([][]search.Place, len(ids))
+	v.words.Places(terms, ids, func(p postings.Place) {
+		places[p.Doc] = append(places[p.Doc], search.Place{Term: p.Term, At: p.At})
+	})
+	for _, list := range places {
+		slices.SortFunc(list, func(a, b search.Place) int { return a.At - b.At })
+	}
+	return places
 }
 
 // Verify implements search.Reader.

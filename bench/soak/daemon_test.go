@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"kioku/cmd/kioku/config"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/store"
 	"kioku/store/storetest"
@@ -65,7 +66,12 @@ func (p *place) command(state string, args ...string) *exec.Cmd {
 }
 
 // database is the file of the index.
-func (p *place) database() string { return store.Path(p.state, "main") }
+func (p *place) database() string { return p.indexIn(p.state) }
+
+// indexIn is the file of the index in a state folder.
+func (p *place) indexIn(state string) string {
+	return store.Path(filepath.Join(state, "folders", config.FolderKey(p.workspace)), "main")
+}
 
 // start starts a daemon without waiting for it.
 func (p *place) start() {
@@ -86,7 +92,7 @@ func (p *place) start() {
 			p.mu.Lock()
 			p.log = append(p.log, lines.Text())
 			p.mu.Unlock()
-			if !told && strings.HasPrefix(lines.Text(), "kioku: ready: ") {
+			if !told && strings.Contains(lines.Text(), " ready: ") {
 				told = true
 				close(ready)
 			}
@@ -247,7 +253,7 @@ func (p *place) compare() []string {
 	if out, err := p.command(fresh, "index", "--no-daemon", "--strict").CombinedOutput(); err != nil {
 		return []string{fmt.Sprintf("the fresh index: %v: %s", err, out)}
 	}
-	return difference(p.dump(store.Path(fresh, "main")), p.dump(p.database()))
+	return difference(p.dump(p.indexIn(fresh)), p.dump(p.database()))
 }
 
 // dump returns the lines of an index, or why it cannot be read.

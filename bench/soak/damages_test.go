@@ -133,7 +133,7 @@ func (p *place) restore(s *soak) {
 	if err := os.CopyFS(p.state, os.DirFS(filepath.Join(p.dir, "whole"))); err != nil {
 		s.Fatal(err)
 	}
-	for _, dir := range []string{p.state, filepath.Join(p.state, "memory")} {
+	for _, dir := range []string{p.state, filepath.Dir(p.database())} {
 		if err := os.Chmod(dir, 0o700); err != nil {
 			s.Fatal(err)
 		}

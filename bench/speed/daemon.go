@@ -86,7 +86,7 @@ func readLog(stderr io.Reader, ready chan<- string) string {
 		if _, path, ok := strings.Cut(lines.Text(), "listening on unix:"); ok {
 			socket = path
 		}
-		if strings.Contains(lines.Text(), "kioku: ready: ") {
+		if strings.Contains(lines.Text(), " ready: ") {
 			ready <- socket
 		}
 		log.WriteString(lines.Text() + "\n")

@@ -41,14 +41,26 @@ func (f *fixtures) index(ctx context.Context, chunks, dims int) (*kioku.Memory, 
 	if m := f.memories[key]; m != nil {
 		return m, nil
 	}
-	workspace := filepath.Join(f.dir, fmt.Sprintf("ws-%d", chunks))
-	m, err := indexLogs(ctx, workspace, filepath.Join(f.dir, fmt.Sprintf("state-%d-%d", chunks, dims)), chunks, dims)
+	m, err := indexLogs(ctx, f.workspace(chunks), f.state(chunks, dims), chunks, dims)
 	if err != nil {
 		return nil, fmt.Errorf("make fixture: %w", err)
 	}
 	f.memories[key] = m
 	return m, nil
 }
+
+// workspace returns the workspace of a fixture.
+func (f *fixtures) workspace(chunks int) string {
+	return filepath.Join(f.dir, fmt.Sprintf("ws-%d", chunks))
+}
+
+// state returns the folder of the index of a fixture.
+func (f *fixtures) state(chunks, dims int) string {
+	return filepath.Join(f.dir, fmt.Sprintf("state-%d-%d", chunks, dims))
+}
+
+// logChunking makes a chunk of each entry of a log, because made-up words have many tokens.
+var logChunking = chunker.Options{Tokens: 2000, Overlap: 80}
 
 // indexLogs writes daily logs with so many entries into a workspace, and returns a memory in which each entry is a chunk.
 func indexLogs(ctx context.Context, workspace, state string, chunks, dims int) (*kioku.Memory, error) {
@@ -57,8 +69,7 @@ func indexLogs(ctx context.Context, workspace, state string, chunks, dims int) (
 			return nil, err
 		}
 	}
-	// Made-up words have many tokens; no entry is to be more than a chunk.
-	opt := kioku.Options{Workspace: workspace, StateDir: state, Chunking: chunker.Options{Tokens: 2000, Overlap: 80}}
+	opt := kioku.Options{Workspace: workspace, StateDir: state, Chunking: logChunking}
 	var err error
 	if opt.Embedder, err = (provider{dims}).client("http://localhost"); err != nil {
 		return nil, err

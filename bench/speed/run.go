@@ -59,7 +59,9 @@ func tasks(benches []Bench, sizes []int) []task {
 			all = append(all, task{bench: b, name: b.Name})
 		} else {
 			for _, size := range sizes {
-				all = append(all, task{b, b.Name + " @ " + FormatSize(size), size})
+				if b.MaxSize == 0 || size <= b.MaxSize {
+					all = append(all, task{b, b.Name + " @ " + FormatSize(size), size})
+				}
 			}
 		}
 	}

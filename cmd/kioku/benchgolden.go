@@ -20,7 +20,7 @@ func (a *app) benchGoldenCmd() *cobra.Command {
 		Use: "golden FILE.yaml", Short: "Check that questions find the notes that answer them",
 		Long: "Ask the workspace the questions of a YAML list and check that each finds its path, and its lines if they are\n" +
 			"given. Exits with 1 if fewer questions than --min-recall find them. Questions with \"none: true\" should have no\n" +
-			"result; their share is printed.",
+			"result but weak ones; their share is printed.",
 		Example: "  kioku bench golden questions.yaml --workspace notes --min-recall 0.9",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -115,7 +115,7 @@ func (a *app) askGolden(ctx context.Context, c *connect.Client, questions []benc
 				first = hit.GetCitation()
 			}
 			r := bench.Range{Path: hit.GetPath(), Start: int(hit.GetStartLine()), End: int(hit.GetEndLine())}
-			found = append(found, bench.Result{Range: r})
+			found = append(found, bench.Result{Range: r, Weak: hit.GetWeak()})
 		}
 		answers = append(answers, q.Answer(found, first))
 	}

@@ -220,7 +220,7 @@ func TestBenchGoldenReportsOffTopicQuestionsApart(t *testing.T) {
 	got := s.run("bench", "golden", filepath.Join(s.workspace, "questions.yaml"))
 	got.wants(t, exitOK)
 	for _, want := range []string{
-		"ok    silent   zxqv?\n", "answered       Is there a boiler?\n               expected no result; the first result is memory/2026-01-10.md#L",
+		"ok    silent   zxqv?\n", "answered       Is there a boiler?\n               expected no confident result; the first result is memory/2026-01-10.md#L",
 		"heating       1 of 1 found, 1 first, MRR 1.000\n", "off topic     1 of 2 silent\n", "2 of 2 found, recall 1.000",
 	} {
 		if !strings.Contains(got.stdout, want) {

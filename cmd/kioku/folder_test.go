@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,6 +96,38 @@ func TestIndexOfAnEarlierVersionStaysInUse(t *testing.T) {
 	}
 	if got := s.object("status", "--json")["database"]; got != old {
 		t.Errorf("the index that is made again is %s, want %s: beside it are the sessions", got, old)
+	}
+}
+
+// A folder that has moved has a new index; status says where the old one is, and how to keep it.
+func TestStatusSaysWhereTheIndexOfAMovedFolderIs(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	s.workspace = filepath.Join(t.TempDir(), "My notes")
+	s.write("MEMORY.md", "# Memory\n- a heron\n")
+	s.must("index", "--provider", "hash")
+	s.chat([]string{"hello"})
+	before, moved := s.own(), filepath.Join(t.TempDir(), "My notes")
+	if err := os.Rename(s.workspace, moved); err != nil {
+		t.Fatal(err)
+	}
+	s.workspace = moved
+	got := s.run("status")
+	_, command, ok := strings.Cut(got.stderr, "are kept with: ")
+	if !ok || !strings.Contains(got.stderr, before+" has the index of a folder of this name that is gone") {
+		t.Fatalf("got %s", got.stderr)
+	}
+	if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	if r := s.object("index", "--json", "--provider", "hash"); r["files"] != 1.0 || r["embedded"] != 0.0 {
+		t.Errorf("the vectors are not kept: %v", r)
+	}
+	if got := s.chat([]string{"hello"}, "--continue"); strings.Contains(got.stderr, "a new one") {
+		t.Errorf("the session is not kept: %s", got.stderr)
+	}
+	if got := s.run("status"); strings.Contains(got.stderr, "is gone") {
+		t.Errorf("got %s", got.stderr)
 	}
 }
 

@@ -147,7 +147,7 @@ func (m made) tell(p *render.Page) {
 	p.Linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
 	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
 	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
-	p.Linef("  kioku config set workspace %s       # makes --workspace unnecessary everywhere", dir)
+	p.Linef("  kioku config set workspace %s       # makes --workspace unnecessary", dir)
 }
 
 // shellQuote quotes a text as one word of a shell command.

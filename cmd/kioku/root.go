@@ -131,9 +131,9 @@ func (a *app) addGlobals(root *cobra.Command) {
 	flags.BoolVar(&a.noDaemon, "no-daemon", false, "do not use a daemon, open the index")
 	flags.BoolVar(&a.readOnly, "read-only", false, "open the index as it is, without bringing it up to date")
 	for _, s := range []struct{ name, key, usage string }{
-		{"workspace", "workspace", "`folder` with MEMORY.md and memory/"},
+		{"workspace", "workspace", "`folder` of notes (default: the one around the current folder)"},
 		{"state", "state", "`folder` of the index"},
-		{"agent", "agent", "`id` of the agent (default main)"},
+		{"agent", "agent", "`id` of the agent (default: the one of the folder)"},
 		{"provider", "provider", "embedding `provider`: none, hash or openai"},
 		{"model", "model", "embedding `model`"},
 		{"base-url", "remote.baseUrl", "`URL` of an OpenAI-compatible server"},

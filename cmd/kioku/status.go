@@ -38,12 +38,20 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	if err != nil {
 		return err
 	}
-	return a.Write(st, func(p *render.Page) {
+	err = a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())
 		if checked != nil {
 			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFileCount(), "file"))
 		}
 	})
+	if c.Memory != nil && c.Agent == "main" {
+		own, gone := a.conf.MovedFrom(ctx, c.Workspace)
+		for _, dir := range gone {
+			a.Notice("%s has the index of a folder of this name that is gone; if that was this one, its vectors and sessions are kept with: "+
+				"rm -r %s && mv %s %s", dir, shellQuote(own), shellQuote(dir), shellQuote(own))
+		}
+	}
+	return err
 }
 
 // check syncs the index. If deep is true, it reads every file and returns the result.

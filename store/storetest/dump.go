@@ -11,7 +11,13 @@ import (
 // files: ids, times and the order of writing.
 var dumps = []string{
 	`SELECT 'file ' || quote(path) || ' ' || source || ' ' || hex(sha256) || ' ' || size || ' ' || date || ' ' || evergreen || ' ' ||
-		quote(error) || ' ' || chunks || ' ' || embedded || ' ' || out_of_scope FROM files ORDER BY path`,
+		quote(error) || ' ' || chunks || ' ' || embedded || ' ' || out_of_scope || ' ' || quote(title) || ' ' || quote(names) || ' ' ||
+		quote(folders) || ' ' || aliases || ' ' || tags FROM files ORDER BY path`,
+	`SELECT 'field ' || quote(f.path) || ' ' || quote(d.name) || ' ' || quote(d.value) || ' ' || quote(d.number) || ' ' || quote(d.day)
+		FROM fields d JOIN files f ON f.id = d.file ORDER BY f.path, d.name, d.value`,
+	`SELECT 'aka ' || quote(f.path) || ' ' || quote(a.name) FROM aka a JOIN files f ON f.id = a.file ORDER BY f.path, a.name`,
+	`SELECT 'link ' || quote(f.path) || ' ' || l.line || ' ' || quote(l.text) || ' ' || quote(l.target) || ' ' || l.kind || ' ' || quote(l.name)
+		FROM links l JOIN files f ON f.id = l.file ORDER BY f.path, l.rowid`,
 	`SELECT 'chunk ' || quote(f.path) || ' ' || c.start_line || '-' || c.end_line || ' ' || quote(c.headings) || ' ' || c.date || ' ' ||
 		hex(c.sha256) || ' ' || quote(c.fence) || ' ' || c.closed || ' ' || c.terms || ' ' || coalesce(c.checksum, 'none') || ' ' ||
 		quote(c.text) FROM chunks c JOIN files f ON f.id = c.file ORDER BY f.path, c.start_line, c.end_line, c.sha256`,
@@ -25,7 +31,7 @@ var dumps = []string{
 const dumpVectors = `SELECT 'vector ' || quote(f.path) || ' ' || c.start_line || ' ' || hex(v.embedding) FROM chunks c
 	JOIN files f ON f.id = c.file CROSS JOIN chunks_vec v ON v.rowid = c.id ORDER BY f.path, c.start_line, c.sha256`
 
-// Dump returns everything that searches read from the index at path: files, chunks, words and vectors. Two indexes of the same
+// Dump returns everything that is read from the index at path: files, fields, names, links, chunks, words and vectors. Two indexes of the same
 // files, however they were made, have the same dump.
 func Dump(t testing.TB, path string) string {
 	t.Helper()

@@ -75,7 +75,7 @@ type Config struct {
 	Search search.Options
 	// CacheEntries is the maximum number of cached embeddings of texts that are not indexed now.
 	CacheEntries int
-	// MemoryBudget is the maximum number of bytes of vectors in memory, for all agents.
+	// MemoryBudget is the maximum number of bytes of vectors and words in memory, for all agents.
 	MemoryBudget int64
 
 	// The settings of what runs beside an agent.

@@ -67,7 +67,7 @@ func (r *registry) index(c *Config) {
 	r.globs(&c.Index.Include, "include", "Globs of Markdown files of the workspace to index beside MEMORY.md, USER.md and memory/, such as docs/**/*.md. "+
 		"Unset means none, or all if the workspace has neither MEMORY.md nor memory/.")
 	r.globs(&c.Index.Exclude, "exclude", "Globs of paths that are not indexed, whatever else includes them.")
-	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the last element may be a glob.")
+	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the end may be a glob, such as notes/**/*.md.")
 	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped. A day whose notes need more goes on in a further file.")
 	number(r, &c.Chunking.Tokens, 16, 8192, "chunking.tokens", "Maximum number of tokens of a chunk.")
 	number(r, &c.Chunking.Overlap, 0, 8191, "chunking.overlap", "Tokens that a chunk repeats from the one before; less than chunking.tokens.")
@@ -86,6 +86,7 @@ func (r *registry) query(c *Config) {
 	s := &c.Search
 	r.group, r.inFolder = "Search", true
 	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
+	number(r, &s.MaxPerFile, 0, 100, "query.maxPerFile", "Maximum number of results of one file. 0 means two, and more only if other files have nothing as good.")
 	r.optional(&s.MinScore, "query.minScore", "Minimum score if vectors took part.")
 	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Minimum score if only keywords took part.")
 	r.optionalToggle(&s.WeakResults, "query.weakResults", "Let results below minKeywordScore that are better than chance fill free places, marked as weak.")
@@ -110,5 +111,5 @@ func (r *registry) query(c *Config) {
 func (r *registry) caches(c *Config) {
 	r.group = "Caches"
 	number(r, &c.CacheEntries, 1, 100_000_000, "cache.maxEntries", "Maximum number of embeddings in the cache, in addition to those of the indexed texts.")
-	number(r, &c.MemoryBudget, 0, 1<<40, "memoryBudgetBytes", "Maximum number of bytes of vectors in memory for all agents; the rest is searched on disk.")
+	number(r, &c.MemoryBudget, 0, 1<<40, "memoryBudgetBytes", "Maximum number of bytes of vectors and words in memory for all agents; the rest is searched on disk.")
 }

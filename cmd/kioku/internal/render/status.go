@@ -17,7 +17,7 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 		ix.GetPendingFileCount(), ix.GetGeneration(), LastSync(ix, now))
 	p.Row("provider", "%s", providerText(st.GetProvider()))
 	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunkCount(), Count(ix.GetChunkCount(), "chunk"), st.GetCachedEmbeddingCount())
-	p.Row("memory", "%s of vectors; %s of %s for all agents", Size(st.GetResidentBytes()), Size(st.GetMemoryResidentBytes()),
+	p.Row("memory", "%s of vectors and words; %s of %s for all agents", Size(st.GetResidentBytes()), Size(st.GetMemoryResidentBytes()),
 		Size(st.GetMemoryBudgetBytes()))
 	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
 	p.Row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))

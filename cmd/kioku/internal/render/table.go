@@ -94,7 +94,7 @@ func (p *Page) goldenAnswer(q bench.GoldenAnswer) {
 		p.Linef("ok    rank %-2d  %s", q.Rank, CleanLine(q.Question))
 	case q.OffTopic():
 		p.Linef("answered       %s", CleanLine(q.Question))
-		p.Linef("               expected no result; %s", first)
+		p.Linef("               expected no confident result; %s", first)
 	default:
 		p.Linef("%s           %s", Bold("FAIL"), CleanLine(q.Question))
 		p.Linef("               expected %s; %s", CleanLine(q.Expected), first)

@@ -46,13 +46,13 @@ func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	if t.GetPenalty() > 0 {
 		shape = fmt.Sprintf(" × %.2f (links or front matter)", 1-t.GetPenalty())
 	}
-	name := ""
+	name := ofCategory(t)
 	if t.GetNameBonus() > 0 {
-		name = fmt.Sprintf(" + name %.2f", t.GetNameBonus())
+		name += fmt.Sprintf(" + name %.2f", t.GetNameBonus())
 	}
 	value := t.GetMerged()*t.GetDecay()*(1-t.GetPenalty()) + t.GetDateBonus() + t.GetNameBonus() + t.GetCategoryBonus()
-	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days)%s + date bonus %.2f%s%s: %s of the candidates",
-		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), shape, t.GetDateBonus(), name, ofCategory(t), rank(t.GetRank()))
+	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days)%s + date bonus %.2f%s: %s of the candidates",
+		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), shape, t.GetDateBonus(), name, rank(t.GetRank()))
 	p.Linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
 	if t.GetKeywordBacked() {
 		p.Linef("      below the threshold, but backed by keywords")
@@ -78,10 +78,9 @@ func confidence(hit *kiokuv1.SearchResult) string {
 		parts = append(parts, fmt.Sprintf("text %.3f (%s) × %.2f", t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight()))
 	}
 	sum := strings.Join(parts, " + ")
-	switch date, category := t.GetDateConfidence(), t.GetCategoryConfidence(); {
-	case date > 0 && date >= category:
+	if date, category := t.GetDateConfidence(), t.GetCategoryConfidence(); date > 0 && date >= category {
 		sum = fmt.Sprintf("date %.2f + %.2f × (%s)", date, 1-date, sum)
-	case category > 0:
+	} else if category > 0 {
 		sum = fmt.Sprintf("category %.2f + %.2f × (%s)", category, 1-category, sum)
 	}
 	if name := t.GetNameConfidence(); name > 0 {

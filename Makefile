@@ -172,7 +172,7 @@ bench: build
 
 ## performance: measure anew what docs/performance.md shows
 performance: build
-	bin/kioku bench speed --markdown --plot docs/performance.svg >bin/performance.md
+	bin/kioku bench speed --sizes 1k,10k,100k,1M --markdown --plot docs/performance.svg >bin/performance.md
 	sed -i -e '/^<!-- figures -->$$/,/^<!-- end of figures -->$$/{//!d}' \
 		-e '/^<!-- figures -->$$/r bin/performance.md' docs/performance.md
 

@@ -45,7 +45,7 @@ var mayImport = map[string]string{
 	"store/checksumvfs":   "",
 	"store/postings":      "",
 	"store/storetest":     "store/checksumvfs",
-	"store":               "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/vector internal/text",
+	"store":               "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
 	".":                   "memory chunker embed indexer search store store/vector internal",
 	"agent":               "proto llm memory internal",
 	"server":              ". memory agent proto embed indexer llm internal",

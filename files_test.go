@@ -127,9 +127,9 @@ func TestSearchFiltersByFields(t *testing.T) {
 		want  []string
 		says  string
 	}{
-		{"gates cake rained", memory.Condition{Field: "tags", Values: []string{"shrine"}}, []string{"Travel/Fushimi Inari.md"}, "3 of 6 notes have no tags"},
+		{"gates cake rained", memory.Condition{Field: "tags", Values: []string{"shrine"}}, []string{"Travel/Fushimi Inari.md"}, ""},
 		{"gates cake rained", memory.Condition{Field: "tags", Op: "in", Values: []string{"weather", "cake"}},
-			[]string{"Travel/Café Größenwahn.md", "memory/2026-01-20.md"}, "3 of 6 notes have no tags"},
+			[]string{"Travel/Café Größenwahn.md", "memory/2026-01-20.md"}, ""},
 		{"gates cake rained", memory.Condition{Field: "rating", Op: ">", Values: []string{"3"}}, []string{"Travel/Fushimi Inari.md"}, "4 of 6 notes have no rating"},
 		{"gates cake rained", memory.Condition{Field: "visited", Op: "<=", Values: []string{"2026-01-20"}}, []string{"Travel/Fushimi Inari.md"}, "5 of 6 notes have no visited"},
 		{"gates cake rained", memory.Condition{Field: "status", Values: []string{"closed"}}, []string{"Travel/Café Größenwahn.md"}, "5 of 6 notes have no status"},
@@ -150,6 +150,18 @@ func TestSearchFiltersByFields(t *testing.T) {
 	since := memory.Query{Text: "gates cake rained", MinScore: &low, Filter: memory.Filter{Since: "2026-01-01"}}
 	if got := saidOf(t, m, since); !strings.HasPrefix(got, "4 of 6 notes have no date") {
 		t.Errorf("since: the answer says %q", got)
+	}
+}
+
+// Explain says which condition leaves a passage out.
+func TestExplainNamesTheConditionThatLeavesAPassageOut(t *testing.T) {
+	t.Parallel()
+	m := vaultMemory(t, Options{})
+	q := memory.Query{Text: "red gates", Filter: memory.Filter{Where: []memory.Condition{
+		{Field: "rating", Op: ">=", Values: []string{"5"}}, {Field: "tag", Op: "in", Values: []string{"beach", "#sea"}}}}}
+	ex, err := m.Explain(t.Context(), q, "Travel/Fushimi Inari.md", 7)
+	if err != nil || ex.Outcome != memory.Filtered || !strings.Contains(ex.Text, "does not meet the condition tags in beach sea") {
+		t.Errorf("%s: %s, %v", ex.Outcome, ex.Text, err)
 	}
 }
 
@@ -201,6 +213,17 @@ func TestLinksOfTheVault(t *testing.T) {
 	}
 	if _, err := m.Links(t.Context(), "nothing.md"); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("an unknown note: %v", err)
+	}
+}
+
+// The shown text of a link is text: the note is found by it, and by the name of the note that the link means.
+func TestSearchFindsTheShownTextOfLinks(t *testing.T) {
+	t.Parallel()
+	m := synced(t, Options{Workspace: workspace(t, map[string]string{"memory/2026-01-20.md": "Met at [[Harbor Office|the blue house]], see [the plan](plans/q3%20roof.md).\n"})})
+	for _, query := range []string{"blue house", "harbor office", "roof plan"} {
+		if got := find(t, m, query); len(got) != 1 {
+			t.Errorf("%q finds %q", query, got)
+		}
 	}
 }
 

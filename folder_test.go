@@ -263,6 +263,9 @@ func TestGetFindsPathsOfAnotherComposition(t *testing.T) {
 	if err != nil || ex.Outcome == memory.NotIndexed {
 		t.Errorf("explained %q %q, %v", ex.Outcome, ex.Text, err)
 	}
+	if links, err := m.Links(t.Context(), nfc+"/"+nfc+".md"); err != nil || links.Path != nfd+"/"+nfd+".md" {
+		t.Errorf("links of %+q, %v", links.Path, err)
+	}
 	for _, path := range []string{"Both/x.md", "cafe/cafe.md"} {
 		if _, err := m.Get(t.Context(), memory.GetRequest{Path: path}); !errors.Is(err, memory.ErrNotFound) {
 			t.Errorf("Get(%q): %v", path, err)

@@ -28,7 +28,7 @@ import (
 type Options struct {
 	// Agent is the id of the agent: [a-z0-9][a-z0-9_-]{0,63}. Empty means "main".
 	Agent string
-	// Workspace is the folder with MEMORY.md and memory/.
+	// Workspace is the folder of notes. If it has neither MEMORY.md nor memory/, all Markdown in it is indexed.
 	Workspace string
 	// StateDir is the folder that contains memory/<agent>.sqlite. It is made, 0700, if it is missing.
 	StateDir string

@@ -3,6 +3,7 @@ package chunker_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -71,6 +72,33 @@ func TestSplitTakesFrontMatterOnlyAtTheStart(t *testing.T) {
 			t.Errorf("date of %q is %q, want %q", text, got, want)
 		}
 	}
+}
+
+// FuzzFrontMatterFields looks for panics, and for fields beyond the limits.
+func FuzzFrontMatterFields(f *testing.F) {
+	for _, block := range []string{"a: 1", "a: [x, {b: c}]", "A: {b: {c: {d: {e: f}}}}", "tags: '#a b'", "? [a]\n: b", "date: 2026-01-20", "alias: a, b", "\"\": x"} {
+		f.Add(block)
+	}
+	c, err := chunker.New(chunker.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, block string) {
+		meta := c.Split(chunker.Notes, []byte("---\n"+block+"\n---\nbody\n")).Meta
+		if len(meta.Fields) > 64 || len(meta.Tags) > 64 || meta.Date != "" && len(meta.Date) != len("2026-01-20") {
+			t.Errorf("%+v", meta)
+		}
+		for _, field := range meta.Fields {
+			if field.Name == "" || len(field.Name) > 64 || field.Name != strings.ToLower(field.Name) || len(field.Values) > 64 {
+				t.Errorf("field %+v", field)
+			}
+			for _, value := range field.Values {
+				if value == "" || len(value) > 256 || !utf8.ValidString(value) || strings.ContainsAny(value, "\n\x00") {
+					t.Errorf("value %q of %s", value, field.Name)
+				}
+			}
+		}
+	})
 }
 
 // `date`, `created`, `published`, `updated` (ISO, with or without time zone) date a note.

@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -43,6 +44,9 @@ type besideCache struct {
 // Beside counts the Markdown files beside those that are indexed, for at most the given time. It counts once after each full
 // sync, and again after Options.Interval.
 func (x *Indexer) Beside(ctx context.Context, patience time.Duration) (Beside, error) {
+	if slices.Equal(x.layout.included(), WholeFolder) {
+		return Beside{}, ctx.Err()
+	}
 	c := &x.beside
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,6 +3,7 @@ package indexer
 import (
 	"crypto/sha256"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -16,6 +17,9 @@ import (
 
 // maxNames bounds File.Names and File.Folders in bytes, which count for each chunk of the file.
 const maxNames = 1 << 10
+
+// maxHeading bounds in bytes what is read of a heading.
+const maxHeading = 4 << 10
 
 // EmbeddedText returns the text of which a chunk gets its vector: the names of its file, if it has any, and its own text. The
 // hash of this text is the key of the vector.
@@ -39,12 +43,12 @@ func (f *File) describe(doc chunker.Document, rel string) {
 	if f.Date == "" {
 		f.Date = DateOf(f.Path)
 	}
-	name := NameOf(f.Path)
+	name, heading := NameOf(f.Path), text.HeadBytes(plainWords(doc.Heading), maxNames)
 	switch {
 	case doc.Meta.Title != "":
 		f.Title = doc.Meta.Title
-	case doc.Heading != "" && !isOnlyDay(doc.Heading):
-		f.Title = text.HeadBytes(doc.Heading, maxNames)
+	case heading != "" && !isOnlyDay(heading):
+		f.Title = heading
 	default:
 		f.Title = name
 	}
@@ -119,6 +123,18 @@ func NameOf(p string) string {
 		return ""
 	}
 	return strings.Trim(rest, "- ")
+}
+
+// Markup of headings that is not words: images, anchors, tags of HTML, emphasis; and links, of which the text stays.
+var (
+	otherMarkup = regexp.MustCompile("!\\[[^\\]]*\\]\\([^)]*\\)|\\{#[^}]*\\}$|</?(?:a|b|br|div|em|h1|i|img|p|picture|small|source|span|strong|sub|sup)(?:\\s[^>]*)?/?>|[*`]+")
+	linkMarkup  = regexp.MustCompile(`\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]|\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])`)
+)
+
+// plainWords returns the words of a heading without markup.
+func plainWords(heading string) string {
+	heading = otherMarkup.ReplaceAllString(text.HeadBytes(heading, maxHeading), "")
+	return text.OneLine(linkMarkup.ReplaceAllString(heading, "$1$2"))
 }
 
 // isOnlyDay reports whether a heading is a day without any other word.

@@ -67,7 +67,7 @@ const (
 
 // Sources of files.
 const (
-	// SourceMemory is MEMORY.md, USER.md and the folder memory/ of the workspace.
+	// SourceMemory is MEMORY.md, USER.md and the folder memory/ of the workspace, and what globs include in it.
 	SourceMemory = "memory"
 	// SourceExtra is a folder or file outside of those.
 	SourceExtra = "extra"

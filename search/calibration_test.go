@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/memory"
+	"kioku/search/analysis"
 )
 
 // workNotes are n chunks of a small company, each with the words that its notes repeat.
@@ -54,6 +55,36 @@ func TestSearchTakesNoCommonWordForAnAnswer(t *testing.T) {
 				t.Error("a question with the words of a note is not answered")
 			}
 		})
+	}
+}
+
+// A common word that few notes of a large folder contain is no answer either, and the answer names the words that it lacks.
+func TestSearchTakesNoRareWordForAnAnswer(t *testing.T) {
+	t.Parallel()
+	var chunks []Chunk
+	for i := range 200 {
+		text := fmt.Sprintf("The invoice of the harbour with number %d.", i)
+		if i%30 == 0 {
+			text = "Go back to the page of the harbour."
+		}
+		chunks = append(chunks, Chunk{Path: fmt.Sprintf("memory/n%d.md", i), Text: text})
+	}
+	chunks = append(chunks, Chunk{Path: "memory/hana.md", Text: "Hana collects stamps."})
+	store := newFakeStore(chunks...)
+	calibrate(t, store)
+	for _, languages := range [][]analysis.Language{nil, {"sv", "nl", "de", "es"}} {
+		store.index.Languages = languages
+		s := New(store, nil, testOptions())
+		a := ask(t, s, "can I get my money back")
+		if text := degradedBy(a)[memory.WordsUnknown]; len(a.Hits) > 0 || text != `No note contains "money".` {
+			t.Errorf("%d hits, %q", len(a.Hits), text)
+		}
+		if a := ask(t, s, "when is the birthday of Hana"); len(a.Hits) == 0 || a.Hits[0].Path != "memory/hana.md" {
+			t.Errorf("one word that is a name: %v", paths(a))
+		}
+		if a := ask(t, s, "back"); len(a.Hits) == 0 || a.Hits[0].Weak {
+			t.Errorf("one word that is the whole question: %v", paths(a))
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ type candidate struct {
 	embedded bool
 	cosine   float64
 	text     textScore
+	// above reports that no term occurs in the text itself.
+	above bool
 	// lines tells where the terms are in the lines of the chunk; nil if this is not known.
 	lines *textLines
 
@@ -30,8 +32,9 @@ type candidate struct {
 	// dateBonus is added to the score and dateConfidence is part of the confidence of what belongs to days that the query
 	// names; 0 for all others.
 	dateBonus, dateConfidence float64
-	// nameBonus is added to the score of the best passage of a file that is called exactly as the query; 0 for all others.
-	nameBonus float64
+	// nameBonus is added to the score and nameConfidence is part of the confidence of the best passage of a file that is
+	// called exactly as the query; 0 for all others.
+	nameBonus, nameConfidence float64
 	// age in days, and the factor for it.
 	age, decay float64
 	// penalty is the share of the score that a passage loses for being no text of its own: links to other notes, or front
@@ -45,6 +48,8 @@ type candidate struct {
 	// query asks for; 0 for all others. onlyCategory reports that it has nothing else in common with the query.
 	categoryBonus, categoryConfidence float64
 	onlyCategory                      bool
+	// oneWord reports that a single common word of a longer question occurs.
+	oneWord bool
 	// weak hits are below the line of confidence and fill slots that are free even then.
 	weak bool
 	// similarity to the most similar hit that was chosen before, and the score of MMR.
@@ -132,6 +137,7 @@ func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector
 	for i, chunk := range chunks {
 		c := &candidate{Chunk: chunk}
 		c.text, c.lines = sc.scoreByLine(&c.Chunk)
+		c.above = c.lines != nil && len(c.lines.occurrences) == 0
 		if mayBeList(c.Text) {
 			c.text = sc.asList(c.text, c.lines, 0, c.markdown())
 		}

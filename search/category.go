@@ -11,15 +11,12 @@ import (
 )
 
 // categoryFamilies are words that ask for entries of a category, or name it, a family a line: an entry "## 10:00 - decision"
-// answers "what did we decide?" without a word in common with it. Words of other categories count for themselves.
+// answers "what did we decide?" without a word in common with it. Other categories are found by their own words: a question with
+// "meet" or "learn" seldom asks for entries of a category.
 const categoryFamilies = `
 decision decide agree agreement resolve 決定 決め 決まっ 決断 决定 定了 決議 决议 Entscheidung entschieden décision décidé decisión decidir decidimos decidido decisione decidere decisão 결정
-preference prefer favourite favorite 好み 好き 偏好 喜好 喜欢 喜歡 Vorliebe préférence préfère preferencia preferenza preferência 선호
-todo task pending やること タスク 待办 待辦 任务 任務 Aufgabe tâche tarea compito tarefa 할일
-idea 案 アイデア 发想 想法 點子 点子 Idee idée 아이디어
-problem bug issue trouble incident 問題 不具合 障害 问题 故障 Problem Fehler problème problema 문제
-lesson learn learnt insight 学び 教訓 教训 教訓 心得 Lehre leçon lección lezione lição 교훈
-meeting meet 会議 打ち合わせ 会议 會議 Besprechung réunion reunión riunione reunião 회의
+preference prefer 好み 偏好 喜好 Vorliebe préférence préfère preferencia preferenza preferência 선호
+todo やること 待办 待辦 할일
 `
 
 // defaultCategory is the category of an entry that none was given for. It says nothing.

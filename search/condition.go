@@ -93,7 +93,8 @@ func conditionText(c memory.Condition) string {
 	return fmt.Sprintf("%s %s %s", c.Field, c.Op, strings.Join(c.Values, " "))
 }
 
-// noteExcluded says how many files the filter leaves out because they have no date or lack a field.
+// noteExcluded says how many files the filter leaves out because they have no date or lack a field. A file without tags lacks
+// nothing, unless no file has any.
 func (r *searchState) noteExcluded(ctx context.Context, rd Reader) error {
 	f := r.query.Filter
 	fields := []string{}
@@ -112,7 +113,7 @@ func (r *searchState) noteExcluded(ctx context.Context, rd Reader) error {
 			return fmt.Errorf("count files without %s: %w", field, err)
 		case n > 0 && n >= r.index.Files:
 			r.degrade(memory.FilterExcludes, "No note has the field %s, so the filter leaves all of them out.", field)
-		case n > 0:
+		case n > 0 && field != "tags":
 			r.degrade(memory.FilterExcludes, "%d of %d notes have no %s and are left out by the filter.", n, r.index.Files, field)
 		}
 	}

@@ -66,6 +66,7 @@ func TestSearchSaysWhatTheFilterLeavesOut(t *testing.T) {
 			[]string{"3 of 6 notes have no date and are left out by the filter."}},
 		{memory.Filter{Where: []memory.Condition{{Field: "status", Values: []string{"done"}}}}, []string{"No note has the field status, so the filter leaves all of them out."}},
 		{memory.Filter{Where: []memory.Condition{{Field: "status", Op: "!=", Values: []string{"done"}}}}, nil},
+		{memory.Filter{Where: []memory.Condition{{Field: "tags", Values: []string{"x"}}}}, []string{"No note has the field tags, so the filter leaves all of them out."}},
 		{memory.Filter{PathPrefix: "memory/"}, nil},
 	} {
 		a, err := s.Search(t.Context(), memory.Query{Text: "database", Filter: tc.filter})

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"kioku/chunker"
-	"kioku/search/analysis"
 )
 
 // splitFrontMatter returns the front matter at the start of a chunk and the text below it. The first is empty if there is
@@ -31,19 +30,19 @@ func (c *Chunk) spans(lines []chunker.Line, limit int) []span {
 	return append(spans, cutPassages(body, lines[above:], c.StartLine+above, limit, passageOverlap)...)
 }
 
-// snippetText returns the part of a chunk from which a snippet is taken, and its first line. Front matter is none, unless it has
-// a term of the query and the text below it has none.
-func (c *Chunk) snippetText(q queryTerms) (text string, first int) {
+// snippetText returns the part of a candidate from which a snippet is taken, and its first line. Front matter is none, unless
+// it has a term of the query that is no name of the file, and the text below it has none.
+func (c *candidate) snippetText(q queryTerms) (text string, first int) {
 	meta, body := c.splitFrontMatter()
-	if meta == "" || q.occurIn(meta, c.Language) && !q.occurIn(body, c.Language) {
+	if meta == "" {
 		return c.Text, c.StartLine
 	}
+	pieces := []piece{{text: meta}, {text: body}}
+	countPieces(pieces, c.Language, q)
+	for i, n := range pieces[0].counts {
+		if n > 0 && c.text.named.of(i) == 0 && !pieces[1].any {
+			return c.Text, c.StartLine
+		}
+	}
 	return body, c.StartLine + strings.Count(meta, "\n")
-}
-
-// occurIn reports whether a term occurs in a text in a language.
-func (q queryTerms) occurIn(text string, l analysis.Language) bool {
-	pieces := []piece{{text: text}}
-	countPieces(pieces, l, q)
-	return pieces[0].any
 }

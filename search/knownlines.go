@@ -26,7 +26,7 @@ func (s *scorer) knownLines(c *Chunk) *textLines {
 	if !ok {
 		return nil
 	}
-	s.setLanguage(c.Language)
+	s.startText(c)
 	l := &textLines{occurrences: make([]occurrence, 0, len(s.places[i])), ends: make([]lineEnd, 0, len(layout.Ends))}
 	places := s.places[i]
 	for len(places) > 0 && places[0].At < layout.Above {

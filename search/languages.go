@@ -21,6 +21,33 @@ func stopWords(language analysis.Language, indexed []analysis.Language) func(wor
 	}
 }
 
+// queryLanguage returns the language of a query, "" if it is ambiguous. The words that sentences are built from tell more of a
+// short text than its letters: a language that has most of them, at least two, is the language.
+func queryLanguage(text string, indexed []analysis.Language) analysis.Language {
+	guess := analysis.Detect(text).Guess(indexed...)
+	a := analysis.NewAnalyzer()
+	defer a.Release()
+	a.Add(text)
+	best, most, second := guess, 1, 0
+	for _, l := range append([]analysis.Language{analysis.English}, indexed...) {
+		n := 0
+		for _, t := range a.Tokens {
+			if t.Kind == analysis.Word && analysis.IsStopWord(a.Lower[t.Start:t.End], t.Kind, l) {
+				n++
+			}
+		}
+		if n > most {
+			best, most, second = l, n, most
+		} else {
+			second = max(second, n)
+		}
+	}
+	if most > second {
+		return best
+	}
+	return guess
+}
+
 // queryTokens are the tokens of a query as they are analysed in texts of one language.
 type queryTokens struct {
 	language analysis.Language

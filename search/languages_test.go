@@ -24,6 +24,7 @@ func TestParseTermsDropsStopWordsOfItsLanguage(t *testing.T) {
 		{"Spanish in its index", "¿qué come el gato en el jardín?", []analysis.Language{analysis.Spanish}, "come gato jardín"},
 		{"German in a mixed index", "wann wird die Heizung getauscht", []analysis.Language{analysis.German, analysis.Spanish}, "Heizung getauscht"},
 		{"English in a mixed index", "what was the war about in the end", []analysis.Language{analysis.German, analysis.Dutch}, "war end"},
+		{"English by its stop words", "how do I undo a commit?", []analysis.Language{analysis.German, analysis.Spanish, analysis.French}, "undo commit"},
 		{"an ambiguous word stays", "die Router", []analysis.Language{analysis.German}, "die Router"},
 		{"a stop word of all languages goes", "in API", []analysis.Language{analysis.German}, "API"},
 		{"Russian", "почему мы перенесли серверы", nil, "перенесли серверы"},

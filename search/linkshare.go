@@ -1,27 +1,34 @@
 package search
 
 import (
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"kioku/chunker"
 )
 
-// linkShare returns the share, in [0,1], of the lines of a text that only name other notes, or places in the same note: the
-// lines of an index page, a table of contents or a list "see also". Headings and blank lines do not count.
+// linkShare returns the share, in [0,1], of the lines of a text that only name other notes, or places in the same note (the
+// lines of an index page, a table of contents or a list "see also"), or that are only badges, URLs or definitions of links.
+// Headings and blank lines do not count.
 func linkShare(lines []chunker.Line) float64 {
+	if !slices.ContainsFunc(lines, func(l chunker.Line) bool { return strings.Contains(l.Text, "[") || mayHaveAddress(l) }) {
+		return 0
+	}
 	linked := make(map[int]int) // characters in the links of each line
 	for _, l := range chunker.InternalLinks(lines) {
 		linked[l.Line] += utf8.RuneCountInString(l.Text)
 	}
 	all, links := 0, 0
 	for i, line := range lines {
-		text := withoutMarker(line.Text)
+		text := strings.TrimSpace(line.Text)
 		if text == "" || line.Level > 0 || line.Underline {
 			continue
 		}
 		all++
-		if n := linked[i]; n > 0 && isLinkLine(text, n) {
+		if linked[i] > 0 && isLinkLine(text, linked[i]) || isAddress(line) {
 			links++
 		}
 	}
@@ -31,16 +38,35 @@ func linkShare(lines []chunker.Line) float64 {
 	return float64(links) / float64(all)
 }
 
-// isLinkLine reports whether the links of a line have at least half of its characters, or the line is a link with a short
-// remark behind it.
+// linkSyntax is what a reader does not see of a link: "](refund.md)", and the name in "[[refund|shown text]]".
+var linkSyntax = regexp.MustCompile(`\]\([^)]*\)|\[\[[^\]|]*\||[\[\]]`)
+
+// isLinkLine reports whether the links of a line show at least half of its characters, or the line is a link with a short
+// remark behind it. The marker of a list, a table or an embed does not count.
 func isLinkLine(text string, linked int) bool {
-	beside := utf8.RuneCountInString(text) - linked
-	return beside <= linked || text[0] == '[' && beside <= maxLinkRemark
+	text = strings.TrimLeft(text, "-*+|!0123456789.) \t")
+	beside := utf8.RuneCountInString(linkSyntax.ReplaceAllString(text, "")) - linked
+	return beside <= linked || strings.HasPrefix(text, "[") && beside <= maxLinkRemark
 }
 
-// withoutMarker returns a line without the marker of a list, a table or an embed before its text, and without blank space.
-func withoutMarker(line string) string {
-	return strings.TrimLeft(strings.TrimSpace(line), "-*+|!0123456789.) \t")
+// address is a definition of a link, an image or a URL, and linkTarget the rest of a link around an image.
+var (
+	address    = regexp.MustCompile(`^ {0,3}\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])|<?https?://[^\s)]+>?`)
+	linkTarget = regexp.MustCompile(`\]\([^)]*\)|\]\[[^\]]*\]`)
+)
+
+// mayHaveAddress reports whether a line has what an address begins with; it is faster than address.
+func mayHaveAddress(line chunker.Line) bool {
+	return strings.Contains(line.Text, "://") || strings.Contains(line.Text, "![") || strings.Contains(line.Text, "]:")
+}
+
+// isAddress reports whether a line outside of a code fence has no word but those of badges, URLs and definitions of links.
+func isAddress(line chunker.Line) bool {
+	if line.Fence != "" || !mayHaveAddress(line) || !address.MatchString(line.Text) {
+		return false
+	}
+	rest := linkTarget.ReplaceAllString(address.ReplaceAllString(line.Text, ""), "")
+	return !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 // linkPenalty returns the share of its score that a passage loses for naming other notes: what it says of them is said better

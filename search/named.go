@@ -23,26 +23,29 @@ func (r *searchState) namedHits(ctx context.Context, rd Reader) ([]int64, error)
 	return ids, nil
 }
 
-// raiseNamed puts the best candidate of each file that is called exactly as the query before all others; the candidates are
-// ordered best first. The other passages of the file stay where they are.
+// raiseNamed puts a candidate of each file that is called exactly as the query before all others: its first text that is no
+// list of links and no front matter, because the name says no more about any other. The other passages of the file stay where
+// they are. The candidates are ordered best first.
 func (r *searchState) raiseNamed() {
 	if len(r.named) == 0 {
 		return
 	}
-	var paths []string
+	first := make(map[string]*candidate)
 	for _, c := range r.candidates {
 		if slices.Contains(r.named, c.ID) {
-			paths = append(paths, c.Path)
+			first[c.Path] = c
+		}
+	}
+	for _, c := range r.candidates {
+		if o, named := first[c.Path]; named && cmp.Or(cmp.Compare(c.penalty, o.penalty), cmp.Compare(c.StartLine, o.StartLine)) < 0 {
+			first[c.Path] = c
 		}
 	}
 	top := r.candidates[0].score()
-	for _, c := range r.candidates {
-		if !slices.Contains(paths, c.Path) {
-			continue
-		}
-		paths = slices.DeleteFunc(paths, func(p string) bool { return p == c.Path })
+	for _, c := range first {
 		c.nameBonus = top - c.score() + nameLead*(1+c.score())
+		c.nameConfidence = nameConfidence
 		c.confidence = nameConfidence + (1-nameConfidence)*c.confidence
 	}
-	slices.SortStableFunc(r.candidates, func(a, b *candidate) int { return cmp.Compare(b.score(), a.score()) })
+	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 }

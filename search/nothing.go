@@ -84,3 +84,30 @@ func quotedList(words []string) string {
 		return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 	}
 }
+
+// markOneWord marks the candidates with a single common word of a question of several words, and reports whether the index lacks
+// at least half of the words of the question. A name, an identifier and a bigram are no common words.
+func (r *searchState) markOneWord() (lacksHalf bool) {
+	required, lacking := 0, 0
+	for _, t := range r.terms.list {
+		if t.isRequired() && !t.date {
+			required++
+			if t.df == 0 && len(t.variants) == 0 {
+				lacking++
+			}
+		}
+	}
+	if required < 2 {
+		return false
+	}
+	for _, c := range r.candidates {
+		found := r.terms.indexesOf(c.text)
+		c.oneWord = len(found) == 1 && r.terms.list[found[0]].isCommonWord()
+	}
+	return 2*lacking >= required
+}
+
+// isCommonWord reports whether the term is a word that names no one thing.
+func (t queryTerm) isCommonWord() bool {
+	return !t.gram && !t.identifier && t.weight < capitalWeight
+}

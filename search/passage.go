@@ -19,10 +19,10 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
 		for _, span := range c.spans(lines, limit) {
 			from, to := span.from-c.StartLine, span.to+1-c.StartLine
-			if span.meta && !c.hasTermIn(from, to) {
+			p := *c
+			if p.above = !c.hasTermIn(from, to); p.above && span.meta {
 				continue
 			}
-			p := *c
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[from:to])
 			p.heading = c.wholeSection(lines, span.to)

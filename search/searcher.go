@@ -87,6 +87,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 	r.raiseNamed()
 	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
+	r.limit.lacksWords = r.markOneWord()
 	s.choose(r)
 	if len(r.hits) == 0 {
 		s.explainNothing(r)
@@ -153,6 +154,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
+	matched := len(found.matched)
 	found.matched = slices.Concat(found.matched, dated, identified, named, entries)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
@@ -166,6 +168,10 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if r.candidates, err = found.candidates(ctx, rd, sc, r.vector); err != nil {
 		return err
 	}
+	if err := r.widen(ctx, rd, sc, terms, matched); err != nil {
+		return err
+	}
+	countAboveOnce(r.candidates)
 	pool := passagePool
 	if len(r.dates.spans) > 0 {
 		findSections(r.candidates)
@@ -173,6 +179,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	}
 	if r.query.Granularity == memory.GranularityPassage {
 		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
+		countAboveOnce(r.candidates)
 	}
 	r.dates.addBonus(r.candidates)
 	r.addCategories()

@@ -79,7 +79,7 @@ type queryTerms struct {
 func parseTerms(text string, mentions []dates.Extent, indexed ...analysis.Language) queryTerms {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
-	language := analysis.Detect(text).Guess(indexed...)
+	language := queryLanguage(text, indexed)
 	first := analysis.Language("")
 	if slices.Contains(indexed, language) {
 		first = language

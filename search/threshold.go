@@ -17,6 +17,10 @@ type threshold struct {
 	weak float64
 	// dated lets every chunk of the days pass that the query names.
 	dated bool
+	// oneWord is the minimum confidence of a chunk with a single common word of a longer question, 0 for no other than min. A
+	// chunk below it is weak, or nothing if the index lacks half of the words of the question.
+	oneWord    float64
+	lacksWords bool
 }
 
 // noFill is a keyword confidence that no chunk reaches.
@@ -30,7 +34,7 @@ func (o Options) thresholdFor(mode string, asked *float64, ix Index) threshold {
 	t := threshold{min: *o.MinScore, backfill: *o.MinKeywordScore, weak: noFill, dated: true}
 	switch mode {
 	case memory.ModeKeyword:
-		t.min, t.backfill = *o.MinKeywordScore, noFill
+		t.min, t.backfill, t.oneWord = *o.MinKeywordScore, noFill, oneWordConfidence
 	case memory.ModeVector:
 		t.backfill = noFill
 		return t
@@ -67,6 +71,12 @@ func (t threshold) sort(list []*candidate) sorted {
 		switch {
 		case c.onlyCategory && t.dated && !c.dated():
 			s.category = append(s.category, c)
+		case c.oneWord && c.confidence < t.oneWord && !c.dated():
+			if c.confidence >= t.min && !t.lacksWords {
+				s.weak = append(s.weak, c)
+			} else {
+				c.outcome = memory.BelowThreshold
+			}
 		case c.confidence > 0 && c.confidence >= t.min, c.dated() && t.dated:
 			s.passing = append(s.passing, c)
 		case c.text.confidence > 0 && c.text.confidence >= t.backfill:

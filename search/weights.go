@@ -38,6 +38,9 @@ const (
 	// minimum word, no missing or doubled letters in short words, a second word beside the variant) cost fifteen points
 	// and more of that.
 	variantIdeal = 0.6
+	// repeatFactor multiplies the score of a text without any term of the query below headings and names that have some, if
+	// another such text is below them too.
+	repeatFactor = 0.5
 	// nameWeight is the frequency that a term of the query gets for occurring in the names of the file (its name, title,
 	// aliases and tags), and folderWeight for occurring in the names of its folders. Results hardly change for nameWeight
 	// between 0.5 and 2. A term that occurs in a heading above the text gets neither: a title that is a heading too would
@@ -77,6 +80,9 @@ const (
 	// minWeakTerms is the number of terms of a query that a weak hit contains. With 1, folders of twenty to two hundred chunks
 	// answer twice as many off-topic questions, and no more good hits are kept.
 	minWeakTerms = 2
+	// oneWordConfidence is the minimum confidence of a chunk with a single common word of a longer question: "back" is no answer to
+	// "can I get my money back".
+	oneWordConfidence = 0.3
 	// heldShare is the share of the chunks with a frequent word of a language from which on an index holds the language.
 	heldShare = 0.1
 )
@@ -123,6 +129,8 @@ const (
 const (
 	// textPool is the number of candidates from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
 	textPool = 100
+	// widePool is the number of candidates from the keyword index if half of textPool have no term in their text.
+	widePool = 8 * textPool
 	// identifierPool is the number of candidates from the keyword index for each identifier of the query.
 	identifierPool = 4
 	// vectorPool is the minimum number of candidates from the vectors, and of candidates for MMR, so that a smaller

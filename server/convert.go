@@ -73,10 +73,11 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 	return &kiokuv1.Trace{
 		Rank: int32Of(t.Rank), VectorRank: int32Of(t.VectorRank), TextRank: int32Of(t.TextRank),
 		VectorScore: t.VectorScore, TextScore: t.TextScore, VectorWeight: t.VectorWeight, TextWeight: t.TextWeight,
-		Merged: t.Merged, DateBonus: t.DateBonus, Decay: t.Decay, AgeDays: t.AgeDays,
+		Merged: t.Merged, DateBonus: t.DateBonus, NameBonus: t.NameBonus, NameConfidence: t.NameConfidence, Penalty: t.Penalty, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
-		Missing: t.Missing, DateConfidence: t.DateConfidence, Terms: convertAll(t.Terms, termShare),
+		Missing: t.Missing, DateConfidence: t.DateConfidence,
+		CategoryBonus: t.CategoryBonus, CategoryConfidence: t.CategoryConfidence, Terms: convertAll(t.Terms, termShare),
 	}
 }
 

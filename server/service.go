@@ -35,7 +35,7 @@ func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error)
 	asked, err := readTimestamp("ask_time", req.GetAskTime())
 	return memory.Query{
 		Text: req.GetQuery(), MaxResults: int(req.GetMaxResults()), MinScore: req.MinScore, Explain: req.GetExplain(),
-		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), Now: s.inZone(asked),
+		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), MaxPerFile: int(req.GetMaxPerFile()), Now: s.inZone(asked),
 		Filter: memory.Filter{
 			Sources: req.GetSources(), PathPrefix: req.GetPathPrefix(), Since: req.GetSince(), Until: req.GetUntil(),
 			Where: convertAll(req.GetFilter(), condition),

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -188,10 +189,11 @@ func scanCheckResult(rows *sql.Rows) error {
 // checkedChunk is a chunk as checkTexts reads it.
 type checkedChunk struct {
 	analysis.Chunk
-	id    int64
-	path  string
-	hash  indexer.Hash
-	terms int
+	id     int64
+	path   string
+	hash   indexer.Hash
+	terms  int
+	layout []byte
 }
 
 // checkTexts compares the text of every chunk with its hash, and the words of some with their text.
@@ -217,11 +219,11 @@ func (c *checker) readChecked(ctx context.Context, after int64) ([]checkedChunk,
 	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
 		var k checkedChunk
 		var hash sql.RawBytes
-		err := rows.Scan(&k.id, &k.path, &k.First, &k.Names, &k.Folders, &k.Language, &k.Headings, &k.Date, &k.Text, &hash, &k.terms)
+		err := rows.Scan(&k.id, &k.path, &k.First, &k.Names, &k.Folders, &k.Language, &k.Headings, &k.Date, &k.Text, &hash, &k.terms, &k.layout)
 		copy(k.hash[:], hash) // a hash of another length differs
 		chunks = append(chunks, k)
 		return err
-	}, `SELECT c.id, f.path, c.id = (SELECT min(id) FROM chunks WHERE file = c.file), f.names, f.folders, c.language, c.headings, c.date, c.text, c.sha256, c.terms FROM chunks c JOIN files f ON f.id = c.file
+	}, `SELECT c.id, f.path, c.id = (SELECT min(id) FROM chunks WHERE file = c.file), f.names, f.folders, c.language, c.headings, c.date, c.text, c.sha256, c.terms, c.layout FROM chunks c JOIN files f ON f.id = c.file
 		WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, checkRows)
 	return chunks, err
 }
@@ -255,7 +257,7 @@ func (c *checker) foundWrong(path, what string) {
 	c.wrong = append(c.wrong, path)
 }
 
-// sameWords reports whether the index finds a chunk by all of its words, and knows how many there are. It reports true for a
+// sameWords reports whether the index finds a chunk by all of its words, and knows how many there are and in which lines. It reports true for a
 // chunk that was deleted meanwhile.
 func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	tx, _, err := c.snapshot(ctx)
@@ -267,8 +269,8 @@ func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE id = ? AND sha256 = ?)", k.id, k.hash[:]).Scan(&exists); err != nil || !exists {
 		return true, err
 	}
-	terms := analysis.ChunkTerms(k.Chunk)
-	if len(terms) != k.terms {
+	terms, layout := analysis.AnalyzeChunk(k.Chunk)
+	if len(terms) != k.terms || !bytes.Equal(layout.Encode(), k.layout) {
 		return false, nil
 	}
 	slices.Sort(terms)

@@ -97,6 +97,7 @@ func TestCheckMendsDrift(t *testing.T) {
 		"UPDATE chunks SET text = 'other' WHERE id = 1":                                                 true,
 		"UPDATE chunks SET sha256 = x'00' WHERE id = 2":                                                 true,
 		"DELETE FROM chunks_fts WHERE rowid = 1; INSERT INTO chunks_fts (rowid, terms) VALUES (1, 'x')": true,
+		"UPDATE chunks SET layout = x'0503' WHERE id = 1":                                               true,
 		"UPDATE chunks SET checksum = 5 WHERE id = 1":                                                   true,
 		"DELETE FROM chunks_fts WHERE rowid = 2":                                                        false,
 		"UPDATE files SET embedded = 1":                                                                 false,

@@ -9,24 +9,27 @@ import (
 )
 
 const (
-	// meetsCondition holds for a row d of fields that meets the condition c, a row of json_each. Each condition is
-	// {"field", "op", "values": [{"text", "number", "day"}]}. The tag a/b meets a condition on the tag a.
-	meetsCondition = `EXISTS (SELECT 1 FROM json_each(c.value, '$.values') v WHERE CASE c.value ->> 'op'
-		WHEN '<' THEN d.number < v.value ->> 'number' OR d.day < v.value ->> 'day'
-		WHEN '<=' THEN d.number <= v.value ->> 'number' OR d.day <= v.value ->> 'day'
-		WHEN '>' THEN d.number > v.value ->> 'number' OR d.day > v.value ->> 'day'
-		WHEN '>=' THEN d.number >= v.value ->> 'number' OR d.day >= v.value ->> 'day'
-		ELSE d.value = v.value ->> 'text' OR d.number = v.value ->> 'number' OR d.day = v.value ->> 'day'
-			OR d.name = 'tags' AND substr(d.value, 1, length(v.value ->> 'text') + 1) = (v.value ->> 'text') || '/' END)`
-
 	// meetsConditions holds for a row f of files that meets the conditions of ?5, as conditionsJSON returns them. SQLite
 	// computes each list of files once.
 	meetsConditions = `(?5 = ''
-		OR (json_array_length(?5, '$.all') = 0 OR f.id IN (SELECT d.file FROM json_each(?5, '$.all') c CROSS JOIN fields d
-			WHERE d.name = c.value ->> 'field' AND ` + meetsCondition + `
-			GROUP BY d.file HAVING count(DISTINCT c.key) = json_array_length(?5, '$.all')))
-		AND f.id NOT IN (SELECT d.file FROM json_each(?5, '$.none') c CROSS JOIN fields d
-			WHERE d.name = c.value ->> 'field' AND ` + meetsCondition + `))`
+		OR (json_array_length(?5, '$.all') = 0 OR f.id IN (WITH w AS MATERIALIZED (` + selectConditions + `'$.all') c, json_each(c.value, '$.values') v)
+			SELECT d.file FROM w CROSS JOIN fields d WHERE d.name = w.field AND ` + meetsCondition + `
+			GROUP BY d.file HAVING count(DISTINCT w.condition) = json_array_length(?5, '$.all')))
+		AND f.id NOT IN (WITH w AS MATERIALIZED (` + selectConditions + `'$.none') c, json_each(c.value, '$.values') v)
+			SELECT d.file FROM w CROSS JOIN fields d WHERE d.name = w.field AND ` + meetsCondition + `))`
+
+	// selectConditions selects the values of conditions, each {"field", "op", "values": [{"text", "number", "day"}]}.
+	selectConditions = `SELECT c.key AS condition, c.value ->> 'field' AS field, c.value ->> 'op' AS op, v.value ->> 'text' AS text,
+		v.value ->> 'number' AS number, v.value ->> 'day' AS day FROM json_each(?5, `
+
+	// meetsCondition holds for a row d of fields that meets the condition w. The tag a/b meets a condition on the tag a.
+	meetsCondition = `CASE w.op
+		WHEN '<' THEN d.number < w.number OR d.day < w.day
+		WHEN '<=' THEN d.number <= w.number OR d.day <= w.day
+		WHEN '>' THEN d.number > w.number OR d.day > w.day
+		WHEN '>=' THEN d.number >= w.number OR d.day >= w.day
+		ELSE d.value = w.text OR d.number = w.number OR d.day = w.day
+			OR d.name = 'tags' AND substr(d.value, 1, length(w.text) + 1) = w.text || '/' END`
 
 	// countLacking counts the files without a field, or for the field date without a dated chunk.
 	countLacking = `SELECT count(*) FROM files WHERE error = '' AND out_of_scope = 0 AND id NOT IN (SELECT file FROM fields WHERE name = ?1 AND value <> '')

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	insertFieldSQL = "INSERT INTO fields (file, name, value, number, day) VALUES (?, ?, ?, ?, ?)"
+	insertFieldSQL = "INSERT OR IGNORE INTO fields (file, name, value, number, day) VALUES (?, ?, ?, ?, ?)"
 	insertAkaSQL   = "INSERT OR IGNORE INTO aka (name, file) VALUES (?, ?)"
 	insertLinkSQL  = "INSERT INTO links (file, line, text, target, kind, name) VALUES (?, ?, ?, ?, ?, ?)"
 )

@@ -13,9 +13,9 @@ import (
 // fileWriter writes files and vectors in one transaction and updates the totals.
 type fileWriter struct {
 	tx     *sql.Tx
-	meta   meta          // written by writeTotals
-	change *vectorChange // the vectors that are written and removed
-	now    int64         // seconds since 1970
+	meta   meta         // written by writeTotals
+	change *indexChange // the vectors and words that are written and removed
+	now    int64        // seconds since 1970
 	// hasCached reports whether embedding_cache has rows.
 	hasCached bool
 	// attached is the number of chunks that replaceFile wrote with a known vector.
@@ -37,7 +37,7 @@ const (
 )
 
 // newFileWriter prepares the statements of a transaction.
-func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *vectorChange) (*fileWriter, error) {
+func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChange) (*fileWriter, error) {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
 		return nil, err

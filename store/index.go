@@ -85,14 +85,14 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 	return m, nil
 }
 
-// writeTx runs f in one transaction of the only writer and increments the generation. f records the vectors that it changes.
-func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *vectorChange) error) error {
+// writeTx runs f in one transaction of the only writer and increments the generation. f records the vectors and words that it changes.
+func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *indexChange) error) error {
 	tx, err := x.db.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback()
-	var change vectorChange
+	var change indexChange
 	if err := f(tx, &change); err != nil {
 		return err
 	}

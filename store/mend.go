@@ -18,7 +18,7 @@ func (c *checker) mend(ctx context.Context) error {
 	c.wrong = slices.Compact(c.wrong)
 	defer c.files.invalidate()
 	c.attachedSpace.Store(nil)
-	return c.writeTx(ctx, func(tx *sql.Tx, change *vectorChange) error {
+	return c.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
 		for _, path := range c.wrong {
 			if err := forgetFile(ctx, tx, path); err != nil {
 				return err

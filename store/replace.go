@@ -27,7 +27,7 @@ func (x *index) replaceFiles(ctx context.Context, files ...indexer.File) (known 
 // replaceAll implements Store.ReplaceAll.
 func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, error]) (known int, err error) {
 	defer x.files.invalidate()
-	err = x.writeTx(ctx, func(tx *sql.Tx, change *vectorChange) error {
+	err = x.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
 		space, err := x.clearIndex(ctx, tx)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 
 // writeIndex runs f in one transaction, and maintains the file after it.
 func (x *index) writeIndex(ctx context.Context, f func(*fileWriter) error) error {
-	err := x.writeTx(ctx, func(tx *sql.Tx, change *vectorChange) error {
+	err := x.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
 		w, err := x.newFileWriter(ctx, tx, change)
 		if err != nil {
 			return err

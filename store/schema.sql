@@ -53,14 +53,14 @@ CREATE INDEX files_backlog ON files (mtime) WHERE embedded < chunks;
 -- fields: the values that files can be filtered by: those of the front matter, and the title, date, tags and aliases. For
 -- tags, the value 'a/b' belongs to 'a' too.
 CREATE TABLE fields (
-  file    INTEGER NOT NULL REFERENCES files (id),
   name    TEXT    NOT NULL, -- in lower case
   value   TEXT    NOT NULL, -- in lower case; '' if the field is empty
+  file    INTEGER NOT NULL REFERENCES files (id),
   number  REAL,             -- the value as a number, NULL if it is none
-  day     TEXT              -- YYYY-MM-DD with which the value begins, NULL if it begins with none
-) STRICT;
+  day     TEXT,             -- YYYY-MM-DD with which the value begins, NULL if it begins with none
+  PRIMARY KEY (name, value, file)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX fields_file ON fields (file);
-CREATE INDEX fields_name ON fields (name, value);
 
 -- aka: what a link may call a file: the last part of its path, of its title and of its aliases.
 CREATE TABLE aka (

@@ -20,9 +20,9 @@ type vectorCache struct {
 	// missed is the generation that another process committed and a view needed, 0 if the vectors are up to date.
 	missed atomic.Int64
 
-	commitMu    sync.Mutex     // locked from before a commit until its changes are applied
-	recording   bool           // commits are recorded; guarded by commitMu
-	recorded    []vectorChange // guarded by commitMu
+	commitMu    sync.Mutex    // locked from before a commit until its changes are applied
+	recording   bool          // commits are recorded; guarded by commitMu
+	recorded    []indexChange // guarded by commitMu
 	generations atomic.Pointer[vectorGenerations]
 }
 
@@ -38,11 +38,11 @@ type vectorGeneration struct {
 	slab       *vector.Slab
 }
 
-// vectorChange describes what one commit does to the vectors. The zero value is no change.
-type vectorChange struct {
+// indexChange describes what one commit does to the vectors and the words. The zero value is no change.
+type indexChange struct {
 	generation int64
 	edits      []vectorEdit
-	// reload reports that all vectors change, so that the cache has to be loaded again.
+	// reload reports that all vectors change, so that their cache has to be loaded again.
 	reload bool
 	// words is what the commit does to the words.
 	words wordChange
@@ -55,14 +55,14 @@ type vectorEdit struct {
 }
 
 // recordPut records a new vector. It records nothing if all vectors have to be loaded again.
-func (c *vectorChange) recordPut(id int64, v []float32) {
+func (c *indexChange) recordPut(id int64, v []float32) {
 	if !c.reload {
 		c.edits = append(c.edits, vectorEdit{id, v})
 	}
 }
 
 // recordDelete records the deletion of a vector.
-func (c *vectorChange) recordDelete(id int64) { c.recordPut(id, nil) }
+func (c *indexChange) recordDelete(id int64) { c.recordPut(id, nil) }
 
 // newVectorCache returns an empty cache that counts against the budget.
 func newVectorCache(budget *vector.Budget) *vectorCache {
@@ -78,7 +78,7 @@ func (c *vectorCache) clear() {
 }
 
 // commit calls a function that commits, and applies the change to the cache. No view sees one without the other.
-func (c *vectorCache) commit(commit func() error, change vectorChange) error {
+func (c *vectorCache) commit(commit func() error, change indexChange) error {
 	c.commitMu.Lock()
 	defer c.commitMu.Unlock()
 	if err := commit(); err != nil {
@@ -106,7 +106,7 @@ func (c *vectorCache) publish(g *vectorGenerations) {
 }
 
 // apply returns the generations after a change, or nil if the vectors have to be loaded again.
-func (g *vectorGenerations) apply(change vectorChange) *vectorGenerations {
+func (g *vectorGenerations) apply(change indexChange) *vectorGenerations {
 	newest := g.list[0]
 	switch {
 	case change.generation <= newest.generation:

@@ -271,3 +271,13 @@ func TestRecallLeavesOutWeakHits(t *testing.T) {
 		t.Errorf("recalled %q, %+v", got, o.Searches)
 	}
 }
+
+// Recall uses the same limit of results a file as a search: the one of the memory, which it does not replace.
+func TestRecallTakesAsManyHitsOfAFileAsASearch(t *testing.T) {
+	t.Parallel()
+	own := &fake{answer: answer(hit("a", 0.9))}
+	recall.New(recall.Options{}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
+	if len(own.asked) != 1 || own.asked[0].MaxPerFile != 0 || own.asked[0].Granularity != "" {
+		t.Errorf("asked %+v, want the defaults of the memory", own.asked)
+	}
+}

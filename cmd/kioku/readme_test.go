@@ -28,7 +28,7 @@ func TestReadmeCommandsWorkLineByLine(t *testing.T) {
 	}
 	lines := strings.Split(string(text), "\n")
 	commands := readmeCommands(lines)
-	if len(commands) < 10 {
+	if len(commands) < 20 {
 		t.Fatalf("only %d commands", len(commands))
 	}
 	shell := newReadmeShell(t)

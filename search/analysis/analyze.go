@@ -118,19 +118,21 @@ type Analyzer struct {
 	folded string
 	// language of the texts, "" for English.
 	language Language
-	// stems caches the stems of words by language.
-	stems map[Language]map[string]string
+	// stems caches the stems of words in the language, and caches those of each language.
+	stems  map[string]string
+	caches map[Language]map[string]string
 	// filter says which words are stemmed; nil admits all words.
 	filter *stemFilter
 }
 
 // analyzers keeps buffers and stems from one use to the next. They never change a result.
-var analyzers = sync.Pool{New: func() any { return &Analyzer{stems: make(map[Language]map[string]string)} }}
+var analyzers = sync.Pool{New: func() any { return &Analyzer{caches: make(map[Language]map[string]string)} }}
 
 // NewAnalyzer returns an analyzer without tokens. The caller releases it.
 func NewAnalyzer() *Analyzer {
 	a := analyzers.Get().(*Analyzer)
 	a.Reset()
+	a.SetLanguage("")
 	return a
 }
 
@@ -138,7 +140,7 @@ func NewAnalyzer() *Analyzer {
 // may.
 func (a *Analyzer) Release() {
 	a.Reset()
-	a.filter, a.language = nil, ""
+	a.filter = nil
 	analyzers.Put(a)
 }
 
@@ -152,7 +154,13 @@ func (a *Analyzer) StemOnly(terms ...string) {
 }
 
 // SetLanguage sets the language of the texts that are added from now on, until the analyzer is released.
-func (a *Analyzer) SetLanguage(l Language) { a.language = l.Analysis() }
+func (a *Analyzer) SetLanguage(l Language) {
+	a.language = l.Analysis()
+	if a.caches[a.language] == nil {
+		a.caches[a.language] = make(map[string]string)
+	}
+	a.stems = a.caches[a.language]
+}
 
 // Reset drops all tokens.
 func (a *Analyzer) Reset() {
@@ -356,18 +364,17 @@ func (a *Analyzer) Stem(w string) string { return a.term(w, false) }
 
 // cachedStem returns the stem of a word in lower case.
 func (a *Analyzer) cachedStem(w string) string {
-	stems := a.stems[a.language]
-	if s, ok := stems[w]; ok {
+	if s, ok := a.stems[w]; ok {
 		return s
 	}
-	if stems == nil || len(stems) >= maxStems {
-		stems = make(map[string]string)
-		a.stems[a.language] = stems
+	if len(a.stems) >= maxStems {
+		clear(a.stems)
 	}
 	// A copy, so that the cache does not keep whole texts alive.
 	w = strings.Clone(w)
-	stems[w] = a.language.stemIn(w)
-	return stems[w]
+	stem := a.language.stemIn(w)
+	a.stems[w] = stem
+	return stem
 }
 
 // readGrams reads a run of characters of a script without spaces, appends its bigrams and returns the offset of its end.

@@ -18,7 +18,9 @@ const (
 	// minDifference is how much more evidence a chunk needs for another language than that of its file.
 	minDifference = 80
 	// clearMargin is enough to read no further, after at least clearTrigrams.
-	clearMargin, clearTrigrams = 100, 200
+	clearMargin, clearTrigrams = 100, 128
+	// maxOthers is the number of letters of other scripts after which a text that is mostly in them is read no further.
+	maxOthers = 128
 	// englishBonus is added for English: lists of names and code look like other languages by chance.
 	englishBonus = 8
 	// maxRepeats is the number of times that a trigram counts: the names of a list and the keywords of code repeat.
@@ -31,21 +33,33 @@ const (
 var trigramTable string
 
 // maxLanguages is the number of languages that the detector tells apart. Some of them have no stemmer, but without them a
-// Danish text would be taken for Swedish.
-const maxLanguages = 18
+// Danish text would be taken for Swedish. maxTrigrams is at least the number of trigrams, and trigramSlots the size of their
+// hash table, a power of two.
+const maxLanguages, maxTrigrams, trigramSlots = 18, 2560, 1 << 13
 
 // trigramModel is the evidence of trigrams, three letters or edges of words, for each language.
 type trigramModel struct {
 	languages []Language
 	rows      [][maxLanguages]int8
-	index     map[uint64]int
+	// keys is a hash table of trigrams with linear probing, 0 if a slot is empty, and rowOf the row of each.
+	keys  [trigramSlots]uint64
+	rowOf [trigramSlots]int16
+}
+
+// slot returns the slot of a trigram, or the empty slot where it belongs.
+func (m *trigramModel) slot(key uint64) int {
+	i := int(key * 0x9E3779B97F4A7C15 >> 51)
+	for m.keys[i] != key && m.keys[i] != 0 {
+		i = (i + 1) % trigramSlots
+	}
+	return i
 }
 
 // trigrams is the model of the detector. It is read when the first text is.
 var trigrams = sync.OnceValue(func() *trigramModel { return readTrigrams(trigramTable) })
 
 func readTrigrams(table string) *trigramModel {
-	m := &trigramModel{index: make(map[uint64]int)}
+	m := new(trigramModel)
 	for line := range strings.Lines(table) {
 		switch letters, row, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); letters {
 		case "#": // a comment
@@ -62,7 +76,8 @@ func readTrigrams(table string) *trigramModel {
 			for i := range row {
 				points[i] = int8(row[i] - 'P')
 			}
-			m.index[key] = len(m.rows)
+			i := m.slot(key)
+			m.keys[i], m.rowOf[i] = key, int16(len(m.rows))
 			m.rows = append(m.rows, points)
 		}
 	}
@@ -160,7 +175,7 @@ func (p *Profile) best(some []Language) ranking {
 
 // Detect returns the profile of a text. It reads no further than is needed.
 func Detect(text string) *Profile {
-	d := detector{seen: make([]uint8, len(trigrams().rows)), key: shiftIn(0, '_')}
+	d := detector{model: trigrams(), key: shiftIn(0, '_')}
 	text = Normalize(text)
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
@@ -169,19 +184,21 @@ func Detect(text string) *Profile {
 		}
 		d.read(r)
 		i += size
-		if d.found >= clearTrigrams && d.found%64 == 0 && d.isClear() {
+		if d.found >= clearTrigrams && d.found%32 == 0 && d.isClear() || d.others > maxOthers && d.others > d.latin {
 			break
 		}
 	}
 	d.read(' ')
-	return &d.Profile
+	p := d.Profile
+	return &p
 }
 
 // detector builds a profile.
 type detector struct {
 	Profile
+	model *trigramModel
 	// seen counts each trigram, and found is the number of all.
-	seen  []uint8
+	seen  [maxTrigrams]uint8
 	found int
 	// key is that of the last two letters.
 	key uint64
@@ -218,13 +235,14 @@ func (d *detector) read(r rune) {
 
 // count counts the last trigram.
 func (d *detector) count() {
-	row, ok := trigrams().index[d.key]
-	if !ok || d.seen[row] == maxRepeats {
+	i := d.model.slot(d.key)
+	row := d.model.rowOf[i]
+	if d.model.keys[i] == 0 || d.seen[row] == maxRepeats {
 		return
 	}
 	d.seen[row]++
 	d.found++
-	for i, n := range trigrams().rows[row] {
+	for i, n := range &d.model.rows[row] {
 		d.points[i] += int32(n)
 	}
 }

@@ -110,7 +110,11 @@ func FuzzDetect(f *testing.F) {
 }
 
 func BenchmarkDetect(b *testing.B) {
-	text := strings.Repeat("We moved the staging servers to Lisbon because the old rack was too hot. ", 22)
+	data, err := os.ReadFile("testdata/languages.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := string(data[:1600])
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		Detect(text)

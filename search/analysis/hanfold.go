@@ -3,6 +3,7 @@ package analysis
 import (
 	_ "embed"
 	"strings"
+	"unicode/utf8"
 )
 
 // hanFoldTable contains the Chinese characters that are looked up as another one.
@@ -34,13 +35,31 @@ var hanFold = func() (t [lastHan - firstHan + 1]uint16) {
 	return t
 }()
 
-// FoldHan returns text with simplified characters for the traditional ones, so that both find each other; each keeps its
-// offset.
+// FoldHan returns valid UTF-8 with simplified characters for the traditional ones, so that both find each other; each keeps
+// its offset.
 func FoldHan(text string) string {
 	if isASCII(text) {
 		return text
 	}
-	return strings.Map(foldHanRune, text)
+	var folded []byte
+	for i := 0; i+2 < len(text); {
+		if text[i] < 0xE3 || text[i] > 0xE9 { // no Han character begins with it
+			i++
+			continue
+		}
+		r := rune(text[i]&0xF)<<12 | rune(text[i+1]&0x3F)<<6 | rune(text[i+2]&0x3F)
+		if to := foldHanRune(r); to != r {
+			if folded == nil {
+				folded = []byte(text)
+			}
+			utf8.EncodeRune(folded[i:], to)
+		}
+		i += 3
+	}
+	if folded == nil {
+		return text
+	}
+	return string(folded)
 }
 
 func foldHanRune(r rune) rune {

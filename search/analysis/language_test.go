@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func stemsIn(l Language, words string) []string {
@@ -127,4 +129,19 @@ func TestStopWordsByLanguage(t *testing.T) {
 			t.Errorf("%s in %v: %v", c.word, c.languages, got)
 		}
 	}
+}
+
+// A term has 1 to 64 bytes in every language, and no accents.
+func TestTermsOfEveryLanguageAreShort(t *testing.T) {
+	t.Parallel()
+	letters := rapid.RuneFrom([]rune("aaeeiioouuybcdfghjklmnpqrstvwxzäöüßéèêëçñøåæœãõáíóúìòùабвгдеёжиоуыэюя-.'"))
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringOfN(letters, 1, 90, -1).Draw(t, "word")
+		l := rapid.SampledFrom([]Language{"", German, French, Spanish, Italian, Portuguese, Dutch, Swedish}).Draw(t, "language")
+		for _, stem := range stemsIn(l, word) {
+			if stem == "" || len(stem) > maxTermBytes || Unaccented(stem) != stem || strings.ContainsAny(stem, " \n") {
+				t.Fatalf("%q in %q has the term %q", word, l, stem)
+			}
+		}
+	})
 }

@@ -27,7 +27,8 @@ type Query struct {
 	// Also are terms that count once.
 	Also []string
 	// IDs are the ids to choose from, ascending, if Filtered is set.
-	IDs      []int64
+	IDs []int64
+	// Filtered restricts the documents to IDs.
 	Filtered bool
 	// Limit is the maximum number of documents.
 	Limit int

@@ -57,6 +57,9 @@ type MemorySearchRequest struct {
 	Granularity string `protobuf:"bytes,11,opt,name=granularity,proto3" json:"granularity,omitempty"`
 	// Maximum length of a snippet in characters, 40 to 2,000; 0 means the configured default (700).
 	MaxSnippetChars int32 `protobuf:"varint,12,opt,name=max_snippet_chars,json=maxSnippetChars,proto3" json:"max_snippet_chars,omitempty"`
+	// Maximum number of results of one file, at most 100. 0 means the configured default: two, and further ones only if other
+	// files have nothing as good.
+	MaxPerFile int32 `protobuf:"varint,13,opt,name=max_per_file,json=maxPerFile,proto3" json:"max_per_file,omitempty"`
 	// Conditions on the fields of a file, all of which must hold.
 	Filter        []*Condition `protobuf:"bytes,14,rep,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -173,6 +176,13 @@ func (x *MemorySearchRequest) GetGranularity() string {
 func (x *MemorySearchRequest) GetMaxSnippetChars() int32 {
 	if x != nil {
 		return x.MaxSnippetChars
+	}
+	return 0
+}
+
+func (x *MemorySearchRequest) GetMaxPerFile() int32 {
+	if x != nil {
+		return x.MaxPerFile
 	}
 	return 0
 }
@@ -564,8 +574,18 @@ type Trace struct {
 	Missing []string `protobuf:"bytes,19,rep,name=missing,proto3" json:"missing,omitempty"`
 	// Part of the score, in [0,1], that a date named in the query gives; the channels fill up the rest.
 	DateConfidence float64 `protobuf:"fixed64,20,opt,name=date_confidence,json=dateConfidence,proto3" json:"date_confidence,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Bonus for the best passage of a file that is called exactly as the query; 0 for all others.
+	NameBonus float64 `protobuf:"fixed64,21,opt,name=name_bonus,json=nameBonus,proto3" json:"name_bonus,omitempty"`
+	// Share of the merged score, in [0,1], that front matter or a list of links to other notes loses; 0 for all others.
+	Penalty float64 `protobuf:"fixed64,22,opt,name=penalty,proto3" json:"penalty,omitempty"`
+	// Part of the score, in [0,1], that such a name gives; the channels fill up the rest.
+	NameConfidence float64 `protobuf:"fixed64,23,opt,name=name_confidence,json=nameConfidence,proto3" json:"name_confidence,omitempty"`
+	// Added to the rank value of an entry of a category that the query asks for ("what did we decide").
+	CategoryBonus float64 `protobuf:"fixed64,24,opt,name=category_bonus,json=categoryBonus,proto3" json:"category_bonus,omitempty"`
+	// Part of the score that this category gives, in [0,1].
+	CategoryConfidence float64 `protobuf:"fixed64,25,opt,name=category_confidence,json=categoryConfidence,proto3" json:"category_confidence,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -734,6 +754,41 @@ func (x *Trace) GetMissing() []string {
 func (x *Trace) GetDateConfidence() float64 {
 	if x != nil {
 		return x.DateConfidence
+	}
+	return 0
+}
+
+func (x *Trace) GetNameBonus() float64 {
+	if x != nil {
+		return x.NameBonus
+	}
+	return 0
+}
+
+func (x *Trace) GetPenalty() float64 {
+	if x != nil {
+		return x.Penalty
+	}
+	return 0
+}
+
+func (x *Trace) GetNameConfidence() float64 {
+	if x != nil {
+		return x.NameConfidence
+	}
+	return 0
+}
+
+func (x *Trace) GetCategoryBonus() float64 {
+	if x != nil {
+		return x.CategoryBonus
+	}
+	return 0
+}
+
+func (x *Trace) GetCategoryConfidence() float64 {
+	if x != nil {
+		return x.CategoryConfidence
 	}
 	return 0
 }
@@ -1924,7 +1979,7 @@ type ExplainResponse struct {
 	// Response to the search, with traces.
 	Answer *MemorySearchResponse `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
 	// Outcome for the passage: "returned", "not_indexed", "skipped", "filtered", "not_a_candidate", "below_threshold",
-	// "covered", "dropped_by_mmr" or "beyond_max_results". Empty if the request has no path.
+	// "covered", "dropped_by_mmr", "file_limit" or "beyond_max_results". Empty if the request has no path.
 	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// Sentence for people, with the figures.
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
@@ -3399,7 +3454,7 @@ var File_kioku_v1_memory_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc5\x03\n" +
+	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
 	"\x13MemorySearchRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -3415,7 +3470,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bask_time\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\aaskTime\x12 \n" +
 	"\vgranularity\x18\v \x01(\tR\vgranularity\x12*\n" +
-	"\x11max_snippet_chars\x18\f \x01(\x05R\x0fmaxSnippetChars\x12+\n" +
+	"\x11max_snippet_chars\x18\f \x01(\x05R\x0fmaxSnippetChars\x12 \n" +
+	"\fmax_per_file\x18\r \x01(\x05R\n" +
+	"maxPerFile\x12+\n" +
 	"\x06filter\x18\x0e \x03(\v2\x13.kioku.v1.ConditionR\x06filterB\f\n" +
 	"\n" +
 	"_min_score\"I\n" +
@@ -3449,7 +3506,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\x8a\x05\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xc4\x06\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3477,7 +3534,13 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\vchunk_share\x18\x12 \x01(\x01R\n" +
 	"chunkShare\x12\x18\n" +
 	"\amissing\x18\x13 \x03(\tR\amissing\x12'\n" +
-	"\x0fdate_confidence\x18\x14 \x01(\x01R\x0edateConfidence\"]\n" +
+	"\x0fdate_confidence\x18\x14 \x01(\x01R\x0edateConfidence\x12\x1d\n" +
+	"\n" +
+	"name_bonus\x18\x15 \x01(\x01R\tnameBonus\x12\x18\n" +
+	"\apenalty\x18\x16 \x01(\x01R\apenalty\x12'\n" +
+	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\x12%\n" +
+	"\x0ecategory_bonus\x18\x18 \x01(\x01R\rcategoryBonus\x12/\n" +
+	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

@@ -42,8 +42,17 @@ func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
 func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	t := hit.GetTrace()
 	p.Linef("      score (confidence) %.3f = %s", hit.GetScore(), confidence(hit))
-	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days) + date bonus %.2f: %s of the candidates",
-		t.GetMerged()*t.GetDecay()+t.GetDateBonus(), t.GetMerged(), t.GetDecay(), t.GetAgeDays(), t.GetDateBonus(), rank(t.GetRank()))
+	shape := ""
+	if t.GetPenalty() > 0 {
+		shape = fmt.Sprintf(" × %.2f (links or front matter)", 1-t.GetPenalty())
+	}
+	name := ""
+	if t.GetNameBonus() > 0 {
+		name = fmt.Sprintf(" + name %.2f", t.GetNameBonus())
+	}
+	value := t.GetMerged()*t.GetDecay()*(1-t.GetPenalty()) + t.GetDateBonus() + t.GetNameBonus() + t.GetCategoryBonus()
+	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days)%s + date bonus %.2f%s%s: %s of the candidates",
+		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), shape, t.GetDateBonus(), name, ofCategory(t), rank(t.GetRank()))
 	p.Linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
 	if t.GetKeywordBacked() {
 		p.Linef("      below the threshold, but backed by keywords")
@@ -69,8 +78,14 @@ func confidence(hit *kiokuv1.SearchResult) string {
 		parts = append(parts, fmt.Sprintf("text %.3f (%s) × %.2f", t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight()))
 	}
 	sum := strings.Join(parts, " + ")
-	if date := t.GetDateConfidence(); date > 0 {
-		return fmt.Sprintf("date %.2f + %.2f × (%s)", date, 1-date, sum)
+	switch date, category := t.GetDateConfidence(), t.GetCategoryConfidence(); {
+	case date > 0 && date >= category:
+		sum = fmt.Sprintf("date %.2f + %.2f × (%s)", date, 1-date, sum)
+	case category > 0:
+		sum = fmt.Sprintf("category %.2f + %.2f × (%s)", category, 1-category, sum)
+	}
+	if name := t.GetNameConfidence(); name > 0 {
+		sum = fmt.Sprintf("name %.2f + %.2f × (%s)", name, 1-name, sum)
 	}
 	return sum
 }
@@ -78,7 +93,8 @@ func confidence(hit *kiokuv1.SearchResult) string {
 // standsIn reports whether the text score replaced the score of a vector that the passage does not have yet.
 func standsIn(hit *kiokuv1.SearchResult) bool {
 	t := hit.GetTrace()
-	text := t.GetDateConfidence() + (1-t.GetDateConfidence())*t.GetTextScore()
+	given := max(t.GetDateConfidence(), t.GetCategoryConfidence())
+	text := given + (1-given)*t.GetTextScore()
 	return t.GetVectorRank() == 0 && t.GetTextScore() > 0 && math.Abs(hit.GetScore()-text) < 1e-9
 }
 
@@ -135,4 +151,12 @@ func (p *Page) Explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainRes
 		p.Linef("")
 		p.Results(hits)
 	}
+}
+
+// ofCategory returns the part of a rank value that the category of an entry gives, "" if it gives none.
+func ofCategory(t *kiokuv1.Trace) string {
+	if t.GetCategoryBonus() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" + category bonus %.2f", t.GetCategoryBonus())
 }

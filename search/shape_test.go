@@ -1,0 +1,145 @@
+package search
+
+import (
+	"strings"
+	"testing"
+
+	"kioku/chunker"
+	"kioku/memory"
+)
+
+// firstOf asks a query and returns its hits, of which there must be one.
+func firstOf(t *testing.T, s *Searcher, query string) []memory.Hit {
+	t.Helper()
+	hits := ask(t, s, query).Hits
+	if len(hits) == 0 {
+		t.Fatalf("no hit for %q", query)
+	}
+	return hits
+}
+
+// Passages that are mostly links (an index page, a table of contents, "see also") do not outrank the note that they point to.
+func TestLinkListDoesNotOutrankItsTarget(t *testing.T) {
+	t.Parallel()
+	note := Chunk{Path: "help/refund.md", Names: "refund", Text: "Open the app, choose the ride and tap on the receipt. You get your money back within five days, " +
+		"onto the card that was charged. If the ride was never unlocked, nothing was charged at all."}
+	lists := map[string]string{
+		"index page":        "- [Get your money back](refund.md)\n- [Download an invoice](invoice.md)\n- [Pause a ride](pause.md)",
+		"wiki links":        "- [[refund|Get your money back]] - within days\n- [[invoice]]\n- [[pause]]",
+		"table of contents": "1. [Get your money back](#money)\n2. [Download an invoice](#invoice)\n3. [Pause a ride](#pause)",
+		"table":             "| page | what |\n|---|---|\n| [[refund]] | Get your money back |\n| [[invoice]] | |\n| [[pause]] | |",
+		"see also":          "See also [Get your money back](refund.md), [[invoice]], [[pause]].",
+	}
+	for name, text := range lists {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := Chunk{Path: "help/index.md", StartLine: 1, EndLine: 5, Text: text}
+			s := vaultSearcher(list, note)
+			if hits := firstOf(t, s, "get money back"); hits[0].Path != note.Path {
+				t.Errorf("%s comes first", hits[0].Path)
+			}
+			// A list is found if nothing else answers.
+			if hits := firstOf(t, vaultSearcher(list), "get money back"); hits[0].Path != list.Path {
+				t.Errorf("%s, want the list", hits[0].Path)
+			}
+		})
+	}
+}
+
+func TestLinkShare(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		want       float64
+	}{
+		{"prose with a link", "We walked from [[Kyoto]] to the lake and slept in a hut above the trees.\nIt rained.", 0},
+		{"links to the web are content", "- [Rust book](https://doc.rust-lang.org)\n- [Go tour](https://go.dev/tour)", 0},
+		{"code is no link", "```\n[[a]]\n[[b]]\n```", 0},
+		{"half", "# Trips\n\n- [[Kyoto]]\nPack the blue bag.", 0.5},
+		{"all", "- [[Kyoto]]\n- ![[Nara]]\n* [Lake](lake.md)", 1},
+		{"nothing", "", 0},
+		{"badges", "[![Build](https://ci.example/b.svg)](https://ci.example) [![Go][1]][2]\n![logo](logo.png)", 1},
+		{"definitions", "[1]: https://goreport.example/badge\n[2]: https://goreport.example 'Report'", 1},
+		{"URLs", "- https://go.dev/tour\n<https://doc.rust-lang.org>", 1},
+		{"a URL in a sentence", "The tour is at https://go.dev/tour and takes an evening.", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := linkShare(chunker.Lines(c.text, "", true)); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// A bullet list does not score as one text whose words come from different bullets; neither do the rows of a table.
+func TestListScoresByItsBestItem(t *testing.T) {
+	t.Parallel()
+	answer := Chunk{Path: "answer.md", Text: "Somebody has to water the tomatoes in the greenhouse while we are away in late August, best before the sun is high, " +
+		"and never on the leaves."}
+	for name, text := range map[string]string{
+		"bullets": "- water for the car\n- call Ana\n- tomatoes, bread\n- greenhouse: new glass",
+		"numbers": "1. water for the car\n2. call Ana\n3. tomatoes, bread\n4. greenhouse: new glass",
+		"table":   "| what | where |\n|---|---|\n| water | car |\n| tomatoes | shop |\n| greenhouse | glass |",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := Chunk{Path: "list.md", StartLine: 1, EndLine: 5, Text: text}
+			const query = "water tomatoes greenhouse"
+			if hits := firstOf(t, vaultSearcher(list, answer), query); hits[0].Path != answer.Path {
+				t.Errorf("%s comes first", hits[0].Path)
+			}
+			one := Chunk{Path: "one.md", StartLine: 1, EndLine: 4, Text: "- bread\n- water the tomatoes in the greenhouse\n- call Ana\n- car"}
+			hits := firstOf(t, vaultSearcher(list, one), query)
+			if hits[0].Path != one.Path || len(hits) > 1 && hits[1].Score > 0.7*hits[0].Score {
+				t.Errorf("%+v, want the list with an item that has all words far before the other", hits)
+			}
+		})
+	}
+}
+
+// The turns of a conversation, and paragraphs with a bullet before them, are one text.
+func TestLongItemsAreOneText(t *testing.T) {
+	t.Parallel()
+	turn := "- Ana: " + strings.Repeat("we talked about it for a long while ", 3) + "\n"
+	if _, n := itemsOf(chunker.Lines(turn+turn+turn, "", true)); n != 0 {
+		t.Errorf("%d items", n)
+	}
+	if _, n := itemsOf(chunker.Lines("- a\n- b\n  more of b\n\ntext\n\n- c\n", "", true)); n != 3 {
+		t.Errorf("%d items, want 3", n)
+	}
+}
+
+// Front matter is no snippet unless the match is in it, and counts less than text.
+func TestFrontMatterIsNoSnippet(t *testing.T) {
+	t.Parallel()
+	note := Chunk{Path: "note.md", Names: "Boiler\n#house", StartLine: 1, EndLine: 8, Text: "---\ntitle: Boiler\ntags: [house]\nvendor: Viessmann\n---\n" +
+		"Error 18 means that water is missing.\n\nThe valve is behind the panel."}
+	for _, granularity := range []string{memory.GranularityPassage, memory.GranularityChunk} {
+		for query, want := range map[string]struct {
+			start int
+			text  string
+		}{
+			"boiler":               {6, "Error 18"},
+			"house":                {6, "Error 18"},
+			"boiler error":         {6, "Error 18"},
+			"valve behind a panel": {6, "The valve"},
+			"Viessmann":            {1, "vendor: Viessmann"},
+		} {
+			t.Run(granularity+"/"+query, func(t *testing.T) {
+				t.Parallel()
+				a, err := vaultSearcher(note).Search(t.Context(), memory.Query{Text: query, Granularity: granularity})
+				if err != nil || len(a.Hits) == 0 {
+					t.Fatalf("%v, %v", a.Degraded, err)
+				}
+				if h := a.Hits[0]; h.SnippetStart != want.start || !strings.Contains(h.Snippet, want.text) {
+					t.Errorf("line %d: %q, want line %d with %q", h.SnippetStart, h.Snippet, want.start, want.text)
+				}
+			})
+		}
+	}
+	said := Chunk{Path: "said.md", Text: "Our heating is from Viessmann, bought second hand by somebody long before we moved into this house with the garden."}
+	if hits := firstOf(t, vaultSearcher(note, said), "Viessmann"); hits[0].Path != said.Path {
+		t.Errorf("%s comes first, want the text that says it", hits[0].Path)
+	}
+}

@@ -415,6 +415,8 @@ func FuzzLoadFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "query: {maxResults: 3}", "memorySearch: &m {query: *m}", "agents: &a {x: *a}", "? [a]\n: b",
 		"remote: {headers: {a: b, a: c}}", "{\"a\": [1,2", "<<: {dims: 1}", "dims: !!binary aGk=", "\x00", "agents: {a: }",
+		"memory: {search: {extraPaths: [{path: a, pattern: b}, {path: [c]}], remote: {apiKey: \"${X}\"}}}", "memory: &m {search: *m}", "memory: []",
+		"include: a\nexclude: [b]\nextraPaths: [..]", "agents: {a.: {memory: 1}}",
 	} {
 		f.Add(seed)
 	}
@@ -426,6 +428,17 @@ func FuzzLoadFile(f *testing.F) {
 		c, err := config.Load(config.Sources{File: path, Dir: "/"})
 		if (c == nil) == (err == nil) {
 			t.Errorf("config %v with error %v", c, err)
+		}
+		dir := filepath.Dir(path)
+		if err := os.Rename(path, filepath.Join(dir, config.FolderFile)); err != nil {
+			t.Fatal(err)
+		}
+		c, err = config.Load(config.Sources{Dir: "/", Folder: dir})
+		if (c == nil) == (err == nil) {
+			t.Errorf("of a workspace: config %v with error %v", c, err)
+		}
+		if c != nil && (c.Embed.Provider != "none" || c.Workspace != "" || len(c.Agents) > 0 || c.Listen != config.Default().Listen) {
+			t.Errorf("%q sets what a workspace may not set", text)
 		}
 	})
 }

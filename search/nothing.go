@@ -107,7 +107,7 @@ func (r *searchState) markOneWord() (lacksHalf bool) {
 	return 2*lacking >= required
 }
 
-// isCommonWord reports whether the term is a word that names no one thing.
+// isCommonWord reports whether the term is a word that names no one thing and that more than a few chunks contain.
 func (t queryTerm) isCommonWord() bool {
-	return !t.gram && !t.identifier && t.weight < capitalWeight
+	return !t.gram && !t.identifier && t.weight < capitalWeight && t.df > rareChunks
 }

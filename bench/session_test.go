@@ -120,7 +120,7 @@ func TestMeasureFollowsThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(reports) != 2 || reports[0].Groups[0].Figures.R2k == reports[1].Groups[0].Figures.R2k && reports[0].Groups[0].Figures.R10 == reports[1].Groups[0].Figures.R10 && reports[0].Groups[0].Figures.MRR == reports[1].Groups[0].Figures.MRR {
+	if len(reports) != 2 || reports[0].Groups[0].Figures.R2k == reports[1].Groups[0].Figures.R2k && reports[0].Groups[0].Figures.R10 == reports[1].Groups[0].Figures.R10 && reports[0].Groups[0].Figures.R1 == reports[1].Groups[0].Figures.R1 {
 		t.Errorf("two granularities: %+v", reports)
 	}
 	r := reports[0]

@@ -12,14 +12,25 @@ const (
 	closingChunks = 20_000
 )
 
-// calibrate asks the probes of the index if it has changed much since they were asked last, so that searches know what a low
-// score is worth in this folder. Only one call does so at a time. Searches need no calibration, so an error is logged.
-func (m *Memory) calibrate(ctx context.Context) {
+// Calibrate asks the probes of the index if it has changed much since they were asked last, so that searches know what a low
+// score is worth in this folder; see search.Calibration. A watch and syncs in the background do so by themselves, and a memory
+// that has answered a search does when it is closed. A search never waits for it.
+func (m *Memory) Calibrate(ctx context.Context) error {
+	if err := m.enter(); err != nil {
+		return err
+	}
+	defer m.leave()
+	ctx, cancel := m.untilClose(ctx)
+	defer cancel()
+	return m.askProbes(ctx)
+}
+
+// askProbes is Calibrate within a call. Only one call does so at a time; others return at once.
+func (m *Memory) askProbes(ctx context.Context) error {
 	if m.opt.Mode != Own || !m.calibrating.CompareAndSwap(false, true) {
-		return
+		return nil
 	}
 	defer m.calibrating.Store(false)
-	m.uncalibrated.Store(false)
 	// Without the values of ctx: the probes take their turns as a client of their own, not as the client whose query began the sync.
 	own, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -28,14 +39,19 @@ func (m *Memory) calibrate(ctx context.Context) {
 	if err == nil && ok {
 		err = m.store.RecordCalibration(own, c)
 	}
-	if err != nil && ctx.Err() == nil {
+	return err
+}
+
+// calibrate is askProbes for the background. Searches need no calibration, so an error is logged.
+func (m *Memory) calibrate(ctx context.Context) {
+	if err := m.askProbes(ctx); err != nil && ctx.Err() == nil {
 		m.log.Warn("ask the probes of the index", "err", err)
 	}
 }
 
-// calibrateAtClose is calibrate for a process that has answered one query and ends: its sync did not keep the query waiting.
+// calibrateAtClose is calibrate for a process that has answered a search and ends, unless the index is large.
 func (m *Memory) calibrateAtClose() {
-	if !m.uncalibrated.Load() {
+	if !m.searched.Load() || m.opt.Daemon {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closingProbes)

@@ -31,6 +31,17 @@ func companyNotes(t *testing.T, n int, opt Options) (*Memory, Options) {
 	return m, opt
 }
 
+// syncAndCalibrate does what a watch does.
+func syncAndCalibrate(t *testing.T, m *Memory) {
+	t.Helper()
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Calibrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // calibrationOf returns what the index says of the probes.
 func calibrationOf(t *testing.T, m *Memory) search.Calibration {
 	t.Helper()
@@ -48,9 +59,7 @@ func calibrationOf(t *testing.T, m *Memory) search.Calibration {
 // Probes are asked once after a sync that changed much, and stored in the index.
 func TestCalibrateAfterASyncThatChangedMuch(t *testing.T) {
 	m, opt := companyNotes(t, 40, Options{})
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
+	syncAndCalibrate(t, m)
 	first := calibrationOf(t, m)
 	if first.Chunks != 40 || first.Probes == "" {
 		t.Fatalf("%+v", first)
@@ -58,9 +67,7 @@ func TestCalibrateAfterASyncThatChangedMuch(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(opt.Workspace, "memory", "one.md"), []byte("one more\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
+	syncAndCalibrate(t, m)
 	if again := calibrationOf(t, m); again != first {
 		t.Errorf("asked again after one note: %+v", again)
 	}
@@ -77,10 +84,10 @@ func TestCalibrateAfterASyncThatChangedMuch(t *testing.T) {
 	}
 }
 
-// A sync for a query does not keep it waiting for the probes: a command that ends asks them after its answer.
+// Neither a sync nor a search waits for the probes: a command that ends asks them after its answer.
 func TestCalibrateKeepsNoQueryWaiting(t *testing.T) {
 	m, opt := companyNotes(t, 40, Options{})
-	if _, err := m.Sync(t.Context(), SyncOptions{NoRebuild: true}, nil); err != nil {
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if c := calibrationOf(t, m); c.Probes != "" {
@@ -117,7 +124,10 @@ func TestCalibrateWaitsForItsTurn(t *testing.T) {
 	}}}
 	m, _ := companyNotes(t, 40, opt)
 	defer m.Close()
-	if _, err := m.Sync(context.WithValue(t.Context(), caller{}, true), SyncOptions{}, nil); err != nil {
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Calibrate(context.WithValue(t.Context(), caller{}, true)); err != nil {
 		t.Fatal(err)
 	}
 	if asked < 50 || most != 1 || strangers != 0 {

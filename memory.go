@@ -134,8 +134,8 @@ type Memory struct {
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool
-	// calibrating is set while one call asks the probes of the index, and uncalibrated after a sync for a query, which does not.
-	calibrating, uncalibrated atomic.Bool
+	// calibrating is set while one call asks the probes of the index, and searched after the first search.
+	calibrating, searched atomic.Bool
 	// appending has a channel for each target of notes, which contains a token while a note is written there.
 	appending map[string]chan struct{}
 

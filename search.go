@@ -37,6 +37,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	if err != nil {
 		return memory.Answer{}, err
 	}
+	m.searched.Store(true)
 	stats.Repair = m.store.Repair()
 	state := m.indexer.SyncState()
 	// What was indexed during the search is missing in its answer.

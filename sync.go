@@ -60,11 +60,6 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 			m.opt.Embedder.AllowProbe()
 			r, err = m.embed(ctx, r, step)
 		}
-		if opt.NoRebuild {
-			m.uncalibrated.Store(true)
-		} else if err == nil {
-			m.calibrate(ctx)
-		}
 		return m.reportVectors(ctx, r, err)
 	})
 }
@@ -78,9 +73,6 @@ func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (Sync
 		}
 		m.opt.Embedder.AllowProbe()
 		r, err = m.embed(ctx, r, step)
-		if err == nil {
-			m.calibrate(ctx)
-		}
 		return m.reportVectors(ctx, r, err)
 	})
 }

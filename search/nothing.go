@@ -40,6 +40,15 @@ func (s *Searcher) explainNothing(r *searchState) {
 	}
 }
 
+// explainEmptyIndex says why there is nothing to search.
+func (r *searchState) explainEmptyIndex() {
+	if r.index.Chunks > 0 {
+		r.degrade(memory.IndexEmpty, "Every indexed file is out of the scope of the settings (include, exclude, extraPaths).")
+		return
+	}
+	r.degrade(memory.IndexEmpty, "Nothing is indexed yet: the workspace has no Markdown, or was not indexed (kioku index).")
+}
+
 // unknown returns the words of the query that no chunk contains, nor any spelling variant of them, as they are written, and the
 // number of other terms. Words for a day do not count. Bigrams that overlap are one word.
 func (q queryTerms) unknown() (words []string, others int) {
@@ -107,7 +116,7 @@ func (r *searchState) markOneWord() (lacksHalf bool) {
 	return 2*lacking >= required
 }
 
-// isCommonWord reports whether the term is a word that names no one thing.
+// isCommonWord reports whether the term is a word that names no one thing and that more than a few chunks contain.
 func (t queryTerm) isCommonWord() bool {
-	return !t.gram && !t.identifier && t.weight < capitalWeight
+	return !t.gram && !t.identifier && t.weight < capitalWeight && t.df > rareChunks
 }

@@ -69,7 +69,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.inScope() <= 0 {
 		r.vector = nil
-		r.degrade(memory.IndexEmpty, "Nothing is indexed yet: the workspace has no Markdown, or was not indexed (kioku index).")
+		r.explainEmptyIndex()
 		return nil
 	}
 	s.checkSpace(r)

@@ -83,6 +83,8 @@ const (
 	// oneWordConfidence is the minimum confidence of a chunk with a single common word of a longer question: "back" is no answer to
 	// "can I get my money back".
 	oneWordConfidence = 0.3
+	// rareChunks is the maximum number of chunks with a word that is rare in every index.
+	rareChunks = 3
 	// heldShare is the share of the chunks with a frequent word of a language from which on an index holds the language.
 	heldShare = 0.1
 )

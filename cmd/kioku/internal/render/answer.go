@@ -78,7 +78,7 @@ func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceCli
 	switch {
 	case err != nil:
 		return err
-	case resp.GetIndex().GetFileCount() == 0:
+	case resp.GetIndex().GetFileCount() == 0 && !slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() == memory.OutOfScope }):
 		o.Notice("no result: the index is empty; write notes to memory/ or MEMORY.md")
 	case len(resp.GetResults()) == 0:
 		o.Notice("no result: %s (%s)", reason(resp), Channels(resp))
@@ -92,7 +92,7 @@ func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceCli
 // reason returns why an answer is empty, as a part of a sentence.
 func reason(resp *kiokuv1.MemorySearchResponse) string {
 	for _, d := range resp.GetDegraded() {
-		if text := strings.TrimSuffix(d.GetText(), "."); d.GetCode() == memory.NoMatch && text != "" {
+		if text := strings.TrimSuffix(d.GetText(), "."); (d.GetCode() == memory.NoMatch || d.GetCode() == memory.IndexEmpty) && text != "" {
 			return strings.ToLower(text[:1]) + text[1:]
 		}
 	}

@@ -16,6 +16,8 @@ const (
 	maxNoteBytes = 32 << 10
 	// maxCategoryChars is the maximum number of characters of a category, which becomes part of a heading.
 	maxCategoryChars = 64
+	// noCategory heads notes without a category.
+	noCategory = "note"
 	// maxKeyBytes is the maximum length of an idempotency key.
 	maxKeyBytes = 256
 
@@ -113,7 +115,7 @@ func checkNote(n memory.Note) (memory.Note, error) {
 		n.Target = memory.TargetDaily
 	}
 	if n.Category == "" {
-		n.Category = "note"
+		n.Category = noCategory
 	}
 	bad := func(field, problem string) (memory.Note, error) {
 		return n, &memory.InputError{Field: field, Problem: problem}

@@ -359,3 +359,17 @@ func TestAppendStripsRecalledMemories(t *testing.T) {
 		t.Errorf("MEMORY.md is %q, %v; want %q", got, err, want)
 	}
 }
+
+// A text that is there as a plain note is written again as a decision, and not a third time as either.
+func TestAppendWritesATextAgainWithACategory(t *testing.T) {
+	m := synced(t, Options{Workspace: workspace(t, nil), StateDir: t.TempDir()})
+	for _, tc := range []struct {
+		category     string
+		deduplicated bool
+	}{{"", false}, {"decision", false}, {"decision", true}, {"", true}, {"todo", false}} {
+		at, err := m.Append(t.Context(), memory.Note{Text: "The invoice number is 4711.", Category: tc.category})
+		if err != nil || at.Deduplicated != tc.deduplicated {
+			t.Errorf("%q: %+v, %v", tc.category, at, err)
+		}
+	}
+}

@@ -49,7 +49,8 @@ func endsWithNote(text string, n memory.Note) bool {
 	return strings.HasSuffix(strings.TrimRight(text, " \t\n"), "\n"+want) || text == want+" "
 }
 
-// findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none.
+// findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none. A note
+// with a category is found only in a section of that category: as a decision, a text says more than before.
 func findText(src []byte, n memory.Note) (line int) {
 	text := chunker.Normalize(src)
 	block := "\n\n" + n.Text
@@ -64,10 +65,23 @@ func findText(src []byte, n memory.Note) (line int) {
 			return 0
 		}
 		from += i + 1
-		if endsNote(padded[from-1+len(block):], n.Target) {
-			return blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
+		if !endsNote(padded[from-1+len(block):], n.Target) {
+			continue
+		}
+		line = blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
+		if n.Target == memory.TargetLongTerm || n.Category == noCategory || categoryAt(text, line) == n.Category {
+			return line
 		}
 	}
+}
+
+// categoryAt returns the category in the heading on a line of a daily file; empty if it has none.
+func categoryAt(text string, line int) string {
+	heading := strings.Split(text, "\n")[line-1]
+	if _, category, found := strings.Cut(heading, " - "); found && strings.HasPrefix(heading, "## ") {
+		return strings.TrimSpace(category)
+	}
+	return ""
 }
 
 // endsNote reports whether a text that follows that of a note shows that the note is over: with a whole marker, or without one.

@@ -149,3 +149,45 @@ func TestListReturnsFilesPageByPage(t *testing.T) {
 		t.Errorf("selected: %v (-want +got):\n%s", err, diff)
 	}
 }
+
+// Files whose paths differ only by case, or by the composition of a letter, are told apart by a path that is written exactly.
+func TestLinksTellFilesApartThatDifferByCase(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	replace(t, s,
+		linkFile("A.md", "", nil, wikiLink(1, "x")), linkFile("a.md", "", nil, wikiLink(1, "y")),
+		linkFile("Caf\u00e9.md", "", nil, wikiLink(1, "x")), linkFile("Cafe\u0301.md", "", nil, wikiLink(1, "y")),
+		linkFile("from.md", "", nil, wikiLink(1, "a"), wikiLink(2, "A")),
+	)
+	for path, target := range map[string]string{"A.md": "x", "a.md": "y", "Caf\u00e9.md": "x", "Cafe\u0301.md": "y", "a": "y"} {
+		links, err := s.Links(t.Context(), path)
+		if err != nil || len(links.Out) != 1 || links.Out[0].Target != target {
+			t.Errorf("%q: %+v, %v", path, links, err)
+		}
+	}
+	if links, err := s.Links(t.Context(), "a.md"); err != nil || len(links.In) != 1 || links.In[0].Line != 1 {
+		t.Errorf("%+v, %v", links, err)
+	}
+}
+
+// In a folder where every file is called index.md, resolving a link takes a look-up, not a comparison with each file.
+func TestLinksAmongFilesOfOneName(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	files := newNamedFiles()
+	for i := range n {
+		files.add(fmt.Sprintf("p%d/index.md", i), "Home", nil)
+	}
+	r := linkResolver{named: map[string]*namedFiles{"index": files, "home": files}}
+	for i := range n {
+		from := fmt.Sprintf("p%d/note.md", i)
+		for _, l := range []memory.Link{
+			{From: from, Target: fmt.Sprintf("p%d/index.md", i), Kind: chunker.PathLink},
+			{From: from, Target: "index", Kind: chunker.WikiLink}, {From: from, Target: "Home", Kind: chunker.WikiLink},
+		} {
+			if found, err := r.resolve(t.Context(), l); err != nil || found != fmt.Sprintf("p%d/index.md", i) {
+				t.Fatalf("%+v means %q, %v", l, found, err)
+			}
+		}
+	}
+}

@@ -15,7 +15,7 @@ type vectorCache = generationCache[cachedVectors, vectorChange]
 
 // cachedVectors are the vectors of one generation. All generations have the same table, which is that of the newest one.
 type cachedVectors struct {
-	table *vector.Table // only for who applies changes
+	table *vector.Table // guarded by commitMu
 	slab  *vector.Slab
 }
 

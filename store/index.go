@@ -96,20 +96,19 @@ func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *indexChange) error
 	if err := f(tx, &change); err != nil {
 		return err
 	}
+	var id, generation int64
 	row := tx.QueryRowContext(ctx, "UPDATE meta SET generation = generation + 1 RETURNING generation, index_id")
-	var id int64
-	if err := row.Scan(&change.generation, &id); err != nil {
+	if err := row.Scan(&generation, &id); err != nil {
 		return fmt.Errorf("increment generation: %w", err)
 	}
-	if err := x.verifyState(uint64(id), change.generation-1, x.generation.Load()); err != nil {
+	if err := x.verifyState(uint64(id), generation-1, x.generation.Load()); err != nil {
 		return err
 	}
-	change.words.generation = change.generation
-	commit := func() error { return x.words.commit(tx.Commit, change.words) }
-	if err := x.vectors.commit(commit, change); err != nil {
+	commit := func() error { return x.words.commit(tx.Commit, generation, change.words) }
+	if err := x.vectors.commit(commit, generation, change.vectors); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
-	x.generation.Store(change.generation)
+	x.generation.Store(generation)
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (c *checker) mend(ctx context.Context) error {
 			if err := removeVector(ctx, tx, w); err != nil {
 				return err
 			}
-			change.recordDelete(w.chunk)
+			change.vectors.recordDelete(w.chunk)
 		}
 		for _, h := range c.badCached {
 			if err := removeWrongCached(ctx, tx, h); err != nil {

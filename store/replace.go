@@ -32,7 +32,7 @@ func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 		if err != nil {
 			return err
 		}
-		change.reload, change.words.reload = true, true
+		change.vectors.reload, change.words.reload = true, true
 		w, err := x.newFileWriter(ctx, tx, change)
 		if err != nil {
 			return err

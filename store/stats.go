@@ -58,7 +58,7 @@ type Sizes struct {
 func (x *index) sizes(ctx context.Context) (Sizes, error) {
 	n, err := x.countCached(ctx)
 	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"), Cached: n,
-		Resident: x.vectors.share.Bytes() + x.words.bytes()}, err
+		Resident: x.vectors.resident() + x.words.resident()}, err
 }
 
 // skipped implements Store.Skipped.

@@ -1,51 +1,35 @@
 package store
 
 import (
-	"sync"
-	"sync/atomic"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
 
 	"kioku/store/vector"
 )
 
-// maxGenerations is the number of generations of the vectors that are kept for views that began before the last commits.
-const maxGenerations = 4
+// vectorCache caches the vectors of an index; without it, chunks_vec answers.
+type vectorCache = generationCache[cachedVectors, vectorChange]
 
-// vectorCache caches the vectors of an index. They are loaded at the second query, so that a process with a single query does
-// not load them, and follow each commit of this process. A view uses only the vectors of its own generation; if the cache
-// does not contain them, chunks_vec answers.
-type vectorCache struct {
-	share   *vector.Share
-	queried atomic.Bool
-	loadMu  sync.Mutex // locked while the vectors are read
-	// missed is the generation that another process committed and a view needed, 0 if the vectors are up to date.
-	missed atomic.Int64
-
-	commitMu    sync.Mutex    // locked from before a commit until its changes are applied
-	recording   bool          // commits are recorded; guarded by commitMu
-	recorded    []indexChange // guarded by commitMu
-	generations atomic.Pointer[vectorGenerations]
-}
-
-// vectorGenerations are the last generations of a table, newest first. The slice never changes; commitMu guards the table.
-type vectorGenerations struct {
-	table *vector.Table
-	list  []vectorGeneration
-}
-
-// vectorGeneration contains the vectors of one generation.
-type vectorGeneration struct {
-	generation int64
-	slab       *vector.Slab
+// cachedVectors are the vectors of one generation. All generations have the same table, which is that of the newest one.
+type cachedVectors struct {
+	table *vector.Table // guarded by commitMu
+	slab  *vector.Slab
 }
 
 // indexChange describes what one commit does to the vectors and the words. The zero value is no change.
 type indexChange struct {
-	generation int64
-	edits      []vectorEdit
+	vectors vectorChange
+	words   wordChange
+}
+
+// vectorChange describes what one commit does to the vectors.
+type vectorChange struct {
+	edits []vectorEdit
 	// reload reports that all vectors change, so that their cache has to be loaded again.
 	reload bool
-	// words is what the commit does to the words.
-	words wordChange
 }
 
 // vectorEdit puts a vector, or deletes it if vector is nil.
@@ -55,119 +39,128 @@ type vectorEdit struct {
 }
 
 // recordPut records a new vector. It records nothing if all vectors have to be loaded again.
-func (c *indexChange) recordPut(id int64, v []float32) {
+func (c *vectorChange) recordPut(id int64, v []float32) {
 	if !c.reload {
 		c.edits = append(c.edits, vectorEdit{id, v})
 	}
 }
 
 // recordDelete records the deletion of a vector.
-func (c *indexChange) recordDelete(id int64) { c.recordPut(id, nil) }
+func (c *vectorChange) recordDelete(id int64) { c.recordPut(id, nil) }
 
 // newVectorCache returns an empty cache that counts against the budget.
 func newVectorCache(budget *vector.Budget) *vectorCache {
-	c := &vectorCache{}
-	c.share = budget.Share(func() { c.generations.Store(nil) })
-	return c
+	return newGenerationCache(budget, cachedPart[cachedVectors, vectorChange]{
+		footprint: func(_ context.Context, _ queryer, m meta) (int64, error) {
+			if m.space.IsZero() || m.embedded == 0 {
+				return 0, nil
+			}
+			return vector.Footprint(m.embedded, m.space.Dims), nil
+		},
+		load:  loadVectors,
+		bytes: func(v cachedVectors) int64 { return v.table.Bytes() },
+		apply: applyVectors,
+	})
 }
 
-// clear empties the cache.
-func (c *vectorCache) clear() {
-	c.generations.Store(nil)
-	c.share.Release()
+// applyVectors returns the vectors after a change. It returns false if they have to be loaded again.
+func applyVectors(v cachedVectors, change vectorChange) (cachedVectors, bool) {
+	if change.reload {
+		return v, false
+	}
+	for _, e := range change.edits {
+		if e.vector == nil {
+			v.table.Delete(e.id)
+		} else if v.table.Put(e.id, e.vector) != nil { // the store checked it; chunks_vec answers for a vector that is refused
+			return v, false
+		}
+	}
+	if len(change.edits) > 0 {
+		v.slab = v.table.Slab()
+	}
+	return v, true
 }
 
-// commit calls a function that commits, and applies the change to the cache. No view sees one without the other.
-func (c *vectorCache) commit(commit func() error, change indexChange) error {
-	c.commitMu.Lock()
-	defer c.commitMu.Unlock()
-	if err := commit(); err != nil {
+// cachedSlab returns the vectors of the index that m describes, nil if they are not cached.
+func (x *index) cachedSlab(m meta) *vector.Slab {
+	v, ok := x.vectors.find(m.generation)
+	if !ok || v.slab.Dims() != m.space.Dims || v.slab.Len() != m.embedded {
+		return nil
+	}
+	return v.slab
+}
+
+// loadVectorCache loads the vectors if a query needs them and they are not cached. It returns an error of damage,
+// and logs any other; then chunks_vec answers.
+func (x *index) loadVectorCache(ctx context.Context) error {
+	if !x.vectors.beginLoad() {
+		return nil
+	}
+	err := x.vectors.fill(ctx, x)
+	if isDamage(err) {
 		return err
 	}
-	if c.recording {
-		c.recorded = append(c.recorded, change)
-	}
-	if g := c.generations.Load(); g != nil {
-		c.publish(g.apply(change))
+	if err != nil && ctx.Err() == nil {
+		x.log.Warn("hold vectors in memory; they are searched on disk", "err", err)
 	}
 	return nil
 }
 
-// publish makes generations visible to views, if the budget allows it. It clears the cache if they are nil.
-func (c *vectorCache) publish(g *vectorGenerations) {
-	if g == nil || !c.share.Resize(g.table.Bytes()) {
-		c.clear()
-		return
+// loadVectors reads the vectors of a snapshot.
+func loadVectors(ctx context.Context, q queryer, m meta) (cachedVectors, error) {
+	table, err := readVectorTable(ctx, q, m)
+	if err != nil {
+		return cachedVectors{}, err
 	}
-	c.generations.Store(g)
-	if c.share.Bytes() == 0 { // evicted meanwhile
-		c.generations.Store(nil)
-	}
+	return cachedVectors{table, table.Slab()}, nil
 }
 
-// apply returns the generations after a change, or nil if the vectors have to be loaded again.
-func (g *vectorGenerations) apply(change indexChange) *vectorGenerations {
-	newest := g.list[0]
-	switch {
-	case change.generation <= newest.generation:
-		return g
-	case change.reload || change.generation != newest.generation+1:
-		return nil
-	}
-	slab := newest.slab
-	if len(change.edits) > 0 {
-		for _, e := range change.edits {
-			if e.vector == nil {
-				g.table.Delete(e.id)
-			} else if g.table.Put(e.id, e.vector) != nil { // the store checked it; chunks_vec answers for a vector that is refused
-				return nil
-			}
+// selectBlocks reads the tables of vec0, which is a hundred times as fast as reading rows: for each block a bitmap of the rows
+// in use, the ids of the rows, and their vectors. The column rowid of the last table has no index; _rowid_ needs none. CROSS
+// JOIN keeps SQLite from sorting blocks of megabytes.
+const selectBlocks = `SELECT c.validity, c.rowids, v.vectors FROM chunks_vec_chunks c
+	CROSS JOIN chunks_vec_vector_chunks00 v ON v._rowid_ = c.chunk_id`
+
+// readVectorTable reads the whole of chunks_vec. It returns an error if the number of vectors is not that of meta.
+func readVectorTable(ctx context.Context, q queryer, m meta) (*vector.Table, error) {
+	table := vector.NewTable(m.space.Dims, m.embedded)
+	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
+		var validity, ids, vectors sql.RawBytes
+		if err := rows.Scan(&validity, &ids, &vectors); err != nil {
+			return err
 		}
-		slab = g.table.Slab()
+		if err := addBlock(table, m.space.Dims, validity, ids, vectors); err != nil {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		return nil
+	}, selectBlocks)
+	if err == nil && table.Len() != m.embedded {
+		err = fmt.Errorf("%w: %d are there, %d were written", errDamaged, table.Len(), m.embedded)
 	}
-	list := append([]vectorGeneration{{change.generation, slab}}, g.list...)
-	return &vectorGenerations{g.table, list[:min(len(list), maxGenerations)]}
+	if err != nil {
+		return nil, fmt.Errorf("read vectors: %w", err)
+	}
+	return table, nil
 }
 
-// slab returns the vectors of a generation, nil if it is not in the list.
-func (g *vectorGenerations) slab(generation int64) *vector.Slab {
-	for _, v := range g.list {
-		if v.generation == generation {
-			return v.slab
+// errBlockLayout: the layout of a block of vec0 is unknown.
+var errBlockLayout = errors.New("unknown layout of chunks_vec")
+
+// addBlock adds the rows of one block of vec0 to a table.
+func addBlock(table *vector.Table, dims int, validity, ids, vectors []byte) error {
+	n := len(ids) / 8
+	if len(validity)*8 < n || len(vectors) != n*4*dims {
+		return errBlockLayout
+	}
+	row := make([]float32, dims)
+	for i := range n {
+		if validity[i/8]>>(i%8)&1 == 0 {
+			continue
+		}
+		decodeInto(row, vectors[i*4*dims:])
+		if err := table.Put(int64(binary.LittleEndian.Uint64(ids[8*i:])), row); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// slab returns the vectors of the index that m describes, nil if they are not cached. It waits for a commit that is being
-// applied.
-func (c *vectorCache) slab(m meta) *vector.Slab {
-	g := c.generations.Load()
-	if g == nil {
-		return nil
-	}
-	slab := g.slab(m.generation)
-	if slab == nil && m.generation > g.list[0].generation {
-		slab = c.slabAfterCommit(m.generation)
-	}
-	if slab == nil || slab.Dims() != m.space.Dims || slab.Len() != m.embedded {
-		return nil
-	}
-	return slab
-}
-
-// slabAfterCommit waits for a commit that is being applied and returns the vectors of a generation. If the generation is still
-// newer than the cache, another process wrote it.
-func (c *vectorCache) slabAfterCommit(generation int64) *vector.Slab {
-	c.commitMu.Lock()
-	defer c.commitMu.Unlock()
-	g := c.generations.Load()
-	if g == nil {
-		return nil
-	}
-	slab := g.slab(generation)
-	if slab == nil && generation > g.list[0].generation {
-		c.missed.Store(generation)
-	}
-	return slab
 }

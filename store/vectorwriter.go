@@ -37,7 +37,7 @@ func (w *fileWriter) setSpace(ctx context.Context, space embed.Space) error {
 	if err := createVectors(ctx, w.tx, space); err != nil {
 		return err
 	}
-	w.meta.space, w.meta.embedded, w.change.reload = space, 0, true
+	w.meta.space, w.meta.embedded, w.change.vectors.reload = space, 0, true
 	return w.prepareVectors(ctx)
 }
 
@@ -47,7 +47,7 @@ func (w *fileWriter) writeVector(ctx context.Context, id int64, h indexer.Hash, 
 		return vectorError(err)
 	}
 	w.meta.embedded++
-	w.change.recordPut(id, v)
+	w.change.vectors.recordPut(id, v)
 	if !w.hasCached {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (w *fileWriter) removeVectors(ctx context.Context, file int64, reused map[i
 		if _, err := w.deleteVector.ExecContext(ctx, c.id); err != nil {
 			return vectorError(err)
 		}
-		w.change.recordDelete(c.id)
+		w.change.vectors.recordDelete(c.id)
 	}
 	return nil
 }

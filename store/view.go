@@ -53,12 +53,12 @@ func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 		return false, err
 	}
 	defer wordsTx.Rollback()
-	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.words.index(m), allowed: &x.allowed}
+	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.cachedWords(m), allowed: &x.allowed}
 	if v.languages, err = readLanguages(ctx, wordsTx); err != nil {
 		return false, err
 	}
 	if vectors && !m.space.IsZero() {
-		v.slab = x.vectors.slab(m)
+		v.slab = x.cachedSlab(m)
 	}
 	if vectors && v.slab == nil && two && !m.space.IsZero() {
 		vectorsTx, other, err := x.snapshot(ctx)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"pgregory.net/rapid"
 
+	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
@@ -21,7 +23,7 @@ import (
 func loadWords(t testing.TB, s *Store) {
 	t.Helper()
 	x := s.current()
-	x.words.viewed.Store(true)
+	x.words.used.Store(true)
 	x.loadWordCache()
 	x.words.loads.Wait()
 }
@@ -140,8 +142,54 @@ func randomTerms(r *rand.Rand) search.Terms {
 	return t
 }
 
+// scopeModel is what a property test knows of the files of a store: whether each is in scope. Removed files are absent.
+type scopeModel map[string]bool
+
+// write replaces files, which puts them into scope.
+func (m scopeModel) write(t *testing.T, s *Store, files ...note) {
+	replace(t, s, files...)
+	for _, f := range files {
+		m[f.Path] = true
+	}
+}
+
+// remove removes a file.
+func (m scopeModel) remove(t *testing.T, s *Store, path string) {
+	replace(t, s, gone(path))
+	delete(m, path)
+}
+
+// leave takes a file out of scope, or back.
+func (m scopeModel) leave(t *testing.T, s *Store, path string, back bool) {
+	if _, err := s.ReplaceFile(t.Context(), indexer.File{Path: path, Left: !back, Back: back}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := m[path]; ok {
+		m[path] = back
+	}
+}
+
+// check compares the files of chunks that a search found with the files that it may find.
+func (m scopeModel) check(t *testing.T, v *view, ids []int64, f memory.Filter) error {
+	chunks, err := v.Chunks(t.Context(), ids, false)
+	if err != nil {
+		return err
+	}
+	if len(chunks) != len(ids) {
+		return fmt.Errorf("%d of %d chunks that are found exist", len(chunks), len(ids))
+	}
+	for _, c := range chunks {
+		allowed := strings.HasPrefix(c.Path, f.PathPrefix) && c.Date >= f.Since && (f.Until == "" || c.Date <= f.Until)
+		if !m[c.Path] || !allowed {
+			return fmt.Errorf("%s is found, in scope %v, by the filter %+v", c.Path, m[c.Path], f)
+		}
+	}
+	return nil
+}
+
 // "Stop when no other chunk can enter the 100 best ... the same candidates as an exhaustive OR, by a property test": words in
-// memory find what FTS5 finds, with filters, after any edits, merges of segments and loads.
+// memory find what FTS5 finds, with filters, after any edits, merges of segments, changes of scope and loads. Neither finds a
+// chunk that is deleted, out of scope or filtered out.
 func TestWordCacheFindsWhatFTS5Finds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -149,24 +197,31 @@ func TestWordCacheFindsWhatFTS5Finds(t *testing.T) {
 		s := openWithBudget(t, t.TempDir(), vector.NewBudget(vector.DefaultBudget), false)
 		defer s.Close()
 		path := func() string { return fmt.Sprintf("memory/2026-01-%02d.md", 1+r.IntN(25)) }
-		loaded := false
+		files, loaded := scopeModel{}, false
 		for range rapid.IntRange(3, 15).Draw(rt, "steps") {
-			switch n := r.IntN(10); {
+			switch n := r.IntN(13); {
 			case n < 6:
-				replace(t, s, testFile(path(), nil, randomText(r)...), testFile(path(), nil, randomText(r)...))
+				files.write(t, s, testFile(path(), nil, randomText(r)...), testFile(path(), nil, randomText(r)...))
 			case n == 6:
-				replace(t, s, gone(path()))
+				files.remove(t, s, path())
 			case n == 7:
 				if err := s.MergeSegments(t.Context()); err != nil {
 					rt.Fatal(err)
 				}
+			case n < 11:
+				files.leave(t, s, path(), n == 10)
 			default:
 				loadWords(t, s)
 				loaded = s.current().words.generations.Load() != nil
 			}
 			cached := viewWords(t, s, func(v *view) error {
 				filters := []memory.Filter{{}, {PathPrefix: "memory/2026-01-1"}, {Since: "2026-01-05", Until: "2026-01-20"}}
-				return sameWords(t, v, randomTerms(r), filters[r.IntN(len(filters))], 1+r.IntN(40))
+				terms, f := randomTerms(r), filters[r.IntN(len(filters))]
+				ids, err := v.Match(t.Context(), terms, f, 1000)
+				if err == nil {
+					err = files.check(t, v, ids, f)
+				}
+				return errors.Join(err, sameWords(t, v, terms, f, 1+r.IntN(40)))
 			})
 			if loaded && !cached {
 				rt.Fatal("the words are not cached any more")

@@ -9,14 +9,16 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
 	"kioku/internal/text"
 )
 
-// skillName matches the name of a skill, which stands in lists and headings.
-var skillName = regexp.MustCompile(`^[\pL\pN][\pL\pM\pN ._:-]{0,63}$`)
+// skillName matches the name of a skill, which stands in lists and headings. It takes milliseconds to compile, which a command
+// without skills must not wait for.
+var skillName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN][\pL\pM\pN ._:-]{0,63}$`) })
 
 // words is a YAML list of words, or a single word.
 type words []string
@@ -72,7 +74,7 @@ func parse(path, source string) *skill {
 	switch {
 	case s.Name == "":
 		s.reason = "front matter has no name"
-	case !skillName.MatchString(s.Name):
+	case !skillName().MatchString(s.Name):
 		s.reason = fmt.Sprintf("name %.80q: take letters, digits, spaces and . _ : -, at most 64", s.Name)
 	case s.Description == "":
 		s.reason = "front matter has no description"

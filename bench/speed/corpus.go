@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -46,7 +47,7 @@ func newWords(seed uint64) *words {
 }
 
 // spellings contains the words by rank.
-var spellings = func() []string {
+var spellings = sync.OnceValue(func() []string {
 	all := make([]string, 0, vocabularySize)
 	function := functionWords
 	for n := 0; len(all) < vocabularySize; {
@@ -58,7 +59,7 @@ var spellings = func() []string {
 		n++
 	}
 	return all
-}()
+})
 
 // spell returns a word of three syllables or more for a number.
 func spell(n int) string {
@@ -82,7 +83,7 @@ func (w *words) draw(topic int) string {
 	if !isFunction(rank) && w.r.Float64() < 2*topicShare {
 		rank = w.topicRank(topic)
 	}
-	return spellings[rank]
+	return spellings()[rank]
 }
 
 // topicRank returns the rank of a word of a topic; such words are neither frequent nor rare.
@@ -99,9 +100,9 @@ func (w *words) topicRank(topic int) int {
 // content draws a content word of a question about a topic.
 func (w *words) content(topic int) string {
 	if w.r.Float64() < 0.5 {
-		return spellings[w.topicRank(topic)]
+		return spellings()[w.topicRank(topic)]
 	}
-	return spellings[w.rankOf(false)]
+	return spellings()[w.rankOf(false)]
 }
 
 // rankOf draws the rank of a function word, or of a content word.
@@ -238,7 +239,7 @@ func questions(n int) []string {
 		q := []string{starts[w.r.IntN(len(starts))]}
 		for range 2 + w.r.IntN(5) {
 			for range w.r.IntN(3) {
-				q = append(q, spellings[w.rankOf(true)])
+				q = append(q, spellings()[w.rankOf(true)])
 			}
 			q = append(q, w.content(topic))
 		}

@@ -16,72 +16,13 @@ const (
 	bytesPerChunk = 16
 )
 
-// loadWordCache starts to load the words if a view before needed them and they are not cached.
-func (x *index) loadWordCache() {
-	c := x.words
-	cached := c.share.Use()
-	if cached && c.missed.Load() == 0 || !c.viewed.Swap(true) || c.ctx.Err() != nil || !c.loading.CompareAndSwap(false, true) {
-		return
-	}
-	c.loads.Go(func() {
-		defer c.loading.Store(false)
-		err := x.fillWordCache(c.ctx)
-		if err != nil && c.ctx.Err() == nil {
-			x.log.Warn("hold words in memory; they are searched on disk", "err", err)
-			c.viewed.Store(false)
-		}
-	})
-}
-
-// fillWordCache loads the words of a snapshot and applies the commits that were made meanwhile.
-func (x *index) fillWordCache(ctx context.Context) error {
-	c := x.words
-	c.setRecording(true)
-	defer c.setRecording(false)
-	tx, m, err := x.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if missed := c.missed.Load(); missed != 0 && missed != m.generation {
-		c.missed.Store(m.generation) // another process is writing: the words would be outdated at the next query
-		return nil
-	}
+// estimateWords estimates the size of the words in memory, 0 if there are none.
+func estimateWords(ctx context.Context, q queryer, m meta) (int64, error) {
 	if m.chunks == 0 {
-		return nil
+		return 0, nil
 	}
-	c.generations.Store(nil)
-	pages, err := countPages(ctx, tx)
-	if err != nil || !c.share.Hold(int64(pages)*bytesPerPage+int64(m.chunks)*bytesPerChunk) {
-		return err
-	}
-	words, err := readWords(ctx, tx, m)
-	if err != nil {
-		c.clear()
-		return err
-	}
-	c.catchUp([]wordGeneration{{m.generation, words}})
-	return nil
-}
-
-// setRecording starts or ends the recording of commits.
-func (c *wordCache) setRecording(on bool) {
-	c.commitMu.Lock()
-	defer c.commitMu.Unlock()
-	c.recording, c.recorded = on, nil
-}
-
-// catchUp applies the recorded commits to words that were loaded, and publishes them.
-func (c *wordCache) catchUp(g []wordGeneration) {
-	c.commitMu.Lock()
-	defer c.commitMu.Unlock()
-	for _, change := range c.recorded {
-		if g = applyWords(g, change); g == nil {
-			break
-		}
-	}
-	c.missed.Store(0)
-	c.publish(g)
+	pages, err := countPages(ctx, q)
+	return int64(pages)*bytesPerPage + int64(m.chunks)*bytesPerChunk, err
 }
 
 // countPages returns the number of pages of FTS5.
@@ -93,14 +34,14 @@ func countPages(ctx context.Context, q queryer) (n int, err error) {
 }
 
 // readWords reads the tables of FTS5. It returns an error if the number of documents or tokens is not that of meta.
-func readWords(ctx context.Context, tx *sql.Tx, m meta) (*postings.Index, error) {
-	t := postings.Tables{Pages: func(first, last int64) iter.Seq2[[]byte, error] { return readPages(ctx, tx, first, last) }}
-	err := readRecord(ctx, tx, 10, &t.Structure)
+func readWords(ctx context.Context, q queryer, m meta) (*postings.Index, error) {
+	t := postings.Tables{Pages: func(first, last int64) iter.Seq2[[]byte, error] { return readPages(ctx, q, first, last) }}
+	err := readRecord(ctx, q, 10, &t.Structure)
 	if err == nil {
-		err = readRecord(ctx, tx, 1, &t.Averages)
+		err = readRecord(ctx, q, 1, &t.Averages)
 	}
 	if err == nil {
-		t.Docs, err = readDocs(ctx, tx, m.chunks)
+		t.Docs, err = readDocs(ctx, q, m.chunks)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read words: %w", err)

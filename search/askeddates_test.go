@@ -165,7 +165,7 @@ func TestSearchEmptyAnswerNamesDaysWithoutNotes(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
 		"umbrella in April 2024": "No chunk holds a word of the query, and no note is dated 2024-04-01 to 2024-04-30.",
-		"2024-04-01":             "No chunk holds a word of the query, and no note is dated 2024-04-01.",
+		"2024-04-01":             "No note is dated 2024-04-01.",
 		"umbrella last year":     "",
 		"umbrella":               "No chunk holds a word of the query.",
 	} {

@@ -21,15 +21,23 @@ func (s *Searcher) explainNothing(r *searchState) {
 			best = c
 		}
 	}
+	without := r.dates.phrase()
+	if r.dates.lacksNotes() && without != "" {
+		r.degrade(memory.NoMatch, "N%s.", without[1:])
+		return
+	}
+	if without != "" {
+		without = ", and " + without
+	}
 	switch {
 	case best != nil && best.confidence > 0:
 		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
-			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, r.dates.phrase())
+			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, without)
 	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
 		r.degrade(memory.NoMatch, "The query holds no word to look for.")
 		return
 	default:
-		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), r.dates.phrase())
+		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), without)
 	}
 	words, known := r.terms.unknown()
 	if len(words) > 0 && !r.terms.capped {

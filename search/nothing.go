@@ -21,6 +21,10 @@ func (s *Searcher) explainNothing(r *searchState) {
 			best = c
 		}
 	}
+	if r.allOut {
+		r.degrade(memory.NoMatch, "The filter leaves no note.")
+		return
+	}
 	without := r.dates.phrase()
 	if r.dates.lacksNotes() && without != "" {
 		r.degrade(memory.NoMatch, "N%s.", without[1:])

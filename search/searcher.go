@@ -91,6 +91,9 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.markOtherDays()
 	s.choose(r)
 	if len(r.hits) == 0 {
+		if err := r.noteAllExcluded(ctx, rd); err != nil {
+			return err
+		}
 		s.explainNothing(r)
 		return nil
 	}

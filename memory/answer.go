@@ -67,6 +67,8 @@ const (
 	TermsCapped = "terms_capped"
 	// NoMatch means that there is no hit.
 	NoMatch = "no_match"
+	// DaysEmpty means that the query asks only for days without notes; hits mention these days.
+	DaysEmpty = "days_empty"
 	// WordsUnknown means that there is no hit, and that no note contains some of the words of the query.
 	WordsUnknown = "words_unknown"
 	// VectorsOff means that there is no hit, and that only words were compared because no embedding provider is configured.
@@ -78,7 +80,7 @@ const (
 // IsHint reports whether d only says why there is no hit or what would help. An answer with nothing but hints lacks nothing.
 func (d Degradation) IsHint() bool {
 	switch d.Code {
-	case NoMatch, WordsUnknown, VectorsOff, FilesBeside:
+	case NoMatch, DaysEmpty, WordsUnknown, VectorsOff, FilesBeside:
 		return true
 	}
 	return false

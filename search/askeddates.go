@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,16 @@ type queryDates struct {
 	spans []dates.Span
 	// mentions are the places where the query names days, including days without notes and days that no calendar has.
 	mentions []dates.Extent
-	// hasNotes reports that there are notes of any of the spans, and only that the query asks for nothing but such days.
+	// hasNotes reports that there are notes of any of the spans, and only that the query asks for nothing but days.
 	hasNotes, only bool
+}
+
+// listsNotes reports whether the query asks for nothing but the notes of days that have some.
+func (d queryDates) listsNotes() bool { return d.only && d.hasNotes }
+
+// lacksNotes reports whether the query asks for nothing but days without notes. A number may name something else as well.
+func (d queryDates) lacksNotes() bool {
+	return d.only && !d.hasNotes && !slices.ContainsFunc(d.spans, func(s dates.Span) bool { return s.Numeric })
 }
 
 // parseDates reads the days of a query.
@@ -51,11 +60,48 @@ func (r *searchState) textWithoutDates(ctx context.Context, rd Reader) (string, 
 			known = append(known, s.Extent)
 		}
 	}
-	if !asksForMore(without(d.norm, d.mentions)) {
-		d.only = d.hasNotes
+	if d.only = len(d.mentions) > 0 && !asksForMore(without(d.norm, d.mentions)); d.lacksNotes() {
+		r.vector = nil // nothing is like a day
+		return d.namedDays(r.query.Now), nil
+	}
+	if d.only {
 		return d.norm, nil
 	}
 	return without(d.norm, known), nil
+}
+
+// otherDay is far enough from now that words such as "last month", 昨日 or "the last 30 days" mean other days.
+const otherDay = 400 * 24 * time.Hour
+
+// namedDays returns the query with nothing but the words for days that a text may contain: "May 3rd", 2025年5月, and days
+// that no calendar has. What "last month" means changes with the day of the question.
+func (d queryDates) namedDays(now time.Time) string {
+	kept := slices.Clone(d.mentions)
+	later, _ := dates.Parse(d.norm, now.Add(otherDay))
+	for _, s := range d.spans {
+		named := slices.ContainsFunc(later, func(o dates.Span) bool {
+			return s.Extent == o.Extent && (s == o || s.Len() <= maxNamedDays && s.First[5:] == o.First[5:] && s.Last[5:] == o.Last[5:])
+		})
+		if !named {
+			kept = slices.DeleteFunc(kept, func(e dates.Extent) bool { return e == s.Extent })
+		}
+	}
+	return only(d.norm, kept)
+}
+
+// maxNamedDays is the maximum number of days that a text names without a year: a month.
+const maxNamedDays = 31
+
+// only replaces everything but parts of a text by spaces and line breaks, so that the parts do not become adjacent.
+func only(text string, parts []dates.Extent) string {
+	b := []byte(strings.Repeat(" ", len(text)))
+	for _, e := range parts {
+		copy(b[e.Start:e.End], text[e.Start:e.End])
+		if e.Start > 0 {
+			b[e.Start-1] = '\n'
+		}
+	}
+	return string(b)
 }
 
 // without replaces parts of a text by spaces. A part begins with a line break, so that the words around it do not become
@@ -71,7 +117,7 @@ func without(text string, parts []dates.Extent) string {
 	return string(b)
 }
 
-// phrase returns the part of a sentence that says which days have no note, "" if any of them has one.
+// phrase returns the words that say which days have no note, "" if any of them has one.
 func (d queryDates) phrase() string {
 	var list []string
 	for _, s := range d.spans {
@@ -84,5 +130,16 @@ func (d queryDates) phrase() string {
 	if len(list) == 0 || d.hasNotes {
 		return ""
 	}
-	return ", and no note is dated " + strings.Join(list, " or ")
+	return "no note is dated " + strings.Join(list, " or ")
+}
+
+// markOtherDays marks the candidates that do not contain all words of the days, if the query asks for nothing but days without
+// notes: April 2021 is not April 2019.
+func (r *searchState) markOtherDays() {
+	if !r.dates.lacksNotes() {
+		return
+	}
+	for _, c := range r.candidates {
+		c.otherDays = len(c.text.missing(r.terms)) > 0
+	}
 }

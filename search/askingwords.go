@@ -26,6 +26,7 @@ func asksForMore(text string) bool {
 // question without days they are words like others.
 var askingWords = analysis.WordSet(`
 happen happens happened happening occur occurs occurred event events
+change changes changed changing update updates updated
 write writes wrote written writing note notes noted record records recorded log logs logged jot jotted
 article articles post posts posted entry entries diary journal
 work works worked working learn learns learned learnt new

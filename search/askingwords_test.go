@@ -18,7 +18,7 @@ func TestAsksForMore(t *testing.T) {
 			"what happened last month", "what have I written since January", "my notes from last week", "recap of last year",
 			"show me the entries of May 2025", "list all articles from last year", "what did we do yesterday?",
 			"what did I learn last month?", "what was I working on last week", "journal of 3 May 2025", "what's new this week?",
-			"Give me an overview of the last 30 days", "anything noted last Friday?", "what did I post in June 2025",
+			"what changed last week?", "Give me an overview of the last 30 days", "anything noted last Friday?", "what did I post in June 2025",
 			"先月書いた記事", "先月は何をしましたか", "先月のまとめ", "先週の出来事をまとめて", "昨日の日記", "先月何を書いた？", "先週やったこと",
 			"去年の5月のメモを見せて", "先月の振り返り", "昨日あったことを教えてください", "先週の作業", "今月書いたノートの一覧",
 			"上个月写了什么", "上个月我写过什么文章", "上周的总结", "总结一下上个月", "昨天做了什么", "上周发生了什么事情", "去年五月的日记",
@@ -56,5 +56,41 @@ func TestSearchQuestionForAPeriodFindsItsNotes(t *testing.T) {
 	}
 	if got := paths(askLedger(t, memory.Query{Text: "what did I write about the roof last month"})); len(got) == 0 || got[0] != "memory/2026-02-10.md" {
 		t.Errorf("found %v", got)
+	}
+}
+
+// A question for a period without notes finds nothing but texts that name this period, and says that no note has such a date.
+func TestSearchQuestionForAPeriodWithoutNotes(t *testing.T) {
+	t.Parallel()
+	chunks := append(ledger(),
+		Chunk{Path: "undo.md", Text: "Undo the last commit: what you wrote last month changed, the summary too."},
+		Chunk{Path: "house.md", Text: "In April 2019 we moved. The refund took 30 days. It rained on May 3rd."})
+	for i := range chunks {
+		chunks[i].Vector = []float32{1, 0, 0}
+	}
+	e := &fakeEmbedder{vector: []float32{1, 0, 0}}
+	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
+	for query, want := range map[string]struct {
+		found []string
+		says  string
+	}{
+		"what did I write last month?":       {nil, "No note is dated 2026-10-01 to 2026-10-31."},
+		"summary of last month":              {nil, "No note is dated 2026-10-01 to 2026-10-31."},
+		"what changed last week?":            {nil, "No note is dated 2026-11-09 to 2026-11-15."},
+		"what happened in the last 30 days?": {nil, "No note is dated 2026-10-24 to 2026-11-22."},
+		"先月書いた記事":                            {nil, "No note is dated 2026-10-01 to 2026-10-31."},
+		"what did I do in April 2019?":       {[]string{"house.md"}, "No note is dated 2019-04-01 to 2019-04-30."},
+		"what happened in April 2021?":       {nil, "No note is dated 2021-04-01 to 2021-04-30."},
+		"what happened on May 3rd?":          {[]string{"house.md"}, "No note is dated 2026-05-03."},
+	} {
+		for _, s := range []*Searcher{New(newFakeStore(chunks...), nil, testOptions()), New(newFakeStore(chunks...), e, testOptions())} {
+			a, err := s.Search(t.Context(), memory.Query{Text: query, Now: now})
+			if err != nil || !slices.Equal(paths(a), want.found) {
+				t.Errorf("%s: found %v, want %v; %v", query, paths(a), want.found, err)
+			}
+			if len(a.Degraded) != 1 || a.Degraded[0].Text != want.says || !a.Degraded[0].IsHint() {
+				t.Errorf("%s: %+v, want %q", query, a.Degraded, want.says)
+			}
+		}
 	}
 }

@@ -50,6 +50,8 @@ type candidate struct {
 	onlyCategory                      bool
 	// oneWord reports that a single common word of a longer question occurs.
 	oneWord bool
+	// otherDays reports that words are missing of the days without notes that the query asks for.
+	otherDays bool
 	// weak hits are below the line of confidence and fill slots that are free even then.
 	weak bool
 	// similarity to the most similar hit that was chosen before, and the score of MMR.

@@ -61,6 +61,8 @@ func readCondition(c *memory.Condition) error {
 		return bad("%s has %d values; 1 to %d are possible", c.Field, len(c.Values), maxConditionValues)
 	case len(c.Values) > 1 && c.Op != memory.In:
 		return bad("%s has %d values, which only %q takes", c.Field, len(c.Values), memory.In)
+	case c.Field == "tags" && slices.Contains(c.Values, ""):
+		return bad("a tag is empty")
 	case slices.ContainsFunc(c.Values, func(v string) bool { return len(v) > maxConditionBytes }):
 		return bad("a value of %s has more than %d bytes", c.Field, maxConditionBytes)
 	}
@@ -94,7 +96,7 @@ func conditionText(c memory.Condition) string {
 }
 
 // noteExcluded says how many files the filter leaves out because they have no date or lack a field. A file without tags lacks
-// nothing, unless no file has any.
+// nothing.
 func (r *searchState) noteExcluded(ctx context.Context, rd Reader) error {
 	f := r.query.Filter
 	fields := []string{}
@@ -112,10 +114,80 @@ func (r *searchState) noteExcluded(ctx context.Context, rd Reader) error {
 		case err != nil:
 			return fmt.Errorf("count files without %s: %w", field, err)
 		case n > 0 && n >= r.index.Files:
-			r.degrade(memory.FilterExcludes, "No note has the field %s, so the filter leaves all of them out.", field)
+			r.leaveAllOut("No note has the field %s, so the filter leaves all of them out.", field)
 		case n > 0 && field != "tags":
 			r.degrade(memory.FilterExcludes, "%d of %d notes have no %s and are left out by the filter.", n, r.index.Files, field)
 		}
 	}
 	return nil
+}
+
+// leaveAllOut says why the filter leaves no note.
+func (r *searchState) leaveAllOut(format string, args ...any) {
+	r.allOut = true
+	r.degrade(memory.FilterExcludes, format, args...)
+}
+
+// noteAllExcluded says which part of the filter leaves no note, or that no note meets all parts. It says nothing if the filter
+// leaves any.
+func (r *searchState) noteAllExcluded(ctx context.Context, rd Reader) error {
+	f := r.query.Filter
+	if r.allOut || filterPhrase(f) == "" {
+		return nil
+	}
+	if any, err := leavesAny(ctx, rd, f); any || err != nil {
+		return err
+	}
+	for _, part := range filterParts(f) {
+		if any, err := leavesAny(ctx, rd, part.filter); err != nil {
+			return err
+		} else if !any {
+			r.leaveAllOut("%s, so the filter leaves all of them out.", part.problem)
+		}
+	}
+	if !r.allOut {
+		r.leaveAllOut("No note meets all parts of the filter.")
+	}
+	return nil
+}
+
+// leavesAny reports whether a filter lets any chunk through.
+func leavesAny(ctx context.Context, rd Reader, f memory.Filter) (bool, error) {
+	ids, err := rd.Match(ctx, Terms{}, f, 1)
+	if err != nil {
+		return false, fmt.Errorf("apply the filter: %w", err)
+	}
+	return len(ids) > 0, nil
+}
+
+// filterPart is a filter with one part of another, and what is the case if it leaves no note.
+type filterPart struct {
+	filter  memory.Filter
+	problem string
+}
+
+// filterParts returns the parts of a filter.
+func filterParts(f memory.Filter) []filterPart {
+	var parts []filterPart
+	add := func(f memory.Filter, format string, args ...any) {
+		parts = append(parts, filterPart{f, fmt.Sprintf(format, args...)})
+	}
+	if f.PathPrefix != "" {
+		add(memory.Filter{PathPrefix: f.PathPrefix}, "No note has a path that begins with %q", f.PathPrefix)
+	}
+	if len(f.Sources) > 0 {
+		add(memory.Filter{Sources: f.Sources}, "No note has the source %s", strings.Join(f.Sources, " or "))
+	}
+	if f.Since != "" || f.Until != "" {
+		add(memory.Filter{Since: f.Since, Until: f.Until}, "No note is dated within since and until")
+	}
+	for _, c := range f.Where {
+		only := memory.Filter{Where: []memory.Condition{c}}
+		if c.Field == "tags" && (c.Op == memory.Equal || c.Op == memory.In) {
+			add(only, "No note has the tag %s", strings.Join(c.Values, " or "))
+		} else {
+			add(only, "No note meets the condition %s", conditionText(c))
+		}
+	}
+	return parts
 }

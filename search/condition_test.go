@@ -40,7 +40,7 @@ func TestReadFilterRefusesBadConditions(t *testing.T) {
 		{}, {Field: "x"}, {Values: []string{"x"}}, {Field: " ", Values: []string{"x"}}, {Field: long, Values: []string{"x"}}, {Field: "x", Values: []string{long}},
 		{Field: "x", Op: "~", Values: []string{"y"}}, {Field: "x", Op: "==", Values: []string{"y"}}, {Field: "x", Values: []string{"y", "z"}}, {Field: "x", Op: "in"},
 		{Field: "x", Op: "in", Values: slices.Repeat([]string{"y"}, 65)}, {Field: "x", Op: "<", Values: []string{"soon"}}, {Field: "x", Op: "<", Values: []string{""}},
-		{Field: "x", Op: ">", Values: []string{"NaN"}}, {Field: "x", Op: ">", Values: []string{"2026-02-30"}},
+		{Field: "x", Op: ">", Values: []string{"NaN"}}, {Field: "tag", Values: []string{""}}, {Field: "tags", Op: "in", Values: []string{"a", "#"}}, {Field: "x", Op: ">", Values: []string{"2026-02-30"}},
 	} {
 		_, err := ReadFilter(memory.Filter{Where: []memory.Condition{c}})
 		var input *memory.InputError
@@ -68,6 +68,8 @@ func TestSearchSaysWhatTheFilterLeavesOut(t *testing.T) {
 		{memory.Filter{Where: []memory.Condition{{Field: "status", Op: "!=", Values: []string{"done"}}}}, nil},
 		{memory.Filter{Where: []memory.Condition{{Field: "tags", Values: []string{"x"}}}}, []string{"No note has the field tags, so the filter leaves all of them out."}},
 		{memory.Filter{PathPrefix: "memory/"}, nil},
+		{memory.Filter{PathPrefix: "nosuch"}, []string{`No note has a path that begins with "nosuch", so the filter leaves all of them out.`}},
+		{memory.Filter{Sources: []string{"sessions"}}, []string{"No note has the source sessions, so the filter leaves all of them out."}},
 	} {
 		a, err := s.Search(t.Context(), memory.Query{Text: "database", Filter: tc.filter})
 		var got []string
@@ -79,5 +81,15 @@ func TestSearchSaysWhatTheFilterLeavesOut(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 			t.Errorf("%+v: %v (-want +got):\n%s", tc.filter, err, diff)
 		}
+	}
+}
+
+// A filter that leaves nothing says so, not that vectors would help.
+func TestSearchWithAFilterThatLeavesNothingBlamesTheFilter(t *testing.T) {
+	t.Parallel()
+	a, err := New(newFakeStore(notes()...), nil, testOptions()).Search(t.Context(), memory.Query{Text: "database", Filter: memory.Filter{PathPrefix: "nosuch"}})
+	got := degradedBy(a)
+	if err != nil || len(got) != 2 || got[memory.NoMatch] != "The filter leaves no note." || !strings.Contains(got[memory.FilterExcludes], "nosuch") {
+		t.Errorf("%+v, %v", a.Degraded, err)
 	}
 }

@@ -70,7 +70,7 @@ func (d queryDates) addBonus(list []*candidate) {
 			switch {
 			case isShort(s):
 				bonus, confidence = dayBonus, dayConfidence
-			case d.only:
+			case d.listsNotes():
 				bonus, confidence, c.text = onlyDatesBonus, dayConfidence, textScore{}
 			}
 			c.dateBonus, c.dateConfidence = max(c.dateBonus, bonus), max(c.dateConfidence, confidence)

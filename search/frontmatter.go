@@ -31,18 +31,28 @@ func (c *Chunk) spans(lines []chunker.Line, limit int) []span {
 }
 
 // snippetText returns the part of a candidate from which a snippet is taken, and its first line. Front matter is none, unless
-// it has a term of the query that is no name of the file, and the text below it has none.
+// it has a term of the query that is no name of the file and no day, and the text below it has none.
 func (c *candidate) snippetText(q queryTerms) (text string, first int) {
 	meta, body := c.splitFrontMatter()
 	if meta == "" {
 		return c.Text, c.StartLine
 	}
-	pieces := []piece{{text: meta}, {text: body}}
-	countPieces(pieces, c.Language, q)
-	for i, n := range pieces[0].counts {
-		if n > 0 && c.text.named.of(i) == 0 && !pieces[1].any {
-			return c.Text, c.StartLine
-		}
+	pieces := []piece{{text: body}}
+	if countPieces(pieces, c.Language, q); !pieces[0].any && c.saysIn(q, meta) {
+		return c.Text, c.StartLine
 	}
 	return body, c.StartLine + strings.Count(meta, "\n")
+}
+
+// saysIn reports whether front matter has a term of the query that is no name of the file, because all texts of the file have
+// those, and no word for a day.
+func (c *candidate) saysIn(q queryTerms, meta string) bool {
+	pieces := []piece{{text: meta}}
+	countPieces(pieces, c.Language, q)
+	for i, n := range pieces[0].counts {
+		if n > 0 && c.text.named.of(i) == 0 && !q.list[i].date {
+			return true
+		}
+	}
+	return false
 }

@@ -21,15 +21,27 @@ func (s *Searcher) explainNothing(r *searchState) {
 			best = c
 		}
 	}
+	if r.allOut {
+		r.degrade(memory.NoMatch, "The filter leaves no note.")
+		return
+	}
+	without := r.dates.phrase()
+	if r.dates.lacksNotes() && without != "" {
+		r.degrade(memory.NoMatch, "N%s.", without[1:])
+		return
+	}
+	if without != "" {
+		without = ", and " + without
+	}
 	switch {
 	case best != nil && best.confidence > 0:
 		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
-			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, r.dates.phrase())
+			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, without)
 	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
 		r.degrade(memory.NoMatch, "The query holds no word to look for.")
 		return
 	default:
-		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), r.dates.phrase())
+		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), without)
 	}
 	words, known := r.terms.unknown()
 	if len(words) > 0 && !r.terms.capped {
@@ -50,30 +62,50 @@ func (r *searchState) explainEmptyIndex() {
 }
 
 // unknown returns the words of the query that no chunk contains, nor any spelling variant of them, as they are written, and the
-// number of other terms. Words for a day do not count. Bigrams that overlap are one word.
+// number of other terms. Words for a day and words that only ask do not count. Bigrams that overlap are one word.
 func (q queryTerms) unknown() (words []string, others int) {
 	last := -2
+	whole := true // reports that the last word ends where the run of bigrams does
+	drop := func() {
+		if !whole {
+			words = words[:len(words)-1]
+		}
+		whole = true
+	}
 	for i, t := range q.list {
-		known := func(v int) bool { return q.list[v].df > 0 }
+		isKnown := func(v int) bool { return q.list[v].df > 0 }
+		known := t.df > 0 || slices.ContainsFunc(t.variants, isKnown)
+		if t.gram && last == i-1 && known && overlap(words[len(words)-1], t.label()) {
+			whole = false
+		}
 		switch {
 		case t.date || !t.isRequired():
 			continue
-		case t.df > 0 || slices.ContainsFunc(t.variants, known):
+		case known:
 			others++
 			continue
 		}
 		word := t.label()
-		first, size := utf8.DecodeRuneInString(word)
-		if t.gram && last == i-1 && strings.HasSuffix(words[len(words)-1], string(first)) {
+		switch _, size := utf8.DecodeRuneInString(word); {
+		case t.gram && last == i-1 && overlap(words[len(words)-1], word):
 			words[len(words)-1] += word[size:]
-		} else {
+		default:
+			drop()
 			words = append(words, word)
+			whole = !(t.gram && i > 0 && q.list[i-1].gram && overlap(q.list[i-1].label(), word))
 		}
 		if t.gram {
 			last = i
 		}
 	}
-	return words, others
+	drop()
+	return slices.DeleteFunc(words, func(w string) bool { return !asksForMore(w) }), others
+}
+
+// overlap reports whether a bigram begins with the last character of another text.
+func overlap(text, gram string) bool {
+	first, _ := utf8.DecodeRuneInString(gram)
+	return strings.HasSuffix(text, string(first))
 }
 
 // quotedList returns words as people list them: "a", "b" or "c".

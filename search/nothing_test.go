@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"kioku/memory"
 )
@@ -69,5 +70,35 @@ func TestQuotedListIsShort(t *testing.T) {
 	want := []string{`"a"`, `"a" or "b"`, `"x", "x", "x", "x", "x", "x", "x", "x" or 2 more words`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Words that only ask are not listed as unknown, nor pieces of words of scripts without spaces.
+func TestUnknownWordsAreWholeWordsWithASubject(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string][]string{
+		"summary of the torpedo":   {"torpedo"},
+		"show me what I wrote":     nil,
+		"潜望镜":                      {"潜望镜"},
+		"怎么申请出国签证":                 nil,
+		"ペリスコープ の torpedo":         {"ペリスコープ", "torpedo"},
+		"periscope 潜望镜 submarines": {"periscope", "潜望镜", "submarines"},
+	} {
+		got, _ := parseTerms(query, nil).weigh(map[string]int{"申请": 2, "出国": 1}, 100).unknown()
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+}
+
+// An index of which everything is out of scope is not empty: the answer names the settings, and does not say that nothing is indexed.
+func TestSearchWithEverythingOutOfScopeNamesTheSettings(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore(notes()...)
+	store.index.OutOfScope = store.index.Chunks
+	a := ask(t, New(store, nil, testOptions()), "green tea")
+	want := []memory.Degradation{{Code: memory.IndexEmpty, Text: "Every indexed file is out of the scope of the settings (include, exclude, extraPaths)."}}
+	if diff := cmp.Diff(want, a.Degraded); diff != "" || len(a.Hits) > 0 {
+		t.Errorf("found %v (-want +got):\n%s", paths(a), diff)
 	}
 }

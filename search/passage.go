@@ -23,6 +23,9 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 			if p.above = !c.hasTermIn(from, to); p.above && span.meta {
 				continue
 			}
+			if span.meta && !c.saysIn(sc.q, span.text) {
+				continue
+			}
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[from:to])
 			p.heading = c.wholeSection(lines, span.to)

@@ -88,10 +88,17 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.raiseNamed()
 	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	r.limit.lacksWords = r.markOneWord()
+	r.markOtherDays()
 	s.choose(r)
 	if len(r.hits) == 0 {
+		if err := r.noteAllExcluded(ctx, rd); err != nil {
+			return err
+		}
 		s.explainNothing(r)
 		return nil
+	}
+	if without := r.dates.phrase(); r.dates.lacksNotes() && without != "" {
+		r.degrade(memory.DaysEmpty, "N%s.", without[1:])
 	}
 	ids := make([]int64, len(r.hits))
 	for i, h := range r.hits {

@@ -143,3 +143,23 @@ func TestFrontMatterIsNoSnippet(t *testing.T) {
 		t.Errorf("%s comes first, want the text that says it", hits[0].Path)
 	}
 }
+
+// Front matter is no snippet of a question for days, nor of one whose match is a name of the file.
+func TestFrontMatterIsNoSnippetOfAPeriod(t *testing.T) {
+	t.Parallel()
+	note := Chunk{Path: "help/返金.md", Names: "返金\n返金について", Date: "2025-04-28", StartLine: 1, EndLine: 6,
+		Text: "---\ntitle: 返金について\nupdated: 2025-04-28\n---\n# 返金について\n乗車料金の払い戻しは十四日以内です。Invite up to 200 people."}
+	for _, granularity := range []string{memory.GranularityPassage, memory.GranularityChunk} {
+		for _, query := range []string{"what did I write in April 2025?", "返金の期限", "what happened on 2025-04-28"} {
+			a, err := vaultSearcher(note).Search(t.Context(), memory.Query{Text: query, Granularity: granularity})
+			if err != nil || len(a.Hits) == 0 {
+				t.Fatalf("%s: %v, %v", query, a.Degraded, err)
+			}
+			for _, h := range a.Hits {
+				if h.SnippetStart < 5 {
+					t.Errorf("%s, %s: the snippet is front matter: %q", granularity, query, h.Snippet)
+				}
+			}
+		}
+	}
+}

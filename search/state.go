@@ -37,6 +37,8 @@ type searchState struct {
 	mode       string
 	limit      threshold
 	degraded   []memory.Degradation
+	// allOut reports that the filter leaves no note.
+	allOut bool
 	// candidates ordered by score, best first, and those of them that are returned.
 	candidates, hits []*candidate
 }

@@ -69,6 +69,8 @@ func (t threshold) sort(list []*candidate) sorted {
 	var s sorted
 	for _, c := range list {
 		switch {
+		case c.otherDays:
+			c.outcome = memory.BelowThreshold
 		case c.onlyCategory && t.dated && !c.dated():
 			s.category = append(s.category, c)
 		case c.oneWord && c.confidence < t.oneWord && !c.dated():

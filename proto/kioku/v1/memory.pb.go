@@ -872,6 +872,7 @@ type Degradation struct {
 	// "workspace_unavailable", "index_damaged", "files_skipped" (curated or daily files are not indexed), "filter_excludes" (the
 	// filter leaves files out because they have no date or lack a field), "out_of_scope" (indexed files that the settings do not
 	// include now are left out), "files_beside" (no hit, and the folder has Markdown files that the settings do not include),
+	// "days_empty" (the query asks only for days without notes),
 	// "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
 	// configured), "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`

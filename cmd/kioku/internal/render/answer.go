@@ -47,7 +47,7 @@ func lacks(resp *kiokuv1.MemorySearchResponse) []*kiokuv1.Degradation {
 // isHint reports whether d only says why there is no result or what would help.
 func isHint(d *kiokuv1.Degradation) bool { return memory.Degradation{Code: d.GetCode()}.IsHint() }
 
-// tellHints reports what would help an answer without results.
+// tellHints reports what would help an answer without results, and for which days there is no note.
 func (o *Output) tellHints(resp *kiokuv1.MemorySearchResponse) {
 	for _, d := range resp.GetDegraded() {
 		if isHint(d) && d.GetCode() != memory.NoMatch {
@@ -66,6 +66,7 @@ func (o *Output) tellAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, 
 		o.tellHints(resp)
 		return nil
 	}
+	o.tellHints(resp)
 	o.Notice("%s, %s, %s", Count(len(resp.GetResults()), "result"), Channels(resp), Took(resp))
 	return nil
 }

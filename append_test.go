@@ -359,3 +359,19 @@ func TestAppendStripsRecalledMemories(t *testing.T) {
 		t.Errorf("MEMORY.md is %q, %v; want %q", got, err, want)
 	}
 }
+
+// The same text in another category is another note: a decision is not lost because it was first a note.
+func TestAppendWritesATextOnceInEachCategory(t *testing.T) {
+	ws := t.TempDir()
+	m := appendTo(t, ws)
+	for _, text := range []string{"The invoice number is 4711.", strings.Repeat("long ", 200) + "end"} {
+		for _, category := range []string{"", "decision"} {
+			for again := range 2 {
+				n := memory.Note{Text: text, Category: category, Source: memory.NoteFromUser}
+				if a := note(t, m, n); a.Deduplicated != (again == 1) {
+					t.Errorf("%.10s, category %q, time %d: %+v", text, category, again, a)
+				}
+			}
+		}
+	}
+}

@@ -26,7 +26,7 @@ const (
 )
 
 // Links returns the links of a file, given by its path or a name that a link to it may have, and the links to it. It returns
-// memory.ErrNotFound if the index has no such file.
+// memory.ErrNotFound if the index has no such file, and a *memory.InputError that lists the files if the name fits several alike.
 func (s *Store) Links(ctx context.Context, name string) (memory.Links, error) {
 	return use(ctx, s, func(x *index) (memory.Links, error) { return x.linksOf(ctx, name) })
 }
@@ -39,10 +39,16 @@ func (x *index) linksOf(ctx context.Context, name string) (memory.Links, error) 
 	}
 	defer tx.Rollback()
 	r := linkResolver{q: tx, named: map[string][]namedFile{}}
-	found, err := r.resolve(ctx, memory.Link{Target: name, Kind: chunker.WikiLink})
-	if err != nil || found == "" {
-		return memory.Links{}, cmp.Or(err, memory.ErrNotFound)
+	files, err := r.fitting(ctx, memory.Link{Target: name, Kind: chunker.WikiLink})
+	switch {
+	case err != nil:
+		return memory.Links{}, err
+	case len(files) == 0:
+		return memory.Links{}, memory.ErrNotFound
+	case len(files) > 1:
+		return memory.Links{}, ambiguous(name, files)
 	}
+	found := files[0]
 	links := memory.Links{Path: found}
 	if links.Out, err = r.readLinks(ctx, selectLinksOf, found); err != nil {
 		return memory.Links{}, err
@@ -111,6 +117,18 @@ func (r *linkResolver) namesOf(ctx context.Context, path string) (string, error)
 // of the link, else the one with the shortest path. A link with a path means another place only if it has no folder or begins
 // with a slash.
 func (r *linkResolver) resolve(ctx context.Context, l memory.Link) (string, error) {
+	files, err := r.fitting(ctx, l)
+	best := ""
+	for _, f := range files {
+		if best == "" || nearer(l.From, f, best) {
+			best = f
+		}
+	}
+	return best, err
+}
+
+// fitting returns the paths of the files that fit a link best, in the order of resolve, but for the folder of the link.
+func (r *linkResolver) fitting(ctx context.Context, l memory.Link) ([]string, error) {
 	target := strings.Trim(strings.TrimSuffix(folded(l.Target), ".md"), "/")
 	end := target
 	switch {
@@ -121,15 +139,34 @@ func (r *linkResolver) resolve(ctx context.Context, l memory.Link) (string, erro
 	}
 	files, err := r.lookUp(ctx, akaOf(l.Target))
 	if err != nil || target == "" {
-		return "", err
+		return nil, err
 	}
-	best, rank := "", 0
+	var best []string
+	rank := 0
 	for _, f := range files {
-		if n := f.rankFor(target, end, l.Kind != chunker.PathLink); n > 0 && (rank == 0 || n < rank || n == rank && nearer(l.From, f.path, best)) {
-			best, rank = f.path, n
+		switch n := f.rankFor(target, end, l.Kind != chunker.PathLink); {
+		case n == 0 || rank > 0 && n > rank:
+		case n == rank:
+			best = append(best, f.path)
+		default:
+			best, rank = []string{f.path}, n
 		}
 	}
 	return best, nil
+}
+
+// maxListed is the maximum number of files that the error of an ambiguous name lists.
+const maxListed = 8
+
+// ambiguous returns the error of a name that several files have.
+func ambiguous(name string, files []string) error {
+	slices.Sort(files)
+	more := ""
+	if len(files) > maxListed {
+		more = fmt.Sprintf(" and %d more", len(files)-maxListed)
+	}
+	return &memory.InputError{Field: "path", Problem: fmt.Sprintf("%q is the name of %d files, so give the path of one: %s%s",
+		name, len(files), strings.Join(files[:min(len(files), maxListed)], ", "), more)}
 }
 
 // rankFor returns how well a file fits a target, 1 for best; 0 if it does not. end is how its path may end instead, "" for

@@ -257,3 +257,20 @@ func TestUnsetLeavesNoEmptyFolderFile(t *testing.T) {
 		}
 	}
 }
+
+// A glob that can select nothing in the folder is an error that names its line, and not an empty folder.
+func TestFolderFileRefusesGlobsThatLeaveTheFolder(t *testing.T) {
+	t.Parallel()
+	for text, bad := range map[string]bool{
+		"include: [\"../**\"]\n": true, "include: [/etc/**]\n": true, "exclude: [a/../b]\n": true, "exclude: [/etc/**]\n": false, "include: [a..b/*.md]\n": false,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, config.FolderFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := load(t, write(t, "")).ForFolder(dir)
+		if (err != nil) != bad || bad && !strings.Contains(err.Error(), config.FolderFile+":1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -34,7 +34,7 @@ const (
 // Before the first note of a folder that is indexed whole, Append records in its settings file that the rest of its Markdown stays
 // indexed; see IncludeAll.
 //
-// A text that the file already contains is not written again, nor a key that the files of today or yesterday, or MEMORY.md,
+// A text that the file already contains in the same category is not written again, nor a key that the files of today or yesterday, or MEMORY.md,
 // contain. An HTML comment after the note, the marker, records fingerprints of its key and text and its source, so this does
 // not depend on the index, nor on later edits of the note. No search finds or shows markers. Memories that were recalled into
 // the conversation are removed from the text, so that memory does not fill up with itself.

@@ -360,16 +360,18 @@ func TestAppendStripsRecalledMemories(t *testing.T) {
 	}
 }
 
-// A text that is there as a plain note is written again as a decision, and not a third time as either.
-func TestAppendWritesATextAgainWithACategory(t *testing.T) {
-	m := synced(t, Options{Workspace: workspace(t, nil), StateDir: t.TempDir()})
-	for _, tc := range []struct {
-		category     string
-		deduplicated bool
-	}{{"", false}, {"decision", false}, {"decision", true}, {"", true}, {"todo", false}} {
-		at, err := m.Append(t.Context(), memory.Note{Text: "The invoice number is 4711.", Category: tc.category})
-		if err != nil || at.Deduplicated != tc.deduplicated {
-			t.Errorf("%q: %+v, %v", tc.category, at, err)
+// The same text in another category is another note: a decision is not lost because it was first a note.
+func TestAppendWritesATextOnceInEachCategory(t *testing.T) {
+	ws := t.TempDir()
+	m := appendTo(t, ws)
+	for _, text := range []string{"The invoice number is 4711.", strings.Repeat("long ", 200) + "end"} {
+		for _, category := range []string{"", "decision"} {
+			for again := range 2 {
+				n := memory.Note{Text: text, Category: category, Source: memory.NoteFromUser}
+				if a := note(t, m, n); a.Deduplicated != (again == 1) {
+					t.Errorf("%.10s, category %q, time %d: %+v", text, category, again, a)
+				}
+			}
 		}
 	}
 }

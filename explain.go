@@ -37,10 +37,11 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	return ex, err
 }
 
-// fileLinks returns the links of the file at a path, nil if the index does not have it.
+// fileLinks returns the links of the file at a path, nil if the index does not have it, though it may have files of this name.
 func (m *Memory) fileLinks(ctx context.Context, path string) (*memory.Links, error) {
 	links, err := m.store.Links(ctx, path)
-	if errors.Is(err, memory.ErrNotFound) || err == nil && links.Path != path {
+	var named *memory.InputError
+	if errors.Is(err, memory.ErrNotFound) || errors.As(err, &named) || err == nil && links.Path != path {
 		return nil, nil
 	}
 	if err != nil {

@@ -60,7 +60,8 @@ func globMatcher(glob string) (func(path string) bool, error) {
 }
 
 // Links returns the links of a file to others and of others to it. The file is given by its path or, as in a link, by the end
-// of its path, its title or an alias. It returns memory.ErrNotFound if the index has no such file.
+// of its path, its title or an alias. It returns memory.ErrNotFound if the index has no such file, and a *memory.InputError that
+// lists the files if a name fits several alike.
 func (m *Memory) Links(ctx context.Context, file string) (memory.Links, error) {
 	if err := m.enter(); err != nil {
 		return memory.Links{}, err

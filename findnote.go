@@ -13,6 +13,9 @@ import (
 // wholeMarker is a marker at the end of a line.
 var wholeMarker = regexp.MustCompile(`^` + markerPattern.String() + `[ \t]*$`)
 
+// sectionHeading matches the heading of a daily note. Its group is the category.
+var sectionHeading = regexp.MustCompile(`^## \d\d:\d\d - (.*?)(?:` + markerPattern.String() + `)?[ \t]*$`)
+
 // findKey returns the line of the note with the key of n, 0 if there is none, and whether it is of the same text. A marker of
 // an older Kioku does not know its text; then the text before it decides.
 func findKey(src []byte, n memory.Note) (line int, same bool) {
@@ -49,8 +52,8 @@ func endsWithNote(text string, n memory.Note) bool {
 	return strings.HasSuffix(strings.TrimRight(text, " \t\n"), "\n"+want) || text == want+" "
 }
 
-// findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none. A note
-// with a category is found only in a section of that category: as a decision, a text says more than before.
+// findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none. A section
+// of another category is another note; a bullet has no category.
 func findText(src []byte, n memory.Note) (line int) {
 	text := chunker.Normalize(src)
 	block := "\n\n" + n.Text
@@ -68,20 +71,18 @@ func findText(src []byte, n memory.Note) (line int) {
 		if !endsNote(padded[from-1+len(block):], n.Target) {
 			continue
 		}
-		line = blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
-		if n.Target == memory.TargetLongTerm || n.Category == noCategory || categoryAt(text, line) == n.Category {
+		line := blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
+		if n.Target == memory.TargetLongTerm || hasCategory(text, line, n.Category) {
 			return line
 		}
 	}
 }
 
-// categoryAt returns the category in the heading on a line of a daily file; empty if it has none.
-func categoryAt(text string, line int) string {
-	heading := strings.Split(text, "\n")[line-1]
-	if _, category, found := strings.Cut(heading, " - "); found && strings.HasPrefix(heading, "## ") {
-		return strings.TrimSpace(category)
-	}
-	return ""
+// hasCategory reports whether the heading at a line of a text is of a category, or not one that section has written.
+func hasCategory(text string, line int, category string) bool {
+	lines := strings.SplitN(text, "\n", line+1)
+	m := sectionHeading.FindStringSubmatch(lines[line-1])
+	return m == nil || m[1] == category
 }
 
 // endsNote reports whether a text that follows that of a note shows that the note is over: with a whole marker, or without one.

@@ -56,7 +56,7 @@ func (x *Indexer) Beside(ctx context.Context, patience time.Duration) (Beside, e
 	}
 	count, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	beside := x.countBeside(count, x.layout.current(), maxBeside)
+	beside := x.countFiles(count, x.layout.including(WholeFolder), x.layout.current(), maxBeside)
 	if err := ctx.Err(); err != nil {
 		return Beside{}, err
 	}
@@ -70,23 +70,32 @@ func (x *Indexer) HidesFiles(ctx context.Context) (bool, error) {
 	if len(x.layout.include) > 0 || x.layout.isCurated() {
 		return false, nil
 	}
-	hidden := x.countBeside(ctx, x.layout.targets, 0)
+	hidden := x.countFiles(ctx, x.layout.including(WholeFolder), x.layout.targets, 0)
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("look for Markdown: %w", err)
 	}
 	return hidden.More, nil
 }
 
-// countBeside counts the files of the workspace that targets do not include, up to a limit.
-func (x *Indexer) countBeside(ctx context.Context, targets []target, limit int) Beside {
+// HasMoreThan reports whether the options include more than n files of the workspace by globs.
+func (x *Indexer) HasMoreThan(ctx context.Context, n int) (bool, error) {
+	counted := x.countFiles(ctx, x.layout.including(x.layout.included()), nil, n)
+	if err := ctx.Err(); err != nil {
+		return false, fmt.Errorf("count the Markdown: %w", err)
+	}
+	return counted.Files == n && counted.More, nil
+}
+
+// countFiles counts the files that a target includes and none of the targets of without, up to a limit.
+func (x *Indexer) countFiles(ctx context.Context, t target, without []target, limit int) Beside {
 	var b Beside
 	s := &scan{
-		layout: x.layout, targets: []target{x.layout.including(WholeFolder)}, limit: x.opt.MaxFileBytes,
+		layout: x.layout, targets: []target{t}, limit: x.opt.MaxFileBytes,
 		onFolder: func(string) {}, confirmGone: func(string) bool { return true },
 		roots: map[string]*openedRoot{}, byPath: map[string]bool{},
 	}
 	s.enough = func(f *foundFile) bool {
-		if _, _, owned := x.layout.ownerAmong(targets, x.layout.abs(f.path)); owned || f.skip != "" {
+		if _, _, owned := x.layout.ownerAmong(without, x.layout.abs(f.path)); owned || f.skip != "" {
 			return false
 		}
 		b.More = b.Files == limit

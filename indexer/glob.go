@@ -18,11 +18,20 @@ const (
 	maxGlobCommas = 16
 )
 
-// CheckGlobs returns an error that names the first malformed glob of Options.Include or Options.Exclude.
+// CheckGlobs returns an error that names the first glob of Options.Include or Options.Exclude that is malformed or can select
+// nothing.
 func CheckGlobs(include, exclude []string) error {
 	for _, glob := range slices.Concat(include, exclude) {
 		if err := CheckGlob(glob); err != nil {
 			return err
+		}
+		if slices.Contains(strings.Split(glob, "/"), "..") {
+			return fmt.Errorf("glob %.80q selects nothing: paths have no .. in them", glob)
+		}
+	}
+	for _, glob := range include {
+		if strings.HasPrefix(glob, "/") {
+			return fmt.Errorf("glob %.80q selects nothing: include selects files in the workspace, by paths relative to it; for others set extraPaths", glob)
 		}
 	}
 	return nil

@@ -72,22 +72,24 @@ func momentOf(text string, zone *time.Location) (time.Time, error) {
 	return t.In(zone), nil
 }
 
-// daysOf returns the first and the last day of a span: a month (2026-03), today or yesterday. Any other text is returned
-// as it is.
-func daysOf(text string, today time.Time) (first, last string) {
+// daysOf returns the first and the last day of a span: a month (2026-03), today or yesterday. A day or a time is returned as it
+// is, and any other text with false.
+func daysOf(text string, today time.Time) (first, last string, ok bool) {
 	switch word := strings.ToLower(strings.TrimSpace(text)); word {
 	case "today", "yesterday":
 		day := today
 		if word == "yesterday" {
 			day = today.AddDate(0, 0, -1)
 		}
-		return day.Format(time.DateOnly), day.Format(time.DateOnly)
+		return day.Format(time.DateOnly), day.Format(time.DateOnly), true
 	default:
 		month, err := time.Parse("2006-01", word)
-		if err != nil {
-			return text, text
+		if err == nil {
+			return month.Format(time.DateOnly), month.AddDate(0, 1, -1).Format(time.DateOnly), true
 		}
-		return month.Format(time.DateOnly), month.AddDate(0, 1, -1).Format(time.DateOnly)
+		_, notDay := time.Parse(time.DateOnly, text)
+		_, notTime := time.Parse(time.RFC3339, text)
+		return text, text, notDay == nil || notTime == nil
 	}
 }
 
@@ -96,9 +98,12 @@ func (a *app) argumentText(args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {
 		return strings.Join(args, " "), nil
 	}
-	text, err := io.ReadAll(io.LimitReader(a.stdin, render.MaxTextBytes))
+	text, err := io.ReadAll(io.LimitReader(a.stdin, render.MaxTextBytes+1))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	if len(text) > render.MaxTextBytes {
+		return "", render.Misuse("standard input has more than %d bytes; split the text", render.MaxTextBytes)
 	}
 	if !utf8.Valid(text) {
 		return "", render.Misuse("standard input is not valid UTF-8")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 )
@@ -15,8 +16,8 @@ func TestDaysOfMonthsAndNearDays(t *testing.T) {
 		"2024-01-20": {"2024-01-20", "2024-01-20"}, "2024-13": {"2024-13", "2024-13"}, "soon": {"soon", "soon"}, "": {"", ""},
 	} {
 		t.Run(text, func(t *testing.T) {
-			if first, last := daysOf(text, today); first != want[0] || last != want[1] {
-				t.Errorf("%q: %s to %s, want %v", text, first, last, want)
+			if first, last, ok := daysOf(text, today); first != want[0] || last != want[1] || ok != (first > "0" && first != "2024-13" && first != "soon") {
+				t.Errorf("%q: %s to %s, %v, want %v", text, first, last, ok, want)
 			}
 		})
 	}
@@ -61,5 +62,23 @@ func TestSearchTakesMonthsAndNearDays(t *testing.T) {
 			t.Errorf("%q: %v, %v; want %d", tc.args, resp.Results, err, tc.want)
 		}
 	}
-	s.run("search", "boiler", "--since", "2026-3").wants(t, exitUsage, `since: must be a day like 2026-01-20`, `not "2026-3"`)
+	for condition, want := range map[string]int{"date>2026-02": 2, "date<=2026-03": 3, "date<2026-03": 1, "date>yesterday": 1, "date>=today": 1} {
+		out := s.must("search", "--json", "--granularity", "chunk", "--min-score", "0", "boiler", "--where", condition, "--now", "2026-03-31")
+		if n := strings.Count(out, `"citation"`); n != want {
+			t.Errorf("%s: %d files, want %d", condition, n, want)
+		}
+	}
+	for _, command := range []string{"search", "ls"} {
+		s.run(command, "boiler", "--until", "tomorrow").wants(t, exitUsage, "--until must be a day", `"tomorrow"`)
+		s.run(command, "boiler", "--tag", "").wants(t, exitUsage, `--tag "" names no tag`)
+	}
+	s.run("search", "boiler", "--since", "2026-3").wants(t, exitUsage, "--since must be a day like 2026-01-20, a month like 2026-01, today or yesterday", `not "2026-3"`)
+}
+
+// A text that is too long is refused as it is, not cut.
+func TestAppendRefusesMoreThanItReads(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	s.stdin = strings.Repeat("x", 3_000_000)
+	s.run("append", "-").wants(t, exitUsage, "standard input has more than 1048576 bytes")
 }

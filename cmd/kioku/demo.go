@@ -170,7 +170,7 @@ func grpcurl(address string, req *kiokuv1.MemorySearchRequest) (string, error) {
 	if err := json.Compact(&line, text); err != nil {
 		return "", fmt.Errorf("write the request: %w", err)
 	}
-	return fmt.Sprintf("grpcurl -plaintext -d %s %s %s", shellQuote(line.String()), address,
+	return fmt.Sprintf("grpcurl -plaintext -d %s %s %s", render.ShellQuote(line.String()), address,
 		strings.TrimPrefix(kiokuv1.MemoryService_MemorySearch_FullMethodName, "/")), nil
 }
 

@@ -177,3 +177,21 @@ func TestStatusDeepReadsEveryFile(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 }
+
+// get takes the name of a note as links does; of a name that several notes have, both list these.
+func TestGetTakesTheNameOfANote(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, map[string]string{
+		"trips/Fushimi Inari.md": "# Fushimi Inari\nThousand gates.\n", "a/index.md": "# A\n", "b/index.md": "# B\n",
+	})
+	if got := s.must("get", "Fushimi Inari:2"); got != "Thousand gates.\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := s.must("get", "fushimi inari", "a/index.md"); !strings.Contains(got, "==> trips/Fushimi Inari.md <==") {
+		t.Errorf("got %q", got)
+	}
+	for _, command := range []string{"get", "links"} {
+		s.run(command, "index").wants(t, exitUsage, `"index" is the name of 2 files`, "a/index.md, b/index.md")
+	}
+	s.run("get", "nosuch.md").wants(t, exitError, "nosuch.md: no such memory file")
+}

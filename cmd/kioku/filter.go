@@ -30,16 +30,30 @@ func (f *filterFlags) addFlags(cmd *cobra.Command) {
 }
 
 // days returns since and until as days.
-func (f *filterFlags) days(today time.Time) (since, until string) {
-	since, _ = daysOf(f.since, today)
-	_, until = daysOf(f.until, today)
-	return since, until
+func (f *filterFlags) days(today time.Time) (since, until string, err error) {
+	since, _, ok := daysOf(f.since, today)
+	if !ok && f.since != "" {
+		return "", "", notADay("since", f.since)
+	}
+	_, until, ok = daysOf(f.until, today)
+	if !ok && f.until != "" {
+		return "", "", notADay("until", f.until)
+	}
+	return since, until, nil
+}
+
+// notADay returns the misuse of a flag whose value is no day.
+func notADay(flag, value string) error {
+	return render.Misuse("--%s must be a day like 2026-01-20, a month like 2026-01, today or yesterday, not %q", flag, value)
 }
 
 // conditions returns the conditions of --tag and --where.
-func (f *filterFlags) conditions() ([]*kiokuv1.Condition, error) {
+func (f *filterFlags) conditions(today time.Time) ([]*kiokuv1.Condition, error) {
 	var all []*kiokuv1.Condition
 	for _, tag := range f.tags {
+		if strings.Trim(tag, "#/ ") == "" {
+			return nil, render.Misuse("--tag %q names no tag", tag)
+		}
 		all = append(all, &kiokuv1.Condition{Field: "tags", Op: memory.Equal, Values: []string{strings.TrimPrefix(tag, "#")}})
 	}
 	for _, text := range f.where {
@@ -47,9 +61,26 @@ func (f *filterFlags) conditions() ([]*kiokuv1.Condition, error) {
 		if err != nil {
 			return nil, err
 		}
+		spanToDay(c, today)
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// spanToDay replaces a month, today or yesterday that a condition compares with by a day: before a month is before its first day,
+// after a month after its last.
+func spanToDay(c *kiokuv1.Condition, today time.Time) {
+	first, last, ok := daysOf(c.GetValues()[0], today)
+	switch c.GetOp() {
+	case memory.Less, memory.GreaterEqual:
+		if ok {
+			c.Values = []string{first}
+		}
+	case memory.Greater, memory.LessEqual:
+		if ok {
+			c.Values = []string{last}
+		}
+	}
 }
 
 var (

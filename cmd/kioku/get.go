@@ -16,8 +16,8 @@ import (
 func (a *app) getCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "get PATH[:FROM[:COUNT]]...", Short: "Print lines of memory files",
-		Long: "Print lines of memory files. A citation of a search result, path#L3-L9, an absolute path and a glob are understood too; of\n" +
-			"several files, each has its name above it.",
+		Long: "Print lines of memory files. A citation of a search result, path#L3-L9, an absolute path, a glob and, as in a link, the\n" +
+			"name of a note are understood too; of several files, each has its name above it.",
 		Example: "  kioku get MEMORY.md\n  kioku get memory/2026-01-20.md:7:12\n  kioku get \"memory/2026-01-20.md#L7-L18\"\n  kioku get \"memory/2026-01-*.md\" MEMORY.md",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,18 +33,24 @@ func (a *app) getCmd() *cobra.Command {
 				}
 				places = append(places, &kiokuv1.MemoryGetRequest{Path: path, FromLine: from, LineCount: lines})
 			}
-			return a.with(cmd.Context(), need, func(c *connect.Client) error { return a.get(cmd.Context(), c, places) })
+			err := a.with(cmd.Context(), need, func(c *connect.Client) error { return a.get(cmd.Context(), c, places, need) })
+			if need == connect.ToGet && render.NotFound(err) { // it may be a name, which the index knows
+				need = connect.ToSearch
+				err = a.with(cmd.Context(), need, func(c *connect.Client) error { return a.get(cmd.Context(), c, places, need) })
+			}
+			return err
 		},
 	}
 }
 
-// get prints the lines of places, whose paths may be globs. It goes on after a file that cannot be read.
-func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.MemoryGetRequest) error {
-	if len(places) == 1 && !hasGlob(places[0].GetPath()) {
+// get prints the lines of places. Their paths may be globs or names of notes if the need is ToSearch. It goes on after a file
+// that cannot be read.
+func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.MemoryGetRequest, need connect.Need) error {
+	if need == connect.ToGet {
 		places[0].Agent, places[0].Path = c.Agent, c.MemoryPath(places[0].GetPath())
 		return a.Get(ctx, c, places[0])
 	}
-	if err := c.Freshen(ctx); err != nil { // globs select from the index
+	if err := c.Freshen(ctx); err != nil { // globs and names select from the index
 		return err
 	}
 	var reqs []*kiokuv1.MemoryGetRequest
@@ -53,7 +59,12 @@ func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.Memo
 		found, err := a.expand(ctx, c, place)
 		reqs, errs = append(reqs, found...), append(errs, err)
 	}
-	errs = append(errs, a.GetAll(ctx, c, reqs))
+	if len(places) == 1 && len(reqs) == 1 && !hasGlob(places[0].GetPath()) {
+		return a.Get(ctx, c, reqs[0])
+	}
+	if len(reqs) > 0 {
+		errs = append(errs, a.GetAll(ctx, c, reqs))
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -63,14 +74,16 @@ func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.Memo
 // hasGlob reports whether a path may be a glob.
 func hasGlob(path string) bool { return strings.ContainsAny(path, "*?[{") }
 
-// expand returns a request for each file that the path of a place selects. A file with this very name goes before a glob.
+// expand returns a request for each file that the path of a place selects. A file with this very path goes before a glob and
+// before a note of this name.
 func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.MemoryGetRequest) ([]*kiokuv1.MemoryGetRequest, error) {
 	place.Agent, place.Path = c.Agent, c.MemoryPath(place.GetPath())
-	if !hasGlob(place.GetPath()) {
+	_, missing := c.MemoryGet(ctx, place)
+	if !render.NotFound(missing) {
 		return []*kiokuv1.MemoryGetRequest{place}, nil
 	}
-	if _, err := c.MemoryGet(ctx, place); !render.NotFound(err) {
-		return []*kiokuv1.MemoryGetRequest{place}, nil
+	if !hasGlob(place.GetPath()) {
+		return named(ctx, c, place, missing)
 	}
 	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: place.GetPath()})
 	if err != nil {
@@ -84,4 +97,17 @@ func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.Memo
 		err = fmt.Errorf("%s selects no file; kioku ls lists what there is", place.GetPath())
 	}
 	return reqs, err
+}
+
+// named returns a request for the note with the name that a place has for a path. If there is none, it returns the error missing.
+func named(ctx context.Context, c *connect.Client, place *kiokuv1.MemoryGetRequest, missing error) ([]*kiokuv1.MemoryGetRequest, error) {
+	resp, err := c.ListLinks(ctx, &kiokuv1.ListLinksRequest{Agent: c.Agent, Path: place.GetPath()})
+	if render.NotFound(err) {
+		err = missing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place.GetPath(), err)
+	}
+	place.Path = resp.GetLinks().GetPath()
+	return []*kiokuv1.MemoryGetRequest{place}, nil
 }

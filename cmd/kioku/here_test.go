@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,6 +136,56 @@ func TestWorkspaceIsTheCurrentFolderIfItHoldsMarkdown(t *testing.T) {
 	for _, dir := range []string{"/", s.home, below, t.TempDir()} {
 		s.in(dir, "search", "note").wants(t, exitUsage, "no workspace", "--workspace FOLDER", "kioku init")
 	}
+}
+
+// A folder for temporary files, in which anybody may write, is a workspace only if it is named: neither stray Markdown, nor a
+// repository in it, nor what an earlier append has left make it one. append writes nothing there.
+func TestWorkspaceIsNeverAFolderForTemporaryFiles(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	tmp := folder(t, map[string]string{
+		"sub/note.md": "# Note\n", ".git/HEAD": "ref: x\n", "memory/2026-01-10.md": "# Day\n", ".kioku.yaml": "include: [\"**/*.md\"]\n",
+	})
+	s.env = append(s.env, "TMPDIR="+tmp)
+	below := filepath.Join(tmp, "empty")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{tmp, below, "/tmp", "/var", "/etc"} {
+		for _, args := range [][]string{{"search", "note"}, {"append", "x"}, {"index"}, {"ls"}} {
+			s.in(dir, args...).wants(t, exitUsage, "no workspace", "--workspace FOLDER", "kioku init")
+		}
+	}
+	if got := read(t, tmp, "memory/*.md"); got != "# Day\n" {
+		t.Errorf("a note was written: %s", got)
+	}
+	s.in(tmp, "search", "note", "--workspace", tmp).wants(t, exitOK)
+	s.in(filepath.Join(tmp, "sub"), "search", "note").wants(t, exitOK) // a folder in it is one like any other
+}
+
+// A folder that nothing marks as a workspace, with more than 10,000 files and no index, is indexed only if it is named.
+func TestManyFilesAreIndexedOnlyIfTheirFolderIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	dir := folder(t, map[string]string{".gitignore": "left-out\n", "left-out/a.md": "# A\n"})
+	for i := range 10_001 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".md")), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"search", "note"}, {"append", "x"}, {"index"}, {"ls"}} {
+		s.in(dir, args...).wants(t, exitUsage, "more than 10000 Markdown files", "kioku index --workspace "+dir)
+	}
+	if entries, err := os.ReadDir(s.state); len(entries) > 0 || err != nil && !os.IsNotExist(err) {
+		t.Errorf("there is an index: %v, %v", entries, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "memory")); err == nil {
+		t.Error("a note was written")
+	}
+	if err := os.Remove(filepath.Join(dir, "0.md")); err != nil {
+		t.Fatal(err)
+	}
+	s.in(dir, "status").wants(t, exitOK) // 10,000, and what is ignored does not count
 }
 
 // The settings of the user name a workspace for everywhere; a folder with settings of its own goes before it.

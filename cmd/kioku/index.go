@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -25,7 +26,9 @@ type indexReport struct {
 	Embedded   int32 `json:"embedded"`
 	Skipped    int32 `json:"skipped"`
 	Generation int64 `json:"generation"`
-	TookMS     int64 `json:"took_ms"`
+	// Took is the time of the run, written like durations of other answers: "0.250s".
+	Took string `json:"took"`
+	took time.Duration
 }
 
 func (a *app) indexCmd() *cobra.Command {
@@ -60,8 +63,9 @@ func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error 
 	}
 	r := indexReport{
 		Files: st.GetIndex().GetFileCount(), Chunks: st.GetIndex().GetChunkCount(), Embedded: report.GetEmbeddedCount(),
-		Skipped: report.GetSkippedCount(), Generation: st.GetIndex().GetGeneration(), TookMS: time.Since(start).Milliseconds(),
+		Skipped: report.GetSkippedCount(), Generation: st.GetIndex().GetGeneration(), took: time.Since(start).Round(time.Millisecond),
 	}
+	r.Took = fmt.Sprintf("%.3fs", r.took.Seconds())
 	if err := a.Write(r, r.tell); err != nil {
 		return err
 	}
@@ -127,5 +131,5 @@ func unread(st *kiokuv1.StatusResponse) []string {
 // tell adds the report as a line.
 func (r indexReport) tell(p *render.Page) {
 	p.Linef("%s, %s, %d embedded now, %d skipped, generation %d, %s", render.Count(r.Files, "file"), render.Count(r.Chunks, "chunk"),
-		r.Embedded, r.Skipped, r.Generation, time.Duration(r.TookMS)*time.Millisecond)
+		r.Embedded, r.Skipped, r.Generation, r.took)
 }

@@ -22,7 +22,7 @@ func TestIndexJSONIsOneObjectWithTheTotals(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.write("memory/binary.md", "a\x00b")
 	first := s.object("index", "--json", "--provider", "hash")
-	want := []string{"chunks", "embedded", "files", "generation", "skipped", "took_ms"}
+	want := []string{"chunks", "embedded", "files", "generation", "skipped", "took"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(first))); diff != "" {
 		t.Error(diff)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"kioku"
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/indexer"
 )
@@ -24,7 +25,7 @@ type made struct {
 	Created   []string `json:"created"`
 	// Unindexed is the number of Markdown files of the folder that are not indexed. If More is true, there are more.
 	Unindexed int  `json:"unindexed"`
-	More      bool `json:"unindexed_more"`
+	More      bool `json:"unindexedMore"`
 }
 
 func (a *app) initCmd() *cobra.Command {
@@ -72,10 +73,7 @@ func makeWorkspace(ctx context.Context, conf *config.Config, dir string) (made, 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return m, fmt.Errorf("make the workspace: %w", err)
 	}
-	state, _ := conf.StateDir() // without one, nothing of it is in the folder
-	files := indexer.New(nil, nil, indexer.Options{
-		Workspace: dir, StateDir: state, Include: conf.Include(), Exclude: conf.Index.Exclude, ExtraPaths: conf.Index.ExtraPaths, Now: time.Now,
-	})
+	files := connect.Files(conf, dir)
 	if hides, err := files.HidesFiles(ctx); err != nil {
 		return m, err
 	} else if hides && !conf.IsShared(dir) {
@@ -135,7 +133,7 @@ func (m made) tell(p *render.Page) {
 	} else {
 		p.Linef("Created %s in %s.", strings.Join(m.Created, ", "), m.Workspace)
 	}
-	dir := shellQuote(m.Workspace)
+	dir := render.ShellQuote(m.Workspace)
 	if m.Unindexed > 0 {
 		p.Linef("Markdown files beside MEMORY.md and memory/ that are not indexed: %s", indexer.Beside{Files: m.Unindexed, More: m.More}.String())
 		p.Linef("kioku index --all --workspace %s takes them in.", dir)
@@ -148,12 +146,4 @@ func (m made) tell(p *render.Page) {
 	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
 	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
 	p.Linef("  kioku config set workspace %s       # makes --workspace unnecessary", dir)
-}
-
-// shellQuote quotes a text as one word of a shell command.
-func shellQuote(s string) string {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -36,7 +36,12 @@ func (a *app) lsCmd() *cobra.Command {
 }
 
 func (a *app) ls(ctx context.Context, c *connect.Client, f filterFlags, globs []string, all bool) error {
-	where, err := f.conditions()
+	today := connect.ClockOf(a.conf)()
+	where, err := f.conditions(today)
+	if err != nil {
+		return err
+	}
+	since, until, err := f.days(today)
 	if err != nil {
 		return err
 	}
@@ -45,8 +50,7 @@ func (a *app) ls(ctx context.Context, c *connect.Client, f filterFlags, globs []
 	}
 	list := &kiokuv1.ListFilesResponse{}
 	for _, glob := range globs {
-		req := &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: c.MemoryPath(glob), Sources: f.sources, Filter: where, IncludeSkipped: all}
-		req.Since, req.Until = f.days(connect.ClockOf(a.conf)())
+		req := &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: c.MemoryPath(glob), Sources: f.sources, Filter: where, IncludeSkipped: all, Since: since, Until: until}
 		found, err := c.AllFiles(ctx, req)
 		if err != nil {
 			return err

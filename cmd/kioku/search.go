@@ -54,8 +54,10 @@ func (q *question) prepare(a *app, cmd *cobra.Command) error {
 		today = connect.ClockOf(conf)()
 	}
 	q.Sources = q.filter.sources
-	q.Since, q.Until = q.filter.days(today)
-	if q.Filter, err = q.filter.conditions(); err != nil {
+	if q.Since, q.Until, err = q.filter.days(today); err != nil {
+		return err
+	}
+	if q.Filter, err = q.filter.conditions(today); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("min-score") {

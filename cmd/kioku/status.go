@@ -48,7 +48,7 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 		own, gone := a.conf.MovedFrom(ctx, c.Workspace)
 		for _, dir := range gone {
 			a.Notice("%s has the index of a folder of this name that is gone; if that was this one, its vectors and sessions are kept with: "+
-				"rm -r %s && mv %s %s", dir, shellQuote(own), shellQuote(dir), shellQuote(own))
+				"rm -r %s && mv %s %s", dir, render.ShellQuote(own), render.ShellQuote(dir), render.ShellQuote(own))
 		}
 	}
 	return err

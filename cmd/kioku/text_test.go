@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"kioku/cmd/kioku/internal/render"
 )
 
 func TestParsePlace(t *testing.T) {
@@ -36,7 +38,7 @@ func TestParsePlace(t *testing.T) {
 func TestShellQuote(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"plain/path", "", "two words", "it's", `$HOME "x" \ ;`, "日本"} {
-		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(s)).Output()
+		out, err := exec.Command("sh", "-c", "printf %s "+render.ShellQuote(s)).Output()
 		if err != nil || string(out) != s {
 			t.Errorf("%q comes back as %q, %v", s, out, err)
 		}

@@ -99,9 +99,9 @@ type Config struct {
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
 	fileAgent string
-	// src is where the settings come from, and home the user's home.
-	src  Sources
-	home string
+	// src is where the settings come from, home the user's home, and temporary the folder that TMPDIR names.
+	src             Sources
+	home, temporary string
 }
 
 // Sidecar contains the addresses of kioku agent and of the memory service that it uses.

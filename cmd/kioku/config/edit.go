@@ -37,7 +37,7 @@ func Edit(src Sources, key, value string) (path string, err error) {
 }
 
 // Unset removes one key, or a block of keys, from the file that Edit writes. It returns false if the file does not have it.
-// Blocks that are empty then are removed too. A file that loaded before loads afterwards, or Unset returns an *[Error] and
+// Blocks that are empty then are removed too, and so is the file of a workspace if nothing is left in it. A file that loaded before loads afterwards, or Unset returns an *[Error] and
 // writes nothing.
 func Unset(src Sources, key string) (path string, removed bool, err error) {
 	path, data, err := openEdited(src)
@@ -70,6 +70,9 @@ func Unset(src Sources, key string) (path string, removed bool, err error) {
 		if err := errors.Join(checkEdited(src, path, after)...); err != nil {
 			return "", false, err
 		}
+	}
+	if src.Folder != "" && len(after) == 0 {
+		return path, true, os.Remove(path) // an empty one would still mark the folder as a workspace
 	}
 	return path, true, replaceFile(src, path, after)
 }
@@ -145,15 +148,26 @@ func edited(path string, data []byte, f Field, value string) ([]byte, error) {
 	return encode(path, doc)
 }
 
-// encode returns the text of a document.
+// encode returns the text of a document. Without settings it consists of the comments, or is empty.
 func encode(path string, doc *yaml.Node) ([]byte, error) {
+	top := resolve(doc.Content[0])
+	empty := top.Kind == yaml.MappingNode && len(top.Content) == 0
+	if empty {
+		*doc.Content[0] = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", HeadComment: top.HeadComment, FootComment: top.FootComment}
+	}
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
 	if err := enc.Encode(doc); err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
-	return out.Bytes(), enc.Close()
+	err := enc.Close()
+	if text := bytes.TrimSpace(out.Bytes()); empty && len(text) > 0 {
+		return append(text, '\n'), err
+	} else if empty {
+		return nil, err
+	}
+	return out.Bytes(), err
 }
 
 // child returns the value at a path of keys in a block, nil if there is none.

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,14 +27,15 @@ func (f Found) marked() bool { return f >= ByLayout }
 
 // findWorkspace returns the workspace around the working directory: the nearest folder upwards that is marked as one, else the
 // git repository around it or the working directory itself if that holds Markdown. Upwards, the search ends before the user's
-// home and the root: these count only if they are the working directory, and never because of Markdown that they hold.
+// home and the root: these count only if they are the working directory. A folder for temporary files never counts: it must be
+// named. Nor does Markdown make a workspace of a folder directly below the root, such as /var.
 func (c *Config) findWorkspace() (dir string, how Found) {
 	start := filepath.Clean(c.src.Dir)
 	if !filepath.IsAbs(start) {
 		return "", NotFound
 	}
 	repository := ""
-	for dir := start; ; dir = filepath.Dir(dir) {
+	for dir := start; !c.isTemporary(dir); dir = filepath.Dir(dir) {
 		shared := c.IsShared(dir)
 		if shared && dir != start {
 			break
@@ -49,16 +51,30 @@ func (c *Config) findWorkspace() (dir string, how Found) {
 		}
 	}
 	for _, dir := range []string{repository, start} {
-		if dir != "" && holdsMarkdown(dir) {
+		if dir != "" && !c.IsShared(dir) && !isBelowRoot(dir) && holdsMarkdown(dir) {
 			return dir, ByMarkdown
 		}
 	}
 	return "", NotFound
 }
 
-// IsShared reports whether a folder is the user's home or a root, in which all kinds of things are.
+// IsShared reports whether a folder is the user's home, a root or a folder for temporary files, in which all kinds of things are.
 func (c *Config) IsShared(dir string) bool {
-	return filepath.Dir(dir) == dir || c.home != "" && SameFolder(dir, c.home)
+	return filepath.Dir(dir) == dir || c.home != "" && SameFolder(dir, c.home) || c.isTemporary(dir)
+}
+
+// isTemporary reports whether a folder is one of the system's for temporary files, into which anybody may write.
+func (c *Config) isTemporary(dir string) bool {
+	return slices.ContainsFunc([]string{c.temporary, "/tmp", "/var/tmp"}, func(t string) bool { return t != "" && SameFolder(dir, t) })
+}
+
+// isBelowRoot reports whether a folder is directly below a root.
+func isBelowRoot(dir string) bool {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	top := filepath.Dir(dir)
+	return filepath.Dir(top) == top
 }
 
 // marksOf returns what marks a folder as a workspace. A shared one is never read whole, so that .obsidian/ does not mark it.

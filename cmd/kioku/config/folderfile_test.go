@@ -234,3 +234,43 @@ func TestLoadBlamesTheValueThatGoesBefore(t *testing.T) {
 		}
 	}
 }
+
+// The last setting of a workspace goes with its file, which would still mark the folder as a workspace. Comments stay.
+func TestUnsetLeavesNoEmptyFolderFile(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[string]string{
+		"query:\n  maxResults: 4\n": "", "# Ours {}\n\nquery:\n  maxResults: 4\n": "# Ours {}\n", "timezone: UTC\nquery:\n  maxResults: 4\n": "timezone: UTC\n",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, config.FolderFile)
+		if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		src := write(t, "")
+		src.Folder = dir
+		if _, removed, err := config.Unset(src, "query.maxResults"); err != nil || !removed {
+			t.Fatalf("%v, %v", removed, err)
+		}
+		got, err := os.ReadFile(path)
+		if string(got) != want || (want == "") != os.IsNotExist(err) {
+			t.Errorf("%q becomes %q, %v; want %q", before, got, err, want)
+		}
+	}
+}
+
+// A glob that can select nothing in the folder is an error that names its line, and not an empty folder.
+func TestFolderFileRefusesGlobsThatLeaveTheFolder(t *testing.T) {
+	t.Parallel()
+	for text, bad := range map[string]bool{
+		"include: [\"../**\"]\n": true, "include: [/etc/**]\n": true, "exclude: [a/../b]\n": true, "exclude: [/etc/**]\n": false, "include: [a..b/*.md]\n": false,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, config.FolderFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := load(t, write(t, "")).ForFolder(dir)
+		if (err != nil) != bad || bad && !strings.Contains(err.Error(), config.FolderFile+":1") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

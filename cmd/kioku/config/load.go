@@ -29,6 +29,7 @@ func newLoader(src Sources) *loader {
 	}
 	l.home = l.env["HOME"]
 	l.conf.src, l.conf.home, l.conf.registry.home = src, l.home, l.home
+	l.conf.temporary = l.env["TMPDIR"]
 	return l
 }
 

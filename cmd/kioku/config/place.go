@@ -11,8 +11,8 @@ import (
 // Errors of places that are not set; test for them with errors.Is.
 var (
 	// ErrNoWorkspace: nothing says which folder is the memory.
-	ErrNoWorkspace = errors.New("no workspace: the current folder is in none and holds no Markdown; name one with --workspace FOLDER, " +
-		"or create one with kioku init")
+	ErrNoWorkspace = errors.New("no workspace: the current folder is in none, and holds no Markdown or, like home, /tmp or /var, all kinds of " +
+		"things; name one with --workspace FOLDER, or create one with kioku init")
 	// ErrNoState: there is no home to keep the index in.
 	ErrNoState = errors.New("no folder for the index: HOME is not set; name a folder with --state")
 )

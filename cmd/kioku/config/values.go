@@ -286,7 +286,12 @@ func (r *registry) paths(at *[]string, key, doc string) {
 
 // globs adds a list of globs, for which a file may also have a single text.
 func (r *registry) globs(at *[]string, key, doc string) {
-	r.items(at, "globs", key, doc, func(item string) (string, error) { return item, indexer.CheckGlobs([]string{item}, nil) })
+	r.items(at, "globs", key, doc, func(item string) (string, error) {
+		if key == "exclude" {
+			return item, indexer.CheckGlobs(nil, []string{item})
+		}
+		return item, indexer.CheckGlobs([]string{item}, nil)
+	})
 }
 
 // sources adds the list of what is indexed, which always contains memory.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -51,3 +52,11 @@ func Count[T int | int32 | int64](n T, noun string) string {
 
 // MaxTextBytes is the maximum size of a text read from standard input. It is larger than the service's limit for notes.
 const MaxTextBytes = 1 << 20
+
+// ShellQuote quotes a text as one word of a shell command.
+func ShellQuote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

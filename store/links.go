@@ -7,9 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
-	"strings"
 
 	"kioku/chunker"
 	"kioku/memory"
@@ -38,21 +35,21 @@ func (x *index) linksOf(ctx context.Context, name string) (memory.Links, error) 
 		return memory.Links{}, err
 	}
 	defer tx.Rollback()
-	r := linkResolver{q: tx, named: map[string][]namedFile{}}
+	r := linkResolver{q: tx, named: map[string]*namedFiles{}}
 	found, err := r.resolve(ctx, memory.Link{Target: name, Kind: chunker.WikiLink})
 	if err != nil || found == "" {
 		return memory.Links{}, cmp.Or(err, memory.ErrNotFound)
 	}
 	links := memory.Links{Path: found}
-	if links.Out, err = r.readLinks(ctx, selectLinksOf, found); err != nil {
+	links.Out, err = r.readLinks(ctx, func(memory.Link) bool { return true }, selectLinksOf, found)
+	if err != nil {
 		return memory.Links{}, err
 	}
 	names, err := r.namesOf(ctx, found)
 	if err != nil {
 		return memory.Links{}, err
 	}
-	in, err := r.readLinks(ctx, selectLinksTo, names)
-	links.In = slices.DeleteFunc(in, func(l memory.Link) bool { return l.To != found || l.From == found })
+	links.In, err = r.readLinks(ctx, func(l memory.Link) bool { return l.To == found && l.From != found }, selectLinksTo, names)
 	return links, err
 }
 
@@ -60,35 +57,27 @@ func (x *index) linksOf(ctx context.Context, name string) (memory.Links, error) 
 type linkResolver struct {
 	q queryer
 	// named contains the files of each name that was looked up.
-	named map[string][]namedFile
+	named map[string]*namedFiles
 }
 
-// namedFile is a file with all that a link may call it, in lower case.
-type namedFile struct {
-	path    string
-	folded  string // path without .md
-	title   string
-	aliases []string
-}
-
-// readLinks returns the links that a query selects, with the files that they mean.
-func (r *linkResolver) readLinks(ctx context.Context, query string, arg any) ([]memory.Link, error) {
+// readLinks returns those of the links that a query selects that keep returns true for, with the files that they mean.
+func (r *linkResolver) readLinks(ctx context.Context, keep func(memory.Link) bool, query string, arg any) ([]memory.Link, error) {
 	var links []memory.Link
 	err := forEachRow(ctx, r.q, func(rows *sql.Rows) error {
 		var l memory.Link
 		err := rows.Scan(&l.From, &l.Line, &l.Text, &l.Target, &l.Kind)
-		links = append(links, l)
+		if err == nil {
+			l.To, err = r.resolve(ctx, l)
+		}
+		if err == nil && keep(l) {
+			links = append(links, l)
+		}
 		return err
 	}, query, arg)
 	if err != nil {
 		return nil, fmt.Errorf("read links: %w", err)
 	}
-	for i := range links {
-		if links[i].To, err = r.resolve(ctx, links[i]); err != nil {
-			return nil, err
-		}
-	}
-	return links, nil
+	return links, ctx.Err()
 }
 
 // namesOf returns all names of a file in the table aka, as a JSON array.
@@ -106,97 +95,32 @@ func (r *linkResolver) namesOf(ctx context.Context, path string) (string, error)
 	return jsonList(names)
 }
 
-// resolve returns the path of the file that a link means, "" if there is none: the file with this path, else the one whose path
-// ends with the target, else the one with this title, else the one with this alias. Of several files it is one in the folder
-// of the link, else the one with the shortest path. A link with a path means another place only if it has no folder or begins
-// with a slash.
+// resolve returns the path of the file that a link means, "" if there is none; see namedFiles.find.
 func (r *linkResolver) resolve(ctx context.Context, l memory.Link) (string, error) {
-	target := strings.Trim(strings.TrimSuffix(folded(l.Target), ".md"), "/")
-	end := target
-	switch {
-	case l.Kind == chunker.PathLink && path.Dir(l.Target) == path.Dir(l.From):
-		end = path.Base(target)
-	case l.Kind == chunker.PathLink && !path.IsAbs(l.Target):
-		end = ""
-	}
 	files, err := r.lookUp(ctx, akaOf(l.Target))
-	if err != nil || target == "" {
+	if err != nil {
 		return "", err
 	}
-	best, rank := "", 0
-	for _, f := range files {
-		if n := f.rankFor(target, end, l.Kind != chunker.PathLink); n > 0 && (rank == 0 || n < rank || n == rank && nearer(l.From, f.path, best)) {
-			best, rank = f.path, n
-		}
-	}
-	return best, nil
-}
-
-// rankFor returns how well a file fits a target, 1 for best; 0 if it does not. end is how its path may end instead, "" for
-// nothing, and named allows titles and aliases.
-func (f namedFile) rankFor(target, end string, named bool) int {
-	own := strings.TrimPrefix(f.folded, "/")
-	folder := ""
-	if isIndex(own) {
-		folder = path.Dir(own)
-	}
-	switch {
-	case own == target:
-		return 1
-	case folder == target:
-		return 2
-	case end != "" && strings.HasSuffix(own, "/"+end):
-		return 3
-	case end != "" && strings.HasSuffix(folder, "/"+end):
-		return 4
-	case named && f.title == target:
-		return 5
-	case named && slices.Contains(f.aliases, target):
-		return 6
-	}
-	return 0
-}
-
-// isIndex reports whether a path in lower case, without .md, is of the file that a link to its folder means.
-func isIndex(p string) bool {
-	switch path.Base(p) {
-	case "index", "_index", "readme":
-		return true
-	}
-	return false
-}
-
-// nearer reports whether a link in a file rather means the file a than b: a is in the same folder, or its path is shorter.
-func nearer(from, a, b string) bool {
-	here := func(p string) int {
-		if path.Dir(p) == path.Dir(from) {
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(here(a)-here(b), len(a)-len(b), strings.Compare(a, b)) < 0
+	return files.find(l), nil
 }
 
 // lookUp returns the files with a name in the table aka.
-func (r *linkResolver) lookUp(ctx context.Context, name string) ([]namedFile, error) {
+func (r *linkResolver) lookUp(ctx context.Context, name string) (*namedFiles, error) {
 	if files, ok := r.named[name]; ok {
 		return files, nil
 	}
-	files := []namedFile{}
+	files := newNamedFiles()
 	err := forEachRow(ctx, r.q, func(rows *sql.Rows) error {
-		var f namedFile
-		var aliases sql.RawBytes
-		if err := rows.Scan(&f.path, &f.title, &aliases); err != nil {
+		var path, title string
+		var list sql.RawBytes
+		if err := rows.Scan(&path, &title, &list); err != nil {
 			return err
 		}
-		if err := json.Unmarshal(aliases, &f.aliases); err != nil {
+		var aliases []string
+		if err := json.Unmarshal(list, &aliases); err != nil {
 			return errors.Join(errDamaged, err)
 		}
-		f.folded, f.title = strings.TrimSuffix(folded(f.path), ".md"), folded(f.title)
-		for i, alias := range f.aliases {
-			f.aliases[i] = folded(alias)
-		}
-		files = append(files, f)
+		files.add(path, title, aliases)
 		return nil
 	}, selectNamed, name)
 	if err != nil {

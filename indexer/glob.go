@@ -18,11 +18,19 @@ const (
 	maxGlobCommas = 16
 )
 
-// CheckGlobs returns an error that names the first malformed glob of Options.Include or Options.Exclude.
+// CheckGlobs returns an error that names the first glob of Options.Include or Options.Exclude that is malformed or can match no
+// path: those of files in the workspace are relative to it, and only others, which Exclude may match, are absolute.
 func CheckGlobs(include, exclude []string) error {
-	for _, glob := range slices.Concat(include, exclude) {
+	for i, glob := range slices.Concat(include, exclude) {
 		if err := CheckGlob(glob); err != nil {
 			return err
+		}
+		parts := strings.Split(glob, "/")
+		switch {
+		case slices.Contains(parts, ".."), i < len(include) && strings.HasPrefix(glob, "/"):
+			return fmt.Errorf("glob %.80q leads out of the workspace; write it relative to the workspace, without \"..\", and name other folders in extraPaths", glob)
+		case strings.HasPrefix(glob, "./"), slices.Contains(parts, "."):
+			return fmt.Errorf("glob %.80q matches nothing, for paths have no \".\"; leave it out", glob)
 		}
 	}
 	return nil

@@ -235,7 +235,7 @@ func TestSearchSaysWhatIsNotIndexed(t *testing.T) {
 	m := open(t, folder(t, "MEMORY.md", "Nothing here.\n", "docs/a.md", "The harbor.\n", "docs/b.md", "x\n"), t.TempDir(), kioku.IndexOptions{})
 	syncOf(t, m, kioku.SyncOptions{})
 	got, degraded := findsOf(t, m, "harbor")
-	if text := degraded[memory.FilesBeside]; len(got) > 0 || !strings.Contains(text, "not indexed: 2;") || !strings.Contains(text, "kioku index --all") {
+	if text := degraded[memory.FilesBeside]; len(got) > 0 || !strings.Contains(text, "that the settings do not include: 2;") || !strings.Contains(text, "kioku index --all") {
 		t.Errorf("found %q, degraded %q", got, degraded)
 	}
 }

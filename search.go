@@ -85,6 +85,6 @@ func (m *Memory) degradedBeside(ctx context.Context) []memory.Degradation {
 	if err != nil || beside.Files == 0 {
 		return nil // the answer is whole without it
 	}
-	return []memory.Degradation{{Code: memory.FilesBeside, Text: "Markdown files beside MEMORY.md and memory/ that are not indexed: " +
+	return []memory.Degradation{{Code: memory.FilesBeside, Text: "Markdown files of the folder that the settings do not include: " +
 		beside.String() + "; kioku index --all takes them in"}}
 }

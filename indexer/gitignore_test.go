@@ -100,4 +100,12 @@ func TestPatternsOfStrangersTakeAMoment(t *testing.T) {
 			t.Errorf("CheckGlobs(%.30q): %v", glob, err)
 		}
 	}
+	for glob, valid := range map[string]struct{ include, exclude bool }{
+		"..md": {true, true}, "a..b/**": {true, true}, "/notes/**": {false, true}, "../**": {}, "a/../b": {}, "./a/**": {}, "a/./b": {},
+	} {
+		include, exclude := indexer.CheckGlobs([]string{glob}, nil), indexer.CheckGlobs(nil, []string{glob})
+		if (include == nil) != valid.include || (exclude == nil) != valid.exclude {
+			t.Errorf("%s: include %v, exclude %v", glob, include, exclude)
+		}
+	}
 }

@@ -18,20 +18,19 @@ const (
 	maxGlobCommas = 16
 )
 
-// CheckGlobs returns an error that names the first glob of Options.Include or Options.Exclude that is malformed or can select
-// nothing.
+// CheckGlobs returns an error that names the first glob of Options.Include or Options.Exclude that is malformed or can match no
+// path: those of files in the workspace are relative to it, and only others, which Exclude may match, are absolute.
 func CheckGlobs(include, exclude []string) error {
-	for _, glob := range slices.Concat(include, exclude) {
+	for i, glob := range slices.Concat(include, exclude) {
 		if err := CheckGlob(glob); err != nil {
 			return err
 		}
-		if slices.Contains(strings.Split(glob, "/"), "..") {
-			return fmt.Errorf("glob %.80q selects nothing: paths have no .. in them", glob)
-		}
-	}
-	for _, glob := range include {
-		if strings.HasPrefix(glob, "/") {
-			return fmt.Errorf("glob %.80q selects nothing: include selects files in the workspace, by paths relative to it; for others set extraPaths", glob)
+		parts := strings.Split(glob, "/")
+		switch {
+		case slices.Contains(parts, ".."), i < len(include) && strings.HasPrefix(glob, "/"):
+			return fmt.Errorf("glob %.80q leads out of the workspace; write it relative to the workspace, without \"..\", and name other folders in extraPaths", glob)
+		case strings.HasPrefix(glob, "./"), slices.Contains(parts, "."):
+			return fmt.Errorf("glob %.80q matches nothing, for paths have no \".\"; leave it out", glob)
 		}
 	}
 	return nil

@@ -58,7 +58,8 @@ const (
 	NotEqual = "!="
 	// In means that a value of the field equals one of the values.
 	In = "in"
-	// Less, LessEqual, Greater and GreaterEqual compare numbers with a number, and days (also of times) with a day.
+	// Less, LessEqual, Greater and GreaterEqual compare numbers with a number, and days (also of times) with a day, a month
+	// (2026-02) or a year (2026), of which the first or the last day counts. Equal to a month or year is every day of it.
 	Less         = "<"
 	LessEqual    = "<="
 	Greater      = ">"

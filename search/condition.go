@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // conditionGrammar says how a condition is written.
-const conditionGrammar = `a condition is a field, one of = != in < <= > >=, and a value: status = done, tags in a b, rating >= 4, due < 2026-02-01`
+const conditionGrammar = `a condition is a field, one of = != in < <= > >=, and a value: status = done, tags in a b, rating >= 4, due < 2026-02-01, date >= 2026`
 
 // readConditions returns conditions with lower-case names, the operator of each, and days in the place of times. It returns
 // a *memory.InputError that says how a condition is written.
@@ -71,7 +72,7 @@ func readCondition(c *memory.Condition) error {
 	case memory.Less, memory.LessEqual, memory.Greater, memory.GreaterEqual:
 		value, ok := comparable(c.Values[0])
 		if !ok {
-			return bad("%s %s %.80q compares with neither a number nor a day", c.Field, c.Op, c.Values[0])
+			return bad("%s %s %.80q compares with neither a number nor a day, month or year", c.Field, c.Op, c.Values[0])
 		}
 		c.Values = []string{value}
 	default:
@@ -80,9 +81,12 @@ func readCondition(c *memory.Condition) error {
 	return nil
 }
 
-// comparable returns a number, or a day, or the day of a time in its own zone.
+// comparable returns a number, a day, month or year, or the day of a time in its own zone.
 func comparable(value string) (string, bool) {
 	value = strings.TrimSpace(value)
+	if _, _, ok := text.Period(value); ok {
+		return value, true
+	}
 	if day, err := readDay("filter", value); err == nil && value != "" {
 		return day, true
 	}

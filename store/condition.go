@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -18,17 +19,18 @@ const (
 		AND f.id NOT IN (WITH w AS MATERIALIZED (` + selectConditions + `'$.none') c, json_each(c.value, '$.values') v)
 			SELECT d.file FROM w CROSS JOIN fields d WHERE d.name = w.field AND ` + meetsCondition + `))`
 
-	// selectConditions selects the values of conditions, each {"field", "op", "values": [{"text", "number", "day"}]}.
+	// selectConditions selects the values of conditions, each {"field", "op", "values": [{"text", "number", "first", "last"}]}.
 	selectConditions = `SELECT c.key AS condition, c.value ->> 'field' AS field, c.value ->> 'op' AS op, v.value ->> 'text' AS text,
-		v.value ->> 'number' AS number, v.value ->> 'day' AS day FROM json_each(?5, `
+		v.value ->> 'number' AS number, v.value ->> 'first' AS first, v.value ->> 'last' AS last FROM json_each(?5, `
 
-	// meetsCondition holds for a row d of fields that meets the condition w. The tag a/b meets a condition on the tag a.
+	// meetsCondition holds for a row d of fields that meets the condition w. A value that is both a number and a day or period
+	// (2026) compares as a number only with what is no day. The tag a/b meets a condition on the tag a.
 	meetsCondition = `CASE w.op
-		WHEN '<' THEN d.number < w.number OR d.day < w.day
-		WHEN '<=' THEN d.number <= w.number OR d.day <= w.day
-		WHEN '>' THEN d.number > w.number OR d.day > w.day
-		WHEN '>=' THEN d.number >= w.number OR d.day >= w.day
-		ELSE d.value = w.text OR d.number = w.number OR d.day = w.day
+		WHEN '<' THEN coalesce(d.day < w.first, d.number < w.number)
+		WHEN '<=' THEN coalesce(d.day <= w.last, d.number <= w.number)
+		WHEN '>' THEN coalesce(d.day > w.last, d.number > w.number)
+		WHEN '>=' THEN coalesce(d.day >= w.first, d.number >= w.number)
+		ELSE d.value = w.text OR d.number = w.number OR d.day BETWEEN w.first AND w.last
 			OR d.name = 'tags' AND substr(d.value, 1, length(w.text) + 1) = w.text || '/' END`
 
 	// countLacking counts the files without a field, or for the field date without a dated chunk.
@@ -48,11 +50,12 @@ type fieldCondition struct {
 	Values []fieldValue `json:"values"`
 }
 
-// fieldValue is a value in each of the forms that the table fields has.
+// fieldValue is a value of a condition: as a text, as a number, and as the days of a period.
 type fieldValue struct {
 	Text   string   `json:"text"`
 	Number *float64 `json:"number"`
-	Day    *string  `json:"day"`
+	First  *string  `json:"first"`
+	Last   *string  `json:"last"`
 }
 
 // conditionsJSON returns conditions as the argument of meetsConditions, "" for none.
@@ -68,8 +71,8 @@ func conditionsJSON(where []memory.Condition) string {
 			if n, ok := numberOf(value); ok {
 				v.Number = &n
 			}
-			if day := dayOf(value); day != "" && len(value) == len(day) {
-				v.Day = &day
+			if first, last, ok := text.Period(value); ok {
+				v.First, v.Last = &first, &last
 			}
 			condition.Values = append(condition.Values, v)
 		}

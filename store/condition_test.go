@@ -98,6 +98,18 @@ func TestFilterByFields(t *testing.T) {
 		{[]memory.Condition{where("due", "<=", "2026-02-01")}, "a.md b.md"},
 		{[]memory.Condition{where("due", "<", "2026-02-01")}, ""},
 		{[]memory.Condition{where("due", ">", "2026-01-31")}, "a.md b.md"},
+		{[]memory.Condition{where("date", ">=", "2026")}, "2026-03-01.md"},
+		{[]memory.Condition{where("date", ">", "2025")}, "2026-03-01.md"},
+		{[]memory.Condition{where("date", ">", "2026")}, ""},
+		{[]memory.Condition{where("date", "<", "2026")}, ""},
+		{[]memory.Condition{where("date", "<=", "2026")}, "2026-03-01.md"},
+		{[]memory.Condition{where("date", "=", "2026")}, "2026-03-01.md"},
+		{[]memory.Condition{where("due", "<=", "2026-02")}, "a.md b.md"},
+		{[]memory.Condition{where("due", ">", "2026-02")}, ""},
+		{[]memory.Condition{where("due", "=", "2026-02")}, "a.md b.md"},
+		{[]memory.Condition{where("due", "in", "2025", "2026")}, "a.md b.md"},
+		{[]memory.Condition{where("due", "!=", "2026")}, "2026-03-01.md c.md"},
+		{[]memory.Condition{where("rating", "<", "2026")}, "a.md b.md c.md"},
 		{[]memory.Condition{where("tags", "=", "work")}, "a.md c.md"},
 		{[]memory.Condition{where("tags", "=", "work/a")}, "a.md"},
 		{[]memory.Condition{where("tags", "in", "workshop", "tea")}, "a.md b.md"},
@@ -126,7 +138,7 @@ func TestFilterByFields(t *testing.T) {
 func TestFilterByFieldsEqualsItsDefinition(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
-	values := rapid.SampledFrom([]string{"1", "2", "10", "-1.5", "a", "B", "b", "a/b", "A/b/c", "2026-01-20", "20260121", "2026-01-21T10:00:00Z", "ä", ""})
+	values := rapid.SampledFrom([]string{"1", "2", "10", "-1.5", "a", "B", "b", "a/b", "A/b/c", "2026-01-20", "20260121", "2026-01-21T10:00:00Z", "2026", "2026-01", "2025", "ä", ""})
 	names := rapid.SampledFrom([]string{"x", "y", "tags"})
 	rapid.Check(t, func(rt *rapid.T) {
 		var files []note
@@ -176,14 +188,21 @@ func compares(c memory.Condition, have, want string) bool {
 	if !strings.ContainsAny(c.Op, "<>") && (have == want || c.Field == "tags" && strings.HasPrefix(have, want+"/")) {
 		return true
 	}
+	day := map[string]string{"2026-01-20": "2026-01-20", "20260121": "2026-01-21", "2026-01-21t10:00:00z": "2026-01-21"}[have]
+	period, asked := map[string][2]string{"2026-01-20": {"2026-01-20", "2026-01-20"}, "2026-01": {"2026-01-01", "2026-01-31"},
+		"2026": {"2026-01-01", "2026-12-31"}, "2025": {"2025-01-01", "2025-12-31"}}[want]
+	if day != "" && asked {
+		byDay := order(strings.Compare(day, period[0])) // before the period, or in it
+		if day > period[0] {
+			byDay = order(max(strings.Compare(day, period[1]), 0))
+		}
+		if byDay || strings.ContainsAny(c.Op, "<>") {
+			return byDay
+		}
+	}
 	a, errA := strconv.ParseFloat(have, 64)
 	b, errB := strconv.ParseFloat(want, 64)
-	if errA == nil && errB == nil && order(int(max(min(2*(a-b), 1), -1))) {
-		return true
-	}
-	days := map[string]string{"2026-01-20": "2026-01-20", "20260121": "2026-01-21", "2026-01-21t10:00:00z": "2026-01-21"}
-	asked := want == "2026-01-20" // the other forms have more or less than a day
-	return days[have] != "" && asked && order(strings.Compare(days[have], want))
+	return errA == nil && errB == nil && order(int(max(min(2*(a-b), 1), -1)))
 }
 
 func TestLackingCountsFilesWithoutAField(t *testing.T) {

@@ -1,13 +1,12 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,21 +38,53 @@ func (x *index) linksOf(ctx context.Context, name string) (memory.Links, error) 
 	}
 	defer tx.Rollback()
 	r := linkResolver{q: tx, named: map[string]*namedFiles{}}
-	found, err := r.resolve(ctx, memory.Link{Target: name, Kind: chunker.WikiLink})
-	if err != nil || found == "" {
-		return memory.Links{}, cmp.Or(err, memory.ErrNotFound)
+	found, err := r.only(ctx, name)
+	if err != nil {
+		return memory.Links{}, err
 	}
 	links := memory.Links{Path: found}
-	if links.Out, err = r.readLinks(ctx, selectLinksOf, found); err != nil {
+	links.Out, err = r.readLinks(ctx, func(memory.Link) bool { return true }, selectLinksOf, found)
+	if err != nil {
 		return memory.Links{}, err
 	}
 	names, err := r.namesOf(ctx, found)
 	if err != nil {
 		return memory.Links{}, err
 	}
-	in, err := r.readLinks(ctx, selectLinksTo, names)
-	links.In = slices.DeleteFunc(in, func(l memory.Link) bool { return l.To != found || l.From == found })
+	links.In, err = r.readLinks(ctx, func(l memory.Link) bool { return l.To == found && l.From != found }, selectLinksTo, names)
 	return links, err
+}
+
+// only returns the path of the one file that a person means by a name. It returns memory.ErrNotFound if there is none, and a
+// *memory.InputError that lists them if there are several in different folders.
+func (r *linkResolver) only(ctx context.Context, name string) (string, error) {
+	files, err := r.lookUp(ctx, akaOf(name))
+	if err != nil {
+		return "", err
+	}
+	link := memory.Link{Target: name, Kind: chunker.WikiLink}
+	same := files.fitting(link)
+	if same == nil {
+		return "", memory.ErrNotFound
+	}
+	if len(same.in) > 1 {
+		return "", ambiguous(name, slices.Collect(maps.Values(same.in)))
+	}
+	return files.find(link), nil
+}
+
+// maxListed is the maximum number of files that the error of an ambiguous name lists.
+const maxListed = 8
+
+// ambiguous returns the error of a name that several files have.
+func ambiguous(name string, files []string) error {
+	slices.Sort(files)
+	more := ""
+	if len(files) > maxListed {
+		more = fmt.Sprintf(" and %d more", len(files)-maxListed)
+	}
+	return &memory.InputError{Field: "path", Problem: fmt.Sprintf("%q is the name of %d files, so give the path of one: %s%s",
+		name, len(files), strings.Join(files[:min(len(files), maxListed)], ", "), more)}
 }
 
 // linkResolver finds the files that links mean, in one snapshot.
@@ -63,24 +94,24 @@ type linkResolver struct {
 	named map[string]*namedFiles
 }
 
-// readLinks returns the links that a query selects, with the files that they mean.
-func (r *linkResolver) readLinks(ctx context.Context, query string, arg any) ([]memory.Link, error) {
+// readLinks returns those of the links that a query selects that keep returns true for, with the files that they mean.
+func (r *linkResolver) readLinks(ctx context.Context, keep func(memory.Link) bool, query string, arg any) ([]memory.Link, error) {
 	var links []memory.Link
 	err := forEachRow(ctx, r.q, func(rows *sql.Rows) error {
 		var l memory.Link
 		err := rows.Scan(&l.From, &l.Line, &l.Text, &l.Target, &l.Kind)
-		links = append(links, l)
+		if err == nil {
+			l.To, err = r.resolve(ctx, l)
+		}
+		if err == nil && keep(l) {
+			links = append(links, l)
+		}
 		return err
 	}, query, arg)
 	if err != nil {
 		return nil, fmt.Errorf("read links: %w", err)
 	}
-	for i := range links {
-		if links[i].To, err = r.resolve(ctx, links[i]); err != nil {
-			return nil, err
-		}
-	}
-	return links, nil
+	return links, ctx.Err()
 }
 
 // namesOf returns all names of a file in the table aka, as a JSON array.
@@ -98,40 +129,13 @@ func (r *linkResolver) namesOf(ctx context.Context, path string) (string, error)
 	return jsonList(names)
 }
 
-// resolve returns the path of the file that a link means, "" if there is none: the file with this path, else the one whose path
-// ends with the target, else the one with this title, else the one with this alias; without case, unless there is one with just
-// this path. Of several files it is one in the folder of the link, else the one with the shortest path. A link with a path means
-// another place only if it has no folder or begins with a slash.
+// resolve returns the path of the file that a link means, "" if there is none; see namedFiles.find.
 func (r *linkResolver) resolve(ctx context.Context, l memory.Link) (string, error) {
-	target := strings.Trim(strings.TrimSuffix(folded(l.Target), ".md"), "/")
-	end := target
-	switch {
-	case l.Kind == chunker.PathLink && path.Dir(l.Target) == path.Dir(l.From):
-		end = path.Base(target)
-	case l.Kind == chunker.PathLink && !path.IsAbs(l.Target):
-		end = ""
-	}
 	files, err := r.lookUp(ctx, akaOf(l.Target))
-	if err != nil || target == "" {
+	if err != nil {
 		return "", err
 	}
-	exact := strings.Trim(strings.TrimSuffix(l.Target, ".md"), "/") + ".md"
-	if files.paths[exact] {
-		return exact, nil
-	}
-	choices := []choice{files.byPath[target], files.byFolder[target]}
-	if end != "" {
-		choices = append(choices, files.endingWith(end)...)
-	}
-	if l.Kind != chunker.PathLink {
-		choices = append(choices, files.byTitle[target], files.byAlias[target])
-	}
-	for _, c := range choices {
-		if found := c.nearest(l.From); found != "" {
-			return found, nil
-		}
-	}
-	return "", nil
+	return files.find(l), nil
 }
 
 // lookUp returns the files with a name in the table aka.
@@ -141,16 +145,16 @@ func (r *linkResolver) lookUp(ctx context.Context, name string) (*namedFiles, er
 	}
 	files := newNamedFiles()
 	err := forEachRow(ctx, r.q, func(rows *sql.Rows) error {
-		var file, title string
+		var path, title string
 		var list sql.RawBytes
-		var aliases []string
-		if err := rows.Scan(&file, &title, &list); err != nil {
+		if err := rows.Scan(&path, &title, &list); err != nil {
 			return err
 		}
+		var aliases []string
 		if err := json.Unmarshal(list, &aliases); err != nil {
 			return errors.Join(errDamaged, err)
 		}
-		files.add(file, title, aliases)
+		files.add(path, title, aliases)
 		return nil
 	}, selectNamed, name)
 	if err != nil {

@@ -34,7 +34,7 @@ func TestLinksResolve(t *testing.T) {
 		linkFile("travel/Fushimi Inari.md", "Fushimi Inari Taisha", []string{"伏見稲荷", "A/B test"}),
 		linkFile("a/plan.md", "", nil), linkFile("b/plan.md", "", nil), linkFile("long/way/plan.md", "", nil),
 		linkFile("docs/install/index.md", "Installing", nil), linkFile("Straße.md", "plan", nil),
-		linkFile("Cafe\u0301.md", "", nil),
+		linkFile("Cafe\u0301.md", "", nil), linkFile("root note.md", "", nil),
 	)
 	cases := []struct {
 		from string
@@ -66,6 +66,7 @@ func TestLinksResolve(t *testing.T) {
 		{"x.md", pathLink(1, "/way/plan"), "long/way/plan.md"},
 		{"x.md", pathLink(1, "Installing"), ""},
 		{"x.md", pathLink(1, "../../etc/passwd"), ""},
+		{"c/x.md", pathLink(1, "c/root note.md"), "root note.md"},
 	}
 	for i, tc := range cases {
 		t.Run(fmt.Sprint(tc.from, tc.link.Target), func(t *testing.T) {
@@ -77,6 +78,40 @@ func TestLinksResolve(t *testing.T) {
 			}
 			replace(t, s, gone(from.Path))
 		})
+	}
+}
+
+// Of files whose names differ only by case or composition, a link means the one that is spelled as the link is.
+func TestLinksTellFilesOfOtherSpellingApart(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	nfc, nfd := "Caf\u00e9.md", "Cafe\u0301.md"
+	files := []string{"A.md", "a.md", nfc, nfd, "Sub/note.md", "sub/note.md", "sub/Note.md", "B.MD", "b.md", "d/E.md", "d/e.md"}
+	for i, file := range files {
+		replace(t, s, linkFile(file, "", nil, pathLink(1, fmt.Sprintf("target%d.md", i)), pathLink(2, files[(i+1)%len(files)])))
+	}
+	for i, file := range files {
+		got, err := s.Links(t.Context(), file)
+		if err != nil || got.Path != file || len(got.Out) != 2 || got.Out[0].Target != fmt.Sprintf("target%d.md", i) {
+			t.Errorf("links of %s: %+v, %v", file, got, err)
+			continue
+		}
+		before := files[(i+len(files)-1)%len(files)]
+		if next := files[(i+1)%len(files)]; got.Out[1].To != next || len(got.In) != 1 || got.In[0].From != before {
+			t.Errorf("%s links to %s and %v link to it, want %s and %s", file, got.Out[1].To, got.In, next, before)
+		}
+	}
+	replace(t, s, linkFile("q.md", "", nil, wikiLink(1, "A"), wikiLink(2, "a"), wikiLink(3, "E"), wikiLink(4, "e"), wikiLink(5, "sub/Note")))
+	got, err := s.Links(t.Context(), "q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var to []string
+	for _, l := range got.Out {
+		to = append(to, l.To)
+	}
+	if diff := cmp.Diff([]string{"A.md", "a.md", "d/E.md", "d/e.md", "sub/Note.md"}, to); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

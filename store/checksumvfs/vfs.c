@@ -7,6 +7,10 @@
 #include "sqlite3.h"
 #include "_cgo_export.h"
 
+#ifndef SQLITE_IOCAP_SUBPAGE_READ // headers before SQLite 3.48
+#define SQLITE_IOCAP_SUBPAGE_READ 0x00008000
+#endif
+
 /* A file of this VFS. The file of the system's VFS follows it in memory. */
 typedef struct File {
   sqlite3_file base;

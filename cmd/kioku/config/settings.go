@@ -65,8 +65,8 @@ func (r *registry) provider(c *Config) {
 func (r *registry) index(c *Config) {
 	r.group, r.inFolder = "Index", true
 	r.globs(&c.Index.Include, "include", "Globs of Markdown files of the workspace to index beside MEMORY.md, USER.md and memory/, such as docs/**/*.md. "+
-		"Unset means none, or all if the workspace has neither MEMORY.md nor memory/.")
-	r.globs(&c.Index.Exclude, "exclude", "Globs of paths that are not indexed, whatever else includes them.")
+		"Unset means none, or all if the workspace has neither MEMORY.md nor memory/.", checkInclude)
+	r.globs(&c.Index.Exclude, "exclude", "Globs of paths that are not indexed, whatever else includes them.", checkExclude)
 	r.paths(&c.Index.ExtraPaths, "extraPaths", "Additional files or folders to index, absolute or relative to the workspace; the end may be a glob, such as notes/**/*.md.")
 	number(r, &c.Index.MaxFileBytes, 1, 1<<30, "maxFileBytes", "Size in bytes above which a file is skipped. A day whose notes need more goes on in a further file.")
 	number(r, &c.Chunking.Tokens, 16, 8192, "chunking.tokens", "Maximum number of tokens of a chunk.")

@@ -284,15 +284,14 @@ func (r *registry) paths(at *[]string, key, doc string) {
 	})
 }
 
-// globs adds a list of globs, for which a file may also have a single text.
-func (r *registry) globs(at *[]string, key, doc string) {
-	r.items(at, "globs", key, doc, func(item string) (string, error) {
-		if key == "exclude" {
-			return item, indexer.CheckGlobs(nil, []string{item})
-		}
-		return item, indexer.CheckGlobs([]string{item}, nil)
-	})
+// globs adds a list of globs, for which a file may also have a single text. check returns what is wrong with them.
+func (r *registry) globs(at *[]string, key, doc string, check func(globs []string) error) {
+	r.items(at, "globs", key, doc, func(item string) (string, error) { return item, check([]string{item}) })
 }
+
+// checkInclude and checkExclude return what is wrong with globs of files to index, and of files not to index.
+func checkInclude(globs []string) error { return indexer.CheckGlobs(globs, nil) }
+func checkExclude(globs []string) error { return indexer.CheckGlobs(nil, globs) }
 
 // sources adds the list of what is indexed, which always contains memory.
 func (r *registry) sources(at *[]string, key, doc string) {

@@ -20,15 +20,39 @@ func (o *Output) Search(ctx context.Context, c kiokuv1.MemoryServiceClient, req 
 	if err != nil {
 		return err
 	}
+	var miss *kiokuv1.MemorySearchResponse
+	if len(resp.GetResults()) == 0 && !o.JSON {
+		if resp, miss, err = nearestMiss(ctx, c, req, resp); err != nil {
+			return err
+		}
+	}
 	if err := o.Write(resp, func(p *Page) { p.Results(resp.GetResults()) }); err != nil {
 		return err
 	}
 	if !o.JSON {
-		if err := o.tellAnswer(ctx, c, req, resp); err != nil {
-			return err
-		}
+		o.tellAnswer(resp, miss)
 	}
 	return Strict(strict, resp)
+}
+
+// nearestMiss returns an answer without results, and what the same question finds without a threshold. If the index has changed
+// between the two, the question is asked once more, so that what is told of a miss does not come from another index than the
+// answer: miss is nil if there are results then, or if the index has changed again.
+func nearestMiss(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, empty *kiokuv1.MemorySearchResponse) (resp, miss *kiokuv1.MemorySearchResponse, err error) {
+	wide := proto.CloneOf(req)
+	wide.MinScore, wide.MaxResults = proto.Float64(0), 1
+	if miss, err = c.MemorySearch(ctx, wide); err != nil || sameIndex(empty, miss) {
+		return empty, miss, err
+	}
+	if resp, err = c.MemorySearch(ctx, req); err != nil || len(resp.GetResults()) > 0 || !sameIndex(resp, miss) {
+		return resp, nil, err
+	}
+	return resp, miss, nil
+}
+
+// sameIndex reports whether two answers come from one state of the index.
+func sameIndex(a, b *kiokuv1.MemorySearchResponse) bool {
+	return a.GetIndex().GetGeneration() == b.GetIndex().GetGeneration()
 }
 
 // Strict returns [ErrDegraded] if strict is true and the answer is degraded.
@@ -56,38 +80,33 @@ func (o *Output) tellHints(resp *kiokuv1.MemorySearchResponse) {
 	}
 }
 
-// tellAnswer reports what an answer lacks and how it was found.
-func (o *Output) tellAnswer(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest, resp *kiokuv1.MemorySearchResponse) error {
+// tellAnswer reports what an answer lacks and how it was found. miss is for tellNearestMiss.
+func (o *Output) tellAnswer(resp, miss *kiokuv1.MemorySearchResponse) {
 	o.TellDegraded(lacks(resp))
 	if len(resp.GetResults()) == 0 {
-		if err := o.tellNearestMiss(ctx, c, req); err != nil {
-			return err
-		}
+		o.tellNearestMiss(resp, miss)
 		o.tellHints(resp)
-		return nil
+		return
 	}
 	o.tellHints(resp)
 	o.Notice("%s, %s, %s", Count(len(resp.GetResults()), "result"), Channels(resp), Took(resp))
-	return nil
 }
 
-// tellNearestMiss reports why there is no result and, if there is one, the best passage below the threshold.
-func (o *Output) tellNearestMiss(ctx context.Context, c kiokuv1.MemoryServiceClient, req *kiokuv1.MemorySearchRequest) error {
-	wide := proto.CloneOf(req)
-	wide.MinScore, wide.MaxResults = proto.Float64(0), 1
-	resp, err := c.MemorySearch(ctx, wide)
+// tellNearestMiss reports why there is no result and, if there is one, the best passage below the threshold. miss is what the
+// question finds without a threshold, nil if that is not known.
+func (o *Output) tellNearestMiss(resp, miss *kiokuv1.MemorySearchResponse) {
+	outOfScope := func(d *kiokuv1.Degradation) bool { return d.GetCode() == memory.OutOfScope }
 	switch {
-	case err != nil:
-		return err
-	case resp.GetIndex().GetFileCount() == 0 && !slices.ContainsFunc(resp.GetDegraded(), func(d *kiokuv1.Degradation) bool { return d.GetCode() == memory.OutOfScope }):
+	case resp.GetIndex().GetFileCount() == 0 && !slices.ContainsFunc(resp.GetDegraded(), outOfScope):
 		o.Notice("no result: the index is empty; write notes to memory/ or MEMORY.md")
-	case len(resp.GetResults()) == 0:
+	case miss == nil:
 		o.Notice("no result: %s (%s)", reason(resp), Channels(resp))
+	case len(miss.GetResults()) == 0:
+		o.Notice("no result: %s (%s)", reason(miss), Channels(miss))
 	default:
-		r := resp.GetResults()[0]
+		r := miss.GetResults()[0]
 		o.Notice("no result: the nearest, %s, scores only %.2f; --min-score %.2f shows it", r.GetCitation(), r.GetScore(), floor2(r.GetScore()))
 	}
-	return nil
 }
 
 // reason returns why an answer is empty, as a part of a sentence.

@@ -21,7 +21,7 @@ const (
 )
 
 // conditionGrammar says how a condition is written.
-const conditionGrammar = `a condition is a field, one of = != in < <= > >=, and a value: status = done, tags in a b, rating >= 4, due < 2026-02-01, date >= 2026`
+const conditionGrammar = `a condition is a field, one of = != in < <= > >=, and a value: status = done, tags in a,b, rating >= 4, due < 2026-02-01, date >= 2026`
 
 // readConditions returns conditions with lower-case names, the operator of each, and days in the place of times. It returns
 // a *memory.InputError that says how a condition is written.
@@ -96,7 +96,7 @@ func comparable(value string) (string, bool) {
 
 // conditionText returns a condition as a person writes it.
 func conditionText(c memory.Condition) string {
-	return fmt.Sprintf("%s %s %s", c.Field, c.Op, strings.Join(c.Values, " "))
+	return fmt.Sprintf("%s %s %s", c.Field, c.Op, strings.Join(c.Values, ","))
 }
 
 // noteExcluded says how many files the filter leaves out because they have no date or lack a field. A file without tags lacks

@@ -85,17 +85,17 @@ func spanToDay(c *kiokuv1.Condition, today time.Time) {
 
 var (
 	// comparison matches a field, an operator and a value.
-	comparison = regexp.MustCompile(`^\s*([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*$`)
+	comparison = regexp.MustCompile(`^\s*([^=!<>]+?)\s*(!=|<=|>=|==?|<|>)\s*(.*?)\s*$`)
 	// choice matches a field and values of which it has one.
 	choice = regexp.MustCompile(`(?i)^\s*([^=!<>]+?)\s+in\s+(.*?)\s*$`)
 )
 
-// parseCondition parses "field=value", with one of the operators, or "field in a,b".
+// parseCondition parses "field=value", with one of the operators, or "field in a,b". A value may be in quotes.
 func parseCondition(text string) (*kiokuv1.Condition, error) {
 	if m := choice.FindStringSubmatch(text); m != nil {
 		c := &kiokuv1.Condition{Field: m[1], Op: memory.In}
 		for value := range strings.SplitSeq(strings.Trim(m[2], "()[]"), ",") {
-			if value = strings.TrimSpace(value); value != "" {
+			if value = unquoted(value); value != "" {
 				c.Values = append(c.Values, value)
 			}
 		}
@@ -104,7 +104,20 @@ func parseCondition(text string) (*kiokuv1.Condition, error) {
 		}
 	}
 	if m := comparison.FindStringSubmatch(text); m != nil {
-		return &kiokuv1.Condition{Field: m[1], Op: m[2], Values: []string{m[3]}}, nil
+		op := m[2]
+		if op == "==" {
+			op = memory.Equal
+		}
+		return &kiokuv1.Condition{Field: m[1], Op: op, Values: []string{unquoted(m[3])}}, nil
 	}
 	return nil, render.Misuse("--where %q is no condition; write it like status=done, status!=done, \"status in done,open\" or rating>=4", text)
+}
+
+// unquoted returns a value without the white space and the quotes around it.
+func unquoted(value string) string {
+	value = strings.TrimSpace(value)
+	if n := len(value); n >= 2 && value[0] == value[n-1] && (value[0] == '"' || value[0] == '\'') {
+		return value[1 : n-1]
+	}
+	return value
 }

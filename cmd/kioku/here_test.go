@@ -93,6 +93,23 @@ func TestAppendRefusesAFolderThatTheDaemonDoesNotServe(t *testing.T) {
 	}
 }
 
+// A note for an agent that a daemon does not have is not written into the folder in which one happens to stand: the name may be
+// misspelt.
+func TestAppendRefusesAnAgentThatTheDaemonDoesNotHave(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.serve()
+	vault := folder(t, map[string]string{"Heron.md": "# Heron\nIt nests by the weir.\n"})
+	for _, dir := range []string{vault, s.workspace} {
+		before := read(t, dir, "memory/*.md")
+		s.in(dir, "append", "--agent", "mian", "x").wants(t, exitUsage, "no agent mian", "did you mean main?", "nothing was written", "--workspace "+dir)
+		if after := read(t, dir, "memory/*.md"); after != before {
+			t.Errorf("%s has a note: %s", dir, after)
+		}
+	}
+	s.in(vault, "append", "--agent", "nova", "--workspace", vault, "x").wants(t, exitOK)
+}
+
 // kioku finds the workspace upwards from the current folder as git does.
 func TestWorkspaceIsFoundUpwards(t *testing.T) {
 	t.Parallel()

@@ -102,6 +102,24 @@ func TestSearchFiltersByTagsAndFields(t *testing.T) {
 	}
 }
 
+// Conditions may be written as people write them: == for =, and quotes around a value.
+func TestParseConditionTakesOtherSpellings(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"status==done": "status = done", `status = "done"`: "status = done", "status='in progress'": "status = in progress",
+		`tags in "a",b`: "tags in a|b", "tags in [a, b]": "tags in a|b", "date>=2026": "date >= 2026",
+	} {
+		c, err := parseCondition(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := c.GetField() + " " + c.GetOp() + " " + strings.Join(c.GetValues(), "|"); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
 // kioku links NOTE gives links and backlinks; explain shows them.
 func TestLinksShowsLinksAndBacklinks(t *testing.T) {
 	t.Parallel()

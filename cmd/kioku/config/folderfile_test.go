@@ -278,3 +278,20 @@ func TestFolderFileRefusesGlobsThatLeaveTheFolder(t *testing.T) {
 		}
 	}
 }
+
+// A list may be written as YAML has it, wherever it is written in one line.
+func TestListSettingTakesAListOfYAML(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`["private/**"]`: "private/**", `['a/**', "b/**"]`: "a/**,b/**", "[]": "", "a/**, b/**": "a/**,b/**", "[ab]*.md": "[ab]*.md",
+	} {
+		c, err := config.Load(config.Sources{Env: []string{"KIOKU_EXCLUDE=" + text}, Dir: t.TempDir()})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := strings.Join(c.Index.Exclude, ","); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}

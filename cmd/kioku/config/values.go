@@ -15,6 +15,8 @@ import (
 	"kioku"
 	"kioku/indexer"
 	"kioku/memory"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // kind is the shape of a value in the config file.
@@ -50,9 +52,14 @@ func (v *value) String() string {
 	return v.get()
 }
 
+// split returns the items of a value that is written in one line: with commas between them, or as a list of YAML or JSON.
 func split(k kind, text string) []string {
 	if k != aList && k != aMap {
 		return []string{text}
+	}
+	var list []string
+	if strings.HasPrefix(strings.TrimSpace(text), "[") && yaml.Unmarshal([]byte(text), &list) == nil {
+		return list
 	}
 	var items []string
 	for item := range strings.SplitSeq(text, ",") {

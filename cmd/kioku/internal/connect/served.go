@@ -2,12 +2,14 @@ package connect
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -16,7 +18,7 @@ import (
 // another folder is named.
 func (k *Connector) served(agents []*kiokuv1.Agent, w wanted, n Need) (*kiokuv1.Agent, error) {
 	if w.named {
-		return k.servedByName(agents, w.place)
+		return k.servedByName(agents, w.place, n)
 	}
 	folder := w.place.Workspace
 	if !k.Conf.WorkspaceNamed() {
@@ -35,9 +37,14 @@ func (k *Connector) served(agents []*kiokuv1.Agent, w wanted, n Need) (*kiokuv1.
 	return k.servedAnywhere(agents, w.place.Agent), nil
 }
 
-// servedByName returns an agent by its name. It returns an error if its folder is not the one that was named.
-func (k *Connector) servedByName(agents []*kiokuv1.Agent, place config.Place) (*kiokuv1.Agent, error) {
+// servedByName returns an agent by its name. It returns an error if its folder is not the one that was named, and for a note to an
+// agent that the daemon does not have if only the working directory says which folder is meant: the name may be misspelt.
+func (k *Connector) servedByName(agents []*kiokuv1.Agent, place config.Place, n Need) (*kiokuv1.Agent, error) {
 	served := byID(agents, place.Agent)
+	if served == nil && n == ToAppend && place.Workspace != "" && place.Found != config.NotFound {
+		return nil, render.Misuse("the daemon has no agent %s%s%s; nothing was written. If a new agent is meant, add --workspace %s",
+			place.Agent, nearest(agents, place.Agent), others(agents), place.Workspace)
+	}
 	if served == nil || place.Workspace == "" || place.Found != config.NotFound || config.SameFolder(place.Workspace, served.GetWorkspace()) {
 		return served, nil
 	}
@@ -97,6 +104,14 @@ func workspaces(agents []*kiokuv1.Agent) map[string]string {
 		folders[a.GetId()] = a.GetWorkspace()
 	}
 	return folders
+}
+
+// nearest asks for the agent whose id is like another one, if there is one.
+func nearest(agents []*kiokuv1.Agent, id string) string {
+	if near := text.Nearest(id, slices.Sorted(maps.Keys(workspaces(agents)))); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
 // others names the agents that could be meant.

@@ -25,6 +25,8 @@ type layout struct {
 	targets []target
 	// include and exclude are Options.Include and Options.Exclude.
 	include, exclude []string
+	// recorded are the globs of "exclude" in the settings file of the workspace when it could last be read.
+	recorded *atomic.Pointer[[]string]
 	// private are folders in the workspace that globs do not include: those of the index and of transcripts.
 	private []string
 	// seenCurated is set once the workspace had MEMORY.md or memory/. An editor may take MEMORY.md away for a moment, and that
@@ -38,7 +40,8 @@ func newLayout(opt Options) layout {
 	if real, err := filepath.EvalSymlinks(given); err == nil {
 		ws = real
 	}
-	l := layout{workspace: ws, include: opt.Include, exclude: opt.Exclude, seenCurated: &atomic.Bool{}}
+	l := layout{workspace: ws, include: opt.Include, exclude: opt.Exclude, recorded: &atomic.Pointer[[]string]{}, seenCurated: &atomic.Bool{}}
+	l.readExclude()
 	for _, base := range curated {
 		l.targets = append(l.targets, target{source: memory.SourceMemory, root: ws, base: base, optional: true})
 	}
@@ -69,6 +72,7 @@ func realPath(p string) string {
 // current returns the targets that apply now. All that asks what is indexed asks here: a workspace becomes a curated one when
 // somebody makes MEMORY.md or memory/ in it.
 func (l layout) current() []target {
+	l.readExclude()
 	include := l.included()
 	if len(include) == 0 {
 		return l.targets
@@ -90,11 +94,16 @@ func (l layout) included() []string {
 
 // decides reports whether what is at an absolute path decides which globs apply.
 func (l layout) decides(abs string) bool {
-	if len(l.include) > 0 || filepath.Dir(abs) != l.workspace {
+	if filepath.Dir(abs) != l.workspace {
 		return false
 	}
-	name := filepath.Base(abs)
-	return name == "MEMORY.md" || name == "memory" || name == SettingsFile
+	switch filepath.Base(abs) {
+	case "MEMORY.md", "memory":
+		return len(l.include) == 0
+	case SettingsFile:
+		return len(l.include) == 0 || len(l.exclude) == 0
+	}
+	return false
 }
 
 // isCurated reports whether the workspace has, or had, MEMORY.md or memory/.
@@ -117,8 +126,36 @@ func (l layout) including(globs []string) target {
 		left: slices.Concat(curated, l.private)}
 }
 
-// excludes reports whether Options.Exclude excludes a path of the index.
-func (l layout) excludes(name string) bool { return len(l.exclude) > 0 && matchesAny(l.exclude, name) }
+// excludes reports whether Options.Exclude, or else the settings file, excludes a path of the index.
+func (l layout) excludes(name string) bool {
+	globs := l.excluded()
+	return len(globs) > 0 && matchesAny(globs, name)
+}
+
+// excluded returns the globs of paths that are not indexed, as they were when the settings file was last read.
+func (l layout) excluded() []string {
+	if recorded := l.recorded.Load(); len(l.exclude) == 0 && recorded != nil {
+		return *recorded
+	}
+	return l.exclude
+}
+
+// globs returns all globs that apply now, to be compared with those of another time.
+func (l layout) globs() []string {
+	l.readExclude()
+	return slices.Concat(l.included(), []string{"but not"}, l.excluded())
+}
+
+// readExclude reads the globs of "exclude" in the settings file. If it cannot be read, the last ones stay: what a person has
+// excluded must not come into the index by a slip in the file.
+func (l layout) readExclude() {
+	if len(l.exclude) > 0 {
+		return
+	}
+	if exclude, err := recordedExclude(l.workspace); err == nil {
+		l.recorded.Store(&exclude)
+	}
+}
 
 // name returns the path of a file in the index: relative inside of the workspace, "sessions/<id>.jsonl" for a transcript,
 // and absolute otherwise. Invalid bytes are escaped.

@@ -1,6 +1,9 @@
 package indexer
 
 import (
+	"cmp"
+	"errors"
+	"io/fs"
 	"os"
 
 	"go.yaml.in/yaml/v3"
@@ -18,12 +21,7 @@ const settingsLimit = 64 << 10
 // cannot be read. An indexer without Options.Include uses them, so that the notes of a whole folder stay in the index when the
 // first note is appended to it.
 func RecordedInclude(workspace string) []string {
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		return nil
-	}
-	defer root.Close()
-	data, _, err := safefile.Read(root, SettingsFile, settingsLimit)
+	data, err := readSettings(workspace)
 	if err != nil {
 		return nil
 	}
@@ -34,24 +32,59 @@ func RecordedInclude(workspace string) []string {
 	return include
 }
 
+// recordedExclude returns the globs of "exclude" in the settings file of a workspace; nil if there are none.
+func recordedExclude(workspace string) ([]string, error) {
+	data, err := readSettings(workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var settings struct {
+		Exclude yaml.Node `yaml:"exclude"`
+	}
+	if err := yaml.Unmarshal(data, &settings); err != nil {
+		return nil, err
+	}
+	globs, err := globsOf(&settings.Exclude)
+	return globs, cmp.Or(err, CheckGlobs(nil, globs))
+}
+
+// readSettings reads the settings file of a workspace.
+func readSettings(workspace string) ([]byte, error) {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	data, _, err := safefile.Read(root, SettingsFile, settingsLimit)
+	return data, err
+}
+
 // ParseInclude returns the globs of "include" in the text of a settings file, a list or one string; nil if there are none.
 func ParseInclude(data []byte) ([]string, error) {
 	var settings struct {
 		Include yaml.Node `yaml:"include"`
 	}
-	if err := yaml.Unmarshal(data, &settings); err != nil || settings.Include.IsZero() {
+	if err := yaml.Unmarshal(data, &settings); err != nil {
 		return nil, err
 	}
-	var globs []string
-	if settings.Include.Kind == yaml.ScalarNode {
-		var glob string
-		err := settings.Include.Decode(&glob)
-		globs = []string{glob}
-		if err != nil || glob == "" {
-			return nil, err
+	globs, err := globsOf(&settings.Include)
+	return globs, cmp.Or(err, CheckGlobs(globs, nil))
+}
+
+// globsOf returns the globs of a list or one string; nil if there are none.
+func globsOf(value *yaml.Node) (globs []string, err error) {
+	var glob string
+	switch {
+	case value.IsZero():
+	case value.Kind != yaml.ScalarNode:
+		err = value.Decode(&globs)
+	default:
+		if err = value.Decode(&glob); glob != "" {
+			globs = []string{glob}
 		}
-	} else if err := settings.Include.Decode(&globs); err != nil {
-		return nil, err
 	}
-	return globs, CheckGlobs(globs, nil)
+	return globs, err
 }

@@ -79,8 +79,8 @@ type watch struct {
 	// reconcileAt and rootsAt are when the next reconciling scan and the next check of the roots are due.
 	reconcileAt, rootsAt time.Time
 	roots                map[string]rootState
-	// included are the globs that applied when the layout was last asked for them.
-	included []string
+	// globs are those that applied when the layout was last asked for them.
+	globs []string
 
 	exhausted chan struct{} // gets a token when watchErr is set
 	mu        sync.Mutex
@@ -93,7 +93,7 @@ func newWatch(x *Indexer) *watch {
 	now := time.Now()
 	return &watch{
 		x: x, waiting: newDebounce(x.opt.Debounce, x.opt.MaxWait),
-		reconcileAt: now, rootsAt: now, roots: x.rootStates(), included: x.layout.included(),
+		reconcileAt: now, rootsAt: now, roots: x.rootStates(), globs: x.layout.globs(),
 		exhausted: make(chan struct{}, 1), dirs: map[string]bool{},
 	}
 }
@@ -207,9 +207,9 @@ func (w *watch) layoutChanged(path string) bool {
 	if !w.x.layout.decides(path) {
 		return false
 	}
-	was := w.included
-	w.included = w.x.layout.included()
-	return !slices.Equal(was, w.included)
+	was := w.globs
+	w.globs = w.x.layout.globs()
+	return !slices.Equal(was, w.globs)
 }
 
 // pathChanged debounces a path, or asks for a full scan if too many wait.

@@ -281,6 +281,10 @@ func TestWatchFollowsTheLayout(t *testing.T) {
 	f.shows("memory/2026-01-01.md", "text of memory/2026-01-01.md")
 	f.write(indexer.SettingsFile, "include: ['**/*.md']\n")
 	f.until("the rest is back", outside(0))
+	f.write(indexer.SettingsFile, "include: ['**/*.md']\nexclude: ['sub/**']\n")
+	f.until("what is excluded now is out of scope", outside(1))
+	f.write(indexer.SettingsFile, "include: ['**/*.md']\n")
+	f.until("what was excluded is back", outside(0))
 }
 
 // Beside counts what the options leave out: no ignored or excluded files, and no more than 10,000.

@@ -67,10 +67,11 @@ func (r *linkResolver) only(ctx context.Context, name string) (string, error) {
 	if same == nil {
 		return "", memory.ErrNotFound
 	}
-	if len(same.in) > 1 {
+	found := files.find(link)
+	if len(same.in) > 1 && found != name && withoutMD(found) != name {
 		return "", ambiguous(name, slices.Collect(maps.Values(same.in)))
 	}
-	return files.find(link), nil
+	return found, nil
 }
 
 // maxListed is the maximum number of files that the error of an ambiguous name lists.

@@ -180,7 +180,7 @@ func TestUnindexedFilesAreToldWithTheCommandThatTakesThemIn(t *testing.T) {
 			if out := s.must("status"); !strings.Contains(out, "3 Markdown files not indexed; kioku index --all takes them in") {
 				t.Errorf("status: %s", out)
 			}
-			s.run("search", "heron").wants(t, exitOK, "not indexed: 3; kioku index --all takes them in")
+			s.run("search", "heron").wants(t, exitOK, "that the settings do not include: 3; kioku index --all takes them in")
 			s.must("index", "--all")
 			if out := s.must("search", "heron"); !strings.Contains(out, "projects/Heron.md") {
 				t.Errorf("search: %s", out)

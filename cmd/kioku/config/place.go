@@ -138,6 +138,14 @@ func (c *Config) Include() []string {
 	return c.Index.Include
 }
 
+// Exclude returns the globs of files that are not indexed, without those of the workspace's own file, as Include does.
+func (c *Config) Exclude() []string {
+	if c.origins["exclude"].layer == byFolder {
+		return nil
+	}
+	return c.Index.Exclude
+}
+
 // Places returns the folders that a daemon serves, sorted by agent: those of Agents, and that of Agent if a workspace is set
 // or there are no other agents.
 func (c *Config) Places() ([]Place, error) {

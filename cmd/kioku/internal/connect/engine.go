@@ -21,7 +21,7 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	}
 	now := ClockOf(conf)
 	index := conf.Index
-	index.Include, index.ExtraPaths = conf.Include(), conf.ExtraPaths(place.Agent)
+	index.Include, index.Exclude, index.ExtraPaths = conf.Include(), conf.Exclude(), conf.ExtraPaths(place.Agent)
 	if conf.HasSessions() {
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err

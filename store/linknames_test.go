@@ -16,7 +16,7 @@ import (
 )
 
 // The folders of a site may each have an index.md of the same title. What a link means is found without comparing it with each
-// of them: 200,000 links to 20,000 files take a moment, where as many comparisons as links and files make take minutes.
+// of them: 200,000 links to 20,000 files take a moment; as many comparisons as links and files make would take minutes.
 func TestLinksToManyFilesOfOneName(t *testing.T) {
 	t.Parallel()
 	const folders = 20_000

@@ -34,7 +34,7 @@ func TestIndexTakesTheIndexOfAnotherFolder(t *testing.T) {
 	}
 }
 
-// The index is keyed by the folder where no agent is named: two folders need no flags, and nothing of one is in the other.
+// The index is keyed by the folder if no agent is named: two folders need no flags, and nothing of one is in the other.
 func TestFoldersHaveAnIndexEach(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())

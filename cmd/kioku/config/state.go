@@ -11,7 +11,7 @@ import (
 	"kioku"
 )
 
-// defaultAgent is the agent where none is named.
+// defaultAgent is the agent if none is named.
 const defaultAgent = "main"
 
 // StateOf returns the folder that contains an agent's index and sessions. Of an agent with a name of its own that is the state

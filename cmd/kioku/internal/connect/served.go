@@ -52,7 +52,7 @@ func (k *Connector) servedByName(agents []*kiokuv1.Agent, place config.Place, n 
 		"or use another --state", place.Agent, served.GetWorkspace(), filepath.Clean(place.Workspace))
 }
 
-// servedAnywhere returns the agent of a daemon that answers where there is no workspace: agent, or the only one.
+// servedAnywhere returns the agent of a daemon that answers if there is no workspace: agent, or the only one.
 func (k *Connector) servedAnywhere(agents []*kiokuv1.Agent, agent string) *kiokuv1.Agent {
 	served := byID(agents, agent)
 	if served == nil && len(agents) == 1 {

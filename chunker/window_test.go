@@ -1,0 +1,100 @@
+package chunker_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/chunker"
+)
+
+func TestWindowsAreRunsOfWholeLines(t *testing.T) {
+	t.Parallel()
+	a, b, c := strings.Repeat("a", 140), strings.Repeat("b", 150), strings.Repeat("c", 20)
+	got := chunker.Windows("\n" + a + "\n\n" + b + "\n\n" + c + "\n")
+	want := []chunker.Window{
+		{Text: a + "\n\n" + b, From: 1, To: 3},
+		{Text: c, From: 5, To: 5},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWindowsCutALongLineAtSentenceEnds(t *testing.T) {
+	t.Parallel()
+	s := strings.Repeat("x", 120) + ". "
+	got := chunker.Windows("before\n" + s + s + s + "\nafter\n")
+	want := []chunker.Window{
+		{Text: "before", From: 0, To: 0},
+		{Text: strings.TrimSpace(s + s), From: 1, To: 1},
+		{Text: strings.TrimSpace(s), From: 1, To: 1},
+		{Text: "after", From: 2, To: 2},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWindowsOfABlankTextAreNone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n", " \t\r\n\n", strings.Repeat(" ", 1000)} {
+		if got := chunker.Windows(text); len(got) != 0 {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestSentencesKnowTheStopsOfManyScripts(t *testing.T) {
+	t.Parallel()
+	for _, parts := range [][]string{
+		{"One. ", "Two 3.5! ", "Three?"},
+		{`He said "yes." `, "She left."},
+		{"東京に行った。", "「楽しかった。」", "帰った"},
+		{"پہلا۔ ", "دوسرا؟ ", "تیسرا"},
+		{"पहला। ", "दूसरा"},
+	} {
+		if diff := cmp.Diff(parts, chunker.Sentences(strings.Join(parts, ""), 100)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// FuzzWindows: windows are parts of the text in order, short enough, and contain every line that is not blank.
+func FuzzWindows(f *testing.F) {
+	f.Add("a\n\nb. c\n" + strings.Repeat("d e. ", 90))
+	f.Add(strings.Repeat("東京都に行った。", 60) + "\r\n \xff\xfe é")
+	f.Add(strings.Repeat("x", 700))
+	f.Add("\u2028\n\v\n.")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := strings.Split(text, "\n")
+		seen := make([]bool, len(lines))
+		rest := text
+		for _, w := range chunker.Windows(text) {
+			at := strings.Index(rest, w.Text)
+			if at < 0 || strings.TrimSpace(w.Text) == "" {
+				t.Fatalf("%q is no part of %q", w.Text, rest)
+			}
+			rest = rest[at+len(w.Text):]
+			if utf8.RuneCountInString(w.Text) > 300 {
+				t.Fatalf("%d characters", utf8.RuneCountInString(w.Text))
+			}
+			if w.To-w.From != strings.Count(w.Text, "\n") || !strings.Contains(strings.Join(lines[w.From:w.To+1], "\n"), w.Text) {
+				t.Fatalf("%q is not in the lines %d-%d", w.Text, w.From, w.To)
+			}
+			for i := w.From; i <= w.To; i++ {
+				seen[i] = true
+			}
+		}
+		if strings.TrimSpace(rest) != "" {
+			t.Fatalf("no window contains %q", rest)
+		}
+		for i, line := range lines {
+			if strings.TrimSpace(line) != "" && !seen[i] {
+				t.Fatalf("no window contains line %d, %q", i, line)
+			}
+		}
+	})
+}

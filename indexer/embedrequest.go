@@ -1,14 +1,17 @@
 package indexer
 
 import (
+	"strings"
+
 	"kioku/chunker"
 	"kioku/embed"
 )
 
-// embedRequest is what a provider is asked for a group of texts: the texts and their windows, each different text once.
+// embedRequest is what a provider is asked for a group of texts: the texts and their windows. Texts that differ only in white
+// space at their ends are asked for once, so that a short text and its only window cost one.
 type embedRequest struct {
 	texts []string
-	at    map[string]int // positions in texts
+	at    map[string]int // positions in texts, by the text without white space at its ends
 }
 
 // newEmbedRequest returns the request for a group of texts.
@@ -27,8 +30,9 @@ func newEmbedRequest(group []Text) *embedRequest {
 
 // add adds a text to the request.
 func (r *embedRequest) add(text string) {
-	if _, ok := r.at[text]; !ok {
-		r.at[text] = len(r.texts)
+	key := strings.TrimSpace(text)
+	if _, ok := r.at[key]; !ok {
+		r.at[key] = len(r.texts)
 		r.texts = append(r.texts, text)
 	}
 }
@@ -55,7 +59,7 @@ func (r *embedRequest) vectorsOf(t Text, out []embed.Embedding, failed bool) (Ve
 
 // answer returns the answer for a text of the request, zero if there is none.
 func (r *embedRequest) answer(text string, out []embed.Embedding) embed.Embedding {
-	if i, ok := r.at[text]; ok && i < len(out) {
+	if i, ok := r.at[strings.TrimSpace(text)]; ok && i < len(out) {
 		return out[i]
 	}
 	return embed.Embedding{}

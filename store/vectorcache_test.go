@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/embed"
-	"kioku/internal/testkit"
 	"kioku/indexer"
+	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"

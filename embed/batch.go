@@ -18,7 +18,11 @@ const sharedTexts = 512
 // the error as the Err of every other text.
 func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) {
 	out := make([]Embedding, len(texts))
-	err := c.Stream(ctx, slices.Values(texts), func(i int, e Embedding) { out[i] = e })
+	err := c.Stream(ctx, slices.Values(texts), func(outcomes []Outcome) {
+		for _, o := range outcomes {
+			out[o.Number] = o.Embedding
+		}
+	})
 	for i := range out {
 		if !out[i].hasOutcome() {
 			out[i].Err = err
@@ -27,12 +31,19 @@ func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, er
 	return out, err
 }
 
+// Outcome is the outcome for one text of a stream.
+type Outcome struct {
+	// Number is the number of the text in the sequence, from 0.
+	Number int
+	Embedding
+}
+
 // Stream embeds texts as Documents does, as many as the sequence yields. It cuts them into requests and has up to
-// Config.Concurrency of them under way, the first alone until it has succeeded. It calls done with the number of a text in the
-// sequence and its outcome as soon as a request ends, so not in order. Of equal texts that follow each other closely, one is
-// sent. The sequence and done run on the goroutine of the caller. After an error, the rest of the sequence is not read, and
-// texts that have no outcome are not reported.
-func (c *Client) Stream(ctx context.Context, texts iter.Seq[string], done func(i int, e Embedding)) error {
+// Config.Concurrency of them under way, the first alone until it has succeeded. It calls done with the outcomes of each request
+// as soon as it ends, so not in the order of the sequence. Of equal texts that follow each other closely, one is sent. The
+// sequence and done run on the goroutine of the caller. After an error, the rest of the sequence is not read, and texts that
+// have no outcome are not reported.
+func (c *Client) Stream(ctx context.Context, texts iter.Seq[string], done func([]Outcome)) error {
 	if !c.Enabled() {
 		return ErrDisabled
 	}
@@ -48,7 +59,7 @@ type stream struct {
 	client   *Client
 	bisector *bisector
 	next     func() (string, bool)
-	done     func(i int, e Embedding)
+	done     func([]Outcome)
 	// read is the number of texts that were read, and ahead is one that was too much for the last batch; nil if none was.
 	read  int
 	ahead *streamText
@@ -160,7 +171,7 @@ func (s *stream) readText() *streamText {
 			s.remember(t)
 			return t
 		case t.outcome.hasOutcome():
-			s.done(i, t.outcome)
+			s.done([]Outcome{{i, t.outcome}})
 		default:
 			t.numbers = append(t.numbers, i)
 		}
@@ -193,6 +204,7 @@ func (s *stream) report(b *batch) {
 	case b.err == nil:
 		s.limit = cap(s.client.slots)
 	}
+	var outcomes []Outcome
 	for i, e := range b.out {
 		t := b.texts[i]
 		if !e.hasOutcome() {
@@ -200,9 +212,12 @@ func (s *stream) report(b *batch) {
 		}
 		t.outcome = e
 		for _, number := range t.numbers {
-			s.done(number, e)
+			outcomes = append(outcomes, Outcome{number, e})
 		}
 		t.numbers = nil
+	}
+	if len(outcomes) > 0 {
+		s.done(outcomes)
 	}
 }
 

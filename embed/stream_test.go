@@ -105,8 +105,8 @@ func TestStreamTellsEachRequestAsItEnds(t *testing.T) {
 			return a
 		})
 		var order []int
-		err := c.Stream(t.Context(), slices.Values(numbered(5)), func(i int, e embed.Embedding) {
-			order = append(order, i)
+		err := c.Stream(t.Context(), slices.Values(numbered(5)), func(outcomes []embed.Outcome) {
+			order = append(order, outcomes[0].Number)
 		})
 		if want := []int{0, 2, 3, 4, 1}; err != nil || !slices.Equal(order, want) {
 			t.Errorf("told %v, %v; want %v", order, err, want)
@@ -125,7 +125,7 @@ func TestStreamReadsNoMoreThanItSends(t *testing.T) {
 				return
 			}
 		}
-	}, func(i int, e embed.Embedding) { t.Errorf("%d: %+v", i, e) })
+	}, func(outcomes []embed.Outcome) { t.Errorf("%+v", outcomes) })
 	if !errors.Is(err, embed.ErrUnavailable) || read > 11 {
 		t.Errorf("%d texts were read, error %v", read, err)
 	}
@@ -188,7 +188,7 @@ func TestStreamCancelled(t *testing.T) {
 			return a
 		})
 		told := 0
-		err := c.Stream(ctx, slices.Values(numbered(100)), func(i int, e embed.Embedding) { told++ })
+		err := c.Stream(ctx, slices.Values(numbered(100)), func([]embed.Outcome) { told++ })
 		if !errors.Is(err, context.Canceled) || told < 3 || !c.Health().Healthy {
 			t.Errorf("%d outcomes, error %v, health %+v", told, err, c.Health())
 		}

@@ -335,6 +335,41 @@ func (p *provider) Documents(ctx context.Context, texts []string) ([]embed.Embed
 	return out, ctx.Err()
 }
 
+func (p *provider) Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error {
+	return stream(ctx, p.Documents, texts, done)
+}
+
+// stream embeds texts in groups of 64.
+func stream(ctx context.Context, documents func(context.Context, []string) ([]embed.Embedding, error), texts iter.Seq[string],
+	done func([]embed.Outcome)) error {
+	next, stop := iter.Pull(texts)
+	defer stop()
+	for first := 0; ; {
+		var group []string
+		for len(group) < 64 {
+			text, ok := next()
+			if !ok {
+				break
+			}
+			group = append(group, text)
+		}
+		if len(group) == 0 {
+			return nil
+		}
+		out, err := documents(ctx, group)
+		var outcomes []embed.Outcome
+		for i, e := range out {
+			if e.Vector != nil || e.Err != nil {
+				outcomes = append(outcomes, embed.Outcome{Number: first + i, Embedding: e})
+			}
+		}
+		if done(outcomes); err != nil {
+			return err
+		}
+		first += len(group)
+	}
+}
+
 func (p *provider) set(downAfter int, retryAt time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"sync/atomic"
 	"time"
-
 )
 
 const (

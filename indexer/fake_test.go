@@ -191,14 +191,14 @@ func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([
 			}
 			if chunks++; !seen[c.Hash] && len(texts) < limit {
 				seen[c.Hash] = true
-				texts = append(texts, indexer.Text{Hash: c.Hash, Text: c.Text})
+				texts = append(texts, indexer.Text{Hash: c.Hash, Text: c.Text, Body: c.Text})
 			}
 		}
 	}
 	return texts, chunks, ctx.Err()
 }
 
-func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
 	if m.storing != nil {
 		m.storing()
 	}
@@ -210,11 +210,21 @@ func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors ma
 	if m.forgets {
 		return nil
 	}
-	m.space = space
+	if m.space.IsZero() {
+		m.space = space
+	}
 	for h, v := range vectors {
-		m.vectors[cacheKey{space, h}] = v
+		m.vectors[cacheKey{space, h}] = v.Vector
 	}
 	return nil
+}
+
+func (m *memIndex) Adopt(_ context.Context, space embed.Space) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.space
+	m.space = space
+	return was != space, nil
 }
 
 // text returns all chunks of a file, joined by bars, and whether the index has the file.
@@ -339,34 +349,48 @@ func (p *provider) Stream(ctx context.Context, texts iter.Seq[string], done func
 	return stream(ctx, p.Documents, texts, done)
 }
 
-// stream embeds texts in groups of 64.
+// stream embeds texts in groups of 64 different ones, as embed.Client does.
 func stream(ctx context.Context, documents func(context.Context, []string) ([]embed.Embedding, error), texts iter.Seq[string],
 	done func([]embed.Outcome)) error {
 	next, stop := iter.Pull(texts)
 	defer stop()
-	for first := 0; ; {
+	read, known := 0, map[string]embed.Embedding{}
+	for {
 		var group []string
+		var outcomes []embed.Outcome
+		numbers := map[string][]int{}
 		for len(group) < 64 {
 			text, ok := next()
 			if !ok {
 				break
 			}
-			group = append(group, text)
+			if e, ok := known[text]; ok {
+				outcomes = append(outcomes, embed.Outcome{Number: read, Embedding: e})
+			} else if numbers[text] = append(numbers[text], read); len(numbers[text]) == 1 {
+				group = append(group, text)
+			}
+			read++
 		}
-		if len(group) == 0 {
+		if len(group)+len(outcomes) == 0 {
 			return nil
 		}
-		out, err := documents(ctx, group)
-		var outcomes []embed.Outcome
-		for i, e := range out {
-			if e.Vector != nil || e.Err != nil {
-				outcomes = append(outcomes, embed.Outcome{Number: first + i, Embedding: e})
+		var err error
+		if len(group) > 0 {
+			var out []embed.Embedding
+			out, err = documents(ctx, group)
+			for i, e := range out {
+				if e.Vector == nil && e.Err == nil {
+					continue
+				}
+				known[group[i]] = e
+				for _, n := range numbers[group[i]] {
+					outcomes = append(outcomes, embed.Outcome{Number: n, Embedding: e})
+				}
 			}
 		}
 		if done(outcomes); err != nil {
 			return err
 		}
-		first += len(group)
 	}
 }
 

@@ -23,6 +23,7 @@ type Client struct {
 	circuit  *breaker
 	budget   *budget
 	requests *inFlight
+	slots    chan struct{} // contains a token for each request for documents that is under way
 
 	mu    sync.Mutex
 	space Space // guarded by mu; Dims is set once
@@ -130,6 +131,7 @@ func New(cfg Config) (*Client, error) {
 		budget:   &budget{perDay: cfg.TokensPerDay, now: cfg.Now},
 		requests: &inFlight{pending: map[textKey]*pendingText{}},
 		space:    space,
+		slots:    make(chan struct{}, cfg.Concurrency),
 		items:    cfg.BatchItems,
 	}
 	if cfg.Provider == "openai" {

@@ -29,6 +29,8 @@ type Config struct {
 	BatchItems int
 	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000.
 	BatchTokens int
+	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, or 1 for a model in this process.
+	Concurrency int
 	// TokensPerDay is the maximum number of tokens that the client sends in a day, estimated, also in requests that fail; 0 means
 	// no bound. A tenth of it is kept for queries.
 	TokensPerDay int
@@ -53,6 +55,7 @@ func (cfg Config) check() error {
 		{"Dims", int64(cfg.Dims)},
 		{"BatchItems", int64(cfg.BatchItems)},
 		{"BatchTokens", int64(cfg.BatchTokens)},
+		{"Concurrency", int64(cfg.Concurrency)},
 		{"TokensPerDay", int64(cfg.TokensPerDay)},
 		{"MaxTries", int64(cfg.MaxTries)},
 		{"TryTimeout", int64(cfg.TryTimeout)},
@@ -76,6 +79,7 @@ func (cfg Config) check() error {
 func (cfg Config) withDefaults() Config {
 	orDefault(&cfg.BatchItems, 64)
 	orDefault(&cfg.BatchTokens, 100_000)
+	orDefault(&cfg.Concurrency, defaultConcurrency(cfg.Provider))
 	orDefault(&cfg.MaxTries, 4)
 	orDefault(&cfg.TryTimeout, 30*time.Second)
 	orDefault(&cfg.QueryTimeout, 3*time.Second)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 	"testing"
@@ -248,6 +249,10 @@ func TestBackfillPaysOnceIfIndexLosesVectors(t *testing.T) {
 
 // silent is a provider that returns nothing for any text.
 type silent struct{ *provider }
+
+func (s silent) Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error {
+	return stream(ctx, s.Documents, texts, done)
+}
 
 func (s silent) Documents(context.Context, []string) ([]embed.Embedding, error) {
 	s.calls++

@@ -148,7 +148,7 @@ type VectorStore interface {
 type Embedder interface {
 	Enabled() bool
 	Space() embed.Space
-	Documents(ctx context.Context, texts []string) ([]embed.Embedding, error)
+	Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error
 	Health() embed.Health
 }
 

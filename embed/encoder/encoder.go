@@ -112,7 +112,9 @@ func New(config Config, tensors Tensors, options Options) (*Encoder, error) {
 	if loader.err != nil {
 		return nil, loader.err
 	}
-	e.pass = newPass(config, e.table, layers, options.Int8)
+	if e.pass, err = newPass(config, e.table, layers, options.Int8); err != nil {
+		return nil, err
+	}
 	return e, nil
 }
 

@@ -9,6 +9,7 @@ package tokenizer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 )
@@ -80,7 +81,7 @@ type Encoding struct {
 // of them, and truncated tells that there are more.
 func (t *Tokenizer) Tokens(text string, limit int) (ids []int32, truncated bool, err error) {
 	if limit <= 0 {
-		limit = len(text) * 8 // more than any text has
+		limit = math.MaxInt - 1
 	}
 	ids = make([]int32, 0, min(limit, len(text)/3+8))
 	if ids, err = t.appendText(ids, strings.ToValidUTF8(text, "\uFFFD"), limit); err != nil {

@@ -28,7 +28,7 @@ func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, er
 			out[i].Err = err
 		}
 	}
-	return out, err
+	return out, c.leaveOldSpace(out, err)
 }
 
 // Outcome is the outcome for one text of a stream.

@@ -139,4 +139,6 @@ func (s source) model() string {
 }
 
 // name returns the name that the model gets if the user names none.
-func (s source) name() string { return cmp.Or(s.known.Name, nameFrom(strings.TrimRight(s.given, "/"))) }
+func (s source) name() string {
+	return cmp.Or(s.known.Name, nameFrom(strings.TrimRight(cmp.Or(s.base, s.given), "/")))
+}

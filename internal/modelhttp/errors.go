@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"kioku/internal/egress"
 	"kioku/internal/text"
 )
 
@@ -106,6 +107,10 @@ func (c *Client) Lost(err error, arrived string) *Error {
 	switch {
 	case arrived != "":
 		e = c.errorf(Unavailable, "the answer broke off after %s: %w", arrived, err)
+	case errors.Is(err, egress.ErrOffline):
+		e = c.errorf(Misconfigured, "%w", err)
+	case errors.Is(err, errSilence) && c.cfg.Silence == 0:
+		e = c.errorf(Unavailable, "the answer stopped for %s before its end: check that the server answers", c.cfg.Idle)
 	case errors.Is(err, errSilence):
 		e = c.errorf(Unavailable, "no answer within %s: check that the server answers, or set %s", c.cfg.Silence, c.cfg.TimeoutSetting)
 	default:

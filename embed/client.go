@@ -144,6 +144,9 @@ func (c *Client) Enabled() bool { return c.provider != nil }
 // Weak returns true for vectors of no real model, which deserve less trust than the words of a text.
 func (c *Client) Weak() bool { return c.Space().Provider == "hash" }
 
+// Reason says for people why this provider was chosen; it may be empty.
+func (c *Client) Reason() string { return c.cfg.Reason }
+
 // Space returns the space of this client's vectors.
 func (c *Client) Space() Space {
 	c.mu.Lock()

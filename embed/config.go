@@ -11,8 +11,12 @@ import (
 type Config struct {
 	// Provider is "none", "hash" or "openai"; empty means "none".
 	Provider string
+	// Reason says for people why this provider was chosen; it may be empty.
+	Reason string
 	// Model is its name at the provider; empty means the provider's default.
 	Model string
+	// ModelDir is the folder of the model of the provider "local".
+	ModelDir string
 	// BaseURL of an OpenAI-compatible server, with or without "/v1"; empty means OpenAI's own.
 	BaseURL string
 	// APIKey is sent as a bearer token; empty sends none.

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"kioku/internal/egress"
 )
 
 const (
@@ -101,7 +103,7 @@ func mayRetry(err error) bool {
 	if errors.As(err, &refused) {
 		return refused.status == http.StatusTooManyRequests || refused.status >= 500
 	}
-	for _, final := range []error{ErrNoFile, ErrNoSpace, ErrOffline, errUnsafe, errTooLarge} {
+	for _, final := range []error{ErrNoFile, ErrNoSpace, egress.ErrOffline, errUnsafe, errTooLarge} {
 		if errors.Is(err, final) {
 			return false
 		}

@@ -38,6 +38,9 @@ func New(state string) *Store {
 	return &Store{dir: filepath.Join(state, "models")}
 }
 
+// Dir returns the folder of a model of this name, which may not exist.
+func (s *Store) Dir(name string) string { return filepath.Join(s.dir, name) }
+
 // Model is an added model.
 type Model struct {
 	Manifest

@@ -48,17 +48,25 @@ func (c *Config) chooseLocal() bool {
 	name, why := c.namedModel()
 	if name == "" && (c.Embed.Model == "" || c.Provider == "local") {
 		if m, ok := c.Models().First(modelstore.Embedder); ok {
-			name, why = m.Name, "it is the first local model that was added"
+			name, why = m.Name, "the first local model that was added"
 		}
 	}
 	if name == "" {
 		return false
 	}
-	c.Embed.Provider, c.Embed.Reason, c.Embed.ModelDir = "local", why, name
-	if !filepath.IsAbs(name) {
-		c.Embed.ModelDir = c.Models().Dir(name)
-	}
+	c.Embed.Provider, c.Embed.Reason, c.Embed.ModelDir = "local", why, c.modelDir(name)
 	return true
+}
+
+// modelDir returns the folder of a model by its name or path. It need not exist.
+func (c *Config) modelDir(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	if m, err := c.Models().Find(name); err == nil {
+		return m.Dir
+	}
+	return c.Models().Dir(name)
 }
 
 // namedModel returns the local model that the settings name, and by which one; "" if they name none. The setting model counts if it

@@ -40,6 +40,16 @@ func stateWith(t *testing.T, names ...string) string {
 	return state
 }
 
+// modelIn returns the name of the added model whose folder dir is, or dir.
+func modelIn(dir, state string) string {
+	rel, err := filepath.Rel(filepath.Join(state, "models"), dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return dir
+	}
+	name, _, _ := strings.Cut(rel, string(filepath.Separator))
+	return name
+}
+
 // provider: auto is a local model that was added, else a configured key or server, else words alone; the order is local, openai,
 // gemini. A key that merely lies in the environment is never used.
 func TestProviderAuto(t *testing.T) {
@@ -68,7 +78,7 @@ func TestProviderAuto(t *testing.T) {
 		"named and not added":         {none, nil, "local: {model: ant}\n", "local ant", "local.model"},
 		"provider none":               {one, nil, "provider: none\n", "none", "provider is set by "},
 		"provider openai":             {one, []string{"OPENAI_API_KEY=secret"}, "provider: openai\n", "openai", "provider is set by "},
-		"a path":                      {none, nil, "local: {model: /models/x}\n", "local x", "local.model"},
+		"a path":                      {none, nil, "local: {model: /models/x}\n", "local /models/x", "local.model"},
 		"another service's variable":  {none, []string{"MY=secret"}, "remote: {apiKey: 'env:MY'}\n", "openai", "remote.apiKey"},
 		"a service that is not known": {none, nil, "remote: {apiKey: secret, baseUrl: 'https://x.example/v1'}\n", "openai", "remote.apiKey"},
 	} {
@@ -79,7 +89,7 @@ func TestProviderAuto(t *testing.T) {
 			conf := load(t, src)
 			got := conf.Embed.Provider
 			if conf.Embed.ModelDir != "" {
-				got += " " + filepath.Base(conf.Embed.ModelDir)
+				got += " " + modelIn(conf.Embed.ModelDir, c.state)
 			}
 			if got != c.want || !strings.Contains(conf.Embed.Reason, c.why) || strings.Contains(conf.Embed.Reason, "secret") {
 				t.Errorf("%s (%s), want %s (%s)", got, conf.Embed.Reason, c.want, c.why)
@@ -103,7 +113,7 @@ func TestAFolderMayNameALocalModel(t *testing.T) {
 		src := inFolder(t, "", file)
 		src.Env = append(src.Env, "KIOKU_STATE="+state)
 		conf := load(t, src)
-		got := []string{conf.Embed.Provider, filepath.Base(conf.Embed.ModelDir)}
+		got := []string{conf.Embed.Provider, modelIn(conf.Embed.ModelDir, state)}
 		if diff := cmp.Diff(want[:2], got); diff != "" {
 			t.Errorf("%s: %s", file, diff)
 		}

@@ -82,7 +82,7 @@ func (a *Adder) Add(ctx context.Context, req Request) (Model, error) {
 	}
 	m := Manifest{
 		Name: name, Role: cmp.Or(req.Role, src.known.Role, Embedder), Source: src.given, Model: src.model(),
-		License: src.known.License, Languages: src.known.Languages, Added: a.now().UTC().Truncate(time.Second),
+		Folder: folderFrom(src.model()), License: src.known.License, Languages: src.known.Languages, Added: a.now().UTC().Truncate(time.Second),
 	}
 	if err := a.build(ctx, src, m); err != nil {
 		return Model{}, err
@@ -97,12 +97,16 @@ func (a *Adder) build(ctx context.Context, src source, m Manifest) error {
 		return fmt.Errorf("make a folder for the model: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	c := &collector{adder: a, src: src, dir: dir, manifest: &m}
+	files := filepath.Join(dir, m.Folder)
+	if err := os.Mkdir(files, 0o700); err != nil {
+		return fmt.Errorf("make a folder for the model: %w", err)
+	}
+	c := &collector{adder: a, src: src, dir: files, manifest: &m}
 	if err := c.collect(ctx); err != nil {
 		return err
 	}
 	a.tell(Progress{Phase: "check", Total: -1})
-	if m.Facts, err = a.Open(ctx, dir, m); err != nil {
+	if m.Facts, err = a.Open(ctx, files, m); err != nil {
 		return fmt.Errorf("the model cannot be used: %w", err)
 	}
 	if err := writeManifest(dir, m); err != nil {

@@ -189,11 +189,11 @@ func TestAStoreRecoversFromAKill(t *testing.T) {
 	t.Parallel()
 	a := newAdder(t)
 	from := writeFiles(t, filepath.Join(t.TempDir(), "m"), modelFiles())
-	m := add(t, a, Request{Source: from})
+	add(t, a, Request{Source: from})
 	// One was killed while it put a model together, one between the two renames of a replacement, one while it removed a model.
 	gone := filepath.Join(a.Store.dir, gonePrefix+"x")
 	err := errors.Join(os.Mkdir(filepath.Join(a.Store.dir, addingPrefix+"1"), 0o700), os.Mkdir(gone, 0o700),
-		os.Rename(m.Dir, filepath.Join(a.Store.dir, replacedPrefix+"m")))
+		os.Rename(a.Store.Dir("m"), filepath.Join(a.Store.dir, replacedPrefix+"m")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,10 +238,13 @@ func TestModelsTellWhatIsBroken(t *testing.T) {
 		"a byte changed": {func(m Model) error {
 			return os.WriteFile(filepath.Join(m.Dir, weightsName), []byte(strings.Repeat("Weights ", 1000)), 0o600)
 		}, "has changed since it was added", false},
-		"the manifest is garbage": {func(m Model) error { return os.WriteFile(filepath.Join(m.Dir, manifestName), []byte("{"), 0o600) }, manifestName, true},
+		"the manifest is garbage": {func(m Model) error { return os.WriteFile(filepath.Join(m.Dir, "..", manifestName), []byte("{"), 0o600) }, manifestName, true},
 		"the manifest leaves the folder": {func(m Model) error {
-			return os.WriteFile(filepath.Join(m.Dir, manifestName), []byte(`{"role":"embedder","files":[{"path":"../../x"}]}`), 0o600)
+			return os.WriteFile(filepath.Join(m.Dir, "..", manifestName), []byte(`{"role":"embedder","folder":"m","files":[{"path":"../../x"}]}`), 0o600)
 		}, "leaves the folder", true},
+		"the manifest names another folder": {func(m Model) error {
+			return os.WriteFile(filepath.Join(m.Dir, "..", manifestName), []byte(`{"role":"embedder","folder":"..","files":[{"path":"x"}]}`), 0o600)
+		}, "cannot be the folder", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,7 +275,7 @@ func TestRemove(t *testing.T) {
 	if err := a.Store.Remove("m"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(m.Dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(a.Store.Dir(m.Name)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if _, err := a.Store.Find("minilm"); !errors.Is(err, ErrNotAdded) || !strings.Contains(err.Error(), "kioku model add minilm") {

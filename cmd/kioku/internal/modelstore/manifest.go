@@ -46,6 +46,8 @@ type Manifest struct {
 	Source string `json:"source"`
 	// Model is its name where it was published, such as intfloat/e5-small-v2; it tells prefixes and pooling of known models.
 	Model string `json:"model,omitempty"`
+	// Folder is the name of the folder with its files, in that of the model: the last part of Model.
+	Folder string `json:"folder"`
 	// Revision of a repository; empty if it is not known.
 	Revision string `json:"revision,omitempty"`
 	// License as the source names it; empty if it names none.
@@ -61,7 +63,7 @@ type Manifest struct {
 
 // File is one file of a model.
 type File struct {
-	// Path relative to the model's folder, with slashes.
+	// Path relative to the folder of the files, with slashes.
 	Path string `json:"path"`
 	// Bytes is its size.
 	Bytes int64 `json:"bytes"`
@@ -97,15 +99,26 @@ func nameFrom(text string) string {
 	for _, suffix := range []string{".gz", ".tgz", ".tar", ".zip", ".whl", ".jar"} {
 		base = strings.TrimSuffix(base, suffix)
 	}
-	base = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789._-", r) {
-			return r
-		}
-		return '-'
-	}, base)
+	base = unsafeInName.ReplaceAllString(base, "-")
 	base = strings.TrimLeft(base, "._-")
 	return base[:min(len(base), 64)]
 }
+
+// folderName matches the name of a folder with the files of a model.
+var folderName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// folderFrom makes the name of a folder out of the published name of a model: what a folder is called tells how models are used
+// whose files do not.
+func folderFrom(model string) string {
+	name := strings.TrimLeft(unsafeInName.ReplaceAllString(filepath.Base(filepath.ToSlash(model)), "-"), "._-")
+	if name == "" {
+		return "model"
+	}
+	return name[:min(len(name), 128)]
+}
+
+// unsafeInName matches what is replaced in names.
+var unsafeInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // readManifest reads the manifest of the model in a folder. It returns an error that is fs.ErrNotExist if there is none.
 func readManifest(dir string) (Manifest, error) {
@@ -132,6 +145,9 @@ func readManifest(dir string) (Manifest, error) {
 func (m Manifest) check(path string) error {
 	if m.Role != Embedder && m.Role != Reranker {
 		return fmt.Errorf("%s: unknown role %q", path, m.Role)
+	}
+	if !folderName.MatchString(m.Folder) {
+		return fmt.Errorf("%s: %q cannot be the folder of its files", path, m.Folder)
 	}
 	if len(m.Files) == 0 {
 		return fmt.Errorf("%s lists no files", path)

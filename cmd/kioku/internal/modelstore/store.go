@@ -44,7 +44,7 @@ func (s *Store) Dir(name string) string { return filepath.Join(s.dir, name) }
 // Model is an added model.
 type Model struct {
 	Manifest
-	// Dir is its folder.
+	// Dir is the folder of its files.
 	Dir string
 	// Err says why it cannot be used, as far as a look at names and sizes of its files tells; nil if it can.
 	Err error
@@ -79,7 +79,7 @@ func (s *Store) look(name string) Model {
 	dir := filepath.Join(s.dir, name)
 	m, err := readManifest(dir)
 	m.Name = name
-	model := Model{Manifest: m, Dir: dir, Err: err}
+	model := Model{Manifest: m, Dir: filepath.Join(dir, m.Folder), Err: err}
 	if err == nil {
 		model.Err = model.checkSizes()
 	}
@@ -134,7 +134,7 @@ func (s *Store) Remove(name string) error {
 	}
 	defer unlock()
 	away := filepath.Join(s.dir, gonePrefix+m.Name)
-	if err := os.Rename(m.Dir, away); err != nil {
+	if err := os.Rename(s.Dir(m.Name), away); err != nil {
 		return fmt.Errorf("remove %s: %w", m.Name, err)
 	}
 	return os.RemoveAll(away) // what stays is removed by the next change of the store

@@ -165,6 +165,9 @@ func (c *Client) Class() Class {
 // Weak returns true for vectors of no real model, which deserve less trust than the words of a text.
 func (c *Client) Weak() bool { return c.Class() == Weak }
 
+// Reason says for people why this provider was chosen; it may be empty.
+func (c *Client) Reason() string { return c.cfg.Reason }
+
 // Space returns the space of this client's vectors.
 func (c *Client) Space() Space {
 	c.mu.Lock()

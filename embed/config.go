@@ -13,6 +13,8 @@ type Config struct {
 	// Provider is "none", "hash", "local", or a provider over HTTP: "openai" (and any compatible server), "gemini", "voyage",
 	// "mistral" or "ollama". Empty means "none".
 	Provider string
+	// Reason says for people why this provider was chosen; it may be empty.
+	Reason string
 	// Model is its name at the provider; empty means the provider's default.
 	Model string
 	// Class is the name of the model's class, see [ClassNames]; empty or "auto" means the one of its name.

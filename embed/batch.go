@@ -71,6 +71,9 @@ type bisector struct {
 // embed embeds texts with one request, or with more if the provider refuses them together: it halves them until the refused
 // ones are sent singly. With an error it returns the outcomes of the first texts only.
 func (b *bisector) embed(ctx context.Context, texts []string) ([]Embedding, error) {
+	if m, ok := b.client.provider.(*localModel); ok {
+		return b.client.embedLocally(ctx, m, b.kind, texts)
+	}
 	vecs, err := b.client.request(ctx, b.kind, texts)
 	switch {
 	case err == nil:

@@ -115,10 +115,12 @@ func New(cfg Config) (*Client, error) {
 	case "", "none":
 	case "hash":
 		p, space, err = newHasher(cfg)
+	case "local":
+		p, space, err = newLocalModel(cfg)
 	case "openai":
 		p, space, err = newOpenAI(cfg)
 	default:
-		err = fmt.Errorf("embed: unknown provider %q: choose one of none, hash, openai", cfg.Provider)
+		err = fmt.Errorf("embed: unknown provider %q: choose one of none, hash, local, openai", cfg.Provider)
 	}
 	if err != nil {
 		return nil, err

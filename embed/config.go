@@ -9,10 +9,16 @@ import (
 
 // Config says which provider to use and how. The zero value is the provider "none".
 type Config struct {
-	// Provider is "none", "hash" or "openai"; empty means "none".
+	// Provider is "none", "hash", "local" or "openai"; empty means "none".
 	Provider string
 	// Model is its name at the provider; empty means the provider's default.
 	Model string
+	// ModelDir is the folder of the model of the provider "local".
+	ModelDir string
+	// ModelThreads is the number of threads that compute with the provider "local"; 0 means one for each processor.
+	ModelThreads int
+	// ModelInt8 lets the provider "local" compute in integers of 8 bits, which is faster and a little less exact.
+	ModelInt8 bool
 	// BaseURL of an OpenAI-compatible server, with or without "/v1"; empty means OpenAI's own.
 	BaseURL string
 	// APIKey is sent as a bearer token; empty sends none.
@@ -51,6 +57,7 @@ func (cfg Config) check() error {
 		value int64
 	}{
 		{"Dims", int64(cfg.Dims)},
+		{"ModelThreads", int64(cfg.ModelThreads)},
 		{"BatchItems", int64(cfg.BatchItems)},
 		{"BatchTokens", int64(cfg.BatchTokens)},
 		{"TokensPerDay", int64(cfg.TokensPerDay)},

@@ -1,7 +1,9 @@
 package embed
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -42,7 +44,8 @@ type Outcome struct {
 // Config.Concurrency of them under way, the first alone until it has succeeded. It calls done with the outcomes of each request
 // as soon as it ends, so not in the order of the sequence. Of equal texts that follow each other closely, one is sent. The
 // sequence and done run on the goroutine of the caller. After an error, the rest of the sequence is not read, and texts that
-// have no outcome are not reported.
+// have no outcome are not reported. If the provider changes the dimension of its vectors, the stream ends with an error after the
+// first ones.
 func (c *Client) Stream(ctx context.Context, texts iter.Seq[string], done func([]Outcome)) error {
 	if !c.Enabled() {
 		return ErrDisabled
@@ -65,6 +68,8 @@ type stream struct {
 	ahead *streamText
 	// known and older are texts that were sent, the older ones in older.
 	known, older map[string]*streamText
+	// dims is the number of dimensions of its vectors; 0 until it is known.
+	dims int
 	// running is the number of batches under way, and limit how many may be.
 	running, limit int
 	finished       chan *batch
@@ -104,10 +109,9 @@ func (s *stream) run(ctx context.Context) (err error) {
 		}
 		b := <-s.finished
 		s.running--
+		s.leaveOldSpace(b)
 		s.report(b)
-		if err == nil {
-			err = b.err
-		}
+		err = cmp.Or(err, b.err)
 	}
 }
 
@@ -196,6 +200,18 @@ func (s *stream) embedBatch(ctx context.Context, b *batch) {
 	s.finished <- b
 }
 
+// leaveOldSpace ends the stream after a batch if the vectors before it are of a space that the provider has left.
+func (s *stream) leaveOldSpace(b *batch) {
+	b.err = s.client.leaveOldSpace(b.out, b.err)
+	dims := s.client.Space().Dims
+	if s.dims != 0 && s.dims != dims {
+		b.err = cmp.Or(b.err, unavailable(errLeft))
+	}
+	if len(b.out) > 0 {
+		s.dims = dims
+	}
+}
+
 // report hands on the outcomes of a batch. Once a batch that was no probe has succeeded, others may be under way beside it.
 func (s *stream) report(b *batch) {
 	switch {
@@ -207,7 +223,7 @@ func (s *stream) report(b *batch) {
 	var outcomes []Outcome
 	for i, e := range b.out {
 		t := b.texts[i]
-		if !e.hasOutcome() {
+		if e.Vector == nil && (e.Err == nil || errors.Is(e.Err, errLeft)) {
 			continue
 		}
 		t.outcome = e

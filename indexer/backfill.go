@@ -8,6 +8,8 @@ import (
 	"maps"
 	"sync/atomic"
 	"time"
+
+	"kioku/embed"
 )
 
 const (
@@ -46,8 +48,9 @@ type Backfill struct {
 	refusals atomic.Pointer[refusals] // of the last run
 
 	// Owned by the run that has the turn.
-	unsaved map[Hash]Vectors     // vectors that are not stored yet, also those that an earlier run could not store
-	refused map[Hash]refusedText // texts that are not sent for now, or that were refused in the last days
+	unsaved      map[Hash]Vectors     // vectors that are not stored yet, also those that an earlier run could not store
+	unsavedSpace embed.Space          // the space of the unsaved vectors
+	refused      map[Hash]refusedText // texts that are not sent for now, or that were refused in the last days
 }
 
 // refusedText is why the provider refused a text, and when the text may be sent again, which is after a pause.

@@ -28,6 +28,8 @@ type backfillRun struct {
 	// tasks are the texts whose parts the provider has, and parts are these parts by their numbers in the stream.
 	tasks map[Hash]*embedTask
 	parts map[int]taskPart
+	// dims is the number of dimensions of the vectors of the stream; 0 before the first.
+	dims int
 	// readErr is why the backlog could not be read.
 	readErr error
 
@@ -81,7 +83,9 @@ func (r *backfillRun) endBacklog(ctx context.Context) error {
 
 // embedQueue has the queue embedded, and what the backlog has after it. A provider that fails ends the run.
 func (r *backfillRun) embedQueue(ctx context.Context) error {
-	err := error(nil)
+	var err error
+	space := r.embedder.Space()
+	r.dims = 0
 	if h := r.embedder.Health(); !h.Healthy && h.RetryAt.After(r.now()) {
 		err = firstErr(h.Err, errNotReady)
 	} else {
@@ -99,6 +103,8 @@ func (r *backfillRun) embedQueue(ctx context.Context) error {
 		return ctx.Err()
 	case r.readErr != nil:
 		return r.readErr
+	case !space.Matches(r.embedder.Space()):
+		clear(r.embedded) // in the space that the provider has left
 	case err != nil:
 		r.rep.Err, r.rep.stopped = err, true
 	}
@@ -185,24 +191,41 @@ func (r *backfillRun) isUnderWay(text Hash) bool {
 
 // receive takes the outcomes of one request, and stores the vectors of the texts that are complete.
 func (r *backfillRun) receive(outcomes []embed.Outcome) {
-	dims := r.embedder.Space().Dims
 	for _, o := range outcomes {
-		part := r.parts[o.Number]
-		delete(r.parts, o.Number)
 		if o.Vector != nil { // the store would refuse it with all others
-			if o.Err = embed.Check(o.Vector, dims); o.Err != nil {
+			if o.Err = embed.Check(o.Vector, len(o.Vector)); o.Err != nil {
 				o.Vector = nil
 			}
 		}
 		if o.Vector == nil {
 			o.Err = firstErr(o.Err, errNoVector)
 		}
+		if o.Vector != nil && r.otherSpace(len(o.Vector)) {
+			continue // the stream ends with it
+		}
+		part := r.parts[o.Number]
+		delete(r.parts, o.Number)
 		if part.task.add(part.window, o.Embedding) {
 			r.finish(part.task)
 		}
 	}
 	r.save()
 	r.reportProgress()
+}
+
+// otherSpace reports whether a vector of a number of dimensions is of another space than those before it in the stream. The first
+// vector of another space than the unsaved ones has these stored.
+func (r *backfillRun) otherSpace(dims int) bool {
+	if r.dims != 0 {
+		return dims != r.dims
+	}
+	space := r.embedder.Space()
+	space.Dims = dims
+	if r.dims = dims; space != r.unsavedSpace {
+		r.saveAll()
+		r.unsavedSpace = space
+	}
+	return false
 }
 
 // finish takes a text that has all of its outcomes.
@@ -242,7 +265,7 @@ func (r *backfillRun) save() {
 	}
 	stored, vectors := make(chan error, 1), r.unsaved
 	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash]Vectors{}
-	go func() { stored <- r.store.PutVectors(r.saving, r.embedder.Space(), vectors) }()
+	go func() { stored <- r.store.PutVectors(r.saving, r.unsavedSpace, vectors) }()
 }
 
 // awaitStore waits for the vectors that are being stored. If that fails, they stay unsaved for the next run.

@@ -55,8 +55,8 @@ func suits(info local.Info, dims int) error {
 }
 
 // embed implements provider.
-func (m *localModel) embed(ctx context.Context, texts []string) ([][]float32, error) {
-	embedded, err := m.model.Embed(ctx, local.Document, texts)
+func (m *localModel) embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error) {
+	embedded, err := m.model.Embed(ctx, taskOf(kind), texts)
 	if err != nil {
 		return nil, err
 	}
@@ -70,15 +70,19 @@ func (m *localModel) embed(ctx context.Context, texts []string) ([][]float32, er
 	return vecs, nil
 }
 
+// taskOf returns what a local model embeds texts of a kind as.
+func taskOf(kind textKind) local.Task {
+	if kind == query {
+		return local.Query
+	}
+	return local.Document
+}
+
 // embedLocally embeds texts with a model of this process. An error that is not about the time there was is one of the model's
 // files, and makes the provider unhealthy until it answers again.
 func (c *Client) embedLocally(ctx context.Context, m *localModel, kind textKind, texts []string) ([]Embedding, error) {
-	task := local.Document
-	if kind == query {
-		task = local.Query
-	}
 	started := c.cfg.Now()
-	embedded, err := m.model.Embed(ctx, task, texts)
+	embedded, err := m.model.Embed(ctx, taskOf(kind), texts)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, c.ended(ctx)
@@ -112,4 +116,19 @@ func (c *Client) Close() error {
 		return m.model.Close()
 	}
 	return nil
+}
+
+// largeParameters is the number of weights from which on a model counts as large: more than multilingual-e5-base has.
+const largeParameters = 300_000_000
+
+// class returns the class of the model by what it is, not by its name.
+func (m *localModel) class() Class {
+	info := m.model.Info()
+	switch {
+	case info.Kind == local.Static:
+		return Static
+	case info.Parameters >= largeParameters:
+		return Large
+	}
+	return Small
 }

@@ -96,7 +96,7 @@ func compareModel(t *testing.T, model *local.Model, texts []string, want goldenM
 	if info.Kind == local.Static {
 		for i, text := range texts {
 			ids, _, err := tok.Tokens(text, 0)
-			if err != nil || !slices.Equal(ids, want.IDs[i]) {
+			if err != nil || !sameIDs(ids, want.IDs[i]) {
 				t.Errorf("text %d has the ids %v (%v), want %v", i, ids, err, want.IDs[i])
 			}
 		}
@@ -132,11 +132,21 @@ func vectorsOf(t *testing.T, model *local.Model, task local.Task, texts []string
 	return vectors
 }
 
+// sameIDs reports whether ids are those of the file, which writes -1 for the middle of a long text.
+func sameIDs(ids, want []int32) bool {
+	gap := slices.Index(want, -1)
+	if gap < 0 {
+		return slices.Equal(ids, want)
+	}
+	begin, end := want[:gap], want[gap+1:]
+	return len(ids) > len(want) && slices.Equal(ids[:gap], begin) && slices.Equal(ids[len(ids)-len(end):], end)
+}
+
 func compareIDs(t *testing.T, tok *tokenizer.Tokenizer, prefix string, window int, texts []string, want [][]int32) {
 	t.Helper()
 	for i, text := range texts {
 		e, err := tok.Encode(prefix+text, window)
-		if err != nil || !slices.Equal(e.IDs, want[i]) {
+		if err != nil || !sameIDs(e.IDs, want[i]) {
 			t.Errorf("text %d after %q has the ids %v (%v), want %v", i, prefix, e.IDs, err, want[i])
 		}
 	}

@@ -11,7 +11,7 @@ import (
 type unusable struct{ err error }
 
 // embed implements provider.
-func (u unusable) embed(context.Context, []string) ([][]float32, error) { return nil, u.err }
+func (u unusable) embed(context.Context, textKind, []string) ([][]float32, error) { return nil, u.err }
 
 // NewUsable is New, but a local model that cannot be opened is no error: its client is enabled and unhealthy, so that searches go on
 // with words and say why vectors are missing.

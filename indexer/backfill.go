@@ -50,7 +50,7 @@ type Backfill struct {
 	refusals atomic.Pointer[refusals] // of the last run
 
 	// Owned by the run that has the turn.
-	unsaved map[Hash][]float32   // vectors that are not stored yet, also those that an earlier run could not store
+	unsaved map[Hash]Vectors     // vectors that are not stored yet, also those that an earlier run could not store
 	refused map[Hash]refusedText // texts that are not sent for now, or that were refused in the last days
 }
 
@@ -76,7 +76,7 @@ func NewBackfill(store VectorStore, e Embedder, now func() time.Time, log *slog.
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Backfill{store: store, embedder: e, now: now, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		unsaved: map[Hash][]float32{}, refused: map[Hash]refusedText{}}
+		unsaved: map[Hash]Vectors{}, refused: map[Hash]refusedText{}}
 }
 
 // Refused returns how many texts without a vector the provider refused in or before the last run, and why it refused one of
@@ -229,7 +229,7 @@ type backfillRun struct {
 	// total is the number of texts to embed, as far as it is known.
 	total int
 	// writing are the vectors that a goroutine is storing; it sends the outcome to stored. Both are nil while none runs.
-	writing map[Hash][]float32
+	writing map[Hash]Vectors
 	stored  chan error
 	// storeErr is why vectors could not be stored. After it, nothing more is embedded or stored in this run.
 	storeErr error
@@ -250,8 +250,11 @@ func (r *backfillRun) drainBacklog(ctx context.Context) (err error) {
 			wakes, queue = n, nil
 		}
 		if len(queue) == 0 {
-			if queue, err = r.nextTexts(ctx); err != nil || len(queue) == 0 {
+			if queue, err = r.nextTexts(ctx); err != nil {
 				return err
+			}
+			if len(queue) == 0 {
+				return r.adopt(ctx)
 			}
 		}
 		if r.rep.Embedded == 0 {
@@ -274,6 +277,15 @@ func (r *backfillRun) drainBacklog(ctx context.Context) (err error) {
 	}
 }
 
+// adopt makes the space of the provider that of the index, once nothing of it is left to embed.
+func (r *backfillRun) adopt(ctx context.Context) error {
+	if r.rep.stopped || r.storeErr != nil {
+		return nil
+	}
+	_, err := r.store.Adopt(ctx, r.embedder.Space())
+	return err
+}
+
 func (r *backfillRun) reportProgress() {
 	r.total = max(r.total, r.rep.Embedded)
 	r.onProgress(Progress{Phase: PhaseEmbed, Embedded: r.rep.Embedded, EmbedTotal: r.total})
@@ -293,8 +305,10 @@ func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 		r.rep.Refused, r.rep.RefusedErr = 0, nil
 		for _, t := range texts {
 			refused, isRefused := r.refused[t.Hash]
+			_, isUnsaved := r.unsaved[t.Hash]
+			_, isWriting := r.writing[t.Hash]
 			switch {
-			case r.unsaved[t.Hash] != nil || r.writing[t.Hash] != nil:
+			case isUnsaved || isWriting:
 				unstored = true
 			case isRefused && r.now().Before(refused.until):
 				r.rep.Refused, r.rep.RefusedErr = r.rep.Refused+1, refused.err
@@ -325,24 +339,20 @@ func (r *backfillRun) embedTexts(ctx context.Context, group []Text) error {
 	if h := r.embedder.Health(); !h.Healthy && h.RetryAt.After(r.now()) {
 		return firstErr(h.Err, errNotReady)
 	}
-	texts := make([]string, len(group))
-	for i, t := range group {
-		texts[i] = t.Text
-	}
-	out, err := r.embedder.Documents(ctx, texts)
-	for i, t := range group {
-		var e embed.Embedding
-		if i < len(out) {
-			e = out[i]
-		}
+	req := newEmbedRequest(group)
+	out, err := r.embedder.Documents(ctx, req.texts)
+	for i, e := range out {
 		if e.Vector != nil { // the store would refuse it with all others
-			if e.Err = embed.Check(e.Vector, r.embedder.Space().Dims); e.Err != nil {
-				e.Vector = nil
+			if out[i].Err = embed.Check(e.Vector, r.embedder.Space().Dims); out[i].Err != nil {
+				out[i].Vector = nil
 			}
 		}
+	}
+	for _, t := range group {
+		v, e := req.vectorsOf(t, out, err != nil)
 		switch {
 		case e.Vector != nil:
-			r.unsaved[t.Hash], r.embedded[t.Hash] = e.Vector, true
+			r.unsaved[t.Hash], r.embedded[t.Hash] = v, true
 			r.rep.Embedded++
 			if e.Bytes > 0 {
 				r.rep.Truncated++
@@ -371,7 +381,7 @@ func (r *backfillRun) save() {
 		return
 	}
 	stored, vectors := make(chan error, 1), r.unsaved
-	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash][]float32{}
+	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash]Vectors{}
 	go func() { stored <- r.store.PutVectors(r.saving, r.embedder.Space(), vectors) }()
 }
 

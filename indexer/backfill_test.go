@@ -306,7 +306,7 @@ func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int) ([]indexer
 // stuck is a store that does not store vectors before its context ends.
 type stuck struct{ *memIndex }
 
-func (stuck) PutVectors(ctx context.Context, _ embed.Space, _ map[indexer.Hash][]float32) error {
+func (stuck) PutVectors(ctx context.Context, _ embed.Space, _ map[indexer.Hash]indexer.Vectors) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

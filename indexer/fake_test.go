@@ -191,14 +191,14 @@ func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([
 			}
 			if chunks++; !seen[c.Hash] && len(texts) < limit {
 				seen[c.Hash] = true
-				texts = append(texts, indexer.Text{Hash: c.Hash, Text: c.Text})
+				texts = append(texts, indexer.Text{Hash: c.Hash, Text: c.Text, Body: c.Text})
 			}
 		}
 	}
 	return texts, chunks, ctx.Err()
 }
 
-func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
 	if m.storing != nil {
 		m.storing()
 	}
@@ -210,11 +210,21 @@ func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors ma
 	if m.forgets {
 		return nil
 	}
-	m.space = space
+	if m.space.IsZero() {
+		m.space = space
+	}
 	for h, v := range vectors {
-		m.vectors[cacheKey{space, h}] = v
+		m.vectors[cacheKey{space, h}] = v.Vector
 	}
 	return nil
+}
+
+func (m *memIndex) Adopt(_ context.Context, space embed.Space) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.space
+	m.space = space
+	return was != space, nil
 }
 
 // text returns all chunks of a file, joined by bars, and whether the index has the file.

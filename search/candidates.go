@@ -75,6 +75,8 @@ type proposals struct {
 	// matched by keywords, dates or identifiers; the same chunk may occur more than once.
 	matched []int64
 	near    []Neighbor
+	// spread is that of the cosines of all chunks.
+	spread Spread
 	// nearErr is why the vectors could not be searched, nil if they could.
 	nearErr error
 }
@@ -96,7 +98,7 @@ func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.
 	if vector != nil {
 		group.Go(func() (err error) {
 			defer recovered("nearest", &err)
-			out.near, out.nearErr = rd.Nearest(groupCtx, vector, f, neighbors)
+			out.near, out.spread, out.nearErr = rd.Nearest(groupCtx, vector, f, neighbors)
 			return nil
 		})
 	}

@@ -123,9 +123,14 @@ func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) (text
 }
 
 // PutVectors implements indexer.VectorStore.
-func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.putVectors(ctx, space, vectors) })
 	return err
+}
+
+// Adopt implements indexer.VectorStore. Searches see either the old vectors or the new ones.
+func (s *Store) Adopt(ctx context.Context, space embed.Space) (bool, error) {
+	return use(ctx, s, func(x *index) (bool, error) { return x.adopt(ctx, space) })
 }
 
 // MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,

@@ -25,7 +25,7 @@ func TestPutVectorsRefusesInvalidVectors(t *testing.T) {
 		{nan, 0, 0, 1}, {inf, 0, 0, 0}, {0, 0, 0, 0}, {1e-42, 0, 0, 0}, {3e38, 3e38, 3e38, 3e38}, {1, 0, 0}, {},
 	} {
 		t.Run(fmt.Sprint(v), func(t *testing.T) {
-			if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash][]float32{{1}: v}); err == nil {
+			if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash]indexer.Vectors{{1}: {Vector: v}}); err == nil {
 				t.Error("it was stored")
 			}
 		})
@@ -88,7 +88,7 @@ func TestNearestEqualsBruteForce(t *testing.T) {
 		q := unit(r, 4)
 		want := bruteForce(f, q, 10)
 		err := s.View(t.Context(), true, func(rd search.Reader) error {
-			near, err := rd.Nearest(t.Context(), q, memory.Filter{}, 10)
+			near, _, err := rd.Nearest(t.Context(), q, memory.Filter{}, 10)
 			if len(near) != 10 {
 				t.Errorf("%d neighbours", len(near))
 			}

@@ -14,7 +14,8 @@ import (
 // for all texts: ErrDisabled, the cause of ctx, or one that wraps ErrUnavailable; the slice then still contains what was
 // embedded before, and the error as the Err of every other text.
 func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) {
-	return c.embed(ctx, document, texts)
+	embedded, err := c.embed(ctx, document, texts)
+	return embedded, c.leaveOldSpace(embedded, err)
 }
 
 // fetch embeds texts, request by request, and calls onProgress with the index and the outcome of each text as soon as it is

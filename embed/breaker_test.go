@@ -243,9 +243,6 @@ func TestCircuitBoundsTheRequestsOfAnOutage(t *testing.T) {
 func TestCircuitProbesWithOneTextFromTwoSecondsOn(t *testing.T) {
 	t.Parallel()
 	for name, useless := range map[string]func(request) reply{
-		"other dimensions": func(r request) reply {
-			return reply{body: answerTo(r.Input, func(string) []float64 { return []float64{1, 2} })}
-		},
 		"zeros only": func(r request) reply {
 			return reply{body: answerTo(r.Input, func(string) []float64 { return make([]float64, 3) })}
 		},

@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,38 +10,49 @@ import (
 
 // Config says which provider to use and how. The zero value is the provider "none".
 type Config struct {
-	// Provider is "none", "hash" or "openai"; empty means "none".
+	// Provider is "none", "hash", or a provider over HTTP: "openai" (and any compatible server), "gemini", "voyage", "mistral" or
+	// "ollama". Empty means "none".
 	Provider string
 	// Model is its name at the provider; empty means the provider's default.
 	Model string
-	// BaseURL of an OpenAI-compatible server, with or without "/v1"; empty means OpenAI's own.
+	// Class is the name of the model's class, see [ClassNames]; empty or "auto" means the one of its name.
+	Class string
+	// BaseURL of the server, with or without the version of its interface; empty means the provider's own.
 	BaseURL string
-	// APIKey is sent as a bearer token; empty sends none.
+	// APIKey is sent as the provider wants it, never within the URL; empty sends none.
 	APIKey string
+	// KeySource says where APIKey comes from, for error messages: "OPENAI_API_KEY" or "remote.apiKey"; empty if it is not known.
+	KeySource string
 	// Headers are sent with every request and take precedence over the client's own; nil adds none.
 	Headers map[string]string
 	// QueryPrefix and DocumentPrefix are written before the texts that are sent, as the model was trained; nil means what the
-	// model of that name is known to want, mostly nothing. The provider "hash" ignores them.
+	// model of that name is known to want, mostly nothing. A provider that is told queries from documents by a parameter gets only those that are set. The provider "hash"
+	// ignores them.
 	QueryPrefix, DocumentPrefix *string
 	// Dims is the number of dimensions to ask for from a model that can shorten its vectors; 0 means the model's own
 	// number, which is known after the first answer.
 	Dims int
-	// BatchItems is the maximum number of texts in one request; 0 means 64.
+	// Window is the number of tokens that an Ollama server is to load the model with; 0 means the server's own.
+	Window int
+	// BatchItems is the maximum number of texts in one request; 0 means 64, or less if the provider takes less.
 	BatchItems int
-	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000.
+	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000, or less if the provider takes less.
 	BatchTokens int
 	// TokensPerDay is the maximum number of tokens that the client sends in a day, estimated, also in requests that fail; 0 means
 	// no bound. A tenth of it is kept for queries.
 	TokensPerDay int
+	// RequestsPerMinute and TokensPerMinute bound what is sent in a minute, tokens estimated; 0 means no bound. Documents wait for
+	// queries.
+	RequestsPerMinute, TokensPerMinute int
 	// MaxTries is the maximum number of tries of one request; 0 means 4.
 	MaxTries int
-	// TryTimeout bounds one try; 0 means 30 seconds.
+	// TryTimeout bounds one try; 0 means 30 seconds for the provider's own service, and 2 minutes for any other server.
 	TryTimeout time.Duration
 	// QueryTimeout bounds the embedding of one query with all its tries; 0 means 3 seconds.
 	QueryTimeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Transport sends the requests; nil means http.DefaultTransport.
+	// Transport sends the requests; nil means a network of this client's own.
 	Transport http.RoundTripper
 }
 
@@ -51,6 +63,9 @@ func (cfg Config) check() error {
 		value int64
 	}{
 		{"Dims", int64(cfg.Dims)},
+		{"Window", int64(cfg.Window)},
+		{"RequestsPerMinute", int64(cfg.RequestsPerMinute)},
+		{"TokensPerMinute", int64(cfg.TokensPerMinute)},
 		{"BatchItems", int64(cfg.BatchItems)},
 		{"BatchTokens", int64(cfg.BatchTokens)},
 		{"TokensPerDay", int64(cfg.TokensPerDay)},
@@ -74,10 +89,11 @@ func (cfg Config) check() error {
 }
 
 func (cfg Config) withDefaults() Config {
-	orDefault(&cfg.BatchItems, 64)
-	orDefault(&cfg.BatchTokens, 100_000)
+	items, tokens := batchCaps(cfg.Provider, cmp.Or(cfg.Model, services[cfg.Provider].model))
+	orDefault(&cfg.BatchItems, items)
+	orDefault(&cfg.BatchTokens, tokens)
 	orDefault(&cfg.MaxTries, 4)
-	orDefault(&cfg.TryTimeout, 30*time.Second)
+	orDefault(&cfg.TryTimeout, cfg.tryTimeout())
 	orDefault(&cfg.QueryTimeout, 3*time.Second)
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
 	if cfg.Now == nil {

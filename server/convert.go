@@ -9,6 +9,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/internal/egress"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -128,6 +129,13 @@ func provider(st kioku.Status) *kiokuv1.Provider {
 		p.Error = clip(st.Health.Err.Error(), 500)
 	}
 	return p
+}
+
+func egressUse(u egress.Use) *kiokuv1.Egress {
+	return &kiokuv1.Egress{
+		Host: clip(u.Host, 500), Purpose: u.Purpose, Local: u.Local, RequestCount: u.Requests, RefusedCount: u.Refused,
+		SentBytes: u.Bytes, LastTime: kiokuv1.TimeOf(u.Last),
+	}
 }
 
 // providerName returns the name of a provider, "none" without one.

@@ -192,7 +192,7 @@ func (d *daemon) open(ctx context.Context, grace time.Duration) error {
 	if err != nil {
 		return err
 	}
-	d.door, err = d.app.openDoor(ctx, d.conf, server.Options{Agents: agents, Grace: grace, Log: d.log}, places, d.memoryOf, socket, d.conf.Listen)
+	d.door, err = d.app.openDoor(ctx, d.conf, server.Options{Agents: agents, Network: d.conf.Network, Grace: grace, Log: d.log}, places, d.memoryOf, socket, d.conf.Listen)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/internal/egress"
 	"kioku/llm"
 	"kioku/memory"
 	"kioku/search"
@@ -62,6 +63,10 @@ type Config struct {
 	Location *time.Location
 	// LogLevel is the minimum log level.
 	LogLevel slog.Level
+	// Offline keeps every request from leaving this machine.
+	Offline bool
+	// Network is the way to other machines of everything that runs with these settings, offline if Offline is set.
+	Network *egress.Network
 
 	// Sources to index in addition to the extra paths; see HasSessions.
 	Sources []string
@@ -211,6 +216,8 @@ type Sources struct {
 	Dir string
 	// Folder is the workspace whose own settings, [FolderFile], are read too; empty reads those of none.
 	Folder string
+	// Network is the one that the process uses, which Load makes offline or not as the settings say; nil means a new one.
+	Network *egress.Network
 }
 
 // Flag is a setting on the command line.
@@ -234,7 +241,19 @@ func Load(src Sources) (*Config, error) {
 	if len(l.errs) > 0 {
 		return nil, errors.Join(l.errs...)
 	}
+	l.conf.connect()
 	return l.conf, nil
+}
+
+// connect makes the network of the settings the way of everything that sends requests.
+func (c *Config) connect() {
+	if c.src.Network == nil {
+		c.src.Network = egress.New(egress.Options{})
+	}
+	c.Network = c.src.Network
+	c.Network.SetOffline(c.Offline)
+	c.Embed.Transport = c.Network.Transport("embeddings")
+	c.LLM.Transport = c.Network.Transport("language model")
 }
 
 // ForFolder returns the settings of a run in a workspace: those of the same sources, and the workspace's own.

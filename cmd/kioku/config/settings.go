@@ -21,6 +21,7 @@ func (r *registry) service(c *Config) {
 	r.timezone(&c.Location, "timezone", "Time zone that decides which day a note belongs to, such as Asia/Tokyo; Local is the system's.")
 	r.inFolder = false
 	r.logLevel(&c.LogLevel, "logLevel", "Minimum log level.")
+	r.toggle(&c.Offline, "offline", "Send nothing to another machine: no texts, no questions, no downloads. Servers on this machine, at loopback addresses and Unix sockets, are still used.")
 }
 
 // serving registers the settings of the listeners of kioku serve and kioku agent, and of the clients of a daemon elsewhere.

@@ -21,6 +21,7 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 		Size(st.GetMemoryBudgetBytes()))
 	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
 	p.Row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))
+	p.egress(st, now)
 	if st.GetSyncing() {
 		p.Row("working", "a sync is running")
 	}
@@ -43,6 +44,25 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	}
 	for _, d := range st.GetDegraded() {
 		p.Row("degraded", "%s: %s", d.GetCode(), d.GetText())
+	}
+}
+
+// egress writes what the process has sent to other hosts.
+func (p *Page) egress(st *kiokuv1.StatusResponse, now time.Time) {
+	if st.GetOffline() {
+		p.Row("network", "offline: nothing is sent to another machine")
+	}
+	for _, e := range st.GetEgress() {
+		host := e.GetHost()
+		if e.GetLocal() {
+			host += " (this machine)"
+		}
+		refused := ""
+		if n := e.GetRefusedCount(); n > 0 {
+			refused = fmt.Sprintf(", %d not sent because it is offline", n)
+		}
+		p.Row("network", "%s: %s for %s, %s sent%s, the last %s ago", host, Count(e.GetRequestCount(), "request"), e.GetPurpose(),
+			Size(e.GetSentBytes()), refused, now.Sub(e.GetLastTime().AsTime()).Round(time.Second))
 	}
 }
 

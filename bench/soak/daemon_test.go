@@ -32,6 +32,7 @@ type place struct {
 	t                     *soak
 	dir, workspace, state string
 	provider              *provider // nil without vectors
+	env                   []string  // further variables of the environment of every command
 	cmd                   *exec.Cmd
 	ended                 chan struct{}
 	mu                    sync.Mutex
@@ -61,7 +62,7 @@ func (p *place) flags(state string) []string {
 // command returns a subcommand on the place.
 func (p *place) command(state string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, append(args, p.flags(state)...)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TZ=UTC"}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TZ=UTC"}, p.env...)
 	return cmd
 }
 

@@ -29,6 +29,8 @@ type Options struct {
 	Timeout time.Duration
 	// TLS settings of the connection; nil means none, for unix sockets and for this machine.
 	TLS *tls.Config
+	// Dial opens TCP connections; nil means a net.Dialer. Unix sockets need none.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Client uses the memory of one agent. Its methods may be called concurrently.
@@ -53,6 +55,12 @@ func Dial(target string, opt Options) (*Client, error) {
 		return nil, fmt.Errorf("dial %s: the token would be readable on the network; set Options.TLS, or use a tunnel to this machine", target)
 	}
 	address, options := target, dialOptions(opt)
+	if opt.Dial != nil && !strings.HasPrefix(target, "unix:") {
+		address = "passthrough:///" + target // the dialer looks the name up
+		options = append(options, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return opt.Dial(ctx, "tcp", address)
+		}))
+	}
 	if path, ok := strings.CutPrefix(target, "unix:"); ok {
 		// The path is no URL: it may contain any character.
 		path = strings.TrimPrefix(path, "//")

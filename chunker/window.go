@@ -13,6 +13,8 @@ const windowRunes = 300
 type Window struct {
 	// Text of the window, without white space at its ends.
 	Text string
+	// Start is the offset of Text, in bytes, in the text that was cut.
+	Start int
 	// From and To are the first and the last line with text, counted from 0 in the text that was cut.
 	From, To int
 }
@@ -22,18 +24,21 @@ type Window struct {
 // window.
 func Windows(text string) []Window {
 	var c windowCutter
-	line := 0
+	line, start := 0, 0
 	for l := range strings.Lines(text) {
 		runes := utf8.RuneCountInString(l)
 		if runes <= windowRunes {
-			c.push(l, runes, line)
+			c.push(l, start, runes, line)
 		} else {
 			c.close()
+			at := start
 			for _, s := range Sentences(l, windowRunes) {
-				c.push(s, utf8.RuneCountInString(s), line)
+				c.push(s, at, utf8.RuneCountInString(s), line)
+				at += len(s)
 			}
 			c.close()
 		}
+		start += len(l)
 		line++
 	}
 	c.close()
@@ -43,14 +48,15 @@ func Windows(text string) []Window {
 // windowCutter collects pieces of a text until a window is full.
 type windowCutter struct {
 	windows []Window
-	// text of the open window, its length in characters and its lines.
+	// text of the open window, its offset, its length in characters and its lines.
 	text     strings.Builder
+	start    int
 	runes    int
 	from, to int
 }
 
-// push adds a piece on a line to the open window, or to a new one if it does not fit.
-func (c *windowCutter) push(piece string, runes, line int) {
+// push adds a piece at an offset of a line to the open window, or to a new one if it does not fit.
+func (c *windowCutter) push(piece string, start, runes, line int) {
 	if c.runes+runes > windowRunes {
 		c.close()
 	}
@@ -59,7 +65,7 @@ func (c *windowCutter) push(piece string, runes, line int) {
 		if blank {
 			return
 		}
-		c.from = line
+		c.start, c.from = start+spaces(piece), line
 	}
 	if !blank {
 		c.to = line
@@ -71,7 +77,7 @@ func (c *windowCutter) push(piece string, runes, line int) {
 // close ends the open window, if there is one.
 func (c *windowCutter) close() {
 	if c.runes > 0 {
-		c.windows = append(c.windows, Window{Text: strings.TrimSpace(c.text.String()), From: c.from, To: c.to})
+		c.windows = append(c.windows, Window{Text: strings.TrimSpace(c.text.String()), Start: c.start, From: c.from, To: c.to})
 	}
 	c.text.Reset()
 	c.runes = 0

@@ -15,8 +15,8 @@ func TestWindowsAreRunsOfWholeLines(t *testing.T) {
 	a, b, c := strings.Repeat("a", 140), strings.Repeat("b", 150), strings.Repeat("c", 20)
 	got := chunker.Windows("\n" + a + "\n\n" + b + "\n\n" + c + "\n")
 	want := []chunker.Window{
-		{Text: a + "\n\n" + b, From: 1, To: 3},
-		{Text: c, From: 5, To: 5},
+		{Text: a + "\n\n" + b, Start: 1, From: 1, To: 3},
+		{Text: c, Start: 295, From: 5, To: 5},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -29,9 +29,9 @@ func TestWindowsCutALongLineAtSentenceEnds(t *testing.T) {
 	got := chunker.Windows("before\n" + s + s + s + "\nafter\n")
 	want := []chunker.Window{
 		{Text: "before", From: 0, To: 0},
-		{Text: strings.TrimSpace(s + s), From: 1, To: 1},
-		{Text: strings.TrimSpace(s), From: 1, To: 1},
-		{Text: "after", From: 2, To: 2},
+		{Text: strings.TrimSpace(s + s), Start: 7, From: 1, To: 1},
+		{Text: strings.TrimSpace(s), Start: 251, From: 1, To: 1},
+		{Text: "after", Start: 374, From: 2, To: 2},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -71,13 +71,15 @@ func FuzzWindows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := strings.Split(text, "\n")
 		seen := make([]bool, len(lines))
-		rest := text
+		end := 0
 		for _, w := range chunker.Windows(text) {
-			at := strings.Index(rest, w.Text)
-			if at < 0 || strings.TrimSpace(w.Text) == "" {
-				t.Fatalf("%q is no part of %q", w.Text, rest)
+			if w.Start < end || !strings.HasPrefix(text[w.Start:], w.Text) || strings.TrimSpace(text[end:w.Start]) != "" {
+				t.Fatalf("%q is not the text at %d, after %d", w.Text, w.Start, end)
 			}
-			rest = rest[at+len(w.Text):]
+			end = w.Start + len(w.Text)
+			if strings.TrimSpace(w.Text) == "" {
+				t.Fatalf("%q is blank", w.Text)
+			}
 			if utf8.RuneCountInString(w.Text) > 300 {
 				t.Fatalf("%d characters", utf8.RuneCountInString(w.Text))
 			}
@@ -88,8 +90,8 @@ func FuzzWindows(f *testing.F) {
 				seen[i] = true
 			}
 		}
-		if strings.TrimSpace(rest) != "" {
-			t.Fatalf("no window contains %q", rest)
+		if strings.TrimSpace(text[end:]) != "" {
+			t.Fatalf("no window contains %q", text[end:])
 		}
 		for i, line := range lines {
 			if strings.TrimSpace(line) != "" && !seen[i] {

@@ -5,9 +5,13 @@
 package embed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,19 +26,23 @@ type Client struct {
 	prefixes prefixes
 	circuit  *breaker
 	budget   *budget
+	pace     *pace
 	requests *inFlight
+	slots    chan struct{} // contains a token for each request for documents that is under way
 
 	mu    sync.Mutex
-	space Space // guarded by mu; Dims is set once
-	items int   // guarded by mu: texts a request, lowered when the server refuses so many
+	space Space // guarded by mu
+	// changedAt is when the provider last began to answer with another number of dimensions; guarded by mu.
+	changedAt time.Time
+	items     int // guarded by mu: texts a request, lowered when the server refuses so many
 }
 
 // provider is one embedding service or model.
 type provider interface {
 	// embed makes one request, without retrying, and returns one vector a text in the order of texts, of which there is at
-	// least one. The client checks dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
+	// least one, as vectors of their kind. The client checks dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
 	// network trouble.
-	embed(ctx context.Context, texts []string) ([][]float32, error)
+	embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error)
 }
 
 // textKind tells questions from the texts that answer them. The two never share a vector: many models embed them
@@ -110,39 +118,55 @@ func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	var p provider
 	var space Space
+	var prefixes prefixes
 	var err error
 	switch cfg.Provider {
 	case "", "none":
 	case "hash":
 		p, space, err = newHasher(cfg)
-	case "openai":
-		p, space, err = newOpenAI(cfg)
+	case "local":
+		p, space, err = newLocalModel(cfg)
 	default:
-		err = fmt.Errorf("embed: unknown provider %q: choose one of none, hash, openai", cfg.Provider)
+		if _, ok := services[cfg.Provider]; !ok {
+			return nil, fmt.Errorf("embed: unknown provider %q: choose one of none, hash, local, %s", cfg.Provider,
+				strings.Join(slices.Sorted(maps.Keys(services)), ", "))
+		}
+		p, space, err = newService(cfg)
+		prefixes = cfg.prefixes(space.Model)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{
+	return &Client{
 		cfg:      cfg,
 		provider: p,
 		circuit:  newBreaker(cfg.Now, max(minFailures, cfg.MaxTries+1)),
+		prefixes: prefixes,
 		budget:   &budget{perDay: cfg.TokensPerDay, now: cfg.Now},
+		pace:     newPace(cfg),
 		requests: &inFlight{pending: map[textKey]*pendingText{}},
 		space:    space,
+		slots:    make(chan struct{}, cfg.Concurrency),
 		items:    cfg.BatchItems,
-	}
-	if cfg.Provider == "openai" {
-		c.prefixes = cfg.prefixes(space.Model)
-	}
-	return c, nil
+	}, nil
 }
 
 // Enabled returns false for the provider "none", and true for any other even while it does not answer.
 func (c *Client) Enabled() bool { return c.provider != nil }
 
+// Class returns the class of the model, as it is set or by its name.
+func (c *Client) Class() Class {
+	if m, ok := c.provider.(interface{ class() Class }); ok && (c.cfg.Class == "" || c.cfg.Class == "auto") {
+		return m.class()
+	}
+	return classOf(c.cfg.Class, c.Space())
+}
+
 // Weak returns true for vectors of no real model, which deserve less trust than the words of a text.
-func (c *Client) Weak() bool { return c.Space().Provider == "hash" }
+func (c *Client) Weak() bool { return c.Class() == Weak }
+
+// Reason says for people why this provider was chosen; it may be empty.
+func (c *Client) Reason() string { return c.cfg.Reason }
 
 // Space returns the space of this client's vectors.
 func (c *Client) Space() Space {
@@ -183,24 +207,44 @@ func (c *Client) accept(vecs [][]float32) error {
 	return c.setDims(dims)
 }
 
-// setDims sets the dimension if it is not known yet, and returns an error if another one is. Of two concurrent first answers
-// with different dimensions, the second gets an error.
+// changePause is the shortest time between two changes of the number of dimensions.
+const changePause = 10 * time.Minute
+
+// setDims makes the number of dimensions of an answer that of the space. Another number than before is another space from now
+// on, but not twice within changePause: a server that answers with two models in turn has no space. It returns an error then,
+// and for another number than the configured one.
 func (c *Client) setDims(dims int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.space.Dims == 0 {
-		c.space.Dims = dims
-	}
-	switch known := c.space.Dims; known {
-	case dims:
+	known, now := c.space.Dims, c.cfg.Now()
+	switch {
+	case known == dims:
 		return nil
-	case c.cfg.Dims:
+	case known == 0:
+	case known == c.cfg.Dims:
 		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the model answers with %d dimensions where %d are configured: "+
 			"configure %d, or a model that can shorten its vectors", c.cfg.Provider, dims, known, dims)
+	case !c.changedAt.IsZero() && now.Sub(c.changedAt) < changePause:
+		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the vectors have %d dimensions, earlier ones had %d: the server answers with "+
+			"different models in turn: let it serve one, or set dims", c.cfg.Provider, dims, known)
 	default:
-		return modelhttp.Errorf(modelhttp.Misconfigured, "%s: the vectors have %d dimensions, earlier ones had %d: the server has another model now; "+
-			"restart to index with it", c.cfg.Provider, dims, known)
+		c.changedAt = now
 	}
+	c.space.Dims = dims
+	return nil
+}
+
+// leaveOldSpace replaces the vectors of a space that the provider has left by an error, which it returns unless there is one
+// already.
+func (c *Client) leaveOldSpace(embedded []Embedding, err error) error {
+	dims := c.Space().Dims
+	for i, e := range embedded {
+		if e.Vector != nil && len(e.Vector) != dims {
+			err = cmp.Or(err, unavailable(errLeft))
+			embedded[i] = Embedding{Err: err}
+		}
+	}
+	return err
 }
 
 var (
@@ -212,6 +256,8 @@ var (
 	// ErrBlank is the outcome for a text of white space only, which no provider can embed.
 	ErrBlank = errors.New("a blank text has no embedding")
 
+	// errLeft is the outcome for a vector of a space that the provider has left.
+	errLeft = errors.New("the provider answers with another number of dimensions now")
 	// errDeadline is the cause of a context that ended by a deadline of this package, not of the caller.
 	errDeadline = errors.New("no answer in the time there was")
 )

@@ -2,8 +2,10 @@ package embed_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"kioku/embed"
@@ -35,7 +37,7 @@ func TestNewRefusesAWrongSettingWithAdvice(t *testing.T) {
 		cfg  embed.Config
 		want string
 	}{
-		"unknown provider": {embed.Config{Provider: "opanai"}, "none, hash, openai"},
+		"unknown provider": {embed.Config{Provider: "opanai"}, "none, hash, local, gemini, mistral, ollama, openai, voyage"},
 		"no key":           {embed.Config{Provider: "openai"}, "OPENAI_API_KEY"},
 		"no URL":           {embed.Config{Provider: "openai", BaseURL: "localhost:1234"}, "remote.baseUrl"},
 		"odd scheme":       {embed.Config{Provider: "openai", BaseURL: "ftp://example.com"}, "remote.baseUrl"},
@@ -102,27 +104,74 @@ func TestSpaceMatches(t *testing.T) {
 	}
 }
 
-func TestDimensionThatChangesIsRefused(t *testing.T) {
+// answerWith answers with vectors of a number of dimensions.
+func answerWith(r request, dims int) reply {
+	return reply{body: answerTo(r.Input, func(string) []float64 { return append(make([]float64, dims-1), 1) })}
+}
+
+// Hazard E07: a provider that returns 1,536 numbers today and 768 tomorrow is another space from the first answer on, without a
+// restart, and cached queries of the old one are gone.
+func TestDimensionThatChangesIsAnotherSpace(t *testing.T) {
 	t.Parallel()
-	f, c := newFake(t, embed.Config{}, func(r request) reply {
-		if r.N == 1 {
-			return good(r)
+	synctest.Test(t, func(t *testing.T) {
+		dims := 1536
+		f, c := newFake(t, embed.Config{}, func(r request) reply { return answerWith(r, dims) })
+		if v, err := c.Query(t.Context(), "tea"); err != nil || len(v) != 1536 {
+			t.Fatal(len(v), err)
 		}
-		return reply{body: answerTo(r.Input, func(string) []float64 { return []float64{1, 2, 3, 4, 5} })}
+		time.Sleep(24 * time.Hour)
+		dims = 768
+		got, err := c.Documents(t.Context(), numbered(3))
+		if err != nil || len(got[0].Vector) != 768 || c.Space().Dims != 768 || !c.Health().Healthy {
+			t.Errorf("%v, %+v", err, c.Space())
+		}
+		for range 2 { // the first finds the cached vector to be of the old space
+			c.Query(t.Context(), "tea")
+		}
+		if v, err := c.Query(t.Context(), "tea"); err != nil || len(v) != 768 {
+			t.Errorf("%d dimensions, %v", len(v), err)
+		}
+		if n := len(f.seen()); n != 3 {
+			t.Errorf("%d requests", n)
+		}
 	})
-	if _, err := c.Query(t.Context(), "first"); err != nil {
+}
+
+// Hazard E07: of the vectors of one call, none is of a space that the provider has left meanwhile.
+func TestDocumentsDoNotMixTwoDimensions(t *testing.T) {
+	t.Parallel()
+	_, c := newFake(t, embed.Config{BatchItems: 2}, func(r request) reply { return answerWith(r, 1+min(r.N, 2)) })
+	got, err := c.Documents(t.Context(), numbered(4))
+	if !errors.Is(err, embed.ErrUnavailable) || !c.Health().Healthy {
 		t.Fatal(err)
 	}
-	got, err := c.Documents(t.Context(), []string{"second"})
-	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "5 dimensions") || !strings.Contains(err.Error(), "had 3") {
-		t.Errorf("got %v", err)
+	vectors := 0
+	for i, e := range got {
+		if e.Vector != nil {
+			vectors++
+		}
+		if e.Vector != nil && len(e.Vector) != c.Space().Dims || (e.Err == nil) != (e.Vector != nil) {
+			t.Errorf("text %d: %d dimensions, %v", i, len(e.Vector), e.Err)
+		}
 	}
-	if got[0].Vector != nil || c.Space().Dims != 3 {
-		t.Errorf("a vector of another space came through: %v, %+v", got[0].Vector, c.Space())
+	if vectors != 2 {
+		t.Errorf("%d vectors", vectors)
 	}
-	if _, err := c.Query(t.Context(), "third"); !errors.Is(err, embed.ErrUnavailable) || len(f.seen()) != 2 {
-		t.Errorf("the circuit is not open: %v after %d requests", err, len(f.seen()))
-	}
+}
+
+// Hazard E07: a server that answers with two models in turn has no space, and is not asked again and again.
+func TestDimensionsThatAlternateAreRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, c := newFake(t, embed.Config{}, func(r request) reply { return answerWith(r, 2+r.N%2) })
+		var err error
+		for i := range 50 {
+			_, err = c.Documents(t.Context(), []string{fmt.Sprint("text ", i)})
+		}
+		if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "different models in turn") || len(f.seen()) > 4 {
+			t.Errorf("%v after %d requests", err, len(f.seen()))
+		}
+	})
 }
 
 func TestDimensionThatIsNotConfiguredIsRefused(t *testing.T) {

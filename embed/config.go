@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,38 +10,59 @@ import (
 
 // Config says which provider to use and how. The zero value is the provider "none".
 type Config struct {
-	// Provider is "none", "hash" or "openai"; empty means "none".
+	// Provider is "none", "hash", "local", or a provider over HTTP: "openai" (and any compatible server), "gemini", "voyage",
+	// "mistral" or "ollama". Empty means "none".
 	Provider string
+	// Reason says for people why this provider was chosen; it may be empty.
+	Reason string
 	// Model is its name at the provider; empty means the provider's default.
 	Model string
-	// BaseURL of an OpenAI-compatible server, with or without "/v1"; empty means OpenAI's own.
+	// Class is the name of the model's class, see [ClassNames]; empty or "auto" means the one of its name.
+	Class string
+	// ModelDir is the folder of the model of the provider "local".
+	ModelDir string
+	// ModelThreads is the number of threads that compute with the provider "local"; 0 means one for each processor.
+	ModelThreads int
+	// ModelInt8 lets the provider "local" compute in integers of 8 bits, which is faster and a little less exact.
+	ModelInt8 bool
+	// BaseURL of the server, with or without the version of its interface; empty means the provider's own.
 	BaseURL string
-	// APIKey is sent as a bearer token; empty sends none.
+	// APIKey is sent as the provider wants it, never within the URL; empty sends none.
 	APIKey string
+	// KeySource says where APIKey comes from, for error messages: "OPENAI_API_KEY" or "remote.apiKey"; empty if it is not known.
+	KeySource string
 	// Headers are sent with every request and take precedence over the client's own; nil adds none.
 	Headers map[string]string
 	// QueryPrefix and DocumentPrefix are written before the texts that are sent, as the model was trained; nil means what the
-	// model of that name is known to want, mostly nothing. The provider "hash" ignores them.
+	// model of that name is known to want, mostly nothing. A provider that is told queries from documents by a parameter gets only those that are set. The provider "hash"
+	// ignores them.
 	QueryPrefix, DocumentPrefix *string
 	// Dims is the number of dimensions to ask for from a model that can shorten its vectors; 0 means the model's own
 	// number, which is known after the first answer.
 	Dims int
-	// BatchItems is the maximum number of texts in one request; 0 means 64.
+	// Window is the number of tokens that an Ollama server is to load the model with; 0 means the server's own.
+	Window int
+	// BatchItems is the maximum number of texts in one request; 0 means 64, or less if the provider takes less.
 	BatchItems int
-	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000.
+	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000, or less if the provider takes less.
 	BatchTokens int
+	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, or 1 for a model in this process.
+	Concurrency int
 	// TokensPerDay is the maximum number of tokens that the client sends in a day, estimated, also in requests that fail; 0 means
 	// no bound. A tenth of it is kept for queries.
 	TokensPerDay int
+	// RequestsPerMinute and TokensPerMinute bound what is sent in a minute, tokens estimated; 0 means no bound. Documents wait for
+	// queries.
+	RequestsPerMinute, TokensPerMinute int
 	// MaxTries is the maximum number of tries of one request; 0 means 4.
 	MaxTries int
-	// TryTimeout bounds one try; 0 means 30 seconds.
+	// TryTimeout bounds one try; 0 means 30 seconds for the provider's own service, and 2 minutes for any other server.
 	TryTimeout time.Duration
 	// QueryTimeout bounds the embedding of one query with all its tries; 0 means 3 seconds.
 	QueryTimeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Transport sends the requests; nil means http.DefaultTransport.
+	// Transport sends the requests; nil means a network of this client's own.
 	Transport http.RoundTripper
 }
 
@@ -51,8 +73,13 @@ func (cfg Config) check() error {
 		value int64
 	}{
 		{"Dims", int64(cfg.Dims)},
+		{"ModelThreads", int64(cfg.ModelThreads)},
+		{"Window", int64(cfg.Window)},
+		{"RequestsPerMinute", int64(cfg.RequestsPerMinute)},
+		{"TokensPerMinute", int64(cfg.TokensPerMinute)},
 		{"BatchItems", int64(cfg.BatchItems)},
 		{"BatchTokens", int64(cfg.BatchTokens)},
+		{"Concurrency", int64(cfg.Concurrency)},
 		{"TokensPerDay", int64(cfg.TokensPerDay)},
 		{"MaxTries", int64(cfg.MaxTries)},
 		{"TryTimeout", int64(cfg.TryTimeout)},
@@ -74,10 +101,12 @@ func (cfg Config) check() error {
 }
 
 func (cfg Config) withDefaults() Config {
-	orDefault(&cfg.BatchItems, 64)
-	orDefault(&cfg.BatchTokens, 100_000)
+	items, tokens := batchCaps(cfg.Provider, cmp.Or(cfg.Model, services[cfg.Provider].model))
+	orDefault(&cfg.BatchItems, items)
+	orDefault(&cfg.BatchTokens, tokens)
+	orDefault(&cfg.Concurrency, defaultConcurrency(cfg.Provider))
 	orDefault(&cfg.MaxTries, 4)
-	orDefault(&cfg.TryTimeout, 30*time.Second)
+	orDefault(&cfg.TryTimeout, cfg.tryTimeout())
 	orDefault(&cfg.QueryTimeout, 3*time.Second)
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
 	if cfg.Now == nil {

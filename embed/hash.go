@@ -49,7 +49,7 @@ func newHasher(cfg Config) (provider, Space, error) {
 }
 
 // embed implements provider.
-func (h hasher) embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (h hasher) embed(ctx context.Context, _ textKind, texts []string) ([][]float32, error) {
 	vecs := make([][]float32, len(texts))
 	for i, t := range texts {
 		if err := ctx.Err(); err != nil {

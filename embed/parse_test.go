@@ -35,19 +35,19 @@ func TestFingerprintOfEqualServersIsEqual(t *testing.T) {
 		{"http://localhost:1234", "http://LOCALHOST:1234/v1", "http://localhost:1234/v1/", "http://localhost:1234/?key=abc"},
 		{"http://box/vectors", "http://box:80/vectors/v1", "http://me:secret@box/vectors/"},
 	} {
-		want := fingerprint(mustParse(t, same[0]), openAIBase, "")
-		if (want == "") != (same[0] == openAIBase) {
+		want := services["openai"].fingerprint(mustParse(t, same[0]), "")
+		if (want == "") != (same[0] == services["openai"].base) {
 			t.Errorf("%s: fingerprint %q", same[0], want)
 		}
 		for _, other := range same[1:] {
-			if got := fingerprint(mustParse(t, other), openAIBase, ""); got != want {
+			if got := services["openai"].fingerprint(mustParse(t, other), ""); got != want {
 				t.Errorf("%s and %s: %q and %q", same[0], other, want, got)
 			}
 		}
 	}
 	seen := map[string]string{}
 	for _, base := range []string{"http://localhost:1234", "https://localhost:1234", "http://localhost:1235", "http://localhost:1234/v2", "http://localhost:1234/Vectors", "http://localhost:1234/vectors"} {
-		f := fingerprint(mustParse(t, base), openAIBase, "")
+		f := services["openai"].fingerprint(mustParse(t, base), "")
 		if seen[f] != "" {
 			t.Errorf("%s and %s look alike", base, seen[f])
 		}

@@ -37,6 +37,7 @@ var knownPrefixes = []struct {
 	{"snowflake-arctic-embed-m-v2", prefixes{"query: ", ""}},
 	{"snowflake-arctic-embed2", prefixes{"query: ", ""}},
 	{"snowflake-arctic-embed", prefixes{searchSentence, ""}},
+	{"gemini-embedding-2", prefixes{"task: search result | query: ", "title: none | text: "}},
 	{"embeddinggemma", prefixes{"task: search result | query: ", "title: none | text: "}},
 	{"qwen3-embedding", prefixes{searchTask, ""}},
 	{"ruri-v3", prefixes{"検索クエリ: ", "検索文書: "}},
@@ -59,7 +60,10 @@ func prefixesOf(model string) prefixes {
 
 // prefixes returns the prefixes of the configuration, else those of the model.
 func (cfg Config) prefixes(model string) prefixes {
-	p := prefixesOf(model)
+	var p prefixes
+	if cfg.Provider != "voyage" { // it is told queries from documents
+		p = prefixesOf(model)
+	}
 	if cfg.QueryPrefix != nil {
 		p.query = *cfg.QueryPrefix
 	}

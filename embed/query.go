@@ -14,14 +14,25 @@ const cachedQueries = 512
 func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.QueryTimeout, errDeadline)
 	defer cancel()
-	embedded, err := c.embed(ctx, query, []string{text})
+	embedded, err := c.embed(ctx, c.newBisector(query), []string{text})
 	if err == nil {
 		err = embedded[0].Err
+	}
+	if err == nil && len(embedded[0].Vector) != c.Space().Dims {
+		c.requests.forgetQueries()
+		err = unavailable(errLeft)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return slices.Clone(embedded[0].Vector), nil // the caller may change its own
+}
+
+// forgetQueries empties the cache of queries.
+func (f *inFlight) forgetQueries() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queries = nil
 }
 
 // queryCache contains the vectors of the queries used last, the newest at the end. It is not safe for concurrent use.

@@ -53,13 +53,16 @@ func (c *Client) try(ctx context.Context, kind textKind, texts []string) (vecs [
 	if err := c.circuit.waitRateLimit(ctx); err != nil {
 		return nil, false, err
 	}
+	if err := c.pace.wait(ctx, kind, texts); err != nil {
+		return nil, false, err
+	}
 	if err := c.budget.spend(kind, texts); err != nil {
 		return nil, false, err
 	}
 	started := c.cfg.Now()
 	tryCtx, cancel := context.WithTimeout(ctx, c.cfg.TryTimeout)
 	defer cancel()
-	vecs, err = c.provider.embed(tryCtx, c.prefixes.before(kind, texts))
+	vecs, err = c.provider.embed(tryCtx, kind, c.prefixes.before(kind, texts))
 	if err == nil {
 		err = c.accept(vecs)
 	}

@@ -134,8 +134,8 @@ type VectorStore interface {
 	// index has vectors of another space.
 	AttachKnown(ctx context.Context, space embed.Space) (int, error)
 	// Backlog returns at most limit texts that lack a vector of a space, or its windows, in the index and in the cache, those
-	// of the newest files first and each once. chunks counts all such chunks.
-	Backlog(ctx context.Context, space embed.Space, limit int) (texts []Text, chunks int, err error)
+	// of the files first before all others, those of newer files before older ones, and each once. chunks counts all such chunks.
+	Backlog(ctx context.Context, space embed.Space, limit int, first ...string) (texts []Text, chunks int, err error)
 	// PutVectors stores vectors of a space by the hashes of their texts. They go to the cache if the index has vectors of another
 	// space, or no longer has the text.
 	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash]Vectors) error
@@ -148,7 +148,7 @@ type VectorStore interface {
 type Embedder interface {
 	Enabled() bool
 	Space() embed.Space
-	Documents(ctx context.Context, texts []string) ([]embed.Embedding, error)
+	Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error
 	Health() embed.Health
 }
 

@@ -44,9 +44,9 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 // errOtherSpace: the index has vectors of another space than the query. It may have got them since the query was embedded.
 var errOtherSpace = errors.New("the index has vectors of another model")
 
-// checkSpace drops the vector of the query if the index has no vectors to compare it with. If these are of another space, the
-// first try of a search returns errOtherSpace.
-func (r *searchState) checkSpace(firstTry bool) error {
+// checkSpace drops the vector of the query if the index has no vectors to compare it with. If these are of another space, it
+// returns errOtherSpace as long as the query may be embedded again.
+func (r *searchState) checkSpace() error {
 	if r.vector == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (r *searchState) checkSpace(firstTry bool) error {
 	case r.index.Embedded == 0 || have.IsZero():
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: no chunk has a vector yet.")
 		r.vector = nil
-	case !have.Matches(want) && firstTry:
+	case !have.Matches(want) && r.mayEmbedAgain:
 		return errOtherSpace
 	case !have.Matches(want):
 		r.degrade(memory.SpaceChanged, "Ranked by keywords only: the index has vectors of %s, the query is of %s.",

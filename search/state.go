@@ -28,6 +28,8 @@ type searchState struct {
 	// embedder made the vector; nil without an embedder. fallback reports that it stands in for the one that is wanted.
 	embedder Embedder
 	fallback bool
+	// mayEmbedAgain allows that the query is embedded once more if the index has vectors of another space.
+	mayEmbedAgain bool
 	// dates are the days that the query names.
 	dates queryDates
 	index Index

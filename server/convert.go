@@ -9,6 +9,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/internal/egress"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -122,12 +123,19 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 func provider(st kioku.Status) *kiokuv1.Provider {
 	p := &kiokuv1.Provider{
 		Provider: providerName(st.Space.Provider), Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
-		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt),
+		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt), Reason: clip(st.ProviderReason, 500),
 	}
 	if st.Health.Err != nil {
 		p.Error = clip(st.Health.Err.Error(), 500)
 	}
 	return p
+}
+
+func egressUse(u egress.Use) *kiokuv1.Egress {
+	return &kiokuv1.Egress{
+		Host: clip(u.Host, 500), Purpose: u.Purpose, Local: u.Local, RequestCount: u.Requests, RefusedCount: u.Refused,
+		SentBytes: u.Bytes, LastTime: kiokuv1.TimeOf(u.Last),
+	}
 }
 
 // providerName returns the name of a provider, "none" without one.

@@ -17,6 +17,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
+	"kioku/internal/egress"
 	"kioku/internal/fair"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -47,6 +48,8 @@ type Options struct {
 	Tokens *Tokens
 	// Version of the program, as Status reports it.
 	Version string
+	// Network is what the process sends through to other machines, as Status reports it; nil reports nothing.
+	Network *egress.Network
 	// Location decides on which day the ask_time of a request falls; nil means time.Local.
 	Location *time.Location
 

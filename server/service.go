@@ -116,6 +116,9 @@ func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kioku
 	}
 	resp := statusResponse(st)
 	resp.Agent, resp.Version = req.GetAgent(), s.opt.Version
+	if n := s.opt.Network; n != nil {
+		resp.Offline, resp.Egress = n.Offline(), convertAll(n.Uses(), egressUse)
+	}
 	return resp, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"kioku/embed"
@@ -15,6 +16,9 @@ const (
 	// selectBacklog reads the texts without a vector by files_backlog, those of the newest files first.
 	selectBacklog = `SELECT c.sha256, f.names, c.text, NULL FROM files f CROSS JOIN chunks c ON c.file = f.id
 		WHERE f.embedded < f.chunks AND f.out_of_scope = 0 AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
+	// selectAskedBacklog reads those of the files of a JSON array.
+	selectAskedBacklog = `SELECT c.sha256, f.names, c.text, NULL FROM files f CROSS JOIN chunks c ON c.file = f.id
+		WHERE f.path IN (SELECT value FROM json_each(?)) AND f.out_of_scope = 0 AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
 
 	// The other backlogs are the chunks in scope for which a condition holds.
 	//
@@ -33,6 +37,8 @@ const (
 			SELECT c.id AS id FROM files f JOIN chunks c ON c.file = f.id WHERE f.out_of_scope = 0 AND %s
 			GROUP BY c.sha256 ORDER BY max(f.mtime) DESC, max(f.id) DESC, min(c.id) LIMIT ?5) i
 		CROSS JOIN chunks c ON c.id = i.id CROSS JOIN files f ON f.id = c.file`
+	// isAsked: the file is one of a JSON array.
+	isAsked = " AND f.path IN (SELECT value FROM json_each(?6))"
 	// indexedVector and cachedVector are the vectors of a text without windows.
 	indexedVector = "(SELECT v.embedding FROM chunks_vec v WHERE v.rowid = c.id)"
 	cachedVector  = "(SELECT e.vector FROM embedding_cache e WHERE e.sha256 = c.sha256 AND " + ofSpace + ")"
@@ -43,29 +49,43 @@ const (
 )
 
 // backlog implements Store.Backlog.
-func (x *index) backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
-	space, err := x.resolveSpace(ctx, space)
-	if err != nil {
-		return nil, 0, err
-	}
-	tx, m, err := x.snapshot(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer tx.Rollback()
-	b := backlogReader{ctx: ctx, tx: tx, space: space, limit: limit, seen: map[indexer.Hash]bool{}}
-	if m.embedded == 0 || m.space.Matches(space) {
-		err = b.readIndexed(m)
-	} else {
-		err = b.readLacking(lacksCached, "NULL")
-		if err == nil {
-			err = b.readLacking(lacksCachedWindows, cachedVector)
+func (x *index) backlog(ctx context.Context, space embed.Space, limit int, first []string) (texts []indexer.Text, chunks int, err error) {
+	b := backlogReader{ctx: ctx, limit: limit, seen: map[indexer.Hash]bool{}, each: func(t indexer.Text) { texts = append(texts, t) }}
+	if len(first) > 0 {
+		if b.first, err = jsonList(first); err != nil {
+			return nil, 0, err
 		}
 	}
-	if err != nil {
+	if err := x.readBacklog(&b, space); err != nil {
 		return nil, 0, fmt.Errorf("read texts without a vector: %w", err)
 	}
-	return b.texts, b.chunks, nil
+	return texts, b.chunks, nil
+}
+
+// forEachUnembedded implements Store.ForEachUnembedded.
+func (x *index) forEachUnembedded(ctx context.Context, space embed.Space, each func(indexer.Text)) error {
+	b := backlogReader{ctx: ctx, limit: math.MaxInt32, seen: map[indexer.Hash]bool{}, each: each}
+	return x.readBacklog(&b, space)
+}
+
+// readBacklog reads the backlog of a space.
+func (x *index) readBacklog(b *backlogReader, space embed.Space) (err error) {
+	if b.space, err = x.resolveSpace(b.ctx, space); err != nil {
+		return err
+	}
+	tx, m, err := x.snapshot(b.ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	b.tx = tx
+	if m.embedded == 0 || m.space.Matches(b.space) {
+		return b.readIndexed(m)
+	}
+	if err := b.readLacking(lacksCached, "NULL"); err != nil {
+		return err
+	}
+	return b.readLacking(lacksCachedWindows, cachedVector)
 }
 
 // backlogReader reads a backlog within one snapshot.
@@ -73,15 +93,21 @@ type backlogReader struct {
 	ctx    context.Context
 	tx     *sql.Tx
 	space  embed.Space
+	first  string // a JSON array of files whose texts come first; empty for none
 	limit  int
-	seen   map[indexer.Hash]bool
-	texts  []indexer.Text
+	seen   map[indexer.Hash]bool // the texts that were read
+	each   func(indexer.Text)    // takes the texts in their order
 	chunks int
 }
 
 // readIndexed reads the backlog of the space of the index: by its totals first, so that an index that is whole costs nothing.
 func (b *backlogReader) readIndexed(m meta) error {
 	if b.chunks = m.chunks - m.embedded - (m.out.chunks - m.out.embedded); b.chunks > 0 {
+		if b.first != "" {
+			if err := b.readTexts(selectAskedBacklog, b.first); err != nil {
+				return err
+			}
+		}
 		if err := b.readTexts(selectBacklog); err != nil {
 			return err
 		}
@@ -100,20 +126,26 @@ func (b *backlogReader) readLacking(condition, vector string) error {
 		return err
 	}
 	b.chunks += n
-	if len(b.texts) >= b.limit {
-		return nil
+	args = append(args, b.limit)
+	if b.first != "" {
+		if err := b.readTexts(fmt.Sprintf(selectUnembedded, vector, condition+isAsked), append(args, b.first)...); err != nil {
+			return err
+		}
 	}
-	return b.readTexts(fmt.Sprintf(selectUnembedded, vector, condition), append(args, b.limit)...)
+	return b.readTexts(fmt.Sprintf(selectUnembedded, vector, condition), args...)
 }
 
 // readTexts reads the different texts of a query, which computes its rows one by one, up to the limit.
 func (b *backlogReader) readTexts(query string, args ...any) error {
+	if len(b.seen) >= b.limit {
+		return nil
+	}
 	rows, err := b.tx.QueryContext(b.ctx, query, args...)
 	if err != nil {
 		return vectorError(err)
 	}
 	defer rows.Close()
-	for len(b.texts) < b.limit && rows.Next() {
+	for len(b.seen) < b.limit && rows.Next() {
 		var hash, vector sql.RawBytes
 		var names, text string
 		if err := rows.Scan(&hash, &names, &text, &vector); err != nil {
@@ -131,7 +163,7 @@ func (b *backlogReader) readTexts(query string, args ...any) error {
 		if v := decodeVector(vector); embed.Check(v, b.space.Dims) == nil {
 			t.Vector = v
 		}
-		b.texts = append(b.texts, t)
+		b.each(t)
 	}
 	return vectorError(rows.Err())
 }

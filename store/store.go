@@ -114,12 +114,18 @@ func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err 
 }
 
 // Backlog implements indexer.VectorStore.
-func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) (texts []indexer.Text, chunks int, err error) {
+func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int, first ...string) (texts []indexer.Text, chunks int, err error) {
 	texts, err = use(ctx, s, func(x *index) (found []indexer.Text, err error) {
-		found, chunks, err = x.backlog(ctx, space, limit)
+		found, chunks, err = x.backlog(ctx, space, limit, first)
 		return found, err
 	})
 	return texts, chunks, err
+}
+
+// ForEachUnembedded calls each with the texts of the whole backlog of a space, see [indexer.VectorStore].
+func (s *Store) ForEachUnembedded(ctx context.Context, space embed.Space, each func(indexer.Text)) error {
+	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.forEachUnembedded(ctx, space, each) })
+	return err
 }
 
 // PutVectors implements indexer.VectorStore.

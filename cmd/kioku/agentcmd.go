@@ -55,7 +55,7 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	memory, err := agent.Dial(target, agent.Options{Token: conf.Sidecar.Token, TLS: tls})
+	memory, err := agent.Dial(target, agent.Options{Token: conf.Sidecar.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
 	if err != nil {
 		return conf.Wrong("sidecar.memory", err.Error())
 	}

@@ -11,6 +11,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/egress"
 	"kioku/internal/loglimit"
 )
 
@@ -27,6 +28,9 @@ type app struct {
 	configFile string
 	noDaemon   bool
 	readOnly   bool
+
+	// network is the way to other machines of this run.
+	network *egress.Network
 
 	// started is true once the arguments were accepted; later errors are not misuse.
 	started bool
@@ -62,7 +66,10 @@ func checkArgs(args []string) error {
 
 // sources returns where the settings of this run come from.
 func (a *app) sources() config.Sources {
-	return config.Sources{File: a.configFile, Env: a.Env, Flags: a.flags, Dir: a.dir}
+	if a.network == nil {
+		a.network = egress.New(egress.Options{})
+	}
+	return config.Sources{File: a.configFile, Env: a.Env, Flags: a.flags, Dir: a.dir, Network: a.network}
 }
 
 // config returns the settings, with those of the workspace that the command is in. The first call reads them and reports

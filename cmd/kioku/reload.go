@@ -24,8 +24,8 @@ func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
 	}
 }
 
-// reload reads the settings again, also those of the workspaces, and applies those that a running daemon can change: logLevel
-// and query.*. If a setting is wrong, nothing changes. The token file is read again without a signal.
+// reload reads the settings again, also those of the workspaces, and applies those that a running daemon can change: logLevel,
+// offline and query.*. If a setting is wrong, nothing changes. The token file is read again without a signal.
 func (d *daemon) reload() {
 	next, folders, err := d.readAgain()
 	if err != nil {
@@ -79,4 +79,6 @@ func (d *daemon) checkTokens() {
 }
 
 // reloadable reports whether a running daemon applies a changed setting.
-func reloadable(key string) bool { return key == "logLevel" || strings.HasPrefix(key, "query.") }
+func reloadable(key string) bool {
+	return key == "logLevel" || key == "offline" || strings.HasPrefix(key, "query.")
+}

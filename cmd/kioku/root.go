@@ -147,6 +147,8 @@ func (a *app) addGlobals(root *cobra.Command) {
 	} {
 		flags.Var(&setting{app: a, name: s.name, key: s.key}, s.name, s.usage)
 	}
+	offline := flags.VarPF(&setting{app: a, name: "offline", key: "offline"}, "offline", "", "send nothing to another machine")
+	offline.NoOptDefVal = "true"
 	flags.Var(&fileFlag{setting{app: a, name: "token-file", key: "client.token"}}, "token-file", "`file` with the token for that daemon")
 	flags.Var(&setting{app: a, name: "set"}, "set", "any setting, `key=value` (repeatable)")
 }

@@ -25,14 +25,17 @@ func ParseBase(base, setting string) (*url.URL, error) {
 
 // Endpoint returns the URL for requests of a kind, "embeddings" or "chat/completions", at an OpenAI-compatible server. The
 // base may end with the kind, with a version, or before the version.
-func Endpoint(base *url.URL, kind string) string {
+func Endpoint(base *url.URL, kind string) string { return VersionedEndpoint(base, "v1", kind) }
+
+// VersionedEndpoint is Endpoint for a server whose version, unless the base has one, is another than v1.
+func VersionedEndpoint(base *url.URL, version, kind string) string {
 	u := *base
 	switch {
 	case strings.HasSuffix(u.Path, "/"+kind):
 	case versioned.MatchString(u.Path):
 		u.Path += "/" + kind
 	default:
-		u.Path += "/v1/" + kind
+		u.Path += "/" + version + "/" + kind
 	}
 	return u.String()
 }

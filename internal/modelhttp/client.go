@@ -5,6 +5,7 @@ package modelhttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"kioku/internal/egress"
 )
 
 const (
@@ -40,15 +43,20 @@ type Config struct {
 	Base *url.URL
 	// APIKey is what Post sends as a bearer token; empty sends none.
 	APIKey string
+	// KeyHeader is the header that carries the key by itself, such as "X-Goog-Api-Key"; empty means a bearer token.
+	KeyHeader string
 	// Headers that Post sends; they take precedence over its own. Their values are secret.
 	Headers map[string]string
 	// TextWindow is how many consecutive bytes of a request's text an error message may not repeat.
 	TextWindow int
 	// Silence is the longest wait for an answer to begin and for each next part; 0 means no bound.
 	Silence time.Duration
+	// Idle is the longest wait for the next part of an answer that has begun, for servers that compute the whole answer before
+	// they send it; 0 means Silence.
+	Idle time.Duration
 	// Now is the clock; it must be set.
 	Now func() time.Time
-	// Transport sends the requests; nil means http.DefaultTransport.
+	// Transport sends the requests; nil means a network of this client's own.
 	Transport http.RoundTripper
 }
 
@@ -63,12 +71,16 @@ type Client struct {
 // New returns a client for cfg. It makes no request.
 func New(cfg Config) *Client {
 	if cfg.Transport == nil {
-		cfg.Transport = http.DefaultTransport
+		cfg.Transport = egress.New(egress.Options{}).Transport(cfg.Provider)
 	}
 	c := &Client{cfg: cfg, header: http.Header{}, secrets: []string{cfg.APIKey}}
 	c.header.Set("Content-Type", "application/json")
 	c.header.Set("User-Agent", "kioku")
-	if cfg.APIKey != "" {
+	switch {
+	case cfg.APIKey == "":
+	case cfg.KeyHeader != "":
+		c.header.Set(cfg.KeyHeader, cfg.APIKey)
+	default:
 		c.header.Set("Authorization", "Bearer "+cfg.APIKey)
 	}
 	for name, value := range cfg.Headers {
@@ -154,9 +166,9 @@ func (c *Client) readWhole(resp *http.Response, limit int64) ([]byte, error) {
 // RoundTrip implements http.RoundTripper. A redirect is an error.
 func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	body := &boundedBody{ctx: ctx, cancel: cancel, silence: c.cfg.Silence, left: maxAnswer}
+	body := &boundedBody{ctx: ctx, cancel: cancel, idle: cmp.Or(c.cfg.Idle, c.cfg.Silence), left: maxAnswer}
 	if c.cfg.Silence > 0 {
-		body.timer = time.AfterFunc(c.cfg.Silence, func() { cancel(errSilence) })
+		body.timer = time.AfterFunc(c.cfg.Silence, body.silent)
 	}
 	resp, err := c.cfg.Transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
@@ -165,6 +177,7 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	body.rc = resp.Body
+	body.await()
 	resp.Body = body
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		defer body.Close()
@@ -181,12 +194,26 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // boundedBody is the body of an answer. One goroutine reads and closes it.
 type boundedBody struct {
-	rc      io.ReadCloser
-	ctx     context.Context // of the request; errSilence ends it
-	cancel  context.CancelCauseFunc
-	timer   *time.Timer // nil without a bound on silence
-	silence time.Duration
-	left    int64
+	rc     io.ReadCloser
+	ctx    context.Context // of the request; errSilence ends it
+	cancel context.CancelCauseFunc
+	timer  *time.Timer   // nil without a bound on silence
+	idle   time.Duration // the longest wait for the next part; 0 means no bound
+	left   int64
+}
+
+// silent ends the request.
+func (b *boundedBody) silent() { b.cancel(errSilence) }
+
+// await starts the wait for the next part.
+func (b *boundedBody) await() {
+	switch {
+	case b.idle == 0:
+	case b.timer == nil:
+		b.timer = time.AfterFunc(b.idle, b.silent)
+	default:
+		b.timer.Reset(b.idle)
+	}
 }
 
 // Read implements io.Reader.
@@ -198,8 +225,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return 0, errTooLong
 	case err != nil && err != io.EOF:
 		err = b.cause(err)
-	case err == nil && b.timer != nil:
-		b.timer.Reset(b.silence)
+	case err == nil:
+		b.await()
 	}
 	return n, err
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"kioku/internal/egress"
 )
 
 const (
@@ -138,6 +140,54 @@ func TestPostEndsASilentAnswer(t *testing.T) {
 			t.Errorf("%v after %s", err, took)
 		}
 	})
+}
+
+// Hazard E08: an answer that begins and then drips to a stop ends after the idle time, although computing it may take longer.
+func TestPostEndsAnAnswerThatStops(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		go func() {
+			time.Sleep(time.Second)
+			w.Write([]byte("part"))
+		}()
+		c := New(Config{Provider: "acme", Idle: 5 * time.Second, Now: time.Now, Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Minute) // it computes
+			stop := context.AfterFunc(req.Context(), func() { r.CloseWithError(context.Cause(req.Context())) })
+			t.Cleanup(func() { stop() })
+			return &http.Response{StatusCode: 200, Body: r, Request: req}, nil
+		})})
+		began := time.Now()
+		_, err := c.PostWhole(t.Context(), "https://models.example", "body", 1<<20, texts)
+		if took := time.Since(began); ClassOf(err) != Unavailable || !strings.Contains(err.Error(), "the answer stopped for 5s") || took != 65*time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}
+
+func TestPostSendsTheKeyInItsHeader(t *testing.T) {
+	t.Parallel()
+	c := New(Config{Provider: "acme", APIKey: testKey, KeyHeader: "X-Acme-Key", Now: time.Now, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.Header.Get("X-Acme-Key") != testKey || r.Header.Get("Authorization") != "" || strings.Contains(r.URL.String(), testKey) {
+			t.Errorf("%s, %v", r.URL, r.Header)
+		}
+		return &http.Response{StatusCode: 500, Body: io.NopCloser(strings.NewReader("your key is " + testKey)), Request: r}, nil
+	})})
+	if _, err := c.Post(t.Context(), "https://models.example", "body", nil); err == nil || strings.Contains(err.Error(), testKey) {
+		t.Error(err)
+	}
+}
+
+// While the network is offline there is no sense in another try, and the error says how to allow it.
+func TestPostWhileOffline(t *testing.T) {
+	t.Parallel()
+	n := egress.New(egress.Options{})
+	n.SetOffline(true)
+	c := New(Config{Provider: "acme", Now: time.Now, Transport: n.Transport("test")})
+	_, err := c.Post(t.Context(), "https://models.example", "body", texts)
+	if ClassOf(err) != Misconfigured || !errors.Is(err, egress.ErrOffline) || !strings.HasPrefix(err.Error(), "acme: models.example was not asked: offline is set") {
+		t.Error(err)
+	}
 }
 
 func TestLostHidesTheAddress(t *testing.T) {

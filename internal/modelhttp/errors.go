@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"kioku/internal/egress"
 	"kioku/internal/text"
 )
 
@@ -48,6 +49,8 @@ type Error struct {
 	Class Class
 	// Message says what failed, for people.
 	Message string
+	// Status is the HTTP status of the answer; 0 if there was none.
+	Status int
 	// RetryAfter is how long the server wants to be left alone, at most an hour; 0 if it did not say.
 	RetryAfter time.Duration
 	// Tokens is what a server said of a request that is too long; zero for other failures.
@@ -106,6 +109,10 @@ func (c *Client) Lost(err error, arrived string) *Error {
 	switch {
 	case arrived != "":
 		e = c.errorf(Unavailable, "the answer broke off after %s: %w", arrived, err)
+	case errors.Is(err, egress.ErrOffline):
+		e = c.errorf(Misconfigured, "%w", err)
+	case errors.Is(err, errSilence) && c.cfg.Silence == 0:
+		e = c.errorf(Unavailable, "the answer stopped for %s before its end: check that the server answers", c.cfg.Idle)
 	case errors.Is(err, errSilence):
 		e = c.errorf(Unavailable, "no answer within %s: check that the server answers, or set %s", c.cfg.Silence, c.cfg.TimeoutSetting)
 	default:
@@ -120,8 +127,12 @@ func (c *Client) Refused(resp *http.Response, body []byte, texts []string) *Erro
 	said := quote(body, c.secrets, texts, c.cfg.TextWindow)
 	class := classify(resp.StatusCode, said)
 	e := c.errorf(class, "%d: %s", resp.StatusCode, c.advice(resp, class, texts))
+	e.Status = resp.StatusCode
 	if class.Transient() {
 		e.RetryAfter = retryAfter(resp.Header, body, c.cfg.Now())
+	}
+	if class == RateLimited && dailyQuota.Match(body) {
+		e.RetryAfter = maxRetryAfter
 	}
 	if class == Overflow {
 		e.Tokens = countTokens(said, body)
@@ -167,7 +178,9 @@ func (c *Client) Interrupted(code string, body []byte, texts []string, arrived s
 // sentence is not evidence of an empty account.
 var (
 	outOfCredit = regexp.MustCompile(`(?i)insufficient_(user_)?quota|insufficient balance|billing_hard_limit|billing_not_active|account_deactivated|arrearage`)
-	badKey      = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|(incorrect|invalid) api.?key|api key not valid`)
+	// dailyQuota is how Google names a quota of a day, beside a RetryInfo of some seconds.
+	dailyQuota = regexp.MustCompile(`"quotaId"\s*:\s*"[^"]*PerDay`)
+	badKey     = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|(incorrect|invalid) api.?key|api key not valid`)
 )
 
 // classify returns the class of a status. said is what the server said, without texts of the request.

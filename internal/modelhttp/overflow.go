@@ -17,11 +17,11 @@ type TokenCount struct {
 }
 
 // overflowing matches how servers say that a request is too long: OpenAI and vLLM, Anthropic, OpenRouter, llama.cpp, LM Studio,
-// Ollama, Gemini, Mistral, xAI, text-embeddings-inference, Moonshot, DashScope and Zhipu.
+// Ollama, Gemini, Voyage, Mistral, xAI, text-embeddings-inference, Moonshot, DashScope and Zhipu.
 var overflowing = regexp.MustCompile(`(?i)context_length_exceeded|exceed_context_size|prompt is too long|maximum (context|prompt|input) length|` +
 	`(exceeds?|exceeded|overflows?|larger than|greater than|longer than)[^.]{0,60}(context (window|length|size)|token limit)|` +
 	`context (window|length|size)[^.]{0,40}(exceeded|overflow)|context the overflows|input length and .?max_tokens.? exceed|` +
-	`input is too long|request_too_large|exceeds the maximum number of tokens|input token count[^.]{0,40}(exceeds|but)|` +
+	`does not fit into[^.]{0,30}context window|too many tokens (in batch|overall)|input is too long|request_too_large|exceeds the maximum number of tokens|input token count[^.]{0,40}(exceeds|but)|` +
 	`too large to process|must have less than [0-9]+ tokens|exceeds? (the )?maximum of [0-9]+ tokens|.max_new_tokens. must be <=|` +
 	`range of input length should be|prompt exceeds max length|超长|超(过|出|限).{0,24}(上下文|长度|输入.{0,4}token)|(上下文|长度|输入.{0,4}token)[^。]{0,24}超(过|出|限)`)
 
@@ -40,6 +40,7 @@ var (
 		`supports? (?:only )?up to `+tokenNumber,
 		`token limit:? `+tokenNumber,
 		`must have less than `+tokenNumber,
+		`max is `+tokenNumber,
 		`maximum of `+tokenNumber,
 		`must be <= `+tokenNumber,
 		`batch size: `+tokenNumber,
@@ -59,6 +60,7 @@ var (
 		`token count (?:is |\()`+tokenNumber,
 		`contains `+tokenNumber,
 		`given: `+tokenNumber,
+		`max is [0-9,_]+ got `+tokenNumber,
 		`(?:当前|实际|输入)[^0-9。]{0,16}`+tokenNumber,
 	)
 )

@@ -5,10 +5,14 @@ import "testing"
 func TestOverflowIsNotEveryLimit(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{
-		"This model's maximum context length is 8192 tokens":     true,
-		"maximum input length is 8192 tokens":                    true,
-		"input (900 tokens) is too large to process":             true,
-		"Input text exceeds maximum of 8194 tokens":              true,
+		"This model's maximum context length is 8192 tokens": true,
+		"maximum input length is 8192 tokens":                true,
+		"input (900 tokens) is too large to process":         true,
+		"Input text exceeds maximum of 8194 tokens":          true,
+		"Too many tokens in batch. Max is 16384 got 17555":   true,
+		"Too many tokens overall, split into more batches.":  true,
+		"The example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens.": true,
+		"The max allowed tokens per submitted batch is 120000.":                                                                      false, // fewer texts pass
 		"输入长度超过模型限制":                                             true,
 		"Prompt 超长":                                              true,
 		"temperature must be <= 2":                               false,
@@ -21,6 +25,18 @@ func TestOverflowIsNotEveryLimit(t *testing.T) {
 	} {
 		if got := overflowing.MatchString(said); got != want {
 			t.Errorf("%q: %v", said, got)
+		}
+	}
+}
+
+func TestCountTokensOfVoyageAndMistral(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]TokenCount{
+		"Too many tokens in batch. Max is 16384 got 17555":                                 {16384, 17555},
+		"too many tokens and does not fit into the model's context window of 32000 tokens": {Limit: 32000},
+	} {
+		if got := countTokens(said, nil); got != want {
+			t.Errorf("%q: %+v", said, got)
 		}
 	}
 }

@@ -76,7 +76,7 @@ const maxRetryAfter = time.Hour
 var retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"([0-9.]+)s"`)
 
 // retryAfter returns how long a server wants to be left alone, 0 if it does not say: Retry-After in seconds or as a date,
-// retry-after-ms, or RetryInfo.
+// retry-after-ms, RetryInfo, or else the time when an exhausted rate limit is reset.
 func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
 	if d := parseDelay(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
 		return d
@@ -91,7 +91,50 @@ func retryAfter(h http.Header, body []byte, now time.Time) time.Duration {
 	if m := retryDelay.FindSubmatch(body); m != nil {
 		return parseDelay(string(m[1]), time.Second)
 	}
-	return 0
+	return resetAfter(h, now)
+}
+
+// resets are the headers that say when a rate limit is reset, by those that say what remains of it: of OpenAI, the draft of
+// the IETF and what is like it, and Anthropic.
+var resets = map[string]string{
+	"X-Ratelimit-Remaining-Requests":         "X-Ratelimit-Reset-Requests",
+	"X-Ratelimit-Remaining-Tokens":           "X-Ratelimit-Reset-Tokens",
+	"X-Ratelimit-Remaining":                  "X-Ratelimit-Reset",
+	"Ratelimit-Remaining":                    "Ratelimit-Reset",
+	"Anthropic-Ratelimit-Requests-Remaining": "Anthropic-Ratelimit-Requests-Reset",
+	"Anthropic-Ratelimit-Tokens-Remaining":   "Anthropic-Ratelimit-Tokens-Reset",
+}
+
+// resetAfter returns how long until all rate limits of which nothing remains are reset, 0 if there are none.
+func resetAfter(h http.Header, now time.Time) time.Duration {
+	var longest time.Duration
+	for remaining, reset := range resets {
+		if left := h.Get(remaining); left == "" || left == "0" {
+			longest = max(longest, parseReset(h.Get(reset), now))
+		}
+	}
+	return min(longest, maxRetryAfter)
+}
+
+// parseReset parses "6m0s", seconds, a time in seconds or milliseconds since 1970, or RFC 3339. It returns 0 for anything else
+// and for the past.
+func parseReset(s string, now time.Time) time.Duration {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return at.Sub(now)
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil:
+		return 0
+	case n > 1e11:
+		return time.UnixMilli(n).Sub(now)
+	case n > 1e9:
+		return time.Unix(n, 0).Sub(now)
+	}
+	return time.Duration(n) * time.Second
 }
 
 // parseDelay returns number times unit, 0 if number is not a positive number.

@@ -89,12 +89,50 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// Hazard E01: a server says in many ways how long it wants to be left alone.
+func TestRetryAfterInAllForms(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		header map[string]string
+		body   string
+		want   time.Duration
+	}{
+		"seconds":            {header: map[string]string{"Retry-After": "7"}, want: 7 * time.Second},
+		"part of a second":   {header: map[string]string{"Retry-After": "0.5"}, want: 500 * time.Millisecond},
+		"milliseconds":       {header: map[string]string{"Retry-After-Ms": "250", "Retry-After": "1"}, want: 250 * time.Millisecond},
+		"date":               {header: map[string]string{"Retry-After": "Sun, 01 Mar 2026 12:00:30 GMT"}, want: 30 * time.Second},
+		"a date of the past": {header: map[string]string{"Retry-After": "Sun, 01 Mar 2026 11:00:00 GMT"}},
+		"days":               {header: map[string]string{"Retry-After": "864000"}, want: time.Hour},
+		"RetryInfo":          {body: `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}`, want: 34 * time.Second},
+		"reset of requests":  {header: map[string]string{"X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Reset-Requests": "1m2s"}, want: 62 * time.Second},
+		"reset of both": {header: map[string]string{"X-Ratelimit-Remaining-Requests": "0", "X-Ratelimit-Reset-Requests": "1s",
+			"X-Ratelimit-Remaining-Tokens": "0", "X-Ratelimit-Reset-Tokens": "120ms"}, want: time.Second},
+		"reset of what remains": {header: map[string]string{"X-Ratelimit-Remaining-Requests": "59", "X-Ratelimit-Reset-Requests": "1m"}},
+		"reset in seconds":      {header: map[string]string{"Ratelimit-Remaining": "0", "Ratelimit-Reset": "9"}, want: 9 * time.Second},
+		"reset at a time":       {header: map[string]string{"X-Ratelimit-Reset": "1772366405"}, want: 5 * time.Second},
+		"reset at a time in ms": {header: map[string]string{"X-Ratelimit-Reset": "1772366405500"}, want: 5500 * time.Millisecond},
+		"reset in RFC 3339":     {header: map[string]string{"Anthropic-Ratelimit-Tokens-Reset": "2026-03-01T12:01:00Z"}, want: time.Minute},
+		"none":                  {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := http.Header{}
+			for k, v := range c.header {
+				h.Set(k, v)
+			}
+			if got := retryAfter(h, []byte(c.body), now); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 func FuzzRetryAfterIsBounded(f *testing.F) {
-	for _, s := range []string{"5", "-1", "1e300", "NaN", "0.5", "Wed, 21 Oct 2037 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"} {
+	for _, s := range []string{"5", "-1", "1e300", "NaN", "0.5", "Wed, 21 Oct 2037 07:28:00 GMT", "Wed, 21 Oct 2015 07:28:00 GMT", "soon", "-9223372036854775808", "6m0s", "99999999999999"} {
 		f.Add(s, `{"retryDelay":"`+s+`s"}`)
 	}
 	f.Fuzz(func(t *testing.T, header, body string) {
-		h := http.Header{"Retry-After": {header}}
+		h := http.Header{"Retry-After": {header}, "X-Ratelimit-Reset": {header}}
 		if d := retryAfter(h, []byte(body), time.Unix(1_800_000_000, 0)); d < 0 || d > maxRetryAfter {
 			t.Errorf("a pause of %s", d)
 		}

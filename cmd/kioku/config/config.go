@@ -18,6 +18,7 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/internal/egress"
 	"kioku/llm"
 	"kioku/memory"
 	"kioku/search"
@@ -62,12 +63,20 @@ type Config struct {
 	Location *time.Location
 	// LogLevel is the minimum log level.
 	LogLevel slog.Level
+	// Offline keeps every request from leaving this machine.
+	Offline bool
+	// Network is the way to other machines of everything that runs with these settings, offline if Offline is set.
+	Network *egress.Network
 
 	// Sources to index in addition to the extra paths; see HasSessions.
 	Sources []string
 	// Chunking says how files are split.
 	Chunking chunker.Options
-	// Embed describes the embedding provider. Its Provider is "none" if there is none.
+	// Provider is the setting of the embedding provider, which may be "auto".
+	Provider string
+	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
+	LocalModel string
+	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
 	// Index says what is indexed and when.
 	Index kioku.IndexOptions
@@ -154,7 +163,7 @@ func Default() *Config {
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
-		Embed:    embed.Config{Provider: "none"},
+		Provider: "auto", Embed: embed.Config{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
@@ -211,6 +220,8 @@ type Sources struct {
 	Dir string
 	// Folder is the workspace whose own settings, [FolderFile], are read too; empty reads those of none.
 	Folder string
+	// Network is the one that the process uses, which Load makes offline or not as the settings say; nil means a new one.
+	Network *egress.Network
 }
 
 // Flag is a setting on the command line.
@@ -234,7 +245,19 @@ func Load(src Sources) (*Config, error) {
 	if len(l.errs) > 0 {
 		return nil, errors.Join(l.errs...)
 	}
+	l.conf.connect()
 	return l.conf, nil
+}
+
+// connect makes the network of the settings the way of everything that sends requests.
+func (c *Config) connect() {
+	if c.src.Network == nil {
+		c.src.Network = egress.New(egress.Options{})
+	}
+	c.Network = c.src.Network
+	c.Network.SetOffline(c.Offline)
+	c.Embed.Transport = c.Network.Transport("embeddings")
+	c.LLM.Transport = c.Network.Transport("language model")
 }
 
 // ForFolder returns the settings of a run in a workspace: those of the same sources, and the workspace's own.

@@ -2153,6 +2153,10 @@ type StatusResponse struct {
 	UnindexedFileCount int32 `protobuf:"varint,30,opt,name=unindexed_file_count,json=unindexedFileCount,proto3" json:"unindexed_file_count,omitempty"`
 	// There may be more of them: at most 10,000 are counted, for at most a second.
 	UnindexedMore bool `protobuf:"varint,31,opt,name=unindexed_more,json=unindexedMore,proto3" json:"unindexed_more,omitempty"`
+	// Nothing is sent to another machine.
+	Offline bool `protobuf:"varint,40,opt,name=offline,proto3" json:"offline,omitempty"`
+	// What the process has sent since its start, by host and purpose, the most recent first.
+	Egress        []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2341,6 +2345,120 @@ func (x *StatusResponse) GetUnindexedMore() bool {
 	return false
 }
 
+func (x *StatusResponse) GetOffline() bool {
+	if x != nil {
+		return x.Offline
+	}
+	return false
+}
+
+func (x *StatusResponse) GetEgress() []*Egress {
+	if x != nil {
+		return x.Egress
+	}
+	return nil
+}
+
+// Egress is what was sent to one host for one purpose.
+type Egress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name or address of the machine.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// What it was sent for: "embeddings", "language model", "re-ranking", "model download" or "memory service".
+	Purpose string `protobuf:"bytes,2,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// The host is the machine that the service runs on.
+	Local bool `protobuf:"varint,3,opt,name=local,proto3" json:"local,omitempty"`
+	// Requests that were sent, with those that failed.
+	RequestCount int64 `protobuf:"varint,4,opt,name=request_count,json=requestCount,proto3" json:"request_count,omitempty"`
+	// Requests that were not sent because the service is offline.
+	RefusedCount int64 `protobuf:"varint,5,opt,name=refused_count,json=refusedCount,proto3" json:"refused_count,omitempty"`
+	// Bytes in the bodies of the requests.
+	SentBytes int64 `protobuf:"varint,6,opt,name=sent_bytes,json=sentBytes,proto3" json:"sent_bytes,omitempty"`
+	// Time of the last request.
+	LastTime      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_time,json=lastTime,proto3" json:"last_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Egress) Reset() {
+	*x = Egress{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Egress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Egress) ProtoMessage() {}
+
+func (x *Egress) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Egress.ProtoReflect.Descriptor instead.
+func (*Egress) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Egress) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Egress) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *Egress) GetLocal() bool {
+	if x != nil {
+		return x.Local
+	}
+	return false
+}
+
+func (x *Egress) GetRequestCount() int64 {
+	if x != nil {
+		return x.RequestCount
+	}
+	return 0
+}
+
+func (x *Egress) GetRefusedCount() int64 {
+	if x != nil {
+		return x.RefusedCount
+	}
+	return 0
+}
+
+func (x *Egress) GetSentBytes() int64 {
+	if x != nil {
+		return x.SentBytes
+	}
+	return 0
+}
+
+func (x *Egress) GetLastTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LastTime
+	}
+	return nil
+}
+
 // IndexCheck is the outcome of a check of the whole index. What was wrong is mended.
 type IndexCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2364,7 +2482,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2376,7 +2494,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2389,7 +2507,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -2452,7 +2570,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2582,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2595,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -2507,14 +2625,16 @@ type Provider struct {
 	// Last error; empty if healthy.
 	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
 	// Earliest time of the next attempt; unset if healthy.
-	RetryTime     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
+	RetryTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
+	// Why this provider was chosen, or why there is none; empty if it is not known.
+	Reason        string `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2526,7 +2646,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2539,7 +2659,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Provider) GetProvider() string {
@@ -2584,6 +2704,13 @@ func (x *Provider) GetRetryTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Provider) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type SyncRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -2603,7 +2730,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2615,7 +2742,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2628,7 +2755,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -2679,7 +2806,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2691,7 +2818,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2704,7 +2831,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -2758,7 +2885,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2770,7 +2897,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2783,7 +2910,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -2806,7 +2933,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2818,7 +2945,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2831,7 +2958,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -2901,7 +3028,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2913,7 +3040,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2926,7 +3053,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Progress) GetPhase() string {
@@ -3018,7 +3145,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3030,7 +3157,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3043,7 +3170,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -3139,7 +3266,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3151,7 +3278,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3164,7 +3291,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -3183,7 +3310,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3195,7 +3322,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3208,7 +3335,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -3239,7 +3366,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3251,7 +3378,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3264,7 +3391,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Event) GetKind() string {
@@ -3317,7 +3444,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3329,7 +3456,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3469,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 type ListAgentsResponse struct {
@@ -3354,7 +3481,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3366,7 +3493,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3379,7 +3506,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -3402,7 +3529,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3541,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3554,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Agent) GetId() string {
@@ -3648,7 +3775,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xf0\x06\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xb4\a\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -3674,7 +3801,18 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x15memory_resident_bytes\x18\x13 \x01(\x03R\x13memoryResidentBytes\x12*\n" +
 	"\x05check\x18\x14 \x01(\v2\x14.kioku.v1.IndexCheckR\x05check\x120\n" +
 	"\x14unindexed_file_count\x18\x1e \x01(\x05R\x12unindexedFileCount\x12%\n" +
-	"\x0eunindexed_more\x18\x1f \x01(\bR\runindexedMore\"\xf3\x01\n" +
+	"\x0eunindexed_more\x18\x1f \x01(\bR\runindexedMore\x12\x18\n" +
+	"\aoffline\x18( \x01(\bR\aoffline\x12(\n" +
+	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\"\xee\x01\n" +
+	"\x06Egress\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
+	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +
+	"\x05local\x18\x03 \x01(\bR\x05local\x12#\n" +
+	"\rrequest_count\x18\x04 \x01(\x03R\frequestCount\x12#\n" +
+	"\rrefused_count\x18\x05 \x01(\x03R\frefusedCount\x12\x1d\n" +
+	"\n" +
+	"sent_bytes\x18\x06 \x01(\x03R\tsentBytes\x127\n" +
+	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xf3\x01\n" +
 	"\n" +
 	"IndexCheck\x12\x1d\n" +
 	"\n" +
@@ -3690,7 +3828,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbb\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xd3\x01\n" +
 	"\bProvider\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -3698,7 +3836,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\ahealthy\x18\x04 \x01(\bR\ahealthy\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x129\n" +
 	"\n" +
-	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\"\x9f\x01\n" +
+	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12\x16\n" +
+	"\x06reason\x18\x14 \x01(\tR\x06reason\"\x9f\x01\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +
@@ -3794,7 +3933,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),   // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),             // 1: kioku.v1.Condition
@@ -3819,38 +3958,39 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*ExplainResponse)(nil),       // 20: kioku.v1.ExplainResponse
 	(*StatusRequest)(nil),         // 21: kioku.v1.StatusRequest
 	(*StatusResponse)(nil),        // 22: kioku.v1.StatusResponse
-	(*IndexCheck)(nil),            // 23: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),           // 24: kioku.v1.SkippedFile
-	(*Provider)(nil),              // 25: kioku.v1.Provider
-	(*SyncRequest)(nil),           // 26: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),          // 27: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),        // 28: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),       // 29: kioku.v1.RebuildResponse
-	(*Progress)(nil),              // 30: kioku.v1.Progress
-	(*SyncReport)(nil),            // 31: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),    // 32: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),   // 33: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                 // 34: kioku.v1.Event
-	(*ListAgentsRequest)(nil),     // 35: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),    // 36: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                 // 37: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil), // 38: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 39: google.protobuf.Duration
+	(*Egress)(nil),                // 23: kioku.v1.Egress
+	(*IndexCheck)(nil),            // 24: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),           // 25: kioku.v1.SkippedFile
+	(*Provider)(nil),              // 26: kioku.v1.Provider
+	(*SyncRequest)(nil),           // 27: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),          // 28: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),        // 29: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),       // 30: kioku.v1.RebuildResponse
+	(*Progress)(nil),              // 31: kioku.v1.Progress
+	(*SyncReport)(nil),            // 32: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),    // 33: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),   // 34: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                 // 35: kioku.v1.Event
+	(*ListAgentsRequest)(nil),     // 36: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),    // 37: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                 // 38: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 40: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	38, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	39, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	6,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	7,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	39, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	40, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	5,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	38, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	39, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	1,  // 9: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
 	14, // 10: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
 	7,  // 11: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	38, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	39, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
 	17, // 13: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
 	18, // 14: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
 	18, // 15: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
@@ -3859,50 +3999,52 @@ var file_kioku_v1_memory_proto_depIdxs = []int32{
 	3,  // 18: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
 	17, // 19: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
 	7,  // 20: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	24, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	25, // 22: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	25, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	26, // 22: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
 	6,  // 23: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	23, // 24: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	38, // 25: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	38, // 26: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	30, // 27: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	31, // 28: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	30, // 29: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	31, // 30: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	39, // 31: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	6,  // 32: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	7,  // 33: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	34, // 34: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	38, // 35: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	37, // 36: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	7,  // 37: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 38: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	8,  // 39: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	10, // 40: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	12, // 41: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	15, // 42: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	19, // 43: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	21, // 44: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	26, // 45: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	28, // 46: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	32, // 47: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	35, // 48: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 49: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	9,  // 50: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	11, // 51: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	13, // 52: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	16, // 53: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	20, // 54: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	22, // 55: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	27, // 56: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	29, // 57: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	33, // 58: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	36, // 59: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	49, // [49:60] is the sub-list for method output_type
-	38, // [38:49] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	24, // 24: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	23, // 25: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	39, // 26: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	39, // 27: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	39, // 28: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	31, // 29: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	32, // 30: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	31, // 31: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	32, // 32: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	40, // 33: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	6,  // 34: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	7,  // 35: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	35, // 36: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	39, // 37: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	38, // 38: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	7,  // 39: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 40: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	8,  // 41: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	10, // 42: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	12, // 43: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	15, // 44: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	19, // 45: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	21, // 46: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	27, // 47: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	29, // 48: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	33, // 49: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	36, // 50: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 51: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	9,  // 52: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	11, // 53: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	13, // 54: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	16, // 55: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	20, // 56: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	22, // 57: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	28, // 58: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	30, // 59: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	34, // 60: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	37, // 61: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	51, // [51:62] is the sub-list for method output_type
+	40, // [40:51] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -3911,11 +4053,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[27].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[28].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[29].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[30].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -3925,7 +4067,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -215,7 +215,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	embedder, err := embed.New(conf.Embed)
+	embedder, err := embed.NewUsable(conf.Embed)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 		return nil, err
 	}
 	srv, err := server.New(server.Options{
-		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Location: conf.Location, Log: opt.Log,
+		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())

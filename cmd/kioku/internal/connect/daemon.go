@@ -99,7 +99,7 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 	if err != nil {
 		return nil, err
 	}
-	conn, err := agent.Dial(target, agent.Options{Token: k.Conf.Client.Token, TLS: tls})
+	conn, err := agent.Dial(target, agent.Options{Token: k.Conf.Client.Token, TLS: tls, Dial: k.Conf.Network.Dialer("memory service")})
 	if err != nil {
 		return nil, k.Conf.Wrong("client.target", err.Error())
 	}

@@ -21,6 +21,7 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 		Size(st.GetMemoryBudgetBytes()))
 	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
 	p.Row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))
+	p.egress(st, now)
 	if st.GetSyncing() {
 		p.Row("working", "a sync is running")
 	}
@@ -46,6 +47,25 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	}
 }
 
+// egress writes what the process has sent to other hosts.
+func (p *Page) egress(st *kiokuv1.StatusResponse, now time.Time) {
+	if st.GetOffline() {
+		p.Row("network", "offline: nothing is sent to another machine")
+	}
+	for _, e := range st.GetEgress() {
+		host := e.GetHost()
+		if e.GetLocal() {
+			host += " (this machine)"
+		}
+		refused := ""
+		if n := e.GetRefusedCount(); n > 0 {
+			refused = fmt.Sprintf(", %d not sent because it is offline", n)
+		}
+		p.Row("network", "%s: %s for %s, %s sent%s, the last %s ago", host, Count(e.GetRequestCount(), "request"), e.GetPurpose(),
+			Size(e.GetSentBytes()), refused, now.Sub(e.GetLastTime().AsTime()).Round(time.Second))
+	}
+}
+
 // LastSync returns how long ago an index was last in sync with its folder.
 func LastSync(ix *kiokuv1.IndexState, now time.Time) string {
 	if ix.GetLastSyncTime() == nil {
@@ -66,6 +86,9 @@ func providerText(p *kiokuv1.Provider) string {
 	text := strings.Join(strings.Fields(p.GetProvider()+" "+p.GetModel()), " ")
 	if p.GetDims() > 0 {
 		text += fmt.Sprintf(", %d dimensions", p.GetDims())
+	}
+	if p.GetReason() != "" {
+		text += " (" + p.GetReason() + ")"
 	}
 	if p.GetHealthy() || p.GetError() == "" {
 		return text

@@ -1,0 +1,48 @@
+package kioku_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// waysOut matches what reaches the network without internal/egress.
+var waysOut = regexp.MustCompile(`(^|[^.\w])(http\.(Default(Client|Transport)|Get|Head|Post|PostForm)\b|http\.(Client|Transport)\{|net\.(Dial|Lookup|Resolver|DefaultResolver)|tls\.Dial)`)
+
+// One dialer for everything: no source but that of internal/egress opens connections or makes requests, except to Unix sockets
+// and by the client that sends through a transport of it.
+func TestOnlyEgressReachesTheNetwork(t *testing.T) {
+	t.Parallel()
+	allowed := map[string]string{
+		"agent/client.go":                      `"unix"`,
+		"server/unix.go":                       `"unix"`,
+		"cmd/kioku/internal/connect/daemon.go": `"unix"`,
+		"internal/modelhttp/client.go":         "Transport: c,",
+	}
+	found := 0
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		path = filepath.ToSlash(path)
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.HasPrefix(path, "examples/") || strings.HasPrefix(path, "internal/testkit/") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		for line := range strings.Lines(string(src)) {
+			code, _, _ := strings.Cut(line, "//")
+			switch {
+			case !waysOut.MatchString(code):
+			case strings.HasPrefix(path, "internal/egress/"), allowed[path] != "" && strings.Contains(code, allowed[path]):
+				found++
+			default:
+				t.Errorf("%s does not go through internal/egress: %s", path, strings.TrimSpace(line))
+			}
+		}
+		return err
+	})
+	if err != nil || found < 4 {
+		t.Errorf("%d lines found, %v", found, err)
+	}
+}

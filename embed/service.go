@@ -1,0 +1,147 @@
+package embed
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"kioku/internal/modelhttp"
+)
+
+// textWindow is how many consecutive bytes of a text an error may not repeat.
+const textWindow = 12
+
+// The time limits of one try: of a provider's own service, and of another server, which may compute on a small machine.
+const (
+	ownTryTimeout   = 30 * time.Second
+	otherTryTimeout = 2 * time.Minute
+	// idleTimeout is how long an answer may pause once it has begun: vectors are computed before the first byte.
+	idleTimeout = 10 * time.Second
+)
+
+// service describes a provider over HTTP.
+type service struct {
+	// base is the address of the provider's own service, model the default model.
+	base, model string
+	// keyVariable is the environment variable that the provider's users keep their key in; empty if it needs no key.
+	keyVariable string
+	// keyHeader carries the key; empty means a bearer token.
+	keyHeader string
+	// ends are what a base URL may end with and is the same without.
+	ends []string
+	// connect makes a client from what all services have in common.
+	connect func(Config, remote) (provider, error)
+}
+
+// services are the providers over HTTP by name.
+var services = map[string]service{
+	"openai": {base: "https://api.openai.com", model: "text-embedding-3-small", keyVariable: "OPENAI_API_KEY", ends: openAIEnds, connect: newOpenAI},
+	"gemini": {base: "https://generativelanguage.googleapis.com", model: "gemini-embedding-001", keyVariable: "GEMINI_API_KEY",
+		keyHeader: "X-Goog-Api-Key", ends: []string{"/models", "/v1beta"}, connect: newGemini},
+	"voyage":  {base: "https://api.voyageai.com", model: "voyage-4-large", keyVariable: "VOYAGE_API_KEY", ends: openAIEnds, connect: newVoyage},
+	"mistral": {base: "https://api.mistral.ai", model: "mistral-embed", keyVariable: "MISTRAL_API_KEY", ends: openAIEnds, connect: newMistral},
+	"ollama":  {base: "http://localhost:11434", model: "nomic-embed-text", ends: []string{"/embed", "/api", "/v1"}, connect: newOllama},
+}
+
+var openAIEnds = []string{"/embeddings", "/v1"}
+
+// KeyVariable returns the environment variable in which users of a provider keep their key, empty for a provider that needs none.
+func KeyVariable(provider string) string { return services[provider].keyVariable }
+
+// remote is what the clients of all services have.
+type remote struct {
+	http *modelhttp.Client
+	// name is the provider's.
+	name string
+	// base is the address of the server without a trailing slash, root the same without the end of [service.ends], and own
+	// whether it is the provider's own service.
+	base, root *url.URL
+	own        bool
+	// model is its name at the provider, dims the number of dimensions to ask for, 0 for the model's own.
+	model string
+	dims  int
+}
+
+// newService returns the client of a provider over HTTP, and its space.
+func newService(cfg Config) (provider, Space, error) {
+	s := services[cfg.Provider]
+	keyHint := "remote.apiKey"
+	if s.keyVariable != "" {
+		keyHint = s.keyVariable + " or remote.apiKey"
+	}
+	if cfg.APIKey == "" && cfg.BaseURL == "" && s.keyVariable != "" {
+		return nil, Space{}, fmt.Errorf("%s: no API key: set %s (a local server needs none, but remote.baseUrl)", cfg.Provider, keyHint)
+	}
+	base, err := modelhttp.ParseBase(cmp.Or(cfg.BaseURL, s.base), "remote.baseUrl")
+	if err != nil {
+		return nil, Space{}, fmt.Errorf("%s: %w", cfg.Provider, err)
+	}
+	if cfg.APIKey != "" && cfg.KeySource != "" {
+		keyHint = "the key from " + cfg.KeySource
+	}
+	root := *base
+	root.Path = s.trimEnds(root.Path)
+	r := remote{name: cfg.Provider, base: base, root: &root, own: s.canonical(base) == s.base, model: cmp.Or(cfg.Model, s.model), dims: cfg.Dims}
+	r.http = modelhttp.New(modelhttp.Config{
+		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "remote.baseUrl", ModelSetting: "model", Base: base,
+		APIKey: cfg.APIKey, KeyHeader: s.keyHeader, Headers: cfg.Headers, TextWindow: textWindow, Idle: idleTimeout, Now: cfg.Now, Transport: cfg.Transport,
+	})
+	space := Space{Provider: cfg.Provider, Model: r.model, Dims: cfg.Dims, Endpoint: s.fingerprint(base, cfg.prefixes(r.model).document)}
+	p, err := s.connect(cfg, r)
+	return p, space, err
+}
+
+// tryTimeout returns the time limit of one try at a provider.
+func (cfg Config) tryTimeout() time.Duration {
+	if s, ok := services[cfg.Provider]; ok && s.keyVariable != "" && cfg.BaseURL == "" {
+		return ownTryTimeout
+	}
+	return otherTryTimeout
+}
+
+// answerLimit returns how many bytes the answer to n texts may have: 16,384 dimensions at 32 characters each.
+func answerLimit(n int) int64 { return int64(1+n) << 19 }
+
+// malformed returns the error for an answer that makes no sense.
+func (r remote) malformed(err error, answer []byte, texts []string) error {
+	return modelhttp.Errorf(modelhttp.Malformed, "%s: %w: check that remote.baseUrl is an embeddings service (it said: %s)",
+		r.name, err, r.http.Quote(answer, texts))
+}
+
+// canonical returns the same text for all ways to write one base URL. User and query are not part of it: they often contain
+// a key, and a new key does not make new vectors.
+func (s service) canonical(base *url.URL) string {
+	host := strings.ToLower(base.Host)
+	for scheme, port := range map[string]string{"http": ":80", "https": ":443"} {
+		if base.Scheme == scheme {
+			host = strings.TrimSuffix(host, port)
+		}
+	}
+	return base.Scheme + "://" + host + s.trimEnds(base.Path)
+}
+
+// trimEnds returns the path of a base URL without what it may end with.
+func (s service) trimEnds(path string) string {
+	for _, end := range s.ends {
+		path = strings.TrimRight(strings.TrimSuffix(path, end), "/")
+	}
+	return path
+}
+
+// fingerprint identifies the server behind base and the prefix of documents; it is empty for the provider's own address without
+// a prefix.
+func (s service) fingerprint(base *url.URL, prefix string) string {
+	name := s.canonical(base)
+	if name == s.base && prefix == "" {
+		return ""
+	}
+	if prefix != "" {
+		name += " " + prefix
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:6])
+}

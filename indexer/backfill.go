@@ -17,6 +17,8 @@ const (
 	backlogPage = 512
 	// writeAbove is the number of unsaved vectors above which a run waits for the store.
 	writeAbove = 512
+	// askedAfter is how old a page of the backlog is at least that is read again for files that were asked for since.
+	askedAfter = time.Second
 	// saveWait is how long a cancelled run may take to store the vectors that it has.
 	saveWait = 2 * time.Second
 	// refusedFor is how long a text that the provider refused is not sent again at first. The time doubles with each refusal, up to
@@ -44,6 +46,8 @@ type Backfill struct {
 	turn     chan struct{} // contains a token while a run works
 	wake     chan struct{} // contains a token after Wake until Watch takes it
 	wakes    atomic.Uint64 // counts the calls of Wake
+
+	asked askedFiles
 
 	refusals atomic.Pointer[refusals] // of the last run
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"kioku/embed"
 )
@@ -25,6 +26,7 @@ type backfillRun struct {
 	// queue are the texts that were read from the backlog and are sent next. It is of the backlog after a number of wakes.
 	queue []Text
 	wakes uint64
+	read  time.Time // when queue was read
 	// tasks are the texts whose parts the provider has, and parts are these parts by their numbers in the stream.
 	tasks map[Hash]*embedTask
 	parts map[int]taskPart
@@ -137,13 +139,16 @@ func (r *backfillRun) yieldParts(ctx context.Context) func(yield func(string) bo
 	}
 }
 
-// nextText returns the next text to send. After a wake-up, that is the first of the backlog again.
+// nextText returns the next text to send. After a wake-up, or if other files were asked for, that is the first of the backlog again.
 func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
 	if r.storeErr != nil || ctx.Err() != nil {
 		return Text{}, false
 	}
 	if n := r.Backfill.wakes.Load(); n != r.wakes {
 		r.wakes, r.queue = n, nil
+	}
+	if r.asked.changed() && r.now().Sub(r.read) >= askedAfter {
+		r.queue = nil
 	}
 	if len(r.queue) == 0 {
 		r.queue, r.readErr = r.nextTexts(ctx)
@@ -159,7 +164,8 @@ func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
 // nextTexts reads the texts of the backlog that may be sent, and records why others may not.
 func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 	skip := len(r.tasks) + len(r.unsaved) + len(r.writing) + r.held
-	texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip)
+	r.read = r.now()
+	texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip, r.asked.list()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the backlog: %w", err)
 	}

@@ -15,6 +15,9 @@ type backfillRun struct {
 	// saving is the context for writes; it ends saveWait after the context of the run.
 	saving     context.Context
 	onProgress func(Progress)
+	pacer      pacer
+	rate       rate
+	notified   time.Time // when the last event was sent, or the run began
 	rep        BackfillReport
 	// embedded contains the texts that the provider embedded in this run. They are never paid for twice.
 	embedded map[Hash]bool
@@ -109,6 +112,8 @@ func (r *backfillRun) embedQueue(ctx context.Context) error {
 		clear(r.embedded) // in the space that the provider has left
 	case err != nil:
 		r.rep.Err, r.rep.stopped = err, true
+	case r.rep.paused:
+		r.rep.Err, r.rep.stopped = fmt.Errorf("%w: %s", errPaused, r.pacer.current.Why), true
 	}
 	return nil
 }
@@ -141,7 +146,11 @@ func (r *backfillRun) yieldParts(ctx context.Context) func(yield func(string) bo
 
 // nextText returns the next text to send. After a wake-up, or if other files were asked for, that is the first of the backlog again.
 func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
-	if r.storeErr != nil || ctx.Err() != nil {
+	if r.storeErr != nil || ctx.Err() != nil || r.rep.paused {
+		return Text{}, false
+	}
+	if !r.pacer.wait(ctx, r.now) {
+		r.rep.paused = ctx.Err() == nil
 		return Text{}, false
 	}
 	if n := r.Backfill.wakes.Load(); n != r.wakes {
@@ -253,11 +262,6 @@ func (r *backfillRun) refuse(text Hash, err error) {
 	pause := min(max(2*r.refused[text].pause, refusedFor), refusedMost)
 	r.refused[text] = refusedText{err: err, until: r.now().Add(pause), pause: pause}
 	r.held++
-}
-
-func (r *backfillRun) reportProgress() {
-	r.total = max(r.total, r.rep.Embedded)
-	r.onProgress(Progress{Phase: PhaseEmbed, Embedded: r.rep.Embedded, EmbedTotal: r.total})
 }
 
 // save starts to store the unsaved vectors. If the store is still busy, they wait, unless there are many.

@@ -73,6 +73,8 @@ const (
 	WordsUnknown = "words_unknown"
 	// VectorsOff means that there is no hit, and that only words were compared because no embedding provider is configured.
 	VectorsOff = "vectors_off"
+	// RerankPartial means that the re-ranker has not scored all passages that it was asked for; the others keep their places.
+	RerankPartial = "rerank_partial"
 	// DeadlineNear means that embedding the query took too long.
 	DeadlineNear = "deadline"
 )

@@ -47,6 +47,19 @@ func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader
 	if err := s.embed(ctx, r); err != nil {
 		return err
 	}
+	if s.opt.Reranker != nil {
+		return s.executeReranked(ctx, r, then)
+	}
+	return s.view(ctx, r, r.vector != nil, func(rd Reader) error {
+		if err := s.rank(ctx, rd, r); err != nil {
+			return err
+		}
+		return s.conclude(ctx, rd, r, then)
+	})
+}
+
+// view waits for its turn and calls f with a reader of one snapshot. Each call of f begins with the same state.
+func (s *Searcher) view(ctx context.Context, r *searchState, vectors bool, f func(Reader) error) error {
 	if s.opt.Admit != nil {
 		done, err := s.opt.Admit(ctx)
 		if err != nil {
@@ -55,16 +68,13 @@ func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader
 		defer done()
 	}
 	before := *r
-	return s.store.View(ctx, r.vector != nil, func(rd Reader) error {
+	return s.store.View(ctx, vectors, func(rd Reader) error {
 		*r = before // the view may be another one after an error
-		if err := s.rank(ctx, rd, r); err != nil || then == nil {
-			return err
-		}
-		return then(rd)
+		return f(rd)
 	})
 }
 
-// rank finds, scores and chooses the hits within one snapshot.
+// rank finds, scores and orders the candidates within one snapshot.
 func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.inScope() <= 0 {
@@ -89,6 +99,24 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	r.limit.lacksWords = r.markOneWord()
 	r.markOtherDays()
+	return nil
+}
+
+// conclude chooses the hits among the candidates, and calls then, unless it is nil, with the reader of a snapshot.
+func (s *Searcher) conclude(ctx context.Context, rd Reader, r *searchState, then func(Reader) error) error {
+	if r.index.inScope() > 0 {
+		if err := s.chooseHits(ctx, rd, r); err != nil {
+			return err
+		}
+	}
+	if then == nil {
+		return nil
+	}
+	return then(rd)
+}
+
+// chooseHits chooses the hits and checks their texts, or explains why there are none.
+func (s *Searcher) chooseHits(ctx context.Context, rd Reader, r *searchState) error {
 	s.choose(r)
 	if len(r.hits) == 0 {
 		if err := r.noteAllExcluded(ctx, rd); err != nil {

@@ -63,13 +63,13 @@ func newNormalizer(f normalizerFile) (normalizer, error) {
 	case "BertNormalizer":
 		return newBertNormalizer(f), nil
 	case "NFC":
-		return rewrite(norm.NFC.String), nil
+		return normalForm(norm.NFC), nil
 	case "NFD":
-		return rewrite(norm.NFD.String), nil
+		return normalForm(norm.NFD), nil
 	case "NFKC":
-		return rewrite(norm.NFKC.String), nil
+		return normalForm(norm.NFKC), nil
 	case "NFKD":
-		return rewrite(norm.NFKD.String), nil
+		return normalForm(norm.NFKD), nil
 	case "Lowercase":
 		return rewrite(lower), nil
 	case "StripAccents":
@@ -116,7 +116,7 @@ func lower(text string) string {
 // withoutMarks returns text without combining marks.
 func withoutMarks(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= 0x300 && unicode.Is(unicode.M, r) {
+		if isMark(r) {
 			return -1
 		}
 		return r

@@ -15,7 +15,7 @@ type normalizer interface {
 
 // Limits of what a normalizer may write. They keep a hostile file from growing a text without bound.
 const (
-	maxInserted    = 1 << 10  // bytes that are written before a text or for a match
+	maxInserted    = 1 << 10 // bytes that are written before a text or for a match
 	maxNormalized  = 8 << 20 // bytes of a text after a normalizer
 	maxNormalizers = 64
 )

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -32,7 +33,7 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 	case !usable(v):
 		r.degrade(memory.ProviderDown, "Ranked by keywords only: the provider returned a vector of the query that has no direction.")
 	default:
-		r.vector, r.weak = v, s.embedder.Weak()
+		r.vector, r.class = v, s.embedder.Class()
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func (r *searchState) channelMode() string {
 	switch {
 	case r.vector == nil:
 		return memory.ModeKeyword
-	case !known && (!r.weak || len(r.terms.list) == 0):
+	case !known && (r.class != embed.Weak || len(r.terms.list) == 0):
 		return memory.ModeVector
 	}
 	return memory.ModeHybrid

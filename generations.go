@@ -169,7 +169,7 @@ func (g generation) probe(ctx context.Context) error {
 // down never replaces one that is not; that of the fallback only while it is needed.
 func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
 	stats, err := g.Stats(ctx)
-	if err != nil || stats.Space.Matches(space) || stats.Chunks == 0 {
+	if err != nil || stats.Space.Matches(space) || stats.Embedded == 0 {
 		return false, err
 	}
 	if g.client == g.of.fallback && !g.of.needsFallback() {
@@ -179,6 +179,10 @@ func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) 
 		g.of.log.Warn("the vectors of the provider are whole, but it does not answer; searches go on with those of the index",
 			"provider", space.Name(), "index", stats.Space.Name(), "cause", err)
 		return false, ctx.Err()
+	}
+	built, err := g.Built(ctx, space)
+	if err != nil || 2*built < stats.Chunks { // the provider refuses most texts
+		return false, err
 	}
 	adopted, err := g.Store.Adopt(ctx, space)
 	if adopted {

@@ -66,6 +66,17 @@ func (g *generations) recipeOf(space embed.Space) string {
 	return ""
 }
 
+// spaces returns the spaces of the clients that are set.
+func (g *generations) spaces() []embed.Space {
+	var spaces []embed.Space
+	for _, c := range []*embed.Client{g.wanted, g.fallback} {
+		if c.Enabled() {
+			spaces = append(spaces, c.Space())
+		}
+	}
+	return spaces
+}
+
 // active returns the client of the vectors that the index has: the wanted one, the fallback, or one that is opened again with
 // what the index knows of its vectors. Without vectors, or if they cannot be asked for, it returns the wanted one.
 func (g *generations) active(ctx context.Context) (e search.Embedder, fallback bool) {

@@ -280,7 +280,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	}
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
-		Recipe: m.generations.recipeOf})
+		Recipe: m.generations.recipeOf, Keep: m.generations.spaces})
 	m.generations.store = m.store
 	if err != nil && m.lock != nil {
 		err = errors.Join(err, filelock.Unlock(m.lock))
@@ -311,6 +311,10 @@ func (m *Memory) rankBy(opt search.Options) {
 // spaceChanged is told that searches use the vectors of another space from now on.
 func (m *Memory) spaceChanged(space embed.Space) {
 	m.notify(indexer.Event{Kind: indexer.SpaceChanged, Text: space.Name(), Time: m.opt.Now()})
+	select {
+	case m.synced <- struct{}{}: // for what follows a sync: the space of the vectors before is given back
+	default:
+	}
 }
 
 // Agent returns the agent's id.

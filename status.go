@@ -40,6 +40,8 @@ type Status struct {
 	WALBytes int64
 	// Embedded is the number of chunks that have a vector.
 	Embedded int
+	// Backfill is how far the backfill is; zero while none runs.
+	Backfill indexer.BackfillState
 	// Cached counts vectors of texts that are not indexed now.
 	Cached int
 	// ResidentBytes of this memory's vectors and words are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
@@ -115,7 +117,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
-		Embedded: stats.Embedded, Cached: sizes.Cached,
+		Embedded: stats.Embedded, Backfill: m.backfill.State(), Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
 		Check:       m.lastCheck.Load(),

@@ -175,7 +175,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 	for m.embedding.CompareAndSwap(false, true) {
 		served := m.embedRequests.Load()
 		m.backfill.Wake()
-		_, err := m.backfill.Run(ctx, nil)
+		_, err := m.backfill.RunInBackground(ctx)
 		m.embedding.Store(false)
 		if err != nil || served == m.embedRequests.Load() {
 			return err

@@ -3,6 +3,7 @@ package kioku
 import (
 	"cmp"
 
+	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -18,11 +19,11 @@ const (
 	BatteryFull = "full"
 )
 
-// newBackfill returns the backfill of the memory.
-func (m *Memory) newBackfill() *indexer.Backfill {
-	b := indexer.NewBackfill(m.store, m.opt.Embedder, m.opt.Now, m.log)
+// newBackfill returns the backfill of a client.
+func (m *Memory) newBackfill(client *embed.Client) *indexer.Backfill {
+	b := indexer.NewBackfill(m.generations.newGeneration(client), client, m.opt.Now, m.log)
 	b.Notify = func(ev indexer.Event) { m.events.publish(Event{Event: ev, Generation: m.store.Generation()}) }
-	if inProcess(m.opt.Embedder) { // another provider takes no power of this machine
+	if inProcess(client) { // another provider takes no power of this machine
 		b.Pace = m.backfillPace
 	}
 	return b
@@ -45,4 +46,5 @@ func (m *Memory) asked(hits []memory.Hit) {
 		paths[i] = h.Path
 	}
 	m.backfill.Asked(paths...)
+	m.fallbackBackfill.Asked(paths...)
 }

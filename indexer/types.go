@@ -163,6 +163,8 @@ const (
 	RootUnavailable = "root_unavailable"
 	RootAvailable   = "root_available"
 	SyncFailed      = "error"
+	// SpaceChanged means that searches use the vectors of another embedding model from now on.
+	SpaceChanged = "space_changed"
 	// Embedding is sent now and then while texts are embedded for long, and EmbedDone after some were.
 	Embedding = "embedding"
 	EmbedDone = "embed_done"

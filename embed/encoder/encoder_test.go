@@ -24,7 +24,7 @@ func configs() map[string]encoder.Config {
 	roberta := bert
 	roberta.ModelType, roberta.Types, roberta.Padding, roberta.Epsilon = "xlm-roberta", 1, 1, 1e-5
 	wide := bert // the inner states are multiplied in two blocks, and heads are wider than a panel
-	wide.Layers, wide.Hidden, wide.Heads, wide.Inner, wide.Activation = 1, 96, 2, 600, "gelu_new"
+	wide.Layers, wide.Hidden, wide.Heads, wide.Inner, wide.Activation = 1, 96, 2, 1600, "gelu_new"
 	relu := bert
 	relu.Heads, relu.Activation = 64, "relu"
 	return map[string]encoder.Config{"bert": bert, "odd": odd, "xlm-roberta": roberta, "wide": wide, "relu": relu}

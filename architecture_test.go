@@ -34,7 +34,12 @@ var mayImport = map[string]string{
 	"internal/loglimit":   "",
 	"proto/kioku/v1":      "",
 	"examples":            "",
-	"embed":               "internal/modelhttp internal/text",
+	"embed":               "embed/local internal/modelhttp internal/text",
+	"embed/local":         "embed/encoder embed/safetensors embed/tokenizer",
+	"embed/localtest":     "",
+	"embed/safetensors":   "",
+	"embed/tokenizer":     "",
+	"embed/encoder":       "",
 	"llm":                 "internal/modelhttp internal/text",
 	"llm/llmtest":         "llm",
 	"llm/echo":            "llm internal/text",
@@ -135,7 +140,7 @@ func TestOnlyTheStoreKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed", "./store/vector", "./search/...", "./indexer", "./agent/...", "./llm/...", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./agent/...", "./llm/...", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -206,7 +206,8 @@ func TestStopInTheMiddleOfABatchPaysNothingTwice(t *testing.T) {
 	const files, perRequest = 300, 64
 	all := map[string]string{}
 	for i := range files {
-		all[fmt.Sprintf("memory/n%03d.md", i)] = fmt.Sprintf("Item %d of the list of the harbor.\n", i)
+		day := time.Date(2025, 1, 1+i, 0, 0, 0, 0, time.UTC) // its only window is the text, since it has no names
+		all["memory/"+day.Format(time.DateOnly)+".md"] = fmt.Sprintf("Item %d of the list of the harbor.\n", i)
 	}
 	p := newSwitched()
 	ctx, stop := context.WithCancel(t.Context())

@@ -30,6 +30,8 @@ type Status struct {
 	WatchMode, WatchNote string
 	// Space is the space of the vectors that the embedding provider returns.
 	Space embed.Space
+	// ProviderReason says why the embedding provider was chosen, or why there is none; empty if it is not known.
+	ProviderReason string
 	// Health of the embedding provider.
 	Health embed.Health
 	// DatabaseBytes is the size of the database file.
@@ -111,7 +113,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	return Status{
 		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
-		Space: m.opt.Embedder.Space(), Health: m.opt.Embedder.Health(),
+		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),

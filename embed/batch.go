@@ -1,135 +1,246 @@
 package embed
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"iter"
 	"slices"
 
-	"kioku/internal/modelhttp"
 	"kioku/internal/text"
 )
 
-// Documents embeds texts that are to be found. It returns one Embedding a text, in their order; equal texts are embedded
-// once and share a vector. A text that the provider refuses has its own Err and does not affect the others. Of a text that is too
-// long for the model, the beginning is embedded, cut at the end of a word if one is near; Embedding.Bytes tells its length. The error is
-// for all texts: ErrDisabled, the cause of ctx, or one that wraps ErrUnavailable; the slice then still contains what was
-// embedded before, and the error as the Err of every other text.
+// sharedTexts is the number of texts that a stream remembers at least, so that an equal one is not sent again.
+const sharedTexts = 512
+
+// Documents embeds texts that are to be found. It returns one Embedding a text, in their order; equal texts share a vector. A
+// text that the provider refuses has its own Err and does not affect the others. Of a text that is too long for the model, the
+// beginning is embedded, cut at the end of a word if one is near; Embedding.Bytes tells its length. The error is for all texts:
+// ErrDisabled, the cause of ctx, or one that wraps ErrUnavailable; the slice then still contains what was embedded before, and
+// the error as the Err of every other text.
 func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, error) {
-	embedded, err := c.embed(ctx, document, texts)
-	return embedded, c.leaveOldSpace(embedded, err)
+	out := make([]Embedding, len(texts))
+	err := c.Stream(ctx, slices.Values(texts), func(outcomes []Outcome) {
+		for _, o := range outcomes {
+			out[o.Number] = o.Embedding
+		}
+	})
+	for i := range out {
+		if !out[i].hasOutcome() {
+			out[i].Err = err
+		}
+	}
+	return out, c.leaveOldSpace(out, err)
 }
 
-// fetch embeds texts, request by request, and calls onProgress with the index and the outcome of each text as soon as it is
-// known. After an error some texts have no outcome.
-func (c *Client) fetch(ctx context.Context, kind textKind, texts []string, onProgress func(i int, e Embedding)) error {
-	b := bisector{client: c, kind: kind}
-	for start := 0; start < len(texts); {
-		end := start + c.batchLen(kind, texts[start:])
-		embedded, err := b.embed(ctx, texts[start:end])
-		for i, e := range embedded {
-			onProgress(start+i, e)
+// Outcome is the outcome for one text of a stream.
+type Outcome struct {
+	// Number is the number of the text in the sequence, from 0.
+	Number int
+	Embedding
+}
+
+// Stream embeds texts as Documents does, as many as the sequence yields. It cuts them into requests and has up to
+// Config.Concurrency of them under way, the first alone until it has succeeded. It calls done with the outcomes of each request
+// as soon as it ends, so not in the order of the sequence. Of equal texts that follow each other closely, one is sent. The
+// sequence and done run on the goroutine of the caller. After an error, the rest of the sequence is not read, and texts that
+// have no outcome are not reported. If the provider changes the dimension of its vectors, the stream ends with an error after the
+// first ones.
+func (c *Client) Stream(ctx context.Context, texts iter.Seq[string], done func([]Outcome)) error {
+	if !c.Enabled() {
+		return ErrDisabled
+	}
+	next, stop := iter.Pull(texts)
+	defer stop()
+	s := stream{client: c, bisector: c.newBisector(document), next: next, done: done, limit: 1,
+		known: map[string]*streamText{}, finished: make(chan *batch)}
+	return s.run(ctx)
+}
+
+// stream embeds a sequence of texts. Its fields belong to the goroutine of the caller, but for the bisector, which the requests share.
+type stream struct {
+	client   *Client
+	bisector *bisector
+	next     func() (string, bool)
+	done     func([]Outcome)
+	// read is the number of texts that were read, and ahead is one that was too much for the last batch; nil if none was.
+	read  int
+	ahead *streamText
+	// known and older are texts that were sent, the older ones in older.
+	known, older map[string]*streamText
+	// dims is the number of dimensions of its vectors; 0 until it is known.
+	dims int
+	// running is the number of batches under way, and limit how many may be.
+	running, limit int
+	finished       chan *batch
+}
+
+// streamText is a text of a stream. numbers are its places in the sequence that wait for its outcome.
+type streamText struct {
+	text    string
+	numbers []int
+	outcome Embedding
+}
+
+// batch is the texts of one request.
+type batch struct {
+	texts []*streamText
+	probe bool // the provider had failed, so that the batch is one text
+	out   []Embedding
+	err   error
+}
+
+// run sends batches until the sequence ends or a batch fails, and waits for those under way.
+func (s *stream) run(ctx context.Context) (err error) {
+	for {
+		for err == nil && ctx.Err() == nil && s.running < s.limit {
+			b := s.cutBatch()
+			if len(b.texts) == 0 {
+				break
+			}
+			s.running++
+			go s.embedBatch(ctx, b)
 		}
-		if err != nil {
+		if s.running == 0 {
+			if err == nil && ctx.Err() != nil {
+				err = s.client.ended(ctx)
+			}
 			return err
 		}
-		start = end
+		b := <-s.finished
+		s.running--
+		s.leaveOldSpace(b)
+		s.report(b)
+		err = cmp.Or(err, b.err)
 	}
-	return nil
 }
 
-// batchLen returns how many of the first texts to send in one request, at least one. A provider that has failed is probed
-// with one.
-func (c *Client) batchLen(kind textKind, texts []string) int {
-	if c.circuit.isOpen() {
+// cutBatch reads the texts of one request. It returns none at the end of the sequence, and while other requests are under way
+// to a provider that is to be probed.
+func (s *stream) cutBatch() *batch {
+	b := &batch{probe: s.client.circuit.isOpen()}
+	if b.probe && s.running > 0 {
+		return b
+	}
+	items, most := s.client.batchLimits()
+	if b.probe {
+		items = 1
+	}
+	for tokens := 0; len(b.texts) < items; {
+		t := s.readText()
+		if t == nil {
+			break
+		}
+		if tokens += text.EstimateTokens(t.text); tokens > most && len(b.texts) > 0 {
+			s.ahead = t
+			break
+		}
+		b.texts = append(b.texts, t)
+	}
+	return b
+}
+
+// batchLimits returns how many texts and tokens of documents to send in one request.
+func (c *Client) batchLimits() (items, tokens int) {
+	c.mu.Lock()
+	items = c.items
+	c.mu.Unlock()
+	tokens = c.cfg.BatchTokens
+	if left, bounded := c.budget.left(document); bounded {
+		tokens = min(tokens, left)
+	}
+	return items, tokens
+}
+
+// readText returns the next text that is to be sent, nil at the end of the sequence.
+func (s *stream) readText() *streamText {
+	if t := s.ahead; t != nil {
+		s.ahead = nil
+		return t
+	}
+	for {
+		text, ok := s.next()
+		if !ok {
+			return nil
+		}
+		i := s.read
+		s.read++
+		t := s.known[text]
+		if t == nil {
+			t = s.older[text]
+		}
+		switch {
+		case t == nil:
+			t = &streamText{text: text, numbers: []int{i}}
+			s.remember(t)
+			return t
+		case t.outcome.hasOutcome():
+			s.done([]Outcome{{i, t.outcome}})
+		default:
+			t.numbers = append(t.numbers, i)
+		}
+	}
+}
+
+// remember makes later texts equal to t share its outcome.
+func (s *stream) remember(t *streamText) {
+	if len(s.known) == sharedTexts {
+		s.older, s.known = s.known, map[string]*streamText{}
+	}
+	s.known[t.text] = t
+}
+
+// embedBatch embeds a batch and hands it back with its outcome.
+func (s *stream) embedBatch(ctx context.Context, b *batch) {
+	texts := make([]string, len(b.texts))
+	for i, t := range b.texts {
+		texts[i] = t.text
+	}
+	b.out, b.err = s.client.embed(ctx, s.bisector, texts)
+	s.finished <- b
+}
+
+// leaveOldSpace ends the stream after a batch if the vectors before it are of a space that the provider has left.
+func (s *stream) leaveOldSpace(b *batch) {
+	b.err = s.client.leaveOldSpace(b.out, b.err)
+	dims := s.client.Space().Dims
+	if s.dims != 0 && s.dims != dims {
+		b.err = cmp.Or(b.err, unavailable(errLeft))
+	}
+	if len(b.out) > 0 {
+		s.dims = dims
+	}
+}
+
+// report hands on the outcomes of a batch. Once a batch that was no probe has succeeded, others may be under way beside it.
+func (s *stream) report(b *batch) {
+	switch {
+	case b.probe:
+		s.limit = 1
+	case b.err == nil:
+		s.limit = cap(s.client.slots)
+	}
+	var outcomes []Outcome
+	for i, e := range b.out {
+		t := b.texts[i]
+		if e.Vector == nil && (e.Err == nil || errors.Is(e.Err, errLeft)) {
+			continue
+		}
+		t.outcome = e
+		for _, number := range t.numbers {
+			outcomes = append(outcomes, Outcome{number, e})
+		}
+		t.numbers = nil
+	}
+	if len(outcomes) > 0 {
+		s.done(outcomes)
+	}
+}
+
+// defaultConcurrency returns how many requests a provider gets at a time. A model in this process has no latency to hide.
+func defaultConcurrency(provider string) int {
+	if provider == "hash" || provider == "local" {
 		return 1
 	}
-	c.mu.Lock()
-	items := c.items
-	c.mu.Unlock()
-	most, tokens := c.cfg.BatchTokens, 0
-	if left, bounded := c.budget.left(kind); bounded {
-		most = min(most, left)
-	}
-	for i, t := range texts[:min(items, len(texts))] {
-		tokens += text.EstimateTokens(t)
-		if i > 0 && tokens > most {
-			return i
-		}
-	}
-	return min(items, len(texts))
-}
-
-// harmless is a text that is refused only by a provider that refuses every text.
-const harmless = "memory"
-
-// bisector embeds a list of texts and finds those that the provider refuses.
-type bisector struct {
-	client *Client
-	kind   textKind
-	// accepted is true if a text was accepted since the last refusal of a single one.
-	accepted bool
-}
-
-// embed embeds texts with one request, or with more if the provider refuses them together: it halves them until the refused
-// ones are sent singly. With an error it returns the outcomes of the first texts only.
-func (b *bisector) embed(ctx context.Context, texts []string) ([]Embedding, error) {
-	vecs, err := b.client.request(ctx, b.kind, texts)
-	switch {
-	case err == nil:
-		b.accepted = true
-		out := make([]Embedding, len(vecs))
-		for i, v := range vecs {
-			out[i].Vector = v
-		}
-		return out, nil
-	case !modelhttp.ClassOf(err).Refusal():
-		return nil, err
-	case len(texts) == 1:
-		return b.refused(ctx, texts[0], err)
-	}
-	half := (len(texts) + 1) / 2
-	out, err := b.embed(ctx, texts[:half])
-	if err != nil {
-		return out, err
-	}
-	rest, err := b.embed(ctx, texts[half:])
-	out = append(out, rest...)
-	if err == nil && !slices.ContainsFunc(out, func(e Embedding) bool { return e.Err != nil }) {
-		b.client.limitItems(half) // it was their number, not one of them
-	}
-	return out, err
-}
-
-// refused returns the outcome for a single text that was refused: the vector of its beginning if it is too long, and otherwise
-// its own error, unless the provider refuses even a harmless text. Without this check a wrong setting would look like thousands
-// of bad texts.
-func (b *bisector) refused(ctx context.Context, whole string, refusal error) ([]Embedding, error) {
-	if b.kind == document && modelhttp.ClassOf(refusal) == modelhttp.Overflow {
-		e, err := b.embedBeginning(ctx, whole, refusal)
-		if err == nil {
-			return []Embedding{e}, nil
-		}
-		if refusal = err; !modelhttp.ClassOf(err).Refusal() {
-			return nil, err
-		}
-	}
-	if !b.accepted {
-		_, err := b.client.request(ctx, b.kind, []string{harmless})
-		if err != nil && !modelhttp.ClassOf(err).Refusal() {
-			return nil, err
-		}
-		if err != nil {
-			err = modelhttp.Errorf(modelhttp.Misconfigured, "%w (it refuses every text: check the model and its settings)", refusal)
-			b.client.circuit.record(b.client.cfg.Now(), err)
-			return nil, unavailable(err)
-		}
-	}
-	b.accepted = false
-	return []Embedding{{Err: refusal}}, nil
-}
-
-// limitItems makes later requests carry at most n texts.
-func (c *Client) limitItems(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.items = min(c.items, n)
+	return 4
 }

@@ -24,7 +24,7 @@ func sizes(requests []request) []int {
 
 func TestDocumentsBatchByNumber(t *testing.T) {
 	t.Parallel()
-	f, c := newFake(t, embed.Config{BatchItems: 10}, good)
+	f, c := newFake(t, embed.Config{BatchItems: 10, Concurrency: 1}, good)
 	texts := numbered(25)
 	got, err := c.Documents(t.Context(), texts)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestDocumentsBatchByNumber(t *testing.T) {
 
 func TestDocumentsBatchByTokens(t *testing.T) {
 	t.Parallel()
-	f, c := newFake(t, embed.Config{BatchTokens: 100}, good)
+	f, c := newFake(t, embed.Config{BatchTokens: 100, Concurrency: 1}, good)
 	texts := []string{
 		strings.Repeat("word ", 40),  // 51
 		strings.Repeat("tea ", 40),   // 41
@@ -197,7 +197,7 @@ func TestDocumentsOfAProviderThatBeginsToRefuseEverything(t *testing.T) {
 
 func TestDocumentsReturnVectorsBeforeAFailure(t *testing.T) {
 	t.Parallel()
-	_, c := newFake(t, embed.Config{BatchItems: 2}, func(r request) reply {
+	_, c := newFake(t, embed.Config{BatchItems: 2, Concurrency: 1}, func(r request) reply {
 		if r.N > 2 {
 			return reply{status: 401}
 		}
@@ -219,7 +219,7 @@ func TestDocumentsReturnVectorsBeforeAFailure(t *testing.T) {
 func TestDocumentsCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	_, c := newFake(t, embed.Config{BatchItems: 1}, func(r request) reply {
+	_, c := newFake(t, embed.Config{BatchItems: 1, Concurrency: 1}, func(r request) reply {
 		if r.N == 2 {
 			cancel()
 			return reply{err: ctx.Err()}

@@ -85,7 +85,7 @@ func TestCircuitStaysClosedAtARateLimit(t *testing.T) {
 func TestCircuitCountsConcurrentFailuresOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, c := newFake(t, embed.Config{MaxTries: 2}, func(r request) reply {
+		_, c := newFake(t, embed.Config{MaxTries: 2, Concurrency: 10}, func(r request) reply {
 			if r.N <= 10 {
 				return reply{status: 500, delay: time.Duration(r.N) * time.Millisecond}
 			}

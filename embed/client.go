@@ -28,6 +28,7 @@ type Client struct {
 	budget   *budget
 	pace     *pace
 	requests *inFlight
+	slots    chan struct{} // contains a token for each request for documents that is under way
 
 	mu    sync.Mutex
 	space Space // guarded by mu
@@ -123,9 +124,11 @@ func New(cfg Config) (*Client, error) {
 	case "", "none":
 	case "hash":
 		p, space, err = newHasher(cfg)
+	case "local":
+		p, space, err = newLocalModel(cfg)
 	default:
 		if _, ok := services[cfg.Provider]; !ok {
-			return nil, fmt.Errorf("embed: unknown provider %q: choose one of none, hash, %s", cfg.Provider,
+			return nil, fmt.Errorf("embed: unknown provider %q: choose one of none, hash, local, %s", cfg.Provider,
 				strings.Join(slices.Sorted(maps.Keys(services)), ", "))
 		}
 		p, space, err = newService(cfg)
@@ -143,6 +146,7 @@ func New(cfg Config) (*Client, error) {
 		pace:     newPace(cfg),
 		requests: &inFlight{pending: map[textKey]*pendingText{}},
 		space:    space,
+		slots:    make(chan struct{}, cfg.Concurrency),
 		items:    cfg.BatchItems,
 	}, nil
 }
@@ -160,6 +164,9 @@ func (c *Client) Class() Class {
 
 // Weak returns true for vectors of no real model, which deserve less trust than the words of a text.
 func (c *Client) Weak() bool { return c.Class() == Weak }
+
+// Reason says for people why this provider was chosen; it may be empty.
+func (c *Client) Reason() string { return c.cfg.Reason }
 
 // Space returns the space of this client's vectors.
 func (c *Client) Space() Space {

@@ -10,13 +10,21 @@ import (
 
 // Config says which provider to use and how. The zero value is the provider "none".
 type Config struct {
-	// Provider is "none", "hash", or a provider over HTTP: "openai" (and any compatible server), "gemini", "voyage", "mistral" or
-	// "ollama". Empty means "none".
+	// Provider is "none", "hash", "local", or a provider over HTTP: "openai" (and any compatible server), "gemini", "voyage",
+	// "mistral" or "ollama". Empty means "none".
 	Provider string
+	// Reason says for people why this provider was chosen; it may be empty.
+	Reason string
 	// Model is its name at the provider; empty means the provider's default.
 	Model string
 	// Class is the name of the model's class, see [ClassNames]; empty or "auto" means the one of its name.
 	Class string
+	// ModelDir is the folder of the model of the provider "local".
+	ModelDir string
+	// ModelThreads is the number of threads that compute with the provider "local"; 0 means one for each processor.
+	ModelThreads int
+	// ModelInt8 lets the provider "local" compute in integers of 8 bits, which is faster and a little less exact.
+	ModelInt8 bool
 	// BaseURL of the server, with or without the version of its interface; empty means the provider's own.
 	BaseURL string
 	// APIKey is sent as the provider wants it, never within the URL; empty sends none.
@@ -38,6 +46,8 @@ type Config struct {
 	BatchItems int
 	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000, or less if the provider takes less.
 	BatchTokens int
+	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, or 1 for a model in this process.
+	Concurrency int
 	// TokensPerDay is the maximum number of tokens that the client sends in a day, estimated, also in requests that fail; 0 means
 	// no bound. A tenth of it is kept for queries.
 	TokensPerDay int
@@ -63,11 +73,13 @@ func (cfg Config) check() error {
 		value int64
 	}{
 		{"Dims", int64(cfg.Dims)},
+		{"ModelThreads", int64(cfg.ModelThreads)},
 		{"Window", int64(cfg.Window)},
 		{"RequestsPerMinute", int64(cfg.RequestsPerMinute)},
 		{"TokensPerMinute", int64(cfg.TokensPerMinute)},
 		{"BatchItems", int64(cfg.BatchItems)},
 		{"BatchTokens", int64(cfg.BatchTokens)},
+		{"Concurrency", int64(cfg.Concurrency)},
 		{"TokensPerDay", int64(cfg.TokensPerDay)},
 		{"MaxTries", int64(cfg.MaxTries)},
 		{"TryTimeout", int64(cfg.TryTimeout)},
@@ -92,6 +104,7 @@ func (cfg Config) withDefaults() Config {
 	items, tokens := batchCaps(cfg.Provider, cmp.Or(cfg.Model, services[cfg.Provider].model))
 	orDefault(&cfg.BatchItems, items)
 	orDefault(&cfg.BatchTokens, tokens)
+	orDefault(&cfg.Concurrency, defaultConcurrency(cfg.Provider))
 	orDefault(&cfg.MaxTries, 4)
 	orDefault(&cfg.TryTimeout, cfg.tryTimeout())
 	orDefault(&cfg.QueryTimeout, 3*time.Second)

@@ -73,8 +73,8 @@ func (f *inFlight) finish(p *pendingText, outcome Embedding, err error) {
 	close(p.done)
 }
 
-// embed returns the outcomes for texts. The error for all texts is the Err of those that have no outcome of their own.
-func (c *Client) embed(ctx context.Context, kind textKind, texts []string) (out []Embedding, err error) {
+// embed returns the outcomes for the texts of one request. After an error some texts have none.
+func (c *Client) embed(ctx context.Context, b *bisector, texts []string) (out []Embedding, err error) {
 	out = make([]Embedding, len(texts))
 	for i, text := range texts {
 		if strings.TrimSpace(text) == "" {
@@ -85,14 +85,9 @@ func (c *Client) embed(ctx context.Context, kind textKind, texts []string) (out 
 		err = ErrDisabled
 	}
 	for again := true; again && err == nil; {
-		pending, own := c.requests.claim(kind, texts, out)
-		err = c.embedOwn(ctx, kind, own)
+		pending, own := c.requests.claim(b.kind, texts, out)
+		err = c.embedOwn(ctx, b, own)
 		again, err = c.join(ctx, pending, out, err)
-	}
-	for i := range out {
-		if !out[i].hasOutcome() {
-			out[i].Err = err
-		}
 	}
 	return out, err
 }
@@ -100,25 +95,50 @@ func (c *Client) embed(ctx context.Context, kind textKind, texts []string) (out 
 func (e Embedding) hasOutcome() bool { return e.Vector != nil || e.Err != nil }
 
 // embedOwn embeds the texts that this caller has registered, and finishes them all.
-func (c *Client) embedOwn(ctx context.Context, kind textKind, own []*pendingText) (err error) {
+func (c *Client) embedOwn(ctx context.Context, b *bisector, own []*pendingText) (err error) {
+	if len(own) == 0 {
+		return nil
+	}
 	texts := make([]string, len(own))
 	for i, p := range own {
 		texts[i] = p.key.text
 	}
-	finished := 0
+	var out []Embedding
+	err = context.Canceled // after a panic, so that other callers do not wait forever
 	defer func() {
-		cause := err
-		if cause == nil {
-			cause = context.Canceled // after a panic, so that other callers do not wait forever
-		}
-		for _, p := range own[finished:] {
-			c.requests.finish(p, Embedding{}, cause)
+		for i, p := range own {
+			if i < len(out) {
+				c.requests.finish(p, out[i], nil)
+			} else {
+				c.requests.finish(p, Embedding{}, err)
+			}
 		}
 	}()
-	return c.fetch(ctx, kind, texts, func(i int, e Embedding) {
-		c.requests.finish(own[i], e, nil)
-		finished = i + 1
-	})
+	if err = c.enterSlot(ctx, b.kind); err != nil {
+		return err
+	}
+	defer c.leaveSlot(b.kind)
+	out, err = b.embed(ctx, texts)
+	return err
+}
+
+// enterSlot waits until the client has room for one more request for documents. Queries do not wait for documents.
+func (c *Client) enterSlot(ctx context.Context, kind textKind) error {
+	if kind == query {
+		return nil
+	}
+	select {
+	case c.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return c.ended(ctx)
+	}
+}
+
+func (c *Client) leaveSlot(kind textKind) {
+	if kind == document {
+		<-c.slots
+	}
 }
 
 // join waits for pending texts and writes their outcomes to out; after an error it waits no longer. It reports whether

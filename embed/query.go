@@ -14,7 +14,7 @@ const cachedQueries = 512
 func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.QueryTimeout, errDeadline)
 	defer cancel()
-	embedded, err := c.embed(ctx, query, []string{text})
+	embedded, err := c.embed(ctx, c.newBisector(query), []string{text})
 	if err == nil {
 		err = embedded[0].Err
 	}

@@ -33,7 +33,7 @@ func (b *bisector) embedBeginning(ctx context.Context, whole string, refusal err
 		}
 		vecs, err := b.client.request(ctx, b.kind, []string{head})
 		if err == nil {
-			b.accepted = true
+			b.accepted.Store(true)
 			return Embedding{Vector: vecs[0], Bytes: len(head)}, nil
 		}
 		if refusal = err; modelhttp.ClassOf(err) != modelhttp.Overflow {

@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// embedGroup is the maximum number of texts in one request to the provider. Progress is reported after each request.
-	embedGroup = 64
 	// backlogPage is the number of texts that are read from the backlog at once.
 	backlogPage = 512
 	// writeAbove is the number of unsaved vectors above which a run waits for the store.
@@ -50,8 +48,9 @@ type Backfill struct {
 	refusals atomic.Pointer[refusals] // of the last run
 
 	// Owned by the run that has the turn.
-	unsaved map[Hash][]float32   // vectors that are not stored yet, also those that an earlier run could not store
-	refused map[Hash]refusedText // texts that are not sent for now, or that were refused in the last days
+	unsaved      map[Hash]Vectors     // vectors that are not stored yet, also those that an earlier run could not store
+	unsavedSpace embed.Space          // the space of the unsaved vectors
+	refused      map[Hash]refusedText // texts that are not sent for now, or that were refused in the last days
 }
 
 // refusedText is why the provider refused a text, and when the text may be sent again, which is after a pause.
@@ -76,7 +75,7 @@ func NewBackfill(store VectorStore, e Embedder, now func() time.Time, log *slog.
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Backfill{store: store, embedder: e, now: now, log: log, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-		unsaved: map[Hash][]float32{}, refused: map[Hash]refusedText{}}
+		unsaved: map[Hash]Vectors{}, refused: map[Hash]refusedText{}}
 }
 
 // Refused returns how many texts without a vector the provider refused in or before the last run, and why it refused one of
@@ -146,7 +145,8 @@ func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (Backfill
 		return now.After(t.until.Add(2 * refusedMost)) // it was not sent since, so it is gone
 	})
 
-	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}, held: held}
+	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}, held: held,
+		tasks: map[Hash]*embedTask{}, parts: map[int]taskPart{}}
 	err := r.drainBacklog(ctx)
 	b.refusals.Store(&refusals{r.rep.Refused, r.rep.RefusedErr})
 	if ctx.Err() != nil {
@@ -213,184 +213,4 @@ func (b *Backfill) retryAfter(failures int) time.Duration {
 		wait = max(h.RetryAt.Sub(b.now()), wait)
 	}
 	return min(wait, retryMost)
-}
-
-// backfillRun is one run of a backfill.
-type backfillRun struct {
-	*Backfill
-	// saving is the context for writes; it ends saveWait after the context of the run.
-	saving     context.Context
-	onProgress func(Progress)
-	rep        BackfillReport
-	// embedded contains the texts that the provider embedded in this run. They are never paid for twice.
-	embedded map[Hash]bool
-	// held is the number of refused texts that are not sent for now.
-	held int
-	// total is the number of texts to embed, as far as it is known.
-	total int
-	// writing are the vectors that a goroutine is storing; it sends the outcome to stored. Both are nil while none runs.
-	writing map[Hash][]float32
-	stored  chan error
-	// storeErr is why vectors could not be stored. After it, nothing more is embedded or stored in this run.
-	storeErr error
-}
-
-// drainBacklog embeds texts until no text is left that the provider may accept now.
-func (r *backfillRun) drainBacklog(ctx context.Context) (err error) {
-	if r.saveAll() != nil {
-		return nil
-	}
-	if r.rep.Known, err = r.store.AttachKnown(ctx, r.embedder.Space()); err != nil {
-		return err
-	}
-	var queue []Text
-	wakes := r.wakes.Load()
-	for {
-		if n := r.wakes.Load(); n != wakes {
-			wakes, queue = n, nil
-		}
-		if len(queue) == 0 {
-			if queue, err = r.nextTexts(ctx); err != nil || len(queue) == 0 {
-				return err
-			}
-		}
-		if r.rep.Embedded == 0 {
-			r.reportProgress() // the first request may take long
-		}
-		group := queue[:min(embedGroup, len(queue))]
-		queue = queue[len(group):]
-		err := r.embedTexts(ctx, group)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			r.rep.Err, r.rep.stopped = err, true
-			return nil
-		}
-		if r.save(); r.storeErr != nil {
-			return nil
-		}
-		r.reportProgress()
-	}
-}
-
-func (r *backfillRun) reportProgress() {
-	r.total = max(r.total, r.rep.Embedded)
-	r.onProgress(Progress{Phase: PhaseEmbed, Embedded: r.rep.Embedded, EmbedTotal: r.total})
-}
-
-// nextTexts reads the texts of the backlog that may be sent, and records why others may not. It returns none once the
-// backlog has none, or if vectors cannot be stored.
-func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
-	for {
-		skip := len(r.unsaved) + len(r.writing) + r.held
-		texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip)
-		if err != nil {
-			return nil, fmt.Errorf("read the backlog: %w", err)
-		}
-		r.total = max(r.total, r.rep.Embedded+max(chunks-skip, 0))
-		open, unstored := texts[:0], false
-		r.rep.Refused, r.rep.RefusedErr = 0, nil
-		for _, t := range texts {
-			refused, isRefused := r.refused[t.Hash]
-			switch {
-			case r.unsaved[t.Hash] != nil || r.writing[t.Hash] != nil:
-				unstored = true
-			case isRefused && r.now().Before(refused.until):
-				r.rep.Refused, r.rep.RefusedErr = r.rep.Refused+1, refused.err
-			case r.embedded[t.Hash]:
-				r.rep.Err, r.rep.stopped = errNotKept, true
-			default:
-				open = append(open, t)
-			}
-		}
-		if len(open) > 0 {
-			return open, nil
-		}
-		// The backlog shows what is left only after everything is stored.
-		if unstored && r.saveAll() == nil {
-			continue
-		}
-		if r.rep.Embedded > 0 && r.storeErr == nil {
-			r.total = r.rep.Embedded // chunks with equal texts were counted one by one
-			r.reportProgress()
-		}
-		return nil, nil
-	}
-}
-
-// embedTexts sends texts to the provider. It keeps the vectors, notes the texts that the provider refused, and returns an
-// error if the provider failed or may not be asked.
-func (r *backfillRun) embedTexts(ctx context.Context, group []Text) error {
-	if h := r.embedder.Health(); !h.Healthy && h.RetryAt.After(r.now()) {
-		return firstErr(h.Err, errNotReady)
-	}
-	texts := make([]string, len(group))
-	for i, t := range group {
-		texts[i] = t.Text
-	}
-	out, err := r.embedder.Documents(ctx, texts)
-	for i, t := range group {
-		var e embed.Embedding
-		if i < len(out) {
-			e = out[i]
-		}
-		if e.Vector != nil { // the store would refuse it with all others
-			if e.Err = embed.Check(e.Vector, r.embedder.Space().Dims); e.Err != nil {
-				e.Vector = nil
-			}
-		}
-		switch {
-		case e.Vector != nil:
-			r.unsaved[t.Hash], r.embedded[t.Hash] = e.Vector, true
-			r.rep.Embedded++
-			if e.Bytes > 0 {
-				r.rep.Truncated++
-			}
-		case err == nil:
-			r.refuse(t.Hash, firstErr(e.Err, errNoVector))
-		}
-	}
-	return err
-}
-
-// refuse keeps a text from being sent for a while.
-func (r *backfillRun) refuse(text Hash, err error) {
-	pause := min(max(2*r.refused[text].pause, refusedFor), refusedMost)
-	r.refused[text] = refusedText{err: err, until: r.now().Add(pause), pause: pause}
-	r.held++
-}
-
-// save starts to store the unsaved vectors. If the store is still busy, they wait, unless there are many.
-func (r *backfillRun) save() {
-	if r.stored != nil && len(r.stored) == 0 && len(r.unsaved) < writeAbove {
-		return
-	}
-	r.awaitStore()
-	if r.storeErr != nil || len(r.unsaved) == 0 {
-		return
-	}
-	stored, vectors := make(chan error, 1), r.unsaved
-	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash][]float32{}
-	go func() { stored <- r.store.PutVectors(r.saving, r.embedder.Space(), vectors) }()
-}
-
-// awaitStore waits for the vectors that are being stored. If that fails, they stay unsaved for the next run.
-func (r *backfillRun) awaitStore() {
-	if r.stored == nil {
-		return
-	}
-	if err := <-r.stored; err != nil {
-		r.storeErr = fmt.Errorf("store %d vectors: %w", len(r.writing), err)
-		maps.Copy(r.unsaved, r.writing)
-	}
-	r.stored, r.writing = nil, nil
-}
-
-// saveAll stores all vectors, waits for that, and returns storeErr.
-func (r *backfillRun) saveAll() error {
-	r.awaitStore()
-	r.save()
-	r.awaitStore()
-	return r.storeErr
 }

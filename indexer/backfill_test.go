@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 	"testing"
@@ -249,6 +250,10 @@ func TestBackfillPaysOnceIfIndexLosesVectors(t *testing.T) {
 // silent is a provider that returns nothing for any text.
 type silent struct{ *provider }
 
+func (s silent) Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error {
+	return stream(ctx, s.Documents, texts, done)
+}
+
 func (s silent) Documents(context.Context, []string) ([]embed.Embedding, error) {
 	s.calls++
 	return nil, nil
@@ -298,7 +303,7 @@ func TestBackfillReturnsErrorOfContext(t *testing.T) {
 // interrupted is a store that is interrupted while it reads the backlog.
 type interrupted struct{ *memIndex }
 
-func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int) ([]indexer.Text, int, error) {
+func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int, _ ...string) ([]indexer.Text, int, error) {
 	<-ctx.Done()
 	return nil, 0, errors.New("interrupted")
 }
@@ -306,7 +311,7 @@ func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int) ([]indexer
 // stuck is a store that does not store vectors before its context ends.
 type stuck struct{ *memIndex }
 
-func (stuck) PutVectors(ctx context.Context, _ embed.Space, _ map[indexer.Hash][]float32) error {
+func (stuck) PutVectors(ctx context.Context, _ embed.Space, _ map[indexer.Hash]indexer.Vectors) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

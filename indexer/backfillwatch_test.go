@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,10 @@ type slowly struct {
 	*provider
 	// each is the duration of a call; negative means forever.
 	each time.Duration
+}
+
+func (s *slowly) Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error {
+	return stream(ctx, s.Documents, texts, done)
 }
 
 func (s *slowly) Documents(ctx context.Context, texts []string) ([]embed.Embedding, error) {
@@ -136,6 +141,10 @@ type flaky struct {
 
 func (p *flaky) Health() embed.Health { return embed.Health{Healthy: true} }
 
+func (p *flaky) Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error {
+	return stream(ctx, p.Documents, texts, done)
+}
+
 func (p *flaky) Documents(ctx context.Context, texts []string) ([]embed.Embedding, error) {
 	if p.fails.Load() {
 		p.asked.Add(1)
@@ -169,6 +178,10 @@ type impatient struct{ *provider }
 func (p impatient) Health() embed.Health {
 	time.Sleep(time.Millisecond)
 	return p.provider.Health()
+}
+
+func (p impatient) Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error {
+	return stream(ctx, p.Documents, texts, done)
 }
 
 func (p impatient) Documents(ctx context.Context, texts []string) ([]embed.Embedding, error) {

@@ -172,7 +172,7 @@ func (m *memIndex) AttachKnown(ctx context.Context, space embed.Space) (int, err
 	return 0, ctx.Err()
 }
 
-func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
+func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int, first ...string) ([]indexer.Text, int, error) {
 	m.mu.Lock()
 	if m.reading != nil {
 		defer m.reading()
@@ -182,7 +182,13 @@ func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([
 	var texts []indexer.Text
 	chunks, seen := 0, map[indexer.Hash]bool{}
 	byTime := slices.SortedFunc(maps.Values(m.files), func(a, b indexer.File) int {
-		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
+		rank := func(f indexer.File) int {
+			if slices.Contains(first, f.Path) {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
 	})
 	for _, f := range byTime {
 		for _, c := range f.Chunks {
@@ -191,14 +197,14 @@ func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([
 			}
 			if chunks++; !seen[c.Hash] && len(texts) < limit {
 				seen[c.Hash] = true
-				texts = append(texts, indexer.Text{Hash: c.Hash, Text: c.Text})
+				texts = append(texts, indexer.Text{Hash: c.Hash, Text: c.Text, Body: c.Text})
 			}
 		}
 	}
 	return texts, chunks, ctx.Err()
 }
 
-func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
 	if m.storing != nil {
 		m.storing()
 	}
@@ -210,11 +216,21 @@ func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors ma
 	if m.forgets {
 		return nil
 	}
-	m.space = space
+	if m.space.IsZero() {
+		m.space = space
+	}
 	for h, v := range vectors {
-		m.vectors[cacheKey{space, h}] = v
+		m.vectors[cacheKey{space, h}] = v.Vector
 	}
 	return nil
+}
+
+func (m *memIndex) Adopt(_ context.Context, space embed.Space) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.space
+	m.space = space
+	return was != space, nil
 }
 
 // text returns all chunks of a file, joined by bars, and whether the index has the file.
@@ -333,6 +349,55 @@ func (p *provider) Documents(ctx context.Context, texts []string) ([]embed.Embed
 		out[i].Vector = []float32{1, float32(len(t))}
 	}
 	return out, ctx.Err()
+}
+
+func (p *provider) Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error {
+	return stream(ctx, p.Documents, texts, done)
+}
+
+// stream embeds texts in groups of 64 different ones, as embed.Client does.
+func stream(ctx context.Context, documents func(context.Context, []string) ([]embed.Embedding, error), texts iter.Seq[string],
+	done func([]embed.Outcome)) error {
+	next, stop := iter.Pull(texts)
+	defer stop()
+	read, known := 0, map[string]embed.Embedding{}
+	for {
+		var group []string
+		var outcomes []embed.Outcome
+		numbers := map[string][]int{}
+		for len(group) < 64 {
+			text, ok := next()
+			if !ok {
+				break
+			}
+			if e, ok := known[text]; ok {
+				outcomes = append(outcomes, embed.Outcome{Number: read, Embedding: e})
+			} else if numbers[text] = append(numbers[text], read); len(numbers[text]) == 1 {
+				group = append(group, text)
+			}
+			read++
+		}
+		if len(group)+len(outcomes) == 0 {
+			return nil
+		}
+		var err error
+		if len(group) > 0 {
+			var out []embed.Embedding
+			out, err = documents(ctx, group)
+			for i, e := range out {
+				if e.Vector == nil && e.Err == nil {
+					continue
+				}
+				known[group[i]] = e
+				for _, n := range numbers[group[i]] {
+					outcomes = append(outcomes, embed.Outcome{Number: n, Embedding: e})
+				}
+			}
+		}
+		if done(outcomes); err != nil {
+			return err
+		}
+	}
 }
 
 func (p *provider) set(downAfter int, retryAt time.Time) {

@@ -114,25 +114,41 @@ type Text struct {
 	Hash Hash
 	// Text to embed.
 	Text string
+	// Body is the part of Text whose windows are to be embedded: the text of the chunk, without the names of its file.
+	Body string
+	// Vector is the vector of Text if only the windows are missing; nil if both are.
+	Vector []float32
+}
+
+// Vectors are what a provider made of one text.
+type Vectors struct {
+	// Vector is the unit vector of the text.
+	Vector []float32
+	// Windows are those of [chunker.Windows] of the body, in their order; nil if they are not known.
+	Windows []embed.Window
 }
 
 // VectorStore is the index as a backfill sees it. Package store implements it.
 type VectorStore interface {
-	// AttachKnown gives chunks without a vector of a space the vectors of the cache, and returns how many it gave.
+	// AttachKnown gives chunks without a vector the vectors of the cache, and returns how many it gave. It does nothing if the
+	// index has vectors of another space.
 	AttachKnown(ctx context.Context, space embed.Space) (int, error)
-	// Backlog returns at most limit texts without a vector of a space, those of the newest files first and each once. chunks
-	// counts all chunks without a vector.
-	Backlog(ctx context.Context, space embed.Space, limit int) (texts []Text, chunks int, err error)
-	// PutVectors stores unit vectors of a space by the hashes of their texts. Vectors of texts that the index no longer has go
-	// to the cache. If the index has vectors of another space, they move to the cache first.
-	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash][]float32) error
+	// Backlog returns at most limit texts that lack a vector of a space, or its windows, in the index and in the cache, those
+	// of the files first before all others, those of newer files before older ones, and each once. chunks counts all such chunks.
+	Backlog(ctx context.Context, space embed.Space, limit int, first ...string) (texts []Text, chunks int, err error)
+	// PutVectors stores vectors of a space by the hashes of their texts. They go to the cache if the index has vectors of another
+	// space, or no longer has the text.
+	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash]Vectors) error
+	// Adopt makes a space that of the index in one step: its vectors come from the cache, and those of the space before move
+	// there. It returns false and changes nothing if it is that already, or if the cache has no vector of it for any chunk.
+	Adopt(ctx context.Context, space embed.Space) (bool, error)
 }
 
 // Embedder turns texts into vectors; *embed.Client is one.
 type Embedder interface {
 	Enabled() bool
 	Space() embed.Space
-	Documents(ctx context.Context, texts []string) ([]embed.Embedding, error)
+	Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error
 	Health() embed.Health
 }
 
@@ -147,6 +163,8 @@ const (
 	RootUnavailable = "root_unavailable"
 	RootAvailable   = "root_available"
 	SyncFailed      = "error"
+	// SpaceChanged means that searches use the vectors of another embedding model from now on.
+	SpaceChanged = "space_changed"
 )
 
 // Event is something that happened to the index.

@@ -15,6 +15,8 @@ type Answer struct {
 	Degraded []Degradation
 	// Provider and Model of the vectors that took part; empty for keywords only.
 	Provider, Model string
+	// Fallback reports that these are the vectors of the fallback.
+	Fallback bool
 	// Index of the index that answered.
 	Index IndexStats
 	// Took is how long the search took.
@@ -73,6 +75,8 @@ const (
 	WordsUnknown = "words_unknown"
 	// VectorsOff means that there is no hit, and that only words were compared because no embedding provider is configured.
 	VectorsOff = "vectors_off"
+	// RerankPartial means that the re-ranker has not scored all passages that it was asked for; the others keep their places.
+	RerankPartial = "rerank_partial"
 	// DeadlineNear means that embedding the query took too long.
 	DeadlineNear = "deadline"
 )

@@ -30,6 +30,10 @@ type Trace struct {
 	Decay float64
 	// AgeDays is the age in days; 0 without a date.
 	AgeDays float64
+	// RerankRank is the place, from 1, among the passages that the re-ranker has scored, with decay and bonuses; 0 if it has not.
+	RerankRank int
+	// RerankScore is the score of the re-ranker, in its own unit.
+	RerankScore float64
 	// MMRSimilarity, in [0,1], is the similarity to the most similar better hit; 0 if there is none.
 	MMRSimilarity float64
 	// MMRScore is the score by which MMR chose the hit; 0 without MMR.

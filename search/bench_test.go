@@ -88,12 +88,12 @@ func (h *hundred) Match(context.Context, Terms, memory.Filter, int) ([]int64, er
 	return h.ids, nil
 }
 
-func (h *hundred) Nearest(_ context.Context, _ []float32, _ memory.Filter, k int) ([]Neighbor, error) {
+func (h *hundred) Nearest(_ context.Context, _ []float32, _ memory.Filter, k int) ([]Neighbor, Spread, error) {
 	near := make([]Neighbor, k)
 	for i := range near {
 		near[i] = Neighbor{h.ids[i], 1}
 	}
-	return near, nil
+	return near, Spread{}, nil
 }
 
 func (h *hundred) Chunks(_ context.Context, _ []int64, _ bool) ([]Chunk, error) { return h.chunks, nil }

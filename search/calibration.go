@@ -55,6 +55,7 @@ func (s *Searcher) Calibrate(ctx context.Context) (Calibration, bool, error) {
 	}
 	c := Calibration{Chunks: chunks, Probes: allProbes().version}
 	words := &Searcher{store: s.store, opt: s.opt}
+	words.opt.Reranker = nil // it moves no confidence
 	for _, l := range languages {
 		scores := make([]float64, len(l.questions))
 		for i, question := range l.questions {

@@ -54,6 +54,10 @@ type candidate struct {
 	otherDays bool
 	// weak hits are below the line of confidence and fill slots that are free even then.
 	weak bool
+	// rerankScore is the score of the re-ranker and rerankRank the place among the candidates that it has scored, from 1; 0 if it
+	// has not. exchanged is what the new place adds to the score.
+	rerankScore, exchanged float64
+	rerankRank             int
 	// similarity to the most similar hit that was chosen before, and the score of MMR.
 	similarity, mmr float64
 	// outcome is one of the constants of Explanation, empty until it is known.
@@ -64,8 +68,8 @@ type candidate struct {
 func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 
 // score is the order of the candidates: the merged score after decay, without the penalty, plus the bonus for a date, a
-// category or a name.
-func (c *candidate) score() float64 { return c.merged*c.decay*(1-c.penalty) + c.bonus() }
+// category or a name, and what the re-ranker adds or takes.
+func (c *candidate) score() float64 { return c.merged*c.decay*(1-c.penalty) + c.bonus() + c.exchanged }
 
 // bonus is what a date, a category or a name adds to the score.
 func (c *candidate) bonus() float64 { return c.dateBonus + c.categoryBonus + c.nameBonus }
@@ -75,6 +79,8 @@ type proposals struct {
 	// matched by keywords, dates or identifiers; the same chunk may occur more than once.
 	matched []int64
 	near    []Neighbor
+	// spread is that of the cosines of all chunks.
+	spread Spread
 	// nearErr is why the vectors could not be searched, nil if they could.
 	nearErr error
 }
@@ -96,7 +102,7 @@ func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.
 	if vector != nil {
 		group.Go(func() (err error) {
 			defer recovered("nearest", &err)
-			out.near, out.nearErr = rd.Nearest(groupCtx, vector, f, neighbors)
+			out.near, out.spread, out.nearErr = rd.Nearest(groupCtx, vector, f, neighbors)
 			return nil
 		})
 	}

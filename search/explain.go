@@ -63,6 +63,9 @@ func (c *Chunk) hasLine(path string, line int) bool {
 func (r *searchState) describe(c *candidate) string {
 	place := fmt.Sprintf("%s:%d-%d", c.Path, c.StartLine, c.EndLine)
 	rank := fmt.Sprintf("ranked %d of %d candidates", c.rank, len(r.candidates))
+	if c.rerankRank > 0 {
+		rank += fmt.Sprintf(", was put in place %d by the re-ranker", c.rerankRank)
+	}
 	if c.weak {
 		return fmt.Sprintf("%s %s and was returned as a weak result: its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
 	}
@@ -158,7 +161,7 @@ func (c *candidate) trace(q queryTerms) *memory.Trace {
 		Merged: c.merged, Penalty: c.penalty, Decay: c.decay, AgeDays: c.age,
 		DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, NameBonus: c.nameBonus, NameConfidence: c.nameConfidence,
 		CategoryBonus: c.categoryBonus, CategoryConfidence: c.categoryConfidence,
-		MMRSimilarity: c.similarity, MMRScore: c.mmr,
+		RerankRank: c.rerankRank, RerankScore: c.rerankScore, MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(q), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
 		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(q), KeywordBacked: c.backfilled,
 	}

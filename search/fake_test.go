@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -122,7 +123,7 @@ func (s *fakeStore) Match(_ context.Context, t Terms, f memory.Filter, limit int
 	return ids[:min(limit, len(ids))], s.matchErr
 }
 
-func (s *fakeStore) Nearest(_ context.Context, v []float32, f memory.Filter, k int) ([]Neighbor, error) {
+func (s *fakeStore) Nearest(_ context.Context, v []float32, f memory.Filter, k int) ([]Neighbor, Spread, error) {
 	s.nearest.Store(int64(k))
 	var near []Neighbor
 	for _, c := range s.chunks {
@@ -131,7 +132,22 @@ func (s *fakeStore) Nearest(_ context.Context, v []float32, f memory.Filter, k i
 		}
 	}
 	slices.SortStableFunc(near, func(a, b Neighbor) int { return cmp.Compare(b.Cosine, a.Cosine) })
-	return near[:min(k, len(near))], s.nearErr
+	return near[:min(k, len(near))], s.spread(v), s.nearErr
+}
+
+// spread returns that of the cosines of all chunks with a vector.
+func (s *fakeStore) spread(v []float32) Spread {
+	var n, sum, squares float64
+	for _, c := range s.chunks {
+		if cos, ok := cosine(v, c.Vector); ok {
+			n, sum, squares = n+1, sum+cos, squares+cos*cos
+		}
+	}
+	if n == 0 {
+		return Spread{}
+	}
+	mean := sum / n
+	return Spread{Mean: mean, Deviation: math.Sqrt(max(squares/n-mean*mean, 0))}
 }
 
 func (s *fakeStore) Verify(context.Context, []int64) error { return nil }
@@ -142,7 +158,7 @@ func (s *fakeStore) Chunks(_ context.Context, ids []int64, vectors bool) ([]Chun
 	for _, id := range slices.Backward(ids) {
 		c := s.chunks[id-1]
 		if !vectors {
-			c.Vector = nil
+			c.Vector, c.Windows = nil, nil
 		}
 		chunks = append(chunks, c)
 	}

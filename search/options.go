@@ -47,12 +47,21 @@ type Options struct {
 	Granularity string
 	// SnippetChars is the maximum number of characters of a snippet; 0 means 700.
 	SnippetChars int
+	// Reranker scores the best candidates again; nil means that none does.
+	Reranker Reranker
+	// RerankCandidates is the maximum number of candidates that it scores; 0 means 30.
+	RerankCandidates int
+	// RerankTimeout is how long it may take; 0 means 300 ms. It never takes more than half of the time that the search has left.
+	RerankTimeout time.Duration
 	// Now is the clock, nil means time.Now.
 	Now func() time.Time
 	// Admit waits until a search may use the processor, and returns a function that ends it; its error ends the search. It is
 	// called after the query is embedded, so that nobody waits for another's provider. Nil admits every search at once.
 	Admit func(ctx context.Context) (done func(), err error)
-	// Observe is told how long each of the steps StepLists and StepScores of a search took; nil means nobody is told. It is
+	// Active returns the embedder whose vectors the index has now, which may change from one query to the next, and whether it
+	// is the fallback. Nil means the one that New was given.
+	Active func(ctx context.Context) (e Embedder, fallback bool)
+	// Observe is told how long each of the steps StepLists, StepScores and StepRerank of a search took; nil means nobody is told. It is
 	// called by the goroutine of the search.
 	Observe func(step string, took time.Duration)
 }
@@ -63,6 +72,8 @@ const (
 	StepLists = "lists"
 	// StepScores reads the candidates, scores them and cuts them into passages.
 	StepScores = "scores"
+	// StepRerank waits for the re-ranker.
+	StepRerank = "rerank"
 )
 
 // DefaultOptions returns the settings that the measurements recommend, all of them set.
@@ -84,5 +95,7 @@ func (o Options) withDefaults() Options {
 	o.HalfLife = cmp.Or(o.HalfLife, 30*24*time.Hour)
 	o.Granularity = cmp.Or(o.Granularity, memory.GranularityPassage)
 	o.SnippetChars = cmp.Or(o.SnippetChars, 700)
+	o.RerankCandidates = cmp.Or(o.RerankCandidates, 30)
+	o.RerankTimeout = cmp.Or(o.RerankTimeout, 300*time.Millisecond)
 	return o
 }

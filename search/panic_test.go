@@ -21,11 +21,11 @@ func (e explosive) Match(context.Context, Terms, memory.Filter, int) ([]int64, e
 	return []int64{1}, nil
 }
 
-func (e explosive) Nearest(context.Context, []float32, memory.Filter, int) ([]Neighbor, error) {
+func (e explosive) Nearest(context.Context, []float32, memory.Filter, int) ([]Neighbor, Spread, error) {
 	if e.nearest {
 		panic("index out of everything")
 	}
-	return nil, nil
+	return nil, Spread{}, nil
 }
 
 // Hazard D14: the channels run on goroutines of their own, in which a panic would end the process.

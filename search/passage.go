@@ -213,11 +213,15 @@ func trimSpan(text string, pieces []piece) (s span, ok bool) {
 	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part, false}, true
 }
 
-// dropOverlapping removes, from a list ordered best first, each passage of which a better one shows at least half.
+// dropOverlapping removes, from a list ordered best first, each passage of which a better one shows at least half, and those that
+// were removed before.
 func dropOverlapping(list []*candidate) []*candidate {
 	shown := make(map[string][]*candidate)
 	kept := list[:0:0]
 	for _, c := range list {
+		if c.outcome == memory.Covered {
+			continue
+		}
 		if slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return covers(better, c) }) {
 			c.outcome = memory.Covered
 			continue

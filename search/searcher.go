@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,12 +42,39 @@ func (s *Searcher) Search(ctx context.Context, q memory.Query) (memory.Answer, e
 	return r.answer(), nil
 }
 
-// execute takes a query through all steps. If then is not nil, it is called at the end with the same snapshot.
+// execute takes a query through all steps. If then is not nil, it is called at the end with the same snapshot. If the index gets
+// vectors of another space while the query is embedded, the query is embedded once more.
 func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader) error) error {
+	before := *r
+	r.mayEmbedAgain = s.opt.Active != nil
+	err := s.executeOnce(ctx, r, then)
+	if errors.Is(err, errOtherSpace) {
+		*r = before
+		err = s.executeOnce(ctx, r, then)
+	}
+	return err
+}
+
+// executeOnce is execute with one embedding of the query. It returns errOtherSpace if that is of another space than the index
+// and may be made again.
+func (s *Searcher) executeOnce(ctx context.Context, r *searchState, then func(Reader) error) error {
 	// Before the view is opened, so that a slow provider does not keep a snapshot of the index open.
 	if err := s.embed(ctx, r); err != nil {
 		return err
 	}
+	if s.opt.Reranker != nil {
+		return s.executeReranked(ctx, r, then)
+	}
+	return s.view(ctx, r, r.vector != nil, func(rd Reader) error {
+		if err := s.rank(ctx, rd, r); err != nil {
+			return err
+		}
+		return s.conclude(ctx, rd, r, then)
+	})
+}
+
+// view waits for its turn and calls f with a reader of one snapshot. Each call of f begins with the same state.
+func (s *Searcher) view(ctx context.Context, r *searchState, vectors bool, f func(Reader) error) error {
 	if s.opt.Admit != nil {
 		done, err := s.opt.Admit(ctx)
 		if err != nil {
@@ -55,16 +83,13 @@ func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader
 		defer done()
 	}
 	before := *r
-	return s.store.View(ctx, r.vector != nil, func(rd Reader) error {
+	return s.store.View(ctx, vectors, func(rd Reader) error {
 		*r = before // the view may be another one after an error
-		if err := s.rank(ctx, rd, r); err != nil || then == nil {
-			return err
-		}
-		return then(rd)
+		return f(rd)
 	})
 }
 
-// rank finds, scores and chooses the hits within one snapshot.
+// rank finds, scores and orders the candidates within one snapshot.
 func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.inScope() <= 0 {
@@ -72,7 +97,9 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 		r.explainEmptyIndex()
 		return nil
 	}
-	s.checkSpace(r)
+	if err := r.checkSpace(); err != nil {
+		return err
+	}
 	if err := s.prepareTerms(ctx, rd, r); err != nil {
 		return err
 	}
@@ -89,6 +116,24 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
 	r.limit.lacksWords = r.markOneWord()
 	r.markOtherDays()
+	return nil
+}
+
+// conclude chooses the hits among the candidates, and calls then, unless it is nil, with the reader of a snapshot.
+func (s *Searcher) conclude(ctx context.Context, rd Reader, r *searchState, then func(Reader) error) error {
+	if r.index.inScope() > 0 {
+		if err := s.chooseHits(ctx, rd, r); err != nil {
+			return err
+		}
+	}
+	if then == nil {
+		return nil
+	}
+	return then(rd)
+}
+
+// chooseHits chooses the hits and checks their texts, or explains why there are none.
+func (s *Searcher) chooseHits(ctx context.Context, rd Reader, r *searchState) error {
 	s.choose(r)
 	if len(r.hits) == 0 {
 		if err := r.noteAllExcluded(ctx, rd); err != nil {
@@ -240,7 +285,7 @@ func (r *searchState) answer() memory.Answer {
 	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
 		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.inScope()}}
 	if r.mode != memory.ModeKeyword {
-		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
+		a.Provider, a.Model, a.Fallback = r.index.Space.Provider, r.index.Space.Model, r.fallback
 	}
 	for _, c := range r.hits {
 		a.Hits = append(a.Hits, r.hit(c))

@@ -2,7 +2,6 @@ package search
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"kioku/chunker"
@@ -57,73 +56,13 @@ func cutPieces(text string, line, limit int) []piece {
 			line++
 			continue
 		}
-		for _, s := range sentences(l, limit) {
+		for _, s := range chunker.Sentences(l, limit) {
 			pieces = append(pieces, piece{text: s, start: start, line: line, runes: utf8.RuneCountInString(s), part: true})
 			start += len(s)
 		}
 		line++
 	}
 	return pieces
-}
-
-// sentences cuts a long line after the ends of its sentences. A sentence of more than limit characters is cut into
-// eighths of limit, after a space if there is one.
-func sentences(line string, limit int) []string {
-	var out []string
-	for len(line) > 0 {
-		end := sentenceEnd(line)
-		s := line[:end]
-		line = line[end:]
-		for utf8.RuneCountInString(s) > limit {
-			n := wordEnd(s, max(1, limit/8))
-			out = append(out, s[:n])
-			s = s[n:]
-		}
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// sentenceEnd returns the offset after the first sentence of s and the spaces that follow it.
-func sentenceEnd(s string) int {
-	ended := false
-	for i, r := range s {
-		switch r {
-		case '。', '！', '？', '｡':
-			ended = true
-		case '.', '!', '?':
-			next := i + 1
-			ended = next >= len(s) || s[next] == ' '
-		case '」', '』', '”', '）':
-			// Closing quotes and spaces belong to the sentence before them.
-		default:
-			if ended && !unicode.IsSpace(r) {
-				return i
-			}
-		}
-	}
-	return len(s)
-}
-
-// wordEnd returns the offset after the last space among the first n characters of s, or after the n-th character if
-// there is none.
-func wordEnd(s string, n int) int {
-	space := 0
-	for i, r := range s {
-		if n == 0 {
-			if space > 0 {
-				return space
-			}
-			return i
-		}
-		n--
-		if unicode.IsSpace(r) {
-			space = i + utf8.RuneLen(r)
-		}
-	}
-	return len(s)
 }
 
 // countPieces counts the query terms in each piece of a text in a language.

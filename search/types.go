@@ -43,6 +43,8 @@ type Chunk struct {
 	Layout []byte
 	// Vector is the stored unit vector; nil if there is none or it was not asked for.
 	Vector []float32
+	// Windows are the vectors of a few lines of Text each, in their order; nil if there are none or they were not asked for.
+	Windows []embed.Window
 }
 
 // Index describes the index that a view reads.
@@ -80,6 +82,12 @@ type Neighbor struct {
 	Cosine float64
 }
 
+// Spread tells how the cosines of a query and the chunks of an index are distributed.
+type Spread struct {
+	// Mean is the mean cosine, and Deviation the standard deviation; both 0 without vectors.
+	Mean, Deviation float64
+}
+
 // Place is an occurrence of a term in a chunk.
 type Place struct {
 	// Term is the index of the term among those that were asked for.
@@ -109,9 +117,10 @@ type Reader interface {
 	// contains, precisely enough to choose candidates. Without terms, Match returns the chunks that the filter lets through,
 	// newest first.
 	Match(ctx context.Context, t Terms, f memory.Filter, limit int) ([]int64, error)
-	// Nearest returns the k chunks nearest to a unit vector, nearest first.
-	Nearest(ctx context.Context, vector []float32, f memory.Filter, k int) ([]Neighbor, error)
-	// Chunks reads chunks by id, in any order, with or without their vectors. Unknown ids are skipped.
+	// Nearest returns the k chunks nearest to a unit vector, nearest first. The spread is that of all chunks, whatever the
+	// filter, or of a sample of some thousand if there are more.
+	Nearest(ctx context.Context, vector []float32, f memory.Filter, k int) ([]Neighbor, Spread, error)
+	// Chunks reads chunks by id, in any order, with or without their vectors and windows. Unknown ids are skipped.
 	Chunks(ctx context.Context, ids []int64, vectors bool) ([]Chunk, error)
 	// Places returns all places of terms in chunks with ascending ids, in the order of the ids, and for each chunk in the order
 	// of the tokens. It returns nil if the store cannot tell without reading the chunks.

@@ -123,7 +123,7 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 func provider(st kioku.Status) *kiokuv1.Provider {
 	p := &kiokuv1.Provider{
 		Provider: providerName(st.Space.Provider), Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
-		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt),
+		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt), Reason: clip(st.ProviderReason, 500),
 	}
 	if st.Health.Err != nil {
 		p.Error = clip(st.Health.Err.Error(), 500)

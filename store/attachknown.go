@@ -13,9 +13,9 @@ import (
 const (
 	// selectAttachable reads cached vectors of a space whose texts are indexed without a vector. The key of the cache contains
 	// every column that is compared.
-	selectAttachable = `SELECT e.sha256, e.vector, e.checksum FROM embedding_cache e
-		WHERE e.provider = ? AND e.model = ? AND e.dims = ? AND e.endpoint = ? AND e.input = 'document'
-		AND EXISTS (SELECT 1 FROM chunks c WHERE c.sha256 = e.sha256 AND (c.checksum IS NULL OR ?)) LIMIT ?`
+	selectAttachable = `SELECT e.sha256, e.vector, e.windows, e.checksum FROM embedding_cache e
+		WHERE ` + ofSpace + `
+		AND EXISTS (SELECT 1 FROM chunks c WHERE c.sha256 = e.sha256 AND c.checksum IS NULL) LIMIT ?5`
 	// attachBatch is the maximum number of cached vectors that one transaction attaches.
 	attachBatch = 500
 )
@@ -37,10 +37,10 @@ func (x *index) attachKnown(ctx context.Context, space embed.Space) (n int, err 
 	for {
 		known, damaged, current, err := x.attachableVectors(ctx, space)
 		if err == nil && len(damaged) > 0 {
-			err = x.deleteCachedVectors(ctx, space, damaged)
+			err = deleteCachedVectors(ctx, x.db.writer, space, damaged)
 		}
-		if err == nil {
-			err = x.putVectors(ctx, space, known)
+		if err == nil && len(known) > 0 {
+			err = x.putStored(ctx, space, known)
 		}
 		if err != nil {
 			return n, fmt.Errorf("attach known vectors: %w", err)
@@ -52,28 +52,20 @@ func (x *index) attachKnown(ctx context.Context, space embed.Space) (n int, err 
 	}
 }
 
-// attachableVectors returns cached vectors that chunks lack, the hashes of damaged ones, and the space of the index.
-func (x *index) attachableVectors(ctx context.Context, space embed.Space) (map[indexer.Hash][]float32, []indexer.Hash, embed.Space, error) {
+// attachableVectors returns cached vectors that chunks lack, the hashes of damaged ones, and the space of the index. It returns
+// none if the index has vectors of another space.
+func (x *index) attachableVectors(ctx context.Context, space embed.Space) (vectorsByHash, []indexer.Hash, embed.Space, error) {
 	tx, m, err := x.snapshot(ctx)
 	if err != nil {
 		return nil, nil, embed.Space{}, err
 	}
 	defer tx.Rollback()
-	otherSpace := m.embedded > 0 && m.space != space
-	known := map[indexer.Hash][]float32{}
-	damaged, err := collectVectors(ctx, tx, known, space.Dims, selectAttachable,
-		space.Provider, space.Model, space.Dims, space.Endpoint, otherSpace, attachBatch)
-	return known, damaged, m.space, err
-}
-
-// deleteCachedVectors deletes vectors from the cache.
-func (x *index) deleteCachedVectors(ctx context.Context, sp embed.Space, hashes []indexer.Hash) error {
-	var errs []error
-	for _, h := range hashes {
-		_, err := x.db.writer.ExecContext(ctx, deleteCached, h[:], sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
-		errs = append(errs, err)
+	known := vectorsByHash{}
+	if m.embedded > 0 && m.space != space {
+		return known, nil, m.space, nil
 	}
-	return errors.Join(errs...)
+	damaged, err := collectVectors(ctx, tx, known, space.Dims, selectAttachable, append(spaceArgs(space), attachBatch)...)
+	return known, damaged, m.space, err
 }
 
 // resolveSpace fills in an unknown dimension of a space: that of the index if it has the same space, else that of the vectors

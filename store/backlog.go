@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"hash/crc32"
 	"maps"
+	"math"
 	"slices"
 
 	"kioku/embed"
@@ -14,114 +14,226 @@ import (
 
 const (
 	// selectBacklog reads the texts without a vector by files_backlog, those of the newest files first.
-	selectBacklog = `SELECT c.sha256, f.names, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
+	selectBacklog = `SELECT c.sha256, f.names, c.text, NULL FROM files f CROSS JOIN chunks c ON c.file = f.id
 		WHERE f.embedded < f.chunks AND f.out_of_scope = 0 AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
-	// selectNewestTexts reads all texts: the backlog of a space other than that of the index.
-	selectNewestTexts = `SELECT c.sha256, f.names, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
-		WHERE f.out_of_scope = 0 ORDER BY f.mtime DESC, f.id DESC, c.id`
-	// selectPending looks up the hashes of a JSON array among the chunks without a vector.
-	selectPending = `SELECT c.id, c.file, c.sha256 FROM json_each(?) j CROSS JOIN chunks c
-		WHERE c.sha256 = unhex(j.value) AND c.checksum IS NULL`
+	// selectAskedBacklog reads those of the files of a JSON array.
+	selectAskedBacklog = `SELECT c.sha256, f.names, c.text, NULL FROM files f CROSS JOIN chunks c ON c.file = f.id
+		WHERE f.path IN (SELECT value FROM json_each(?)) AND f.out_of_scope = 0 AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
+
+	// The other backlogs are the chunks in scope for which a condition holds.
+	//
+	// lacksWindows: the vector of the index has no windows.
+	lacksWindows = "c.checksum IS NOT NULL AND NOT EXISTS (SELECT 1 FROM windows w WHERE w.chunk = c.id)"
+	// lacksCached: the cache has no vector of a space.
+	lacksCached = "NOT EXISTS (SELECT 1 FROM embedding_cache e WHERE e.sha256 = c.sha256 AND " + ofSpace + ")"
+	// lacksCachedWindows: the cache has a vector of a space without windows.
+	lacksCachedWindows = "EXISTS (SELECT 1 FROM embedding_cache e WHERE e.sha256 = c.sha256 AND e.windows IS NULL AND " + ofSpace + ")"
+	// ofSpace: a cached vector is of a space.
+	ofSpace = "e.provider = ?1 AND e.model = ?2 AND e.dims = ?3 AND e.endpoint = ?4 AND e.input = 'document'"
+
+	// countUnembedded counts the chunks of such a backlog, and selectUnembedded reads the first ?5 texts: each once, newest files first.
+	countUnembedded  = "SELECT count(*) FROM files f JOIN chunks c ON c.file = f.id WHERE f.out_of_scope = 0 AND "
+	selectUnembedded = `SELECT c.sha256, f.names, c.text, %s FROM (
+			SELECT c.id AS id FROM files f JOIN chunks c ON c.file = f.id WHERE f.out_of_scope = 0 AND %s
+			GROUP BY c.sha256 ORDER BY max(f.mtime) DESC, max(f.id) DESC, min(c.id) LIMIT ?5) i
+		CROSS JOIN chunks c ON c.id = i.id CROSS JOIN files f ON f.id = c.file`
+	// isAsked: the file is one of a JSON array.
+	isAsked = " AND f.path IN (SELECT value FROM json_each(?6))"
+	// indexedVector and cachedVector are the vectors of a text without windows.
+	indexedVector = "(SELECT v.embedding FROM chunks_vec v WHERE v.rowid = c.id)"
+	cachedVector  = "(SELECT e.vector FROM embedding_cache e WHERE e.sha256 = c.sha256 AND " + ofSpace + ")"
+
+	// selectPending looks up the hashes of a JSON array among the chunks that lack a vector or its windows.
+	selectPending = `SELECT c.id, c.file, c.sha256, c.checksum IS NOT NULL FROM json_each(?) j CROSS JOIN chunks c
+		WHERE c.sha256 = unhex(j.value) AND (c.checksum IS NULL OR NOT EXISTS (SELECT 1 FROM windows w WHERE w.chunk = c.id))`
 )
 
 // backlog implements Store.Backlog.
-func (x *index) backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
-	tx, m, err := x.snapshot(ctx)
-	if err != nil {
-		return nil, 0, err
+func (x *index) backlog(ctx context.Context, space embed.Space, limit int, first []string) (texts []indexer.Text, chunks int, err error) {
+	b := backlogReader{ctx: ctx, limit: limit, seen: map[indexer.Hash]bool{}, each: func(t indexer.Text) { texts = append(texts, t) }}
+	if len(first) > 0 {
+		if b.first, err = jsonList(first); err != nil {
+			return nil, 0, err
+		}
 	}
-	defer tx.Rollback()
-	query, chunks := selectBacklog, m.chunks-m.embedded-(m.out.chunks-m.out.embedded)
-	if m.embedded > 0 && !m.space.Matches(space) {
-		query, chunks = selectNewestTexts, m.chunks-m.out.chunks
-	}
-	if chunks == 0 {
-		return nil, 0, nil
-	}
-	texts, err := distinctTexts(ctx, tx, query, limit)
-	if err != nil {
+	if err := x.readBacklog(&b, space); err != nil {
 		return nil, 0, fmt.Errorf("read texts without a vector: %w", err)
 	}
-	return texts, chunks, nil
+	return texts, b.chunks, nil
 }
 
-// distinctTexts returns the first different texts of a query, which computes its rows one by one.
-func distinctTexts(ctx context.Context, q queryer, query string, limit int) ([]indexer.Text, error) {
-	rows, err := q.QueryContext(ctx, query)
+// forEachUnembedded implements Store.ForEachUnembedded.
+func (x *index) forEachUnembedded(ctx context.Context, space embed.Space, each func(indexer.Text)) error {
+	b := backlogReader{ctx: ctx, limit: math.MaxInt32, seen: map[indexer.Hash]bool{}, each: each}
+	return x.readBacklog(&b, space)
+}
+
+// readBacklog reads the backlog of a space.
+func (x *index) readBacklog(b *backlogReader, space embed.Space) (err error) {
+	if b.space, err = x.resolveSpace(b.ctx, space); err != nil {
+		return err
+	}
+	tx, m, err := x.snapshot(b.ctx)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	defer tx.Rollback()
+	b.tx = tx
+	if m.embedded == 0 || m.space.Matches(b.space) {
+		return b.readIndexed(m)
+	}
+	if err := b.readLacking(lacksCached, "NULL"); err != nil {
+		return err
+	}
+	return b.readLacking(lacksCachedWindows, cachedVector)
+}
+
+// backlogReader reads a backlog within one snapshot.
+type backlogReader struct {
+	ctx    context.Context
+	tx     *sql.Tx
+	space  embed.Space
+	first  string // a JSON array of files whose texts come first; empty for none
+	limit  int
+	seen   map[indexer.Hash]bool // the texts that were read
+	each   func(indexer.Text)    // takes the texts in their order
+	chunks int
+}
+
+// readIndexed reads the backlog of the space of the index: by its totals first, so that an index that is whole costs nothing.
+func (b *backlogReader) readIndexed(m meta) error {
+	if b.chunks = m.chunks - m.embedded - (m.out.chunks - m.out.embedded); b.chunks > 0 {
+		if b.first != "" {
+			if err := b.readTexts(selectAskedBacklog, b.first); err != nil {
+				return err
+			}
+		}
+		if err := b.readTexts(selectBacklog); err != nil {
+			return err
+		}
+	}
+	if m.windowed == m.embedded {
+		return nil
+	}
+	return b.readLacking(lacksWindows, indexedVector)
+}
+
+// readLacking reads the chunks for which a condition holds, with their known vectors.
+func (b *backlogReader) readLacking(condition, vector string) error {
+	args := spaceArgs(b.space)
+	var n int
+	if err := b.tx.QueryRowContext(b.ctx, countUnembedded+condition, args...).Scan(&n); err != nil || n == 0 {
+		return err
+	}
+	b.chunks += n
+	args = append(args, b.limit)
+	if b.first != "" {
+		if err := b.readTexts(fmt.Sprintf(selectUnembedded, vector, condition+isAsked), append(args, b.first)...); err != nil {
+			return err
+		}
+	}
+	return b.readTexts(fmt.Sprintf(selectUnembedded, vector, condition), args...)
+}
+
+// readTexts reads the different texts of a query, which computes its rows one by one, up to the limit.
+func (b *backlogReader) readTexts(query string, args ...any) error {
+	if len(b.seen) >= b.limit {
+		return nil
+	}
+	rows, err := b.tx.QueryContext(b.ctx, query, args...)
+	if err != nil {
+		return vectorError(err)
 	}
 	defer rows.Close()
-	var texts []indexer.Text
-	seen := map[indexer.Hash]bool{}
-	for len(texts) < limit && rows.Next() {
-		var hash sql.RawBytes
+	for len(b.seen) < b.limit && rows.Next() {
+		var hash, vector sql.RawBytes
 		var names, text string
-		if err := rows.Scan(&hash, &names, &text); err != nil {
-			return nil, err
+		if err := rows.Scan(&hash, &names, &text, &vector); err != nil {
+			return err
 		}
 		h, err := hashOf(hash)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !seen[h] {
-			seen[h] = true
-			texts = append(texts, indexer.Text{Hash: h, Text: indexer.EmbeddedText(names, text)})
+		if b.seen[h] {
+			continue
 		}
+		b.seen[h] = true
+		t := indexer.Text{Hash: h, Text: indexer.EmbeddedText(names, text), Body: text}
+		if v := decodeVector(vector); embed.Check(v, b.space.Dims) == nil {
+			t.Vector = v
+		}
+		b.each(t)
 	}
-	return texts, rows.Err()
+	return vectorError(rows.Err())
 }
 
 // putVectors implements Store.PutVectors.
-func (x *index) putVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
-	for _, v := range vectors {
-		if err := embed.Check(v, space.Dims); err != nil {
+func (x *index) putVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
+	stored := make(vectorsByHash, len(vectors))
+	for hash, v := range vectors {
+		if err := checkVectors(v, space.Dims); err != nil {
 			return fmt.Errorf("store vectors: %w", err)
 		}
+		stored[hash] = newStoredVector(v)
 	}
-	if len(vectors) == 0 {
+	if len(stored) == 0 {
 		return nil
 	}
+	m, err := readMeta(ctx, x.db.readers)
+	if err == nil && m.embedded > 0 && m.space != space {
+		err = x.buildVectors(ctx, space, stored)
+	} else if err == nil {
+		err = x.putStored(ctx, space, stored)
+	}
+	if err != nil {
+		return fmt.Errorf("store vectors: %w", err)
+	}
+	return nil
+}
+
+// checkVectors returns an error unless a vector and its windows can be stored and compared.
+func checkVectors(v indexer.Vectors, dims int) error {
+	if err := embed.Check(v.Vector, dims); err != nil {
+		return err
+	}
+	for _, w := range v.Windows {
+		if len(w.Codes) != dims {
+			return fmt.Errorf("a window has %d dimensions, want %d", len(w.Codes), dims)
+		}
+	}
+	return nil
+}
+
+// putStored writes vectors to an index of their space or without vectors.
+func (x *index) putStored(ctx context.Context, space embed.Space, vectors vectorsByHash) error {
 	return x.writeIndex(ctx, func(w *fileWriter) error {
-		if err := x.switchSpace(ctx, w, space); err != nil {
-			return err
+		switch {
+		case w.meta.space == space:
+		case w.meta.embedded > 0:
+			return cacheVectors(ctx, w.tx, space, vectors, w.now)
+		default:
+			if err := w.setSpace(ctx, space); err != nil {
+				return err
+			}
 		}
-		if err := w.putVectors(ctx, vectors); err != nil {
-			return fmt.Errorf("store vectors: %w", err)
-		}
-		return nil
+		return w.putVectors(ctx, vectors)
 	})
 }
 
-// switchSpace makes space the space of the index. Vectors of another space move to the cache.
-func (x *index) switchSpace(ctx context.Context, w *fileWriter, space embed.Space) error {
-	if w.meta.space == space {
-		return nil
-	}
-	if w.meta.embedded > 0 {
-		if err := clearVectors(ctx, w.tx); err != nil {
-			return err
-		}
-		x.attachedSpace.Store(nil)
-	}
-	return w.setSpace(ctx, space)
-}
-
 // putVectors writes vectors to chunks_vec, or to the cache if the index does not contain their text.
-func (w *fileWriter) putVectors(ctx context.Context, vectors map[indexer.Hash][]float32) error {
+func (w *fileWriter) putVectors(ctx context.Context, vectors vectorsByHash) error {
 	pending, err := w.pendingChunks(ctx, slices.Collect(maps.Keys(vectors)))
 	if err != nil {
 		return err
 	}
-	insertCache, err := w.tx.PrepareContext(ctx, insertCached)
-	if err != nil {
-		return err
-	}
-	sp := w.meta.space
+	gone := vectorsByHash{}
 	for hash, v := range vectors {
-		blob := encodeVector(v)
 		for _, c := range pending[hash] {
-			if err := w.attachVector(ctx, c, hash, v, blob); err != nil {
+			if c.embedded && v.windows == nil {
+				continue
+			}
+			if err := w.attachVector(ctx, c, hash, v); err != nil {
 				return err
 			}
 		}
@@ -130,21 +242,23 @@ func (w *fileWriter) putVectors(ctx context.Context, vectors map[indexer.Hash][]
 		}
 		var indexed bool
 		err := w.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE sha256 = ?)", hash[:]).Scan(&indexed)
-		if err == nil && !indexed {
-			_, err = insertCache.ExecContext(ctx, sp.Provider, sp.Model, sp.Dims, sp.Endpoint, hash[:], blob,
-				crc32.Checksum(blob, castagnoli), w.now)
-		}
 		if err != nil {
 			return err
 		}
+		if !indexed {
+			gone[hash] = v
+		}
 	}
-	return nil
+	return cacheVectors(ctx, w.tx, w.meta.space, gone, w.now)
 }
 
-// pendingChunk is a chunk without a vector, and its file.
-type pendingChunk struct{ id, file int64 }
+// pendingChunk is a chunk without a vector, or with one that has no windows, and its file.
+type pendingChunk struct {
+	id, file int64
+	embedded bool
+}
 
-// pendingChunks returns the chunks without a vector that have the texts with these hashes.
+// pendingChunks returns the chunks that have the texts with these hashes and lack a vector or its windows.
 func (w *fileWriter) pendingChunks(ctx context.Context, hashes []indexer.Hash) (map[indexer.Hash][]pendingChunk, error) {
 	list, err := hexList(hashes)
 	if err != nil {
@@ -154,7 +268,7 @@ func (w *fileWriter) pendingChunks(ctx context.Context, hashes []indexer.Hash) (
 	err = forEachRow(ctx, w.tx, func(rows *sql.Rows) error {
 		var c pendingChunk
 		var hash sql.RawBytes
-		if err := rows.Scan(&c.id, &c.file, &hash); err != nil {
+		if err := rows.Scan(&c.id, &c.file, &hash, &c.embedded); err != nil {
 			return err
 		}
 		h, err := hashOf(hash)

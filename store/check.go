@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"slices"
 	"strings"
@@ -300,9 +299,9 @@ func (c *checker) checkVectors(ctx context.Context) error {
 			}
 			err = forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
 				var w wrongVector
-				var blob sql.RawBytes
+				var blob, windows sql.RawBytes
 				var sum uint32
-				if err := rows.Scan(&w.chunk, &w.file, &blob, &sum); err != nil {
+				if err := rows.Scan(&w.chunk, &w.file, &blob, &windows, &sum); err != nil {
 					return err
 				}
 				n, last = n+1, w.chunk
@@ -310,13 +309,14 @@ func (c *checker) checkVectors(ctx context.Context) error {
 					return nil // checkTotals counts the vectors that are missing
 				}
 				c.Checked.Vectors++
-				if crc32.Checksum(blob, castagnoli) != sum {
+				if (storedVector{blob, windows}).checksum() != sum {
 					c.Found = append(c.Found, "a vector does not have its checksum")
 					c.badVectors = append(c.badVectors, w)
 				}
 				return nil
-			}, `SELECT c.id, c.file, v.embedding, c.checksum FROM (SELECT id, file, checksum FROM chunks
-				WHERE id > ? AND checksum IS NOT NULL ORDER BY id LIMIT ?) c LEFT JOIN chunks_vec v ON v.rowid = c.id`, last, checkRows)
+			}, `SELECT c.id, c.file, v.embedding, w.codes, c.checksum FROM (SELECT id, file, checksum FROM chunks
+				WHERE id > ? AND checksum IS NOT NULL ORDER BY id LIMIT ?) c LEFT JOIN chunks_vec v ON v.rowid = c.id
+				LEFT JOIN windows w ON w.chunk = c.id`, last, checkRows)
 			return vectorError(err)
 		})
 		if err != nil {
@@ -334,20 +334,20 @@ func (c *checker) checkCache(ctx context.Context) error {
 		n := 0
 		err := c.step(ctx, func() error {
 			return forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
-				var hash, blob sql.RawBytes
+				var hash, blob, windows sql.RawBytes
 				var sum uint32
-				if err := rows.Scan(&last, &hash, &blob, &sum); err != nil {
+				if err := rows.Scan(&last, &hash, &blob, &windows, &sum); err != nil {
 					return err
 				}
 				n++
-				if crc32.Checksum(blob, castagnoli) == sum {
+				if (storedVector{blob, windows}).checksum() == sum {
 					return nil
 				}
 				h, err := hashOf(hash)
 				c.Found = append(c.Found, "a cached vector does not have its checksum")
 				c.badCached = append(c.badCached, h)
 				return err
-			}, "SELECT id, sha256, vector, checksum FROM embedding_cache WHERE id > ? ORDER BY id LIMIT ?", last, checkRows)
+			}, "SELECT id, sha256, vector, windows, checksum FROM embedding_cache WHERE id > ? ORDER BY id LIMIT ?", last, checkRows)
 		})
 		if err != nil {
 			return fmt.Errorf("check cached vectors: %w", err)
@@ -370,11 +370,15 @@ func (c *checker) checkTotals(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var wrong int
+		var wrong, windowed int
 		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM files f LEFT JOIN
 			(SELECT file, count(*) AS chunks, count(checksum) AS embedded FROM chunks GROUP BY file) c ON c.file = f.id
 			WHERE f.chunks <> coalesce(c.chunks, 0) OR f.embedded <> coalesce(c.embedded, 0)`).Scan(&wrong)
-		if err == nil && (wrong > 0 || !agree) {
+		if err == nil { // reads the table, so that opening an index does not compare this
+			err = tx.QueryRowContext(ctx, `SELECT count(*) FROM windows w JOIN chunks c ON c.id = w.chunk
+				WHERE c.checksum IS NOT NULL`).Scan(&windowed)
+		}
+		if err == nil && (wrong > 0 || windowed != m.windowed || !agree) {
 			err = fmt.Errorf("%w: its tables do not agree", errDamaged)
 		}
 		return err

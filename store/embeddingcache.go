@@ -2,56 +2,64 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"hash/crc32"
 
 	"kioku/embed"
 	"kioku/indexer"
 )
 
 const (
-	insertCached = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
-		VALUES (?, ?, ?, ?, 'document', ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET vector = excluded.vector, checksum = excluded.checksum, used = excluded.used`
+	insertCached = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, windows, checksum, used)
+		VALUES (?, ?, ?, ?, 'document', ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET vector = excluded.vector, windows = excluded.windows, checksum = excluded.checksum,
+			used = excluded.used`
 
 	deleteCached = `DELETE FROM embedding_cache
 		WHERE sha256 = ? AND provider = ? AND model = ? AND dims = ? AND endpoint = ? AND input = 'document'`
 
 	// selectCached looks up the hashes of a JSON array in the cache. CROSS JOIN makes SQLite start with the array.
-	selectCached = `SELECT e.sha256, e.vector, e.checksum FROM json_each(?) j CROSS JOIN embedding_cache e
+	selectCached = `SELECT e.sha256, e.vector, e.windows, e.checksum FROM json_each(?) j CROSS JOIN embedding_cache e
 		WHERE e.sha256 = unhex(j.value) AND e.provider = ? AND e.model = ? AND e.dims = ? AND e.endpoint = ?
 		AND e.input = 'document'`
+
+	// evictSQL deletes the cached vectors that were used longest ago: first those of texts that are not indexed, and never those
+	// of indexed texts in the space that is being built, which is a JSON object or ''.
+	evictSQL = `DELETE FROM embedding_cache WHERE id IN (SELECT e.id FROM embedding_cache e
+		LEFT JOIN (SELECT DISTINCT sha256 FROM chunks) c ON c.sha256 = e.sha256
+		WHERE c.sha256 IS NULL OR ?1 = '' OR e.provider <> ?1 ->> 'Provider' OR e.model <> ?1 ->> 'Model'
+			OR e.dims <> ?1 ->> 'Dims' OR e.endpoint <> ?1 ->> 'Endpoint'
+		ORDER BY c.sha256 IS NOT NULL, e.used, e.id LIMIT ?2)`
 )
 
-// castagnoli is the polynomial of the checksums of vectors.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// collectVectors adds the vectors that a query selects to found, by their hash. It returns the hashes of damaged vectors.
-func collectVectors(ctx context.Context, q queryer, found map[indexer.Hash][]float32, dims int, query string, args ...any) ([]indexer.Hash, error) {
-	var damaged []indexer.Hash
-	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
-		var hash, blob sql.RawBytes
-		var sum uint32
-		if err := rows.Scan(&hash, &blob, &sum); err != nil {
-			return err
-		}
-		h, err := hashOf(hash)
-		if err != nil {
-			return err
-		}
-		if v := decodeVector(blob); crc32.Checksum(blob, castagnoli) == sum && embed.Check(v, dims) == nil {
-			found[h] = v
-		} else {
-			damaged = append(damaged, h)
-		}
-		return nil
-	}, query, args...)
-	return damaged, err
+// spaceArgs returns the arguments of a query about a space: provider, model, dims and endpoint.
+func spaceArgs(s embed.Space, before ...any) []any {
+	return append(before[:len(before):len(before)], s.Provider, s.Model, s.Dims, s.Endpoint)
 }
 
-// evictCached deletes the oldest cached vectors beyond the limit. Texts that are indexed without a vector raise the limit. An
-// index that was emptied evicts nothing before its first complete sync, which is about to need the cached vectors.
+// cacheVectors writes vectors of a space to the cache.
+func cacheVectors(ctx context.Context, q execer, space embed.Space, vectors vectorsByHash, now int64) error {
+	for hash, v := range vectors {
+		args := append(spaceArgs(space), hash[:], v.vector, v.windowsValue(), v.checksum(), now)
+		if _, err := q.ExecContext(ctx, insertCached, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteCachedVectors deletes vectors from the cache.
+func deleteCachedVectors(ctx context.Context, q execer, space embed.Space, hashes []indexer.Hash) error {
+	for _, h := range hashes {
+		if _, err := q.ExecContext(ctx, deleteCached, spaceArgs(space, h[:])...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evictCached deletes the cached vectors beyond the limit that were used longest ago. Texts that are indexed without a vector
+// raise the limit. An index that was emptied evicts nothing before its first complete sync, which is about to need the cached
+// vectors.
 func (x *index) evictCached(ctx context.Context, m meta) error {
 	if m.space.IsZero() || m.lastSync.IsZero() {
 		return nil
@@ -61,11 +69,12 @@ func (x *index) evictCached(ctx context.Context, m meta) error {
 	if err != nil || n <= limit {
 		return err
 	}
-	// Deletes a tenth more than necessary, so that the next change does not evict again.
-	_, err = x.db.writer.ExecContext(ctx,
-		"DELETE FROM embedding_cache WHERE id IN (SELECT id FROM embedding_cache ORDER BY used, id LIMIT ?)",
-		n-limit+x.opt.CacheEntries/10)
+	building, err := encodeSpace(m.building)
 	if err != nil {
+		return err
+	}
+	// Deletes a tenth more than necessary, so that the next change does not evict again.
+	if _, err = x.db.writer.ExecContext(ctx, evictSQL, building, n-limit+x.opt.CacheEntries/10); err != nil {
 		return fmt.Errorf("evict cached vectors: %w", err)
 	}
 	return nil

@@ -81,20 +81,20 @@ func TestKnownVectorsLeaveOutDamagedOnes(t *testing.T) {
 // pool contains texts with their vectors. Files draw from it, so that texts are deleted, come back, and are in several files.
 type pool struct {
 	texts   []string
-	vectors map[indexer.Hash][]float32
+	vectors map[indexer.Hash]indexer.Vectors
 }
 
 func newPool(n int) pool {
-	p := pool{texts: numbered("pool", n), vectors: map[indexer.Hash][]float32{}}
+	p := pool{texts: numbered("pool", n), vectors: map[indexer.Hash]indexer.Vectors{}}
 	r := newRand()
 	for _, text := range p.texts {
-		p.vectors[sha256.Sum256([]byte(text))] = unit(r, testSpace.Dims)
+		p.vectors[sha256.Sum256([]byte(text))] = testVectors(r, testSpace.Dims)
 	}
 	return p
 }
 
 // draw returns a file of texts from the pool, some without a vector. It adds the vectors to known.
-func (p pool) draw(rt *rapid.T, path string, known map[indexer.Hash][]float32) note {
+func (p pool) draw(rt *rapid.T, path string, known map[indexer.Hash]indexer.Vectors) note {
 	f := testFile(path, nil, rapid.SliceOfN(rapid.SampledFrom(p.texts), 0, 6).Draw(rt, path)...)
 	for i := range f.Chunks {
 		c := &f.Chunks[i]
@@ -116,7 +116,7 @@ func TestEmbeddingCacheLosesAndDuplicatesNoVector(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := openTestStore(t, t.TempDir())
 		defer func() { s.Close() }()
-		known := map[indexer.Hash][]float32{}
+		known := map[indexer.Hash]indexer.Vectors{}
 		paths := rapid.SampledFrom([]string{"memory/a.md", "memory/b.md", "memory/c.md"})
 		rt.Repeat(map[string]func(*rapid.T){
 			"replace": func(rt *rapid.T) {

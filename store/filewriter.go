@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/crc32"
 
+	"kioku/embed"
 	"kioku/indexer"
 )
 
@@ -16,14 +16,16 @@ type fileWriter struct {
 	meta   meta         // written by writeTotals
 	change *indexChange // the vectors and words that are written and removed
 	now    int64        // seconds since 1970
+	recipe func(embed.Space) string
 	// hasCached reports whether embedding_cache has rows.
 	hasCached bool
 	// attached is the number of chunks that replaceFile wrote with a known vector.
 	attached int
 
-	findFile, insertFile, insertChunk, insertTerms         *sql.Stmt
-	insertField, insertAka, insertLink                     *sql.Stmt
-	insertVector, deleteVector, cacheVector, uncacheVector *sql.Stmt // nil if there is no chunks_vec
+	findFile, insertFile, insertChunk, insertTerms *sql.Stmt
+	insertField, insertAka, insertLink             *sql.Stmt
+	// nil if there is no chunks_vec
+	insertVector, deleteVector, insertWindows, deleteWindows, cacheVector, uncacheVector *sql.Stmt
 }
 
 const (
@@ -42,7 +44,7 @@ func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChan
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, now: x.opt.Now().Unix(), change: change}
+	w := &fileWriter{tx: tx, meta: m, now: x.opt.Now().Unix(), change: change, recipe: x.opt.Recipe}
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.hasCached); err != nil {
 		return nil, fmt.Errorf("look into the cache: %w", err)
 	}
@@ -93,7 +95,7 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	}
 	embedded := 0
 	for _, c := range f.Chunks {
-		if known[c.Hash] != nil {
+		if _, ok := known[c.Hash]; ok {
 			embedded++
 		}
 	}
@@ -111,7 +113,11 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	}
 	w.attached += embedded
 	for i := range f.Chunks {
-		if err := w.writeChunk(ctx, id, &f.Chunks[i], known[f.Chunks[i].Hash]); err != nil {
+		var vector *storedVector
+		if v, ok := known[f.Chunks[i].Hash]; ok {
+			vector = &v
+		}
+		if err := w.writeChunk(ctx, id, &f.Chunks[i], vector); err != nil {
 			return err
 		}
 	}
@@ -125,12 +131,10 @@ func (w *fileWriter) setScope(ctx context.Context, path string, out bool) error 
 }
 
 // writeChunk writes a chunk to chunks and chunks_fts, and its vector, unless it is nil, to chunks_vec.
-func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chunk, vector []float32) error {
-	var blob []byte
+func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chunk, vector *storedVector) error {
 	var checksum any // NULL
 	if vector != nil {
-		blob = encodeVector(vector)
-		checksum = crc32.Checksum(blob, castagnoli)
+		checksum = vector.checksum()
 	}
 	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Terms.Language, c.Hash[:],
 		c.Fence, c.Closed, c.Terms.Count, c.Terms.Layout, checksum, c.Text)
@@ -147,14 +151,14 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 	w.change.words.recordAdd(id, c.Terms)
 	w.meta.chunks++
 	w.meta.nTerms += c.Terms.Count
-	if blob == nil {
+	if vector == nil {
 		return nil
 	}
-	return w.writeVector(ctx, id, c.Hash, vector, blob)
+	return w.writeVector(ctx, id, c.Hash, *vector)
 }
 
 // removeFile deletes all rows of a file. Its vectors move to the cache, except those in reused, which are written again.
-func (w *fileWriter) removeFile(ctx context.Context, path string, reused map[indexer.Hash][]float32) error {
+func (w *fileWriter) removeFile(ctx context.Context, path string, reused vectorsByHash) error {
 	var id int64
 	var skipped bool
 	var chunks, embedded, terms int
@@ -185,7 +189,6 @@ func (w *fileWriter) removeFile(ctx context.Context, path string, reused map[ind
 		w.meta.files--
 	}
 	w.meta.chunks -= chunks
-	w.meta.embedded -= embedded
 	w.meta.nTerms -= terms
 	return nil
 }
@@ -206,11 +209,15 @@ func (w *fileWriter) removeChunks(ctx context.Context, file int64) error {
 // writeTotals writes the totals to meta.
 func (w *fileWriter) writeTotals(ctx context.Context) error {
 	m := w.meta
-	_, err := w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?,
-			space_endpoint = ?, files = ?, chunks = ?, embedded = ?, terms = ?, out_files = o.files, out_chunks = o.chunks,
+	building, err := encodeSpace(m.building)
+	if err != nil {
+		return err
+	}
+	_, err = w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?, space_endpoint = ?,
+			space_recipe = ?, building = ?, files = ?, chunks = ?, embedded = ?, windowed = ?, terms = ?, out_files = o.files, out_chunks = o.chunks,
 			out_embedded = o.embedded FROM (SELECT count(*) AS files, coalesce(sum(chunks), 0) AS chunks,
 			coalesce(sum(embedded), 0) AS embedded FROM files WHERE out_of_scope = 1) o`,
-		m.space.Provider, m.space.Model, m.space.Dims, m.space.Endpoint, m.files, m.chunks, m.embedded, m.nTerms)
+		append(spaceArgs(m.space), m.recipe, building, m.files, m.chunks, m.embedded, m.windowed, m.nTerms)...)
 	if err != nil {
 		return fmt.Errorf("write totals: %w", err)
 	}

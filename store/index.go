@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,8 +53,11 @@ type meta struct {
 	id                              uint64 // of the index
 	workspace, chunking             string
 	space                           embed.Space
+	recipe                          string      // how the vectors of space are made, "" if that is not known
+	building                        embed.Space // the space that is to replace space, zero if none
 	generation                      int64
 	files, chunks, embedded, nTerms int
+	windowed                        int // chunks with windows
 	// out counts the files that are out of scope, with their chunks; the numbers above contain them.
 	out      struct{ files, chunks, embedded int }
 	lastSync time.Time
@@ -65,11 +69,12 @@ type meta struct {
 func readMeta(ctx context.Context, q queryer) (meta, error) {
 	var m meta
 	var id, last int64
+	var building string
 	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
-			generation, files, chunks, embedded, terms, out_files, out_chunks, out_embedded, last_sync,
+			space_recipe, building, generation, files, chunks, embedded, windowed, terms, out_files, out_chunks, out_embedded, last_sync,
 			probes, probed_chunks, probe_line FROM meta`).
 		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
-			&m.generation, &m.files, &m.chunks, &m.embedded, &m.nTerms,
+			&m.recipe, &building, &m.generation, &m.files, &m.chunks, &m.embedded, &m.windowed, &m.nTerms,
 			&m.out.files, &m.out.chunks, &m.out.embedded, &last,
 			&m.calibration.Probes, &m.calibration.Chunks, &m.calibration.Line)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -79,6 +84,11 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 		return meta{}, fmt.Errorf("read meta: %w", err)
 	}
 	m.id = uint64(id)
+	if building != "" {
+		if err := json.Unmarshal([]byte(building), &m.building); err != nil {
+			return meta{}, fmt.Errorf("%w: the space that is being built: %w", errDamaged, err)
+		}
+	}
 	if last != 0 {
 		m.lastSync = time.Unix(0, last)
 	}

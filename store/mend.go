@@ -63,6 +63,8 @@ func removeVector(ctx context.Context, tx *sql.Tx, w wrongVector) error {
 		arg   int64
 	}{
 		{deleteVectorSQL, w.chunk},
+		{"UPDATE meta SET windowed = windowed - 1 WHERE EXISTS (SELECT 1 FROM windows WHERE chunk = ?)", w.chunk},
+		{deleteWindowsSQL, w.chunk},
 		{"UPDATE files SET embedded = embedded - 1 WHERE id = ?", w.file},
 		{"UPDATE meta SET embedded = embedded - 1 WHERE id = ?", 1},
 	} {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"kioku/embed"
 	"kioku/store/vector"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	CacheEntries int
 	// Vectors limits the memory of cached vectors and words. It is required and may be shared by several stores.
 	Vectors *vector.Budget
+	// Recipe returns how the vectors of a space are made, to be stored with them, "" if that is not known. Nil means that it
+	// is not known of any.
+	Recipe func(embed.Space) string
 	// Now returns the current time. It is required.
 	Now func() time.Time
 	// Replaced is called after a damaged index was replaced by an empty one, which a sync must fill. It must not block. Nil

@@ -28,7 +28,7 @@ func (x *index) replaceFiles(ctx context.Context, files ...indexer.File) (known 
 func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, error]) (known int, err error) {
 	defer x.files.invalidate()
 	err = x.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
-		space, err := x.clearIndex(ctx, tx)
+		before, err := x.clearIndex(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -37,10 +37,11 @@ func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 		if err != nil {
 			return err
 		}
-		if !space.IsZero() {
-			if err := w.setSpace(ctx, space); err != nil {
+		if !before.space.IsZero() {
+			if err := w.setSpace(ctx, before.space); err != nil {
 				return err
 			}
+			w.meta.recipe = before.recipe
 		}
 		for f, err := range files {
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"hash/crc32"
 
 	"kioku/embed"
 	"kioku/indexer"
@@ -17,16 +16,22 @@ const (
 	// cannot be read.
 	salvageGap = 32
 
-	// salvageCached and salvageIndexed read the vectors of a range of ids from an index that was set aside.
-	salvageCached = `SELECT provider, model, dims, endpoint, sha256, vector, checksum FROM embedding_cache
+	// salvageCached and salvageIndexed read the vectors of a range of ids from an index that was set aside. Those with suffix Old
+	// read from an index of a schema before windows, whose checksums are of the vector.
+	salvageCached = `SELECT provider, model, dims, endpoint, sha256, vector, windows, checksum FROM embedding_cache
 		WHERE id BETWEEN ? AND ? AND input = 'document'`
-	salvageIndexed = `SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, c.sha256, v.embedding, c.checksum
+	salvageIndexed = `SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, c.sha256, v.embedding, w.codes, c.checksum
+		FROM chunks c CROSS JOIN meta m CROSS JOIN chunks_vec v ON v.rowid = c.id LEFT JOIN windows w ON w.chunk = c.id
+		WHERE c.id BETWEEN ? AND ? AND c.checksum IS NOT NULL`
+	salvageCachedOld = `SELECT provider, model, dims, endpoint, sha256, vector, NULL, checksum FROM embedding_cache
+		WHERE id BETWEEN ? AND ? AND input = 'document'`
+	salvageIndexedOld = `SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, c.sha256, v.embedding, NULL, c.checksum
 		FROM chunks c CROSS JOIN meta m CROSS JOIN chunks_vec v ON v.rowid = c.id
 		WHERE c.id BETWEEN ? AND ? AND c.checksum IS NOT NULL`
 
 	// insertSalvaged caches a vector, unless the index has it.
-	insertSalvaged = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, checksum, used)
-		SELECT ?1, ?2, ?3, ?4, 'document', ?5, ?6, ?7, ?8
+	insertSalvaged = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, windows, checksum, used)
+		SELECT ?1, ?2, ?3, ?4, 'document', ?5, ?6, ?7, ?8, ?9
 		WHERE NOT EXISTS (SELECT 1 FROM meta m CROSS JOIN chunks c WHERE c.sha256 = ?5 AND c.checksum IS NOT NULL
 			AND m.space_provider = ?1 AND m.space_model = ?2 AND m.space_dims = ?3 AND m.space_endpoint = ?4)
 		ON CONFLICT DO NOTHING`
@@ -34,9 +39,9 @@ const (
 
 // salvagedVector is a vector of an index that was set aside. Its checksum held.
 type salvagedVector struct {
-	space  embed.Space
-	hash   indexer.Hash
-	vector []byte
+	storedVector
+	space embed.Space
+	hash  indexer.Hash
 }
 
 // salvage copies the vectors of the indexes that were set aside to the cache, as far as they can be read and their checksums
@@ -85,21 +90,16 @@ func (s *Store) salvageFrom(ctx context.Context, name string) (int, error) {
 		return 0, nil
 	}
 	defer x.close()
-	n := 0
-	for _, source := range []struct{ query, ids string }{
-		{salvageCached, "SELECT max(id) FROM embedding_cache"},
-		{salvageIndexed, "SELECT max(id) FROM chunks"},
-	} {
-		if source.query == salvageIndexed && !x.hasVectors(ctx) {
-			continue
-		}
-		found, err := s.salvageTable(ctx, x, source.query, source.ids)
-		n += found
-		if err != nil {
-			return n, err
-		}
+	cached, indexed := salvageCached, salvageIndexed
+	if !x.hasWindows(ctx) {
+		cached, indexed = salvageCachedOld, salvageIndexedOld
 	}
-	return n, nil
+	n, err := s.salvageTable(ctx, x, cached, "SELECT max(id) FROM embedding_cache")
+	if err != nil || !x.hasVectors(ctx) {
+		return n, err
+	}
+	found, err := s.salvageTable(ctx, x, indexed, "SELECT max(id) FROM chunks")
+	return n + found, err
 }
 
 // salvageTable copies the vectors that a query reads, range by range up to the last id, and returns how many. If the last id
@@ -128,6 +128,13 @@ func (x *index) hasVectors(ctx context.Context) bool {
 	var intact bool
 	err := x.db.readers.QueryRowContext(ctx, selectIntact).Scan(&intact)
 	return err == nil && intact
+}
+
+// hasWindows reports whether the schema of an index has windows. If the schema cannot be read, neither can any vector.
+func (x *index) hasWindows(ctx context.Context) bool {
+	var has bool
+	err := x.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'windows'").Scan(&has)
+	return err == nil && has
 }
 
 // lastID returns the largest id of a table. If the end of the table cannot be read, known is false and last is the number of
@@ -164,14 +171,14 @@ func (x *index) scanVectors(ctx context.Context, query string, first, last int64
 		var v salvagedVector
 		var hash sql.RawBytes
 		var sum uint32
-		err := rows.Scan(&v.space.Provider, &v.space.Model, &v.space.Dims, &v.space.Endpoint, &hash, &v.vector, &sum)
+		err := rows.Scan(&v.space.Provider, &v.space.Model, &v.space.Dims, &v.space.Endpoint, &hash, &v.vector, &v.windows, &sum)
 		if err != nil {
 			return err
 		}
 		if v.hash, err = hashOf(hash); err != nil {
 			return err
 		}
-		if crc32.Checksum(v.vector, castagnoli) == sum && embed.Check(decodeVector(v.vector), v.space.Dims) == nil {
+		if v.intact(sum, v.space.Dims) {
 			found = append(found, v)
 		}
 		return nil
@@ -188,8 +195,8 @@ func (s *Store) cacheSalvaged(ctx context.Context, vectors []salvagedVector) err
 		x.attachedSpace.Store(nil)
 		return struct{}{}, inTx(ctx, x.db.writer, func(tx *sql.Tx) error {
 			for _, v := range vectors {
-				_, err := tx.ExecContext(ctx, insertSalvaged, v.space.Provider, v.space.Model, v.space.Dims, v.space.Endpoint,
-					v.hash[:], v.vector, crc32.Checksum(v.vector, castagnoli), s.opt.Now().Unix())
+				_, err := tx.ExecContext(ctx, insertSalvaged, append(spaceArgs(v.space),
+					v.hash[:], v.vector, v.windowsValue(), v.checksum(), s.opt.Now().Unix())...)
 				if err != nil {
 					return err
 				}

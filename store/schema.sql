@@ -12,10 +12,13 @@ CREATE TABLE meta (
   space_model     TEXT    NOT NULL DEFAULT '',
   space_dims      INTEGER NOT NULL DEFAULT 0,
   space_endpoint  TEXT    NOT NULL DEFAULT '',
+  space_recipe    TEXT    NOT NULL DEFAULT '', -- how its vectors are made (embed.Recipe as JSON), '' if not known
+  building        TEXT    NOT NULL DEFAULT '', -- space whose vectors are being cached to become those of chunks_vec (JSON), '' if none
   generation      INTEGER NOT NULL DEFAULT 0,  -- incremented by every committed change
   files           INTEGER NOT NULL DEFAULT 0,  -- indexed files, without skipped ones
   chunks          INTEGER NOT NULL DEFAULT 0,
   embedded        INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
+  windowed        INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in windows
   terms           INTEGER NOT NULL DEFAULT 0,  -- number of analysed terms of all chunks
   out_files       INTEGER NOT NULL DEFAULT 0,  -- of files, chunks and embedded, those that are out of scope
   out_chunks      INTEGER NOT NULL DEFAULT 0,
@@ -96,7 +99,7 @@ CREATE TABLE chunks (
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
   terms      INTEGER NOT NULL, -- number of analysed terms in chunks_fts
   layout     BLOB,             -- in which lines of text the terms are (analysis.Layout), NULL if this is not known
-  checksum   INTEGER,          -- CRC-32 (Castagnoli) of its vector in chunks_vec, NULL if it has none
+  checksum   INTEGER,          -- CRC-32 (Castagnoli) of its vector in chunks_vec and its windows, NULL if it has no vector
   text       TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX chunks_file ON chunks (file);
@@ -105,6 +108,13 @@ CREATE INDEX chunks_sha256 ON chunks (sha256);
 CREATE INDEX chunks_date ON chunks (date, file);
 -- A search asks which languages there are.
 CREATE INDEX chunks_language ON chunks (language) WHERE language > '';
+
+-- windows: the vectors of a few lines each of the chunks with a row in chunks_vec, in the same space. A chunk whose vector comes
+-- from elsewhere (an index of an older schema, an import) has no row until its windows are embedded.
+CREATE TABLE windows (
+  chunk INTEGER PRIMARY KEY REFERENCES chunks (id),
+  codes BLOB NOT NULL -- embed.EncodeWindows
+) STRICT;
 
 -- chunks_fts: the analysed terms of each chunk, its headings, its date and the names and folders of its file, separated by spaces. Text is analysed in Go. This
 -- tokenizer only splits at spaces: every other ASCII character is a token character, and so is every character beyond ASCII.
@@ -127,6 +137,7 @@ CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab (chunks_fts, 'row');
 
 -- embedding_cache: vectors that were paid for and are not in chunks_vec, by the hash of their text. A vector moves here when
 -- its last chunk is deleted, and back when the text is indexed again; no vector is in both. The cache survives every rebuild.
+-- The vectors of another space than that of chunks_vec are collected here until they are whole and change places with those.
 CREATE TABLE embedding_cache (
   id       INTEGER PRIMARY KEY,
   provider TEXT    NOT NULL,
@@ -136,8 +147,11 @@ CREATE TABLE embedding_cache (
   input    TEXT    NOT NULL, -- 'document'
   sha256   BLOB    NOT NULL, -- of the text
   vector   BLOB    NOT NULL, -- float32, little-endian
-  checksum INTEGER NOT NULL, -- CRC-32 (Castagnoli) of vector
+  windows  BLOB,             -- embed.EncodeWindows, NULL if they are not known
+  checksum INTEGER NOT NULL, -- CRC-32 (Castagnoli) of vector and windows
   used     INTEGER NOT NULL  -- time when the row was written, seconds since 1970
 ) STRICT;
 CREATE UNIQUE INDEX embedding_cache_key ON embedding_cache (sha256, provider, model, dims, endpoint, input);
 CREATE INDEX embedding_cache_used ON embedding_cache (used);
+-- The backlog of windows.
+CREATE INDEX embedding_cache_windowless ON embedding_cache (sha256) WHERE windows IS NULL;

@@ -37,7 +37,7 @@ func foundOf(t *testing.T, s *Store, vector []float32) (words, dated, near []str
 			t.Fatal(err)
 		}
 		dated = paths(ids)
-		found, err := r.Nearest(t.Context(), vector, memory.Filter{}, 10)
+		found, _, err := r.Nearest(t.Context(), vector, memory.Filter{}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -114,18 +114,29 @@ func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err 
 }
 
 // Backlog implements indexer.VectorStore.
-func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) (texts []indexer.Text, chunks int, err error) {
+func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int, first ...string) (texts []indexer.Text, chunks int, err error) {
 	texts, err = use(ctx, s, func(x *index) (found []indexer.Text, err error) {
-		found, chunks, err = x.backlog(ctx, space, limit)
+		found, chunks, err = x.backlog(ctx, space, limit, first)
 		return found, err
 	})
 	return texts, chunks, err
 }
 
+// ForEachUnembedded calls each with the texts of the whole backlog of a space, see [indexer.VectorStore].
+func (s *Store) ForEachUnembedded(ctx context.Context, space embed.Space, each func(indexer.Text)) error {
+	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.forEachUnembedded(ctx, space, each) })
+	return err
+}
+
 // PutVectors implements indexer.VectorStore.
-func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash][]float32) error {
+func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.putVectors(ctx, space, vectors) })
 	return err
+}
+
+// Adopt implements indexer.VectorStore. Searches see either the old vectors or the new ones.
+func (s *Store) Adopt(ctx context.Context, space embed.Space) (bool, error) {
+	return use(ctx, s, func(x *index) (bool, error) { return x.adopt(ctx, space) })
 }
 
 // MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,

@@ -86,25 +86,30 @@ func unit(r *rand.Rand, n int) []float32 {
 // note is a file with the vectors that a provider returns for its chunks.
 type note struct {
 	indexer.File
-	vectors map[indexer.Hash][]float32
+	vectors map[indexer.Hash]indexer.Vectors
 }
 
 // vector returns the vector of a chunk, nil if it has none.
-func (n note) vector(i int) []float32 { return n.vectors[n.Chunks[i].Hash] }
+func (n note) vector(i int) []float32 { return n.vectors[n.Chunks[i].Hash].Vector }
 
 // testFile returns a file of one-line chunks, each with a vector if r is not nil.
 func testFile(path string, r *rand.Rand, lines ...string) note {
 	f := note{File: indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
-		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash][]float32{}}
+		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash]indexer.Vectors{}}
 	for i, line := range lines {
 		c := indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1},
 			Hash: sha256.Sum256([]byte(line))}
 		if r != nil {
-			f.vectors[c.Hash] = unit(r, testSpace.Dims)
+			f.vectors[c.Hash] = testVectors(r, testSpace.Dims)
 		}
 		f.Chunks = append(f.Chunks, c)
 	}
 	return f
+}
+
+// testVectors returns a random vector with the windows of the first line.
+func testVectors(r *rand.Rand, dims int) indexer.Vectors {
+	return indexer.Vectors{Vector: unit(r, dims), Windows: []embed.Window{embed.QuantizeWindow(0, 0, unit(r, dims))}}
 }
 
 // gone returns a deleted file.
@@ -138,8 +143,8 @@ func writeAll(ctx context.Context, s *Store, space embed.Space, notes ...note) e
 }
 
 // vectorsOf joins the vectors of files.
-func vectorsOf(notes []note) map[indexer.Hash][]float32 {
-	all := map[indexer.Hash][]float32{}
+func vectorsOf(notes []note) map[indexer.Hash]indexer.Vectors {
+	all := map[indexer.Hash]indexer.Vectors{}
 	for _, n := range notes {
 		maps.Copy(all, n.vectors)
 	}
@@ -147,9 +152,9 @@ func vectorsOf(notes []note) map[indexer.Hash][]float32 {
 }
 
 // knownVectors returns the undamaged vectors of texts in the index and in the cache.
-func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash) map[indexer.Hash][]float32 {
+func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash) map[indexer.Hash]indexer.Vectors {
 	t.Helper()
-	known := map[indexer.Hash][]float32{}
+	known := vectorsByHash{}
 	list, err := hexList(hashes)
 	if err == nil {
 		_, err = collectVectors(t.Context(), s.current().db.readers, known, sp.Dims, selectCached, list, sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
@@ -158,12 +163,29 @@ func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash)
 		t.Fatal(err)
 	}
 	if m, err := readMeta(t.Context(), s.current().db.readers); err != nil || m.space != sp || m.embedded == 0 {
-		return known
+		return decoded(t, known, sp.Dims)
 	}
 	if _, err := collectVectors(t.Context(), s.current().db.readers, known, sp.Dims, selectIndexed, list); err != nil {
 		t.Fatal(err)
 	}
-	return known
+	return decoded(t, known, sp.Dims)
+}
+
+// decoded returns stored vectors in the form of a provider's.
+func decoded(t testing.TB, stored vectorsByHash, dims int) map[indexer.Hash]indexer.Vectors {
+	t.Helper()
+	vectors := map[indexer.Hash]indexer.Vectors{}
+	for hash, s := range stored {
+		v := indexer.Vectors{Vector: decodeVector(s.vector)}
+		if s.windows != nil {
+			var err error
+			if v.Windows, err = embed.DecodeWindows(s.windows, dims); err != nil {
+				t.Fatal(err)
+			}
+		}
+		vectors[hash] = v
+	}
+	return vectors
 }
 
 // numbered returns n different lines.
@@ -256,7 +278,9 @@ func TestFilesReturnsWhatTheScanNeeds(t *testing.T) {
 	}
 }
 
-func TestPutVectorsMovesVectorsOfAnotherSpaceToTheCache(t *testing.T) {
+// The vectors of another space are built in the cache while those of the index answer. Adopt exchanges them in one step, with
+// their windows, as often as it is asked, and then nothing is missing.
+func TestAdoptExchangesGenerations(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
@@ -267,10 +291,20 @@ func TestPutVectorsMovesVectorsOfAnotherSpaceToTheCache(t *testing.T) {
 	if err != nil || len(texts) != 2 || n != 2 {
 		t.Errorf("the backlog of another model is %v, %d chunks, %v", texts, n, err)
 	}
-	if err := s.PutVectors(t.Context(), next, map[indexer.Hash][]float32{f.Chunks[0].Hash: unit(r, 6)}); err != nil {
+	if err := s.PutVectors(t.Context(), next, map[indexer.Hash]indexer.Vectors{f.Chunks[0].Hash: testVectors(r, 6)}); err != nil {
 		t.Fatal(err)
 	}
-	if m := checkConsistent(t, s); m.embedded != 1 || m.space != next {
+	if m := checkConsistent(t, s); m.embedded != 2 || m.space != testSpace || m.building != next {
+		t.Errorf("while another space is built: %+v", m)
+	}
+	if texts, n, err = s.Backlog(t.Context(), next, 10); err != nil || len(texts) != 1 || n != 1 || texts[0].Text != "two" {
+		t.Errorf("the backlog of the space that is built: %v, %d chunks, %v", texts, n, err)
+	}
+	if n, err := s.AttachKnown(t.Context(), next); err != nil || n != 0 {
+		t.Errorf("vectors of the space that is built were attached: %d, %v", n, err)
+	}
+	adopt(t, s, next, true)
+	if m := checkConsistent(t, s); m.embedded != 1 || m.windowed != 1 || m.space != next || !m.building.IsZero() {
 		t.Errorf("vectors of two spaces are mixed: %+v", m)
 	}
 	if got := knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash}); !cmp.Equal(got, f.vectors) {
@@ -279,12 +313,36 @@ func TestPutVectorsMovesVectorsOfAnotherSpaceToTheCache(t *testing.T) {
 	if texts, n, err = s.Backlog(t.Context(), next, 10); err != nil || len(texts) != 1 || n != 1 || texts[0].Text != "two" {
 		t.Errorf("the backlog is %v, %d chunks, %v", texts, n, err)
 	}
-	if n, err := s.AttachKnown(t.Context(), testSpace); err != nil || n != 2 {
-		t.Errorf("going back attaches %d vectors, %v", n, err)
-	}
-	if m := checkConsistent(t, s); m.embedded != 2 || m.space != testSpace {
+	adopt(t, s, testSpace, true)
+	adopt(t, s, testSpace, false)
+	if m := checkConsistent(t, s); m.embedded != 2 || m.windowed != 2 || m.space != testSpace {
 		t.Errorf("after going back: %+v", m)
 	}
+	if got := knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash}); !cmp.Equal(got, f.vectors) {
+		t.Error(cmp.Diff(f.vectors, got))
+	}
+	if n := cachedRows(t, s); n != 1 {
+		t.Errorf("the cache has %d rows, want the one of the other space", n)
+	}
+	adopt(t, s, embed.Space{Provider: "test", Model: "unknown", Dims: 6}, false)
+}
+
+// adopt makes a space that of the index, and fails the test unless that changes something or not as told.
+func adopt(t *testing.T, s *Store, space embed.Space, want bool) {
+	t.Helper()
+	if adopted, err := s.Adopt(t.Context(), space); err != nil || adopted != want {
+		t.Errorf("adopt %s: %v, %v", space.Name(), adopted, err)
+	}
+}
+
+// cachedRows returns the number of rows of the cache.
+func cachedRows(t *testing.T, s *Store) int {
+	t.Helper()
+	n, err := s.current().countCached(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
@@ -440,7 +498,7 @@ func TestPutVectorsKeepsChunks(t *testing.T) {
 	whole := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "three")
 	part := maps.Clone(whole.vectors)
 	delete(part, whole.Chunks[1].Hash)
-	for i, vectors := range []map[indexer.Hash][]float32{part, whole.vectors} {
+	for i, vectors := range []map[indexer.Hash]indexer.Vectors{part, whole.vectors} {
 		if err := s.PutVectors(t.Context(), testSpace, vectors); err != nil {
 			t.Fatal(err)
 		}

@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"kioku/store/vector"
 )
@@ -115,52 +112,11 @@ func loadVectors(ctx context.Context, q queryer, m meta) (cachedVectors, error) 
 	return cachedVectors{table, table.Slab()}, nil
 }
 
-// selectBlocks reads the tables of vec0, which is a hundred times as fast as reading rows: for each block a bitmap of the rows
-// in use, the ids of the rows, and their vectors. The column rowid of the last table has no index; _rowid_ needs none. CROSS
-// JOIN keeps SQLite from sorting blocks of megabytes.
-const selectBlocks = `SELECT c.validity, c.rowids, v.vectors FROM chunks_vec_chunks c
-	CROSS JOIN chunks_vec_vector_chunks00 v ON v._rowid_ = c.chunk_id`
-
 // readVectorTable reads the whole of chunks_vec. It returns an error if the number of vectors is not that of meta.
 func readVectorTable(ctx context.Context, q queryer, m meta) (*vector.Table, error) {
 	table := vector.NewTable(m.space.Dims, m.embedded)
-	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
-		var validity, ids, vectors sql.RawBytes
-		if err := rows.Scan(&validity, &ids, &vectors); err != nil {
-			return err
-		}
-		if err := addBlock(table, m.space.Dims, validity, ids, vectors); err != nil {
-			return fmt.Errorf("%w: %w", errDamaged, err)
-		}
-		return nil
-	}, selectBlocks)
-	if err == nil && table.Len() != m.embedded {
-		err = fmt.Errorf("%w: %d are there, %d were written", errDamaged, table.Len(), m.embedded)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read vectors: %w", err)
-	}
-	return table, nil
+	return table, forEachVector(ctx, q, m, table.Put)
 }
 
 // errBlockLayout: the layout of a block of vec0 is unknown.
 var errBlockLayout = errors.New("unknown layout of chunks_vec")
-
-// addBlock adds the rows of one block of vec0 to a table.
-func addBlock(table *vector.Table, dims int, validity, ids, vectors []byte) error {
-	n := len(ids) / 8
-	if len(validity)*8 < n || len(vectors) != n*4*dims {
-		return errBlockLayout
-	}
-	row := make([]float32, dims)
-	for i := range n {
-		if validity[i/8]>>(i%8)&1 == 0 {
-			continue
-		}
-		decodeInto(row, vectors[i*4*dims:])
-		if err := table.Put(int64(binary.LittleEndian.Uint64(ids[8*i:])), row); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/embed"
+	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/search"
@@ -54,13 +55,16 @@ func viewCached(t testing.TB, s *Store, f func(v *view) error) (cached bool) {
 func sameAnswer(t testing.TB, v *view, q []float32, f memory.Filter, k int) error {
 	disk := *v
 	disk.slab, disk.vectorsTx = nil, v.wordsTx
-	got, err := v.Nearest(t.Context(), q, f, k)
+	got, spread, err := v.Nearest(t.Context(), q, f, k)
 	if err != nil {
 		return err
 	}
-	want, err := disk.Nearest(t.Context(), q, f, k)
+	want, diskSpread, err := disk.Nearest(t.Context(), q, f, k)
 	if err != nil {
 		return err
+	}
+	if math.Abs(spread.Mean-diskSpread.Mean) > 1e-6 || math.Abs(spread.Deviation-diskSpread.Deviation) > 1e-6 {
+		return fmt.Errorf("the spread is %v in memory, %v on disk", spread, diskSpread)
 	}
 	if len(got) != len(want) {
 		return fmt.Errorf("generation %d: %d neighbours in memory, %d on disk", v.meta.generation, len(got), len(want))
@@ -112,7 +116,7 @@ func drawFile(r *rand.Rand, n int, pool [][]float32) note {
 	f.Source = sources[n%2]
 	for i := range f.Chunks {
 		if r.IntN(8) > 0 {
-			f.vectors[f.Chunks[i].Hash] = pool[r.IntN(len(pool))]
+			f.vectors[f.Chunks[i].Hash] = indexer.Vectors{Vector: pool[r.IntN(len(pool))]}
 		}
 	}
 	return f
@@ -386,11 +390,11 @@ func TestNearestRefusesQueriesWithoutADirection(t *testing.T) {
 	for _, cached := range []bool{false, true} {
 		if got := viewCached(t, s, func(v *view) error {
 			for _, q := range [][]float32{{0, 0, 0, 0}, {nan, 0, 0, 1}, {1e-30, 0, 0, 0}} {
-				if near, err := v.Nearest(t.Context(), q, memory.Filter{}, 2); err == nil {
+				if near, _, err := v.Nearest(t.Context(), q, memory.Filter{}, 2); err == nil {
 					t.Errorf("%v has the neighbours %v", q, near)
 				}
 			}
-			near, err := v.Nearest(t.Context(), []float32{1, 0, 0}, memory.Filter{}, 2)
+			near, _, err := v.Nearest(t.Context(), []float32{1, 0, 0}, memory.Filter{}, 2)
 			return errorIf(err != nil || near != nil, "a query of another dimension has neighbours")
 		}); got != cached {
 			t.Errorf("in memory: %v", got)
@@ -408,7 +412,7 @@ func TestVectorCacheFollowsAChangeOfDimension(t *testing.T) {
 	viewCached(t, s, nil)
 	replace(t, s, gone("memory/a.md"))
 	f := testFile("memory/a.md", nil, "one", "two")
-	f.vectors[f.Chunks[0].Hash], f.vectors[f.Chunks[1].Hash] = unit(r, 9), unit(r, 9)
+	f.vectors[f.Chunks[0].Hash], f.vectors[f.Chunks[1].Hash] = testVectors(r, 9), testVectors(r, 9)
 	if err := write(t.Context(), s, embed.Space{Provider: "test", Model: "n", Dims: 9}, f); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,6 @@ const (
 	vecRows = 128
 	// vecSlack is the number of unnecessary shadow chunks above which chunks_vec is compacted.
 	vecSlack = 16
-	// maxNeighbors is the largest k that vec0 accepts.
-	maxNeighbors = 4096
 
 	// selectIntact reports whether all tables of vec0 exist: it crashes the process if one is missing.
 	selectIntact = `SELECT count(*) = 5 FROM sqlite_master WHERE type = 'table' AND name IN

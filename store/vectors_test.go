@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -25,7 +26,7 @@ func TestPutVectorsRefusesInvalidVectors(t *testing.T) {
 		{nan, 0, 0, 1}, {inf, 0, 0, 0}, {0, 0, 0, 0}, {1e-42, 0, 0, 0}, {3e38, 3e38, 3e38, 3e38}, {1, 0, 0}, {},
 	} {
 		t.Run(fmt.Sprint(v), func(t *testing.T) {
-			if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash][]float32{{1}: v}); err == nil {
+			if err := s.PutVectors(t.Context(), testSpace, map[indexer.Hash]indexer.Vectors{{1}: {Vector: v}}); err == nil {
 				t.Error("it was stored")
 			}
 		})
@@ -88,7 +89,7 @@ func TestNearestEqualsBruteForce(t *testing.T) {
 		q := unit(r, 4)
 		want := bruteForce(f, q, 10)
 		err := s.View(t.Context(), true, func(rd search.Reader) error {
-			near, err := rd.Nearest(t.Context(), q, memory.Filter{}, 10)
+			near, _, err := rd.Nearest(t.Context(), q, memory.Filter{}, 10)
 			if len(near) != 10 {
 				t.Errorf("%d neighbours", len(near))
 			}
@@ -180,7 +181,9 @@ func TestMatchFindsEveryAnalysedTerm(t *testing.T) {
 			if len(terms) == 0 {
 				continue
 			}
-			replace(t, s, testFile("memory/a.md", nil, text))
+			f := testFile("memory/a.md", nil, text)
+			f.Chunks[0].Terms = &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms)} // the store would guess a language
+			replace(t, s, f)
 			for _, term := range terms {
 				if got := match(t, s, memory.Filter{}, term); len(got) != 1 {
 					rt.Fatalf("term %q of %q is not found", term, text)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kioku/embed"
 	"kioku/indexer"
 	"kioku/search"
 	"kioku/search/analysis"
@@ -134,6 +135,7 @@ const (
 	selectVerified = `SELECT f.names, c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
 		CROSS JOIN files f ON f.id = c.file`
 	selectVectors = "SELECT j.key, v.embedding FROM json_each(?) j CROSS JOIN chunks_vec v ON v.rowid = j.value"
+	selectWindows = "SELECT j.key, w.codes FROM json_each(?) j CROSS JOIN windows w ON w.chunk = j.value"
 )
 
 // Chunks implements search.Reader.
@@ -154,9 +156,12 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 		return nil, fmt.Errorf("read chunks: %w", err)
 	}
 	if vectors && !v.meta.space.IsZero() {
-		return chunks, v.readVectors(ctx, chunks)
+		err = v.readVectors(ctx, chunks)
+		if err == nil {
+			err = v.readWindows(ctx, chunks)
+		}
 	}
-	return chunks, nil
+	return chunks, err
 }
 
 // Places implements search.Reader.
@@ -205,11 +210,7 @@ func (v *view) readVectors(ctx context.Context, chunks []search.Chunk) error {
 		}
 		return nil
 	}
-	ids := make([]int64, len(chunks))
-	for i, c := range chunks {
-		ids[i] = c.ID
-	}
-	list, err := jsonList(ids)
+	list, err := jsonList(idsOf(chunks))
 	if err != nil {
 		return fmt.Errorf("read vectors: %w", err)
 	}
@@ -226,4 +227,37 @@ func (v *view) readVectors(ctx context.Context, chunks []search.Chunk) error {
 		return fmt.Errorf("read vectors: %w", vectorError(err))
 	}
 	return nil
+}
+
+// readWindows sets the windows of chunks. Those of chunks without windows stay nil, and damaged ones too: Check finds them, and
+// the search goes on without.
+func (v *view) readWindows(ctx context.Context, chunks []search.Chunk) error {
+	list, err := jsonList(idsOf(chunks))
+	if err != nil {
+		return fmt.Errorf("read windows: %w", err)
+	}
+	err = forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
+		var i int
+		var codes sql.RawBytes
+		err := rows.Scan(&i, &codes)
+		if err == nil {
+			if windows, err := embed.DecodeWindows(codes, v.meta.space.Dims); err == nil {
+				chunks[i].Windows = windows
+			}
+		}
+		return err
+	}, selectWindows, list)
+	if err != nil {
+		return fmt.Errorf("read windows: %w", err)
+	}
+	return nil
+}
+
+// idsOf returns the ids of chunks.
+func idsOf(chunks []search.Chunk) []int64 {
+	ids := make([]int64, len(chunks))
+	for i, c := range chunks {
+		ids[i] = c.ID
+	}
+	return ids
 }

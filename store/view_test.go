@@ -43,7 +43,7 @@ func nearest(t *testing.T, s *Store, f memory.Filter, v []float32, k int) []stri
 	t.Helper()
 	var paths []string
 	err := s.View(t.Context(), true, func(r search.Reader) error {
-		near, err := r.Nearest(t.Context(), v, f, k)
+		near, _, err := r.Nearest(t.Context(), v, f, k)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func TestViewIsOneSnapshot(t *testing.T) {
 		if len(ids) != 1 {
 			t.Errorf("match sees the later commit: %v", ids)
 		}
-		near, err2 := rd.Nearest(context.Background(), unit(r, 4), memory.Filter{}, 5)
+		near, _, err2 := rd.Nearest(context.Background(), unit(r, 4), memory.Filter{}, 5)
 		if len(near) != 1 || rd.Index().Chunks != 1 {
 			t.Errorf("nearest or index sees the later commit: %v %+v", near, rd.Index())
 		}

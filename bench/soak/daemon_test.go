@@ -29,9 +29,10 @@ const patience = 30 * time.Second
 
 // place is a workspace with its state, served by one daemon at a time.
 type place struct {
-	t                     *testing.T
+	t                     *soak
 	dir, workspace, state string
 	provider              *provider // nil without vectors
+	env                   []string  // further variables of the environment of every command
 	cmd                   *exec.Cmd
 	ended                 chan struct{}
 	mu                    sync.Mutex
@@ -40,11 +41,11 @@ type place struct {
 }
 
 // newPlace makes an empty workspace.
-func newPlace(t *testing.T, dir string, p *provider) *place {
-	t.Helper()
-	pl := &place{t: t, dir: dir, workspace: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state"), provider: p}
+func newPlace(s *soak, dir string, p *provider) *place {
+	s.Helper()
+	pl := &place{t: s, dir: dir, workspace: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state"), provider: p}
 	if err := os.MkdirAll(filepath.Join(pl.workspace, "memory"), 0o755); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	return pl
 }
@@ -61,7 +62,7 @@ func (p *place) flags(state string) []string {
 // command returns a subcommand on the place.
 func (p *place) command(state string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, append(args, p.flags(state)...)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TZ=UTC"}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.dir, "TZ=UTC"}, p.env...)
 	return cmd
 }
 
@@ -121,7 +122,7 @@ func (p *place) answers() {
 	c := p.dial()
 	defer c.conn.Close()
 	if _, err := c.status(); err != nil {
-		p.t.Errorf("the daemon does not answer: %v; %q", err, p.tail())
+		p.t.broken("the daemon does not answer: %v; %q", err, p.tail())
 	}
 }
 
@@ -134,7 +135,7 @@ func (p *place) stop(sig syscall.Signal) {
 	select {
 	case <-p.ended:
 	case <-time.After(patience):
-		p.t.Errorf("the daemon does not end: %q", p.tail())
+		p.t.broken("the daemon does not end: %q", p.tail())
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 	}
@@ -258,7 +259,7 @@ func (p *place) compare() []string {
 
 // dump returns the lines of an index, or why it cannot be read.
 func (p *place) dump(path string) []string {
-	d := &dumper{T: p.t}
+	d := &dumper{T: p.t.T}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -95,7 +95,7 @@ type damageTotals struct{ done, noticed, overwritten, mended, silent, silentAfte
 // damagePlace makes a place with notes, indexes it, and keeps a copy of the index.
 func damagePlace(s *soak, p *provider) *place {
 	s.Helper()
-	pl := newPlace(s.T, s.TempDir(), p)
+	pl := newPlace(s, s.TempDir(), p)
 	for i := range damageNotes {
 		text := fmt.Sprintf("# Harbour %d\n\nThe pilot of boat%dz met the %s ship at pier %d.\n%s\n", i, i, ordinal(i), i%7, strings.Repeat("Tide, wind and rope. ", 60))
 		if err := os.WriteFile(filepath.Join(pl.workspace, "memory", fmt.Sprintf("harbour-%02d.md", i)), []byte(text), 0o644); err != nil {

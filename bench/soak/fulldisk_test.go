@@ -23,10 +23,10 @@ func fullDisks(s *soak, d time.Duration) {
 	}
 	s.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			s.Errorf("unmount: %v", err)
+			s.broken("unmount: %v", err)
 		}
 	})
-	m := &model{place: newPlace(s.T, dir, nil)}
+	m := &model{place: newPlace(s, dir, nil)}
 	m.place.serve()
 	stop := make(chan struct{})
 	var users sync.WaitGroup
@@ -43,7 +43,7 @@ func fullDisks(s *soak, d time.Duration) {
 		s.fillDisk(dir)
 		time.Sleep(time.Duration(200+s.rand.IntN(800)) * time.Millisecond)
 		if err := os.Remove(filepath.Join(dir, "ballast")); err != nil {
-			s.Error(err)
+			s.broken("%v", err)
 		}
 	}
 	close(stop)
@@ -66,7 +66,7 @@ func fullDisks(s *soak, d time.Duration) {
 func (s *soak) fillDisk(dir string) {
 	f, err := os.Create(filepath.Join(dir, "ballast"))
 	if err != nil {
-		s.Error(err)
+		s.broken("%v", err)
 		return
 	}
 	defer f.Close()

@@ -18,7 +18,7 @@ func kills(s *soak, d time.Duration) {
 	provider := newProvider(s)
 	end := time.Now().Add(d)
 	for round := 0; round == 0 || time.Now().Before(end); round++ {
-		m := &model{place: newPlace(s.T, s.TempDir(), nil)}
+		m := &model{place: newPlace(s, s.TempDir(), nil)}
 		if round%2 == 0 {
 			m.place.provider = provider
 		}
@@ -55,7 +55,7 @@ func (s *soak) killRound(m *model, name string, n int) {
 	for i := range 2 {
 		users.Go(func() {
 			if err := m.edit(fmt.Sprintf("%se%dx", name, i), stop); err != nil {
-				s.Errorf("edit: %v", err)
+				s.broken("edit: %v", err)
 			}
 		})
 		r := rand.New(rand.NewPCG(*seed, uint64(i)))

@@ -21,7 +21,6 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/embed"
 	"kioku/server"
 	"kioku/store/vector"
 )
@@ -197,10 +196,7 @@ func (d *daemon) open(ctx context.Context, grace time.Duration) error {
 }
 
 func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
-	embedder, err := embed.New(d.conf.Embed)
-	if err != nil {
-		return err
-	}
+	var embedders connect.Embedders
 	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
 	for _, p := range places {
 		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
@@ -211,6 +207,10 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 			return err
 		}
 		d.app.tellNotices(conf, d.conf.Notices)
+		embedder, err := embedders.Of(conf)
+		if err != nil {
+			return err
+		}
 		opt, err := connect.Engine(ctx, conf, p, embedder, d.log)
 		if err != nil {
 			return err

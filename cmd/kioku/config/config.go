@@ -72,7 +72,11 @@ type Config struct {
 	Sources []string
 	// Chunking says how files are split.
 	Chunking chunker.Options
-	// Embed describes the embedding provider. Its Provider is "none" if there is none.
+	// Provider is the setting of the embedding provider, which may be "auto".
+	Provider string
+	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
+	LocalModel string
+	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
 	// Index says what is indexed and when.
 	Index kioku.IndexOptions
@@ -159,7 +163,7 @@ func Default() *Config {
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
-		Embed:    embed.Config{Provider: "none", Class: "auto"},
+		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},

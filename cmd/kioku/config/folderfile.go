@@ -78,6 +78,9 @@ func (l *loader) parseFolder(path string, data []byte) {
 			l.conf.origins["maxFileBytes"].where, most))
 		l.conf.Index.MaxFileBytes = most
 	}
+	if from := l.conf.origins["local.model"]; from.layer == byFolder && filepath.IsAbs(l.conf.LocalModel) {
+		l.fail(from.where, "local.model", errors.New("a workspace may only name a model that was added, not a path"))
+	}
 	l.keepInside(filepath.Dir(path))
 }
 

@@ -64,12 +64,13 @@ func TestFolderFileRefusesWhatAFolderMayNotSet(t *testing.T) {
 		}
 	}
 	others := slices.DeleteFunc(slices.Clone(may), func(key string) bool { return strings.HasPrefix(key, "query.") })
-	want := []string{"timezone", "include", "exclude", "extraPaths", "maxFileBytes", "chunking.tokens", "chunking.overlap", "chunking.encoding"}
+	want := []string{"timezone", "local.model", "include", "exclude", "extraPaths", "maxFileBytes", "chunking.tokens", "chunking.overlap", "chunking.encoding"}
 	if diff := cmp.Diff(want, others); diff != "" {
 		t.Errorf("what a workspace may set has changed; think of a folder that comes from elsewhere: %s", diff)
 	}
 	for text, problem := range map[string]string{
 		"remote: {apiKey: x}\n":              "a workspace may not set this",
+		"local: {model: ./model}\n":          "a workspace may only name a model that was added",
 		"agents: {work: {workspace: /}}\n":   "a workspace may not set this",
 		"memorySearch: {provider: openai}\n": "a workspace may not set this",
 		"includ: [x]\n":                      "did you mean include?",

@@ -108,6 +108,7 @@ func (l *loader) finish() {
 	if l.conf.State == "" {
 		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
 	}
+	l.conf.chooseProvider(l.env)
 	l.reveal()
 }
 

@@ -19,7 +19,7 @@ func ignored() map[string]string {
 		"enabled":                           "memory is always on",
 		"experimental":                      "sources: [memory, sessions] is enough to have transcripts indexed",
 		"rememberAcrossConversations":       "sources: [memory, sessions] has transcripts indexed",
-		"local":                             "there is no local model",
+		"local":                             "kioku model add adds a local model; GGUF files are read by servers such as Ollama and llama.cpp",
 		"multimodal":                        "only Markdown is indexed",
 		"store":                             "the index is in the state folder",
 		"sync.onSessionStart":               "the daemon keeps the index in sync",
@@ -74,7 +74,7 @@ func (p *fileParser) pasted(block *yaml.Node) {
 		case "outputDimensionality":
 			name.Value = "dims"
 		case "provider":
-			if slices.Contains([]string{"openai-compatible", "auto"}, value.Value) {
+			if value.Value == "openai-compatible" {
 				value.Value = "openai"
 			}
 		case "extraPaths":

@@ -44,11 +44,17 @@ func (r *registry) serving(c *Config) {
 	r.path(&c.Client.Key, "client.key", "PEM file of the private key of client.cert.")
 }
 
+// providers are the choices of the setting provider.
+var providers = []string{"auto", "none", "local", "hash", "openai", "gemini", "voyage", "mistral", "ollama"}
+
 // provider registers the settings of the embedding provider.
 func (r *registry) provider(c *Config) {
 	r.group = "Embedding provider"
-	r.choice(&c.Embed.Provider, []string{"none", "hash", "openai", "gemini", "voyage", "mistral", "ollama"}, "provider",
-		"Where vectors come from: none searches by keywords only, openai is any compatible server; see providers.md.")
+	r.choice(&c.Provider, providers, "provider", "Where vectors come from: auto is a local model that was added (kioku model add), else the service of "+
+		"remote.apiKey or remote.baseUrl, else none; none searches by keywords only; local is a model in this program; openai is any compatible server; see providers.md.")
+	r.inFolder = true
+	r.localModel(&c.LocalModel, "local.model", "Local model: its name in kioku model list, or, but not in the file of a workspace, the path of its folder; unset means the one that was added first.")
+	r.inFolder = false
 	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",

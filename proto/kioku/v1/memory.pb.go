@@ -2625,7 +2625,9 @@ type Provider struct {
 	// Last error; empty if healthy.
 	Error string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
 	// Earliest time of the next attempt; unset if healthy.
-	RetryTime     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
+	RetryTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
+	// Why this provider was chosen, or why there is none; empty if it is not known.
+	Reason        string `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2700,6 +2702,13 @@ func (x *Provider) GetRetryTime() *timestamppb.Timestamp {
 		return x.RetryTime
 	}
 	return nil
+}
+
+func (x *Provider) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
 }
 
 type SyncRequest struct {
@@ -3819,7 +3828,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbb\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xd3\x01\n" +
 	"\bProvider\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -3827,7 +3836,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\ahealthy\x18\x04 \x01(\bR\ahealthy\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x129\n" +
 	"\n" +
-	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\"\x9f\x01\n" +
+	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12\x16\n" +
+	"\x06reason\x18\x14 \x01(\tR\x06reason\"\x9f\x01\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +

@@ -215,7 +215,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	embedder, err := embed.New(conf.Embed)
+	embedder, err := embed.NewUsable(conf.Embed)
 	if err != nil {
 		return nil, err
 	}

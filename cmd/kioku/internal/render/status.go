@@ -87,6 +87,9 @@ func providerText(p *kiokuv1.Provider) string {
 	if p.GetDims() > 0 {
 		text += fmt.Sprintf(", %d dimensions", p.GetDims())
 	}
+	if p.GetReason() != "" {
+		text += " (" + p.GetReason() + ")"
+	}
 	if p.GetHealthy() || p.GetError() == "" {
 		return text
 	}

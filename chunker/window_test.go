@@ -1,0 +1,102 @@
+package chunker_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/chunker"
+)
+
+func TestWindowsAreRunsOfWholeLines(t *testing.T) {
+	t.Parallel()
+	a, b, c := strings.Repeat("a", 140), strings.Repeat("b", 150), strings.Repeat("c", 20)
+	got := chunker.Windows("\n" + a + "\n\n" + b + "\n\n" + c + "\n")
+	want := []chunker.Window{
+		{Text: a + "\n\n" + b, Start: 1, From: 1, To: 3},
+		{Text: c, Start: 295, From: 5, To: 5},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWindowsCutALongLineAtSentenceEnds(t *testing.T) {
+	t.Parallel()
+	s := strings.Repeat("x", 120) + ". "
+	got := chunker.Windows("before\n" + s + s + s + "\nafter\n")
+	want := []chunker.Window{
+		{Text: "before", From: 0, To: 0},
+		{Text: strings.TrimSpace(s + s), Start: 7, From: 1, To: 1},
+		{Text: strings.TrimSpace(s), Start: 251, From: 1, To: 1},
+		{Text: "after", Start: 374, From: 2, To: 2},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWindowsOfABlankTextAreNone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n", " \t\r\n\n", strings.Repeat(" ", 1000)} {
+		if got := chunker.Windows(text); len(got) != 0 {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestSentencesKnowTheStopsOfManyScripts(t *testing.T) {
+	t.Parallel()
+	for _, parts := range [][]string{
+		{"One. ", "Two 3.5! ", "Three?"},
+		{`He said "yes." `, "She left."},
+		{"東京に行った。", "「楽しかった。」", "帰った"},
+		{"پہلا۔ ", "دوسرا؟ ", "تیسرا"},
+		{"पहला। ", "दूसरा"},
+	} {
+		if diff := cmp.Diff(parts, chunker.Sentences(strings.Join(parts, ""), 100)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// FuzzWindows: windows are parts of the text in order, short enough, and contain every line that is not blank.
+func FuzzWindows(f *testing.F) {
+	f.Add("a\n\nb. c\n" + strings.Repeat("d e. ", 90))
+	f.Add(strings.Repeat("東京都に行った。", 60) + "\r\n \xff\xfe é")
+	f.Add(strings.Repeat("x", 700))
+	f.Add("\u2028\n\v\n.")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines := strings.Split(text, "\n")
+		seen := make([]bool, len(lines))
+		end := 0
+		for _, w := range chunker.Windows(text) {
+			if w.Start < end || !strings.HasPrefix(text[w.Start:], w.Text) || strings.TrimSpace(text[end:w.Start]) != "" {
+				t.Fatalf("%q is not the text at %d, after %d", w.Text, w.Start, end)
+			}
+			end = w.Start + len(w.Text)
+			if strings.TrimSpace(w.Text) == "" {
+				t.Fatalf("%q is blank", w.Text)
+			}
+			if utf8.RuneCountInString(w.Text) > 300 {
+				t.Fatalf("%d characters", utf8.RuneCountInString(w.Text))
+			}
+			if w.To-w.From != strings.Count(w.Text, "\n") || !strings.Contains(strings.Join(lines[w.From:w.To+1], "\n"), w.Text) {
+				t.Fatalf("%q is not in the lines %d-%d", w.Text, w.From, w.To)
+			}
+			for i := w.From; i <= w.To; i++ {
+				seen[i] = true
+			}
+		}
+		if strings.TrimSpace(text[end:]) != "" {
+			t.Fatalf("no window contains %q", text[end:])
+		}
+		for i, line := range lines {
+			if strings.TrimSpace(line) != "" && !seen[i] {
+				t.Fatalf("no window contains line %d, %q", i, line)
+			}
+		}
+	})
+}

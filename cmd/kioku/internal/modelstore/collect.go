@@ -1,0 +1,248 @@
+package modelstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kioku/internal/text"
+)
+
+// collector puts the files of one model into a folder.
+type collector struct {
+	adder    *Adder
+	src      source
+	dir      string
+	manifest *Manifest
+	// done are downloads that are of no use once the model is added.
+	done []string
+}
+
+// collect gets the files from where they are.
+func (c *collector) collect(ctx context.Context) error {
+	var err error
+	switch {
+	case c.src.folder != "":
+		err = c.fromFolder(ctx, c.src.folder, nil)
+	case c.src.archive != "":
+		err = c.fromArchive(ctx, c.src.archive)
+	case c.src.download != "":
+		var got fetched
+		if got, err = c.adder.fetcher().file(ctx, c.src.download, ""); err == nil {
+			c.done = append(c.done, got.path)
+			err = c.fromArchive(ctx, got.path)
+		}
+	default:
+		err = c.fromRepository(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	c.readCard()
+	slices.SortFunc(c.manifest.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return nil
+}
+
+// forget removes the downloads, which are in the model now.
+func (c *collector) forget() error {
+	var errs []error
+	for _, part := range c.done {
+		errs = append(errs, os.RemoveAll(part), os.RemoveAll(part+".etag"))
+	}
+	return errors.Join(errs...)
+}
+
+// fromRepository downloads the files, the small ones first.
+func (c *collector) fromRepository(ctx context.Context) error {
+	for _, name := range append(slices.Clone(optionalNames), tokenizerName) {
+		err := c.download(ctx, "", name, "")
+		if err != nil && (!errors.Is(err, ErrNoFile) || name == tokenizerName) {
+			return c.explain(ctx, name, err)
+		}
+	}
+	return c.explain(ctx, weightsName, c.download(ctx, "", weightsName, c.src.known.Weights))
+}
+
+// explain says what it means that a repository lacks a file.
+func (c *collector) explain(ctx context.Context, name string, err error) error {
+	if !errors.Is(err, ErrNoFile) {
+		return err
+	}
+	const module = "0_StaticEmbedding/" // where sentence-transformers keeps a static model
+	if err := c.download(ctx, module, name, ""); !errors.Is(err, ErrNoFile) {
+		return err
+	}
+	return fmt.Errorf("%w: the repository %s has no %s at the revision %s, or there is no such repository; only models that are published as "+
+		"model.safetensors and tokenizer.json can be used", ErrNoFile, c.src.base, name, c.src.revision)
+}
+
+// download downloads one file of a repository.
+func (c *collector) download(ctx context.Context, folder, name, want string) error {
+	got, err := c.adder.fetcher().file(ctx, c.src.base+"/resolve/"+c.src.revision+"/"+folder+name, want)
+	if err != nil {
+		return err
+	}
+	c.done = append(c.done, got.path)
+	c.manifest.Revision = cmp.Or(got.revision, c.manifest.Revision, c.src.known.Revision)
+	return c.take(ctx, got, name, want+got.announced != "")
+}
+
+// take gives a downloaded file a second name in the model. The first stays until the model is added, so that an Add which fails
+// later need not download it again.
+func (c *collector) take(ctx context.Context, got fetched, name string, verified bool) error {
+	to := filepath.Join(c.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if os.Link(got.path, to) != nil {
+		return c.copy(ctx, got.path, name, verified)
+	}
+	info, err := os.Stat(to)
+	if err == nil {
+		c.manifest.Files = append(c.manifest.Files, File{Path: name, Bytes: info.Size(), SHA256: got.sha256, Verified: verified})
+	}
+	return err
+}
+
+// fromArchive unpacks an archive beside the folder and takes the model out of it.
+func (c *collector) fromArchive(ctx context.Context, archive string) error {
+	c.adder.tell(Progress{Phase: "unpack", Total: -1})
+	dir, err := os.MkdirTemp(c.adder.Store.dir, addingPrefix)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	left, err := unpack(ctx, archive, dir)
+	if err != nil {
+		return err
+	}
+	c.readMetadata(dir)
+	return c.fromFolder(ctx, dir, left)
+}
+
+// fromFolder copies the files of the model in a folder.
+func (c *collector) fromFolder(ctx context.Context, dir string, left []string) error {
+	files, err := pick(dir, left)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.src.given, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := c.copy(ctx, files[name], name, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copy copies a file under a name, flushes it to the disk, and records it in the manifest.
+func (c *collector) copy(ctx context.Context, from, name string, verified bool) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", from)
+	}
+	if err := checkSpace(c.dir, info.Size()); err != nil {
+		return err
+	}
+	to := filepath.Join(c.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	reader := &countingReader{r: contextReader{ctx, in}, tell: func(n int64) { c.adder.tell(Progress{Phase: "copy", Done: n, Total: info.Size()}) }}
+	n, err := io.Copy(io.MultiWriter(out, h), reader)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	c.manifest.Files = append(c.manifest.Files, File{Path: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil)), Verified: verified})
+	return nil
+}
+
+// readCard reads license and languages out of the card of the model, README.md, if nothing else has told them.
+func (c *collector) readCard() {
+	card, err := readStart(filepath.Join(c.dir, "README.md"))
+	if err != nil {
+		return
+	}
+	block, _, err := text.FrontMatter(card)
+	if err != nil {
+		return
+	}
+	var said struct {
+		License  string `yaml:"license"`
+		Language any    `yaml:"language"`
+	}
+	if block.Decode(&said) != nil {
+		return
+	}
+	c.manifest.License = cmp.Or(c.manifest.License, said.License)
+	c.manifest.Languages = cmp.Or(c.manifest.Languages, languages(said.Language))
+}
+
+// languages returns the languages of a card as text.
+func languages(said any) string {
+	switch said := said.(type) {
+	case string:
+		return said
+	case []any:
+		if len(said) > 8 {
+			return fmt.Sprintf("%d languages", len(said))
+		}
+		var all []string
+		for _, l := range said {
+			all = append(all, fmt.Sprint(l))
+		}
+		return strings.Join(all, ", ")
+	}
+	return ""
+}
+
+// readMetadata reads the license out of the metadata of a wheel.
+func (c *collector) readMetadata(dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.dist-info", "METADATA")) // the pattern is correct
+	if len(files) != 1 {
+		return
+	}
+	metadata, err := readStart(files[0])
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(metadata) {
+		for _, field := range []string{"License-Expression:", "License:"} {
+			if value, ok := strings.CutPrefix(line, field); ok && len(value) < 80 {
+				c.manifest.License = cmp.Or(c.manifest.License, strings.TrimSpace(value))
+			}
+		}
+	}
+}
+
+// readStart returns the beginning of a file.
+func readStart(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	return string(data), err
+}

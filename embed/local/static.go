@@ -1,0 +1,182 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/viterin/vek/vek32"
+
+	"kioku/embed/safetensors"
+	"kioku/embed/tokenizer"
+)
+
+// table is a static model: a row of numbers for each token.
+type table struct {
+	tensor safetensors.Tensor
+	dims   int
+	// whole is all rows, if the file has them as float32.
+	whole []float32
+	// rows are the rows that were converted to float32 so far; nil if whole is there.
+	rows []atomic.Pointer[[]float32]
+	// mapping is the row of each token id; nil if the id is the row.
+	mapping []int
+	// importance is what the row of each token id is multiplied by; nil means 1.
+	importance []float32
+	unknown    int32
+}
+
+// staticNames are the names of the matrix of a static model.
+var staticNames = []string{"embeddings", "embedding.weight", "embeddings.weight", "embedding"}
+
+// staticTensor returns the matrix of a static model and its name; the name is empty for other models.
+func staticTensor(file *safetensors.File) (safetensors.Tensor, string) {
+	for _, name := range staticNames {
+		if t, ok := file.Tensor(name); ok {
+			return t, name
+		}
+	}
+	return safetensors.Tensor{}, ""
+}
+
+// newTable makes a static model of the tensors of a file.
+func newTable(file *safetensors.File, tok *tokenizer.Tokenizer) (*table, error) {
+	tensor, name := staticTensor(file)
+	if len(tensor.Shape) != 2 || tensor.Len() == 0 {
+		return nil, fmt.Errorf("the tensor %q has the shape %v, not a row for each token", name, tensor.Shape)
+	}
+	t := &table{tensor: tensor, dims: tensor.Shape[1], unknown: tok.Unknown()}
+	if tensor.Type == safetensors.F32 {
+		var err error
+		if t.whole, err = tensor.Float32s(); err != nil {
+			return nil, err
+		}
+	} else {
+		if err := tensor.Decode(make([]float32, t.dims), 0); err != nil {
+			return nil, err
+		}
+		t.rows = make([]atomic.Pointer[[]float32], tensor.Shape[0])
+	}
+	return t, errors.Join(t.readMapping(file, tok.MaxID()), t.readImportance(file, tok.MaxID()))
+}
+
+// readMapping reads which token has which row, and checks that each token has one.
+func (t *table) readMapping(file *safetensors.File, maxID int) error {
+	rows, tokens := t.tensor.Shape[0], t.tensor.Shape[0]
+	if tensor, ok := file.Tensor("mapping"); ok {
+		var err error
+		if t.mapping, err = tensor.Ints(); err != nil {
+			return err
+		}
+		for token, row := range t.mapping {
+			if row < 0 || row >= rows {
+				return fmt.Errorf("the token %d is mapped to row %d of %d", token, row, rows)
+			}
+		}
+		tokens = len(t.mapping)
+	}
+	if maxID >= tokens {
+		return fmt.Errorf("the tokenizer has ids up to %d, the model has %d tokens: the files are of different models", maxID, tokens)
+	}
+	return nil
+}
+
+// readImportance reads how much each token counts.
+func (t *table) readImportance(file *safetensors.File, maxID int) error {
+	tensor, ok := file.Tensor("weights")
+	if !ok {
+		return nil
+	}
+	var err error
+	if t.importance, err = tensor.Float32s(); err != nil {
+		return err
+	}
+	if maxID >= len(t.importance) {
+		return fmt.Errorf("the tokenizer has ids up to %d, the model has %d weights of tokens", maxID, len(t.importance))
+	}
+	return nil
+}
+
+// embed returns the mean of the rows of the tokens of each text, at unit length. A page of the file that was cut off while it is
+// read is an error, not the end of the process.
+func (t *table) embed(ctx context.Context, tok *tokenizer.Tokenizer, prefix string, texts []string) (out []Embedding, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			if _, ok := fault.(interface{ Addr() uintptr }); !ok {
+				panic(fault)
+			}
+			out, err = nil, safetensors.ErrChanged
+		}
+	}()
+	out = make([]Embedding, len(texts))
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		ids, _, err := tok.Tokens(prefix+text, 0)
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		out[i] = t.mean(ids)
+	}
+	return out, nil
+}
+
+// mean returns the unit vector of the mean of the rows of ids.
+func (t *table) mean(ids []int32) Embedding {
+	sum := make([]float32, t.dims)
+	tokens := 0
+	for _, id := range ids {
+		if id == t.unknown {
+			continue
+		}
+		tokens++
+		row := t.row(id)
+		if t.importance != nil {
+			vek32.Add_Inplace(sum, vek32.MulNumber(row, t.importance[id]))
+			continue
+		}
+		vek32.Add_Inplace(sum, row)
+	}
+	if tokens == 0 {
+		return Embedding{Err: ErrNoTokens}
+	}
+	return unit(sum, tokens)
+}
+
+// unit scales a vector to unit length, and refuses one that has none.
+func unit(vector []float32, tokens int) Embedding {
+	var squares float64
+	for _, x := range vector {
+		squares += float64(x) * float64(x)
+	}
+	length := math.Sqrt(squares)
+	if !(length > 1e-9) || math.IsInf(length, 0) {
+		return Embedding{Err: fmt.Errorf("%w: its vector has the length %g", ErrNoTokens, length)}
+	}
+	vek32.MulNumber_Inplace(vector, float32(1/length))
+	return Embedding{Vector: vector, Tokens: tokens}
+}
+
+// row returns the row of a token, to be read only.
+func (t *table) row(id int32) []float32 {
+	at := int(id)
+	if t.mapping != nil {
+		at = t.mapping[at]
+	}
+	if t.whole != nil {
+		return t.whole[at*t.dims : (at+1)*t.dims]
+	}
+	if row := t.rows[at].Load(); row != nil {
+		return *row
+	}
+	row := make([]float32, t.dims)
+	_ = t.tensor.Decode(row, at*t.dims) // newTable has decoded a row of it
+	t.rows[at].Store(&row)
+	return row
+}

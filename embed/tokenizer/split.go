@@ -1,0 +1,332 @@
+package tokenizer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// splitterFile is a pre-tokenizer in tokenizer.json; each type has some of the fields.
+type splitterFile struct {
+	Type             string         `json:"type"`
+	Pretokenizers    []splitterFile `json:"pretokenizers"`
+	Replacement      *string        `json:"replacement"`
+	AddPrefixSpace   *bool          `json:"add_prefix_space"`
+	PrependScheme    *string        `json:"prepend_scheme"`
+	Split            *bool          `json:"split"`
+	UseRegex         *bool          `json:"use_regex"`
+	Pattern          *patternFile   `json:"pattern"`
+	Behavior         string         `json:"behavior"`
+	Invert           bool           `json:"invert"`
+	Delimiter        string         `json:"delimiter"`
+	IndividualDigits bool           `json:"individual_digits"`
+}
+
+// newSplitter returns the splitter that f describes.
+func newSplitter(f splitterFile) (splitter, error) {
+	switch f.Type {
+	case "Sequence":
+		var all splitters
+		for _, one := range f.Pretokenizers {
+			s, err := newSplitter(one)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+		return all, nil
+	case "BertPreTokenizer":
+		return bertSplitter{}, nil
+	case "Whitespace":
+		return patternSplitter{inverse{wordRuns{}}, removed}, nil
+	case "WhitespaceSplit":
+		return patternSplitter{characters(unicode.IsSpace), removed}, nil
+	case "CharDelimiterSplit":
+		return patternSplitter{literal(f.Delimiter), removed}, nil
+	case "Punctuation":
+		b, err := behaviorOf(f.Behavior, isolated)
+		return patternSplitter{characters(isPunctuation), b}, err
+	case "Digits":
+		if f.IndividualDigits {
+			return patternSplitter{characters(unicode.IsNumber), isolated}, nil
+		}
+		return patternSplitter{characters(unicode.IsNumber), contiguous}, nil
+	case "Metaspace":
+		return newMetaspace(f)
+	case "ByteLevel":
+		return byteLevel{orElse(f.AddPrefixSpace, true), orElse(f.UseRegex, true)}, nil
+	case "Split":
+		return newPatternSplitter(f)
+	}
+	return nil, fmt.Errorf("unknown pre-tokenizer %.40q", f.Type)
+}
+
+// splitters apply one after the other.
+type splitters []splitter
+
+func (all splitters) split(pieces []piece) ([]piece, error) {
+	for _, s := range all {
+		var err error
+		if pieces, err = s.split(pieces); err != nil {
+			return nil, err
+		}
+	}
+	return pieces, nil
+}
+
+// behavior is what becomes of the parts of a text that match.
+type behavior int
+
+const (
+	isolated           behavior = iota // each is a piece
+	removed                            // they are dropped
+	contiguous                         // neighbours are one piece
+	mergedWithPrevious                 // each belongs to the piece before it
+	mergedWithNext                     // each belongs to the piece after it
+)
+
+// behaviorOf returns the behavior of that name, and other for none.
+func behaviorOf(name string, other behavior) (behavior, error) {
+	switch name {
+	case "":
+		return other, nil
+	case "Isolated":
+		return isolated, nil
+	case "Removed":
+		return removed, nil
+	case "Contiguous":
+		return contiguous, nil
+	case "MergedWithPrevious":
+		return mergedWithPrevious, nil
+	case "MergedWithNext":
+		return mergedWithNext, nil
+	}
+	return 0, fmt.Errorf("unknown behavior %.40q", name)
+}
+
+// patternSplitter splits where a pattern matches.
+type patternSplitter struct {
+	pattern  pattern
+	behavior behavior
+}
+
+func newPatternSplitter(f splitterFile) (splitter, error) {
+	p, err := newPattern(f.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	b, err := behaviorOf(f.Behavior, isolated)
+	if err != nil {
+		return nil, err
+	}
+	if f.Invert {
+		p = inverse{p}
+	}
+	return patternSplitter{p, b}, nil
+}
+
+// split implements splitter.
+func (s patternSplitter) split(pieces []piece) ([]piece, error) {
+	return splitEach(pieces, func(out []piece, p piece) ([]piece, error) {
+		matches, err := s.pattern.matches(p.text)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range s.behavior.parts(len(p.text), matches) {
+			out = append(out, p.part(part.from, part.to))
+		}
+		return out, nil
+	})
+}
+
+// marked is a part of a text that matches or does not.
+type marked struct {
+	span
+	match bool
+}
+
+// parts returns the pieces of a text of length bytes in which a pattern has matches.
+func (b behavior) parts(length int, matches []span) []span {
+	all := make([]marked, 0, 2*len(matches)+1)
+	end := 0
+	for _, m := range matches {
+		if m.from > end {
+			all = append(all, marked{span{end, m.from}, false})
+		}
+		all = append(all, marked{m, true})
+		end = m.to
+	}
+	if end < length {
+		all = append(all, marked{span{end, length}, false})
+	}
+	switch b {
+	case contiguous:
+		all = joinNeighbours(all, func(before, after marked) bool { return before.match == after.match })
+	case mergedWithPrevious:
+		all = joinNeighbours(all, func(before, after marked) bool { return after.match && !before.match })
+	case mergedWithNext:
+		all = joinWithNext(all)
+	}
+	parts := make([]span, 0, len(all))
+	for _, m := range all {
+		if b != removed || !m.match {
+			parts = append(parts, m.span)
+		}
+	}
+	return parts
+}
+
+// joinNeighbours joins neighbouring parts that belong together; the joined part counts as its last one.
+func joinNeighbours(all []marked, together func(before, after marked) bool) []marked {
+	var out []marked
+	for i, m := range all {
+		if i > 0 && together(all[i-1], m) {
+			out[len(out)-1].to = m.to
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// joinWithNext joins each match with the part after it, of several matches in a row only the last.
+func joinWithNext(all []marked) []marked {
+	var out []marked
+	for i, m := range slices.Backward(all) {
+		if m.match && i+1 < len(all) && !all[i+1].match {
+			out[len(out)-1].from = m.from
+			continue
+		}
+		out = append(out, m)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// inverse matches what another pattern does not.
+type inverse struct{ pattern }
+
+func (n inverse) matches(text string) ([]span, error) {
+	found, err := n.pattern.matches(text)
+	if err != nil {
+		return nil, err
+	}
+	var gaps []span
+	end := 0
+	for _, m := range append(found, span{len(text), len(text)}) {
+		if m.from > end {
+			gaps = append(gaps, span{end, m.from})
+		}
+		end = m.to
+	}
+	return gaps, nil
+}
+
+// wordRuns matches runs of letters and runs of signs: \w+|[^\w\s]+.
+type wordRuns struct{}
+
+func (wordRuns) matches(text string) (found []span, _ error) {
+	kind := space
+	for i, r := range text {
+		before := kind
+		switch {
+		case isWord(r):
+			kind = letter
+		case unicode.IsSpace(r):
+			kind = space
+		default:
+			kind = sign
+		}
+		switch end := i + utf8.RuneLen(r); {
+		case kind == space:
+		case kind == before:
+			found[len(found)-1].to = end
+		default:
+			found = append(found, span{i, end})
+		}
+	}
+	return found, nil
+}
+
+// characters matches each character of a kind.
+type characters func(r rune) bool
+
+func (c characters) matches(text string) (found []span, _ error) {
+	for i, r := range text {
+		if c(r) {
+			found = append(found, span{i, i + utf8.RuneLen(r)})
+		}
+	}
+	return found, nil
+}
+
+// metaspace writes a visible character for each space, before the first word too, and splits before it.
+type metaspace struct {
+	mark   string
+	scheme string
+	whole  bool
+}
+
+func newMetaspace(f splitterFile) (splitter, error) {
+	m := metaspace{mark: orElse(f.Replacement, "▁"), scheme: orElse(f.PrependScheme, "always"), whole: !orElse(f.Split, true)}
+	if !orElse(f.AddPrefixSpace, true) {
+		m.scheme = "never"
+	}
+	if utf8.RuneCountInString(m.mark) != 1 {
+		return nil, fmt.Errorf("the replacement %.20q of Metaspace is not one character", m.mark)
+	}
+	if !slices.Contains([]string{"always", "first", "never"}, m.scheme) {
+		return nil, fmt.Errorf("unknown prepend_scheme %.20q", m.scheme)
+	}
+	return m, nil
+}
+
+// split implements splitter.
+func (m metaspace) split(pieces []piece) ([]piece, error) {
+	return splitEach(pieces, func(out []piece, p piece) ([]piece, error) {
+		p.text = strings.ReplaceAll(p.text, " ", m.mark)
+		if !strings.HasPrefix(p.text, m.mark) && (m.scheme == "always" || m.scheme == "first" && p.first) {
+			p.text = m.mark + p.text
+		}
+		if m.whole {
+			return append(out, p), nil
+		}
+		start := 0
+		for at := 0; ; {
+			i := strings.Index(p.text[at:], m.mark)
+			if i < 0 {
+				break
+			}
+			if at += i; at > start {
+				out = append(out, p.part(start, at))
+				start = at
+			}
+			at += len(m.mark)
+		}
+		return append(out, p.part(start, len(p.text))), nil
+	})
+}
+
+// spaceSplitter splits before each run of the marks that SentencePiece writes for spaces.
+type spaceSplitter struct{}
+
+// split implements splitter.
+func (spaceSplitter) split(pieces []piece) ([]piece, error) {
+	return splitEach(pieces, func(out []piece, p piece) ([]piece, error) {
+		start := 0
+		for at := 0; ; {
+			i := strings.Index(p.text[at:], spaceMark)
+			if i < 0 {
+				break
+			}
+			if at += i; i > 0 && at > start {
+				out = append(out, p.part(start, at))
+				start = at
+			}
+			at += len(spaceMark)
+		}
+		return append(out, p.part(start, len(p.text))), nil
+	})
+}

@@ -1,0 +1,79 @@
+package indexer
+
+import (
+	"kioku/chunker"
+	"kioku/embed"
+)
+
+// wholeText is the window number of the part that is the whole text.
+const wholeText = -1
+
+// embedTask is a text that is being embedded: as a whole, and in the windows of its body.
+type embedTask struct {
+	Text
+	lines   []chunker.Window
+	windows []embed.Embedding // the outcomes for lines
+	left    int               // parts without an outcome
+
+	err       error // why the provider refused the whole text; nil if it did not
+	truncated bool  // the vector is of the beginning of the text
+}
+
+// taskPart is a part of a task: a window by its number, or wholeText.
+type taskPart struct {
+	task   *embedTask
+	window int
+}
+
+// newEmbedTask returns the task of a text.
+func newEmbedTask(text Text) *embedTask {
+	t := &embedTask{Text: text, lines: chunker.Windows(text.Body)}
+	t.windows = make([]embed.Embedding, len(t.lines))
+	return t
+}
+
+// parts returns what is to be embedded: the whole text unless its vector is known, and the windows.
+func (t *embedTask) parts() []taskPart {
+	var parts []taskPart
+	if t.Vector == nil {
+		parts = append(parts, taskPart{t, wholeText})
+	}
+	for i := range t.lines {
+		parts = append(parts, taskPart{t, i})
+	}
+	t.left = len(parts)
+	return parts
+}
+
+// text returns the text of a part.
+func (p taskPart) text() string {
+	if p.window == wholeText {
+		return p.task.Text.Text
+	}
+	return p.task.lines[p.window].Text
+}
+
+// add takes the outcome for a part, and reports whether it was the last.
+func (t *embedTask) add(window int, e embed.Embedding) (complete bool) {
+	switch {
+	case window != wholeText:
+		t.windows[window] = e
+	case e.Err != nil:
+		t.err = e.Err
+	default:
+		t.Vector, t.truncated = e.Vector, e.Bytes > 0
+	}
+	t.left--
+	return t.left == 0
+}
+
+// vectors returns the vectors of a complete task. A window that the provider refused has none.
+func (t *embedTask) vectors() Vectors {
+	v := Vectors{Vector: t.Vector, Windows: []embed.Window{}}
+	for i, w := range t.windows {
+		if w.Vector != nil {
+			v.Windows = append(v.Windows, embed.QuantizeWindow(t.lines[i].From, t.lines[i].To, w.Vector))
+		}
+	}
+	return v
+}

@@ -184,7 +184,7 @@ func TestProvidersRefuseOneText(t *testing.T) {
 	})
 }
 
-// Hazard E06: an answer that is not one vector for each text is refused as a whole, though the status is 200.
+// Hazards E06 and D05: an answer that is not one usable vector for each text is refused as a whole, though the status is 200.
 func TestProvidersMalformedAnswers(t *testing.T) {
 	eachProvider(t, func(t *testing.T, name string, w wire) {
 		vector := func(v string) func(*wireServer, wireRequest) string {

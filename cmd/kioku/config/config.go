@@ -270,6 +270,9 @@ func (c *Config) ForFolder(dir string) (*Config, error) {
 	return Load(src)
 }
 
+// Reload reads the settings again from where they came from.
+func (c *Config) Reload() (*Config, error) { return Load(c.src) }
+
 // Dir returns the working directory.
 func (c *Config) Dir() string { return c.src.Dir }
 

@@ -34,8 +34,8 @@ type Config struct {
 	// Headers are sent with every request and take precedence over the client's own; nil adds none.
 	Headers map[string]string
 	// QueryPrefix and DocumentPrefix are written before the texts that are sent, as the model was trained; nil means what the
-	// model of that name is known to want, mostly nothing. A provider that is told queries from documents by a parameter gets only those that are set. The provider "hash"
-	// ignores them.
+	// model of that name is known to want, mostly nothing. A provider that is told queries from documents by a parameter gets
+	// only those that are set. The provider "hash" ignores them.
 	QueryPrefix, DocumentPrefix *string
 	// Dims is the number of dimensions to ask for from a model that can shorten its vectors; 0 means the model's own
 	// number, which is known after the first answer.
